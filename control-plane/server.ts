@@ -35,13 +35,15 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     routerOptions: { maxParamLength: MAX_PATH_PART },
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
+    // An address that cannot be decoded meets no hook.
+    frameworkErrors: (error, request, reply) => {
+      markAnswer(request, reply)
+      return sendError(plane, { error, request, reply })
+    },
   })
   plane.traces?.watch(server)
   acceptJsonOnly(server)
-  server.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
-    reply.header('cache-control', 'no-store')
-  })
+  server.addHook('onRequest', async (request, reply) => markAnswer(request, reply))
   server.setErrorHandler((error, request, reply) => sendError(plane, { error, request, reply }))
   server.setNotFoundHandler((request, reply) => {
     const path = pathOf(request)
@@ -65,6 +67,11 @@ export function createHealthServer(plane: ControlPlane): FastifyInstance {
   mountHealth(server, plane)
   mountMetrics(server, plane.registry)
   return server
+}
+
+function markAnswer(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  reply.header('cache-control', 'no-store')
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -4,6 +4,7 @@ import { listAuditEntries } from '#control-plane/db/audit.ts'
 import type { OrgActor, SessionActor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { oneLine } from '#shared/texts.ts'
 import { idToken, Millis, PageSize } from './fields.ts'
 import { requireRight } from './organizations/organization-access.ts'
 import { RecordId } from './organizations/organizations.ts'
@@ -38,7 +39,7 @@ export function entryOf({ at, ...row }: AuditRow): AuditEntry {
 
 /** The filters of a log. */
 export const AuditFilterFields = {
-  operation: z.string().max(100).nullish(),
+  operation: oneLine(100).nullish(),
   subject: RecordId.nullish(),
   actor: RecordId.nullish(),
   since: Millis.nullish(),

@@ -3,14 +3,14 @@ import type { IdPrefix } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { dollarsToMicroUsd, ZERO } from '#shared/money.ts'
+import { oneLine, readDigits, wholeNumber } from '#shared/texts.ts'
 
-/** Input fields that many operations share. Every text is bounded and free of control characters. */
+/** Input fields that many operations share. */
 
-const NO_CONTROL = /^[^\p{Cc}\p{Cs}]*$/u
 const MAX_LABEL_CHARS = 200
 
 /** A name for people. */
-export const Label = z.string().trim().min(1).max(MAX_LABEL_CHARS).regex(NO_CONTROL, 'a label is one line of text')
+export const Label = oneLine(MAX_LABEL_CHARS).trim().min(1)
 
 /** A wallet address, read in lower case. */
 export const Wallet = z
@@ -18,10 +18,13 @@ export const Wallet = z
   .regex(/^0x[0-9a-fA-F]{40}$/, 'not a wallet address')
   .transform((text) => text.toLowerCase())
 
+/** A decimal as people write it, without a sign, spaces, leading zeros or an exponent. */
+const PLAIN_DECIMAL = /^(?:0|[1-9]\d*)(?:\.\d+)?$/
+
 /** An amount above zero in US dollars with at most six decimals. It is parsed into micro-USD. */
 export const Dollars = z.number().transform(readDollars)
-/** The same amount, as a number or as digits. */
-export const DollarText = z.union([z.number(), z.string()]).transform(readDollars)
+/** The same amount, as a number or as plain digits. */
+export const DollarText = z.union([z.number(), z.string().max(40).regex(PLAIN_DECIMAL)]).transform(readDollars)
 
 function readDollars(dollars: number | string, context: z.RefinementCtx): MicroUsd {
   try {
@@ -42,15 +45,14 @@ export const Instant = z
 const MAX_INSTANT = Date.UTC(2200, 0, 1)
 
 /** An instant in Unix milliseconds: a number, or digits in a query string. */
-export const Millis = z
-  .union([
-    z.number(),
-    z
-      .string()
-      .regex(/^\d{1,15}$/, 'not Unix milliseconds')
-      .transform(Number),
-  ])
-  .refine((at) => Number.isSafeInteger(at) && at >= 0 && at < MAX_INSTANT, 'not Unix milliseconds')
+export const Millis = z.preprocess(
+  readDigits,
+  z.number('not Unix milliseconds').refine(isInstant, 'not Unix milliseconds'),
+)
+
+function isInstant(at: number): boolean {
+  return Number.isSafeInteger(at) && at >= 0 && at < MAX_INSTANT
+}
 
 /** A model's name in any spelling. */
 export const ModelName = z
@@ -60,7 +62,7 @@ export const ModelName = z
   .regex(/^[\x21-\x7e]+$/, 'a model is named in printable ASCII')
 
 /** Number of items in a page. A query string gives it as text. */
-export const PageSize = z.coerce.number().int().min(1).max(100).default(25)
+export const PageSize = wholeNumber(1, 100).prefault(25)
 
 const NO_TOKEN = 'not a token of this list'
 

@@ -11,6 +11,7 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseAnswerId, parseRequestId } from '#shared/ids.ts'
 import { lookupRecordOf, RUNNING_JOB, routingOf, standingOf } from '#shared/lookup-record.ts'
+import { oneLine } from '#shared/texts.ts'
 
 function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
   return attempts.map(({ provider, status, ms }) => ({ provider, status, ms }))
@@ -56,7 +57,7 @@ export function lookupOfCall(call: SettledCall): LookupRecord {
 export const getRequest = defineOperation({
   name: 'request.get',
   access: 'buyer',
-  input: z.strictObject({ id: z.string().max(64) }),
+  input: z.strictObject({ id: oneLine(64) }),
   limit: 'read',
   idempotency: 'none',
   output: LookupRecordSchema,

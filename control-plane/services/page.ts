@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { IdPrefix } from '#shared/ids.ts'
+import { wholeNumber } from '#shared/texts.ts'
 import { idToken } from './fields.ts'
 
 /** Most items of a list when the caller sets no page size. */
@@ -7,7 +8,7 @@ const MAX_LISTED = 500
 
 /** The paging inputs of a list whose items have ids of one kind, newest first. */
 export const listFields = (prefix: IdPrefix) => ({
-  maxItems: z.coerce.number().int().min(1).max(MAX_LISTED).default(MAX_LISTED),
+  maxItems: wholeNumber(1, MAX_LISTED).prefault(MAX_LISTED),
   nextToken: idToken(prefix).optional(),
 })
 

@@ -12,6 +12,7 @@ import { AppError } from '#shared/errors.ts'
 import type { OrganizationId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { Secret } from '#shared/secret.ts'
+import { oneLine } from '#shared/texts.ts'
 import { Instant, Label, Wallet } from './fields.ts'
 import { publishKeysSoon } from './keys/key-store.ts'
 import { NO_TERMS } from './keys/key-terms.ts'
@@ -87,7 +88,7 @@ const ManagementKeyInput = z
     label: Label,
     scope: z.enum(['org', 'operator']),
     /** The organisation of a key with the scope `org`. */
-    organization: z.string().max(100).nullish(),
+    organization: oneLine(100).nullish(),
     role: z.enum(MANAGEMENT_ROLES).default('admin'),
     expiresAt: Instant.nullish(),
   })

@@ -9,6 +9,7 @@ import type { AppError } from '#shared/errors.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { chargeShare, chargeUp, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
 import { billLines, listInputCost } from '#shared/pricing.ts'
+import { cleanLine } from '#shared/texts.ts'
 import type { Usage } from '#shared/usage.ts'
 import { isNothing, outputTokens } from '#shared/usage.ts'
 import type { AdmittedCall } from './admitted-call.ts'
@@ -194,7 +195,7 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     outcome: facts.outcome,
     errorCode: facts.error?.code ?? null,
     // A provider's own word, in some protocols.
-    finishReason: metered.finishReason?.slice(0, MAX_WORD_CHARS) ?? null,
+    finishReason: metered.finishReason === null ? null : cleanLine(metered.finishReason, MAX_WORD_CHARS),
     usage: metered.usage,
     usageSource: metered.source,
     anomalies: [...metered.anomalies],

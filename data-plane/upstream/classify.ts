@@ -4,6 +4,7 @@ import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { UNREADABLE_CREDENTIAL } from '#shared/seal.ts'
+import { cleanLine } from '#shared/texts.ts'
 import type { ProviderWords, Speaker } from './provider-words.ts'
 import { readProviderWords } from './provider-words.ts'
 
@@ -129,6 +130,5 @@ function buyerFault(facts: Facts, { forBuyer, param }: ProviderWords, isContext:
 
 /** Puts a text on one line and hides everything that looks like a key. */
 function line(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
-  return redact(text.replace(/[\u0000-\u001f\u007f]+/g, ' ')).slice(0, MAX_DETAIL_CHARS)
+  return cleanLine(redact(cleanLine(text, text.length)), MAX_DETAIL_CHARS)
 }

@@ -1,5 +1,6 @@
 import { redact } from '#shared/errors.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
+import { cleanLine } from '#shared/texts.ts'
 
 /**
  * Decides which words of a provider leave this process. A provider's error may hold its key, its hosts, its code and
@@ -43,12 +44,12 @@ export function readProviderWords(body: ErrorBody, speaker: Speaker): ProviderWo
   const isTold = speaker.holdsKey(body.message)
   const asked = speaker.asked()
   const param = body.param !== undefined && isOwnParam(body.param, asked) ? body.param : undefined
-  const forBuyer = !isTold && isOrdinary(text, asked) ? text.slice(0, MAX_SHOWN_CHARS) : inOurWords(text, param)
+  const forBuyer = !isTold && isOrdinary(text, asked) ? cleanLine(text, MAX_SHOWN_CHARS) : inOurWords(text, param)
   return {
     // The last check is on the finished texts, so no way of putting them together can leak a key.
     forBuyer: speaker.holdsKey(forBuyer) ? '' : forBuyer,
     param: param !== undefined && !speaker.holdsKey(param) ? param : undefined,
-    forLog: isTold ? CREDENTIAL_TOLD : maskKeys(text).slice(0, MAX_SHOWN_CHARS),
+    forLog: isTold ? CREDENTIAL_TOLD : cleanLine(maskKeys(text), MAX_SHOWN_CHARS),
   }
 }
 

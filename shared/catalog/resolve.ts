@@ -4,6 +4,7 @@ import type { Model } from './model.ts'
 export type ResolveModel = (name: string) => Model | undefined
 
 const MAX_NAME_LENGTH = 160
+const PRINTABLE = /^[\x21-\x7e]+$/
 /** A date at the end of a vendor's id: `-20250929`, `-2025-09-29`, `@20250929`, `-0711`. */
 const DATE_SUFFIX = /[-@](?:20\d{2}-\d{2}-\d{2}|20\d{6}|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$/
 const LATEST_SUFFIX = /-latest$/
@@ -32,6 +33,8 @@ export function createResolver(models: readonly Model[]): ResolveModel {
     if (asked.length > MAX_NAME_LENGTH) return undefined
     const spelled = lookUp(asked)
     if (spelled) return spelled
+    // Some other letters become ASCII in lower case.
+    if (!PRINTABLE.test(asked)) return undefined
     const name = asked.toLowerCase().replace(/^~/, '')
     const known = lookUp(name)
     if (known) return known
@@ -68,7 +71,8 @@ const SMALLER = new Set(['mini', 'nano', 'lite', 'small', 'tiny', 'air', 'oss', 
  * `claude-sonnet-4.5`.
  */
 function newestOfFamily(newestFirst: readonly Model[], family: string): Model | undefined {
-  const [lab, stem] = family.includes('/') ? family.split('/', 2) : [undefined, family]
+  const [stem, lab, beyond] = family.split('/').reverse()
+  if (beyond !== undefined) return undefined
   const words = (stem ?? '').split('-').filter((word) => word !== '')
   if (words.length === 0) return undefined
   const members = newestFirst.filter((model) => {

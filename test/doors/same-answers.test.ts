@@ -6,6 +6,8 @@ import type { DoorWorld } from '#test/support/door-world.ts'
 import { createDoorWorld } from '#test/support/door-world.ts'
 import type { DoorCall, Input, Said } from '#test/support/doors.ts'
 import { graphCall, mutations, PROCEDURES, queries, restCall, trpcCall } from '#test/support/doors.ts'
+import { attackedAt, NO_NUMBERS, strikeAll, UNSTORABLE } from '#test/support/hostile-inputs.ts'
+import { readOperations } from '#test/support/input-members.ts'
 import { differences, steady } from '#test/support/same-answer.ts'
 
 let world: DoorWorld
@@ -142,3 +144,31 @@ describe('at every door', () => {
     },
   )
 })
+
+describe('a hostile text in any member of any operation', () => {
+  it('is nowhere a failure of ours, and never stored or read as a number', async () => {
+    const faults: string[] = []
+    let sent = 0
+    for (const attacked of await attackedAt(world, await readOperations())) {
+      for (const { door, member, value, said } of await strikeAll(world, attacked)) {
+        sent += 1
+        const takes = (given: unknown) => member.schema.safeParse(given).success
+        const isNumber = takes(5) || takes(10)
+        const isRead = !takes(Symbol('anything'))
+        // GraphQL may lack the member, and an address holds no half of a character.
+        const isExact = door === 'tRPC' || (door === 'REST' && value !== '\ud800')
+        const isRefused = 'code' in said
+        const mayNot = UNSTORABLE.includes(value) || (isNumber && NO_NUMBERS.includes(value))
+        const isFault = isRefused ? isOurFault(said.code) : isExact && isRead && mayNot
+        const name = `${attacked.operation.name} at ${door}: ${member.path.join('.')}`
+        if (isFault) faults.push(`${name} ${JSON.stringify(value.slice(0, 20))} ${isRefused ? said.code : 'taken'}`)
+      }
+    }
+    expect(faults).toEqual([])
+    expect(sent).toBeGreaterThan(4_000)
+  }, 300_000)
+})
+
+function isOurFault(code: string): boolean {
+  return code === 'internal_error' || code === 'service_unavailable' || code === 'INTERNAL_SERVER_ERROR'
+}

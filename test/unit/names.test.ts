@@ -67,6 +67,9 @@ describe('model names', () => {
     'anthropic/',
     'openai/claude-sonnet-4.5',
     'gpt-5\u0000',
+    // The sign of kelvin is a k in lower case.
+    'claude-hai\u212au-4.5',
+    'anthropic/claude-sonnet/\u0000-latest',
     'x'.repeat(10_000),
   ])('%j is no model', (name) => expect(resolve(name)).toBeUndefined())
 })

@@ -8,6 +8,7 @@ import type { Access, Operation } from '#control-plane/operation/operation.ts'
 import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import type { LimitState } from '#control-plane/ports/limits/limiter.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { readDigits } from '#shared/texts.ts'
 
 /** An authenticated REST request. */
 export type RestRequest = {
@@ -137,9 +138,6 @@ function readList(fields: object, name: string | undefined): Record<string, unkn
 
 function readNumbers(query: RestRequest['query'], numbers: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(query).map(([name, value]) => [
-      name,
-      numbers.includes(name) && typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value,
-    ]),
+    Object.entries(query).map(([name, value]) => [name, numbers.includes(name) ? readDigits(value) : value]),
   )
 }

@@ -7,6 +7,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import type { AccountId } from '#shared/ids.ts'
+import { oneLine } from '#shared/texts.ts'
 import { NO_PREFERENCES } from './account-policy.ts'
 
 /** Publishes an account's policy. Never throws. The reconciler publishes what failed. */
@@ -16,7 +17,7 @@ export function publishPolicy(ctx: Pick<Ctx, 'publication'>, account: AccountId)
 
 const PreferencesInput = z.strictObject({
   allowUntrusted: z.boolean().default(false),
-  providersBlocked: z.array(z.string().min(1).max(300)).max(100).default([]),
+  providersBlocked: z.array(oneLine(300).min(1)).max(100).default([]),
   minDiscountPct: z.number().int().min(0).max(100).nullable().default(null),
 })
 

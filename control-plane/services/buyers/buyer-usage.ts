@@ -14,14 +14,15 @@ import { SERVED_BY, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
+import { oneLine } from '#shared/texts.ts'
 
-const Name = z.string().min(1).max(200)
+const Name = oneLine(200).min(1)
 
 /** Filters of a buyer's own calls, the same for the list, the buckets and the export. */
 export const UsageFilterFields = {
   ...WindowFields,
   model: ModelName.optional(),
-  keyId: z.string().max(100).optional(),
+  keyId: oneLine(100).optional(),
   provider: Name.optional(),
   endpoint: Name.optional(),
   outcome: z.enum(['succeeded', 'failed', 'cut', 'cancelled']).optional(),

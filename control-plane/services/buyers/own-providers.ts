@@ -17,6 +17,7 @@ import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
+import { oneLine } from '#shared/texts.ts'
 import { publishPolicy } from './buyer-policy.ts'
 
 /** Own providers that an account may have. */
@@ -51,7 +52,7 @@ function viewOf(row: OwnProviderRow): OwnProviderView {
 
 const CreateInput = z.strictObject({
   model: ModelName.nullable(),
-  baseUrl: z.string().min(1).max(2_048),
+  baseUrl: oneLine(2_048).min(1),
   apiKey: ProviderKey,
   priority: z.number().int().min(0).max(1_000).default(0),
   apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
@@ -154,7 +155,7 @@ export const listBuyerProviders = defineOperation({
 export const removeOwnProvider = defineOperation({
   name: 'own-provider.remove',
   access: 'buyer-account',
-  input: z.strictObject({ id: z.string().max(100) }),
+  input: z.strictObject({ id: oneLine(100) }),
   limit: 'write',
   idempotency: 'none',
   output: OwnProviderViewSchema,

@@ -3,6 +3,7 @@ import type { Model } from '#shared/catalog/model.ts'
 import { DEFAULT_IMAGE_TOKENS, ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
 import type { PicoUsd } from '#shared/money.ts'
 import { parseUnitPrice, picoUsd } from '#shared/money.ts'
+import { manyLines, oneLine } from '#shared/texts.ts'
 import type { UsageClass } from '#shared/usage.ts'
 
 const UnitDollars = z
@@ -17,16 +18,16 @@ const UnitDollars = z
     }
   }, 'a price is a decimal number of US dollars, not finer than 1e-12')
 
-const Words = z.array(z.string().min(1).max(100)).max(80)
+const Words = z.array(oneLine(100).min(1)).max(80)
 
 /** A complete model of an import, in the shape of OpenRouter's model list plus our canonical id. */
 export const CatalogItem = z.object({
   id: z.string().regex(/^[\x21-\x7e]{1,128}$/),
   canonical: z.string().regex(/^[\x21-\x7e]{1,128}$/),
   aliases: z.array(z.string().regex(/^[\x21-\x7e]{1,128}$/)).max(40),
-  name: z.string().min(1).max(200),
+  name: oneLine(200).min(1),
   created: z.number().int(),
-  description: z.string().max(2_000),
+  description: manyLines(2_000),
   context_length: z.number().int().positive(),
   architecture: z.object({ input_modalities: Words, output_modalities: Words }),
   pricing: z.object({

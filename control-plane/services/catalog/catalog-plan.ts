@@ -3,6 +3,7 @@ import { listBodiesOf, listManualAliases, listModelsByName, listPricesAt } from 
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
+import { oneLine } from '#shared/texts.ts'
 import type { ModelChange, StoredPrices } from './catalog-diff.ts'
 import { changeOf } from './catalog-diff.ts'
 import { modelOf, unitPricesOf } from './catalog-items.ts'
@@ -64,7 +65,7 @@ function readRows(rows: readonly unknown[], rejected: RejectedRow[]): { index: n
   return rows.flatMap((raw, index) => {
     const parsed = CatalogRow.safeParse(raw)
     if (parsed.success) return [{ index, row: parsed.data }]
-    const id = z.object({ id: z.string().max(200) }).safeParse(raw)
+    const id = z.object({ id: oneLine(200) }).safeParse(raw)
     rejected.push({ index, id: id.success ? id.data.id : null, ...problemOf(parsed.error) })
     return []
   })

@@ -21,6 +21,7 @@ import { MINUTE } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { checkOutboundUrl } from '#shared/outbound-guard.ts'
+import { oneLine } from '#shared/texts.ts'
 import { ModelChangeSchema } from './catalog-diff.ts'
 import { recordChanges } from './catalog-history.ts'
 import { namesOf } from './catalog-items.ts'
@@ -36,7 +37,7 @@ const EffectiveAt = z.number().int().positive().optional()
 
 const ImportInput = z.object({
   /** The source of the values. It is stored with every price version and every change. */
-  source: z.string().min(1).max(500),
+  source: oneLine(500).min(1),
   /** Models in the shape of OpenRouter's list; {@link planImport} reads them. */
   models: Rows,
   /** Unix milliseconds from which new prices apply; now when left out. Everything else applies at once. */
@@ -149,7 +150,7 @@ async function storePlan(ctx: Pick<Ctx, 'clock' | 'ids'>, trx: Trx, { models }: 
 const PutProviderInput = z.object({
   id: ProviderSchema.shape.id,
   name: Label,
-  baseUrl: z.string().max(2_048),
+  baseUrl: oneLine(2_048),
   isTrusted: z.boolean(),
   costReferenceUrl: z.url().max(2_048).nullable().default(null),
   /** Every endpoint of the provider's protocol where it is left out. */

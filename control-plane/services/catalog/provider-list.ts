@@ -9,9 +9,10 @@ import type { Provider } from '#shared/catalog/providers.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
 
 const Id = ProviderSchema.shape.id
-const Reason = z.string().trim().min(1).max(500)
+const Reason = oneLine(500).trim().min(1)
 
 /** A provider of the allow-list with the number of its active offers. */
 export const ProviderViewSchema = ProviderSchema.extend({

@@ -8,6 +8,7 @@ import { Instant, ModelName } from '#control-plane/services/fields.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
 import { requireModel } from './aliases.ts'
 import { changedPrices } from './catalog-diff.ts'
 import { recordChanges } from './catalog-history.ts'
@@ -66,7 +67,7 @@ const PutPricesInput = z.strictObject({
    */
   pricing: CatalogItem.shape.pricing,
   unitPricing: CatalogItem.shape.unit_pricing,
-  source: z.string().trim().min(1).max(500),
+  source: oneLine(500).trim().min(1),
   /** The instant from which they apply; now when left out. */
   effectiveAt: Instant.optional(),
 })

@@ -4,6 +4,7 @@ import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
 import { openExportLink } from './export-link.ts'
 
 /** The schema of {@link ExportFile} for the doors. */
@@ -18,7 +19,7 @@ const TAIL_CHARS = 40
 export const downloadExport = defineOperation({
   name: 'export.download',
   access: 'public',
-  input: z.object({ token: z.string().max(2_048) }),
+  input: z.object({ token: oneLine(2_048) }),
   // The run counts by link. The shared limit of callers without a key would let one of them block all others.
   limit: 'none',
   isAudited: false,

@@ -14,6 +14,7 @@ import { Instant, Label } from '#control-plane/services/fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
+import { oneLine } from '#shared/texts.ts'
 import { publishKeysSoon } from './key-store.ts'
 import { changeTerms, hasCap, KeyTermFields, termsOf } from './key-terms.ts'
 import { seedKeyUse } from './key-use.ts'
@@ -33,7 +34,7 @@ export async function findLivingKey(db: Database | Trx, actor: BuyerActor, id: s
 }
 
 const KeyPatch = z.strictObject({
-  id: z.string().max(100),
+  id: oneLine(100),
   label: Label.optional(),
   expiresAt: Instant.nullish(),
   ...KeyTermFields,

@@ -10,6 +10,7 @@ import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
+import { oneLine } from '#shared/texts.ts'
 import { findLivingKey } from './key-limits.ts'
 import { publishKeysSoon } from './key-store.ts'
 import { CreatedKeySchema, viewOfKey } from './key-views.ts'
@@ -36,7 +37,7 @@ export const rotateBuyerKey = defineOperation({
   name: 'buyer-key.rotate',
   access: 'buyer',
   input: z.strictObject({
-    id: z.string().max(100),
+    id: oneLine(100),
     windowSeconds: z.number().int().min(0).max(MAX_WINDOW_SECONDS).default(WINDOW_SECONDS),
   }),
   limit: 'write',

@@ -2,11 +2,12 @@ import { z } from 'zod'
 import type { KeyTerms, StoredTerms } from '#control-plane/db/key-terms.ts'
 import { Dollars, ModelName } from '#control-plane/services/fields.ts'
 import { microUsd } from '#shared/money.ts'
+import { oneLine } from '#shared/texts.ts'
 
 /** The limits of a buyer key as input. Null or a missing field sets no limit. */
 export const KeyTermFields = {
   minDiscountPct: z.number().int().min(0).max(100).nullish(),
-  providersBlocked: z.array(z.string().min(1).max(300)).max(100).nullish(),
+  providersBlocked: z.array(oneLine(300).min(1)).max(100).nullish(),
   allowUntrusted: z.boolean().nullish(),
   capDailyUsd: Dollars.nullish(),
   capMonthlyUsd: Dollars.nullish(),

@@ -19,6 +19,7 @@ import { AppError } from '#shared/errors.ts'
 import type { KeyId, UserId, WorkspaceId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
+import { oneLine } from '#shared/texts.ts'
 import { publishKeysSoon } from './key-store.ts'
 import { changeTerms, KeyTermFields, NO_TERMS } from './key-terms.ts'
 import type { CreatedKey, KeyView } from './key-views.ts'
@@ -158,7 +159,7 @@ export const listBuyerKeys = defineOperation({
   run: (ctx, actor, input) => listOwnKeys(ctx, actor, input),
 })
 
-const KeyInput = z.object({ id: z.string().max(100) })
+const KeyInput = z.object({ id: oneLine(100) })
 
 async function revokeKey(
   ctx: Pick<RunCtx, 'db' | 'publisher' | 'clock' | 'log' | 'note'>,

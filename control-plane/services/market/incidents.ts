@@ -9,6 +9,7 @@ import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
 import { countOnSale } from './market-parts.ts'
 
 /** Longest and usual time that one list covers. */
@@ -43,9 +44,9 @@ export const IncidentList = z.strictObject({
   from: Millis.optional(),
   to: Millis.optional(),
   model: ModelName.optional(),
-  provider: z.string().min(1).max(64).optional(),
+  provider: oneLine(64).min(1).optional(),
   maxItems: PageSize,
-  nextToken: z.string().max(400).optional(),
+  nextToken: oneLine(400).optional(),
 })
 
 /** Lists incidents of the market from real traffic, newest first. Throws `not_found` for an unknown model. */

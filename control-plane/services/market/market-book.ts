@@ -16,6 +16,7 @@ import { AppError } from '#shared/errors.ts'
 import type { BookEntry, BookRank, LiveState, MarketParts, MarketSummary } from '#shared/market-view.ts'
 import { buildBook, byBookRank, summarizeMarket } from '#shared/market-view.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
+import { oneLine } from '#shared/texts.ts'
 import type { MarketPlace } from './market-order.ts'
 import { chooseMarkets, MarketChoice, placeOfMarket } from './market-order.ts'
 import { BookEntrySchema, MarketFiguresSchema, MarketSummarySchema } from './market-outputs.ts'
@@ -44,8 +45,8 @@ export type MarketView = z.infer<typeof MarketViewSchema>
 export const MarketPageSchema = signedPageSchema(MarketViewSchema)
 export type MarketPage = SignedPage<MarketView>
 
-const Word = z.string().min(1).max(100)
-const Token = z.string().max(400)
+const Word = oneLine(100).min(1)
+const Token = oneLine(400)
 
 /** Most models that are compared for an order, or for a filter on live state. */
 const MAX_COMPARED = 5_000

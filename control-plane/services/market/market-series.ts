@@ -9,6 +9,7 @@ import { keptToPercent } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema, writeUnitPrices } from '#shared/pricing.ts'
+import { oneLine } from '#shared/texts.ts'
 import { groupBy } from './market-rows.ts'
 import {
   answeredPct,
@@ -28,7 +29,7 @@ const MAX_NAMED = 100
 const MAX_TRADES = 100
 
 const Instant = z.number().int().nonnegative()
-const Names = z.array(z.string().min(1).max(128)).min(1).max(MAX_NAMED)
+const Names = z.array(oneLine(128).min(1)).min(1).max(MAX_NAMED)
 const LENGTH_MS = { hour: HOUR, day: DAY } as const
 
 const SeriesInput = z.object({
@@ -141,7 +142,7 @@ function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): Ser
 }
 
 const PriceHistoryInput = z.object({
-  model: z.string().min(1).max(128),
+  model: oneLine(128).min(1),
   from: Instant.optional(),
   to: Instant.optional(),
   bucket: z.enum(['hour', 'day']).default('day'),
@@ -208,7 +209,7 @@ export const marketPriceHistory = defineOperation({
 
 const FeedInput = z.object({
   limit: z.number().int().min(1).max(MAX_TRADES).default(50),
-  model: z.string().min(1).max(128).optional(),
+  model: oneLine(128).min(1).optional(),
 })
 
 /** A charged call without buyer and seller. The instant is Unix milliseconds. */

@@ -6,6 +6,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
+import { oneLine } from '#shared/texts.ts'
 import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
 import type { DebitCtx } from './ledger-debits.ts'
@@ -28,7 +29,7 @@ export const PartyFields = {
     .optional(),
 }
 
-export const Note = z.string().max(500)
+export const Note = oneLine(500)
 
 type Party = { readonly wallet?: string | undefined; readonly account?: AccountId | undefined }
 

@@ -8,6 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import { oneLine } from '#shared/texts.ts'
 import type { LedgerLine } from './ledger.ts'
 import type { DebitCtx } from './ledger-debits.ts'
 import type { Move } from './ledger-moves.ts'
@@ -113,7 +114,7 @@ export const adjustLedger = defineOperation({
       amountUsd: DollarText,
       counter: z.enum(['promo', 'shortfall']).default('promo'),
       ticket: Ticket,
-      reason: z.string().trim().min(1).max(500),
+      reason: oneLine(500).trim().min(1),
     })
     .refine(namesOneParty, ONE_PARTY),
   limit: 'none',
@@ -138,7 +139,7 @@ export const adjustLedger = defineOperation({
 export const reverseTransaction = defineOperation({
   name: 'ledger.reverse',
   access: 'operator',
-  input: z.strictObject({ key: z.string().min(3).max(170), reason: z.string().trim().min(1).max(500) }),
+  input: z.strictObject({ key: oneLine(170).min(3), reason: oneLine(500).trim().min(1) }),
   limit: 'none',
   idempotency: 'none',
   output: BookedMoveSchema,
@@ -151,7 +152,7 @@ export const reverseTransaction = defineOperation({
   },
 })
 
-const ReadKeyInput = z.strictObject({ key: z.string().min(3).max(180) })
+const ReadKeyInput = z.strictObject({ key: oneLine(180).min(3) })
 
 /** Reads the lines under a ledger key or request id. */
 export const readTransaction = defineOperation({

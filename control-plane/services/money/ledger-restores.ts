@@ -10,6 +10,7 @@ import { HOUR, MINUTE } from '#shared/clock.ts'
 import { AppError, describeCause } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
+import { oneLine } from '#shared/texts.ts'
 
 /**
  * A ledger can go back in time: somebody restores a backup, or a replica is promoted that lacks the last commits. The
@@ -85,7 +86,7 @@ export function watchVersions(parts: () => Suspects): (accounts: readonly Accoun
 
 const RepostInput = z.strictObject({
   since: z.iso.datetime({ offset: true }).transform((text) => new Date(text)),
-  reason: z.string().trim().min(1).max(500),
+  reason: oneLine(500).trim().min(1),
 })
 
 export const repostJournals = defineOperation({

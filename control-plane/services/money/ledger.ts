@@ -13,6 +13,7 @@ import { isId } from '#shared/ids.ts'
 import { ACCOUNT_KINDS, PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { formatMicroUsd, MAX_MICRO_USD, microUsd } from '#shared/money.ts'
+import { oneLine } from '#shared/texts.ts'
 
 /** A line of a transaction in signed micro-USD. A positive amount flows into the account. */
 export type LedgerLine = { readonly account: AccountId; readonly amount: bigint }
@@ -126,7 +127,7 @@ const GrantInput = z
     ticket: Ticket,
     /** `promo` is our own money, `fiat` is money received from the buyer. */
     source: z.enum(['promo', 'fiat']).default('promo'),
-    note: z.string().max(500).optional(),
+    note: oneLine(500).optional(),
   })
   .refine((input) => (input.wallet === undefined) !== (input.account === undefined), 'name a wallet or an account')
 

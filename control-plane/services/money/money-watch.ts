@@ -18,6 +18,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { MoneyReport } from '#control-plane/ports/ledger/money-check.ts'
 import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
 
 type WatchCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'checkMoney' | 'metrics'>
 
@@ -140,7 +141,7 @@ export const runInvariantsNow = defineOperation({
 export const clearHold = defineOperation({
   name: 'payoutHold.clear',
   access: 'operator',
-  input: z.strictObject({ id: z.string().length(26), reason: z.string().trim().min(1).max(500) }),
+  input: z.strictObject({ id: oneLine(26).length(26), reason: oneLine(500).trim().min(1) }),
   limit: 'none',
   idempotency: 'none',
   output: z.object({
@@ -193,7 +194,7 @@ export const readShortfall = defineOperation({
 export const explainShortfall = defineOperation({
   name: 'shortfall.explain',
   access: 'operator',
-  input: z.strictObject({ tx: z.string().length(26), reason: z.string().trim().min(1).max(500) }),
+  input: z.strictObject({ tx: oneLine(26).length(26), reason: oneLine(500).trim().min(1) }),
   limit: 'none',
   idempotency: 'none',
   output: z.object({

@@ -12,6 +12,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
+import { oneLine, wholeNumber } from '#shared/texts.ts'
 import { freeDiscarded, postBatch } from './ingest.ts'
 import { claimedCall, MAX_POISON_CHARS } from './usage-reading.ts'
 
@@ -46,11 +47,11 @@ export const ConflictViewSchema = z.object({
 export type ConflictView = z.infer<typeof ConflictViewSchema>
 
 const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'a payload hash is 64 hex digits')
-const Reason = z.string().trim().min(1).max(500)
+const Reason = oneLine(500).trim().min(1)
 const ListInput = z.strictObject({
   /** `waiting` leaves out the events that a person has decided. */
   show: z.enum(['waiting', 'all']).default('waiting'),
-  limit: z.coerce.number().int().min(1).max(500).default(100),
+  limit: wholeNumber(1, 500).prefault(100),
 })
 
 function viewOf({ firstSeenAt, lastSeenAt, ...row }: PoisonRow): PoisonView {
@@ -180,7 +181,7 @@ export const listContradictions = defineOperation({
 export const resolveContradiction = defineOperation({
   name: 'conflict.resolve',
   access: 'operator',
-  input: z.strictObject({ rid: z.string().min(26).max(30), payloadHash: Hash, reason: Reason }),
+  input: z.strictObject({ rid: oneLine(30).min(26), payloadHash: Hash, reason: Reason }),
   limit: 'none',
   idempotency: 'none',
   output: z.object({

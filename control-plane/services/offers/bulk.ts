@@ -14,6 +14,7 @@ import { linesOf } from '#control-plane/services/view-fields.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
+import { oneLine } from '#shared/texts.ts'
 import { Pricing, readPricing } from './input.ts'
 import { requireEndpoint } from './require-endpoint.ts'
 import type { StoreCtx } from './store-offer.ts'
@@ -34,7 +35,7 @@ export const BulkRow = z.object({
   payoutAddress: Wallet.nullish(),
   providerModel: ModelName.optional(),
 })
-const RowName = z.object({ model: z.string().max(160) })
+const RowName = z.object({ model: oneLine(160) })
 
 export const BulkLineSchema = z
   .discriminatedUnion('status', [

@@ -4,6 +4,7 @@ import { findAnyOffer, lockAnyOffer, updateOffer } from '#control-plane/db/offer
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
+import { cleanLine } from '#shared/texts.ts'
 import { logHealth } from './health-log.ts'
 import { changeByEvent } from './state.ts'
 import type { OfferView, ViewCtx } from './view.ts'
@@ -38,7 +39,7 @@ export async function moveAsOperator(
   await ctx.publication.publishOffers([before.model])
   const action = event === 'delist' ? 'delisted' : 'restored'
   await logHealth(ctx, [
-    { offer: id, model: before.model, action, detail: (reason ?? 'by the operator').slice(0, 300) },
+    { offer: id, model: before.model, action, detail: cleanLine(reason ?? 'by the operator', 300) },
   ])
   const after = await findAnyOffer(ctx.db, id)
   const [view] = after === undefined ? [] : await viewOffers(ctx, [after])

@@ -15,6 +15,7 @@ import { DAY } from '#shared/clock.ts'
 import type { ErrorClass, HealthEvent } from '#shared/contract/health-event.ts'
 import { ERROR_CLASSES, HealthEventSchema } from '#shared/contract/health-event.ts'
 import { redact } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
 import { requireOwnOffer } from './own-offer.ts'
 
 const Batch = z.object({ v: z.literal(1), events: z.array(z.unknown()).max(10_000) })
@@ -99,12 +100,12 @@ export const listHealthLog = defineOperation({
   access: 'seller',
   input: z
     .object({
-      offerId: z.string().max(100).optional(),
+      offerId: oneLine(100).optional(),
       since: Millis.optional(),
       until: Millis.optional(),
       sortOrder: z.enum(['ASC', 'DESC']).default('DESC'),
       maxItems: PageSize,
-      nextToken: z.string().max(200).optional(),
+      nextToken: oneLine(200).optional(),
       workspaceId: WorkspaceField,
     })
     .refine(({ since, until }) => since === undefined || until === undefined || since <= until, {

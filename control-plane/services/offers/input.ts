@@ -7,6 +7,7 @@ import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { keptBps } from '#shared/money.ts'
 import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
+import { oneLine } from '#shared/texts.ts'
 
 /** Percent off the reference price, with at most two decimals. */
 const Discount = z
@@ -38,7 +39,7 @@ export const CreateOfferInput = z.object({
   model: ModelName,
   apiKey: ProviderKey.optional(),
   reuseKeyFingerprint: Fingerprint.optional(),
-  sellerBaseUrl: z.string().min(1).max(2_048),
+  sellerBaseUrl: oneLine(2_048).min(1),
   ...Pricing,
   capDailyUsd: Dollars.nullish(),
   payoutAddress: Wallet.nullish(),
@@ -50,7 +51,7 @@ export const CreateOfferInput = z.object({
 
 /** A field that is left out stays, and null removes its value. */
 export const UpdateOfferInput = z.object({
-  id: z.string().max(100),
+  id: oneLine(100),
   ...Pricing,
   capDailyUsd: Dollars.nullish(),
   status: z.enum(['active', 'paused']).optional(),
@@ -58,7 +59,7 @@ export const UpdateOfferInput = z.object({
   label: Label.nullish(),
 })
 
-export const OfferIdInput = z.object({ id: z.string().max(100) })
+export const OfferIdInput = z.object({ id: oneLine(100) })
 
 export const ListOffersInput = z.object({
   status: z.enum(['active', 'paused', 'inactive']).optional(),

@@ -5,6 +5,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { pageOf, pageSchema } from '#control-plane/services/page.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
+import { oneLine } from '#shared/texts.ts'
 import { readOffer } from './create.ts'
 import { ListOffersInput, OfferIdInput } from './input.ts'
 import type { OfferView } from './view.ts'
@@ -55,7 +56,7 @@ const MAX_OFFERS_AT_ONCE = 100
 export const getOffers = defineOperation({
   name: 'offer.get-many',
   access: 'seller',
-  input: z.object({ ids: z.array(z.string().max(100)).max(MAX_OFFERS_AT_ONCE) }),
+  input: z.object({ ids: z.array(oneLine(100)).max(MAX_OFFERS_AT_ONCE) }),
   limit: 'read',
   idempotency: 'none',
   output: z.array(OfferViewSchema).readonly(),

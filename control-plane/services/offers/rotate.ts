@@ -12,6 +12,7 @@ import { ProviderKey, probeFailed } from '#control-plane/services/providers/prov
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
+import { oneLine } from '#shared/texts.ts'
 import { readOffer } from './create.ts'
 import { requireOwnOffer } from './own-offer.ts'
 import { clearHealth } from './reset-health.ts'
@@ -27,7 +28,7 @@ import { OfferViewSchema } from './view.ts'
 export const rotateCredential = defineOperation({
   name: 'offer.rotate-credential',
   access: 'seller',
-  input: z.object({ id: z.string().max(100), apiKey: ProviderKey }),
+  input: z.object({ id: oneLine(100), apiKey: ProviderKey }),
   limit: 'probe',
   idempotency: 'none',
   output: OfferViewSchema,

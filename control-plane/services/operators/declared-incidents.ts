@@ -22,6 +22,7 @@ import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
+import { manyLines, oneLine } from '#shared/texts.ts'
 
 /** Most notes of one incident. The last one is reserved for its end. */
 export const MAX_NOTES = 20
@@ -54,10 +55,10 @@ export const DeclaredPageSchema = signedPageSchema(DeclaredIncidentSchema)
 export type DeclaredPage = z.infer<typeof DeclaredPageSchema>
 
 const OpenState = z.enum(['investigating', 'identified', 'monitoring'])
-const Note = z.string().trim().min(1).max(2_000)
+const Note = manyLines(2_000).trim().min(1)
 const Models = z.array(ModelName).max(MAX_TOUCHED)
 const Providers = z.array(ProviderSchema.shape.id).max(MAX_TOUCHED)
-const Id = z.string().max(100)
+const Id = oneLine(100)
 
 /** Declares a public incident. Throws `not_found` for an unknown model or provider. */
 export const declareIncident = defineOperation({

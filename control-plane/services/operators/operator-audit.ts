@@ -5,8 +5,9 @@ import type { AuditPage } from '#control-plane/services/audit.ts'
 import { AuditPageSchema, entryOf } from '#control-plane/services/audit.ts'
 import { Instant, idToken, PageSize } from '#control-plane/services/fields.ts'
 import { pageOf } from '#control-plane/services/page.ts'
+import { oneLine } from '#shared/texts.ts'
 
-const Text = z.string().min(1).max(200).optional()
+const Text = oneLine(200).min(1).optional()
 
 /** Searches the audit of all actors, newest first. Only operators may read it whole. */
 export const searchAudit = defineOperation({

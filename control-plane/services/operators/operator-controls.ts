@@ -8,8 +8,9 @@ import type { CallLimit } from '#control-plane/ports/limits/controls.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { FEATURE_NAMES, FEATURES } from '#shared/contract/features.ts'
 import { AppError } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
 
-const Reason = z.string().trim().min(1).max(500)
+const Reason = oneLine(500).trim().min(1)
 
 /** The state of a switch. `changedAt` is Unix milliseconds, null for a switch that was never set. */
 export const FeatureViewSchema = z.object({
@@ -126,7 +127,7 @@ const Calls = z.number().int().min(1).max(1_000_000)
 export const putRateLimit = defineOperation({
   name: 'rate-limit.put',
   access: 'operator',
-  input: z.strictObject({ name: z.string().max(64), perKey: Calls.nullable(), perWallet: Calls.nullish() }),
+  input: z.strictObject({ name: oneLine(64), perKey: Calls.nullable(), perWallet: Calls.nullish() }),
   limit: 'none',
   idempotency: 'none',
   output: LimitViewSchema,

@@ -5,9 +5,10 @@ import { NodeReportSchema } from '#shared/contract/node-report.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
+import { oneLine, wholeNumber } from '#shared/texts.ts'
 
-const Reason = z.string().trim().min(1).max(500)
-const Limit = z.coerce.number().int().min(1).max(500).default(100)
+const Reason = oneLine(500).trim().min(1)
+const Limit = wholeNumber(1, 500).prefault(100)
 const QueueName = z.enum(Object.values(QUEUES))
 
 /** A hold for operators. The amount is micro-USD in plain digits. */
@@ -48,7 +49,7 @@ export type FailedJobView = z.infer<typeof FailedJobViewSchema>
 export const listOpenHolds = defineOperation({
   name: 'hold.list',
   access: 'operator',
-  input: z.strictObject({ account: z.string().startsWith('acc_').max(100).optional(), limit: Limit }),
+  input: z.strictObject({ account: oneLine(100).startsWith('acc_').optional(), limit: Limit }),
   limit: 'read',
   idempotency: 'none',
   output: z.array(HoldViewSchema).readonly(),
@@ -69,7 +70,7 @@ export const listOpenHolds = defineOperation({
 export const releaseOpenHold = defineOperation({
   name: 'hold.release',
   access: 'operator',
-  input: z.strictObject({ rid: z.string().max(64), reason: Reason }),
+  input: z.strictObject({ rid: oneLine(64), reason: Reason }),
   limit: 'none',
   idempotency: 'none',
   output: z.object({
@@ -110,7 +111,7 @@ export const listFailedJobs = defineOperation({
 export const retryFailedJobs = defineOperation({
   name: 'queue.retry',
   access: 'operator',
-  input: z.strictObject({ queue: QueueName, id: z.string().max(200).optional(), limit: Limit }),
+  input: z.strictObject({ queue: QueueName, id: oneLine(200).optional(), limit: Limit }),
   limit: 'none',
   idempotency: 'none',
   output: z.object({

@@ -9,6 +9,7 @@ import type { OfferView } from '#control-plane/services/offers/view.ts'
 import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
 import { pageOf, pageSchema } from '#control-plane/services/page.ts'
 import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { oneLine } from '#shared/texts.ts'
 
 const KEPT_BPS_PER_PERCENT = 100
 
@@ -46,7 +47,7 @@ export const searchOffers = defineOperation({
   access: 'operator',
   input: z.strictObject({
     model: ModelName.optional(),
-    provider: z.string().max(64).optional(),
+    provider: oneLine(64).optional(),
     status: z.enum(['active', 'paused', 'inactive']).optional(),
     isDelisted: z.boolean().optional(),
     wallet: Wallet.optional(),
@@ -65,7 +66,7 @@ export const searchOffers = defineOperation({
   },
 })
 
-const Move = z.strictObject({ id: z.string().max(100), reason: z.string().trim().min(1).max(500) })
+const Move = z.strictObject({ id: oneLine(100), reason: oneLine(500).trim().min(1) })
 
 /** Takes an offer of any seller off the market. Its seller sees the reason. */
 export const delistOffer = defineOperation({

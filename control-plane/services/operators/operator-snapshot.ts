@@ -7,6 +7,7 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { accountOfDocument } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { byText } from '#shared/text-order.ts'
+import { oneLine } from '#shared/texts.ts'
 
 /** A document of the snapshot, in Postgres and in the store. Times are Unix milliseconds. */
 export const DocumentViewSchema = z.object({
@@ -68,7 +69,7 @@ const MAX_NAMED = 1_000
 export const republishSnapshot = defineOperation({
   name: 'snapshot.republish',
   access: 'operator',
-  input: z.strictObject({ names: z.array(z.string().max(200)).min(1).max(MAX_NAMED).optional() }),
+  input: z.strictObject({ names: z.array(oneLine(200)).min(1).max(MAX_NAMED).optional() }),
   limit: 'none',
   idempotency: 'none',
   output: z.object({

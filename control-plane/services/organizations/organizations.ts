@@ -15,6 +15,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
 import { lockWithRight, requireRight } from './organization-access.ts'
 
 /** Most organisations of one wallet. */
@@ -23,7 +24,7 @@ export const MAX_ORGANIZATIONS = 50
 export const RoleField = z.enum(ROLES)
 
 /** The id of a record in a path or argument. The operation itself refuses an unknown one. */
-export const RecordId = z.string().max(100)
+export const RecordId = oneLine(100)
 
 /** An organisation with the caller's role in it. `createdAt` is Unix milliseconds. */
 export const OrganizationViewSchema = z

@@ -7,6 +7,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { fingerprintCredential, openCredential } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
+import { oneLine } from '#shared/texts.ts'
 import type { CheckedBaseUrl } from './base-url.ts'
 import { checkBaseUrl } from './base-url.ts'
 
@@ -53,9 +54,9 @@ export async function chooseKey(
 export const PlaceInput = {
   apiKey: ProviderKey.optional(),
   reuseKeyFingerprint: Fingerprint.optional(),
-  baseUrl: z.string().min(1).max(2_048).optional(),
+  baseUrl: oneLine(2_048).min(1).optional(),
   /** Another name of the base URL, as in the input of single offers. */
-  sellerBaseUrl: z.string().min(1).max(2_048).optional(),
+  sellerBaseUrl: oneLine(2_048).min(1).optional(),
   apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
 }
 

@@ -6,6 +6,7 @@ import { listFields, pageOf } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
+import { oneLine } from '#shared/texts.ts'
 
 /** A saved provider key without any part of the key itself. `createdAt` is Unix milliseconds. */
 export const ConfigCardSchema = z
@@ -54,7 +55,7 @@ export const listConfigs = defineOperation({
 export const deleteConfig = defineOperation({
   name: 'config.delete',
   access: 'seller',
-  input: z.object({ id: z.string().max(100) }),
+  input: z.object({ id: oneLine(100) }),
   limit: 'write',
   idempotency: 'none',
   output: z.object({

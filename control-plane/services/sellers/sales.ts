@@ -11,6 +11,7 @@ import { standingOf } from '#shared/lookup-record.ts'
 import { tokenPrices } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
+import { oneLine } from '#shared/texts.ts'
 
 /** One sale: the call's id, the seller's earnings, and the price. */
 export const SaleViewSchema = z
@@ -66,7 +67,7 @@ export type SalesPage = z.infer<typeof SalesPageSchema>
 export const listSalesHistory = defineOperation({
   name: 'earnings.history',
   access: 'seller',
-  input: z.object({ limit: PageSize, cursor: z.string().max(200).optional(), workspaceId: WorkspaceField }),
+  input: z.object({ limit: PageSize, cursor: oneLine(200).optional(), workspaceId: WorkspaceField }),
   limit: 'read',
   idempotency: 'none',
   output: SalesPageSchema,

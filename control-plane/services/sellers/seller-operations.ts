@@ -18,6 +18,7 @@ import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OperationId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
+import { oneLine } from '#shared/texts.ts'
 
 /** Offers in one transaction. The progress stays visible, and locks are short. */
 const STEP_OFFERS = 500
@@ -95,7 +96,7 @@ export const bulkCancelOffers = defineOperation({
 export const getSellerOperation = defineOperation({
   name: 'operation.get',
   access: 'seller',
-  input: z.object({ id: z.string().max(100) }),
+  input: z.object({ id: oneLine(100) }),
   limit: 'read',
   idempotency: 'none',
   output: OperationViewSchema,

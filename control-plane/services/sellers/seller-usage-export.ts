@@ -13,6 +13,7 @@ import { readWindow, WindowFields } from '#control-plane/services/usage-window.t
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
+import { wholeNumber } from '#shared/texts.ts'
 
 /** The kind of export that a link of this file opens. */
 export const SELLER_USAGE_EXPORT = 'seller-usage'
@@ -44,7 +45,7 @@ export const exportSellerUsage = defineOperation({
   input: z.object({
     from: WindowFields.from,
     to: WindowFields.to,
-    limit: z.coerce.number().int().min(1).max(MAX_ROWS).default(MAX_ROWS),
+    limit: wholeNumber(1, MAX_ROWS).prefault(MAX_ROWS),
     format: z.literal('csv').default('csv'),
     workspaceId: WorkspaceField,
   }),

@@ -19,6 +19,7 @@ import { requireFeature } from '#control-plane/services/require-feature.ts'
 import { ensureUser } from '#control-plane/services/users.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { Secret } from '#shared/secret.ts'
+import { manyLines, oneLine } from '#shared/texts.ts'
 import { hashSessionToken, newSessionToken, SESSION_MS } from './session-token.ts'
 import type { SignedMessage, SignInMessage } from './siwe.ts'
 import { makeChallenge, proveWallet, SignInMessageSchema } from './siwe.ts'
@@ -43,8 +44,8 @@ export const readChallenge = defineOperation({
 })
 
 const SignedInput = z.object({
-  message: z.string().max(MAX_MESSAGE_CHARS),
-  signature: z.string().max(MAX_SIGNATURE_CHARS),
+  message: manyLines(MAX_MESSAGE_CHARS),
+  signature: oneLine(MAX_SIGNATURE_CHARS),
 })
 const SignInInput = SignedInput.extend({
   label: Label.nullish().transform((label) => label ?? 'Wallet sign-in'),

@@ -22,6 +22,7 @@ import { isId } from '#shared/ids.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 import { checkPublicUrl } from '#shared/outbound-guard.ts'
 import { Secret } from '#shared/secret.ts'
+import { oneLine } from '#shared/texts.ts'
 import { sealWebhookSecret } from './webhook-secrets.ts'
 import { newWebhookSecret } from './webhook-signature.ts'
 
@@ -79,7 +80,7 @@ function requirePublicUrl(ctx: Pick<Ctx, 'settings'>, url: string): void {
   throw new AppError('invalid_request', { message, param: 'url' })
 }
 
-const Url = z.string().min(1).max(2_048)
+const Url = oneLine(2_048).min(1)
 const Events = z
   .array(z.enum(WEBHOOK_EVENTS))
   .min(1)
@@ -144,7 +145,7 @@ export const listBuyerWebhooks = defineOperation({
   }),
 })
 
-export const WebhookInput = z.strictObject({ id: z.string().max(100) })
+export const WebhookInput = z.strictObject({ id: oneLine(100) })
 
 export const getWebhook = defineOperation({
   name: 'webhook.get',

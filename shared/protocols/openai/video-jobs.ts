@@ -4,6 +4,7 @@ import { JOB_STATES } from '#shared/jobs.ts'
 import { parseJson } from '#shared/protocols/answers/model-list.ts'
 import type { JobCodec, VideoAsk } from '#shared/protocols/job-codec.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { oneLine } from '#shared/texts.ts'
 
 const PATH = '/video/generations'
 const MILLISECONDS = 1_000
@@ -31,7 +32,7 @@ function pathOf(providerJob: string): string {
 }
 
 const Answer = z.object({
-  id: z.string().min(1).max(MAX_ID_CHARS),
+  id: oneLine(MAX_ID_CHARS).min(1),
   status: z.enum(JOB_STATES),
   usage: z
     .object({ seconds: z.number().min(0).max(MAX_SANE_SECONDS) })

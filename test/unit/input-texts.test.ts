@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
+import { CatalogItem } from '#control-plane/services/catalog/catalog-items.ts'
+import { BulkRow } from '#control-plane/services/offers/bulk.ts'
+import { cleanLine } from '#shared/texts.ts'
+import { membersOf, readOperations } from '#test/support/input-members.ts'
+
+const operations = [...(await readOperations()).values()]
+const rows = [
+  { name: 'a bulk row', input: BulkRow },
+  { name: 'a catalogue row', input: CatalogItem },
+]
+const all = [...operations, ...rows].flatMap(({ name, input }) =>
+  membersOf(input).map(({ path, schema }) => ({ name: `${name} ${path.join('.')}`, schema })),
+)
+const takes = (schema: z.ZodType, value: unknown) => schema.safeParse(value).success
+const takesAnything = ({ schema }: { readonly schema: z.ZodType }) => takes(schema, Symbol('anything'))
+const members = all.filter((member) => !takesAnything(member))
+const thatTake = (values: readonly unknown[]) =>
+  members.filter(({ schema }) => values.some((value) => takes(schema, value))).map(({ name }) => name)
+
+describe('the inputs of the operations', () => {
+  it('are all found, and read but for rows that have schemas of their own and a retired door', () => {
+    expect(operations.length).toBeGreaterThan(140)
+    expect(members.length).toBeGreaterThan(250)
+    expect(
+      all
+        .filter(takesAnything)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual([
+      'catalog.diff models.0',
+      'catalog.import models.0',
+      'fallback-key.retired ',
+      'offer.bulk-create offers.0',
+    ])
+  })
+
+  it('hold no control characters and no halves of a character', () => {
+    expect(thatTake(['a\u0000b', '\u0000', 'a\u001bb', 'a\u0085b', '\ud800', 'a\udc00b'])).toEqual([])
+  })
+
+  it('hold more than one line only where a text is made of lines', () => {
+    expect(thatTake(['a\nb', 'a\tb'])).toEqual([
+      ...['incident.declare note', 'incident.update note', 'incident.end note'],
+      ...['seller-key.sign-in message', 'buyer-key.sign-in message', 'session.create message'],
+      'a catalogue row description',
+    ])
+  })
+
+  it('bound every text', () => {
+    expect(thatTake(['x'.repeat(100_000), ' '.repeat(100_000)])).toEqual([])
+  })
+
+  it('read a number only as it is written', () => {
+    const numbers = members.filter(({ schema }) => [5, 10, 1_700_000_000_000].some((value) => takes(schema, value)))
+    expect(numbers.length).toBeGreaterThan(50)
+    const odd = ['0x10', '+5', ' 5', '5 ', '05', '5e1', '', '-', true, [], [5]]
+    const wrong = numbers.filter(({ schema }) => odd.some((value) => takes(schema, value)))
+    expect(wrong.map(({ name }) => name)).toEqual([])
+  })
+})
+
+describe('a text of a provider', () => {
+  it('is made one line that can be stored', () => {
+    expect(cleanLine('a\u0000b\nc\ud800', 10)).toBe('a b c ')
+    expect(cleanLine('plain 😀', 10)).toBe('plain 😀')
+    expect(cleanLine('plain 😀', 7)).toBe('plain  ')
+  })
+})

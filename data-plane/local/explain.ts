@@ -3,7 +3,7 @@ import { readFloor } from '#data-plane/http/path-floor.ts'
 import type { RowIndex } from '#data-plane/http/row-index.ts'
 import type { LocalCaller } from '#data-plane/pipeline/answer-locally.ts'
 import { explainRoute } from '#data-plane/pipeline/explain-route.ts'
-import { readJsonBody } from '#data-plane/wires/json-body.ts'
+import { readAnyBody } from '#data-plane/wires/json-body.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
@@ -16,7 +16,7 @@ const NO_QUERY = new URLSearchParams()
  * JSON.
  */
 export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }: LocalCaller): string {
-  const { body: question } = readJsonBody(asked.body)
+  const { body: question } = readAnyBody(asked.body)
   const { path, body } = question
   if (typeof path !== 'string' || !isRecord(body)) {
     throw new AppError('invalid_request', { message: 'Explaining takes the path of a call and its body.' })

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { AppError } from '#shared/errors.ts'
 import type { JsonMember } from '#shared/json-members.ts'
 import { isRecord, MAX_JSON_DEPTH, scanMembers } from '#shared/json-members.ts'
+import { refuseElsewhere } from './elsewhere.ts'
 import type { InlinedSource } from './inlined-data.ts'
 import { readAroundInlined } from './inlined-data.ts'
 
@@ -20,11 +21,18 @@ const BOM = 0xfeff
 const LARGE_BYTES = 1_048_576
 
 /**
- * Reads the object of a request body. In a large one, data that is inlined in `inlinedIn` stays in the bytes: texts are
- * then measured by `lengthOf` of the content, and the seller's request is passed through `putInlinedBack`. Throws
- * AppError: `invalid_json`, `invalid_request`.
+ * Reads the body of a call. In a large one, data that is inlined in `inlinedIn` stays in the bytes: texts are then
+ * measured by `lengthOf` of the content, and the seller's request is passed through `putInlinedBack`. Throws AppError:
+ * `invalid_json`, `invalid_request`.
  */
 export function readJsonBody(bytes: Buffer, inlinedIn?: 'messages' | 'input'): JsonBody {
+  const json = readAnyBody(bytes, inlinedIn)
+  refuseElsewhere(json.body)
+  return json
+}
+
+/** Reads the object of a body that is not sent on. */
+export function readAnyBody(bytes: Buffer, inlinedIn?: 'messages' | 'input'): JsonBody {
   if (!isUtf8(bytes)) throw new AppError('invalid_json', { message: 'The request body is not valid UTF-8.' })
   const isSearched = inlinedIn !== undefined && bytes.length >= LARGE_BYTES
   const around = isSearched ? readAroundInlined(bytes, inlinedIn) : undefined

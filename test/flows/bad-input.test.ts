@@ -110,6 +110,8 @@ const REFUSED: [row: string, body: string][] = [
     '[C041] image by file id',
     json({ ...GOOD, messages: [{ role: 'user', content: [{ type: 'image_file', file_id: 'file-1' }] }] }),
   ],
+  ['a member that names an address', json({ ...GOOD, api_base: 'https://elsewhere.example/v1' })],
+  ['a member that names a credential', json({ ...GOOD, extra_body: { api_key: 'x' } })],
   ['[C047] provider', json({ ...GOOD, provider: 'nope' })],
   ['[C054] providers_blocked {}', json({ ...GOOD, providers_blocked: {} })],
   ...[101, -1, 'abc', 5.5, '05', 1e9, true].map((value) =>

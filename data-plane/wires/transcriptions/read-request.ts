@@ -1,4 +1,5 @@
 import type { RawRequest } from '#data-plane/call.ts'
+import { refuseElsewhereInForm } from '#data-plane/wires/elsewhere.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
@@ -39,6 +40,7 @@ const REPEATED = /\[[\w.-]*\]$/
  */
 export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest {
   const form = readForm(raw.headers['content-type'] ?? '', raw.body)
+  refuseElsewhereInForm(form.fields)
   const { routing, fields } = routingBody(form.fields)
   checkOnce(fields)
   const values = new Map(fields.map(({ name, value }) => [name, value]))

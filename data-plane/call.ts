@@ -109,6 +109,8 @@ export type Needs = {
   readonly imageInput: boolean
   /** Parameters that change the meaning of an answer. A model that lists its parameters must list these. */
   readonly parameters?: readonly string[]
+  /** The member of the request for which the model must have the older completions protocol. */
+  readonly completionsFor?: string
   /** True when only the OpenAI protocol can express the request: several choices, or log probabilities. */
   readonly openAiFormat?: boolean
 }

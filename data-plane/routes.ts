@@ -79,9 +79,12 @@ function jobRows({ credit }: Rails): readonly Row[] {
   const route = { wire: video, rails: [credit] }
   const path = '/v1/video/generations'
   return [
-    { ...API, ...POST, path, body: json(1), serves: { kind: 'job-submit', failover: 'until-connected', ...route } },
-    { ...API, ...GET, path: `${path}/:id`, serves: { kind: 'job-question', ...route } },
-    { ...API, ...DELETE, path: `${path}/:id`, serves: { kind: 'job-cancel', ...route } },
+    {
+      ...{ ...API, ...POST, path, ...FLOOR, body: json(32) },
+      serves: { kind: 'job-submit', failover: 'until-connected', ...route },
+    },
+    { ...API, ...GET, path: `${path}/:id`, ...FLOOR, serves: { kind: 'job-question', ...route } },
+    { ...API, ...DELETE, path: `${path}/:id`, ...FLOOR, serves: { kind: 'job-cancel', ...route } },
   ]
 }
 

@@ -66,7 +66,8 @@ function lookUp({ lookups }: Surface, look: LookUp, request: FastifyRequest, par
 export function answerForJob({ surface, reading }: Mounted, route: JobRoute, isCancel: boolean): Handler {
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)
-    return sendPrivately(request, reply, await showJob(surface.jobs, route, head, isCancel))
+    const { text, headers } = await showJob(surface.jobs, route, head, isCancel)
+    return sendPrivately(request, reply.headers(headers), text)
   }
 }
 

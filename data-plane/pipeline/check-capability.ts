@@ -7,12 +7,13 @@ import { BYTES_A_TOKEN } from './meter-usage.ts'
 const LONGEST_TOKEN_BYTES = 128
 
 /**
- * Refuses, before any money, a call that the model cannot serve. Throws `model_capability_unsupported` for a parameter
- * or an image, and `context_length_exceeded` when no tokeniser could make the call fit.
+ * Refuses, before any money, a call that the model cannot serve. Throws `model_capability_unsupported` for a parameter,
+ * an image or the older completions protocol, and `context_length_exceeded` when no tokeniser could make the call fit.
  */
 export function checkCapability(target: Target, demand: Demand): void {
   // Only its provider reads a forwarded request.
   if (target.kind !== 'model' || demand.kind !== 'model') return
+  checkCompletions(target, demand)
   const { parameters } = target.model
   const missing = demand.needs.parameters?.find((name) => parameters.length > 0 && !parameters.includes(name))
   if (missing !== undefined) {
@@ -30,6 +31,19 @@ export function checkCapability(target: Target, demand: Demand): void {
     })
   }
   checkContext(target, demand)
+}
+
+/** Chat models are asked in chat for one answer to one prompt. What only the older protocol can say they cannot do. */
+function checkCompletions({ model }: ModelTarget, { needs }: ModelDemand): void {
+  const member = needs.completionsFor
+  if (member === undefined || model.endpoints.includes('completions') || !model.endpoints.includes('chat')) return
+  throw new AppError('model_capability_unsupported', {
+    message:
+      `${model.id} is a chat model. On /v1/completions it gives one answer to one prompt, ` +
+      `without what ${member} asks for here.`,
+    param: member,
+    detail: { capability: 'completions' },
+  })
 }
 
 function inputParamOf({ inputParam }: ModelDemand): string {

@@ -17,6 +17,7 @@ import { recognize } from './entrance.ts'
 import { endEvent, termsOf } from './job-event.ts'
 import type { JobPlane, JobRoute } from './job-plane.ts'
 import { jobIdOf, requestOfJob } from './job-plane.ts'
+import { replyHeaders } from './reply-headers.ts'
 
 const SECOND_MS = 1_000
 
@@ -25,23 +26,54 @@ const SECOND_MS = 1_000
  * and only then shown, so nobody gets a result that is not booked. Throws `job_not_found` for another payer's job and
  * after its binding.
  */
-export async function showJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCancel: boolean): Promise<string> {
+export async function showJob(
+  plane: JobPlane,
+  route: JobRoute,
+  head: RequestHead,
+  isCancel: boolean,
+): Promise<{ readonly text: string; readonly headers: Readonly<Record<string, string>> }> {
+  const { job, view, waitedMs } = await viewJob(plane, route, head, isCancel)
+  const spentMs = plane.calls.clock.monotonic() - head.startedAt
+  const headers = replyHeaders({
+    isStreamed: false,
+    standing: undefined,
+    attempts: job.attempts.length,
+    decisionMs: 0,
+    overheadMs: spentMs - waitedMs,
+    plan: { offer: job },
+    request: undefined,
+    receipt: view.receipt,
+  })
+  return { text: route.wire.shown(view), headers }
+}
+
+type Viewed = {
+  readonly job: JobRecord
+  readonly view: JobView
+  /** Milliseconds that the provider took to answer. */
+  readonly waitedMs: number
+}
+
+async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCancel: boolean): Promise<Viewed> {
   const { id = '' } = head.params
   const rid = requestOfJob(id)
   const stored = rid === undefined ? undefined : await plane.jobs.find(rid)
   if (rid === undefined || stored === undefined) throw new AppError('job_not_found')
   await checkOwner(plane, route, head, { rid, job: stored.job })
-  if (stored.end !== undefined) return route.wire.shown(await showEnd(plane, rid, { ...stored, end: stored.end }))
   const { job } = stored
+  if (stored.end !== undefined) {
+    return { job, view: await showEnd(plane, rid, { ...stored, end: stored.end }), waitedMs: 0 }
+  }
   if (plane.calls.clock.now() >= job.createdAt + plane.limits.bindingMs) throw new AppError('job_not_found')
+  const askedAt = plane.calls.clock.monotonic()
   const provider = await ask(plane, route, job, isCancel)
-  if (provider === undefined) return route.wire.shown({ ...headOf(rid, job), state: 'running', ...NOT_OVER })
-  const { state } = provider
-  if (state === 'queued' || state === 'running') {
-    return route.wire.shown({ ...headOf(rid, job), state, ...NOT_OVER })
+  const waitedMs = plane.calls.clock.monotonic() - askedAt
+  const state = provider?.state ?? 'running'
+  if (provider === undefined || state === 'queued' || state === 'running') {
+    return { job, view: { ...headOf(rid, job), state, ...NOT_OVER }, waitedMs }
   }
   const end = await plane.jobs.end(rid, endOf(plane, job, { ...provider, state }))
-  return route.wire.shown(await showEnd(plane, rid, { job, end, isBooked: false }))
+  return { job, view: await showEnd(plane, rid, { job, end, isBooked: false }), waitedMs }
 }
 
 const NOT_OVER = { artifacts: [], receipt: undefined, error: undefined } as const

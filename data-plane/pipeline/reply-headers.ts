@@ -9,10 +9,10 @@ export type ReplyFacts = {
   readonly attempts: number
   readonly decisionMs: number
   readonly overheadMs: number
-  readonly plan: AttemptPlan | undefined
-  readonly request: UpstreamRequest | undefined
-  /** Absent on streams of text, because their cost is in the last chunk. */
-  readonly receipt: Receipt | undefined
+  readonly plan: { readonly offer: Pick<AttemptPlan['offer'], 'servedBy' | 'provider'> } | undefined
+  readonly request: Pick<UpstreamRequest, 'adaptedParams'> | undefined
+  /** Absent on streams of text, whose cost is in the last chunk, and on long jobs that are not over. */
+  readonly receipt: Pick<Receipt, 'chargeMicro' | 'listMicro'> | undefined
   /** Set when the answer is neither JSON nor an event stream. */
   readonly contentType?: string | undefined
 }

@@ -29,6 +29,7 @@ import { planCall, plotCourse, quoteFor } from './plan-call.ts'
 import type { CallQuote } from './quote-call.ts'
 import { capRefusal } from './refuse-caps.ts'
 import { refuseSwitchedOff } from './refuse-switched-off.ts'
+import { replyHeaders } from './reply-headers.ts'
 import { reserveFunds } from './reserve-funds.ts'
 
 /** A take of an offer's cap outlives the question to its provider by these milliseconds. */
@@ -55,10 +56,22 @@ export async function submitJob(
     const { raw } = guest
     refuseSwitchedOff(calls, 'long_jobs')
     const job = route.wire.read(raw)
+    const plottedFrom = calls.clock.monotonic()
     const course = plotCourse(calls, { raw, demand: job.demand, payer: guest.payer })
     if (!isPaying(guest)) throw challengeOf(calls, route, raw, planCall(calls, course, askedMs(plane)).quote)
-    const text = await submitInTurn(plane, { route, guest, job, course, tried })
-    reply.whole(202, { 'content-type': 'application/json', 'cache-control': 'no-store' }, text)
+    const decisionMs = calls.clock.monotonic() - plottedFrom
+    const { text, offer } = await submitInTurn(plane, { route, guest, job, course, tried })
+    const headers = replyHeaders({
+      isStreamed: false,
+      standing: standingOf(calls, visit),
+      attempts: tried.attempts.length,
+      decisionMs,
+      overheadMs: calls.clock.monotonic() - head.startedAt - waitedFor(tried),
+      plan: { offer },
+      request: job,
+      receipt: undefined,
+    })
+    reply.whole(202, headers, text)
   } catch (thrown) {
     const error = toAppError(thrown)
     emitRefusal(calls, route.wire.name, head, error)
@@ -90,6 +103,13 @@ type Turn = {
   readonly maxAttempts: number
 }
 
+/** A job that runs: the text for its buyer, and the offer whose provider took it. */
+type Accepted = { readonly text: string; readonly offer: Offer }
+
+function waitedFor({ attempts }: Asked): number {
+  return attempts.reduce((total, { ms }) => total + ms, 0)
+}
+
 function askedMs({ limits }: JobPlane): number {
   return limits.askMs * MAX_ATTEMPTS
 }
@@ -98,7 +118,7 @@ function askedMs({ limits }: JobPlane): number {
  * Tries the payer's own providers of the model, then the marketplace, then the payer's providers for every model, as
  * for a call.
  */
-async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<string> {
+async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<Accepted> {
   const { course, guest } = wanted
   const { first, last } = course.own
   const kept = last.length > 0 ? 1 : 0
@@ -107,21 +127,21 @@ async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<string> {
     return { payment: plane.calls.ownProviders, offers, quote, maxAttempts }
   }
   if (first.length > 0) {
-    const text = await takeTurn(plane, wanted, ownTurn(first, MAX_ATTEMPTS - 1 - kept))
-    if (text !== undefined) return text
+    const accepted = await takeTurn(plane, wanted, ownTurn(first, MAX_ATTEMPTS - 1 - kept))
+    if (accepted !== undefined) return accepted
   }
   try {
     const { ranked, quote } = planCall(plane.calls, course, askedMs(plane))
     const { payment } = guest
     const sold: Turn = { payment, offers: ranked.candidates, quote, maxAttempts: MAX_ATTEMPTS - kept }
-    const text = await takeTurn(plane, wanted, sold)
-    if (text !== undefined) return text
+    const accepted = await takeTurn(plane, wanted, sold)
+    if (accepted !== undefined) return accepted
     if (kept === 0) throw refusalOf(plane, wanted, ranked.candidates)
   } catch (thrown) {
     if (kept === 0 || !mayFallBack(toAppError(thrown).code)) throw thrown
   }
-  const text = await takeTurn(plane, wanted, ownTurn(last, MAX_ATTEMPTS))
-  if (text !== undefined) return text
+  const accepted = await takeTurn(plane, wanted, ownTurn(last, MAX_ATTEMPTS))
+  if (accepted !== undefined) return accepted
   throw refusalOf(plane, wanted, last)
 }
 
@@ -134,12 +154,14 @@ function refusalOf({ calls }: JobPlane, { tried }: Wanted, offers: readonly Offe
  * Holds the money and finds a provider. Answers the text for the buyer of a running job; undefined when it is certain
  * that no provider of this turn took it. Every failure gives the hold back.
  */
-async function takeTurn(plane: JobPlane, wanted: Wanted, turn: Turn): Promise<string | undefined> {
+async function takeTurn(plane: JobPlane, wanted: Wanted, turn: Turn): Promise<Accepted | undefined> {
   const { payment, quote } = turn
   const hold = await reserveFunds(plane.calls, payment, wanted.guest.payer, quote)
   try {
     const taken = await findProvider(plane, wanted, turn, hold)
-    if (taken !== undefined) return await book(plane, wanted, turn, { ...taken, hold })
+    if (taken !== undefined) {
+      return { text: await book(plane, wanted, turn, { ...taken, hold }), offer: taken.offer }
+    }
     void payment.release(hold, 'no_provider', '')
     return undefined
   } catch (thrown) {
@@ -260,8 +282,7 @@ async function book(
     void calls.offerCaps.settle(offer, take, quoteMicro)
   })
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteMicro }
-  const waitedMs = tried.attempts.reduce((sum, attempt) => sum + attempt.ms, 0)
-  emitJob(calls, raw, { ...facts, tried: tried.attempts }, waitedMs)
+  emitJob(calls, raw, { ...facts, tried: tried.attempts }, waitedFor(tried))
   const id = jobIdOf(hold.rid)
   const head = { id, model: record.model, createdAt: Math.floor(raw.receivedAt / SECOND_MS) }
   const view = { ...head, state: 'queued', artifacts: [], receipt: undefined, error: undefined } as const

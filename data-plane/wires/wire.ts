@@ -85,6 +85,8 @@ export function defineWire<Request>(wire: Wire<Request>): ModelWire {
 /** A long job as its buyer asked for it. */
 export type ParsedJob = {
   readonly demand: Demand
+  /** Members of the request that no provider is told. */
+  readonly adaptedParams: readonly string[]
   encode(offer: Offer): UpstreamRequest
 }
 

@@ -125,6 +125,53 @@ describe('a long job', () => {
     await until('all of it is back', 10_000, async () => (await moved(id))['buyer_credit'] === 0)
   })
 
+  it('keeps the floor of its path, and its answers carry the headers of inference', async () => {
+    const path = '/v1/video/generations'
+    const post = (floor: string, fields: object = {}) =>
+      fetch(market.url + floor + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model: 'plain-job', prompt: 'A quiet sea.', seconds: SECONDS, ...fields }),
+      })
+    const high = await post('/min90')
+    expect([
+      high.status,
+      z.object({ error: z.object({ code: z.string() }) }).parse(await high.json()).error.code,
+    ]).toEqual([503, 'minimum_discount_not_met'])
+    const answer = await post('/min10', { size: '1280x720' })
+    expect(answer.status).toBe(202)
+    const { id } = Submitted.parse(await answer.json())
+    expect(answer.headers.get('x-mkt-adapted-params')).toBe('size')
+    const HEADERS = ['x-request-id', 'x-mkt-served-by', 'x-mkt-provider-family', 'x-mkt-marketplace-status']
+    const MORE = ['x-mkt-marketplace-attempts', 'x-mkt-routing-decision-ms', 'x-mkt-overhead-ms']
+    const missing = ({ headers }: Response) => [...HEADERS, ...MORE].filter((name) => headers.get(name) === null)
+    expect(missing(answer)).toEqual([])
+    expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull()
+    const poll = () => fetch(`${market.url}/min10${path}/${id}`, { headers: { authorization: `Bearer ${key}` } })
+    let last = await poll()
+    await until('it is over', 10_000, async () => {
+      last = await poll()
+      return Shown.parse(await last.clone().json()).usage !== null
+    })
+    expect(missing(last)).toEqual([])
+    const cost = Shown.parse(await last.json()).usage?.buyer_cost_micro
+    expect(last.headers.get('x-mkt-buyer-cost-micro')).toBe(String(cost))
+  })
+
+  it.each([
+    [{ image_url: 'https://example.com/a.png' }, 'image_url'],
+    [{ end_image_url: { url: 'https://example.com/a.png', role: 'end' } }, 'end_image_url'],
+    [{ input_images: [`data:image/png;base64,${'A'.repeat(2_000_000)}`] }, 'input_images'],
+  ])('with a picture to begin from is refused, never made without it', async (source, param) => {
+    const answer = await fetch(`${market.url}/v1/video/generations`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'plain-job', prompt: 'A quiet sea.', ...source }),
+    })
+    const { error } = z.object({ error: z.object({ code: z.string(), param: z.string() }) }).parse(await answer.json())
+    expect([answer.status, error]).toMatchObject([400, { code: 'model_capability_unsupported', param }])
+  })
+
   it('is refused by what is wrong with it', async () => {
     const post = (body: object) =>
       fetch(`${market.url}/v1/video/generations`, {

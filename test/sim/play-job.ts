@@ -123,7 +123,7 @@ async function ask(parts: NodeParts, machine: Machine, job: ModelJob, { buyer, q
   job.asking += 1
   node.calls.running += 1
   try {
-    checkAnswer(node, job, end, await showJob(node.jobs, node.routes.video, head, question.isCancel))
+    checkAnswer(node, job, end, (await showJob(node.jobs, node.routes.video, head, question.isCancel)).text)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
   } finally {

@@ -31,15 +31,19 @@ export const completions: ModelWire = defineWire<CompletionsRequest>({
 })
 
 function demandOf(request: CompletionsRequest): ModelDemand {
-  const { prompts } = request
+  const { prompts, nativeMember } = request
   return {
-    endpoint: request.isNative ? 'completions' : 'chat',
+    endpoint: nativeMember === undefined ? 'chat' : 'completions',
     kind: 'model',
     model: request.model,
     isStreamed: request.isStreamed,
     hints: request.hints,
     floorPercents: request.floorPercents,
-    needs: { imageInput: false, ...(request.wantsLogprobs ? { parameters: ['logprobs'] } : {}) },
+    needs: {
+      imageInput: false,
+      ...(request.wantsLogprobs ? { parameters: ['logprobs'] } : {}),
+      ...(nativeMember === undefined ? {} : { completionsFor: nativeMember }),
+    },
     inputParam: 'prompt',
     bounds: {
       inputTokens: request.promptBytes + TOKENS_A_MESSAGE * prompts.length,

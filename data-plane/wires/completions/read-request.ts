@@ -25,8 +25,8 @@ export type CompletionsRequest = Routing & {
   readonly maxTokens: number | undefined
   /** Answers to all prompts together. */
   readonly choices: number
-  /** True where only the completions protocol can say what is asked: the call cannot become a conversation. */
-  readonly isNative: boolean
+  /** The member that only the completions protocol can say. A call with one cannot become a conversation. */
+  readonly nativeMember: string | undefined
   readonly wantsLogprobs: boolean
   readonly promptBytes: number
   readonly promptChars: number
@@ -44,7 +44,13 @@ export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
   if (choices > MAX_CHOICES) throw mustBe('prompt', `at most ${MAX_CHOICES} answers in one call, n for each prompt`)
   checkBestOf(body['best_of'], perPrompt)
   const wantsLogprobs = readLogprobs(body['logprobs'])
-  const isEdited = readEcho(body['echo']) || readSuffix(body['suffix'])
+  const native = [
+    [prompts.length > 1, 'prompt'],
+    [perPrompt > 1, 'n'],
+    [wantsLogprobs, 'logprobs'],
+    [readEcho(body['echo']), 'echo'],
+    [readSuffix(body['suffix']), 'suffix'],
+  ] as const
   return {
     json,
     model,
@@ -52,7 +58,7 @@ export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
     isStreamed: body['stream'] === true,
     maxTokens: readMaxTokens(body),
     choices,
-    isNative: choices > 1 || wantsLogprobs || isEdited,
+    nativeMember: native.find(([isAsked]) => isAsked)?.[1],
     wantsLogprobs,
     promptBytes: sum(prompts, (prompt) => Buffer.byteLength(prompt)) + bytesOf(body['suffix']),
     promptChars: sum(prompts, ({ length }) => length),

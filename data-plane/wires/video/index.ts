@@ -1,8 +1,9 @@
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
-import { readRouting } from '#data-plane/wires/hints.ts'
+import { ROUTING_FIELDS, readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import type { JobView, JobWire, ParsedJob } from '#data-plane/wires/wire.ts'
+import { AppError } from '#shared/errors.ts'
 import { microUsdToDollars } from '#shared/money.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
 
@@ -20,6 +21,7 @@ export const video: JobWire = {
     const model = readModelName(body['model'])
     const prompt = readPrompt(body['prompt'])
     const seconds = readSeconds(body['seconds'])
+    refuseSources(body)
     const length = { milliseconds: seconds * MILLISECONDS }
     return {
       demand: {
@@ -31,6 +33,9 @@ export const video: JobWire = {
         needs: { imageInput: false },
         bounds: { ...NO_TOKENS, units: { most: length, least: length } },
       },
+      adaptedParams: Object.keys(body).filter(
+        (name) => !READ.has(name) && !ROUTING_FIELDS.has(name) && body[name] !== null,
+      ),
       encode: (offer) => ({
         ...jobCodecOf(offer, 'video').submit(offer.providerModel, { prompt, seconds }),
         adaptedParams: [],
@@ -39,6 +44,36 @@ export const video: JobWire = {
   },
   submitted: (view, token) => JSON.stringify({ ...headOf(view), job_token: token }),
   shown: (view) => JSON.stringify(shown(view)),
+}
+
+/** Members that are read here. */
+const READ: ReadonlySet<string> = new Set(['model', 'prompt', 'seconds'])
+
+/** Members that hold a picture to begin with, to end with or to follow, under all their names. */
+const SOURCES = [
+  'image_url',
+  'end_image_url',
+  'input_images',
+  'image',
+  'input_image',
+  'images',
+  'input_reference',
+] as const
+
+/**
+ * Throws `model_capability_unsupported` for a video from pictures: no seller's protocol takes them yet, and a video
+ * without them would be another one than was asked for.
+ */
+function refuseSources(body: Readonly<Record<string, unknown>>): void {
+  for (const name of SOURCES) {
+    const value = body[name]
+    if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) continue
+    throw new AppError('model_capability_unsupported', {
+      message: `Videos are made from words alone so far: no seller takes ${name}.`,
+      param: name,
+      detail: { capability: 'source_images' },
+    })
+  }
 }
 
 /** Nothing of a video is sold by the token. */

@@ -113,6 +113,7 @@ export const MEDIA_ROUTES: readonly DataRoute[] = [
     ...jobs,
     method: 'post',
     path: '/v1/video/generations',
+    takesFloor: true,
     summary: 'Submit a video',
     description: 'A long job: its quote is set aside, its end settles for what it came to.',
     body: z

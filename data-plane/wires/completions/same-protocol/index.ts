@@ -12,7 +12,7 @@ import { nativeWholeDecoder } from './whole.ts'
 export const sameProtocol: Pick<Wire<CompletionsRequest>, 'encode' | 'decoder'> & {
   applies(request: CompletionsRequest): boolean
 } = {
-  applies: ({ isNative }) => isNative,
+  applies: ({ nativeMember }) => nativeMember !== undefined,
   encode: encodeNative,
   decoder: ({ isStreamed, choices }, plan) =>
     isStreamed ? nativeStreamDecoder(plan, choices) : nativeWholeDecoder(plan, choices),

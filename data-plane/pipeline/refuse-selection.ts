@@ -65,7 +65,7 @@ function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly
   }
   const percent = best === undefined ? null : keptToPercent(best)
   return new AppError('minimum_discount_not_met', {
-    message: `No offer is at least ${choice.floorPercent}% off; the best available discount is ${percent ?? 0}%.`,
+    message: `No offer is at least ${choice.floorPercent}% off; the best otherwise-eligible discount is ${percent ?? 0}%.`,
     detail: {
       best_discount_pct: percent,
       min_discount_pct: choice.floorPercent,

@@ -226,10 +226,19 @@ describe('completions through the official client', () => {
       for (const { index, text } of choices) texts[index] += text
     }
     expect(texts).toEqual(prompt)
-    await expect(client.completions.create({ model: MODEL, prompt })).rejects.toMatchObject({
-      status: 404,
-      code: 'no_sellers_for_model',
-    })
+    for (const [param, fields] of [
+      ['prompt', { prompt }],
+      ['n', { prompt: 'x', n: 2 }],
+      ['echo', { prompt: 'x', echo: true }],
+      ['suffix', { prompt: 'x', suffix: 'y' }],
+    ] as const) {
+      await expect(client.completions.create({ model: MODEL, ...fields })).rejects.toMatchObject({
+        status: 400,
+        code: 'model_capability_unsupported',
+        param,
+        message: expect.stringContaining('gpt-5-mini is a chat model'),
+      })
+    }
   })
 
   it('are served on the gated path and under a floor', async () => {

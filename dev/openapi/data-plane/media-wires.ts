@@ -113,9 +113,9 @@ export const MEDIA_ROUTES: readonly DataRoute[] = [
     ...jobs,
     method: 'post',
     path: '/v1/video/generations',
-    takesFloor: true,
     summary: 'Submit a video',
-    description: 'A long job: its quote is set aside, its end settles for what it came to.',
+    description:
+      'A long job: its quote is set aside, its end settles for what it came to. `/min{N}` may stand in front.',
     body: z
       .looseObject({
         model: Model,

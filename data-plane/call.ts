@@ -4,6 +4,7 @@ import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { OfferId, RequestId } from '#shared/ids.ts'
+import type { JsonMember } from '#shared/json-members.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
@@ -33,15 +34,30 @@ export type RawRequest = RequestHead & {
   readonly body: Buffer
   /** The body as it comes. It is set instead of the bytes where the row takes a stream. */
   readonly stream?: Readable
+  /** What a large JSON body says. It was read in steps, so that it stalls nobody. */
+  readonly json?: JsonBody
+}
+
+/** A request's bytes, and whether its text has stand-ins for parts of them. */
+export type InlinedSource = { readonly bytes: Buffer; readonly hasStandIns: boolean }
+
+/** A JSON request as it was read: its own text, where each member stands in it, and what it means. */
+export type JsonBody = InlinedSource & {
+  readonly text: string
+  readonly members: readonly JsonMember[]
+  readonly body: Readonly<Record<string, unknown>>
 }
 
 /** A request at the door. Its body is read once, when its sender is known. */
 export type Incoming = {
   readonly head: RequestHead
   /**
-   * Throws AppError: `request_too_large`, `invalid_request` for a cut body, `overloaded` when there is no room for it.
+   * Throws AppError: `request_too_large`, `invalid_request` for a cut body, `invalid_json` for a large one that is none,
+   * `overloaded` when there is no room for it.
    */
   read(): Promise<RawRequest>
+  /** Bytes of a large body that have come; 0 for a small one. */
+  largeBytes(): number
 }
 
 /** The providers that a buyer wants, refuses or prefers, in any spelling. */

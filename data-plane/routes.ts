@@ -1,4 +1,4 @@
-import type { ControlPrefix, Row, RowBody, ServesOf } from './http/row.ts'
+import type { ControlPrefix, JsonRowBody, Row, RowBody, ServesOf } from './http/row.ts'
 import type { RowIndex } from './http/row-index.ts'
 import { createRowIndex } from './http/row-index.ts'
 import { answerTokenCount } from './local/count-tokens.ts'
@@ -54,11 +54,17 @@ export function surfaceRows(rails: Rails): readonly Row[] {
 /** Rows that are sold by the call. */
 function soldRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
   return [
-    { ...API, ...POST, path: '/v1/chat/completions', ...FLOOR, body: json(32), serves: sell(chat, credit) },
-    { ...SITE, ...POST, path: '/api/inference/v1/chat/completions', body: json(32), serves: sell(chat, credit) },
+    { ...API, ...POST, path: '/v1/chat/completions', ...FLOOR, body: json(32, 'messages'), serves: sell(chat, credit) },
+    {
+      ...SITE,
+      ...POST,
+      path: '/api/inference/v1/chat/completions',
+      body: json(32, 'messages'),
+      serves: sell(chat, credit),
+    },
     { ...API, ...POST, path: '/v1/completions', ...FLOOR, body: json(8), serves: sell(completions, credit) },
     { ...SITE, ...POST, path: '/api/inference/v1/completions', body: json(8), serves: sell(completions, credit) },
-    { ...API, ...POST, path: '/v1/responses', ...FLOOR, body: json(32), serves: sell(responses, credit) },
+    { ...API, ...POST, path: '/v1/responses', ...FLOOR, body: json(32, 'input'), serves: sell(responses, credit) },
     { ...API, ...POST, path: '/v1/embeddings', body: json(8), serves: sell(embeddings, credit) },
     { ...API, ...POST, path: '/v1/audio/speech', ...FLOOR, body: json(1), serves: sell(speech, credit) },
     {
@@ -68,7 +74,7 @@ function soldRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
       serves: sell(transcriptions, credit),
     },
     {
-      ...{ ...COMPAT, ...POST, path: '/compat/v1/messages', ...COMPAT_FLOOR, body: json(32) },
+      ...{ ...COMPAT, ...POST, path: '/compat/v1/messages', ...COMPAT_FLOOR, body: json(32, 'messages') },
       serves: sellToKeys(messages, creditByEitherHeader),
     },
   ]
@@ -102,11 +108,11 @@ function localRows({ creditByEitherHeader }: Rails, sold: RowIndex): readonly Ro
   const keyed = { kind: 'local', rails: [creditByEitherHeader], withoutCredential: 'reject' } as const
   return [
     {
-      ...{ ...API, ...POST, path: '/v1/route/explain', body: json(32) },
+      ...{ ...API, ...POST, path: '/v1/route/explain', body: json(32, 'body') },
       serves: { ...keyed, envelope: API.envelope, answer: (raw, caller) => explainCall(sold, raw, caller) },
     },
     {
-      ...{ ...COMPAT, ...POST, path: '/compat/v1/messages/count_tokens', body: json(32) },
+      ...{ ...COMPAT, ...POST, path: '/compat/v1/messages/count_tokens', body: json(32, 'messages') },
       serves: { ...keyed, envelope: COMPAT.envelope, answer: answerTokenCount },
     },
   ]
@@ -161,8 +167,9 @@ function lookup(look: LookUp): Row['serves'] {
   return { kind: 'lookup', look }
 }
 
-function json(megabytes: number): RowBody {
-  return { kind: 'json', limitBytes: megabytes * MEGABYTE }
+function json(megabytes: number, inlinedIn?: JsonRowBody['inlinedIn']): RowBody {
+  const body = { kind: 'json' as const, limitBytes: megabytes * MEGABYTE }
+  return inlinedIn === undefined ? body : { ...body, inlinedIn }
 }
 
 /** Paths that the control plane answers. They are passed on where one address serves both planes. */

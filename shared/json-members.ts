@@ -1,4 +1,14 @@
-import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  isStructure,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+} from './json-bytes.ts'
 
 /** A JSON text that nests deeper is refused before it is parsed. */
 export const MAX_JSON_DEPTH = 64
@@ -17,7 +27,10 @@ export function scanMembers(text: string): JsonMember[] | undefined {
   let key = ''
   let valueStart = -1
   for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
+    const char = text.charCodeAt(at)
+    // Most characters are none of these, and a switch asks for one after another.
+    if (isStructure[char] !== 1) continue
+    switch (char) {
       case QUOTE: {
         const end = stringEnd(text, at)
         if (end < 0) return undefined
@@ -50,15 +63,25 @@ export function scanMembers(text: string): JsonMember[] | undefined {
   return members
 }
 
+/** Characters of a string that are looked at one by one: most strings are short, and escapes come in crowds. */
+const STRIDE = 64
+
 /** The index of the quote that ends the string beginning at `start`, or -1. */
 function stringEnd(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (end >= 0) {
+  let known = start + 1
+  while (known < text.length) {
+    for (const stop = Math.min(known + STRIDE, text.length); known < stop; known++) {
+      const char = text.charCodeAt(known)
+      if (char === QUOTE) return known
+      if (char === BACKSLASH) known++
+    }
+    const end = text.indexOf('"', known)
+    if (end < 0) return -1
     let before = end - 1
-    while (text.charCodeAt(before) === BACKSLASH) before--
+    while (before >= known && text.charCodeAt(before) === BACKSLASH) before--
     // An even number of backslashes before the quote leaves it unescaped.
     if ((end - before) % 2 === 1) return end
-    end = text.indexOf('"', end + 1)
+    known = end + 1
   }
   return -1
 }

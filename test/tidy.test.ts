@@ -96,7 +96,10 @@ const RULES: readonly Rule[] = [
   },
   {
     from: /^data-plane\/http\//,
-    allows: [shared, /^data-plane\/(call\.ts$|http\/|pipeline\/|reads\/|wires\/(envelopes\/|wire\.ts$))/],
+    allows: [
+      shared,
+      /^data-plane\/(call\.ts$|http\/|pipeline\/|reads\/|wires\/(envelopes\/|wire\.ts$|json-body\.ts$))/,
+    ],
   },
   {
     from: /^data-plane\/local\//,

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Transform } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
+import type { JsonGauge } from '#shared/json-gauge.ts'
 
 /** Bytes of forms that may be in memory at once. Failover needs a file again, so it is kept until its call is over. */
 export const MAX_SPOOLED_BYTES = 268_435_456
@@ -44,10 +45,10 @@ export function createBodySpool(maxBytes: number): BodySpool {
 const LARGE_BYTES = 1_048_576
 
 /**
- * Reads a body into one buffer, so that a large one is never held twice. Throws `request_too_large`, and
- * `invalid_request` for a body that was cut.
+ * Reads a body into one buffer, so that a large one is never held twice. Each part of it goes on the gauge before it is
+ * kept. Throws `request_too_large`, `invalid_request` for a body that was cut, and what the gauge throws.
  */
-export function readWholeBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+export function readWholeBody(request: IncomingMessage, limitBytes: number, gauge?: JsonGauge): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const declared = declaredLength(request)
     let whole: Buffer | undefined
@@ -61,6 +62,16 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number): Pro
           request.off('data', listen.data)
           refuse(request, reject)
           return
+        }
+        if (gauge !== undefined) {
+          try {
+            gauge.add(chunk)
+          } catch (thrown) {
+            request.off('data', listen.data)
+            request.resume()
+            reject(thrown)
+            return
+          }
         }
         if (whole === undefined) chunks.push(chunk)
         else chunk.copy(whole, bytes)
@@ -144,7 +155,8 @@ function joinInto(whole: Buffer, chunks: readonly Buffer[]): void {
   for (const chunk of chunks) at += chunk.copy(whole, at)
 }
 
-function declaredLength({ headers }: IncomingMessage): number | undefined {
+/** Undefined for a body whose length is not known before it ends. */
+export function declaredLength({ headers }: IncomingMessage): number | undefined {
   const length = headers['content-length']
   return length === undefined ? undefined : Number(length)
 }

@@ -16,7 +16,15 @@ export type RowHost = 'base' | 'api' | 'both'
 /** The body that a request may have. `raw` is passed on as it comes and never held. A form takes room in the spool. */
 export type RowBody =
   | { readonly kind: 'none' }
-  | { readonly kind: 'json' | 'form' | 'raw'; readonly limitBytes: number }
+  | { readonly kind: 'form' | 'raw'; readonly limitBytes: number }
+  | JsonRowBody
+
+/** `inlinedIn` names the member in which a large body may have inlined data. */
+export type JsonRowBody = {
+  readonly kind: 'json'
+  readonly limitBytes: number
+  readonly inlinedIn?: 'messages' | 'input' | 'body'
+}
 
 /** The envelope of a path's refusals, and the header that carries the request id beside `x-request-id`. */
 export type Voice = { readonly envelope: Envelope; readonly idHeader?: 'request-id' }

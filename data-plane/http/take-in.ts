@@ -1,8 +1,11 @@
 import type { FastifyReply } from 'fastify'
 import type { BuyerReply, Incoming, RawRequest, RequestHead } from '#data-plane/call.ts'
+import { readJsonInSteps } from '#data-plane/wires/json-body.ts'
+import type { JsonGauge } from '#shared/json-gauge.ts'
+import { createJsonGauge } from '#shared/json-gauge.ts'
 import { overloaded } from './admission.ts'
 import type { BodySpool } from './body-spool.ts'
-import { limitBody, readWholeBody } from './body-spool.ts'
+import { declaredLength, limitBody, readWholeBody } from './body-spool.ts'
 import { createHttpReply } from './http-reply.ts'
 import type { Reading, RowRequest } from './raw-request.ts'
 import { checkJsonHeaders, checkPlainBody, NO_BODY, readRequestHead, withBody } from './raw-request.ts'
@@ -66,11 +69,13 @@ function takeBody(
   const { open, maxOpenCalls } = surface
   let isOpen = false
   let giveBack: (() => void) | undefined
+  const gauge = body.kind === 'json' && mayBeLarge(request.raw) ? createJsonGauge() : undefined
   return {
     head,
+    largeBytes: () => gauge?.bytes() ?? 0,
     async read() {
       if (body.kind === 'form') giveBack = spool.reserve(request.raw, body.limitBytes)
-      const raw = await readBody(request, head, body)
+      const raw = await readBody(request, head, body, gauge)
       if (isCounted) {
         if (open.count >= maxOpenCalls) throw overloaded('process')
         open.count++
@@ -86,13 +91,31 @@ function takeBody(
   }
 }
 
-async function readBody(request: RowRequest, head: RequestHead, body: RowBody): Promise<RawRequest> {
+/** A smaller body cannot hold so much that reading it stalls anybody. */
+const WEIGHED_BYTES = 65_536
+/** A larger body is read in steps. */
+const STEPPED_BYTES = 262_144
+
+function mayBeLarge(request: RowRequest['raw']): boolean {
+  return (declaredLength(request) ?? WEIGHED_BYTES) >= WEIGHED_BYTES
+}
+
+async function readBody(
+  request: RowRequest,
+  head: RequestHead,
+  body: RowBody,
+  gauge: JsonGauge | undefined,
+): Promise<RawRequest> {
   switch (body.kind) {
     case 'none':
       return withBody(head, NO_BODY)
     case 'raw':
       return { ...withBody(head, NO_BODY), stream: limitBody(request.raw, body.limitBytes) }
-    case 'json':
+    case 'json': {
+      const bytes = await readWholeBody(request.raw, body.limitBytes, gauge)
+      if (gauge === undefined || bytes.length < STEPPED_BYTES) return withBody(head, bytes)
+      return { ...withBody(head, bytes), json: await readJsonInSteps(bytes, gauge.spans, body.inlinedIn) }
+    }
     case 'form':
       return withBody(head, await readWholeBody(request.raw, body.limitBytes))
   }

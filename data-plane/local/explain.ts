@@ -1,4 +1,4 @@
-import type { RawRequest } from '#data-plane/call.ts'
+import type { JsonBody, RawRequest } from '#data-plane/call.ts'
 import { readFloor } from '#data-plane/http/path-floor.ts'
 import type { RowIndex } from '#data-plane/http/row-index.ts'
 import type { LocalCaller } from '#data-plane/pipeline/answer-locally.ts'
@@ -6,7 +6,7 @@ import { explainRoute } from '#data-plane/pipeline/explain-route.ts'
 import { readAnyBody } from '#data-plane/wires/json-body.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { AppError } from '#shared/errors.ts'
-import { isRecord } from '#shared/json-members.ts'
+import { isRecord, scanMembers } from '#shared/json-members.ts'
 
 const NO_QUERY = new URLSearchParams()
 
@@ -16,7 +16,8 @@ const NO_QUERY = new URLSearchParams()
  * JSON.
  */
 export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }: LocalCaller): string {
-  const { body: question } = readAnyBody(asked.body)
+  const read = readAnyBody(asked)
+  const { body: question } = read
   const { path, body } = question
   if (typeof path !== 'string' || !isRecord(body)) {
     throw new AppError('invalid_request', { message: 'Explaining takes the path of a call and its body.' })
@@ -29,13 +30,11 @@ export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }
     throw new AppError('invalid_request', { message: 'No call with a JSON body is sold on this path.', param: 'path' })
   }
   const { wire } = row.serves
-  const raw: RawRequest = {
-    ...asked,
-    path: row.path,
-    query: NO_QUERY,
-    body: Buffer.from(JSON.stringify(body)),
-    pathFloorPercent: floorPercent,
-  }
+  const call = { path: row.path, query: NO_QUERY, pathFloorPercent: floorPercent }
+  const raw =
+    asked.json === undefined
+      ? { ...asked, ...call, body: Buffer.from(JSON.stringify(body)) }
+      : { ...asked, ...call, ...inner(read, body) }
   const { refusal, ...explanation } = explainRoute(plane, payer, raw, wire.read(raw))
   return JSON.stringify({
     path: bare,
@@ -43,6 +42,19 @@ export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }
     ...explanation,
     refusal: refusal === undefined ? null : refusalJson(wire, refusal, asked),
   })
+}
+
+/** The call within a large question. It is read where it stands, because writing it again would stall everybody. */
+function inner(
+  { text, bytes, members, hasStandIns }: JsonBody,
+  body: JsonBody['body'],
+): Pick<RawRequest, 'body' | 'json'> {
+  const { start, end } = members.findLast(({ key }) => key === 'body') ?? { start: 0, end: text.length }
+  const said = text.slice(start, end)
+  // No data is inlined before it, so its place in the text tells its place in the bytes.
+  const from = Buffer.byteLength(text.slice(0, start))
+  const json = { text: said, bytes, hasStandIns, members: scanMembers(said) ?? [], body }
+  return { body: bytes.subarray(from), json }
 }
 
 /** The refusal that the call itself would get: its status, and the error of its protocol's envelope. */

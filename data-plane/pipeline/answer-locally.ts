@@ -4,7 +4,7 @@ import type { Envelope } from '#data-plane/wires/wire.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import { refuse } from './buyer-answer.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
-import { enter, giveBack, isPaying, leave, openVisit, standingOf } from './entrance.ts'
+import { enter, isPaying, leave, openVisit, settleRefusal, standingOf } from './entrance.ts'
 import { refusalHeaders } from './reply-headers.ts'
 
 /** The payer who asks, and the plane from which the answer is made. */
@@ -33,7 +33,7 @@ export async function answerLocally(
     reply.whole(200, { ...headers, 'content-type': 'application/json' }, body)
   } catch (thrown) {
     const error = toAppError(thrown)
-    giveBack(plane, visit, error, 0)
+    settleRefusal(plane, visit, error, 0)
     refuse(route, incoming.head, reply, { error, attempts: 0, standing: standingOf(plane, visit) })
   } finally {
     leave(plane, visit)

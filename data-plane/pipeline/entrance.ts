@@ -15,6 +15,8 @@ export type Visit = {
   /** The name and rate under which it asked to be counted. A refusal shows that standing too. */
   asked: { readonly scope: string; readonly perMinute: number } | undefined
   standing: RateStanding | undefined
+  /** The request itself, once its payer is known. */
+  incoming: Incoming | undefined
 }
 
 /**
@@ -32,13 +34,13 @@ export type PayingGuest = Guest & { readonly payment: Payment; readonly payer: P
 type Ports = Pick<CallPlane, 'market' | 'rates' | 'baseUrl' | 'apiBaseUrl'>
 
 export function openVisit(): Visit {
-  return { scope: undefined, asked: undefined, standing: undefined }
+  return { scope: undefined, asked: undefined, standing: undefined, incoming: undefined }
 }
 
 /**
  * The one door of calls, long jobs and local answers. It reads the credential in the head, identifies the payer, reads
  * the body, and then counts the call against the payer's rate and calls in flight. It reads no body whose sender is
- * refused. A guest without a payment comes back only when a rail of the path has a price to ask for; see {@link
+ * refused or has spent its rate. A guest without a payment comes back only when a rail of the path has a price to ask for; see {@link
  * challengeOf}.
  *
  * Throws AppError: `authentication_required`, `payment_required`, the refusals of the rail and the body,
@@ -52,11 +54,13 @@ export async function enter(ports: Ports, door: Entrance, incoming: Incoming, vi
     return { raw: await incoming.read(), payment, payer: undefined }
   }
   const payer = await payment.identify()
-  const raw = await incoming.read()
   const { limits } = ports.market()
   const perMinute = payer.ratePerMinute ?? limits.keyRatePerMinute
   const scope = scopeOf(payer)
   visit.asked = { scope, perMinute }
+  ports.rates.refuseSpent(scope, perMinute)
+  visit.incoming = incoming
+  const raw = await incoming.read()
   visit.standing = ports.rates.enter(scope, perMinute, limits.keyInFlight)
   visit.scope = scope
   return { raw, payment, payer }
@@ -72,11 +76,23 @@ export function leave({ rates }: Ports, { scope }: Visit): void {
   if (scope !== undefined) rates.leave(scope)
 }
 
-/** What we could not serve costs nothing of the payer's rate: a 503 before any provider was asked. */
-export function giveBack({ rates }: Ports, visit: Visit, { status }: AppError, attempts: number): void {
-  const { scope } = visit
-  if (scope === undefined || status !== 503 || attempts > 0) return
-  rates.giveBack(scope)
+/** A large body that is refused counts as one call, and as one more for each of these bytes. */
+const BYTES_A_CALL = 262_144
+
+/**
+ * Settles what a refusal before any provider was asked costs of the payer's rate. What we could not serve, a 503, costs
+ * nothing. A large body costs by its bytes, because reading it is work that nobody pays for.
+ */
+export function settleRefusal({ rates }: Ports, visit: Visit, { status }: AppError, attempts: number): void {
+  const { scope, asked, incoming } = visit
+  if (attempts > 0) return
+  if (status === 503) {
+    if (scope !== undefined) rates.giveBack(scope)
+  } else {
+    const bytes = incoming?.largeBytes() ?? 0
+    if (asked === undefined || bytes === 0) return
+    rates.charge(asked.scope, Math.floor(bytes / BYTES_A_CALL) + (scope === undefined ? 1 : 0))
+  }
   // What it was told at the entrance is not so any more.
   visit.standing = undefined
 }

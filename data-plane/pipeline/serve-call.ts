@@ -10,7 +10,7 @@ import { refuse } from './buyer-answer.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 import { emitRefusal } from './emit-call.ts'
 import type { PayingGuest, Visit } from './entrance.ts'
-import { challengeOf, enter, giveBack, isPaying, leave, openVisit, standingOf } from './entrance.ts'
+import { challengeOf, enter, isPaying, leave, openVisit, settleRefusal, standingOf } from './entrance.ts'
 import type { Before, Relayed } from './finish-call.ts'
 import { finishCall, NOTHING_BEFORE, relayCall } from './finish-call.ts'
 import { mayFallBack } from './own-providers.ts'
@@ -70,7 +70,7 @@ function refuseCall(plane: CallPlane, { route, incoming, reply }: Exchange, { er
   if (plane.running.has(head.requestId)) plane.ownCalls.refused(head.requestId)
   emitRefusal(plane, route.wire.name, head, error)
   const { attempts, last } = journey
-  giveBack(plane, visit, error, attempts)
+  settleRefusal(plane, visit, error, attempts)
   refuse(route.wire, head, reply, { error, attempts, last, standing: standingOf(plane, visit) })
 }
 

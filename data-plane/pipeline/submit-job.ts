@@ -19,7 +19,7 @@ import { refuse } from './buyer-answer.ts'
 import type { Failover } from './call-plane.ts'
 import { emitJob, emitRefusal } from './emit-call.ts'
 import type { PayingGuest } from './entrance.ts'
-import { challengeOf, enter, giveBack, isPaying, leave, openVisit, standingOf } from './entrance.ts'
+import { challengeOf, enter, isPaying, leave, openVisit, settleRefusal, standingOf } from './entrance.ts'
 import { submitEvent } from './job-event.ts'
 import type { JobPlane, SubmitRoute } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
@@ -75,7 +75,7 @@ export async function submitJob(
   } catch (thrown) {
     const error = toAppError(thrown)
     emitRefusal(calls, route.wire.name, head, error)
-    giveBack(calls, visit, error, tried.attempts.length)
+    settleRefusal(calls, visit, error, tried.attempts.length)
     refuse(route.wire, head, reply, { error, attempts: tried.attempts.length, standing: standingOf(calls, visit) })
   } finally {
     leave(calls, visit)

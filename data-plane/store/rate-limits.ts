@@ -30,6 +30,10 @@ export type RateLimits = {
    */
   enter(scope: string, perMinute: number, maxInFlight: number): RateStanding
   leave(scope: string): void
+  /** Throws `rate_limited` for a caller that has spent its rate. Counts nothing. */
+  refuseSpent(scope: string, perMinute: number): void
+  /** Counts so many calls that do not begin. */
+  charge(scope: string, calls: number): void
   /** Takes one call off the count again that came in the current minute, and was not served for a reason of ours. */
   giveBack(scope: string): void
   /** Reads a caller's figures without counting a call. */
@@ -65,17 +69,19 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
     return count
   }
 
+  /** The count of a caller in this minute. Throws `rate_limited` where it has spent its rate. */
+  function unspent(scope: string, perMinute: number): Count {
+    const now = clock.now()
+    const count = countOf(scope, Math.floor(now / MINUTE))
+    const spent = count.shared + count.unshared
+    if (spent < perMinute) return count
+    overRate++
+    throw tooManyCalls({ spent, limit: perMinute, resetAt: endOf(count.window) }, now)
+  }
+
   return {
     enter(scope, perMinute, maxInFlight) {
-      const now = clock.now()
-      const window = Math.floor(now / MINUTE)
-      const count = countOf(scope, window)
-      const resetAt = ((window + 1) * MINUTE) / 1_000
-      const used = count.shared + count.unshared
-      if (used >= perMinute) {
-        overRate++
-        throw tooManyCalls({ spent: used, limit: perMinute, resetAt }, now)
-      }
+      const count = unspent(scope, perMinute)
       if (count.inFlight >= maxInFlight) {
         overInFlight++
         throw tooManyInFlight(count.inFlight, maxInFlight)
@@ -83,7 +89,16 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
       count.unshared++
       count.inFlight++
       dirty.add(scope)
-      return { limit: perMinute, remaining: perMinute - used - 1, resetAt }
+      const remaining = perMinute - count.shared - count.unshared
+      return { limit: perMinute, remaining, resetAt: endOf(count.window) }
+    },
+    refuseSpent(scope, perMinute) {
+      unspent(scope, perMinute)
+    },
+    charge(scope, calls) {
+      if (calls <= 0) return
+      countOf(scope, Math.floor(clock.now() / MINUTE)).unshared += calls
+      dirty.add(scope)
     },
     leave(scope) {
       const count = counts.get(scope)
@@ -100,8 +115,8 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
       const window = Math.floor(clock.now() / MINUTE)
       const count = counts.get(scope)
       const used = count?.window === window ? count.shared + count.unshared : 0
-      const resetAt = ((window + 1) * MINUTE) / 1_000
-      return { limit: perMinute, remaining: Math.max(0, perMinute - used), resetAt, inFlight: count?.inFlight ?? 0 }
+      const remaining = Math.max(0, perMinute - used)
+      return { limit: perMinute, remaining, resetAt: endOf(window), inFlight: count?.inFlight ?? 0 }
     },
     figures: () => ({ callers: counts.size, overRate, overInFlight }),
     start() {
@@ -109,6 +124,11 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
     },
     close: () => clearInterval(timer),
   }
+}
+
+/** The end of a window in Unix seconds. */
+function endOf(window: number): number {
+  return ((window + 1) * MINUTE) / 1_000
 }
 
 /** Tells Redis what was counted here, and takes over what all processes counted. */

@@ -1,4 +1,4 @@
-import type { InlinedSource } from './inlined-data.ts'
+import type { InlinedSource } from '#data-plane/call.ts'
 import { fullLength } from './inlined-data.ts'
 
 /** What a conversation holds: images and documents, characters of inlined data, and characters that somebody said. */

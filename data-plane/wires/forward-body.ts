@@ -1,6 +1,5 @@
-import type { ModelPlan } from '#data-plane/call.ts'
+import type { JsonBody, ModelPlan } from '#data-plane/call.ts'
 import { ROUTING_FIELDS } from './hints.ts'
-import type { JsonBody } from './json-body.ts'
 
 /** How a request's own text becomes a seller's. */
 export type Edits = {

@@ -1,5 +1,7 @@
-import type { UpstreamRequest } from '#data-plane/call.ts'
-import type { InlinedSpan } from './inlined-spans.ts'
+import type { InlinedSource, UpstreamRequest } from '#data-plane/call.ts'
+import type { InlinedSpan } from '#shared/json-gauge.ts'
+import { createJsonGauge, MAX_JSON_BYTES, tooHeavy } from '#shared/json-gauge.ts'
+import type { KnownData } from './inlined-spans.ts'
 import { findInlinedSpans } from './inlined-spans.ts'
 
 /**
@@ -11,22 +13,79 @@ const STAND_IN = /\uffff(\d+):(\d+)\uffff/g
 /** What could be taken for an edge, as itself or escaped. */
 const EDGE_LIKE = /\uffff|\\uffff/i
 
-/** A request's bytes, and whether its text has stand-ins for parts of them. */
-export type InlinedSource = { readonly bytes: Buffer; readonly hasStandIns: boolean }
-
 /**
  * The text of a JSON request with a stand-in for each piece of inlined data in `member`, so that images never become
  * texts; everything else is as it came. `bytes` are valid UTF-8. Undefined where there is no such data, or where something
  * could be taken for a stand-in: then nothing is one.
  */
 export function readAroundInlined(bytes: Buffer, member: string): string | undefined {
-  const spans = findInlinedSpans(bytes, member)
+  const gauge = createJsonGauge()
+  gauge.add(bytes)
+  const spans = findInlinedSpans(bytes, member, gauge.spans)
   if (spans.length === 0) return undefined
   const kept = [0, ...spans.map(({ end }) => end)].map((from, index) =>
     bytes.toString('utf8', from, spans[index]?.start),
   )
   if (kept.some((text) => EDGE_LIKE.test(text))) return undefined
   return kept.map((text, index) => text + standIn(spans[index])).join('')
+}
+
+/** Bytes that are decoded between two pauses. */
+const STEP_BYTES = 1_048_576
+
+/** Lets everything else that is due run. */
+export function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+/** A request's text, and whether it has stand-ins. */
+export type TextAround = { readonly text: string; readonly hasStandIns: boolean }
+
+/**
+ * Does the same in steps, and reads the whole text where there is nothing to read around. `known` is what a gauge has
+ * found in these bytes. Throws `request_too_large` for a text that nobody can read without a stall.
+ */
+export async function readAroundInSteps(
+  bytes: Buffer,
+  member: string | undefined,
+  known: KnownData,
+): Promise<TextAround> {
+  const spans = member === undefined ? [] : findInlinedSpans(bytes, member, known)
+  const inlined = spans.reduce((sum, { start, end }) => sum + end - start, 0)
+  if (bytes.length - inlined > MAX_JSON_BYTES) throw tooHeavy()
+  let text = ''
+  let from = 0
+  let unpaused = 0
+  for (const span of [...spans, undefined]) {
+    let kept = ''
+    const end = span?.start ?? bytes.length
+    for (let at = from; at < end; at = from) {
+      from = Math.min(end, stepEnd(bytes, at))
+      kept += bytes.toString('utf8', at, from)
+      unpaused += from - at
+      if (unpaused < STEP_BYTES) continue
+      unpaused = 0
+      await pause()
+    }
+    if (spans.length > 0 && EDGE_LIKE.test(kept)) return readAroundInSteps(bytes, undefined, known)
+    text += kept + standIn(span)
+    from = span?.end ?? end
+  }
+  return { text, hasStandIns: spans.length > 0 }
+}
+
+/** The place where a step from `at` on ends: never within a character. */
+function stepEnd(bytes: Buffer, at: number): number {
+  let end = at + STEP_BYTES
+  while (isContinuation(bytes[end])) end--
+  return end
+}
+
+/** True for a byte of a UTF-8 character other than its first (RFC 3629, section 3). */
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x80 && byte < 0xc0
 }
 
 function standIn(span: InlinedSpan | undefined): string {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, Server } from 'node:http'
-import { createServer } from 'node:http'
+import { createServer, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { startRoutedMarket } from '#test/support/routed-market.ts'
+import { MODEL as ROUTED_MODEL, startRoutedMarket } from '#test/support/routed-market.ts'
 import { until } from '#test/support/until.ts'
 import { dataOf } from '#test/support/wire-bytes.ts'
 
@@ -126,8 +126,8 @@ describe.each(['chat', 'messages'] as const)('a body of 12 MB with images on the
     for (const sent of [body, chunked]) {
       const { api_base_url: url, buyer_key: key } = market.network.sandbox
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-      const request = { method: 'POST', headers, body: sent, duplex: 'half' }
-      const answer = await fetch(url + PATHS[wire], request)
+      const call = { method: 'POST', headers, body: sent, duplex: 'half' }
+      const answer = await fetch(url + PATHS[wire], call)
       expect([answer.status, (await answer.text()).includes('Seen.')]).toEqual([200, true])
       const got = received[format] ?? Buffer.alloc(0)
       // One protocol on both sides passes the very text. The texts are too long to print a difference.
@@ -137,5 +137,132 @@ describe.each(['chat', 'messages'] as const)('a body of 12 MB with images on the
       expect(seen.map((url, at) => url.endsWith(images[at] ?? '?'))).toEqual(images.map(() => true))
       expect(dataOf(content, String(IMAGES), 'text')).toBe('Grüße \u{1f30d} \ud800')
     }
+  })
+})
+
+/**
+ * Milliseconds for which nothing that a caller sends may hold the loop. On a machine of its own it is less than fifty;
+ * here the other processes of the tests take their turns, too.
+ */
+const LONGEST_HOLD_MS = 250
+/** Milliseconds between two samples of the loop's delay. A timer that is not late shows as this. */
+const SAMPLE_MS = 10
+const PART_BYTES = 65_536
+const MEGABYTE = 1_048_576
+
+/** The longest hold of the data plane's loop since the last look, in milliseconds. */
+async function longestHold(): Promise<number> {
+  const text = await (await fetch(`${market.network.sandbox.api_base_url}/metrics`)).text()
+  const seconds = Number(/^nodejs_eventloop_lag_max_seconds ([\d.e+-]+)$/m.exec(text)?.[1] ?? Number.NaN)
+  return Math.max(0, seconds * 1_000 - SAMPLE_MS)
+}
+
+/** Sends a body in parts until it is answered. The status, or 0 for a connection that broke off while we were sending. */
+function send(path: string, key: string, body: Buffer): Promise<number> {
+  const { hostname, port } = new URL(market.network.sandbox.api_base_url)
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length }
+  return new Promise((resolve) => {
+    let isAnswered = false
+    const sent = request({ hostname, port, path, method: 'POST', headers, agent: false }, (answer) => {
+      isAnswered = true
+      answer.resume().on('close', () => resolve(answer.statusCode ?? 0))
+    })
+    sent.on('error', () => !isAnswered && resolve(0))
+    const write = (at: number): void => {
+      if (isAnswered || sent.destroyed) return
+      if (at >= body.length) sent.end()
+      else sent.write(body.subarray(at, at + PART_BYTES), () => write(at + PART_BYTES))
+    }
+    write(0)
+  })
+}
+
+const many = (count: number, element: string) => Array.from({ length: count }, () => element).join()
+const names = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}":1`).join()
+
+/** Texts that take long to read, as a value. */
+const LONG = {
+  'one giant text of many bytes a character': () => `"${'漢'.repeat(2.5 * MEGABYTE)}"`,
+  escapes: () => `"${'\\"'.repeat(3.5 * MEGABYTE)}"`,
+}
+
+/** Bodies that cost nothing to send, as the value of the member in which the row has its content. */
+const HOSTILE: Readonly<Record<string, () => string>> = {
+  'one giant text': () => `"${'a'.repeat(7 * MEGABYTE)}"`,
+  ...LONG,
+  'deep nesting': () => '['.repeat(7 * MEGABYTE),
+  'nesting as deep as may be, again and again': () =>
+    `[${many(60_000, '['.repeat(60) + ']'.repeat(60))}]`.slice(0, 7 * MEGABYTE),
+  'many members': () => `{${names(600_000)}}`,
+  'many small lists': () => `[${many(2_400_000, '[]')}]`,
+  'many small objects': () => `[${many(350_000, '{"type":"function"}')}]`,
+  'many messages': () => `[${many(230_000, '{"role":"user","content":"a"}')}]`,
+  'many numbers': () => `[${many(3_500_000, '1')}]`,
+  'many empty texts': () => `[${many(2_400_000, '""')}]`,
+  blanks: () => `[${' '.repeat(7 * MEGABYTE)}]`,
+}
+
+/** As much of everything as is read: what passes the door has to be parsed, checked and refused or routed. */
+const HEAVY: Readonly<Record<string, () => string>> = {
+  'members to the limit': () => `{${names(42_000)}}`,
+  'objects of all shapes to the limit': () =>
+    `[${Array.from({ length: 4_000 }, (_, at) => `{${Array.from({ length: 9 }, (_, name) => `"k${at}_${name}":1`).join()}}`).join()}]`,
+  'lists to the limit': () => `[${many(150_000, '[]')}]`,
+  'numbers to the limit': () => `[${many(400_000, '1')}]`,
+  'messages to the limit': () => `[${many(9_900, '{"role":"user","content":[{"type":"text","text":"hello"}]}')}]`,
+  'texts to the limit': () => `[${many(3, `{"role":"user","content":"${'漢'.repeat(700_000)}"}`)}]`,
+}
+
+/** The rows with large bodies, each with the member that holds most of it. */
+const ROWS = [
+  ['/v1/chat/completions', 'messages'],
+  ['/v1/completions', 'prompt'],
+  ['/v1/responses', 'input'],
+  ['/v1/embeddings', 'input'],
+  ['/compat/v1/messages', 'messages'],
+  ['/compat/v1/messages/count_tokens', 'messages'],
+  ['/v1/route/explain', 'body'],
+] as const
+
+function bodyOf(path: string, member: string, value: string): Buffer {
+  const call = `{"model":"${ROUTED_MODEL}","max_tokens":5,"${member}":${value}}`
+  if (path !== '/v1/route/explain') return Buffer.from(call)
+  return Buffer.from(`{"path":"/v1/chat/completions","body":{"model":"${ROUTED_MODEL}","messages":${value}}}`)
+}
+
+describe.each(ROWS)('%s', (path, member) => {
+  it('is held up by nothing that a free key sends', { timeout: 120_000 }, async () => {
+    const holds: Record<string, number> = {}
+    // What is refused while it comes is refused by one gauge for all rows.
+    const bodies = path === '/v1/chat/completions' ? { ...HOSTILE, ...HEAVY } : { ...HEAVY, ...LONG }
+    for (const [name, write] of Object.entries(bodies)) {
+      const body = bodyOf(path, member, write())
+      // Refused bytes count to the key's rate, so each has a key of its own.
+      const { buyerKey } = await market.user()
+      await longestHold()
+      const status = await send(path, buyerKey, body)
+      holds[name] = await longestHold()
+      expect([name, status === 0 || (status >= 200 && status < 500)]).toEqual([name, true])
+    }
+    expect(Object.entries(holds).filter(([, hold]) => !(hold < LONGEST_HOLD_MS))).toEqual([])
+  })
+})
+
+describe('bytes that are refused', () => {
+  it('count to the rate of their key, and a spent key has no body read', async () => {
+    const { buyerKey } = await market.user()
+    const body = bodyOf('/v1/chat/completions', 'tools', `[${many(500_000, '{"type":"function"}')}]`)
+    const remaining = async () => {
+      const answer = await market.post('/v1/route/explain', buyerKey, {
+        path: '/v1/chat/completions',
+        body: { model: ROUTED_MODEL },
+      })
+      return [answer.status, Number(answer.headers.get('x-ratelimit-remaining'))] as const
+    }
+    const [, before = 0] = await remaining()
+    await send('/v1/chat/completions', buyerKey, body)
+    const [, after = 0] = await remaining()
+    // The question itself is one call, and the refused one another.
+    expect(before - after).toBeGreaterThan(2)
   })
 })

@@ -33,7 +33,12 @@ export async function playCall(parts: NodeParts, machine: Machine, plan: CallPla
   const head = headOf(node, rid, buyer)
   const body = Buffer.from(bodyOf(market, plan, words))
   node.calls.running += 1
-  await serveCall(node.plane, node.routes.chat, { head, read: () => Promise.resolve({ ...head, body }) }, reply)
+  await serveCall(
+    node.plane,
+    node.routes.chat,
+    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0 },
+    reply,
+  )
   node.calls.running -= 1
   providers.forget(words)
   over(parts, node, call)

@@ -46,7 +46,12 @@ export async function playJob(
     if (isTaken) told(node, job, received)
   })
   node.calls.running += 1
-  await submitJob(node.jobs, node.routes.video, { head, read: () => Promise.resolve({ ...head, body }) }, reply)
+  await submitJob(
+    node.jobs,
+    node.routes.video,
+    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0 },
+    reply,
+  )
   node.calls.running -= 1
   over(parts, submit, isTaken)
   if (isTaken) askInTurn(parts, machines, job, buyer)

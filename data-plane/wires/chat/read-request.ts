@@ -1,9 +1,8 @@
-import type { RawRequest } from '#data-plane/call.ts'
+import type { JsonBody, RawRequest } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
 import { textBytesOf } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
-import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
 import { checkMessages } from './messages.ts'
@@ -22,7 +21,7 @@ export type ChatRequest = JsonBody &
 
 /** Reads the body of a chat request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
 export function readChatRequest(raw: RawRequest): ChatRequest {
-  const json = readJsonBody(raw.body, 'messages')
+  const json = readJsonBody(raw, 'messages')
   const { text, bytes, hasStandIns, members, body } = json
   const model = readModelName(body['model'])
   for (const name in body) checkParameter(name, body[name])

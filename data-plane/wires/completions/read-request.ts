@@ -1,8 +1,7 @@
-import type { RawRequest } from '#data-plane/call.ts'
+import type { JsonBody, RawRequest } from '#data-plane/call.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
-import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
 import { AppError } from '#shared/errors.ts'
@@ -34,7 +33,7 @@ export type CompletionsRequest = Routing & {
 
 /** Reads the body of a completions request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large`. */
 export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
-  const json = readJsonBody(raw.body)
+  const json = readJsonBody(raw)
   const { body } = json
   const model = readModelName(body['model'])
   for (const name in body) if (!OWN_CHECKS.has(name)) checkParameter(name, body[name])

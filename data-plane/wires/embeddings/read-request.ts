@@ -1,8 +1,7 @@
-import type { RawRequest } from '#data-plane/call.ts'
+import type { JsonBody, RawRequest } from '#data-plane/call.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
-import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { AppError } from '#shared/errors.ts'
 import { isGiven } from '#shared/json-members.ts'
@@ -35,7 +34,7 @@ const BYTES_A_TOKEN = 4
 
 /** Reads the body of an embeddings request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large`. */
 export function readEmbeddingsRequest(raw: RawRequest): EmbeddingsRequest {
-  const json = readJsonBody(raw.body)
+  const json = readJsonBody(raw)
   const { body } = json
   const model = readModelName(body['model'])
   const { dimensions, user, stream } = body

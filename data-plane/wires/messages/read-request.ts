@@ -1,9 +1,8 @@
-import type { RawRequest } from '#data-plane/call.ts'
+import type { JsonBody, RawRequest } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
 import { newContent, textBytesOf } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
-import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkMessages, checkSystem } from './content.ts'
 import { checkParameters, checkThinking, readMaxTokens } from './parameters.ts'
@@ -25,7 +24,7 @@ export type MessagesRequest = SaidRequest &
 
 /** Reads the model, the turns, the instructions and the parameters: all that a token count needs. */
 export function readSaid(raw: RawRequest): SaidRequest {
-  const json = readJsonBody(raw.body, 'messages')
+  const json = readJsonBody(raw, 'messages')
   const { body } = json
   const model = readModelName(body['model'])
   checkParameters(body)

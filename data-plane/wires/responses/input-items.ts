@@ -1,6 +1,6 @@
+import type { InlinedSource } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
 import { newContent } from '#data-plane/wires/content.ts'
-import type { InlinedSource } from '#data-plane/wires/inlined-data.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type {

@@ -1,9 +1,8 @@
-import type { RawRequest } from '#data-plane/call.ts'
+import type { JsonBody, RawRequest } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
 import { textBytesOf } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { ROUTING_FIELDS, readRouting } from '#data-plane/wires/hints.ts'
-import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
 import { isRecord } from '#shared/json-members.ts'
@@ -47,7 +46,7 @@ type Body = Readonly<Record<string, unknown>>
 
 /** Reads the body of a responses request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
 export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
-  const json = readJsonBody(raw.body, 'input')
+  const json = readJsonBody(raw, 'input')
   const { body } = json
   const model = readModelName(body['model'])
   checkParameters(body)

@@ -1,8 +1,7 @@
-import type { RawRequest } from '#data-plane/call.ts'
+import type { JsonBody, RawRequest } from '#data-plane/call.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
-import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
 
@@ -34,7 +33,7 @@ const MAX_VOICE_CHARS = 256
 
 /** Reads the body of a speech request. Throws AppError: `invalid_json`, `invalid_request`, `invalid_minimum_discount`. */
 export function readSpeechRequest(raw: RawRequest): SpeechRequest {
-  const json = readJsonBody(raw.body)
+  const json = readJsonBody(raw)
   const { body } = json
   const model = readModelName(body['model'])
   const { input, voice, speed, instructions, response_format: format } = body

@@ -17,7 +17,7 @@ export const video: JobWire = {
   name: 'video',
   envelope: openAiEnvelope,
   read(raw): ParsedJob {
-    const { body } = readJsonBody(raw.body)
+    const { body } = readJsonBody(raw)
     const model = readModelName(body['model'])
     const prompt = readPrompt(body['prompt'])
     const seconds = readSeconds(body['seconds'])

@@ -1,0 +1,250 @@
+import { AppError } from './errors.ts'
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  isStructure,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+  SLASH,
+} from './json-bytes.ts'
+import { MAX_JSON_DEPTH } from './json-members.ts'
+
+/** Shorter data is as good as text. */
+export const MIN_SPAN_BYTES = 16_384
+/** The most bytes of a JSON body beside inlined data. */
+export const MAX_JSON_BYTES = 10_485_760
+/**
+ * The most that these bytes and what JSON.parse builds of them may weigh. A byte weighs one. The other weights are
+ * measured, so that parsing the heaviest body takes less than fifty milliseconds.
+ */
+const MAX_WEIGHT = 16_777_216
+const MEMBER = 320
+const LIST = 64
+const ELEMENT = 16
+const TEXT = 24
+/** A byte outside texts is looked at by itself, more than once. */
+const BARE_BYTE = 2
+
+/** Where data lies in the bytes of a request, from its first byte to the one behind its last. */
+export type InlinedSpan = { readonly start: number; readonly end: number }
+
+/** Weighs a JSON body while its bytes come, before anything is built of them. It does not validate. */
+export type JsonGauge = {
+  /** Takes the next bytes. Throws `request_too_large` for a body that weighs too much and `invalid_json` for a deep one. */
+  add(bytes: Buffer): void
+  /** Long base64 texts, by the place where their text begins. */
+  readonly spans: ReadonlyMap<number, InlinedSpan>
+  /** Bytes that have come. */
+  bytes(): number
+  /** What they weigh. */
+  weight(): number
+}
+
+/** The head of a `data:` URL, but not of a text's: the messages protocol decodes those. */
+const HEAD = /^data:(?!text)(?:[^\\,"]|\\\/)*?;base64,/
+const MAX_HEAD_BYTES = 256
+const BASE64 = /[A-Za-z0-9+/=_-]/
+const BASE64_TEXT = /^(?:[A-Za-z0-9+/=_-]|\\\/)*\\?$/
+const isBase64Byte = Uint8Array.from({ length: 256 }, (_, byte) => (BASE64.test(String.fromCharCode(byte)) ? 1 : 0))
+
+type State = {
+  readonly spans: Map<number, InlinedSpan>
+  /** Bytes beside data. */
+  size: number
+  /** What is built of them. */
+  weight: number
+  depth: number
+  /** Bytes that came before the ones that are looked at. */
+  passed: number
+  isInText: boolean
+  /** True when the last byte was a backslash that escapes the next one. */
+  isEscaped: boolean
+  /** The place of the first byte of the text that is looked at. */
+  textStart: number
+  /** False once the text is known to be no data. */
+  mayBeData: boolean
+  /** The first bytes of the text, until there are enough to find the head of a URL in. */
+  head: string
+  /** The place behind the head; -1 before it is known. */
+  dataStart: number
+}
+
+export function createJsonGauge(): JsonGauge {
+  const state: State = {
+    ...{ spans: new Map(), size: 0, weight: 0, depth: 0, passed: 0 },
+    ...{ isInText: false, isEscaped: false, textStart: 0, mayBeData: false, head: '', dataStart: -1 },
+  }
+  return {
+    spans: state.spans,
+    bytes: () => state.passed,
+    weight: () => state.size + state.weight,
+    add(bytes) {
+      weigh(state, bytes)
+      state.passed += bytes.length
+      if (state.size > MAX_JSON_BYTES || state.size + state.weight > MAX_WEIGHT) throw tooHeavy()
+    },
+  }
+}
+
+/** The refusal of a body whose texts and parts are more than anybody has to say. */
+export function tooHeavy(): AppError {
+  return new AppError('request_too_large', {
+    message: `The request body has too many parts, or more than ${MAX_JSON_BYTES} bytes beside inlined data.`,
+  })
+}
+
+function weigh(state: State, bytes: Buffer): void {
+  let at = state.isInText ? passText(state, bytes, 0) : 0
+  let weight = 0
+  let bare = 0
+  let texts = 0
+  while (at < bytes.length) {
+    const byte = bytes[at++] ?? 0
+    bare++
+    if (isStructure[byte] === 0) continue
+    switch (byte) {
+      case QUOTE: {
+        weight += TEXT
+        const end = endNearby(bytes, at)
+        if (end >= 0) {
+          texts += end - at
+          at = end + 1
+          break
+        }
+        state.textStart = state.passed + at
+        state.mayBeData = true
+        state.head = ''
+        state.dataStart = -1
+        at = passText(state, bytes, at)
+        break
+      }
+      case COLON:
+        weight += MEMBER
+        break
+      case COMMA:
+        weight += ELEMENT
+        break
+      case OPEN_OBJECT:
+      case OPEN_LIST:
+        weight += LIST
+        if (++state.depth > MAX_JSON_DEPTH) throw tooDeep()
+        break
+      case CLOSE_OBJECT:
+      case CLOSE_LIST:
+        state.depth--
+        break
+    }
+  }
+  state.weight += weight + bare * BARE_BYTE
+  state.size += bare + texts
+}
+
+/** The refusal of a body that would take a deep recursion to read. */
+export function tooDeep(): AppError {
+  return new AppError('invalid_json', { message: `The request body is cut or nests deeper than ${MAX_JSON_DEPTH}.` })
+}
+
+/** Passes the part of a text that begins at `from`. Answers with the place behind its quote, or the end of the bytes. */
+function passText(state: State, bytes: Buffer, from: number): number {
+  const wasEscaped = state.isEscaped
+  const quote = closingQuote(bytes, wasEscaped ? from + 1 : from)
+  const end = quote < 0 ? bytes.length : quote
+  state.isInText = quote < 0
+  state.isEscaped = quote < 0 && endsEscaped(bytes, wasEscaped ? from + 1 : from)
+  const isShort = quote >= 0 && end - from < MIN_SPAN_BYTES && state.textStart === state.passed + from
+  if (isShort) state.size += end - from
+  else weighLong(state, bytes, { from, end, wasEscaped })
+  if (quote < 0) return end
+  if (!isShort && state.mayBeData) endData(state, state.passed + end)
+  return quote + 1
+}
+
+type Part = { readonly from: number; readonly end: number; readonly wasEscaped: boolean }
+
+/** Weighs a part of a long text. What may be data weighs nothing until its text ends. */
+function weighLong(state: State, bytes: Buffer, { from, end, wasEscaped }: Part): void {
+  if (!state.mayBeData) {
+    state.size += end - from
+    return
+  }
+  let at = from
+  let isEscaped = wasEscaped
+  if (state.dataStart < 0) {
+    at = Math.min(end, from + MAX_HEAD_BYTES - state.head.length)
+    state.head += bytes.toString('latin1', from, at)
+    isEscaped = state.head.endsWith('\\')
+    if (state.head.length < MAX_HEAD_BYTES) return
+    const headLength = HEAD.exec(state.head)?.[0].length ?? 0
+    state.dataStart = state.textStart + headLength
+    state.mayBeData = BASE64_TEXT.test(state.head.slice(headLength))
+  }
+  if (state.mayBeData && isBase64(bytes, at, end, isEscaped)) return
+  state.mayBeData = false
+  state.size += state.passed + end - state.textStart
+}
+
+/** Ends a text that is base64 from `dataStart` on. It weighs as a text when it is short. */
+function endData(state: State, end: number): void {
+  const { textStart, dataStart } = state
+  if (dataStart < 0 || end - dataStart < MIN_SPAN_BYTES) state.size += end - textStart
+  else {
+    state.size += dataStart - textStart
+    state.spans.set(textStart, { start: dataStart, end })
+  }
+}
+
+/** True when these bytes are base64. `isEscaped` tells that a backslash stands before them. */
+function isBase64(bytes: Buffer, from: number, end: number, isEscaped: boolean): boolean {
+  if (isEscaped && from < end && bytes[from] !== SLASH) return false
+  for (let at = from; at < end; at++) {
+    const byte = bytes[at] ?? 0
+    if (isBase64Byte[byte] === 1) continue
+    // Some writers escape every slash. At the end of the bytes the next ones tell what is escaped.
+    if (byte !== BACKSLASH || (at + 1 < bytes.length && bytes[at + 1] !== SLASH)) return false
+  }
+  return true
+}
+
+/** Bytes of a text that are looked at one by one: most texts are short, and escapes come in crowds. */
+const STRIDE = 64
+
+/** The place of the quote that ends the text which begins at `from` when it is near, else -1. */
+function endNearby(bytes: Buffer, from: number): number {
+  const stop = Math.min(from + STRIDE, bytes.length)
+  for (let at = from; at < stop; at++) {
+    const byte = bytes[at]
+    if (byte === QUOTE) return at
+    if (byte === BACKSLASH) at++
+  }
+  return -1
+}
+
+/** The place of the quote that ends the text in which `from` lies, or -1. */
+export function closingQuote(bytes: Buffer, from: number): number {
+  let known = from
+  while (known < bytes.length) {
+    for (const stop = Math.min(known + STRIDE, bytes.length); known < stop; known++) {
+      const byte = bytes[known]
+      if (byte === QUOTE) return known
+      if (byte === BACKSLASH) known++
+    }
+    const quote = bytes.indexOf(QUOTE, known)
+    if (quote < 0) return -1
+    let before = quote - 1
+    while (before >= known && bytes[before] === BACKSLASH) before--
+    // An even number of backslashes before the quote leaves it unescaped.
+    if ((quote - before) % 2 === 1) return quote
+    known = quote + 1
+  }
+  return -1
+}
+
+function endsEscaped(bytes: Buffer, from: number): boolean {
+  let before = bytes.length - 1
+  while (before >= from && bytes[before] === BACKSLASH) before--
+  return (bytes.length - 1 - before) % 2 === 1
+}

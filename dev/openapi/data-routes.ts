@@ -25,7 +25,7 @@ const FLOOR: Json = {
   example: 10,
 }
 
-function withFloor({ path, method, summary }: DataRoute, operation: Json): Route {
+function withFloor({ path, method, summary, floorExample }: DataRoute, operation: Json): Route {
   const prefix = path.startsWith('/compat') ? '/compat' : ''
   const parameters = Array.isArray(operation['parameters']) ? operation['parameters'] : []
   return {
@@ -35,7 +35,7 @@ function withFloor({ path, method, summary }: DataRoute, operation: Json): Route
       ...operation,
       operationId: `${String(operation['operationId'])}.floor`,
       summary: `${summary}, at a smallest discount`,
-      parameters: [FLOOR, ...parameters],
+      parameters: [floorExample === undefined ? FLOOR : { ...FLOOR, example: floorExample }, ...parameters],
     },
   }
 }

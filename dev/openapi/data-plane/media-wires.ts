@@ -75,7 +75,14 @@ const Job = JobHead.extend({
   usage: Cost.extend({ seconds: z.number() }).nullable(),
   error: z.object({ type: z.string(), code: z.string(), message: z.string() }).nullable(),
 }).meta({ id: 'VideoJob' })
-const jobs = { tag: 'Video', envelope: 'v1', access: 'buyer', refusals: [...KEY_REFUSALS, 409, 502, 504] } as const
+const jobs = {
+  tag: 'Video',
+  takesFloor: true,
+  floorExample: 0,
+  envelope: 'v1',
+  access: 'buyer',
+  refusals: [...KEY_REFUSALS, 409, 502, 504],
+} as const
 
 /** The wires that sell media. */
 export const MEDIA_ROUTES: readonly DataRoute[] = [
@@ -114,8 +121,7 @@ export const MEDIA_ROUTES: readonly DataRoute[] = [
     method: 'post',
     path: '/v1/video/generations',
     summary: 'Submit a video',
-    description:
-      'A long job: its quote is set aside, its end settles for what it came to. `/min{N}` may stand in front.',
+    description: 'A long job: its quote is set aside, its end settles for what it came to.',
     body: z
       .looseObject({
         model: Model,

@@ -14,6 +14,8 @@ export type DataRoute = {
   readonly isPaid?: boolean
   /** True when the path may hold a whole number of percent, the floor of the discount. */
   readonly takesFloor?: boolean
+  /** A floor that the example's model meets, where that is not the usual one. */
+  readonly floorExample?: number
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   readonly isForm?: boolean

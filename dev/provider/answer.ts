@@ -1,6 +1,6 @@
 import type { ChatRequest } from './chat-request.ts'
 import type { Completion } from './completion.ts'
-import { closingChunk, contentChunks, openingChunk, usageChunk, wholeBody } from './completion.ts'
+import { choiceChunks, closingChunk, usageChunk, wholeBody } from './completion.ts'
 import type { Reply } from './reply.ts'
 
 /** One call to a behaviour. */
@@ -23,7 +23,7 @@ export async function sendCompletion({ request, reply }: SampleCall, completion:
   reply.openStream()
   // The whole answer is one write, because a model that is not slow on purpose should cost nothing.
   const usage = request.wantsUsage ? [usageChunk(completion)] : []
-  const chunks = [openingChunk(completion), ...contentChunks(completion), closingChunk(completion), ...usage, '[DONE]']
+  const chunks = [...choiceChunks(completion), ...usage, '[DONE]']
   reply.end(chunks.map((chunk) => `data: ${chunk}\n\n`).join(''))
 }
 

@@ -27,6 +27,9 @@ const BodySchema = z.looseObject({
     .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: JsonSchema.optional() }).optional() })
     .nullish(),
   reasoning_effort: z.string().nullish(),
+  n: z.number().int().min(1).max(8).nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: z.number().int().min(0).max(20).nullish(),
 })
 type Body = z.infer<typeof BodySchema>
 
@@ -50,6 +53,10 @@ export type ChatRequest = {
   /** The JSON schema that the answer must follow, if any. */
   readonly answerSchema: Readonly<Record<string, unknown>> | undefined
   readonly mustReason: boolean
+  /** How many answers are wanted. All are the same. */
+  readonly choices: number
+  /** How many other tokens are wanted beside each token's probability. Undefined when no probabilities are. */
+  readonly logprobs: number | undefined
 }
 
 /** Reads a request of OpenAI's chat completions. Undefined when it is none. */
@@ -72,9 +79,11 @@ function describe(body: Body): ChatRequest {
     imageCount: body.messages.reduce((count, message) => count + imagesIn(message.content), 0),
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
     stops: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
-    toolToCall: isAnswerToTool ? undefined : chooseTool(body, question),
+    toolToCall: chooseTool(body, question, isAnswerToTool),
     answerSchema: schemaOf(body),
     mustReason: typeof body.reasoning_effort === 'string' && body.reasoning_effort !== 'none',
+    choices: body.n ?? 1,
+    logprobs: body.logprobs === true ? (body.top_logprobs ?? 0) : undefined,
   }
 }
 
@@ -93,8 +102,11 @@ function imagesIn(content: Body['messages'][number]['content']): number {
   return Array.isArray(content) ? content.filter((part) => part.type === 'image_url').length : 0
 }
 
-/** Picks a named or required tool always. With `auto` it picks the one that the question mentions. */
-function chooseTool(body: Body, question: string): SampleTool | undefined {
+/**
+ * Picks a named or required tool always. With `auto` it picks the one that the question mentions, and none once a tool
+ * has answered.
+ */
+function chooseTool(body: Body, question: string, isAnswerToTool: boolean): SampleTool | undefined {
   const tools = (body.tools ?? []).map((tool) => ({
     name: tool.function.name,
     parameters: tool.function.parameters ?? {},
@@ -103,6 +115,7 @@ function chooseTool(body: Body, question: string): SampleTool | undefined {
   if (typeof choice !== 'string') return tools.find((tool) => tool.name === choice.function?.name) ?? tools[0]
   if (choice === 'none') return undefined
   if (choice === 'required') return tools[0]
+  if (isAnswerToTool) return undefined
   const asked = question.toLowerCase()
   const mentioned = tools.find((tool) =>
     tool.name

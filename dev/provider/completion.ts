@@ -25,6 +25,9 @@ export type Completion = {
   readonly toolCall: { readonly id: string; readonly name: string; readonly arguments: string } | undefined
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
   readonly usage: SampleUsage
+  /** How often it is given, and how many other tokens stand beside each probability, if any do. */
+  readonly choices: number
+  readonly logprobs: number | undefined
 }
 
 export type CompletionFacts = {
@@ -58,10 +61,12 @@ export function complete(request: ChatRequest, facts: CompletionFacts): Completi
     content,
     toolCall,
     finishReason: toolCall ? 'tool_calls' : content.length < all.length ? 'length' : 'stop',
-    usage: usageOf(promptTokens, reasoning.length + spoken, {
+    usage: usageOf(promptTokens, (reasoning.length + spoken) * request.choices, {
       cached: Math.min(facts.cachedTokens, promptTokens),
-      reasoning: reasoning.length,
+      reasoning: reasoning.length * request.choices,
     }),
+    choices: request.choices,
+    logprobs: request.logprobs,
   }
 }
 
@@ -105,7 +110,12 @@ export function wholeBody(completion: Completion): Record<string, unknown> {
     object: 'chat.completion',
     created: completion.created,
     model: completion.model,
-    choices: [{ index: 0, message, finish_reason: completion.finishReason, logprobs: null }],
+    choices: placesOf(completion).map((index) => ({
+      index,
+      message,
+      finish_reason: completion.finishReason,
+      logprobs: logprobsOf(completion, completion.content),
+    })),
     usage: completion.usage,
   }
 }
@@ -120,26 +130,68 @@ export function chunkOf(completion: Completion, choices: readonly unknown[], mor
   return JSON.stringify({ id, object: 'chat.completion.chunk', created, model, choices, ...more })
 }
 
-/** One chunk that carries this delta. */
-export function deltaChunk(completion: Completion, delta: object, finishReason: string | null = null): string {
-  return chunkOf(completion, [{ index: 0, delta, finish_reason: finishReason }])
+/** One chunk that carries this delta of one choice. */
+export function deltaChunk(
+  completion: Completion,
+  delta: object,
+  finishReason: string | null = null,
+  index = 0,
+): string {
+  return chunkOf(completion, [{ index, delta, finish_reason: finishReason }])
 }
 
-/** The chunks of a stream between the first (`role`) and the last (`finish_reason`). */
-export function contentChunks(completion: Completion): readonly string[] {
-  const thoughts = completion.reasoning.map((token) => deltaChunk(completion, { reasoning_content: token }))
-  const words = completion.content.map((token) => deltaChunk(completion, { content: token }))
+/** The chunks of one choice of a stream between the first (`role`) and the last (`finish_reason`). */
+export function contentChunks(completion: Completion, index = 0): readonly string[] {
   const { toolCall } = completion
-  const calls = toolCall ? [deltaChunk(completion, { tool_calls: [{ index: 0, ...toolCallBody(toolCall) }] })] : []
+  const chunk = (delta: object) => deltaChunk(completion, delta, null, index)
+  const thoughts = completion.reasoning.map((token) => chunk({ reasoning_content: token }))
+  const words = completion.content.map((token) => {
+    const logprobs = logprobsOf(completion, [token])
+    if (logprobs === null) return chunk({ content: token })
+    return chunkOf(completion, [{ index, delta: { content: token }, logprobs, finish_reason: null }])
+  })
+  const calls = toolCall ? [chunk({ tool_calls: [{ index: 0, ...toolCallBody(toolCall) }] })] : []
   return [...thoughts, ...words, ...calls]
 }
 
-export function openingChunk(completion: Completion): string {
-  return deltaChunk(completion, { role: 'assistant', content: completion.toolCall ? null : '' })
+export function openingChunk(completion: Completion, index = 0): string {
+  return deltaChunk(completion, { role: 'assistant', content: completion.toolCall ? null : '' }, null, index)
 }
 
-export function closingChunk(completion: Completion): string {
-  return deltaChunk(completion, {}, completion.finishReason)
+export function closingChunk(completion: Completion, index = 0): string {
+  return deltaChunk(completion, {}, completion.finishReason, index)
+}
+
+/** All chunks of every choice, one choice behind the other. */
+export function choiceChunks(completion: Completion): readonly string[] {
+  return placesOf(completion).flatMap((index) => [
+    openingChunk(completion, index),
+    ...contentChunks(completion, index),
+    closingChunk(completion, index),
+  ])
+}
+
+function placesOf({ choices }: Completion): readonly number[] {
+  return Array.from({ length: choices }, (_, index) => index)
+}
+
+/** Made-up probabilities of tokens, in OpenAI's shape; null when none were asked for. */
+function logprobsOf({ logprobs }: Completion, tokens: readonly string[]): object | null {
+  if (logprobs === undefined) return null
+  const shown = (token: string, place: number) => ({
+    token,
+    logprob: -(place + 1) / 8,
+    bytes: [...Buffer.from(token)],
+  })
+  return {
+    content: tokens.map((token) => ({
+      ...shown(token, 0),
+      top_logprobs: Array.from({ length: logprobs }, (_, place) =>
+        shown(place === 0 ? token : `${token.slice(0, 1)}${place}`, place),
+      ),
+    })),
+    refusal: null,
+  }
 }
 
 /** The extra chunk for `stream_options.include_usage`. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { modelsOf, readCatalog } from '#dev/seed/catalog.ts'
+import { createResolver } from '#shared/catalog/resolve.ts'
 import { exitCodeOf } from '#shared/exit-codes.ts'
 import { createSampleProvider } from './server.ts'
 
@@ -12,12 +13,15 @@ const { values } = parseArgs({
   },
 })
 
-const models = modelsOf(readCatalog()).flatMap((model) => (model.isSandbox ? [] : [model.id]))
+const known = modelsOf(readCatalog())
+const resolve = createResolver(known)
+const models = known.flatMap((model) => (model.isSandbox ? [] : [model.id]))
 const provider = await createSampleProvider({
   host: values.host,
   port: Number(values.port),
   name: values.name,
   models,
+  hasModel: (name) => resolve(name) !== undefined,
 }).catch((error: unknown) => {
   console.error(error)
   process.exit(exitCodeOf(error))

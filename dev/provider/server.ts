@@ -19,6 +19,7 @@ import type { RequestLog } from './request-log.ts'
 import { createRequestLog } from './request-log.ts'
 import { answerTexts, chatOfText, readTextsRequest } from './text-completions.ts'
 
+const MAX_SHOWN_NAME = 100
 const MAX_BODY_BYTES = 64 * 1_048_576
 const GOOD_KEY = /^Bearer (?!sk-bad)\S+$/i
 /** The creation time of every listed model, in Unix seconds. */
@@ -30,8 +31,10 @@ export type SampleProviderOptions = {
   readonly port: number
   /** `owned_by` of its models. */
   readonly name: string
-  /** Ids to list beside the sandbox models. Every id is served. */
+  /** Ids to list beside the sandbox models. */
   readonly models?: readonly string[]
+  /** True for a name that it serves beside the sandbox models. Absent serves every name. */
+  readonly hasModel?: (name: string) => boolean
 }
 
 export type SampleProvider = {
@@ -90,6 +93,13 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     if (path.startsWith('/__sandbox/')) return reply.json(...administer(provider, path, body))
     const method = request.method ?? 'GET'
     provider.log.add({ method, path, headers: request.headers, body, bodyBytes: bytes.length })
+    const model = modelOf(body)
+    if (method === 'POST' && isForeign(provider, model)) {
+      const text = `The model \`${model.slice(0, MAX_SHOWN_NAME)}\` does not exist or you do not have access to it.`
+      if (path === '/v1/messages')
+        return reply.json(404, { type: 'error', error: { type: 'not_found_error', message: text } })
+      return reply.json(404, errorBody(text, 'invalid_request_error', 'model_not_found'))
+    }
     if (method === 'POST' && path === '/v1/messages') return await message(provider, body, request.headers, reply)
     if (!GOOD_KEY.test(request.headers.authorization ?? `Bearer ${request.headers['x-api-key'] ?? ''}`)) {
       return reply.json(401, errorBody('Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key'))
@@ -169,6 +179,12 @@ async function texts(provider: Provider, body: unknown, reply: ReturnType<typeof
   const isPlain = !provider.acting.has(model) && (model === `${SANDBOX_LAB}/echo` || !behaviourOf(model))
   if (isPlain) return answerTexts(request, Math.floor(Date.now() / 1_000), reply)
   await chat(provider, chatOfText(request, typeof prompt === 'string' ? prompt : (prompt[0] ?? '')), reply)
+}
+
+/** True for a name that this provider does not serve. A request without one is refused by its own reader. */
+function isForeign({ options, acting }: Provider, model: string): boolean {
+  if (model === '' || options.hasModel === undefined) return false
+  return !model.startsWith(`${SANDBOX_LAB}/`) && !acting.has(model) && !options.hasModel(model)
 }
 
 function modelOf(body: unknown): string {

@@ -95,6 +95,81 @@ describe('the sample provider', () => {
     })
   })
 
+  it('gives as many answers as are wanted, with probabilities where they are, whole and streamed', async () => {
+    const wish = {
+      model: 'm',
+      messages: [{ role: 'user' as const, content: 'Hello there' }],
+      ...{ n: 3, logprobs: true, top_logprobs: 2, max_tokens: 5 },
+    }
+    const { choices, usage } = await client.chat.completions.create(wish)
+    expect(choices.map(({ index }) => index)).toEqual([0, 1, 2])
+    expect(usage?.completion_tokens).toBe(15)
+    const content = choices[2]?.logprobs?.content ?? []
+    expect(content.map(({ token }) => token).join('')).toBe(choices[2]?.message.content)
+    expect(content[0]?.top_logprobs).toHaveLength(2)
+    const texts = ['', '', '']
+    let probable = 0
+    for await (const chunk of await client.chat.completions.create({ ...wish, stream: true })) {
+      for (const { index, delta, logprobs } of chunk.choices) {
+        texts[index] += delta.content ?? ''
+        probable += logprobs?.content?.length ?? 0
+      }
+    }
+    expect(texts).toEqual(choices.map(({ message }) => message.content))
+    expect(probable).toBe(15)
+  })
+
+  it('calls the tool that a choice names also after the answer of a tool, and none that nobody names', async () => {
+    const call = { id: 'call_1', type: 'function' as const, function: { name: 'get_weather', arguments: '{}' } }
+    const ask = async (tool_choice: OpenAI.ChatCompletionToolChoiceOption) => {
+      const answer = await client.chat.completions.create({
+        model: 'm',
+        messages: [
+          { role: 'user', content: 'Use the weather tool.' },
+          { role: 'assistant', content: null, tool_calls: [call] },
+          { role: 'tool', tool_call_id: 'call_1', content: '31 degrees' },
+        ],
+        tools: [
+          { type: 'function', function: { name: 'get_weather', parameters: { type: 'object', properties: {} } } },
+        ],
+        tool_choice,
+      })
+      return answer.choices[0]?.finish_reason
+    }
+    expect(await ask({ type: 'function', function: { name: 'get_weather' } })).toBe('tool_calls')
+    expect(await ask('required')).toBe('tool_calls')
+    expect(await ask('auto')).toBe('stop')
+  })
+
+  it('refuses a model that it does not have, on every path', async () => {
+    const few = await createSampleProvider({
+      host: '127.0.0.1',
+      port: 0,
+      name: 'few',
+      hasModel: (name) => name === 'gpt-5-mini',
+    })
+    const ask = async (path: string, model: string, fields: object) => {
+      const answer = await fetch(few.url + path, {
+        method: 'POST',
+        headers: { authorization: 'Bearer sk-dev', 'x-api-key': 'sk-dev', 'anthropic-version': '2023-06-01' },
+        body: JSON.stringify({ model, ...fields }),
+      })
+      return [answer.status, /model_not_found|not_found_error/.exec(await answer.text())?.[0]]
+    }
+    const messages = [{ role: 'user', content: 'Hello' }]
+    for (const [path, fields, code] of [
+      ['/chat/completions', { messages }, 'model_not_found'],
+      ['/completions', { prompt: 'x' }, 'model_not_found'],
+      ['/embeddings', { input: 'x' }, 'model_not_found'],
+      ['/messages', { messages, max_tokens: 5 }, 'not_found_error'],
+    ] as const) {
+      expect([path, await ask(path, 'gpt-nothing', fields)]).toEqual([path, [404, code]])
+      expect([path, await ask(path, 'gpt-5-mini', fields)]).toEqual([path, [200, undefined]])
+      expect([path, await ask(path, 'sandbox/echo', fields)]).toEqual([path, [200, undefined]])
+    }
+    await few.close()
+  })
+
   it('refuses a bad key and a missing one', async () => {
     const bad = new OpenAI({ apiKey: 'sk-bad-one', baseURL: provider.url, maxRetries: 0 })
     await expect(bad.models.list()).rejects.toMatchObject({ status: 401 })

@@ -134,6 +134,20 @@ describe('a paid chat call through both planes', () => {
     })
   })
 
+  it('has as many choices as were asked for, whole and streamed', async () => {
+    const asked = { model: MODEL, n: 2, messages: [{ role: 'user' as const, content: 'Say it twice.' }] }
+    const whole = await client.chat.completions.create(asked)
+    expect(whole.choices.map(({ index, finish_reason }) => [index, finish_reason])).toEqual([
+      [0, 'stop'],
+      [1, 'stop'],
+    ])
+    const texts = ['', '']
+    for await (const { choices } of await client.chat.completions.create({ ...asked, stream: true })) {
+      for (const { index, delta } of choices) texts[index] += delta.content ?? ''
+    }
+    expect(texts).toEqual(whole.choices.map(({ message }) => message.content))
+  })
+
   it('lists models, the sandbox last and off the market', async () => {
     const models: string[] = []
     for await (const model of client.models.list()) models.push(model.id)

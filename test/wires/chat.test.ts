@@ -60,6 +60,21 @@ describe('a whole answer', () => {
     })
   })
 
+  it('with fewer choices than were asked for is a failed attempt', () => {
+    const decode = (n: number, choices: number) => {
+      const decoder = read({ ...GOOD, n }).decoder(buildPlan())
+      const list = Array.from({ length: choices }, (_, index) => ({ ...WHOLE.choices[0], index }))
+      decodePieces(decoder, JSON.stringify({ ...WHOLE, choices: list }), [])
+      return decoder.failure()?.kind
+    }
+    expect([decode(2, 1), decode(3, 2), decode(2, 2), decode(1, 1)]).toEqual([
+      'malformed',
+      'malformed',
+      undefined,
+      undefined,
+    ])
+  })
+
   it('is the same wherever its bytes are cut', () => {
     const text = JSON.stringify(WHOLE)
     for (let cut = 1; cut < Buffer.byteLength(text); cut++) {

@@ -16,5 +16,5 @@ import { wholeDecoder } from './whole.ts'
 export const sameProtocol: Pick<Wire<ChatRequest>, 'encode' | 'decoder'> & { applies(plan: ModelPlan): boolean } = {
   applies: ({ offer }) => canServe(offer, 'openai'),
   encode: encodeChatRequest,
-  decoder: ({ isStreamed }, plan) => (isStreamed ? streamDecoder(plan) : wholeDecoder(plan)),
+  decoder: ({ isStreamed, choices }, plan) => (isStreamed ? streamDecoder(plan, choices) : wholeDecoder(plan, choices)),
 }

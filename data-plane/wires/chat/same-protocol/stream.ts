@@ -19,6 +19,8 @@ type Choice = { readonly delta: DeltaState; finishReason: string | null }
 
 type State = StreamState & {
   readonly plan: ModelPlan
+  /** Choices that the provider was asked for. */
+  readonly count: number
   /** How every frame begins. */
   readonly head: string
   readonly reported: ReportedUsage
@@ -33,9 +35,10 @@ type State = StreamState & {
  * A streamed answer. Every frame is rebuilt from an allow-list of fields on one data line; frames without content are
  * not sent (the role rides with the first content), the finish reason and the usage are kept for the end.
  */
-export function streamDecoder(plan: ModelPlan): Decoder {
+export function streamDecoder(plan: ModelPlan, count: number): Decoder {
   const state: State = {
     plan,
+    count,
     head: frameHead(plan),
     reported: { insaneFields: 0 },
     choices: [],
@@ -131,8 +134,14 @@ function takeChoice(state: State, choice: unknown): void {
   else if (reason !== null && reason !== undefined) known.finishReason = knownFinishReason(reason)
 }
 
-function hasFinished({ choices }: State): boolean {
-  return choices.length > 0 && choices.every((choice) => choice === undefined || choice.finishReason !== null)
+function hasFinished({ choices, count }: State): boolean {
+  let finished = 0
+  for (const choice of choices) {
+    if (choice === undefined) continue
+    if (choice.finishReason === null) return false
+    finished++
+  }
+  return finished >= count
 }
 
 /** What an answer ended with; one that had content and no reason has simply stopped, or been stopped. */

@@ -33,7 +33,7 @@ type Answer = {
  * A whole answer: kept until the provider is done, then rebuilt from an allow-list of members. The choices stay the
  * provider's own text; id, model and usage are ours.
  */
-export function wholeDecoder(plan: ModelPlan): Decoder {
+export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
   const answer: Answer = {
     reported: { insaneFields: 0 },
     choices: '',
@@ -45,7 +45,7 @@ export function wholeDecoder(plan: ModelPlan): Decoder {
     failure: undefined,
   }
   const whole = gatherWhole((bytes) => {
-    readAnswer(answer, bytes, plan)
+    readAnswer(answer, bytes, { plan, count })
     return answer
   })
   return {
@@ -74,7 +74,9 @@ export function wholeDecoder(plan: ModelPlan): Decoder {
   }
 }
 
-function readAnswer(answer: Answer, bytes: Buffer, { isCeilingBound }: ModelPlan): void {
+type Asked = { readonly plan: ModelPlan; readonly count: number }
+
+function readAnswer(answer: Answer, bytes: Buffer, { plan: { isCeilingBound }, count }: Asked): void {
   const found = readWholeAnswer(bytes)
   if (found === undefined) {
     answer.failure = NO_OBJECT
@@ -84,8 +86,8 @@ function readAnswer(answer: Answer, bytes: Buffer, { isCeilingBound }: ModelPlan
   answer.failure = errorInside(body)
   if (answer.failure) return
   const list = body['choices']
-  if (!Array.isArray(list) || list.length === 0) {
-    answer.failure = malformed('no choices')
+  if (!Array.isArray(list) || list.length < count) {
+    answer.failure = malformed('fewer choices than were asked for')
     return
   }
   for (const choice of list) {

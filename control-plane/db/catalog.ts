@@ -14,6 +14,7 @@ const PROVIDER_COLUMNS = [
   'is_trusted as isTrusted',
   'cost_reference_url as costReferenceUrl',
   'endpoints',
+  'base_paths as basePaths',
 ] as const
 
 /** The providers of the allow-list, by id. */
@@ -34,6 +35,7 @@ export async function upsertProvider(db: Database | Trx, provider: Provider, at:
     is_trusted: provider.isTrusted,
     cost_reference_url: provider.costReferenceUrl,
     endpoints: provider.endpoints,
+    base_paths: provider.basePaths,
     updated_at: new Date(at),
   }
   await db

@@ -140,7 +140,16 @@ export function developmentWallet(name: string): string {
 function sandboxProviders(addresses: ReadonlyMap<string, Address>): Provider[] {
   return readSandboxProviders().map(({ id, name, isTrusted }) => {
     const baseUrl = baseUrlOf(addresses, id)
-    return { id, name, baseUrl, host: new URL(baseUrl).host, isTrusted, costReferenceUrl: null, endpoints: null }
+    return {
+      id,
+      name,
+      baseUrl,
+      host: new URL(baseUrl).host,
+      isTrusted,
+      costReferenceUrl: null,
+      endpoints: null,
+      basePaths: [],
+    }
   })
 }
 

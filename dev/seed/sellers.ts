@@ -71,6 +71,7 @@ export function readProviders(): readonly Provider[] {
     isTrusted: entry.trusted,
     costReferenceUrl: entry.cost_reference_url,
     endpoints: entry.endpoints,
+    basePaths: [],
   }))
 }
 

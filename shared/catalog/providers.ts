@@ -10,6 +10,21 @@ export const ProviderEndpointsSchema = z
   .refine((endpoints) => new Set(endpoints).size === endpoints.length, 'an endpoint is named twice')
   .nullable()
 
+/**
+ * A base path of a host in its one spelling: no trailing slash, no empty or dot segment, nothing escaped. The empty text is
+ * the root.
+ */
+const BasePathSchema = z
+  .string()
+  .max(300)
+  .regex(/^(?:\/[A-Za-z0-9][\w.~-]{0,63}){0,8}$/)
+
+/** Base paths of a host beside that of its base URL. Two of them differ by more than their case. */
+export const BasePathsSchema = z
+  .array(BasePathSchema)
+  .max(16)
+  .refine((paths) => new Set(paths.map((path) => path.toLowerCase())).size === paths.length, 'a path is named twice')
+
 /** A provider that sellers may list capacity of. */
 export const ProviderSchema = z.object({
   /** Slug: `openai`. */
@@ -24,8 +39,16 @@ export const ProviderSchema = z.object({
   costReferenceUrl: z.string().nullable(),
   /** The endpoints that its host runs. A provider without this member runs every endpoint of its protocol. */
   endpoints: ProviderEndpointsSchema.default(null),
+  /** The base paths that its host has beside that of the base URL. */
+  basePaths: BasePathsSchema.default([]),
 })
 export type Provider = z.infer<typeof ProviderSchema>
+
+/** Every base URL that offers and keys at a provider may have, each in its one spelling. */
+export function baseUrlsOf({ baseUrl, basePaths }: Pick<Provider, 'baseUrl' | 'basePaths'>): readonly string[] {
+  const { origin } = new URL(baseUrl)
+  return [baseUrl, ...basePaths.map((path) => origin + path)]
+}
 
 /** True when the host of a provider runs an endpoint, by its record. */
 export function runsEndpoint({ endpoints }: Pick<Provider, 'endpoints'>, endpoint: Endpoint): boolean {

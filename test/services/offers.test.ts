@@ -1,7 +1,9 @@
+import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SellerActor } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
+import { createOwnProvider } from '#control-plane/services/buyers/own-providers.ts'
 import { putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
@@ -144,6 +146,107 @@ describe('one active offer per credential, address and model', () => {
     const foreign = await refusalOf(create(bob.seller, input))
     expect([foreign.code, foreign.detail]).toEqual(['duplicate_offer_for_credential', {}])
     expect((await create(ada.seller, { ...input, model: 'claude-test' })).model).toBe('claude-test')
+  })
+
+  it('has one spelling of its address: any other is that one, or is refused', async () => {
+    const input = wish()
+    await create(ada.seller, input)
+    const codeOf = async (sellerBaseUrl: string) =>
+      (await refusalOf(create(ada.seller, { ...input, sellerBaseUrl }))).code
+    const { origin, host } = new URL(market.provider.url)
+    const [name = '', port = ''] = host.split(':')
+    const same = ['/v1', '/v1/', '/v1//', '//v1', '/./v1', '/beta/../v1', '/v1/.', '/%2e/v1', '/v1?', '/v1/x/%2E%2e']
+    for (const path of same) expect(await codeOf(origin + path), path).toBe('duplicate_offer_for_credential')
+    const others = [
+      '',
+      '/',
+      '/V1',
+      '/%761',
+      '/v%31',
+      '/v1/;',
+      '/v1;',
+      '/v1;a=b',
+      '/v1/v1',
+      '/v1%2F',
+      '/v1%20',
+      '/v1?a=b',
+    ]
+    const paths = [
+      ...others,
+      '/v1#',
+      '/v1.',
+      '/v1/..',
+      '/v1\\',
+      '/v1~',
+      '/v1/%2f',
+      '/v1&',
+      '/v1/chat',
+      '/v1/%00',
+      '/v1+',
+    ]
+    for (const path of paths) expect(await codeOf(origin + path), path).toBe('invalid_base_url')
+    const hosts = [`${name}.:${port}`, `%31${host.slice(1)}`, `0${host}`, `user@${host}`, `${name}:0${port}`]
+    for (const place of hosts) expect(await codeOf(`http://${place}/v1`), place).toBe('invalid_base_url')
+    const own = { model: null, apiKey: 'sk-own-key', baseUrl: `${origin}/V1` }
+    expect((await refusalOf(invoke(market.plane, ada.buyer, createOwnProvider, own))).code).toBe('invalid_base_url')
+
+    const parts = fc.constantFrom(
+      '/',
+      ';',
+      '%2e',
+      '.',
+      '..',
+      'V',
+      'v1',
+      '%76',
+      '?',
+      '#',
+      '\\',
+      ':',
+      '@',
+      'x',
+      '%00',
+      '//',
+    )
+    const spelling = fc.array(parts, { minLength: 1, maxLength: 4 }).map((list) => `${origin}/v1${list.join('')}`)
+    const before = fc.array(parts, { minLength: 1, maxLength: 3 }).map((list) => `${origin}${list.join('')}/v1`)
+    const refused = fc.asyncProperty(fc.oneof(spelling, before), async (url) => {
+      expect(['duplicate_offer_for_credential', 'invalid_base_url']).toContain(await codeOf(url))
+    })
+    await fc.assert(refused, { numRuns: 100 })
+  })
+
+  it('stands at the paths that the record of its provider has', async () => {
+    const record = { id: 'test', name: 'Test', baseUrl: market.provider.url, isTrusted: true }
+    const { origin } = new URL(market.provider.url)
+    const put = (changes: object) => invoke(market.plane, operator, putProvider, { ...record, ...changes })
+    const elsewhere = wish({ sellerBaseUrl: `${origin}/other/v2` })
+    const told = await refusalOf(create(ada.seller, elsewhere))
+    expect([told.code, told.message]).toEqual(['invalid_base_url', `The base URL of Test is ${origin}/v1.`])
+    expect((await put({ basePaths: ['/other/v2', ''] })).basePaths).toEqual(['/other/v2', ''])
+    // The sample provider has no such path, and is asked there.
+    expect((await refusalOf(create(ada.seller, elsewhere))).code).toBe('provider_probe_failed')
+    const bad = [
+      '/v1/',
+      'v1',
+      '/',
+      '//v1',
+      '/.',
+      '/..',
+      '/a/../b',
+      '/%61',
+      '/a;b',
+      '/a b',
+      '/a?b',
+      '/é',
+      `/${'a'.repeat(65)}`,
+    ]
+    for (const path of bad) expect((await refusalOf(put({ basePaths: [path] }))).code, path).toBe('invalid_request')
+    expect((await refusalOf(put({ basePaths: ['/a', '/A'] }))).code).toBe('invalid_request')
+    for (const path of ['/v1;', '/%761', '/v1?a=b']) {
+      expect((await refusalOf(put({ baseUrl: origin + path }))).code, path).toBe('invalid_base_url')
+    }
+    expect((await put({})).basePaths).toEqual([])
   })
 
   it('holds when many are created at once', async () => {

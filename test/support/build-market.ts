@@ -49,6 +49,7 @@ export function buildProvider(id: string, isTrusted = true): Provider {
     isTrusted,
     costReferenceUrl: null,
     endpoints: null,
+    basePaths: [],
   }
 }
 

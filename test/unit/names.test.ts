@@ -84,6 +84,7 @@ describe('provider hints', () => {
       isTrusted: true,
       costReferenceUrl: null,
       endpoints: null,
+      basePaths: [],
     },
     {
       id: 'local',
@@ -93,6 +94,7 @@ describe('provider hints', () => {
       isTrusted: true,
       costReferenceUrl: null,
       endpoints: null,
+      basePaths: [],
     },
   ])
   it.each([

@@ -30,8 +30,11 @@ const AnyOffer = builder.objectRef<MarketOfferView>('AnyOffer').implement({
 const Provider = builder.objectRef<ProviderView>('Provider').implement({
   description: 'A provider of the allow-list.',
   fields: (t) => ({
-    ...membersOf(t, ProviderViewSchema, { without: ['host', 'isTrusted', 'endpoints'] }),
+    ...membersOf(t, ProviderViewSchema, { without: ['host', 'isTrusted', 'endpoints', 'basePaths'] }),
     trusted: t.exposeBoolean('isTrusted'),
+    basePaths: t.exposeStringList('basePaths', {
+      description: 'The base paths that its host has beside that of the base URL.',
+    }),
     endpoints: t.exposeStringList('endpoints', {
       nullable: true,
       description: 'The endpoints that its host runs. Null stands for every endpoint of its protocol.',

@@ -76,6 +76,7 @@ export const putProvider: Action = async ({ connection }, given) => {
   const id = argument(given)
   const costReferenceUrl = textOption(options, 'costReference')
   const endpoints = endpointsOption(options)
+  const basePaths = listOption(options, 'basePaths')
   const put = await connection.asOperator((client) =>
     client.provider.put.mutate({
       id,
@@ -84,6 +85,7 @@ export const putProvider: Action = async ({ connection }, given) => {
       isTrusted: isSet(options, 'trusted'),
       ...(costReferenceUrl && { costReferenceUrl }),
       ...(endpoints && { endpoints }),
+      ...(basePaths && { basePaths: [...basePaths] }),
     }),
   )
   return { json: put, blocks: [facts({ id: put.id, address: put.baseUrl, trusted: yesNo(put.isTrusted) })] }

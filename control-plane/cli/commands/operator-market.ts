@@ -90,6 +90,7 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
       { flags: '--trusted', text: 'default routing may use it' },
       { flags: '--cost-reference <url>', text: 'where its prices stand' },
       { flags: '--endpoints <names>', text: 'the endpoints that its host runs, as chat,embeddings; all otherwise' },
+      { flags: '--base-paths <paths>', text: 'other paths of its host where an API starts, as /anthropic,/beta/v1' },
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).putProvider,
   },

@@ -1,7 +1,7 @@
 import type { Endpoint } from '#shared/catalog/model.ts'
 import { boolean, json, nullable, text, texts, timestamp, withDefault } from './column.ts'
 
-/** Tables of `0004_catalog.sql` and `0014_provider_endpoints.sql`. */
+/** Tables of `0004_catalog.sql`, `0014_provider_endpoints.sql` and `0019_provider_paths.sql`. */
 export const CATALOG_TABLES = {
   provider: {
     id: text(),
@@ -12,6 +12,7 @@ export const CATALOG_TABLES = {
     cost_reference_url: nullable(text()),
     updated_at: timestamp(),
     endpoints: nullable(texts<Endpoint>()),
+    base_paths: withDefault(texts()),
   },
   model: { id: text(), is_sandbox: boolean(), body: json(), updated_at: timestamp() },
   model_alias: { alias: text(), model: text(), is_manual: withDefault(boolean()) },

@@ -16,7 +16,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
-import { hostOf, ProviderEndpointsSchema, ProviderSchema } from '#shared/catalog/providers.ts'
+import { BasePathsSchema, hostOf, ProviderEndpointsSchema, ProviderSchema } from '#shared/catalog/providers.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
@@ -155,6 +155,8 @@ const PutProviderInput = z.object({
   costReferenceUrl: z.url().max(2_048).nullable().default(null),
   /** Every endpoint of the provider's protocol where it is left out. */
   endpoints: ProviderEndpointsSchema.default(null),
+  /** Base paths of its host beside that of the base URL. */
+  basePaths: BasePathsSchema.default([]),
 })
 
 /**
@@ -171,8 +173,13 @@ export const putProvider = defineOperation({
   run: async (ctx, _actor, input): Promise<Provider> => {
     const host = hostOf(input.baseUrl)
     const url = host === undefined ? undefined : checkOutboundUrl(input.baseUrl, new Set([host]), ctx.settings.outbound)
-    if (host === undefined || url === undefined) throw new AppError('invalid_base_url', { param: 'baseUrl' })
-    const provider: Provider = { ...input, host, baseUrl: url.href.replace(/\/+$/, '') }
+    const path = url?.pathname.replace(/\/+$/, '') ?? ''
+    // The path of the base URL is one of its host's as well, in the same one spelling.
+    const isPlain = BasePathsSchema.safeParse([path, ...input.basePaths]).success
+    if (host === undefined || url === undefined || url.search !== '' || !isPlain) {
+      throw new AppError('invalid_base_url', { param: 'baseUrl' })
+    }
+    const provider: Provider = { ...input, host, baseUrl: url.origin + path }
     const before = await findProvider(ctx.db, provider.id)
     const models = await listModelsOfProvider(ctx.db, provider.id)
     if (before !== undefined && before.host !== host && models.length > 0) {

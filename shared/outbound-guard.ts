@@ -43,7 +43,11 @@ function isLoopbackHost(hostname: string): boolean {
   return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname) || hostname === '[::1]' || hostname === 'localhost'
 }
 
-/** Networks that a seller's host may never resolve to (IANA special-purpose registries, RFC 6890 and later). */
+/**
+ * Networks that a seller's host may never resolve to: all of IANA's special-purpose registries (RFC 6890 and later), the
+ * ranges that registries have retired, and those in which IPv6 carries an IPv4 address, because the address inside is
+ * not seen here.
+ */
 const refused = new BlockList()
 for (const [net, prefix] of [
   ['0.0.0.0', 8],
@@ -55,7 +59,10 @@ for (const [net, prefix] of [
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
   ['192.88.99.0', 24],
+  ['192.31.196.0', 24],
+  ['192.52.193.0', 24],
   ['192.168.0.0', 16],
+  ['192.175.48.0', 24],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
@@ -66,14 +73,22 @@ for (const [net, prefix] of [
 }
 for (const [net, prefix] of [
   ['::', 96],
+  // IPv4-translated addresses. Those that are IPv4-mapped cannot stand here, because the list takes them for IPv4.
+  ['::ffff:0:0:0', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
   ['100::', 64],
+  ['100:0:0:1::', 64],
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
+  ['2620:4f:8000::', 48],
+  ['3ffe::', 16],
+  ['3fff::', 20],
+  ['5f00::', 16],
   ['fc00::', 7],
   ['fe80::', 10],
+  ['fec0::', 10],
   ['ff00::', 8],
 ] as const) {
   refused.addSubnet(net, prefix, 'ipv6')

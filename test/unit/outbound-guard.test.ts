@@ -79,14 +79,38 @@ describe('addresses', () => {
     '2002:808:808::1',
     'fc00::1',
     'fe80::1%eth0',
+    // The site-local range, which the registries have retired.
+    'fec0::1',
+    'feff:ffff::1',
+    '3fff::1',
+    '3fff:fff:ffff::1',
+    '5f00::1',
+    '5f00:ffff::1',
+    '3ffe::1',
+    '100::1',
+    '100:0:0:1::1',
+    '2001:1ff:ffff::1',
+    '2620:4f:8000::1',
+    '192.31.196.1',
+    '192.52.193.1',
+    '192.175.48.1',
+    '192.88.99.2',
+    '192.0.0.170',
+    '::127.0.0.1',
+    '::ffff:0:127.0.0.1',
+    '::ffff:0:7f00:1',
+    '0:0:0:0:0:ffff:a00:1',
+    '64:ff9b:1::a00:1',
+    '2002:7f00:1::',
     'ff02::1',
     'example.com',
     '',
   ])('%s is not dialled', (address) => expect(isDialable(address, production)).toBe(false))
 
-  it.each(['1.1.1.1', '172.32.0.1', '2606:4700::1111', '2a00:1450::1'])('%s is public', (address) =>
-    expect(isDialable(address, production)).toBe(true),
-  )
+  it.each([
+    ...['1.1.1.1', '172.32.0.1', '192.31.197.1', '192.175.49.1', '2606:4700::1111', '2a00:1450::1', '2001:4860::8888'],
+    ...['2620:4f:8001::1', '2400:cb00::1', '3c00::1'],
+  ])('%s is public', (address) => expect(isDialable(address, production)).toBe(true))
 
   it('loopback is dialled in development', () => {
     expect(isDialable('127.0.0.11', development)).toBe(true)

@@ -127,6 +127,8 @@ export type Needs = {
   readonly parameters?: readonly string[]
   /** The member of the request for which the model must have the older completions protocol. */
   readonly completionsFor?: string
+  /** The member that asks for an answer in a format; absent when none is asked for. */
+  readonly formatParam?: string
   /** True when only the OpenAI protocol can express the request: several choices, or log probabilities. */
   readonly openAiFormat?: boolean
 }
@@ -181,6 +183,8 @@ export type Receipt = {
   /** The part of the list cost that the input makes up. The output makes up the rest. */
   readonly listInputMicro: MicroUsd
   readonly usage: Usage
+  /** The buyer's parameters that were left out or changed for the provider that answered. */
+  readonly adaptedParams?: readonly string[]
   /** Members that the rail adds to the body; absent when it adds none. */
   readonly members?: Readonly<Record<string, unknown>>
 }

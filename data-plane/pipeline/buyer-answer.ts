@@ -34,7 +34,7 @@ export function startAnswer(
       standing,
       // The delay that we add ourselves is known when the provider is asked, before it answers.
       overheadMs: decisionMs,
-      receipt: isPriced ? receiptAhead(call, winner.plan, winner.decoder) : undefined,
+      receipt: isPriced ? receiptAhead(call, winner) : undefined,
       contentType: winner?.decoder.contentType?.(),
     }),
   )

@@ -1,6 +1,7 @@
 import type { Demand, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
 import { isImageCapable } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
+import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import { BYTES_A_TOKEN } from './meter-usage.ts'
 
 /** No vocabulary in use has a token of more bytes, so this many bytes are at least one token. */
@@ -23,6 +24,7 @@ export function checkCapability(target: Target, demand: Demand): void {
       detail: { capability: missing },
     })
   }
+  checkFormat(target, demand)
   if (demand.needs.imageInput && !isImageCapable(target.model)) {
     throw new AppError('model_capability_unsupported', {
       message: `${target.model.id} does not take images.`,
@@ -43,6 +45,21 @@ function checkCompletions({ model }: ModelTarget, { needs }: ModelDemand): void 
       `without what ${member} asks for here.`,
     param: member,
     detail: { capability: 'completions' },
+  })
+}
+
+/**
+ * An answer in a format comes from a model that takes one, or by way of a tool. A request that only the OpenAI protocol
+ * can express is never rewritten, so it needs the first.
+ */
+function checkFormat({ model }: ModelTarget, { needs }: ModelDemand): void {
+  const { formatParam, openAiFormat } = needs
+  if (formatParam === undefined || takesMember(model, 'response_format')) return
+  if (openAiFormat !== true && takesMember(model, 'tools')) return
+  throw new AppError('model_capability_unsupported', {
+    message: `${model.id} cannot answer in a format.`,
+    param: formatParam,
+    detail: { capability: 'structured_outputs' },
   })
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { AttemptPlan, Decoder, Demand, Metered, Receipt } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder, Demand, Metered, Receipt, UpstreamRequest } from '#data-plane/call.ts'
 import type { Settled } from '#data-plane/payment.ts'
 import { toMicrosecond } from '#shared/clock.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
@@ -78,27 +78,39 @@ export async function settleCall(
     void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
   }
   const { booking, headers } = settled
-  return { outcome, receipt: receiptOf(call, charge, settled), metered: charge.metered, event: text, booking, headers }
+  const receipt = receiptOf(call, charge, { members: settled.members, adaptedParams: last?.request.adaptedParams })
+  return { outcome, receipt, metered: charge.metered, event: text, booking, headers }
 }
 
 /** A hold that was given back. Its event goes to the booking. */
 const RELEASED: Settled = { state: 'final', booking: 'by-event' }
 
+/** What stands in the body beside the usage and its cost. */
+type Told = {
+  readonly members: Settled['members'] | undefined
+  readonly adaptedParams: Receipt['adaptedParams'] | undefined
+}
+const NOTHING_ADAPTED: readonly string[] = []
+
 function receiptOf(
   { target }: AdmittedCall,
   { chargeMicro, listMicro, metered }: Charge,
-  { members }: Settled,
+  { members, adaptedParams = NOTHING_ADAPTED }: Told,
 ): Receipt {
   const { usage } = metered
   const listInputMicro = listMicro === ZERO ? ZERO : listInputCost(target.price.unitPrices, usage)
   return members === undefined
-    ? { chargeMicro, listMicro, listInputMicro, usage }
-    : { chargeMicro, listMicro, listInputMicro, usage, members }
+    ? { chargeMicro, listMicro, listInputMicro, usage, adaptedParams }
+    : { chargeMicro, listMicro, listInputMicro, usage, adaptedParams, members }
 }
 
 /** The receipt of a call whose cost is known before its end. */
-export function receiptAhead(call: AdmittedCall, plan: AttemptPlan, decoder: Decoder): Receipt {
-  return receiptOf(call, chargeOf(call, plan, meter(call.demand, { plan, decoder }, 'succeeded')), RELEASED)
+export function receiptAhead(
+  call: AdmittedCall,
+  { plan, decoder, request }: Answered & { readonly request: UpstreamRequest },
+): Receipt {
+  const charge = chargeOf(call, plan, meter(call.demand, { plan, decoder }, 'succeeded'))
+  return receiptOf(call, charge, { members: undefined, adaptedParams: request.adaptedParams })
 }
 
 /** The event that would be captured if this process died now. It counts the answer so far as a cut one. */

@@ -3,7 +3,14 @@ import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts
 import { protocolOf } from '#shared/protocols/index.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
-import type { Conversation } from '#shared/protocols/middle-form/conversation.ts'
+import { askByTool, readByTool } from '#shared/protocols/middle-form/answer-tool.ts'
+import type { Conversation, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
+
+/** The parts of a conversation that decide how its answer is read. */
+export type Asked = Pick<Conversation, 'isStreamed' | 'tools' | 'toolChoice' | 'responseFormat'>
+
+/** A request that asks for no format. */
+export const NO_FORMAT: Omit<Asked, 'isStreamed'> = { tools: [], toolChoice: undefined, responseFormat: undefined }
 
 type State = {
   readonly plan: ModelPlan
@@ -19,9 +26,46 @@ type State = {
   finish: { readonly reason: FinishReason; readonly stopSequence: string | null } | undefined
 }
 
-/** The request for the plan's provider, in the protocol that it speaks. */
-export function translateRequest(conversation: Conversation, plan: ModelPlan): UpstreamRequest {
-  return protocolOf(plan.offer).encode(conversation, plan)
+/**
+ * The request for the plan's provider, in the protocol that it speaks. Where neither the protocol nor the model has a
+ * member for the answer's format, the answer is asked for as a call of a tool, and the format is named as adapted.
+ */
+export function translateRequest(asked: Conversation, plan: ModelPlan): UpstreamRequest {
+  const protocol = protocolOf(plan.offer)
+  const conversation = hasLeftOver(asked) ? withoutChoice(asked) : asked
+  if (!needsTool(conversation.responseFormat, plan)) return protocol.encode(conversation, plan)
+  const adaptedParams = [...conversation.adaptedParams, spelled(conversation, 'response_format')]
+  return protocol.encode({ ...askByTool(conversation), adaptedParams }, plan)
+}
+
+/** True for a choice among tools that could not be passed on. Providers refuse it, so it goes with them. */
+function hasLeftOver({ tools, toolChoice, parallelToolCalls }: Conversation): boolean {
+  if (tools.length === 0) return toolChoice !== undefined || parallelToolCalls !== undefined
+  return typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.name)
+}
+
+function withoutChoice(conversation: Conversation): Conversation {
+  const { tools, toolChoice, parallelToolCalls } = conversation
+  const gone = [
+    ...(toolChoice === undefined ? [] : ['tool_choice']),
+    ...(tools.length > 0 || parallelToolCalls === undefined ? [] : ['parallel_tool_calls']),
+  ]
+  return {
+    ...conversation,
+    toolChoice: undefined,
+    parallelToolCalls: tools.length > 0 ? parallelToolCalls : undefined,
+    adaptedParams: [...conversation.adaptedParams, ...gone.map((name) => spelled(conversation, name))],
+  }
+}
+
+/** OpenAI's name of a parameter in the buyer's spelling. */
+function spelled({ spelling }: Conversation, name: string): string {
+  return spelling[name] ?? name
+}
+
+/** True when the plan's provider cannot be asked for the format itself. */
+export function needsTool(format: ResponseFormat | undefined, { offer, target }: ModelPlan): boolean {
+  return format !== undefined && !protocolOf(offer).saysFormat(target.model, format)
 }
 
 /**
@@ -30,10 +74,11 @@ export function translateRequest(conversation: Conversation, plan: ModelPlan): U
  */
 export function translateAnswer(
   plan: ModelPlan,
-  isStreamed: boolean,
+  asked: Asked,
   writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
 ): Decoder {
-  const reader = protocolOf(plan.offer).reader(isStreamed)
+  const plain = protocolOf(plan.offer).reader(asked.isStreamed)
+  const reader = needsTool(asked.responseFormat, plan) ? readByTool(plain, asked) : plain
   return join(reader, writerOf(reader.reported), plan)
 }
 

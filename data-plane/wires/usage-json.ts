@@ -7,18 +7,25 @@ import { inputTokens, outputTokens } from '#shared/usage.ts'
 /** How a wire names the two parts of the list cost. */
 type PartNames = { readonly input: string; readonly output: string }
 
+/** The most names of adapted parameters that are told, and their longest. */
+const MAX_NAMES = 32
+const MAX_NAME_CHARS = 64
+
 const PROMPT_AND_COMPLETIONS: PartNames = { input: 'prompt', output: 'completions' }
 /** The names of the responses wire. */
 export const INPUT_AND_OUTPUT: PartNames = { input: 'input', output: 'output' }
 
 /** What a call cost, as the members with which the `usage` object of every wire ends; those of its rail come last. */
 export function costMembers(receipt: Receipt, parts: PartNames = PROMPT_AND_COMPLETIONS): string {
-  const { chargeMicro, listMicro, listInputMicro, members } = receipt
+  const { chargeMicro, listMicro, listInputMicro, adaptedParams, members } = receipt
   return (
     `"cost":${dollars(chargeMicro)},"buyer_cost_micro":${chargeMicro},` +
     `"cost_details":{"upstream_inference_cost":${dollars(listMicro)},` +
     `"upstream_inference_${parts.input}_cost":${dollars(listInputMicro)},` +
     `"upstream_inference_${parts.output}_cost":${dollars(subtractToZero(listMicro, listInputMicro))}}` +
+    (adaptedParams === undefined || adaptedParams.length === 0
+      ? ''
+      : `,"adapted_params":${shownNames(adaptedParams)}`) +
     (members === undefined ? '' : `,${JSON.stringify(members).slice(1, -1)}`)
   )
 }
@@ -35,6 +42,11 @@ export function chatUsageJson(receipt: Receipt): string {
     `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning ?? 0},"audio_tokens":${usage.audioOutput ?? 0}},` +
     `${costMembers(receipt)}}`
   )
+}
+
+/** Parameters as the header names them, too. */
+function shownNames(names: readonly string[]): string {
+  return JSON.stringify(names.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_CHARS)))
 }
 
 /** An amount as a JSON number of USD. */

@@ -11,26 +11,31 @@ const ToolSchema = z.looseObject({
   function: z.looseObject({ name: z.string(), parameters: JsonSchema.optional() }),
 })
 
-const BodySchema = z.looseObject({
-  model: z.string(),
-  messages: z.array(MessageSchema).min(1),
-  stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-  max_tokens: z.number().int().positive().nullish(),
-  max_completion_tokens: z.number().int().positive().nullish(),
-  stop: z.union([z.string(), z.array(z.string())]).nullish(),
-  tools: z.array(ToolSchema).nullish(),
-  tool_choice: z
-    .union([z.string(), z.looseObject({ function: z.looseObject({ name: z.string() }).optional() })])
-    .nullish(),
-  response_format: z
-    .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: JsonSchema.optional() }).optional() })
-    .nullish(),
-  reasoning_effort: z.string().nullish(),
-  n: z.number().int().min(1).max(8).nullish(),
-  logprobs: z.boolean().nullish(),
-  top_logprobs: z.number().int().min(0).max(20).nullish(),
-})
+const BodySchema = z
+  .looseObject({
+    model: z.string(),
+    messages: z.array(MessageSchema).min(1),
+    stream: z.boolean().nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    max_tokens: z.number().int().positive().nullish(),
+    max_completion_tokens: z.number().int().positive().nullish(),
+    stop: z.union([z.string(), z.array(z.string())]).nullish(),
+    tools: z.array(ToolSchema).nullish(),
+    tool_choice: z
+      .union([z.string(), z.looseObject({ function: z.looseObject({ name: z.string() }).optional() })])
+      .nullish(),
+    response_format: z
+      .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: JsonSchema.optional() }).optional() })
+      .nullish(),
+    reasoning_effort: z.string().nullish(),
+    n: z.number().int().min(1).max(8).nullish(),
+    logprobs: z.boolean().nullish(),
+    top_logprobs: z.number().int().min(0).max(20).nullish(),
+  })
+  .refine(
+    ({ tools, tool_choice: choice }) => choice == null || (tools ?? []).length > 0,
+    'tool_choice is only allowed with tools',
+  )
 type Body = z.infer<typeof BodySchema>
 
 /** A function the model may call, with the JSON schema of its arguments. */

@@ -59,14 +59,15 @@ const BodySchema = z.strictObject({
   tool_choice: Choice.optional(),
   thinking: z.looseObject({ type: z.string(), budget_tokens: z.number().int().min(1_024).optional() }).optional(),
   metadata: z.strictObject({ user_id: z.string().nullish() }).optional(),
-  output_config: Json.optional(),
+  output_config: z
+    .strictObject({
+      format: z.strictObject({ type: z.literal('json_schema'), schema: Json }).optional(),
+      effort: z.enum(['low', 'medium', 'high', 'max']).optional(),
+    })
+    .optional(),
 })
 type Body = z.infer<typeof BodySchema>
 type Turn = z.infer<typeof Message>
-
-/** The form of an instruction to answer by a schema in this market's translation. */
-const SCHEMA_INSTRUCTION = /valid under this JSON schema:\n(\{.*\})$/s
-const JSON_INSTRUCTION = /single JSON value and nothing else/
 
 /**
  * Reads a request of the messages protocol and answers the same request as a chat, which behaviours know. A text answer
@@ -95,7 +96,7 @@ export function chatOfMessages(body: unknown): Readonly<Record<string, unknown>>
     })),
     tool_choice: choiceOf(data.tool_choice),
     reasoning_effort: data.thinking?.type === 'enabled' ? 'medium' : undefined,
-    response_format: formatOf(system),
+    response_format: formatOf(data.output_config),
   }
 }
 
@@ -107,8 +108,10 @@ function faultOf({
   thinking,
   temperature,
   max_tokens: limit,
+  tools,
   tool_choice: choice,
 }: Body): string | undefined {
+  if (choice !== undefined && (tools === undefined || tools.length === 0)) return 'tool_choice: only with tools'
   const budget = thinking?.budget_tokens
   if (thinking?.type === 'enabled' && (budget === undefined || budget >= limit))
     return 'thinking.budget_tokens: too large'
@@ -155,8 +158,7 @@ function choiceOf(choice: Body['tool_choice']): unknown {
   return choice.type === 'any' ? 'required' : choice.type
 }
 
-function formatOf(system: string): unknown {
-  const schema = SCHEMA_INSTRUCTION.exec(system)?.[1]
-  if (schema !== undefined) return { type: 'json_schema', json_schema: { name: 'answer', schema: JSON.parse(schema) } }
-  return JSON_INSTRUCTION.test(system) ? { type: 'json_object' } : undefined
+function formatOf(config: Body['output_config']): unknown {
+  const schema = config?.format?.schema
+  return schema === undefined ? undefined : { type: 'json_schema', json_schema: { name: 'answer', schema } }
 }

@@ -1,8 +1,9 @@
+import type { Model } from '#shared/catalog/model.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import type { EncodePlan } from './encode-plan.ts'
 import type { JobAsks, JobCodec } from './job-codec.ts'
 import type { AnswerReader } from './middle-form/answer.ts'
-import type { Conversation } from './middle-form/conversation.ts'
+import type { Conversation, ResponseFormat } from './middle-form/conversation.ts'
 import type { EncodedRequest, ProviderRequest } from './provider-request.ts'
 
 /**
@@ -26,6 +27,8 @@ export type Protocol = {
   }
   /** Reads the body of a refusal. */
   readError(text: string): ErrorBody
+  /** True when a request can ask the model itself for an answer in the format. */
+  saysFormat(model: Model, format: ResponseFormat): boolean
   /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
   encode(conversation: Conversation, plan: EncodePlan): EncodedRequest
   reader(isStreamed: boolean): AnswerReader

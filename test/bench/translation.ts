@@ -9,7 +9,7 @@ import { messages } from '#data-plane/wires/messages/index.ts'
 import { readMessagesRequest } from '#data-plane/wires/messages/read-request.ts'
 import { encodeMessagesRequest } from '#data-plane/wires/messages/same-protocol.ts'
 import { toConversation as messagesConversation } from '#data-plane/wires/messages/to-conversation.ts'
-import { translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
+import { NO_FORMAT, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
@@ -70,7 +70,8 @@ const openBy = (wire: AnyWire, body: object = STREAMED) => {
   return (plan: ModelPlan) => call.decoder(plan)
 }
 /** Measures the same bytes without the short way for sides that speak one protocol. */
-const openTranslated = (plan: ModelPlan) => translateAnswer(plan, true, () => chatWriter(plan, true))
+const openTranslated = (plan: ModelPlan) =>
+  translateAnswer(plan, { isStreamed: true, ...NO_FORMAT }, () => chatWriter(plan, true))
 
 const OPENAI = { format: 'openai', frames: CHAT_FRAMES } as const
 const MESSAGES = { format: 'messages', frames: MESSAGE_FRAMES } as const

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { microUsd } from '#shared/money.ts'
@@ -12,6 +13,12 @@ const RECEIPT: Receipt = {
   listInputMicro: microUsd(25),
   usage: { input: 8, cacheRead: 4, output: 6 },
 }
+
+const Chunk = z.object({
+  choices: z.array(
+    z.object({ delta: z.object({ content: z.string().nullish() }), finish_reason: z.string().nullish() }),
+  ),
+})
 
 const read = (body: object) => chat.read(buildRaw(JSON.stringify(body)))
 const anyModel = buildTarget(buildModel({ parameters: [], features: ['reasoning'] }))
@@ -172,11 +179,81 @@ describe('a chat to a seller of the messages protocol', () => {
     expect(unsigned.adaptedParams).toContain('reasoning')
   })
 
-  it('asks for a format in words', () => {
-    const format = { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } }
-    const { json, adaptedParams } = forwarded({ ...ASK, max_tokens: 50, response_format: format })
-    expect(json.system[0].text).toContain('{"type":"object"}')
+  const schema = { type: 'object', properties: { city: { type: 'string' } } }
+  const inFormat = (json_schema: object) => ({
+    ...ASK,
+    max_tokens: 50,
+    response_format: { type: 'json_schema', json_schema },
+  })
+  const capable = buildTarget(buildModel({ parameters: ['tools', 'response_format', 'structured_outputs'] }))
+
+  it('asks a model that takes a schema for it, and adapts nothing', () => {
+    const { json, adaptedParams } = forwarded(inFormat({ name: 'answer', schema }), { target: capable })
+    expect(json.output_config).toEqual({ format: { type: 'json_schema', schema } })
+    expect(json).not.toHaveProperty('tools')
+    expect(adaptedParams).toEqual([])
+  })
+
+  it('asks any other model by a tool that it must call', () => {
+    const { json, adaptedParams } = forwarded(inFormat({ name: 'answer', schema }))
+    expect(json.tools).toEqual([{ name: 'give_answer', description: expect.any(String), input_schema: schema }])
+    expect(json.tool_choice).toEqual({ type: 'tool', name: 'give_answer' })
+    expect(json).not.toHaveProperty('output_config')
     expect(adaptedParams).toEqual(['response_format'])
+  })
+
+  it('wraps a schema that is no object, and lets the model call the tools of the buyer instead', () => {
+    const own = { type: 'function', function: { name: 'give_answer', parameters: { type: 'object' } } }
+    const list = { $defs: { n: { type: 'number' } }, type: 'array', items: { $ref: '#/$defs/n' } }
+    const { json } = forwarded({ ...inFormat({ name: 'list', schema: list }), tools: [own] })
+    expect(json.tool_choice).toEqual({ type: 'any' })
+    expect(json.tools[1]).toMatchObject({
+      name: 'give_answer_',
+      input_schema: { $defs: list.$defs, required: ['answer'], properties: { answer: { type: 'array' } } },
+    })
+  })
+
+  it('shows the call as the answer, however it is cut, and no word beside it', () => {
+    const call = (input: string[], name = 'give_answer') => [
+      messagesEvent({ type: 'message_start', message: { usage: { input_tokens: 8, output_tokens: 1 } } }),
+      messagesEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+      messagesEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Here: ' } }),
+      messagesEvent({ type: 'content_block_stop', index: 0 }),
+      messagesEvent({
+        type: 'content_block_start',
+        index: 1,
+        content_block: { type: 'tool_use', id: 't', name, input: {} },
+      }),
+      ...input.map((text) =>
+        messagesEvent({
+          type: 'content_block_delta',
+          index: 1,
+          delta: { type: 'input_json_delta', partial_json: text },
+        }),
+      ),
+      messagesEvent({ type: 'content_block_stop', index: 1 }),
+      messagesEvent({ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 6 } }),
+      messagesEvent({ type: 'message_stop' }),
+    ]
+    const said = (body: object, frames: readonly string[]) => {
+      const plan = buildPlan({ offer: offerOf({ apiFormat: 'messages' }), target: anyModel })
+      const decoder = read({ ...body, stream: true }).decoder(plan)
+      const bytes = frames.join('')
+      const text = decodePieces(decoder, bytes, [bytes.length >> 1]) + decoder.finish(RECEIPT)
+      const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => Chunk.parse(JSON.parse(data)))
+      const choices = chunks.flatMap((chunk) => chunk.choices)
+      return {
+        text: choices.map(({ delta }) => delta.content ?? '').join(''),
+        finish: choices.map(({ finish_reason: reason }) => reason).find((reason) => reason),
+      }
+    }
+    const asked = inFormat({ name: 'answer', schema })
+    expect(said(asked, call(['{"ci', 'ty":"O', 'slo"}']))).toEqual({ text: '{"city":"Oslo"}', finish: 'stop' })
+    expect(said(asked, call([]))).toEqual({ text: '{}', finish: 'stop' })
+    const list = inFormat({ name: 'list', schema: { type: 'array' } })
+    expect(said(list, call(['{"answer":[1,', '2]}']))).toEqual({ text: '[1,2]', finish: 'stop' })
+    const tools = [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } }]
+    expect(said({ ...asked, tools }, call(['{}'], 'look_up'))).toEqual({ text: 'Here: ', finish: 'tool_calls' })
   })
 
   it('opens with a question where there is none', () => {

@@ -1,5 +1,7 @@
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
+import type { Asked } from '#data-plane/wires/translate.ts'
+import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type {
   AssistantPart,
@@ -27,10 +29,30 @@ const SAID: ReadonlySet<string> = new Set([
   ...SAMPLING_FIELDS,
 ])
 
+/** The format that a request asks its answer in. Undefined when it asks for none. */
+export function formatOf({ body }: ChatRequest): ResponseFormat | undefined {
+  return readFormat(body['response_format'])
+}
+
+/** The parts of the conversation that decide how its answer is read. */
+export function askedOf(request: ChatRequest): Asked {
+  const { body, isStreamed } = request
+  const responseFormat = formatOf(request)
+  if (responseFormat === undefined) return { isStreamed, ...NO_FORMAT }
+  return {
+    isStreamed,
+    responseFormat,
+    tools: readTools(body['tools']).tools,
+    toolChoice: readToolChoice(body['tool_choice']),
+  }
+}
+
 /** A chat request in the middle form, for sellers of other protocols. What it cannot hold is named. */
 export function toConversation({ body, isStreamed, maxTokens }: ChatRequest): Conversation {
   const { system, turns } = readMessages(body['messages'])
   const { tools, isAdapted } = readTools(body['tools'])
+  const toolChoice = readToolChoice(body['tool_choice'])
+  const isChoiceLost = toolChoice === undefined && body['tool_choice'] != null
   const unsaid = Object.keys(body).filter(
     (name) => !SAID.has(name) && !ROUTING_FIELDS.has(name) && body[name] !== null && body[name] !== undefined,
   )
@@ -38,7 +60,7 @@ export function toConversation({ body, isStreamed, maxTokens }: ChatRequest): Co
     system,
     turns,
     tools,
-    toolChoice: readToolChoice(body['tool_choice']),
+    toolChoice,
     parallelToolCalls: flagOf(body['parallel_tool_calls']),
     sampling: readSampling(body),
     stop: readStop(body['stop']),
@@ -48,7 +70,7 @@ export function toConversation({ body, isStreamed, maxTokens }: ChatRequest): Co
     maxTokens,
     isStreamed,
     spelling: {},
-    adaptedParams: isAdapted ? [...unsaid, 'tools'] : unsaid,
+    adaptedParams: [...unsaid, ...(isAdapted ? ['tools'] : []), ...(isChoiceLost ? ['tool_choice'] : [])],
   }
 }
 

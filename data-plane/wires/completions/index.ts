@@ -1,7 +1,7 @@
 import type { ModelDemand } from '#data-plane/call.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { TOKENS_A_MESSAGE } from '#data-plane/wires/text-demand.ts'
-import { translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
+import { NO_FORMAT, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { CompletionsRequest } from './read-request.ts'
@@ -26,7 +26,7 @@ export const completions: ModelWire = defineWire<CompletionsRequest>({
   decoder(request, plan) {
     if (sameProtocol.applies(request)) return sameProtocol.decoder(request, plan)
     const { isStreamed } = request
-    return translateAnswer(plan, isStreamed, () => completionsWriter(plan, isStreamed))
+    return translateAnswer(plan, { isStreamed, ...NO_FORMAT }, () => completionsWriter(plan, isStreamed))
   },
 })
 

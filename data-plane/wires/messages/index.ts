@@ -1,14 +1,14 @@
 import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
-import { translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
+import { needsTool, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { estimateTokens } from './count-tokens.ts'
 import type { MessagesRequest } from './read-request.ts'
 import { readMessagesRequest } from './read-request.ts'
 import { encodeMessagesRequest, isSameProtocol } from './same-protocol.ts'
-import { toConversation } from './to-conversation.ts'
+import { askedOf, formatOf, toConversation } from './to-conversation.ts'
 import { messagesWriter } from './writer.ts'
 
 /** The messages wire, whole and streamed. */
@@ -16,18 +16,25 @@ export const messages: ModelWire = defineWire<MessagesRequest>({
   name: 'messages',
   envelope: messagesEnvelope,
   parse: readMessagesRequest,
-  demand: textDemand,
+  demand(request) {
+    const imageInput = request.content.images > 0
+    return textDemand(
+      request,
+      formatOf(request.body) === undefined ? { imageInput } : { imageInput, formatParam: 'output_config' },
+    )
+  },
   encode(request, plan) {
-    const encoded = isSameProtocol(plan)
-      ? encodeMessagesRequest(request, plan)
-      : translateRequest(toConversation(request), plan)
+    const encoded =
+      isSameProtocol(plan) && !needsTool(formatOf(request.body), plan)
+        ? encodeMessagesRequest(request, plan)
+        : translateRequest(toConversation(request), plan)
     return putInlinedBack(encoded, request)
   },
   decoder(request, plan) {
     const { isStreamed } = request
     const showsThoughts = isSameProtocol(plan)
     const inputEstimate = isStreamed ? estimateTokens(request) : 0
-    return translateAnswer(plan, isStreamed, (reported) =>
+    return translateAnswer(plan, askedOf(request), (reported) =>
       messagesWriter({ plan, isStreamed, showsThoughts, inputEstimate, reported }),
     )
   },

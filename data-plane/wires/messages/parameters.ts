@@ -28,6 +28,12 @@ const CHECKS: readonly (readonly [name: string, words: string, check: Check])[] 
   ['metadata', 'an object whose user_id is a text', isMetadata],
   ['tools', `a list of up to ${MAX_TOOLS} tools with a name and an input_schema`, areTools],
   ['tool_choice', 'auto, any, none or a tool by its name', isToolChoice],
+  [
+    'output_config',
+    'an object whose format is a json_schema with a schema, and whose effort is a word',
+    isOutputConfig,
+  ],
+  ['output_format', 'a json_schema with a schema', isFormat],
 ]
 
 /** Checks the parameters of a message request. Throws `invalid_request`. */
@@ -97,6 +103,17 @@ function isToolChoice(choice: unknown): boolean {
   if (!isRecord(choice)) return CHOICES.has(choice)
   if (choice['type'] === 'tool') return typeof choice['name'] === 'string' && choice['name'] !== ''
   return CHOICES.has(choice['type'])
+}
+
+function isOutputConfig(config: unknown): boolean {
+  if (!isRecord(config)) return false
+  const { format, effort } = config
+  const isEffort = effort === undefined || effort === null || typeof effort === 'string'
+  return isEffort && (format === undefined || format === null || isFormat(format))
+}
+
+function isFormat(format: unknown): boolean {
+  return isRecord(format) && format['type'] === 'json_schema' && isRecord(format['schema'])
 }
 
 function invalid(message: string, param: string): AppError {

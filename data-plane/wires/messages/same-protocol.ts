@@ -11,6 +11,7 @@ const PASSED: ReadonlyMap<string, string> = new Map([
   ['system', ''],
   ['metadata', ''],
   ['output_config', ''],
+  ['output_format', ''],
   ['temperature', 'temperature'],
   ['top_p', 'top_p'],
   ['top_k', 'top_k'],
@@ -19,6 +20,8 @@ const PASSED: ReadonlyMap<string, string> = new Map([
   ['tool_choice', 'tools'],
   ['thinking', ''],
 ])
+
+type Json = Readonly<Record<string, unknown>>
 
 /** Members that are ours or that we write ourselves: nothing is said of them. */
 const OWN: ReadonlySet<string> = new Set(['model', 'max_tokens', 'stream'])
@@ -41,6 +44,7 @@ export function isSameProtocol({ offer }: ModelPlan): boolean {
 export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan): UpstreamRequest {
   const { body, isStreamed } = request
   const adapted: string[] = []
+  const tools = ownTools(body['tools'])
   let text = `{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`
   for (const member of lastMembers(request.members)) {
     const { key } = member
@@ -50,10 +54,16 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan)
       adapted.push(key)
       continue
     }
-    const edited = editedMember(key, body[key], plan)
+    if (tools !== undefined && (key === 'tools' || isLeftOver(key, body[key], tools))) {
+      adapted.push(key)
+      if (key === 'tools' && tools.length > 0) text += `,"tools":${JSON.stringify(tools)}`
+      continue
+    }
+    const edited = editedMember(key, body, plan)
     if (edited !== undefined) adapted.push(key)
     if (edited === '') continue
-    text += `,${JSON.stringify(key)}:${edited ?? request.text.slice(member.start, member.end).trim()}`
+    const name = key === 'output_format' ? 'output_config' : key
+    text += `,${JSON.stringify(name)}:${edited ?? request.text.slice(member.start, member.end).trim()}`
   }
   if (request.maxTokens !== plan.maxOutputTokens) adapted.push('max_tokens')
   text += isStreamed ? ',"stream":true}' : '}'
@@ -67,11 +77,15 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan)
 }
 
 /** A member that may not stay as it came, empty to leave it out; undefined where it may. */
-function editedMember(key: string, value: unknown, { maxOutputTokens }: ModelPlan): string | undefined {
-  if (key === 'tools' && Array.isArray(value)) {
-    const kept = value.filter((tool) => isRecord(tool) && (tool['type'] ?? 'custom') === 'custom')
-    if (kept.length === value.length) return undefined
-    return kept.length === 0 ? '' : JSON.stringify(kept)
+function editedMember(key: string, body: Json, { maxOutputTokens }: ModelPlan): string | undefined {
+  const value = body[key]
+  // The name of the beta is not known without its header. The format goes under today's name.
+  if (key === 'output_format') {
+    const config = body['output_config']
+    return isRecord(config) ? '' : JSON.stringify({ format: value })
+  }
+  if (key === 'output_config' && isRecord(value) && value['format'] == null && isRecord(body['output_format'])) {
+    return JSON.stringify({ ...value, format: body['output_format'] })
   }
   if (key === 'tool_choice' && typeof value === 'string') return JSON.stringify({ type: value })
   if (key === 'thinking' && isRecord(value) && typeof value['budget_tokens'] === 'number') {
@@ -81,4 +95,18 @@ function editedMember(key: string, value: unknown, { maxOutputTokens }: ModelPla
     return JSON.stringify({ ...value, budget_tokens: maxOutputTokens - 1 })
   }
   return undefined
+}
+
+/** The tools that the buyer described, when others had to go. Undefined when all may stay as they came. */
+function ownTools(tools: unknown): Json[] | undefined {
+  if (!Array.isArray(tools)) return undefined
+  const kept = tools.filter(isRecord).filter(({ type }) => (type ?? 'custom') === 'custom')
+  return kept.length === tools.length ? undefined : kept
+}
+
+/** True for a choice among tools that went, which providers refuse. It goes with them. */
+function isLeftOver(key: string, value: unknown, kept: readonly Json[]): boolean {
+  if (key !== 'tool_choice') return false
+  if (kept.length === 0) return true
+  return isRecord(value) && value['type'] === 'tool' && !kept.some(({ name }) => name === value['name'])
 }

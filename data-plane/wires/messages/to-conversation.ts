@@ -1,4 +1,6 @@
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import type { Asked } from '#data-plane/wires/translate.ts'
+import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type {
   AssistantPart,
@@ -9,6 +11,7 @@ import type {
   FunctionTool,
   ImagePart,
   ReasoningWish,
+  ResponseFormat,
   TextPart,
   ToolChoice,
   Turn,
@@ -22,7 +25,7 @@ type Json = Readonly<Record<string, unknown>>
 /** Members that the middle form holds or that say how the answer comes. */
 const SAID: ReadonlySet<string> = new Set([
   ...['model', 'max_tokens', 'messages', 'system', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'stream'],
-  ...['tools', 'tool_choice', 'thinking', 'metadata'],
+  ...['tools', 'tool_choice', 'thinking', 'metadata', 'output_config', 'output_format'],
 ])
 
 /** How this wire spells what OpenAI has other words for. */
@@ -33,6 +36,7 @@ const SPELLING: Readonly<Record<string, string>> = {
   user: 'metadata',
   parallel_tool_calls: 'tool_choice',
   max_completion_tokens: 'max_tokens',
+  response_format: 'output_config',
 }
 
 /** A message request in the middle form, for sellers of other protocols. What it cannot hold is named. */
@@ -56,14 +60,35 @@ export function toConversation({ body, isStreamed, maxTokens }: MessagesRequest)
       ...(typeof body['top_k'] === 'number' ? { topK: body['top_k'] } : {}),
     },
     stop: Array.isArray(stops) ? stops.filter((stop) => typeof stop === 'string') : [],
-    responseFormat: undefined,
-    reasoning: readThinking(body['thinking']),
+    responseFormat: formatOf(body),
+    reasoning: readThinking(body['thinking']) ?? readEffort(body['output_config']),
     user: isRecord(metadata) ? wordOf(metadata['user_id']) : undefined,
     maxTokens,
     isStreamed,
     spelling: SPELLING,
     adaptedParams: tools.length < given ? [...unsaid, 'tools'] : unsaid,
   }
+}
+
+/** The format that a request asks its answer in, under its name of today or of the beta. */
+export function formatOf(body: Json): ResponseFormat | undefined {
+  const config = body['output_config']
+  const format = (isRecord(config) ? config['format'] : undefined) ?? body['output_format']
+  if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema'])) return undefined
+  return { kind: 'schema', name: 'answer', schema: format['schema'], isStrict: true }
+}
+
+/** The parts of the conversation that decide how its answer is read. */
+export function askedOf({ body, isStreamed }: MessagesRequest): Asked {
+  const responseFormat = formatOf(body)
+  if (responseFormat === undefined) return { isStreamed, ...NO_FORMAT }
+  return { isStreamed, responseFormat, tools: readTools(body['tools']), toolChoice: readChoice(body['tool_choice']) }
+}
+
+/** OpenAI has no word above `high`. */
+function readEffort(config: unknown): ReasoningWish | undefined {
+  const effort = isRecord(config) ? wordOf(config['effort']) : undefined
+  return effort === undefined ? undefined : { effort: effort === 'max' || effort === 'xhigh' ? 'high' : effort }
 }
 
 function listOf(value: unknown): readonly Json[] {

@@ -14,13 +14,14 @@ export const responses: ModelWire = defineWire<ResponsesRequest>({
   envelope: openAiEnvelope,
   parse: readResponsesRequest,
   demand: (request) => {
-    const { isStreamed, maxTokens } = request.conversation
+    const { isStreamed, maxTokens, responseFormat } = request.conversation
+    const imageInput = request.content.images > 0
+    const needs = responseFormat === undefined ? { imageInput } : { imageInput, formatParam: 'text.format' }
     return {
       inputParam: 'input',
-      ...textDemand({ isStreamed, maxTokens, messageCount: request.itemCount, ...request }),
+      ...textDemand({ isStreamed, maxTokens, messageCount: request.itemCount, ...request }, needs),
     }
   },
   encode: ({ conversation, json }, plan) => putInlinedBack(translateRequest(conversation, plan), json),
-  decoder: (request, plan) =>
-    translateAnswer(plan, request.conversation.isStreamed, () => responsesWriter(request, plan)),
+  decoder: (request, plan) => translateAnswer(plan, request.conversation, () => responsesWriter(request, plan)),
 })

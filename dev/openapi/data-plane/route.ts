@@ -38,6 +38,10 @@ const Names = z.array(z.string()).nullish()
 export const Cost = z.object({
   cost: z.number().optional().describe('What the buyer pays, in USD.'),
   buyer_cost_micro: Count.optional().describe('The same as a whole number of micro-USD: what is booked.'),
+  adapted_params: z
+    .array(z.string())
+    .optional()
+    .describe('Parameters that were left out or changed for the provider that answered; absent when none was.'),
   cost_details: z
     .object({
       upstream_inference_cost: z.number(),

@@ -4,7 +4,7 @@ import type { Conversation, FunctionTool, ResponseFormat } from '#shared/protoco
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { thinkingOf } from './thinking.ts'
-import { cacheMark, messagesOf, textBlock } from './turns.ts'
+import { cacheMark, messagesOf } from './turns.ts'
 
 export const MESSAGES_PATH = '/messages'
 /** The highest temperature of this protocol. */
@@ -28,8 +28,7 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan): En
   const adapt = (name: string) => adapted.push(spelling[name] ?? name)
   for (const [name, key] of UNSAID) if (sampling[key] !== undefined) adapt(name)
   if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
-  const { system, messages } = messagesOf(conversation, formatInstruction(conversation.responseFormat))
-  if (conversation.responseFormat !== undefined) adapt('response_format')
+  const { system, messages } = messagesOf(conversation)
   const members = [
     `"model":${JSON.stringify(plan.offer.providerModel)}`,
     `"max_tokens":${plan.maxOutputTokens}`,
@@ -39,6 +38,7 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan): En
     ...samplingMembers(conversation, plan, adapt),
     stopMember(conversation, model, adapt),
     userMember(conversation, adapt),
+    formatMember(conversation.responseFormat),
     isStreamed ? '"stream":true' : '',
   ]
   return {
@@ -57,6 +57,7 @@ function toolMembers({ tools, toolChoice, parallelToolCalls }: Conversation, mod
   if (!takesMember(model, 'tools')) {
     adapt('tools')
     if (toolChoice !== undefined) adapt('tool_choice')
+    if (parallelToolCalls !== undefined) adapt('parallel_tool_calls')
     return []
   }
   const list = `"tools":[${tools.map(toolText).join(',')}]`
@@ -116,11 +117,7 @@ function userMember({ user }: Conversation, adapt: Adapt): string {
   return ''
 }
 
-/** Not every model of this protocol has a field for the format. So the wish goes into the instructions. */
-function formatInstruction(format: ResponseFormat | undefined): string {
-  if (format === undefined) return ''
-  const only = 'Answer with a single JSON value and nothing else: no explanation, no code fence.'
-  if (format.kind === 'json') return textBlock(only)
-  const named = format.description === undefined ? format.name : `${format.name} (${format.description})`
-  return textBlock(`${only} It is ${named} and must be valid under this JSON schema:\n${JSON.stringify(format.schema)}`)
+function formatMember(format: ResponseFormat | undefined): string {
+  if (format?.kind !== 'schema') return ''
+  return `"output_config":${JSON.stringify({ format: { type: 'json_schema', schema: format.schema } })}`
 }

@@ -22,6 +22,8 @@ export const messages: Protocol = {
     isAnswer: isErrorFree,
   },
   readError: readErrorBody,
+  // Only a schema can be asked for, and only of models that are known to take one.
+  saysFormat: ({ parameters }, { kind }) => kind === 'schema' && parameters.includes('structured_outputs'),
   encode: encodeMessages,
   reader: messagesReader,
   jobs: {},

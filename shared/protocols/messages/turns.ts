@@ -17,10 +17,7 @@ import type {
 const OPENING = 'Continue.'
 
 /** The blocks of `system` and the list of `messages`, as JSON text. Calls keep their input letter by letter. */
-export function messagesOf(
-  { system, turns }: Conversation,
-  instruction: string,
-): { readonly system: string; readonly messages: string } {
+export function messagesOf({ system, turns }: Conversation): { readonly system: string; readonly messages: string } {
   const systemBlocks = blocksOf(system.map(systemBlock))
   const messages: { readonly role: string; blocks: string }[] = []
   if (turns[0]?.role === 'assistant') messages.push({ role: 'user', blocks: textBlock(OPENING) })
@@ -35,7 +32,7 @@ export function messagesOf(
   // The protocol refuses a list without a message.
   if (messages.length === 0) messages.push({ role: 'user', blocks: textBlock(OPENING) })
   return {
-    system: blocksOf([systemBlocks, instruction]),
+    system: systemBlocks,
     messages: `[${messages.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks}]}`).join(',')}]`,
   }
 }

@@ -1,5 +1,6 @@
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { isErrorFree, readModelList } from '#shared/protocols/answers/model-list.ts'
+import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { Protocol } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { encodeConversation } from './encode.ts'
@@ -22,6 +23,7 @@ export const openai: Protocol = {
     isAnswer: isErrorFree,
   },
   readError: readErrorBody,
+  saysFormat: (model) => takesMember(model, 'response_format'),
   encode: encodeConversation,
   reader: openAiReader,
   forwards: PATHS,

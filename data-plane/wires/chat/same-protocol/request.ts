@@ -7,6 +7,8 @@ import { isRecord, lastMembers } from '#shared/json-members.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 
+type Json = Readonly<Record<string, unknown>>
+
 /** Members that we write ourselves, whatever the buyer sent. */
 const REWRITTEN: ReadonlySet<string> = new Set([
   'model',
@@ -23,6 +25,7 @@ const REWRITTEN: ReadonlySet<string> = new Set([
 export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): UpstreamRequest {
   const { model } = plan.target
   const adapted: string[] = []
+  const tools = functionTools(request.body['tools'])
   const limitName = limitParameter(request.body, model)
   let text = `{"model":${JSON.stringify(plan.offer.providerModel)}`
   for (const member of lastMembers(request.members)) {
@@ -32,10 +35,12 @@ export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): Upstre
       adapted.push(key)
       continue
     }
-    const edited = key === 'tools' ? functionTools(request.body[key]) : undefined
-    if (edited !== undefined) adapted.push(key)
-    if (edited === '[]') continue
-    text += `,${JSON.stringify(key)}:${edited ?? request.text.slice(member.start, member.end).trim()}`
+    if (tools !== undefined && (key === 'tools' || isLeftOver(key, request.body[key], tools))) {
+      adapted.push(key)
+      if (key === 'tools' && tools.length > 0) text += `,"tools":${JSON.stringify(tools)}`
+      continue
+    }
+    text += `,${JSON.stringify(key)}:${request.text.slice(member.start, member.end).trim()}`
   }
   if (request.maxTokens !== plan.maxOutputTokens) adapted.push(limitName)
   text += `,"${limitName}":${plan.maxOutputTokens}`
@@ -49,11 +54,21 @@ export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): Upstre
   }
 }
 
-/** The tools as JSON text where some are not functions and had to go; undefined where all may stay as they came. */
-function functionTools(tools: unknown): string | undefined {
+/** The tools that are functions, when others had to go. Undefined when all may stay as they came. */
+function functionTools(tools: unknown): Json[] | undefined {
   if (!Array.isArray(tools)) return undefined
-  const kept = tools.filter((tool) => isRecord(tool) && tool['type'] === 'function')
-  return kept.length === tools.length ? undefined : JSON.stringify(kept)
+  const kept = tools.filter(isRecord).filter(({ type }) => type === 'function')
+  return kept.length === tools.length ? undefined : kept
+}
+
+/** True for a choice among tools that went, which providers refuse. It goes with them. */
+function isLeftOver(key: string, value: unknown, kept: readonly Json[]): boolean {
+  if (key !== 'tool_choice' && key !== 'parallel_tool_calls') return false
+  if (kept.length === 0) return true
+  if (key === 'parallel_tool_calls' || !isRecord(value)) return false
+  const chosen = value['function']
+  const name = isRecord(chosen) ? chosen['name'] : undefined
+  return !kept.some((tool) => isRecord(tool['function']) && tool['function']['name'] === name)
 }
 
 function limitParameter(body: Readonly<Record<string, unknown>>, model: Model): 'max_tokens' | 'max_completion_tokens' {

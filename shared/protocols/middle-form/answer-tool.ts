@@ -1,0 +1,134 @@
+import { isRecord, readJsonObject } from '#shared/json-members.ts'
+import type { AnswerEvent, AnswerReader } from './answer.ts'
+import type { Conversation, FunctionTool, ResponseFormat, ToolChoice } from './conversation.ts'
+
+/** The tool's name, with underscores behind it while a tool of the buyer's has the same. */
+const NAME = 'give_answer'
+/** A tool takes an object. An answer of another shape is the one member of such an object. */
+const WRAPPER = 'answer'
+
+/** The tool by whose call a model gives its answer, where it cannot be asked for a format itself. */
+type AnswerTool = { readonly name: string; readonly isWrapped: boolean; readonly schema: FunctionTool['schema'] }
+
+type Wishes = Pick<Conversation, 'tools' | 'toolChoice' | 'responseFormat'>
+
+/** A buyer that forces a call of its own gets that call. Its format is for a later turn. */
+function answerToolOf({ tools, toolChoice, responseFormat }: Wishes): AnswerTool | undefined {
+  if (responseFormat === undefined || isForced(toolChoice)) return undefined
+  let name = NAME
+  while (tools.some((tool) => tool.name === name)) name += '_'
+  const schema = schemaOf(responseFormat)
+  const isWrapped = schema['type'] !== 'object'
+  return { name, isWrapped, schema: isWrapped ? wrap(schema) : schema }
+}
+
+function isForced(choice: ToolChoice | undefined): boolean {
+  return choice === 'required' || typeof choice === 'object'
+}
+
+function schemaOf(format: ResponseFormat): FunctionTool['schema'] {
+  return format.kind === 'json' ? { type: 'object', additionalProperties: true } : format.schema
+}
+
+/** Definitions stay at the root, because references to them begin there. */
+function wrap({ $defs, definitions, ...schema }: FunctionTool['schema']): FunctionTool['schema'] {
+  return {
+    type: 'object',
+    properties: { [WRAPPER]: schema },
+    required: [WRAPPER],
+    additionalProperties: false,
+    ...($defs === undefined ? {} : { $defs }),
+    ...(definitions === undefined ? {} : { definitions }),
+  }
+}
+
+/**
+ * Asks for the answer as a call of a tool with the wished schema. The model must call it, or a tool of the buyer's. What
+ * was wished is then no format any more.
+ */
+export function askByTool(conversation: Conversation): Conversation {
+  const found = answerToolOf(conversation)
+  const rest = { ...conversation, responseFormat: undefined }
+  if (found === undefined) return rest
+  const { tools, toolChoice, responseFormat } = conversation
+  const described = responseFormat?.kind === 'schema' ? responseFormat.description : undefined
+  const tool: FunctionTool = {
+    name: found.name,
+    description: `Gives the final answer to the user. ${described ?? ''}`.trim(),
+    schema: found.schema,
+  }
+  const mayCall = tools.length > 0 && toolChoice !== 'none'
+  return {
+    ...rest,
+    tools: mayCall ? [...tools, tool] : [tool],
+    toolChoice: mayCall ? 'required' : { name: found.name },
+    parallelToolCalls: mayCall ? conversation.parallelToolCalls : undefined,
+  }
+}
+
+/**
+ * Reads the call of the answer's tool as the text that the buyer waits for. Words beside the call would spoil it, so they
+ * are held back, and shown only when no call follows.
+ */
+export function readByTool(reader: AnswerReader, wishes: Wishes): AnswerReader {
+  const found = answerToolOf(wishes)
+  if (found === undefined) return reader
+  const state: State = { ...found, held: [], answer: undefined, input: '', skipped: 0, isReleased: false }
+  return {
+    ...reader,
+    push: (chunk) => reader.push(chunk).flatMap((event) => translate(state, event)),
+    end: () => [...reader.end().flatMap((event) => translate(state, event)), ...release(state, true)],
+  }
+}
+
+type State = AnswerTool & {
+  /** Words that came beside the call. */
+  readonly held: AnswerEvent[]
+  /** The index of the answer's call. */
+  answer: number | undefined
+  /** The input of a wrapped answer so far. */
+  input: string
+  /** The number of calls that are not shown. */
+  skipped: number
+  isReleased: boolean
+}
+
+function translate(state: State, event: AnswerEvent): readonly AnswerEvent[] {
+  switch (event.kind) {
+    case 'text':
+      state.held.push(event)
+      return []
+    case 'toolStart':
+      if (event.name === state.name) {
+        if (state.answer === undefined) state.answer = event.index
+        state.skipped += 1
+        return []
+      }
+      return [{ ...event, index: event.index - state.skipped }]
+    case 'toolInput':
+      if (event.index !== state.answer) return [{ ...event, index: event.index - state.skipped }]
+      state.input += event.text
+      return state.isWrapped || event.text === '' ? [] : [{ kind: 'text', text: event.text }]
+    case 'finish':
+      return [...release(state, event.reason === 'length'), event]
+    default:
+      return [event]
+  }
+}
+
+/** The rest to show at the end: a wrapped answer, an empty one, or the words where there was no call. */
+function release(state: State, isCut: boolean): readonly AnswerEvent[] {
+  const { held, answer, input, isWrapped, isReleased } = state
+  if (isReleased) return []
+  state.isReleased = true
+  if (answer === undefined) return held
+  // A call without arguments has no input.
+  if (input === '') return isCut ? [] : [{ kind: 'text', text: '{}' }]
+  return isWrapped ? [{ kind: 'text', text: unwrap(input) }] : []
+}
+
+/** The wrapped value; the text itself where the call was cut off. */
+function unwrap(input: string): string {
+  const value = readJsonObject(input)
+  return isRecord(value) && WRAPPER in value ? JSON.stringify(value[WRAPPER]) : input
+}

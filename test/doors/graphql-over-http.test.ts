@@ -31,6 +31,20 @@ describe('GraphQL over HTTP', () => {
     }
   })
 
+  it('answers a query and a mutation as events to who reads events alone', async () => {
+    const ask = async (accept: string, query: string) => {
+      const answer = await market.rest('POST', '/graphql', { body: { query }, headers: { accept } })
+      return [answer.status, answer.headers.get('content-type')?.split(';')[0], answer.text]
+    }
+    const query = '{ viewer { kind } }'
+    const [, , whole] = await ask('application/json', query)
+    const events = `event: next\ndata: ${whole}\n\nevent: complete\ndata:\n\n`
+    expect(await ask('text/event-stream', query)).toEqual([200, 'text/event-stream', events])
+    expect(await ask('text/event-stream, application/json', query)).toEqual([200, 'application/json', whole])
+    // A refusal keeps its status, as that of a subscription does.
+    expect((await ask('text/event-stream', '{ nothing }'))[0]).toBe(400)
+  })
+
   it('shows a page to try queries on in development only', async () => {
     const page = await fetch(`${market.url}/graphql`, HTML)
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])

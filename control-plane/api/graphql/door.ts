@@ -18,7 +18,7 @@ import { createLive } from './live.ts'
 import { READY_QUERIES } from './ready-queries.ts'
 import { schema } from './schema.ts'
 import { createStreams } from './streams.ts'
-import { answerEvents, wantsEvents } from './subscribe.ts'
+import { answerEvents, EVENT_STREAM, resultEvents, wantsEvents, wantsOnlyEvents } from './subscribe.ts'
 
 export const GRAPHQL_PATH = '/graphql'
 const GRAPHQL_JSON = 'application/graphql-response+json'
@@ -122,6 +122,9 @@ async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Excha
       return reply.status(NOT_ACCEPTABLE).send({ errors: [describe(ASK_FOR_EVENTS)] })
     const text = await found.text()
     const refusal = refusalOf(text)
+    if (found.status === 200 && refusal === undefined && wantsOnlyEvents(request)) {
+      return reply.type(EVENT_STREAM).send(resultEvents(text))
+    }
     reply.status(found.status === 200 && refusal !== undefined ? 400 : found.status)
     const type = request.headers.accept?.includes(GRAPHQL_JSON) ? GRAPHQL_JSON : 'application/json'
     reply.header('content-type', `${type}; charset=utf-8`)

@@ -13,10 +13,20 @@ import type { Caller, Results, Streams } from './streams.ts'
 import { STREAM_LIMITS } from './streams.ts'
 import { PUBLIC_SUBSCRIPTIONS } from './subscriptions.ts'
 
-const EVENT_STREAM = 'text/event-stream'
+export const EVENT_STREAM = 'text/event-stream'
 
 export function wantsEvents(request: FastifyRequest): boolean {
   return request.headers.accept?.includes(EVENT_STREAM) ?? false
+}
+
+/** True for a caller who reads nothing but events, as clients of GraphQL over SSE do for every document. */
+export function wantsOnlyEvents(request: FastifyRequest): boolean {
+  return wantsEvents(request) && !/json|\*\/\*/.test(request.headers.accept ?? '')
+}
+
+/** The one result of a query or mutation as events: the result, and the end. */
+export function resultEvents(result: string): string {
+  return `event: next\ndata: ${result}\n\nevent: complete\ndata:\n\n`
 }
 
 const Params = z.object({

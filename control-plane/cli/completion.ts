@@ -25,7 +25,7 @@ function places({ groups, commands }: CommandTable): Place[] {
 
 function optionsOf({ options = [] }: Command): Word[] {
   const all = [...options, ...COMMON_OPTIONS, { flags: '--help', text: 'show help' }]
-  return all.map(({ flags, text }) => ({ word: flags.split(/[ ,]/, 1)[0] ?? flags, text }))
+  return all.map(({ flags, text }) => ({ word: /--[a-z-]+/.exec(flags)?.[0] ?? flags, text }))
 }
 
 /** Writes a script that teaches a shell the commands and options. The script asks no server. */

@@ -31,6 +31,7 @@ The market is ready.
 
   buyers call       ${sandbox.api_base_url}/v1
   control plane     ${sandbox.control_plane_url}   (GraphQL ${sandbox.graphql_url}, tRPC ${sandbox.trpc_url})
+  to read           ${sandbox.api_base_url}/docs
   sample provider   ${sandbox.provider_url}
   buyer key         ${sandbox.buyer_key}
   seller key        ${sandbox.seller_key}

@@ -65,6 +65,16 @@ describe('a buyer at the command line', () => {
       const [latest] = (await json(Usage, 'usage', '--model', 'gpt-5-mini')).items
       const record = await runMarket(['request', latest?.request_id ?? ''], { env })
       expect([record.code, record.out]).toEqual([0, expect.stringContaining('settled')])
+      expect(record.out).toMatch(/^list price +\$0\.\d+$/m)
+      expect(record.out).toMatch(/^tokens +\d+ in \(0 cached\), \d+ out \(\d+ thought\)$/m)
+      expect(record.out).toMatch(/^at +\d{4}-\d{2}-\d{2}T.*Z\ntook +\d+ ms$/m)
+      const plain = await runMarket(['chat', 'Say', 'hello.', '--json'], { env })
+      expect([plain.code, plain.out]).toEqual([0, expect.stringContaining('"model":"gpt-5-mini"')])
+      const short = await runMarket(['chat', '-m', 'sandbox/echo', 'Short.'], { env })
+      expect([short.code, short.out]).toEqual([0, 'Short.\n'])
+      const bare = network.sandbox.provider_url.replace(/\/v1$/, '')
+      const lost = await runMarket(['discover', '--provider', bare, '--key-env', 'PROVIDER_KEY'], { env })
+      expect([lost.code, lost.err]).toEqual([expect.any(Number), expect.stringContaining(`Try --provider ${bare}/v1.`)])
     },
     SLOW_MS,
   )

@@ -49,7 +49,9 @@ describe('command lines in the documentation', () => {
     const unknown = lines.filter((line) => {
       const named = COMMANDS.filter(({ name }) => `${line} `.startsWith(`${name} `))
       const command = named.sort((left, right) => right.name.length - left.name.length)[0]
-      const flags = [...(command?.options ?? []), ...COMMON_OPTIONS].map(({ flags: text }) => text.split(' ', 1)[0])
+      const flags = [...(command?.options ?? []), ...COMMON_OPTIONS].map(
+        ({ flags: text }) => /--[a-z-]+/.exec(text)?.[0],
+      )
       const given = [...line.matchAll(/ (--[a-z-]+)/g)].map((match) => match[1])
       return command === undefined || given.some((flag) => !flags.includes(flag))
     })

@@ -109,6 +109,14 @@ const Record = z.looseObject({
   settlement_status: z.string(),
   settlement_error: z.string().nullish(),
   buyer_cost_micro: Text,
+  list_cost_micro: Text,
+  created_at: z.number().nullish(),
+  input_tokens: z.number().nullish(),
+  output_tokens: z.number().nullish(),
+  cache_read_tokens: z.number().nullish(),
+  reasoning_tokens: z.number().nullish(),
+  ttft_ms: z.number().nullish(),
+  duration_ms: z.number().nullish(),
   attempts: z
     .array(z.looseObject({ provider: z.string().nullish(), status: Text, ms: z.number().nullish() }))
     .nullish(),
@@ -124,6 +132,13 @@ export const showRequest: Action = async ({ connection }, given) => {
     state: record.settlement_status,
     ...(record.settlement_error == null ? {} : { error: record.settlement_error }),
     paid: dollars(record.buyer_cost_micro),
+    'list price': dollars(record.list_cost_micro),
+    tokens:
+      `${record.input_tokens ?? 0} in (${record.cache_read_tokens ?? 0} cached), ` +
+      `${record.output_tokens ?? 0} out (${record.reasoning_tokens ?? 0} thought)`,
+    at: record.created_at == null ? undefined : new Date(record.created_at).toISOString(),
+    took: record.duration_ms == null ? undefined : `${record.duration_ms} ms`,
+    ...(record.ttft_ms == null ? {} : { 'first word': `${record.ttft_ms} ms` }),
   })
   const attempts = table(record.attempts ?? [], [
     { title: 'ATTEMPT AT', value: ({ provider }) => provider },

@@ -55,7 +55,25 @@ export const discover: Action = async (cli, { options }) => {
   return { json: found, blocks: [modelTable(found)] }
 }
 
-async function findModels({ terminal, connection }: Cli, body: object): Promise<Found[]> {
+async function findModels(cli: Cli, place: ReturnType<typeof placeOf>): Promise<Found[]> {
+  try {
+    return await askForModels(cli, place)
+  } catch (thrown) {
+    throw withVersionHint(thrown, place.base_url)
+  }
+}
+
+/** Most providers have their paths under /v1, which is easily forgotten. */
+function withVersionHint(thrown: unknown, address: string): unknown {
+  const isRefused = thrown instanceof CommandFailure && HINTED.has(thrown.facts.code ?? '')
+  if (!isRefused || /\/v\d+\w*\/?$/.test(address)) return thrown
+  const message = `${thrown.message} Does its address end in /v1? Try --provider ${address.replace(/\/+$/, '')}/v1.`
+  return new CommandFailure(thrown.exit, message, { ...thrown.facts, cause: thrown })
+}
+
+const HINTED = new Set(['provider_probe_failed', 'invalid_base_url'])
+
+async function askForModels({ terminal, connection }: Cli, body: object): Promise<Found[]> {
   const found: Found[] = []
   const asked = { side: 'seller', body, signal: terminal.interrupted } as const
   for await (const line of connection.lines('POST', '/v1/seller/discover', asked)) {

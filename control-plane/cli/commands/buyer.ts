@@ -6,7 +6,7 @@ export const PAGE: readonly Option[] = [
   { flags: '--next-token <token>', text: 'the page after the one that named this token' },
 ]
 const CALL: readonly Option[] = [
-  MODEL,
+  { flags: '-m, --model <model>', text: 'the model, by any of its names', fallback: 'gpt-5-mini' },
   { flags: '--system <text>', text: 'what the model is told first' },
   { flags: '--max-tokens <count>', text: 'the most tokens of the answer' },
   { flags: '--min-discount <percent>', text: 'only offers with so much off the reference price' },
@@ -42,7 +42,7 @@ export const BUYER_COMMANDS: readonly Command[] = [
     summary: 'Say something to a model and read its answer as it comes.',
     arguments: [{ name: '[prompt...]', text: 'what to say; - or nothing reads the standard input' }],
     options: CALL,
-    examples: ['chat --model gpt-5-mini Say hello.', 'chat --model gpt-5-mini --max-cost 0.01 - < question.txt'],
+    examples: ['chat Say hello.', 'chat -m gpt-5-mini --max-cost 0.01 - < question.txt'],
     load: async () => (await import('#control-plane/cli/actions/chat.ts')).chat,
   },
   {
@@ -117,7 +117,7 @@ export const BUYER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'request',
-    summary: 'One call by its request id.',
+    summary: 'One call by its request id: what it used, what it cost, how long it took.',
     arguments: [{ name: '<id>', text: 'the x-request-id of its answer' }],
     load: async () => (await import('#control-plane/cli/actions/account.ts')).showRequest,
   },

@@ -3,8 +3,7 @@ import type { Access, Operation, RunCtx } from '#control-plane/operation/operati
 import { AppError } from '#shared/errors.ts'
 import type { Actor } from './actor.ts'
 import { ADMIT } from './admit.ts'
-import type { Change } from './audit.ts'
-import { audit } from './audit.ts'
+import { openAudit } from './audit.ts'
 import type { CountOptions } from './call-limits.ts'
 import { countCall, countStranger, countWallet } from './call-limits.ts'
 import type { Ctx } from './ctx.ts'
@@ -15,7 +14,7 @@ import { parseInput } from './parse-input.ts'
 export type InvokeOptions = CountOptions & { readonly idempotencyKey?: string | undefined }
 
 /**
- * Runs an operation for an actor in this order: access, rate limit, validation, idempotency, the run, the audit row.
+ * Runs an operation for an actor in this order: access, rate limit, validation, idempotency, the run with its audit rows.
  * Nothing else calls `run`. Throws AppErrors, and any error of the run.
  */
 export async function invoke<A extends Access, Input extends z.ZodType, Output>(
@@ -33,18 +32,17 @@ export async function invoke<A extends Access, Input extends z.ZodType, Output>(
     if (countBy === undefined && !isCountedByRun) await countCall(counting, actor)
     const input = parseInput(operation.input, rawInput)
     if (countBy !== undefined) await countStranger(counting, countBy(input))
-    const changes: Change[] = []
     const run = async () => {
+      const { close, ...changes } = openAudit(ctx, actor, operation.name)
       const runCtx: RunCtx = {
         ...ctx,
-        note: (change) => changes.push(change),
+        ...changes,
         count: (wallet) => (wallet === undefined ? countStranger(counting) : countWallet(counting, wallet)),
       }
       const output = await operation.run(runCtx, admitted, input)
-      const write = () => audit(ctx, actor, operation.name, changes)
       if (operation.limit === 'read' || operation.isAudited === false) return output
-      if (operation.idempotency !== 'none' && operation.endAfter) return operation.endAfter(output, write)
-      await write()
+      if (operation.idempotency !== 'none' && operation.endAfter) return operation.endAfter(output, close)
+      await close()
       return output
     }
     if (operation.idempotency === 'none') return run()

@@ -1,19 +1,18 @@
 import type { z } from 'zod'
 import type { Actor, BuyerActor, OperatorActor, OrgActor, SellerActor, SessionActor } from './actor.ts'
-import type { Change } from './audit.ts'
+import type { AuditedChanges } from './audit.ts'
 import type { Ctx, LimitKind } from './ctx.ts'
 import type { Replay } from './idempotency.ts'
 
 /** The context of a running operation. */
-export type RunCtx = Ctx & {
-  /** Records a change. The audit rows are written when the operation succeeds. */
-  note(change: Change): void
-  /**
-   * Counts a call of an operation with `isCountedByRun`: for the given wallet, or else for the caller's network
-   * address.
-   */
-  count(wallet?: string): Promise<void>
-}
+export type RunCtx = Ctx &
+  AuditedChanges & {
+    /**
+     * Counts a call of an operation with `isCountedByRun`: for the given wallet, or else for the caller's network
+     * address.
+     */
+    count(wallet?: string): Promise<void>
+  }
 
 /** The actor that an operation receives, by its access. */
 export type ActorsByAccess = {

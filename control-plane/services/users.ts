@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { openAccount } from '#control-plane/db/accounts.ts'
 import type { Trx } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
 import { lockOrganization } from '#control-plane/db/organizations.ts'
 import { MANAGEMENT_ROLES } from '#control-plane/db/tables/organizations.ts'
 import type { User } from '#control-plane/db/users.ts'
@@ -51,16 +50,18 @@ export const createUser = defineOperation({
   idempotency: 'none',
   output: CreatedUserSchema,
   run: async (ctx, _actor, input): Promise<CreatedUser> => {
-    const created = await transact(ctx.db, async (trx) => {
-      const user = await ensureUser(ctx, trx, input.wallet)
-      const issue = async (type: 'buyer' | 'seller') => {
-        if (!input.keys.includes(type)) return null
-        const key = { type, user: user.id, label: input.label, expiresAt: null, terms: NO_TERMS, workspace: null }
-        return (await issueKey(ctx, trx, key)).secret
-      }
-      return { ...user, buyerKey: await issue('buyer'), sellerKey: await issue('seller') }
-    })
-    ctx.note({ subject: created.id, before: null, after: { wallet: created.wallet, keys: input.keys } })
+    const created = await ctx.change(
+      async (trx) => {
+        const user = await ensureUser(ctx, trx, input.wallet)
+        const issue = async (type: 'buyer' | 'seller') => {
+          if (!input.keys.includes(type)) return null
+          const key = { type, user: user.id, label: input.label, expiresAt: null, terms: NO_TERMS, workspace: null }
+          return (await issueKey(ctx, trx, key)).secret
+        }
+        return { ...user, buyerKey: await issue('buyer'), sellerKey: await issue('seller') }
+      },
+      (created) => ({ subject: created.id, before: null, after: { wallet: created.wallet, keys: input.keys } }),
+    )
     await publishKeysSoon(ctx)
     return created
   },
@@ -118,14 +119,18 @@ export const createManagementKey = defineOperation({
   run: async (ctx, actor, input): Promise<CreatedManagementKey> => {
     if (input.scope === 'operator' && actor.keyId !== null) throw new AppError('forbidden')
     const { label, role, expiresAt = null } = input
-    const { id, secret, keyPrefix } = await transact(ctx.db, async (trx) => {
+    const make = async (trx: Trx) => {
       const organization = await lockNamed(trx, input.organization)
       const management = organization === null ? null : { organization, role, madeBy: null }
-      return issueManagementKey(ctx, trx, { label, expiresAt, management })
-    })
-    const shown = { id, scope: input.scope, keyPrefix, label }
-    ctx.note({ subject: id, before: null, after: shown })
-    return { ...shown, key: secret }
+      const { id, secret, keyPrefix } = await issueManagementKey(ctx, trx, { label, expiresAt, management })
+      return { shown: { id, scope: input.scope, keyPrefix, label }, key: secret }
+    }
+    const { shown, key } = await ctx.change(make, (made) => ({
+      subject: made.shown.id,
+      before: null,
+      after: made.shown,
+    }))
+    return { ...shown, key }
   },
 })
 

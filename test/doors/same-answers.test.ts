@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ROWS } from '#control-plane/api/rest/door.ts'
+import type { Database } from '#control-plane/db/database.ts'
 import type { DoorRow } from '#test/support/door-rows.ts'
 import { DOOR_ROWS } from '#test/support/door-rows.ts'
 import type { DoorWorld } from '#test/support/door-world.ts'
@@ -171,4 +173,51 @@ describe('a hostile text in any member of any operation', () => {
 
 function isOurFault(code: string): boolean {
   return code === 'internal_error' || code === 'service_unavailable' || code === 'INTERNAL_SERVER_ERROR'
+}
+
+describe('a change whose audit row is refused', () => {
+  it('does not happen, whatever the operation', async () => {
+    const { db } = world.market.plane
+    await sql`create function refuse_audit() returns trigger language plpgsql
+        as $$ begin raise exception 'no audit rows today'; end $$`.execute(db)
+    const changed: string[] = []
+    let refused = 0
+    for (const { operation, by, doors, input } of await attackedAt(world, await readOperations())) {
+      const [call] = Object.values(doors)
+      if (call === undefined || operation.limit === 'read' || operation.isAudited === false) continue
+      const before = await readTables(db)
+      await sql`create trigger refuse_audit before insert on audit_log for each row execute function refuse_audit()`.execute(
+        db,
+      )
+      const said = await call(input, { 'idempotency-key': `audit-${++calls}`, ...world.callers[by] })
+      await sql`drop trigger refuse_audit on audit_log`.execute(db)
+      if ('code' in said && said.code === 'internal_error') refused += 1
+      const after = await readTables(db)
+      const tables = [...after].filter(([table, text]) => before.get(table) !== text).map(([table]) => table)
+      if (tables.length > 0) changed.push(`${operation.name}: ${tables.join(', ')}`)
+    }
+    expect(changed).toEqual([])
+    expect(refused).toBeGreaterThan(45)
+  }, 300_000)
+})
+
+/** Tables that note a caller, a try, a repeat, a beat or a measurement, and no change of an operation. */
+const NOTES = ['audit_log', 'idempotency', 'used_nonce', 'money_epoch', 'invariant_run']
+
+/** A digest of every table. */
+async function readTables(db: Database): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ name: string }>`select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`.execute(db)
+  const digests = await Promise.all(
+    rows
+      .filter(({ name }) => !NOTES.includes(name))
+      .map(async ({ name }): Promise<[string, string]> => {
+        const found = await sql<{
+          digest: string | null
+        }>`select md5(string_agg(x::text, '' order by x::text)) as digest
+          from (select to_jsonb(t) - 'last_used_at' as x from ${sql.table(name)} t) all_rows`.execute(db)
+        return [name, found.rows[0]?.digest ?? '']
+      }),
+  )
+  return new Map(digests)
 }

@@ -31,7 +31,10 @@ const makeThing = defineOperation({
     const number = ++runs
     await wait
     if (input.fails) throw new AppError('conflict')
-    ctx.note({ subject: input.name, before: null, after: { number } })
+    await ctx.change(
+      async () => undefined,
+      () => ({ subject: input.name, before: null, after: { number } }),
+    )
     return { number, secret: 'canary-secret' }
   },
 })

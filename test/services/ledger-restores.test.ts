@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { retireNodes } from '#control-plane/db/money-epoch.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { askForRepost } from '#control-plane/services/money/ledger-restores.ts'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
@@ -175,7 +176,8 @@ describe('a ledger that goes back in time', () => {
     await restore()
     await world.redis.del(moneyKeys.beat)
     world.startRebuilder()
-    const ctx = { ...parts(), note: () => undefined }
+    const act: RunCtx['act'] = (_change, run) => run()
+    const ctx = { ...parts(), act }
     const since = (ago: number) => new Date(Date.now() - ago)
     for (const ago of [-MINUTE, 49 * HOUR]) {
       await expect(askForRepost(ctx, since(ago), 'a test')).rejects.toMatchObject({ code: 'invalid_request' })

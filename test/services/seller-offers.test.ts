@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { collectLines } from '#control-plane/api/collect-lines.ts'
 import type { SellerActor } from '#control-plane/operation/actor.ts'
+import { openAudit } from '#control-plane/operation/audit.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
@@ -18,7 +19,7 @@ import {
   runSellerOperations,
 } from '#control-plane/services/sellers/seller-operations.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
+import { operator, startMarket } from '#test/support/control-plane.ts'
 import { listOffer, newProviderKey, offerWish } from '#test/support/offers.ts'
 import { refusalOf } from '#test/support/refusal.ts'
 
@@ -41,7 +42,7 @@ const behave = (model: string, behaviour: string | null) =>
     body: JSON.stringify({ model, behaviour }),
   })
 const asOperator = (move: Parameters<typeof moveAsOperator>[1]) =>
-  moveAsOperator({ ...market.plane, note: () => undefined }, move)
+  moveAsOperator({ ...market.plane, ...openAudit(market.plane, operator, 'offer.delist') }, move)
 
 describe('[C230] bulk cancel', () => {
   it('takes every active offer off the market once; a second one finds none', async () => {

@@ -6,7 +6,14 @@ export type Member = { readonly path: readonly (string | number)[]; readonly sch
 
 const SERVICES = new URL('../../control-plane/services/', import.meta.url)
 const isSchema = (value: unknown): value is z.ZodType => value instanceof z.ZodType
-const Known = z.object({ name: z.string(), access: z.string(), run: z.unknown(), input: z.custom<z.ZodType>(isSchema) })
+const Known = z.object({
+  name: z.string(),
+  access: z.string(),
+  limit: z.string(),
+  isAudited: z.boolean().optional(),
+  run: z.unknown(),
+  input: z.custom<z.ZodType>(isSchema),
+})
 export type KnownOperation = z.infer<typeof Known>
 
 /** Every operation of the services by its name. */

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { transact } from '#control-plane/db/database.ts'
 import type { Preferences } from '#control-plane/db/own-providers.ts'
 import { findPreferences, lockPolicy, upsertPreferences } from '#control-plane/db/own-providers.ts'
 import { markUnpublished } from '#control-plane/db/snapshot.ts'
@@ -61,14 +60,20 @@ export const putPreferences = defineOperation({
       providersBlocked: input.providersBlocked,
       minDiscountPct: input.minDiscountPct,
     }
-    const before = await transact(ctx.db, async (trx) => {
-      await lockPolicy(trx, actor.account)
-      const found = await findPreferences(trx, actor.account)
-      await upsertPreferences(trx, actor.account, wanted, ctx.clock.now())
-      await markUnpublished(trx, accountDocumentName(actor.account), ctx.clock.now())
-      return found
-    })
-    ctx.note({ subject: actor.account, before: before === undefined ? null : viewOf(before), after: viewOf(wanted) })
+    await ctx.change(
+      async (trx) => {
+        await lockPolicy(trx, actor.account)
+        const found = await findPreferences(trx, actor.account)
+        await upsertPreferences(trx, actor.account, wanted, ctx.clock.now())
+        await markUnpublished(trx, accountDocumentName(actor.account), ctx.clock.now())
+        return found
+      },
+      (before) => ({
+        subject: actor.account,
+        before: before === undefined ? null : viewOf(before),
+        after: viewOf(wanted),
+      }),
+    )
     await publishPolicy(ctx, actor.account)
     return viewOf(wanted)
   },

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { findModelByName } from '#control-plane/db/catalog.ts'
 import { upsertCredential } from '#control-plane/db/credentials.ts'
 import type { Trx } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
 import type { OwnProviderRow } from '#control-plane/db/own-providers.ts'
 import { deleteOwnProvider, insertOwnProvider, listOwnProviders, lockPolicy } from '#control-plane/db/own-providers.ts'
 import { markUnpublished } from '#control-plane/db/snapshot.ts'
@@ -85,7 +84,7 @@ export const createOwnProvider = defineOperation({
     const id = ctx.ids.make('prv')
     const at = ctx.clock.now()
     const { account } = actor
-    const added = await transact(ctx.db, async (trx) => {
+    const change = async (trx: Trx) => {
       await lockPolicy(trx, account)
       if ((await listOwnProviders(trx, account)).length >= MAX_OWN_PROVIDERS) {
         const message = `An account has at most ${MAX_OWN_PROVIDERS} providers of its own.`
@@ -106,12 +105,13 @@ export const createOwnProvider = defineOperation({
       const place = { provider: base.provider.id, baseUrl: base.text, model, providerModel }
       await markUnpublished(trx, accountDocumentName(account), at)
       await insertOwnProvider(trx, { id, account, credentialId, at, ...place, ...facts })
-      return (await listOwnProviders(trx, account)).find((row) => row.id === id)
-    })
-    if (added === undefined) throw new AppError('internal_error')
-    ctx.note({ subject: id, before: null, after: viewOf(added) })
+      const added = (await listOwnProviders(trx, account)).find((row) => row.id === id)
+      if (added === undefined) throw new AppError('internal_error')
+      return viewOf(added)
+    }
+    const added = await ctx.change(change, (after) => ({ subject: id, before: null, after }))
     await publishPolicy(ctx, account)
-    return viewOf(added)
+    return added
   },
 })
 
@@ -160,8 +160,10 @@ export const removeOwnProvider = defineOperation({
   idempotency: 'none',
   output: OwnProviderViewSchema,
   run: async (ctx, actor, { id }): Promise<OwnProviderView> => {
-    const removed = await transact(ctx.db, (trx) => remove(trx, actor, { id, at: ctx.clock.now() }))
-    ctx.note({ subject: id, before: removed, after: null })
+    const removed = await ctx.change(
+      (trx) => remove(trx, actor, { id, at: ctx.clock.now() }),
+      (removed) => ({ subject: id, before: removed, after: null }),
+    )
     await publishPolicy(ctx, actor.account)
     return removed
   },

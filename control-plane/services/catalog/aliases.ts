@@ -9,7 +9,6 @@ import {
 } from '#control-plane/db/catalog.ts'
 import { lockCatalog } from '#control-plane/db/catalog-history.ts'
 import type { Trx } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -55,19 +54,21 @@ export const putAlias = defineOperation({
   output: AliasViewSchema,
   run: async (ctx, actor, input): Promise<AliasView> => {
     const alias = input.alias.toLowerCase()
-    const model = await transact(ctx.db, async (trx) => {
-      await lockCatalog(trx)
-      const before = await requireModel(trx, input.model)
-      const holder = await findModelByName(trx, alias)
-      if (holder === before.id) return before.id
-      if (holder !== undefined) {
-        throw new AppError('conflict', { message: `The name is that of ${holder}.`, detail: { model: holder } })
-      }
-      await insertManualAlias(trx, { alias, model: before.id })
-      await storeAliases(ctx, trx, { before, aliases: [...before.aliases, alias], actor: tenantOf(actor) })
-      return before.id
-    })
-    ctx.note({ subject: model, before: null, after: { alias } })
+    const model = await ctx.change(
+      async (trx) => {
+        await lockCatalog(trx)
+        const before = await requireModel(trx, input.model)
+        const holder = await findModelByName(trx, alias)
+        if (holder === before.id) return before.id
+        if (holder !== undefined) {
+          throw new AppError('conflict', { message: `The name is that of ${holder}.`, detail: { model: holder } })
+        }
+        await insertManualAlias(trx, { alias, model: before.id })
+        await storeAliases(ctx, trx, { before, aliases: [...before.aliases, alias], actor: tenantOf(actor) })
+        return before.id
+      },
+      (model) => ({ subject: model, before: null, after: { alias } }),
+    )
     await ctx.publication.publishSoon(['models'])
     return { alias, model, isManual: true }
   },
@@ -89,18 +90,20 @@ export const removeAlias = defineOperation({
   }),
   run: async (ctx, actor, input): Promise<{ readonly alias: string; readonly model: string }> => {
     const alias = input.alias.toLowerCase()
-    const model = await transact(ctx.db, async (trx) => {
-      await lockCatalog(trx)
-      const before = await requireModel(trx, alias)
-      if (!before.aliases.some((name) => name.toLowerCase() === alias)) {
-        throw new AppError('conflict', { message: 'A model keeps its own name.' })
-      }
-      await deleteAlias(trx, alias)
-      const aliases = before.aliases.filter((name) => name.toLowerCase() !== alias)
-      await storeAliases(ctx, trx, { before, aliases, actor: tenantOf(actor) })
-      return before.id
-    })
-    ctx.note({ subject: model, before: { alias }, after: null })
+    const model = await ctx.change(
+      async (trx) => {
+        await lockCatalog(trx)
+        const before = await requireModel(trx, alias)
+        if (!before.aliases.some((name) => name.toLowerCase() === alias)) {
+          throw new AppError('conflict', { message: 'A model keeps its own name.' })
+        }
+        await deleteAlias(trx, alias)
+        const aliases = before.aliases.filter((name) => name.toLowerCase() !== alias)
+        await storeAliases(ctx, trx, { before, aliases, actor: tenantOf(actor) })
+        return before.id
+      },
+      (model) => ({ subject: model, before: { alias }, after: null }),
+    )
     await ctx.publication.publishSoon(['models'])
     return { alias, model }
   },

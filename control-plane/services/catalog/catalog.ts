@@ -9,7 +9,7 @@ import {
 } from '#control-plane/db/catalog.ts'
 import { lockCatalog } from '#control-plane/db/catalog-history.ts'
 import type { Trx } from '#control-plane/db/database.ts'
-import { refusalOf, transact } from '#control-plane/db/database.ts'
+import { refusalOf } from '#control-plane/db/database.ts'
 import { listModelsOfProvider } from '#control-plane/db/listed-offers.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
@@ -96,14 +96,16 @@ export const importCatalog = defineOperation({
   run: async (ctx, actor, input): Promise<ImportReport> => {
     const at = priceTime(ctx, input.effectiveAt)
     const by = { source: input.source, actor: tenantOf(actor), at }
-    const report = await transact(ctx.db, async (trx) => {
+    const change = async (trx: Trx) => {
       await lockCatalog(trx)
       const plan = await planImport(trx, input.models, at)
       return { ...(await storePlan(ctx, trx, plan, by)), rejected: plan.rejected }
-    })
-    const { rejected, takenNames, ...counts } = report
-    const after = { ...counts, takenNames, rejected: rejected.length, source: input.source }
-    ctx.note({ subject: 'catalog', before: null, after })
+    }
+    const report = await ctx.change(change, ({ rejected, takenNames, ...counts }) => ({
+      subject: 'catalog',
+      before: null,
+      after: { ...counts, takenNames, rejected: rejected.length, source: input.source },
+    }))
     await ctx.publication.publishSoon(['models', 'prices', 'markets'])
     return report
   },
@@ -186,12 +188,14 @@ export const putProvider = defineOperation({
       throw new AppError('conflict', { message: 'Active offers are bound to the host of this provider.' })
     }
     try {
-      await upsertProvider(ctx.db, provider, ctx.clock.now())
+      await ctx.change(
+        (trx) => upsertProvider(trx, provider, ctx.clock.now()),
+        () => ({ subject: provider.id, before: before ?? null, after: provider }),
+      )
     } catch (error) {
       if (refusalOf(error)?.constraint !== 'provider_one_host') throw error
       throw new AppError('conflict', { message: 'Another provider has this host.', cause: error })
     }
-    ctx.note({ subject: provider.id, before: before ?? null, after: provider })
     await ctx.publication.publishSoon(['providers', ...models.map(offersDocumentName)])
     return provider
   },

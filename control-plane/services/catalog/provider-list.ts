@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { deleteProvider, findProvider, listProviders as listAll, upsertProvider } from '#control-plane/db/catalog.ts'
-import { refusalOf, transact } from '#control-plane/db/database.ts'
+import { refusalOf } from '#control-plane/db/database.ts'
 import { listModelsOfProvider } from '#control-plane/db/listed-offers.ts'
 import { countOffersByProvider } from '#control-plane/db/operator-offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
@@ -46,8 +46,10 @@ export const trustProvider = defineOperation({
   run: async (ctx, _actor, { id, isTrusted, reason }): Promise<Provider> => {
     const before = await requireProvider(ctx, id)
     const after = { ...before, isTrusted }
-    await upsertProvider(ctx.db, after, ctx.clock.now())
-    ctx.note({ subject: id, before: { isTrusted: before.isTrusted }, after: { isTrusted, reason } })
+    await ctx.change(
+      (trx) => upsertProvider(trx, after, ctx.clock.now()),
+      () => ({ subject: id, before: { isTrusted: before.isTrusted }, after: { isTrusted, reason } }),
+    )
     const models = await listModelsOfProvider(ctx.db, id)
     await ctx.publication.publishSoon(['providers', ...models.map(offersDocumentName)])
     return after
@@ -67,12 +69,14 @@ export const removeProvider = defineOperation({
   run: async (ctx, _actor, { id, reason }): Promise<{ readonly id: string }> => {
     const before = await requireProvider(ctx, id)
     try {
-      await transact(ctx.db, (trx) => deleteProvider(trx, id))
+      await ctx.change(
+        (trx) => deleteProvider(trx, id),
+        () => ({ subject: id, before, after: { removed: true, reason } }),
+      )
     } catch (error) {
       if (refusalOf(error) === undefined) throw error
       throw new AppError('conflict', { message: 'Offers or keys stand on this provider.', cause: error })
     }
-    ctx.note({ subject: id, before, after: { removed: true, reason } })
     await ctx.publication.publishSoon(['providers'])
     return { id }
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { findModelByName, insertPrices, listPricesAt, listPriceVersions } from '#control-plane/db/catalog.ts'
 import { lockCatalog } from '#control-plane/db/catalog-history.ts'
-import { transact } from '#control-plane/db/database.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant, ModelName } from '#control-plane/services/fields.ts'
@@ -92,7 +92,7 @@ export const putPrices = defineOperation({
       throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
     }
     const unitPrices = readUnitPrices(input)
-    const stored = await transact(ctx.db, async (trx) => {
+    const change = async (trx: Trx) => {
       await lockCatalog(trx)
       const { id } = await requireModel(trx, input.model)
       const [current] = await listPricesAt(trx, at, [id])
@@ -104,9 +104,13 @@ export const putPrices = defineOperation({
       const by = { source: input.source, actor: tenantOf(actor), at }
       await recordChanges(ctx, trx, [{ model: id, kind: 'changed', fields }], by)
       return { model: id, version, before }
-    })
-    const { model, version, before } = stored
-    ctx.note({ subject: model, before, after: { ...unitPrices, effectiveAt: at, source: input.source } })
+    }
+    const after = { ...unitPrices, effectiveAt: at, source: input.source }
+    const { model, version } = await ctx.change(change, (stored) => ({
+      subject: stored.model,
+      before: stored.before,
+      after,
+    }))
     await ctx.publication.publishSoon(['prices'])
     return { model, version }
   },

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
 import { updateKey } from '#control-plane/db/key-changes.ts'
 import { insertKeyChange } from '#control-plane/db/key-store.ts'
 import type { KeyRow } from '#control-plane/db/keys.ts'
@@ -62,8 +61,10 @@ export const updateBuyerKey = defineOperation({
       // The counter is seeded before the cap applies, so the cap never allows again what the key has used.
       await seed()
     }
-    const change = await transact(ctx.db, (trx) => changeKey(ctx, trx, actor, { ...input, id }))
-    ctx.note({ subject: id, before: change.before, after: change.after })
+    const change = await ctx.change(
+      (trx) => changeKey(ctx, trx, actor, { ...input, id }),
+      (change) => ({ subject: id, before: change.before, after: change.after }),
+    )
     await publishKeysSoon(ctx)
     // A gate that was rebuilt in between started without the cap. Otherwise this changes nothing.
     if (change.isCapped) {

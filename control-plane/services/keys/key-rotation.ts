@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { transact } from '#control-plane/db/database.ts'
 import { countLiveFormerSecrets, replaceSecret } from '#control-plane/db/key-changes.ts'
 import { insertKeyChange } from '#control-plane/db/key-store.ts'
 import { lockUser } from '#control-plane/db/users.ts'
@@ -51,21 +50,23 @@ export const rotateBuyerKey = defineOperation({
     const { secret, keyPrefix } = newApiKey('buyer')
     const hash = hashApiKey(secret.reveal(), ctx.settings.keyPepper)
     const formerUntil = at + windowSeconds * SECOND
-    const change = await transact(ctx.db, async (trx) => {
-      await lockUser(trx, actor.user)
-      const before = await findLivingKey(trx, actor, id)
-      if (before.expiresAt !== null && before.expiresAt.getTime() <= at) {
-        throw new AppError('conflict', { message: 'The key is past its end: change its end first.' })
-      }
-      if ((await countLiveFormerSecrets(trx, id, at)) >= MAX_FORMER_SECRETS) {
-        const message = `A key has at most ${MAX_FORMER_SECRETS} former secrets at once.`
-        throw new AppError('conflict', { message, detail: { limit: MAX_FORMER_SECRETS } })
-      }
-      await replaceSecret(trx, id, { hash, keyPrefix, at, formerUntil })
-      await insertKeyChange(trx, id)
-      return { before: viewOfKey(before, 'buyer'), after: viewOfKey(await findLivingKey(trx, actor, id), 'buyer') }
-    })
-    ctx.note({ subject: id, before: change.before, after: { ...change.after, formerExpiresAt: formerUntil } })
+    const change = await ctx.change(
+      async (trx) => {
+        await lockUser(trx, actor.user)
+        const before = await findLivingKey(trx, actor, id)
+        if (before.expiresAt !== null && before.expiresAt.getTime() <= at) {
+          throw new AppError('conflict', { message: 'The key is past its end: change its end first.' })
+        }
+        if ((await countLiveFormerSecrets(trx, id, at)) >= MAX_FORMER_SECRETS) {
+          const message = `A key has at most ${MAX_FORMER_SECRETS} former secrets at once.`
+          throw new AppError('conflict', { message, detail: { limit: MAX_FORMER_SECRETS } })
+        }
+        await replaceSecret(trx, id, { hash, keyPrefix, at, formerUntil })
+        await insertKeyChange(trx, id)
+        return { before: viewOfKey(before, 'buyer'), after: viewOfKey(await findLivingKey(trx, actor, id), 'buyer') }
+      },
+      (change) => ({ subject: id, before: change.before, after: { ...change.after, formerExpiresAt: formerUntil } }),
+    )
     await publishKeysSoon(ctx)
     return { ...change.after, wallet: actor.wallet, secret, formerExpiresAt: formerUntil }
   },

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
 import { insertKeyChange } from '#control-plane/db/key-store.ts'
 import type { KeyTerms } from '#control-plane/db/key-terms.ts'
 import { countActiveKeys, findKey, insertKey, listKeys, updateKeyRevoked } from '#control-plane/db/keys.ts'
@@ -72,18 +71,18 @@ const SellerKeyInput = z.object({ label: Label, expiresAt: Instant.nullish() })
 const BuyerKeyInput = SellerKeyInput.extend(KeyTermFields)
 
 async function createKey(
-  ctx: Pick<RunCtx, 'db' | 'publisher' | 'clock' | 'ids' | 'log' | 'settings' | 'note'>,
+  ctx: Pick<RunCtx, 'db' | 'publisher' | 'clock' | 'ids' | 'log' | 'settings' | 'change'>,
   actor: BuyerActor | SellerActor,
   issue: Omit<Issue, 'user' | 'workspace'>,
 ): Promise<CreatedKey> {
   const owner = keyOwnerOf(actor)
-  const { row, secret } = await transact(ctx.db, async (trx) => {
+  const make = async (trx: Trx) => {
     const issued = await issueKey(ctx, trx, { ...issue, user: owner.user, workspace: owner.workspace })
-    return { row: await findKey(trx, owner, issued.id), secret: issued.secret }
-  })
-  if (row === undefined) throw new AppError('internal_error')
-  const view = viewOfKey(row, actor.kind)
-  ctx.note({ subject: row.id, before: null, after: view })
+    const row = await findKey(trx, owner, issued.id)
+    if (row === undefined) throw new AppError('internal_error')
+    return { view: viewOfKey(row, actor.kind), secret: issued.secret }
+  }
+  const { view, secret } = await ctx.change(make, (made) => ({ subject: made.view.id, before: null, after: made.view }))
   await publishKeysSoon(ctx)
   return { ...view, wallet: actor.wallet, secret }
 }
@@ -162,23 +161,23 @@ export const listBuyerKeys = defineOperation({
 const KeyInput = z.object({ id: oneLine(100) })
 
 async function revokeKey(
-  ctx: Pick<RunCtx, 'db' | 'publisher' | 'clock' | 'log' | 'note'>,
+  ctx: Pick<RunCtx, 'db' | 'publisher' | 'clock' | 'log' | 'change'>,
   actor: BuyerActor | SellerActor,
   id: string,
 ) {
   const owner = keyOwnerOf(actor)
   if (!isId('key', id)) throw new AppError('not_found')
   if (actor.kind === 'buyer' && id !== actor.keyId) requireUnbounded(actor)
-  const change = await transact(ctx.db, async (trx) => {
+  const revoke = async (trx: Trx) => {
     const before = await findKey(trx, owner, id)
     if (before === undefined) throw new AppError('not_found')
     await updateKeyRevoked(trx, id, ctx.clock.now())
     await insertKeyChange(trx, id)
-    return { before, after: await findKey(trx, owner, id) }
-  })
-  if (change.after === undefined) throw new AppError('internal_error')
-  const after = viewOfKey(change.after, actor.kind)
-  ctx.note({ subject: id, before: viewOfKey(change.before, actor.kind), after })
+    const after = await findKey(trx, owner, id)
+    if (after === undefined) throw new AppError('internal_error')
+    return { before: viewOfKey(before, actor.kind), after: viewOfKey(after, actor.kind) }
+  }
+  const { after } = await ctx.change(revoke, (change) => ({ subject: id, ...change }))
   await publishKeysSoon(ctx)
   return after
 }

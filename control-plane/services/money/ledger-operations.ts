@@ -31,10 +31,14 @@ export const BookedMoveSchema = z.object({
 })
 export type BookedMove = z.infer<typeof BookedMoveSchema>
 
-async function book(ctx: DebitCtx & Pick<RunCtx, 'note'>, subject: string, move: Move): Promise<BookedMove> {
-  const { isRepeat } = await bookMove(ctx, move)
+async function book(ctx: DebitCtx & Pick<RunCtx, 'act'>, subject: string, move: Move): Promise<BookedMove> {
   const lines = move.entries.map(({ account, amount }) => ({ account, amountMicro: amount.toString() }))
-  if (!isRepeat) ctx.note({ subject, before: null, after: { key: move.key, kind: move.kind, lines } })
+  const change = { subject, before: null, after: { key: move.key, kind: move.kind, lines } }
+  const { isRepeat } = await ctx.act(
+    change,
+    () => bookMove(ctx, move),
+    (booked) => !booked.isRepeat,
+  )
   return { key: move.key, kind: move.kind, lines, isRepeat }
 }
 

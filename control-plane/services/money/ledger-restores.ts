@@ -105,7 +105,7 @@ export const repostJournals = defineOperation({
  * Throws `invalid_request` for an instant in the future, or one that journals do not reach.
  */
 export async function askForRepost(
-  { ledger, clock, note }: Pick<RunCtx, 'ledger' | 'clock' | 'note'>,
+  { ledger, clock, act }: Pick<RunCtx, 'ledger' | 'clock' | 'act'>,
   since: Date,
   reason: string,
 ): Promise<{ readonly since: string }> {
@@ -113,7 +113,7 @@ export async function askForRepost(
   const refuse = (message: string) => new AppError('invalid_request', { message, param: 'since' })
   if (since.getTime() > now) throw refuse('`since` lies in the future.')
   if (since.getTime() < now - JOURNAL_MS) throw refuse('`since` is more than 48 hours ago: no journal reaches so far.')
-  await ledger.markRestored(since.getTime())
-  note({ subject: 'ledger', before: {}, after: { since: since.toISOString(), reason } })
+  const change = { subject: 'ledger', before: {}, after: { since: since.toISOString(), reason } }
+  await act(change, () => ledger.markRestored(since.getTime()))
   return { since: since.toISOString() }
 }

@@ -162,19 +162,20 @@ export const grantCredit = defineOperation({
     ]
     const key = `grant:${input.ticket}`
     const note = input.note === undefined ? {} : { note: input.note }
-    const posted = await ctx.ledger.transact(async (trx) => {
+    const grant = async (trx: MoneyTransaction) => {
       const kinds = await trx.findKinds([account])
       if (kinds.get(account) !== 'buyer_credit') throw new AppError('not_found', { message: 'No such buyer account.' })
       const changed = await postTransaction(trx, { id: ctx.ids.ulid(), key, kind: 'grant', entries, ...note })
       if (changed === undefined) await requireSameEntries(trx, key, entries)
       return changed
-    })
+    }
+    const after = { granted: formatMicroUsd(input.amountUsd), ticket: input.ticket }
+    const posted = await ctx.act(
+      { subject: account, before: null, after },
+      () => ctx.ledger.transact(grant),
+      (changed) => changed !== undefined,
+    )
     if (posted !== undefined) {
-      ctx.note({
-        subject: account,
-        before: null,
-        after: { granted: formatMicroUsd(input.amountUsd), ticket: input.ticket },
-      })
       // The outbox row stays when this fails, so a later drain tells the gate.
       await confirmBalances(ctx, posted).catch((error: unknown) =>
         ctx.log.warn({ err: error, account }, 'the gate will hear of a grant later'),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Trx } from '#control-plane/db/database.ts'
 import type { InvariantRun } from '#control-plane/db/money-watch.ts'
 import {
   clearPayoutHold,
@@ -148,10 +149,11 @@ export const clearHold = defineOperation({
     id: z.string(),
   }),
   run: async (ctx, actor, { id, reason }): Promise<{ readonly id: string }> => {
-    if (!(await clearPayoutHold(ctx.db, { id, by: tenantOf(actor), reason }))) {
+    const clear = async (trx: Trx) => {
+      if (await clearPayoutHold(trx, { id, by: tenantOf(actor), reason })) return
       throw new AppError('not_found', { message: 'No such hold is in force.' })
     }
-    ctx.note({ subject: id, before: { cleared: false }, after: { cleared: true, reason } })
+    await ctx.change(clear, () => ({ subject: id, before: { cleared: false }, after: { cleared: true, reason } }))
     return { id }
   },
 })
@@ -201,10 +203,11 @@ export const explainShortfall = defineOperation({
     tx: z.string(),
   }),
   run: async (ctx, actor, { tx, reason }): Promise<{ readonly tx: string }> => {
-    if (!(await noteShortfall(ctx.db, { tx, reason, by: tenantOf(actor) }))) {
+    const explain = async (trx: Trx) => {
+      if (await noteShortfall(trx, { tx, reason, by: tenantOf(actor) })) return
       throw new AppError('not_found', { message: 'No such posting took from the shortfall.' })
     }
-    ctx.note({ subject: tx, before: null, after: { reason } })
+    await ctx.change(explain, () => ({ subject: tx, before: null, after: { reason } }))
     return { tx }
   },
 })

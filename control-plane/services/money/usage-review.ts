@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Trx } from '#control-plane/db/database.ts'
 import type { PoisonRow } from '#control-plane/db/usage-review.ts'
 import {
   findPoison,
@@ -117,12 +118,14 @@ export const retryPoisoned = defineOperation({
         detail: { reason: now.reason, detail: now.detail },
       })
     }
-    await resolvePoison(ctx.db, { payloadHash, reason, by: tenantOf(actor), resolution: 'retried' })
-    ctx.note({
-      subject: row.rid ?? payloadHash,
-      before: { reason: row.reason },
-      after: { resolution: 'retried', reason },
-    })
+    await ctx.change(
+      (trx) => resolvePoison(trx, { payloadHash, reason, by: tenantOf(actor), resolution: 'retried' }),
+      () => ({
+        subject: row.rid ?? payloadHash,
+        before: { reason: row.reason },
+        after: { resolution: 'retried', reason },
+      }),
+    )
     return { payloadHash }
   },
 })
@@ -140,15 +143,18 @@ export const discardPoisoned = defineOperation({
   run: async (ctx, actor, { payloadHash, reason }): Promise<{ readonly payloadHash: string }> => {
     const row = await requirePoison(ctx, payloadHash)
     const decision = { payloadHash, reason, by: tenantOf(actor), resolution: 'discarded' } as const
-    if (!(await resolvePoison(ctx.db, decision))) {
-      if (row.resolution === 'retried') throw new AppError('conflict', { message: 'It was posted before.' })
-    } else {
-      ctx.note({
-        subject: row.rid ?? payloadHash,
-        before: { reason: row.reason },
-        after: { resolution: 'discarded', reason },
-      })
-    }
+    const isNew = await ctx.change(
+      (trx) => resolvePoison(trx, decision),
+      (isResolved) =>
+        isResolved
+          ? {
+              subject: row.rid ?? payloadHash,
+              before: { reason: row.reason },
+              after: { resolution: 'discarded', reason },
+            }
+          : undefined,
+    )
+    if (!isNew && row.resolution === 'retried') throw new AppError('conflict', { message: 'It was posted before.' })
     const call = claimedCall(row.event)
     // If this fails, the next delivery of the event or the sweeper frees it.
     if (call !== undefined && !row.isSettled) await freeDiscarded(ctx, [call])
@@ -188,10 +194,11 @@ export const resolveContradiction = defineOperation({
     rid: z.string(),
   }),
   run: async (ctx, actor, { rid, payloadHash, reason }): Promise<{ readonly rid: string }> => {
-    if (!(await resolveConflict(ctx.db, { rid, payloadHash, reason, by: tenantOf(actor) }))) {
+    const resolve = async (trx: Trx) => {
+      if (await resolveConflict(trx, { rid, payloadHash, reason, by: tenantOf(actor) })) return
       throw new AppError('not_found', { message: 'No such contradiction waits.' })
     }
-    ctx.note({ subject: rid, before: null, after: { resolved: true, reason } })
+    await ctx.change(resolve, () => ({ subject: rid, before: null, after: { resolved: true, reason } }))
     return { rid }
   },
 })

@@ -116,7 +116,7 @@ function asRun(lines: readonly BulkLine[]): BulkRun {
   return { lines: feed.lines, done: Promise.resolve(lines) }
 }
 
-type RowCtx = StoreCtx & Pick<RunCtx, 'probe' | 'note'>
+type RowCtx = StoreCtx & Pick<RunCtx, 'probe'>
 
 function startRun(ctx: RowCtx & Pick<Ctx, 'publication' | 'log'>, rows: readonly unknown[], bulk: Bulk): BulkRun {
   const feed = createLineFeed<BulkLine>()
@@ -154,7 +154,7 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<s
   await requireEndpoint(ctx, base.provider, model)
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
   await requireServed(ctx, bulk, providerModel)
-  const { id: offerId } = await storeNewOffer(ctx, bulk.seller, {
+  const wish = {
     model,
     base,
     key,
@@ -164,8 +164,9 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<s
     capDailyMicro: row.capDailyUsd ?? null,
     payoutAddress: row.payoutAddress ?? common.payoutAddress,
     label: row.label ?? common.label,
-  })
-  ctx.note({ subject: offerId, before: null, after: { model, ...pricing, keptBps: Number(pricing.keptBps) } })
+  }
+  const told = { model, ...pricing, keptBps: Number(pricing.keptBps) }
+  const { id: offerId } = await storeNewOffer(ctx, bulk.seller, wish, () => told)
   bulk.models.add(model)
   return { model: row.model, status: 'created', offerId }
 }

@@ -1,4 +1,3 @@
-import { transact } from '#control-plane/db/database.ts'
 import { planProbe } from '#control-plane/db/offer-probes.ts'
 import type { OfferChange, StoredOffer } from '#control-plane/db/offers.ts'
 import { lockOffer, updateOffer as storeOffer } from '#control-plane/db/offers.ts'
@@ -55,25 +54,25 @@ export const deleteOffer = defineOperation({
 type Wish = { readonly id: string; readonly set: OfferChange; readonly event: OfferEvent }
 
 async function changeOffer(
-  ctx: ViewCtx & Pick<RunCtx, 'publication' | 'note'>,
+  ctx: ViewCtx & Pick<RunCtx, 'publication' | 'change'>,
   seller: AccountId,
   { id, set, event }: Wish,
 ): Promise<OfferView> {
   if (!isId('ofr', id)) throw new AppError('not_found')
   const before = await readOffer(ctx, seller, id)
   let twin: StoredOffer | undefined
+  const told = (after: OfferView) => ({ subject: id, before, after })
   const change = () =>
-    transact(ctx.db, async (trx) => {
+    ctx.change(async (trx) => {
       const offer = await lockOffer(trx, seller, id)
       if (offer === undefined) throw new AppError('not_found')
       twin = offer
       const at = ctx.clock.now()
       await storeOffer(trx, id, { ...set, ...changeByEvent(offer, event) }, at)
       if (event === 'activate') await planProbe(trx, id, at + FIRST_PROBE_MS)
-    })
+      return readOffer({ ...ctx, db: trx }, seller, id)
+    }, told)
   await orTwin(ctx, seller, () => twin, change)
   await ctx.publication.publishOffers([before.model])
-  const after = await readOffer(ctx, seller, id)
-  ctx.note({ subject: id, before, after })
-  return after
+  return readOffer(ctx, seller, id)
 }

@@ -43,11 +43,10 @@ export const createOffer = defineOperation({
 
     const { capDailyUsd = null, payoutAddress = null, label = null } = input
     const terms = { ...pricing, capDailyMicro: capDailyUsd, payoutAddress, label }
-    const offer = await storeNewOffer(ctx, seller, { model, base, key, apiFormat, providerModel, ...terms })
+    const wish = { model, base, key, apiFormat, providerModel, ...terms }
+    const offer = await storeNewOffer(ctx, seller, wish, (made, trx) => viewOffer({ ...ctx, db: trx }, made))
     await ctx.publication.publishOffers([model])
-    const view = await viewOffer(ctx, offer)
-    ctx.note({ subject: offer.id, before: null, after: view })
-    return view
+    return viewOffer(ctx, offer)
   },
 })
 

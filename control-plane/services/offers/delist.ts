@@ -1,4 +1,4 @@
-import { transact } from '#control-plane/db/database.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { findAnyOffer, lockAnyOffer, updateOffer } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
@@ -14,7 +14,7 @@ import { viewOffers } from './view.ts'
 export type OperatorMove = {
   readonly id: string
   readonly event: 'delist' | 'restore'
-  /** The reason in one line; null for a restore. */
+  /** The reason in one line. Only that of a delisting is kept with the offer. */
   readonly reason: string | null
 }
 
@@ -23,28 +23,38 @@ export type OperatorMove = {
  * restore of an offer that is not delisted.
  */
 export async function moveAsOperator(
-  ctx: ViewCtx & Pick<RunCtx, 'publication' | 'ids' | 'log' | 'note'>,
+  ctx: ViewCtx & Pick<RunCtx, 'publication' | 'ids' | 'log' | 'change'>,
   { id, event, reason }: OperatorMove,
 ): Promise<OfferView> {
   if (!isId('ofr', id)) throw new AppError('not_found')
   if (event === 'delist' && (reason === null || reason.trim() === '')) {
     throw new AppError('invalid_request', { message: 'A delisting has a reason.', param: 'reason' })
   }
-  const before = await transact(ctx.db, async (trx) => {
+  const move = async (trx: Trx) => {
     const offer = await lockAnyOffer(trx, id)
     if (offer === undefined) throw new AppError('not_found')
-    await updateOffer(trx, offer.id, changeByEvent(offer, event, reason), ctx.clock.now())
-    return offer
-  })
+    const kept = event === 'delist' ? reason : null
+    await updateOffer(trx, offer.id, changeByEvent(offer, event, kept), ctx.clock.now())
+    return { before: offer, after: (await findAnyOffer(trx, id)) ?? offer }
+  }
+  const { before } = await ctx.change(move, (moved) => ({
+    subject: id,
+    before: standing(moved.before),
+    after: { ...standing(moved.after), ...(event === 'restore' && reason !== null ? { restored: true, reason } : {}) },
+  }))
   await ctx.publication.publishOffers([before.model])
   const action = event === 'delist' ? 'delisted' : 'restored'
   await logHealth(ctx, [
-    { offer: id, model: before.model, action, detail: cleanLine(reason ?? 'by the operator', 300) },
+    {
+      offer: id,
+      model: before.model,
+      action,
+      detail: cleanLine((event === 'delist' ? reason : null) ?? 'by the operator', 300),
+    },
   ])
   const after = await findAnyOffer(ctx.db, id)
   const [view] = after === undefined ? [] : await viewOffers(ctx, [after])
   if (view === undefined) throw new AppError('not_found')
-  ctx.note({ subject: id, before: standing(before), after: standing(view) })
   return view
 }
 

@@ -25,8 +25,9 @@ export const resetHealth = defineOperation({
   run: async (ctx, actor, { id }): Promise<ResetHealth> => {
     const offer = await requireOwnOffer(ctx, actor.account, id)
     nextState(offer, 'reset')
-    await clearHealth(ctx, { offer: offer.id, model: offer.model, action: 'reset', detail: 'reset by the seller' })
-    ctx.note({ subject: id, before: null, after: { healthy: true } })
+    const entry = { offer: offer.id, model: offer.model, action: 'reset', detail: 'reset by the seller' } as const
+    await ctx.act({ subject: id, before: null, after: { healthy: true } }, () => resetLive(ctx, entry))
+    await logHealth(ctx, [entry])
     return { healthy: true, status: offer.status }
   },
 })
@@ -36,10 +37,14 @@ export async function clearHealth(
   ctx: Pick<Ctx, 'db' | 'liveOffers' | 'clock' | 'ids' | 'log'>,
   entry: HealthEntry,
 ): Promise<void> {
+  await resetLive(ctx, entry)
+  await logHealth(ctx, [entry])
+}
+
+async function resetLive({ liveOffers }: Pick<Ctx, 'liveOffers'>, { offer }: HealthEntry): Promise<void> {
   try {
-    await ctx.liveOffers.reset([entry.offer])
+    await liveOffers.reset([offer])
   } catch (cause) {
     throw new AppError('service_unavailable', { cause, retryAfterSeconds: 1 })
   }
-  await logHealth(ctx, [entry])
 }

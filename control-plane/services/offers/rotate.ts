@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { upsertCredential } from '#control-plane/db/credentials.ts'
-import { transact } from '#control-plane/db/database.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import { upsertProbe } from '#control-plane/db/offer-probes.ts'
 import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { lockOffer, updateOfferCredential } from '#control-plane/db/offers.ts'
-import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
@@ -48,21 +48,14 @@ export const rotateCredential = defineOperation({
     const detail = 'another key was put under the offer'
     await clearHealth(ctx, { offer: offer.id, model: offer.model, action: 'credential_rotated', detail })
     await ctx.publication.publishOffers([offer.model])
-    const after = await readOffer(ctx, seller, id)
-    const fingerprints = { before: offer.fingerprint, after: after.keyFingerprint }
-    ctx.note({
-      subject: id,
-      before: { keyFingerprint: fingerprints.before },
-      after: { keyFingerprint: fingerprints.after },
-    })
-    return after
+    return readOffer(ctx, seller, id)
   },
 })
 
 type Rotation = { readonly offer: StoredOffer; readonly key: ChosenKey; readonly host: string }
 
 async function storeKey(
-  ctx: Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings'>,
+  ctx: Pick<RunCtx, 'clock' | 'ids' | 'settings' | 'change'>,
   seller: AccountId,
   { offer, key, host }: Rotation,
 ): Promise<void> {
@@ -70,7 +63,7 @@ async function storeKey(
   const newId = ctx.ids.make('crd')
   const binding = { id: newId, tenant: seller, host, purpose: 'offer' } as const
   const { baseUrl } = offer
-  await transact(ctx.db, async (trx) => {
+  const store = async (trx: Trx) => {
     const locked = await lockOffer(trx, seller, offer.id)
     if (locked === undefined) throw new AppError('not_found')
     nextState(locked, 'rotate')
@@ -85,5 +78,10 @@ async function storeKey(
     })
     await updateOfferCredential(trx, { id: offer.id, credentialId, fingerprint: key.fingerprint, at })
     await upsertProbe(trx, { credentialId, baseUrl, nextAt: at + FIRST_PROBE_MS })
-  })
+  }
+  await ctx.change(store, () => ({
+    subject: offer.id,
+    before: { keyFingerprint: offer.fingerprint },
+    after: { keyFingerprint: key.fingerprint },
+  }))
 }

@@ -1,7 +1,9 @@
+import type { Trx } from '#control-plane/db/database.ts'
 import { refusalOf } from '#control-plane/db/database.ts'
 import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { findActiveTwin, insertOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { requireFeature } from '#control-plane/services/require-feature.ts'
@@ -30,13 +32,18 @@ export type OfferWish = {
   readonly label: string | null
 }
 
-export type StoreCtx = Pick<Ctx, 'db' | 'ids' | 'clock' | 'settings' | 'controls'>
+export type StoreCtx = Pick<RunCtx, 'db' | 'ids' | 'clock' | 'settings' | 'controls' | 'change'>
 
 /**
- * Seals the key and writes the offer. Throws `duplicate_offer_for_credential` while another active offer has the same
+ * Seals the key and writes the offer with its audit row, for which `told` describes it. Throws `duplicate_offer_for_credential` while another active offer has the same
  * credential, address and model.
  */
-export async function storeNewOffer(ctx: StoreCtx, seller: AccountId, wish: OfferWish): Promise<StoredOffer> {
+export async function storeNewOffer(
+  ctx: StoreCtx,
+  seller: AccountId,
+  wish: OfferWish,
+  told: (offer: StoredOffer, trx: Trx) => object | Promise<object>,
+): Promise<StoredOffer> {
   await requireFeature(ctx, 'new_offers')
   const { base, key, model, ...facts } = wish
   const id = ctx.ids.make('ofr')
@@ -49,7 +56,10 @@ export async function storeNewOffer(ctx: StoreCtx, seller: AccountId, wish: Offe
   const credential = { ...saved, createdAt: at }
   const place = { provider: base.provider.id, credential, firstProbeAt: at + FIRST_PROBE_MS }
   return orTwin(ctx, seller, { fingerprint, baseUrl: base.text, model }, () =>
-    insertOffer(ctx.db, { id, sellerAccount: seller, model, ...place, ...facts, at }),
+    ctx.change(
+      (trx) => insertOffer(trx, { id, sellerAccount: seller, model, ...place, ...facts, at }),
+      async (offer, trx) => ({ subject: id, before: null, after: await told(offer, trx) }),
+    ),
   )
 }
 

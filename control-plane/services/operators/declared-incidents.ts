@@ -169,12 +169,12 @@ export const listDeclaredIncidents = defineOperation({
 type Said = { readonly before: DeclaredRow | null; readonly after: DeclaredRow; readonly note: string }
 
 async function say(
-  ctx: Pick<RunCtx, 'clock' | 'note'>,
+  ctx: Pick<RunCtx, 'clock' | 'record'>,
   trx: Trx,
   { before, after, note }: Said,
 ): Promise<DeclaredIncident> {
   await insertNote(trx, after.id, { at: new Date(ctx.clock.now()), state: after.state, note })
-  ctx.note({ subject: after.id, before, after: { ...after, note } })
+  await ctx.record(trx, { subject: after.id, before, after: { ...after, note } })
   return view(after, await listNotes(trx, [after.id]))
 }
 

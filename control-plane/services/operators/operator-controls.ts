@@ -61,8 +61,10 @@ export const putFeature = defineOperation({
   run: async (ctx, actor, { name, isOn, reason }): Promise<FeatureView> => {
     const before = (await viewFeatures(ctx)).find((feature) => feature.name === name)
     const changed = { changedAt: new Date(ctx.clock.now()), changedBy: tenantOf(actor) }
-    await upsertSwitch(ctx.db, { name, isOn, reason, ...changed })
-    ctx.note({ subject: `feature ${name}`, before: { isOn: before?.isOn ?? true }, after: { isOn, reason } })
+    await ctx.change(
+      (trx) => upsertSwitch(trx, { name, isOn, reason, ...changed }),
+      () => ({ subject: `feature ${name}`, before: { isOn: before?.isOn ?? true }, after: { isOn, reason } }),
+    )
     await ctx.publication.publishSoon(['limits'])
     const meaning = FEATURES[name]
     return { name, isOn, meaning, reason, changedAt: changed.changedAt.getTime(), changedBy: changed.changedBy }
@@ -136,14 +138,16 @@ export const putRateLimit = defineOperation({
     if (perWallet != null && before.plane === 'data') {
       throw new AppError('invalid_request', { message: 'This limit is that of a key alone.', param: 'perWallet' })
     }
-    if (perKey === null) await deleteLimit(ctx.db, name)
-    else {
-      const kept = perWallet === undefined ? before.perWallet : perWallet
-      const changed = { changedAt: new Date(ctx.clock.now()), changedBy: tenantOf(actor) }
-      await upsertLimit(ctx.db, { name, perKey, perWallet: kept, ...changed })
+    const put = async (trx: Trx) => {
+      if (perKey === null) await deleteLimit(trx, name)
+      else {
+        const kept = perWallet === undefined ? before.perWallet : perWallet
+        const changed = { changedAt: new Date(ctx.clock.now()), changedBy: tenantOf(actor) }
+        await upsertLimit(trx, { name, perKey, perWallet: kept, ...changed })
+      }
+      return requireLimit({ ...ctx, db: trx }, name)
     }
-    const after = await requireLimit(ctx, name)
-    ctx.note({ subject: `limit ${name}`, before, after })
+    const after = await ctx.change(put, (limit) => ({ subject: `limit ${name}`, before, after: limit }))
     await ctx.publication.publishSoon(['limits'])
     return after
   },

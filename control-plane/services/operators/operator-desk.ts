@@ -77,10 +77,10 @@ export const releaseOpenHold = defineOperation({
     rid: z.string(),
   }),
   run: async (ctx, _actor, { rid, reason }): Promise<{ readonly rid: string }> => {
-    if (parseRequestId(rid) === undefined || !(await ctx.desk.releaseHold(rid))) {
+    await ctx.act({ subject: rid, before: { state: 'open' }, after: { state: 'released', reason } }, async () => {
+      if (parseRequestId(rid) !== undefined && (await ctx.desk.releaseHold(rid))) return
       throw new AppError('not_found', { message: 'No open hold has this request id.' })
-    }
-    ctx.note({ subject: rid, before: { state: 'open' }, after: { state: 'released', reason } })
+    })
     return { rid }
   },
 })
@@ -118,9 +118,12 @@ export const retryFailedJobs = defineOperation({
     retried: z.number(),
   }),
   run: async (ctx, _actor, { queue, id, limit }): Promise<{ readonly retried: number }> => {
-    const retried = await ctx.desk.retryJobs(queue, id === undefined ? { limit } : { id })
-    if (id !== undefined && retried === 0) throw new AppError('not_found', { message: 'No such job has failed.' })
-    ctx.note({ subject: `queue ${queue}`, before: null, after: { retried, id: id ?? null } })
+    const after = id === undefined ? { asked: limit } : { asked: 1, id }
+    const retried = await ctx.act({ subject: `queue ${queue}`, before: null, after }, async () => {
+      const count = await ctx.desk.retryJobs(queue, id === undefined ? { limit } : { id })
+      if (id !== undefined && count === 0) throw new AppError('not_found', { message: 'No such job has failed.' })
+      return count
+    })
     return { retried }
   },
 })

@@ -88,8 +88,6 @@ export const restoreOffer = defineOperation({
   idempotency: 'none',
   output: OfferViewSchema,
   run: async (ctx, _actor, { id, reason }): Promise<OfferView> => {
-    const restored = await moveAsOperator(ctx, { id, event: 'restore', reason: null })
-    ctx.note({ subject: id, before: null, after: { restored: true, reason } })
-    return restored
+    return moveAsOperator(ctx, { id, event: 'restore', reason })
   },
 })

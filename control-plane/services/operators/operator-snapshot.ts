@@ -76,9 +76,13 @@ export const republishSnapshot = defineOperation({
     published: z.array(z.string()).readonly(),
   }),
   run: async (ctx, _actor, { names }): Promise<{ readonly published: readonly string[] }> => {
-    const published = names === undefined ? await ctx.publication.reconcile() : await publishAgain(ctx, names)
-    ctx.note({ subject: 'snapshot', before: null, after: { published: published.length, named: names ?? null } })
-    return { published }
+    // To publish everything may take longer than a transaction stays open, so the row is committed before.
+    const change = { subject: 'snapshot', before: null, after: { named: names ?? null } }
+    await ctx.change(
+      async () => undefined,
+      () => change,
+    )
+    return { published: names === undefined ? await ctx.publication.reconcile() : await publishAgain(ctx, names) }
   },
 })
 

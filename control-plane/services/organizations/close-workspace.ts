@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { transact } from '#control-plane/db/database.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import type { WorkspaceUse } from '#control-plane/db/workspaces.ts'
 import { findWorkspace, lockWorkspaceUse, updateWorkspaceClosed } from '#control-plane/db/workspaces.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -23,7 +23,7 @@ export const closeWorkspace = defineOperation({
   output: WorkspaceViewSchema,
   run: async (ctx, actor, input): Promise<WorkspaceView> => {
     const at = ctx.clock.now()
-    const { before, after } = await transact(ctx.db, async (trx) => {
+    const close = async (trx: Trx) => {
       const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
       const found = await findWorkspace(trx, organization, input.workspace)
       if (found === undefined) throw new AppError('not_found')
@@ -32,9 +32,13 @@ export const closeWorkspace = defineOperation({
       const closedAt = new Date(at)
       await updateWorkspaceClosed(trx, found.id, closedAt)
       return { before: found, after: { ...found, closedAt } }
-    })
-    const { organization } = before
-    ctx.note({ subject: before.id, before: viewOfWorkspace(before), after: viewOfWorkspace(after), organization })
+    }
+    const { after } = await ctx.change(close, (change) => ({
+      subject: change.before.id,
+      before: viewOfWorkspace(change.before),
+      after: viewOfWorkspace(change.after),
+      organization: change.before.organization,
+    }))
     return viewOfWorkspace(after)
   },
 })

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
 import type { InvitationRow } from '#control-plane/db/invitations.ts'
 import { insertInvitation, listInvitations, updateInvitationAnswered } from '#control-plane/db/invitations.ts'
 import {
@@ -61,7 +60,7 @@ export const createInvitation = defineOperation({
   run: async (ctx, actor, { wallet, role, ...input }): Promise<InvitationView> => {
     const createdAt = ctx.clock.now()
     const id = ctx.ids.make('inv')
-    const made = await transact(ctx.db, async (trx) => {
+    const invite = async (trx: Trx) => {
       const place = await lockWithRight(trx, actor, input.organization, 'people.change')
       const { organization } = place
       requireOver(place, role)
@@ -73,10 +72,17 @@ export const createInvitation = defineOperation({
       const expiresAt = createdAt + INVITATION_MS
       await insertInvitation(trx, { id, organization, wallet, role, invitedBy: place.by, createdAt, expiresAt })
       const all = await listInvitations(trx, { organization }, { now: createdAt, limit: MAX_OPEN })
-      return all.find((row) => row.id === id)
+      const row = all.find((each) => each.id === id)
+      if (row === undefined) throw new AppError('internal_error')
+      return row
+    }
+    const told = (row: InvitationRow) => ({
+      subject: id,
+      before: null,
+      after: viewOf(row),
+      organization: row.organization,
     })
-    if (made === undefined) throw new AppError('internal_error')
-    ctx.note({ subject: id, before: null, after: viewOf(made), organization: made.organization })
+    const made = await ctx.change(invite, told)
     return viewOf(made)
   },
 })
@@ -105,15 +111,17 @@ export const withdrawInvitation = defineOperation({
   output: InvitationViewSchema,
   run: async (ctx, actor, input): Promise<InvitationView> => {
     const at = ctx.clock.now()
-    const gone = await transact(ctx.db, async (trx) => {
-      const place = await lockWithRight(trx, actor, input.organization, 'people.change')
-      const open = await listInvitations(trx, { organization: place.organization }, { now: at, limit: MAX_OPEN })
-      const row = requireInvitation(open, input.invitation)
-      requireOver(place, row.role)
-      await updateInvitationAnswered(trx, { id: row.id }, { answer: 'withdrawn', at })
-      return row
-    })
-    ctx.note({ subject: gone.id, before: viewOf(gone), after: null, organization: gone.organization })
+    const gone = await ctx.change(
+      async (trx) => {
+        const place = await lockWithRight(trx, actor, input.organization, 'people.change')
+        const open = await listInvitations(trx, { organization: place.organization }, { now: at, limit: MAX_OPEN })
+        const row = requireInvitation(open, input.invitation)
+        requireOver(place, row.role)
+        await updateInvitationAnswered(trx, { id: row.id }, { answer: 'withdrawn', at })
+        return row
+      },
+      (gone) => ({ subject: gone.id, before: viewOf(gone), after: null, organization: gone.organization }),
+    )
     return viewOf(gone)
   },
 })
@@ -172,12 +180,12 @@ type Answering = {
 }
 
 async function answer(
-  ctx: Pick<RunCtx, 'db' | 'clock' | 'note'>,
+  ctx: Pick<RunCtx, 'clock' | 'change'>,
   { actor: { wallet, user }, invitation, answer: given }: Answering,
   run: (trx: Trx, row: InvitationRow) => Promise<void>,
 ): Promise<InvitationView> {
   const at = ctx.clock.now()
-  const row = await transact(ctx.db, async (trx) => {
+  const change = async (trx: Trx) => {
     const find = async () =>
       requireInvitation(await listInvitations(trx, { wallet }, { now: at, limit: MAX_OPEN }), invitation)
     // The lock orders this answer against a withdrawal or a change of members. The invitation is read again under it.
@@ -186,9 +194,13 @@ async function answer(
     await updateInvitationAnswered(trx, { id: found.id }, { answer: given, at })
     await run(trx, found)
     return found
-  })
-  const after = { answer: given, user, role: row.role }
-  ctx.note({ subject: row.id, before: viewOf(row), after, organization: row.organization })
+  }
+  const row = await ctx.change(change, ({ id, organization, role, ...rest }) => ({
+    subject: id,
+    before: viewOf({ id, organization, role, ...rest }),
+    after: { answer: given, user, role },
+    organization,
+  }))
   return viewOf(row)
 }
 

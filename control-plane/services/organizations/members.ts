@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
 import { insertKeyChange } from '#control-plane/db/key-store.ts'
 import { updateMadeKeysRevoked } from '#control-plane/db/organization-keys.ts'
 import type { MemberRow } from '#control-plane/db/organizations.ts'
@@ -64,18 +63,22 @@ export const updateMember = defineOperation({
   output: MemberViewSchema,
   run: async (ctx, actor, { role, ...input }): Promise<MemberView> => {
     const at = ctx.clock.now()
-    const change = await transact(ctx.db, async (trx) => {
+    const change = async (trx: Trx) => {
       const place = await lockWithRight(trx, actor, input.organization, 'people.change')
       const before = await requireMember(trx, place, input.member)
       requireOver(place, before.role, role)
       if (role !== 'owner') await requireAnotherOwner(trx, place, before)
       await upsertMember(trx, { organization: place.organization, user: before.user, role, at })
       await revokeBeyond(trx, place, { user: before.user, role, at })
-      return { before, place }
-    })
-    const before = viewOf(change.before)
-    ctx.note({ subject: before.id, before, after: { ...before, role }, organization: change.place.organization })
-    ctx.announce('sessions', [change.before.user])
+      return { user: before.user, before: viewOf(before), organization: place.organization }
+    }
+    const { user, before } = await ctx.change(change, ({ before: was, organization }) => ({
+      subject: was.id,
+      before: was,
+      after: { ...was, role },
+      organization,
+    }))
+    ctx.announce('sessions', [user])
     await publishKeysSoon(ctx)
     return { ...before, role }
   },
@@ -94,7 +97,7 @@ export const removeMember = defineOperation({
   output: MemberViewSchema,
   run: async (ctx, actor, input): Promise<MemberView> => {
     const isSelf = actor.kind === 'session' && actor.user === input.member
-    const change = await transact(ctx.db, async (trx) => {
+    const change = async (trx: Trx) => {
       const right = isSelf ? 'organization.read' : 'people.change'
       const place = await lockWithRight(trx, actor, input.organization, right)
       const before = await requireMember(trx, place, input.member)
@@ -102,11 +105,15 @@ export const removeMember = defineOperation({
       await requireAnotherOwner(trx, place, before)
       await deleteMember(trx, place.organization, before.user)
       await revokeBeyond(trx, place, { user: before.user, role: null, at: ctx.clock.now() })
-      return { before, place }
-    })
-    const before = viewOf(change.before)
-    ctx.note({ subject: before.id, before, after: null, organization: change.place.organization })
-    ctx.announce('sessions', [change.before.user])
+      return { user: before.user, before: viewOf(before), organization: place.organization }
+    }
+    const { user, before } = await ctx.change(change, ({ before: was, organization }) => ({
+      subject: was.id,
+      before: was,
+      after: null,
+      organization,
+    }))
+    ctx.announce('sessions', [user])
     await publishKeysSoon(ctx)
     return before
   },

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
 import { insertKeyChange } from '#control-plane/db/key-store.ts'
 import type { NewKey } from '#control-plane/db/keys.ts'
 import { insertKey, updateKeyRevoked } from '#control-plane/db/keys.ts'
@@ -138,7 +137,7 @@ export const createOrganizationKey = defineOperation({
   output: CreatedOrganizationKeySchema,
   forReplay: (created) => ({ ...created, secret: null }),
   run: async (ctx, actor, input): Promise<CreatedOrganizationKey> => {
-    const { row, secret, organization } = await transact(ctx.db, async (trx) => {
+    const make = async (trx: Trx) => {
       const place = await lockWithRight(trx, actor, input.organization, 'management-key.change')
       const issued = await issueManagementKey(ctx, trx, {
         label: input.label,
@@ -150,11 +149,15 @@ export const createOrganizationKey = defineOperation({
         },
       })
       const made = await findOrganizationKey(trx, place, issued.id)
-      return { row: made, secret: issued.secret, organization: place.organization }
-    })
-    if (row === undefined) throw new AppError('internal_error')
-    const view = viewOfOrganizationKey(row)
-    ctx.note({ subject: row.id, before: null, after: view, organization })
+      if (made === undefined) throw new AppError('internal_error')
+      return { view: viewOfOrganizationKey(made), secret: issued.secret, organization: place.organization }
+    }
+    const { view, secret } = await ctx.change(make, ({ view: after, organization }) => ({
+      subject: after.id,
+      before: null,
+      after,
+      organization,
+    }))
     return { ...view, secret }
   },
 })
@@ -181,11 +184,13 @@ export const revokeOrganizationKey = defineOperation({
   idempotency: 'none',
   output: OrganizationKeySchema,
   run: async (ctx, actor, input): Promise<OrganizationKeyView> => {
-    const change = await transact(ctx.db, async (trx) => {
-      const { organization } = await lockWithRight(trx, actor, input.organization, 'management-key.change')
-      return { ...(await revokeHeld(trx, { organization }, { id: input.key, at: ctx.clock.now() })), organization }
-    })
-    ctx.note({ subject: change.after.id, ...change })
+    const change = await ctx.change(
+      async (trx) => {
+        const { organization } = await lockWithRight(trx, actor, input.organization, 'management-key.change')
+        return { ...(await revokeHeld(trx, { organization }, { id: input.key, at: ctx.clock.now() })), organization }
+      },
+      (change) => ({ subject: change.after.id, ...change }),
+    )
     return change.after
   },
 })

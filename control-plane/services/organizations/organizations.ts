@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { transact } from '#control-plane/db/database.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import type { OrganizationRow } from '#control-plane/db/organizations.ts'
 import {
   findOrganization,
@@ -52,16 +52,15 @@ export const createOrganization = defineOperation({
   run: async (ctx, { user }, { name }): Promise<OrganizationView> => {
     const id = ctx.ids.make('org')
     const at = ctx.clock.now()
-    await transact(ctx.db, async (trx) => {
+    const make = async (trx: Trx) => {
       await lockUser(trx, user)
       const own = await listOrganizationsOf(trx, user, MAX_ORGANIZATIONS)
       if (own.length === MAX_ORGANIZATIONS) throw tooMany(`A wallet belongs to at most ${MAX_ORGANIZATIONS} of them.`)
       await insertOrganization(trx, { id, name, at })
       await upsertMember(trx, { organization: id, user, role: 'owner', at })
-    })
-    const view: OrganizationView = { id, name, role: 'owner', createdAt: at }
-    ctx.note({ subject: id, before: null, after: { name, owner: user }, organization: id })
-    return view
+    }
+    await ctx.change(make, () => ({ subject: id, before: null, after: { name, owner: user }, organization: id }))
+    return { id, name, role: 'owner', createdAt: at }
   },
 })
 
@@ -116,15 +115,19 @@ export const updateOrganization = defineOperation({
   idempotency: 'none',
   output: OrganizationViewSchema,
   run: async (ctx, actor, input): Promise<OrganizationView> => {
-    const change = await transact(ctx.db, async (trx) => {
+    const rename = async (trx: Trx) => {
       const { organization, role } = await lockWithRight(trx, actor, input.organization, 'organization.change')
       const before = await findOrganization(trx, organization)
       if (before === undefined) throw new AppError('not_found')
       await updateOrganizationName(trx, organization, input.name)
       return { before, role }
-    })
-    const { id } = change.before
-    ctx.note({ subject: id, before: { name: change.before.name }, after: { name: input.name }, organization: id })
-    return viewOf({ ...change.before, name: input.name }, change.role)
+    }
+    const { before, role } = await ctx.change(rename, ({ before: { id, name } }) => ({
+      subject: id,
+      before: { name },
+      after: { name: input.name },
+      organization: id,
+    }))
+    return viewOf({ ...before, name: input.name }, role)
   },
 })

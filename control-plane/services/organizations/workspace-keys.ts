@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
 import { findOrganizationKey } from '#control-plane/db/organization-keys.ts'
 import type { WorkspaceRow } from '#control-plane/db/workspaces.ts'
 import { findWorkspace } from '#control-plane/db/workspaces.ts'
@@ -59,17 +58,21 @@ export const createWorkspaceKey = defineOperation({
   output: CreatedOrganizationKeySchema,
   forReplay: (created) => ({ ...created, secret: null }),
   run: async (ctx, actor, { keyType: type, label, expiresAt = null, ...input }): Promise<CreatedOrganizationKey> => {
-    const { row, secret, organization } = await transact(ctx.db, async (trx) => {
+    const make = async (trx: Trx) => {
       const place = await lockWithRight(trx, actor, input.organization, 'workspace.use')
       const workspace = await findOpenWorkspace(trx, place.organization, input.workspace)
       const key = { type, user: actor.user, label, expiresAt, terms: NO_TERMS, workspace: workspace.id }
       const issued = await issueKey(ctx, trx, key)
       const made = await findOrganizationKey(trx, { workspace: workspace.id }, issued.id)
-      return { row: made, secret: issued.secret, organization: workspace.organization }
-    })
-    if (row === undefined) throw new AppError('internal_error')
-    const view = viewOfOrganizationKey(row)
-    ctx.note({ subject: row.id, before: null, after: view, organization })
+      if (made === undefined) throw new AppError('internal_error')
+      return { view: viewOfOrganizationKey(made), secret: issued.secret, organization: workspace.organization }
+    }
+    const { view, secret } = await ctx.change(make, ({ view: after, organization }) => ({
+      subject: after.id,
+      before: null,
+      after,
+      organization,
+    }))
     await publishKeysSoon(ctx)
     return { ...view, secret }
   },
@@ -101,16 +104,18 @@ export const revokeWorkspaceKey = defineOperation({
   idempotency: 'none',
   output: OrganizationKeySchema,
   run: async (ctx, actor, input): Promise<OrganizationKeyView> => {
-    const change = await transact(ctx.db, async (trx) => {
-      await lockWithRight(trx, actor, input.organization, 'organization.read')
-      const { id: workspace, organization } = await requireWorkspace(trx, actor, input, 'organization.read')
-      const found = await findOrganizationKey(trx, { workspace }, input.key)
-      const isOwn = actor.kind === 'session' && found?.madeBy === actor.user
-      if (found !== undefined && !isOwn) await requireRight(trx, actor, organization, 'workspace.change')
-      const revoked = await revokeHeld(trx, { workspace }, { id: input.key, at: ctx.clock.now() })
-      return { ...revoked, organization }
-    })
-    ctx.note({ subject: change.after.id, ...change })
+    const change = await ctx.change(
+      async (trx) => {
+        await lockWithRight(trx, actor, input.organization, 'organization.read')
+        const { id: workspace, organization } = await requireWorkspace(trx, actor, input, 'organization.read')
+        const found = await findOrganizationKey(trx, { workspace }, input.key)
+        const isOwn = actor.kind === 'session' && found?.madeBy === actor.user
+        if (found !== undefined && !isOwn) await requireRight(trx, actor, organization, 'workspace.change')
+        const revoked = await revokeHeld(trx, { workspace }, { id: input.key, at: ctx.clock.now() })
+        return { ...revoked, organization }
+      },
+      (change) => ({ subject: change.after.id, ...change }),
+    )
     await publishKeysSoon(ctx)
     return change.after
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { openAccount } from '#control-plane/db/accounts.ts'
 import type { Trx } from '#control-plane/db/database.ts'
-import { refusalOf, transact } from '#control-plane/db/database.ts'
+import { refusalOf } from '#control-plane/db/database.ts'
 import type { WorkspaceRow } from '#control-plane/db/workspaces.ts'
 import {
   countWorkspaces,
@@ -75,21 +75,30 @@ export const createWorkspace = defineOperation({
   output: WorkspaceViewSchema,
   run: async (ctx, actor, { name, ...input }): Promise<WorkspaceView> => {
     const made = await nameOnce(() =>
-      transact(ctx.db, async (trx) => {
-        const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
-        if ((await countWorkspaces(trx, organization)) >= MAX_WORKSPACES) {
-          throw tooMany(`An organisation has at most ${MAX_WORKSPACES} open workspaces.`)
-        }
-        const accounts = { buyerAccount: ctx.ids.make('acc'), sellerAccount: ctx.ids.make('acc') }
-        await openAccount(trx, { id: accounts.buyerAccount, kind: 'buyer_credit', owner: organization })
-        await openAccount(trx, { id: accounts.sellerAccount, kind: 'seller_available', owner: organization })
-        const id = ctx.ids.make('wsp')
-        const workspace = { id, organization, name, ...accounts, createdAt: new Date(ctx.clock.now()), closedAt: null }
-        await insertWorkspace(trx, workspace)
-        return workspace
-      }),
+      ctx.change(
+        async (trx) => {
+          const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
+          if ((await countWorkspaces(trx, organization)) >= MAX_WORKSPACES) {
+            throw tooMany(`An organisation has at most ${MAX_WORKSPACES} open workspaces.`)
+          }
+          const accounts = { buyerAccount: ctx.ids.make('acc'), sellerAccount: ctx.ids.make('acc') }
+          await openAccount(trx, { id: accounts.buyerAccount, kind: 'buyer_credit', owner: organization })
+          await openAccount(trx, { id: accounts.sellerAccount, kind: 'seller_available', owner: organization })
+          const id = ctx.ids.make('wsp')
+          const workspace = {
+            id,
+            organization,
+            name,
+            ...accounts,
+            createdAt: new Date(ctx.clock.now()),
+            closedAt: null,
+          }
+          await insertWorkspace(trx, workspace)
+          return workspace
+        },
+        (made) => ({ subject: made.id, before: null, after: viewOfWorkspace(made), organization: made.organization }),
+      ),
     )
-    ctx.note({ subject: made.id, before: null, after: viewOfWorkspace(made), organization: made.organization })
     return viewOfWorkspace(made)
   },
 })
@@ -104,14 +113,16 @@ export const updateWorkspace = defineOperation({
   output: WorkspaceViewSchema,
   run: async (ctx, actor, { name, ...input }): Promise<WorkspaceView> => {
     const before = await nameOnce(() =>
-      transact(ctx.db, async (trx) => {
-        const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
-        const found = await findOpenWorkspace(trx, organization, input.workspace)
-        await updateWorkspaceName(trx, found.id, name)
-        return found
-      }),
+      ctx.change(
+        async (trx) => {
+          const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
+          const found = await findOpenWorkspace(trx, organization, input.workspace)
+          await updateWorkspaceName(trx, found.id, name)
+          return found
+        },
+        ({ id, name: was, organization }) => ({ subject: id, before: { name: was }, after: { name }, organization }),
+      ),
     )
-    ctx.note({ subject: before.id, before: { name: before.name }, after: { name }, organization: before.organization })
     return viewOfWorkspace({ ...before, name })
   },
 })

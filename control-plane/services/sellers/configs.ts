@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { SavedKey } from '#control-plane/db/credentials.ts'
 import { forgetCredential, listSavedKeys } from '#control-plane/db/credentials.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { listFields, pageOf } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
@@ -62,10 +63,11 @@ export const deleteConfig = defineOperation({
     id: z.string(),
   }),
   run: async (ctx, actor, { id }): Promise<{ readonly id: string }> => {
-    if (!isId('crd', id) || !(await forgetCredential(ctx.db, actor.account, id, ctx.clock.now()))) {
+    const forget = async (trx: Trx) => {
+      if (isId('crd', id) && (await forgetCredential(trx, actor.account, id, ctx.clock.now()))) return
       throw new AppError('not_found')
     }
-    ctx.note({ subject: id, before: { saved: true }, after: { saved: false } })
+    await ctx.change(forget, () => ({ subject: id, before: { saved: true }, after: { saved: false } }))
     return { id }
   },
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Trx } from '#control-plane/db/database.ts'
 import { isTransient, transact } from '#control-plane/db/database.ts'
 import type { SellerOperation } from '#control-plane/db/seller-operations.ts'
 import {
@@ -81,12 +82,17 @@ export const bulkCancelOffers = defineOperation({
   output: OperationViewSchema,
   run: async (ctx, actor): Promise<OperationView> => {
     const id = ctx.ids.make('opn')
-    const found = await transact(ctx.db, async (trx) => {
+    const begin = async (trx: Trx) => {
       await insertBulkCancel(trx, { id, seller: actor.account, at: ctx.clock.now() })
-      return findSellerOperation(trx, actor.account, id)
-    })
-    if (found === undefined) throw new AppError('internal_error')
-    ctx.note({ subject: id, before: null, after: { kind: 'bulk_cancel', total: found.total } })
+      const made = await findSellerOperation(trx, actor.account, id)
+      if (made === undefined) throw new AppError('internal_error')
+      return made
+    }
+    const found = await ctx.change(begin, ({ total }) => ({
+      subject: id,
+      before: null,
+      after: { kind: 'bulk_cancel', total },
+    }))
     if (found.total > 0) await ctx.wake('seller-operations')
     return viewOperation(found)
   },

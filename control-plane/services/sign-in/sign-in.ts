@@ -6,7 +6,6 @@ import { deleteOldSessions, deleteSession, insertSession } from '#control-plane/
 import type { User } from '#control-plane/db/users.ts'
 import { findUserByWallet } from '#control-plane/db/users.ts'
 import type { Actor } from '#control-plane/operation/actor.ts'
-import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant, Label, Wallet } from '#control-plane/services/fields.ts'
@@ -71,16 +70,16 @@ export const signInForSellerKey = signInOperation('seller')
 export const signInForBuyerKey = signInOperation('buyer')
 
 type ProveCtx = Pick<RunCtx, 'db' | 'contractWallets' | 'clock' | 'clocks' | 'settings' | 'limiter' | 'count'>
-type UserCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'controls'>
+type UserCtx = Pick<RunCtx, 'db' | 'clock' | 'ids' | 'controls' | 'record'>
 
 async function issueBySignature(
-  ctx: ProveCtx & UserCtx & Pick<RunCtx, 'publisher' | 'log' | 'note'>,
+  ctx: ProveCtx & UserCtx & Pick<RunCtx, 'publisher' | 'log'>,
   type: 'buyer' | 'seller',
   input: z.output<typeof SignInInput>,
 ): Promise<CreatedKey> {
   const { label, expiresAt = null } = input
   const wallet = await prove(ctx, input)
-  const { user, row, secret } = await asUser(ctx, wallet, async (trx, known) => {
+  const { view, secret } = await asUser(ctx, wallet, async (trx, known) => {
     const issued = await issueKey(ctx, trx, {
       type,
       user: known.id,
@@ -91,10 +90,10 @@ async function issueBySignature(
     })
     const made = await findKey(trx, { user: known.id, type, workspace: null }, issued.id)
     if (made === undefined) throw new Error('a new key was not found')
-    return { user: known, row: made, secret: issued.secret }
+    const shown = viewOfKey(made, type)
+    await ctx.record(trx, { subject: made.id, before: null, after: { ...shown, wallet }, by: known.id })
+    return { view: shown, secret: issued.secret }
   })
-  const view = viewOfKey(row, type)
-  ctx.note({ subject: row.id, before: null, after: { ...view, wallet }, by: user.id })
   await publishKeysSoon(ctx)
   return { ...view, wallet, secret }
 }
@@ -118,19 +117,17 @@ async function asUser<Result>(
   wallet: string,
   run: (trx: Trx, user: User) => Promise<Result>,
 ): Promise<Result> {
-  const user = (await findUserByWallet(ctx.db, wallet)) ?? (await makeUser(ctx, wallet))
-  return transact(ctx.db, (trx) => run(trx, user))
-}
-
-async function makeUser(ctx: UserCtx, wallet: string): Promise<User> {
+  const runAs = (user: User) => transact(ctx.db, (trx) => run(trx, user))
+  const known = await findUserByWallet(ctx.db, wallet)
+  if (known !== undefined) return runAs(known)
   await requireFeature(ctx, 'sign_ups')
   try {
-    return await transact(ctx.db, (trx) => ensureUser(ctx, trx, wallet))
+    return await transact(ctx.db, async (trx) => run(trx, await ensureUser(ctx, trx, wallet)))
   } catch (error) {
     // A rival sign-in of the same wallet made the user first.
-    const known = await findUserByWallet(ctx.db, wallet)
-    if (known === undefined) throw error
-    return known
+    const rival = await findUserByWallet(ctx.db, wallet)
+    if (rival === undefined) throw error
+    return runAs(rival)
   }
 }
 
@@ -164,9 +161,9 @@ export const createSession = defineOperation({
       if (actor.kind === 'session') await deleteSession(trx, actor.user, actor.sessionId)
       await insertSession(trx, { id, hash, user: known.id, createdAt, expiresAt })
       await deleteOldSessions(trx, known.id, MAX_SESSIONS)
+      await ctx.record(trx, { subject: id, before: null, after: { wallet, expiresAt }, by: known.id })
       return known
     })
-    ctx.note({ subject: id, before: null, after: { wallet, expiresAt }, by: user.id })
     ctx.announce('sessions', [user.id])
     return { id, wallet, createdAt, expiresAt, token }
   },
@@ -197,9 +194,11 @@ export const endSession = defineOperation({
   idempotency: 'none',
   output: z.object({}),
   run: async (ctx, { sessionId, user, wallet }) => {
-    await deleteSession(ctx.db, user, sessionId)
+    await ctx.change(
+      (trx) => deleteSession(trx, user, sessionId),
+      () => ({ subject: sessionId, before: { wallet }, after: null }),
+    )
     ctx.announce('sessions', [user])
-    ctx.note({ subject: sessionId, before: { wallet }, after: null })
     return {}
   },
 })

@@ -153,11 +153,13 @@ export const testWebhook = defineOperation({
   run: async (ctx, actor, { id }): Promise<DeliveryView> => {
     const hook = await requireWebhook(ctx.db, actor, id)
     const data = { webhook_id: hook.id, message: 'This is a test.' }
-    const delivery = await addDelivery(ctx, ctx.db, hook.id, { event: 'webhook.test', data })
+    const delivery = await ctx.change(
+      (trx) => addDelivery(ctx, trx, hook.id, { event: 'webhook.test', data }),
+      (made) => ({ subject: id, before: null, after: { delivery: made } }),
+    )
     await attemptDelivery(ctx, delivery, { isLast: true })
     const sent = await findDelivery(ctx.db, delivery)
     if (sent === undefined) throw new AppError('not_found')
-    ctx.note({ subject: id, before: null, after: { delivery, status: sent.status } })
     return viewOf(sent)
   },
 })

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
 import { lockPolicy } from '#control-plane/db/own-providers.ts'
 import { WEBHOOK_EVENTS } from '#control-plane/db/tables/webhooks.ts'
 import type { WebhookRow, WebhookSettings } from '#control-plane/db/webhooks.ts'
@@ -112,17 +111,19 @@ export const createWebhook = defineOperation({
     const secret = newWebhookSecret()
     const { url, events, label = null, lowBalanceUsd: lowBalanceMicro = null, enabled: isEnabled } = input
     const settings: WebhookSettings = { url, events, label, lowBalanceMicro, isEnabled }
-    const row = await transact(ctx.db, async (trx) => {
-      await lockPolicy(trx, account)
-      if ((await listWebhooks(trx, account)).length >= MAX_WEBHOOKS) {
-        const message = `An account has at most ${MAX_WEBHOOKS} webhooks.`
-        throw new AppError('conflict', { message, detail: { limit: MAX_WEBHOOKS } })
-      }
-      const sealed = sealWebhookSecret(ctx, owner, secret)
-      await insertWebhook(trx, { ...owner, ...settings, secret: sealed, at: ctx.clock.now() })
-      return requireWebhook(trx, actor, owner.id)
-    })
-    ctx.note({ subject: owner.id, before: null, after: viewOf(row) })
+    const row = await ctx.change(
+      async (trx) => {
+        await lockPolicy(trx, account)
+        if ((await listWebhooks(trx, account)).length >= MAX_WEBHOOKS) {
+          const message = `An account has at most ${MAX_WEBHOOKS} webhooks.`
+          throw new AppError('conflict', { message, detail: { limit: MAX_WEBHOOKS } })
+        }
+        const sealed = sealWebhookSecret(ctx, owner, secret)
+        await insertWebhook(trx, { ...owner, ...settings, secret: sealed, at: ctx.clock.now() })
+        return requireWebhook(trx, actor, owner.id)
+      },
+      (row) => ({ subject: owner.id, before: null, after: viewOf(row) }),
+    )
     return { ...viewOf(row), secret }
   },
 })
@@ -175,20 +176,22 @@ export const changeWebhook = defineOperation({
   output: WebhookViewSchema,
   run: async (ctx, actor, input): Promise<WebhookView> => {
     if (input.url !== undefined) requirePublicUrl(ctx, input.url)
-    const change = await transact(ctx.db, async (trx) => {
-      await lockPolicy(trx, actor.account)
-      const before = await requireWebhook(trx, actor, input.id)
-      const settings: WebhookSettings = {
-        url: input.url ?? before.url,
-        events: input.events ?? before.events,
-        label: input.label === undefined ? before.label : input.label,
-        lowBalanceMicro: input.lowBalanceUsd === undefined ? before.lowBalanceMicro : input.lowBalanceUsd,
-        isEnabled: input.enabled ?? before.isEnabled,
-      }
-      await updateWebhook(trx, before.id, settings, ctx.clock.now())
-      return { before: viewOf(before), after: viewOf(await requireWebhook(trx, actor, input.id)) }
-    })
-    ctx.note({ subject: input.id, ...change })
+    const change = await ctx.change(
+      async (trx) => {
+        await lockPolicy(trx, actor.account)
+        const before = await requireWebhook(trx, actor, input.id)
+        const settings: WebhookSettings = {
+          url: input.url ?? before.url,
+          events: input.events ?? before.events,
+          label: input.label === undefined ? before.label : input.label,
+          lowBalanceMicro: input.lowBalanceUsd === undefined ? before.lowBalanceMicro : input.lowBalanceUsd,
+          isEnabled: input.enabled ?? before.isEnabled,
+        }
+        await updateWebhook(trx, before.id, settings, ctx.clock.now())
+        return { before: viewOf(before), after: viewOf(await requireWebhook(trx, actor, input.id)) }
+      },
+      (change) => ({ subject: input.id, ...change }),
+    )
     return change.after
   },
 })
@@ -202,12 +205,14 @@ export const removeWebhook = defineOperation({
   idempotency: 'none',
   output: WebhookViewSchema,
   run: async (ctx, actor, { id }): Promise<WebhookView> => {
-    const removed = await transact(ctx.db, async (trx) => {
-      const found = await requireWebhook(trx, actor, id)
-      await deleteWebhook(trx, found.id)
-      return viewOf(found)
-    })
-    ctx.note({ subject: id, before: removed, after: null })
+    const removed = await ctx.change(
+      async (trx) => {
+        const found = await requireWebhook(trx, actor, id)
+        await deleteWebhook(trx, found.id)
+        return viewOf(found)
+      },
+      (removed) => ({ subject: id, before: removed, after: null }),
+    )
     return removed
   },
 })
@@ -229,14 +234,16 @@ export const rotateWebhookSecret = defineOperation({
   run: async (ctx, actor, { id, windowSeconds }): Promise<WebhookWithSecret> => {
     const at = ctx.clock.now()
     const secret = newWebhookSecret()
-    const change = await transact(ctx.db, async (trx) => {
-      await lockPolicy(trx, actor.account)
-      const before = await requireWebhook(trx, actor, id)
-      const sealed = sealWebhookSecret(ctx, { id: before.id, account: actor.account }, secret)
-      await replaceWebhookSecret(trx, before.id, { secret: sealed, formerUntil: at + windowSeconds * SECOND, at })
-      return { before: viewOf(before), after: viewOf(await requireWebhook(trx, actor, id)) }
-    })
-    ctx.note({ subject: id, ...change })
+    const change = await ctx.change(
+      async (trx) => {
+        await lockPolicy(trx, actor.account)
+        const before = await requireWebhook(trx, actor, id)
+        const sealed = sealWebhookSecret(ctx, { id: before.id, account: actor.account }, secret)
+        await replaceWebhookSecret(trx, before.id, { secret: sealed, formerUntil: at + windowSeconds * SECOND, at })
+        return { before: viewOf(before), after: viewOf(await requireWebhook(trx, actor, id)) }
+      },
+      (change) => ({ subject: id, ...change }),
+    )
     return { ...change.after, secret }
   },
 })

@@ -158,7 +158,6 @@ describe('[C218] the operator', () => {
     const shown = await invoke(market.plane, ada.seller, getOffer, { id: offer.id })
     expect(shown).toMatchObject({
       status: 'paused',
-      active: false,
       delistedReason: 'the endpoint cannot serve the model',
     })
     expect((await invoke(market.plane, ada.seller, updateOffer, { id: offer.id, discount: 3 })).discount).toBe(3)

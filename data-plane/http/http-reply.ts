@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { BuyerReply } from '#data-plane/call.ts'
 import type { RequestId } from '#shared/ids.ts'
+import { endAfterBody } from './end-after-body.ts'
 import type { Voice } from './row.ts'
 
 /** Response headers that scripts of another origin may read. */
@@ -75,11 +76,11 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
       isStarted = true
       const flat = flatHeaders(headers)
       flat.push('content-length', String(Buffer.byteLength(body)))
-      // The connection closes and the rest of the body is let in unread, because a client that still sends would not
-      // read the refusal.
-      if (status === TOO_LARGE) flat.push('connection', 'close')
+      const isBodyRefused = status === TOO_LARGE
+      if (isBodyRefused) flat.push('connection', 'close')
       response.writeHead(status, flat)
-      response.end(body)
+      if (isBodyRefused) endAfterBody(response, body)
+      else response.end(body)
     },
     isStarted() {
       return isStarted

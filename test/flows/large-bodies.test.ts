@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, Server } from 'node:http'
 import { createServer, request } from 'node:http'
+import { connect } from 'node:net'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { RoutedMarket } from '#test/support/routed-market.ts'
@@ -264,5 +266,50 @@ describe('bytes that are refused', () => {
     const [, after = 0] = await remaining()
     // The question itself is one call, and the refused one another.
     expect(before - after).toBeGreaterThan(2)
+  })
+})
+
+const LARGE_ROWS = [
+  ['/v1/audio/transcriptions', 'multipart/form-data; boundary=b', 27],
+  ['/v1/chat/completions', 'application/json', 33],
+  ['/v1/responses', 'application/json', 33],
+  ['/v1/embeddings', 'application/json', 9],
+  ['/compat/v1/messages', 'application/json', 33],
+] as const
+
+/** Sends a body, and reads nothing before the last byte of it is out, as most clients do. */
+async function sendThenRead(path: string, type: string, megabytes: number, isChunked: boolean): Promise<string> {
+  const { buyerKey: key } = await market.user(5)
+  const { hostname, port, host } = new URL(market.network.sandbox.api_base_url)
+  const socket = connect(Number(port), hostname).setNoDelay()
+  await once(socket, 'connect')
+  // The write that fails tells of it as well.
+  socket.on('error', () => undefined)
+  const piece = Buffer.alloc(1_048_576, ' ')
+  const length = isChunked ? 'transfer-encoding: chunked' : `content-length: ${piece.length * megabytes}`
+  const head = `POST ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${key}\r\ncontent-type: ${type}\r\n${length}`
+  const write = promisify(
+    (part: string | Buffer, done: (error?: Error | null) => void) => void socket.write(part, done),
+  )
+  await write(`${head}\r\n\r\n`)
+  for (let sent = 0; sent < megabytes; sent++) {
+    if (isChunked) await write(`${piece.length.toString(16)}\r\n`)
+    await write(piece)
+    if (isChunked) await write('\r\n')
+  }
+  if (isChunked) await write('0\r\n\r\n')
+  let answer = ''
+  for await (const chunk of socket) answer += String(chunk)
+  return answer
+}
+
+describe('a body over the limit', () => {
+  it.each(LARGE_ROWS)('is 413 on %s, which a client can read that first sends all of it', async (path, type, size) => {
+    for (const isChunked of [false, true]) {
+      const answer = await sendThenRead(path, type, size, isChunked)
+      expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+      expect(answer).toMatch(/request_too_large|too large/i)
+      expect(answer.endsWith('}')).toBe(true)
+    }
   })
 })

@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { createHttpReply } from '#data-plane/http/http-reply.ts'
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { systemClock } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
+
+const PIECE = Buffer.alloc(1_048_576, ' ')
+const REFUSAL = JSON.stringify({ error: { code: 'request_too_large' } })
+
+/** Sends so many pieces to a server that refuses at once, and reads nothing before the last of them is out. */
+async function sendThenRead(pieces: number): Promise<string> {
+  const server = createServer((_request, response) => {
+    const reply = createHttpReply(response, createIds(systemClock).requestId(), { envelope: openAiEnvelope })
+    reply.whole(413, { 'content-type': 'application/json' }, REFUSAL)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const socket = connect(typeof address === 'object' && address !== null ? address.port : 0, '127.0.0.1')
+  // The write that fails tells of it as well.
+  socket.on('error', () => undefined)
+  const write = promisify((part: string | Buffer, done: (error?: Error | null) => void) => socket.write(part, done))
+  try {
+    await write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${PIECE.length * pieces}\r\n\r\n`)
+    for (let sent = 0; sent < pieces; sent++) await write(PIECE)
+    let answer = ''
+    for await (const chunk of socket) answer += String(chunk)
+    return answer
+  } finally {
+    socket.destroy()
+    server.close()
+  }
+}
+
+it('a refusal of a large body can be read by a client that first sends all of it', async () => {
+  for (const pieces of [1, 27, 33]) {
+    const answer = await sendThenRead(pieces)
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+    expect(answer.endsWith(REFUSAL)).toBe(true)
+  }
+})
+
+it('nobody keeps a connection open by sending for ever', async () => {
+  await expect(sendThenRead(80)).rejects.toThrow(/EPIPE|ECONNRESET/)
+})

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { fastify } from 'fastify'
 import { SECOND } from '#shared/clock.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
+import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-head.ts'
 import { codeOfStatus, toRestError } from './api/errors.ts'
 import { GRAPHQL_PATH, mountGraphQL } from './api/graphql/door.ts'
 import { acceptJsonOnly } from './api/json-body.ts'
@@ -13,9 +14,7 @@ import type { ControlPlane } from './plane.ts'
 
 const BODY_LIMIT = 1_024 * 1_024
 const MAX_PATH_PART = 2_048
-const HEADERS_TIMEOUT_MS = 10 * SECOND
 const REQUEST_TIMEOUT_MS = 30 * SECOND
-const KEEP_ALIVE_MS = 65 * SECOND
 /** The path fits both the source tree and a bundle: the docs are beside the folder of either. */
 const DOCUMENTATION = new URL('../docs/', import.meta.url)
 
@@ -31,7 +30,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     trustProxy: [...plane.config.trustedProxies],
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    http: CONNECTION_LIMITS,
     routerOptions: { maxParamLength: MAX_PATH_PART },
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
@@ -43,7 +42,12 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   })
   plane.traces?.watch(server)
   acceptJsonOnly(server)
-  server.addHook('onRequest', async (request, reply) => markAnswer(request, reply))
+  const faultOfHead = createHeadCheck()
+  server.addHook('onRequest', async (request, reply) => {
+    markAnswer(request, reply)
+    const fault = faultOfHead(request.raw)
+    return fault && sendError(plane, { ...fault, request, reply })
+  })
   server.setErrorHandler((error, request, reply) => sendError(plane, { error, request, reply }))
   server.setNotFoundHandler((request, reply) => {
     const path = pathOf(request)
@@ -63,7 +67,12 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
 
 /** A server for a process without doors. It serves only health and metrics. */
 export function createHealthServer(plane: ControlPlane): FastifyInstance {
-  const server = fastify({ forceCloseConnections: 'idle', exposeHeadRoutes: false })
+  const server = fastify({ forceCloseConnections: 'idle', exposeHeadRoutes: false, http: CONNECTION_LIMITS })
+  const faultOfHead = createHeadCheck()
+  server.addHook('onRequest', async ({ raw }) => {
+    const fault = faultOfHead(raw)
+    if (fault !== undefined) throw fault.error
+  })
   mountHealth(server, plane)
   mountMetrics(server, plane.registry)
   return server
@@ -78,17 +87,25 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? request.url
 }
 
-type Failure = { readonly error: unknown; readonly request: FastifyRequest; readonly reply: FastifyReply }
+type Failure = {
+  readonly error: unknown
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly status?: number
+}
 
 /** The one place that turns a thrown error into an envelope. Only failures of our own side are logged as errors. */
-function sendError(plane: ControlPlane, { error, request, reply }: Failure): FastifyReply {
+function sendError(plane: ControlPlane, { error, request, reply, status: given }: Failure): FastifyReply {
   const known = isFrameworkError(error) ? new AppError(codeOfStatus(error.statusCode), { cause: error }) : error
   const appError = toAppError(known)
   const facts = { err: appError, request_id: request.id, path: request.routeOptions.url, method: request.method }
   if (appError.code === 'internal_error') plane.log.error(facts, 'a request failed')
   else plane.log.debug(facts, 'a request was refused')
   const { status, headers, body } = toRestError(appError, envelopeOf(pathOf(request)), request.id)
-  return reply.status(status).headers(headers).send(body)
+  return reply
+    .status(given ?? status)
+    .headers(headers)
+    .send(body)
 }
 
 function isFrameworkError(error: unknown): error is FastifyError & { statusCode: number } {

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '#shared/errors.ts'
-
-const MAX_DEPTH = 64
+import { createJsonGauge } from '#shared/json-gauge.ts'
 
 /** Accepts JSON in UTF-8 and nothing else. An empty body counts as none. */
 export function acceptJsonOnly(server: FastifyInstance): void {
@@ -19,14 +18,13 @@ export function acceptJsonOnly(server: FastifyInstance): void {
 }
 
 function parseJson(body: Buffer): unknown {
+  // A body that would take long to parse is refused before it is.
+  createJsonGauge().add(body)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch (cause) {
     throw new AppError('invalid_json', { cause })
-  }
-  if (nestingOf(text) > MAX_DEPTH) {
-    throw new AppError('invalid_json', { message: `A body is nested at most ${MAX_DEPTH} levels deep.` })
   }
   let value: unknown
   try {
@@ -38,21 +36,4 @@ function parseJson(body: Buffer): unknown {
     throw new AppError('invalid_request', { message: 'A body has no field called __proto__.' })
   }
   return value
-}
-
-/** The deepest nesting of a JSON text. It builds nothing. */
-function nestingOf(text: string): number {
-  let depth = 0
-  let deepest = 0
-  let isInString = false
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]
-    if (isInString) {
-      if (char === '\\') at++
-      else if (char === '"') isInString = false
-    } else if (char === '"') isInString = true
-    else if (char === '{' || char === '[') deepest = Math.max(deepest, ++depth)
-    else if (char === '}' || char === ']') depth--
-  }
-  return deepest
 }

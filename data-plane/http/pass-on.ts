@@ -6,8 +6,14 @@ import { AppError } from '#shared/errors.ts'
 import type { RequestGate } from './gate.ts'
 import { CORS_HEADERS } from './http-reply.ts'
 
-/** Headers that the control plane must not believe from outside, because this process is its proxy. */
-const NOT_PASSED = ['x-request-id', 'forwarded', 'x-real-ip'] as const
+/** Headers that concern one connection only (RFC 9110, section 7.6.1). No others go with it, whatever it names. */
+const OF_ONE_CONNECTION = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'http2-settings']
+
+/**
+ * Headers that stay here: those that the control plane must not believe from outside, because this process is its proxy,
+ * and those that are meant for this process.
+ */
+const NOT_PASSED = ['x-request-id', 'forwarded', 'x-real-ip', 'proxy-authorization', 'expect', ...OF_ONE_CONNECTION]
 
 /** A prefix whose paths are passed on. */
 export type PassedOn = {
@@ -26,6 +32,9 @@ export async function mountControlPaths(
 ): Promise<void> {
   for (const { prefix, gate, first } of paths) {
     await app.register((scope, _options, done) => {
+      scope.addHook('onRequest', (request, _reply, passed) => {
+        passed(isNamedBy(prefix, request.raw.url ?? '/') ? undefined : new AppError('not_found'))
+      })
       if (gate !== undefined) scope.addHook('onRequest', gate)
       void scope.register(httpProxy, {
         upstream,
@@ -35,7 +44,8 @@ export async function mountControlPaths(
         ...(first === undefined ? {} : { preHandler: first }),
         replyOptions: {
           rewriteRequestHeaders: (request, headers) => {
-            const passed = { ...headers }
+            // The library takes out what the Connection header names. That may be the credential or the body's length.
+            const passed = { ...request.headers, ...headers }
             for (const name of NOT_PASSED) delete passed[name]
             // The control plane believes the entries that its trusted hops have added. This process is one of these
             // hops.
@@ -44,12 +54,41 @@ export async function mountControlPaths(
             passed['x-forwarded-for'] = [...hops, request.socket.remoteAddress ?? 'unknown'].join(', ')
             return passed
           },
-          rewriteHeaders: (headers) => ({ ...CORS_HEADERS, ...headers }),
+          rewriteHeaders: (headers) => {
+            const passed = { ...CORS_HEADERS, ...headers }
+            for (const name of OF_ONE_CONNECTION) delete passed[name]
+            return passed
+          },
         },
       })
       done()
     })
   }
+}
+
+/** What some reader of a path takes for a separator, for the beginning of something else, or for a second encoding. */
+const AMBIGUOUS = /[/\\%;#?\p{Cc}]/u
+
+/**
+ * True for a path that every reader finds under the prefix: in its own spelling, without dot segments, and without
+ * separators in disguise.
+ */
+export function isNamedBy(prefix: string, url: string): boolean {
+  const [path = ''] = url.split('?', 1)
+  if (path === prefix) return true
+  if (!path.startsWith(`${prefix}/`)) return false
+  const segments = path.slice(prefix.length + 1).split('/')
+  return segments.every((segment, at) => (segment === '' ? at === segments.length - 1 : isPlain(segment)))
+}
+
+function isPlain(segment: string): boolean {
+  let text: string
+  try {
+    text = decodeURIComponent(segment)
+  } catch {
+    return false
+  }
+  return text !== '.' && !text.startsWith('..') && !text.endsWith('..') && !AMBIGUOUS.test(text)
 }
 
 const LOOKUP_TIMEOUT_MS = 5_000

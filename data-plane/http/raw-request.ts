@@ -81,22 +81,3 @@ function isJsonType(type: string): boolean {
     return key.trim() !== 'charset' || /^"?utf-?8"?$/.test(value.trim())
   })
 }
-
-/**
- * Refuses a request that two readers could read in two ways: a second Authorization or Host header, or a target that is
- * not a path. Answers with the error; undefined when there is none.
- */
-export function checkFraming(rawHeaders: readonly string[], url: string): AppError | undefined {
-  if (!url.startsWith('/')) return new AppError('invalid_request', { message: 'The request target is a path.' })
-  let authorizations = 0
-  let hosts = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? ''
-    if (name.length === 13 && name.toLowerCase() === 'authorization') authorizations++
-    else if (name.length === 4 && name.toLowerCase() === 'host') hosts++
-  }
-  if (authorizations > 1 || hosts > 1) {
-    return new AppError('invalid_request', { message: 'Authorization and Host are given once.' })
-  }
-  return undefined
-}

@@ -2,10 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { SECOND } from '#shared/clock.ts'
+import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-head.ts'
 import { answerFirst } from './answer.ts'
 import { limitConnections } from './connection-limits.ts'
 import { createGate } from './gate.ts'
-import { answerPreflight, faultOf } from './guard.ts'
+import { answerPreflight } from './guard.ts'
 import { mountRows } from './mount.ts'
 import type { PassedOn } from './pass-on.ts'
 import { mountControlPaths } from './pass-on.ts'
@@ -17,13 +18,8 @@ import { refuseBrokenRequest } from './socket-errors.ts'
 import type { Surface } from './surface.ts'
 import { familyOf, refuseUnanswered } from './unanswered.ts'
 
-const MAX_HEADER_BYTES = 16_384
 const MAX_PATH_PARAMETER_CHARS = 400
-const HEADERS_TIMEOUT_MS = 10 * SECOND
-/** Milliseconds between two checks by Node for connections past the limits below. */
-const TIMEOUT_LOOK_MS = SECOND
 const REQUEST_TIMEOUT_MS = 300 * SECOND
-const KEEP_ALIVE_MS = 65 * SECOND
 /** The limit for paths that no row answers. Each row has its own. */
 const BODY_LIMIT_BYTES = 1_048_576
 
@@ -39,6 +35,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   const index = createRowIndex(rows, PLAIN)
   // HEAD needs no preflight.
   const preflight = methodsOf([...surface.rows, { methods: CONTROL_METHODS }]).filter((method) => method !== 'HEAD')
+  const faultOfHead = createHeadCheck()
   const app = fastify({
     logger: false,
     genReqId: () => surface.ids.requestId(),
@@ -52,20 +49,13 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     frameworkErrors: (thrown, request, reply) =>
       sendError({ request, reply }, familyOf(index, request), fromFramework(thrown)),
     clientErrorHandler: refuseBrokenRequest(surface.ids),
-    http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_LOOK_MS,
-    },
+    http: CONNECTION_LIMITS,
   })
   limitConnections(app.server, surface.maxConnectionsPerAddress)
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.raw.method === 'OPTIONS') {
-      answerPreflight({ request, reply }, preflight)
-      return
-    }
-    const fault = faultOf(request.raw)
+    const fault = faultOfHead(request.raw)
     if (fault !== undefined) sendError({ request, reply }, familyOf(index, request), fault.error, fault.status)
+    else if (request.raw.method === 'OPTIONS') answerPreflight({ request, reply }, preflight)
     else if (!request.is404) done()
     else {
       // This stands here and not in the framework's not-found handler, because that one would first read a body that

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
+import { askRaw, rawGet, statusIn } from '#test/support/raw-http.ts'
 import { until } from '#test/support/until.ts'
 
 const MOST_CALLS = 3
@@ -279,5 +280,85 @@ describe('headers', () => {
       '*',
       undefined,
     ])
+  })
+})
+
+const HOST = 'Host: a.example'
+const manyLines = (count: number) => [HOST, ...Array.from({ length: count - 2 }, (_, at) => `X-Line-${at}: 1`)]
+
+/** Heads as they go over the wire, and the status that both planes answer them with. */
+type Sent = readonly [what: string, status: number, lines: readonly string[], target?: string]
+const HEADS: readonly Sent[] = [
+  ['one host', 200, [HOST]],
+  ['a host with a port', 200, ['Host: a_b.example:8402']],
+  ['an IPv6 address', 200, ['Host: [::1]:80']],
+  ['no host', 400, []],
+  ['an empty host', 400, ['Host:']],
+  ['the same host twice', 400, [HOST, HOST]],
+  ['two hosts', 400, [HOST, 'host: b.example']],
+  ['a host with user info', 400, ['Host: user:pw@a.example']],
+  ['a host of 256 characters', 400, [`Host: ${'a'.repeat(256)}`]],
+  ['a host of 300 characters', 400, [`Host: ${'abc.'.repeat(75)}`]],
+  ['a host with a path', 400, ['Host: a.example/x']],
+  ['a host with a port over 65535', 400, ['Host: a.example:65536']],
+  ['two hosts in a line', 400, ['Host: a.example, b.example']],
+  ['absolute form', 400, [HOST], 'http://a.example/health/live'],
+  ['absolute form of another host', 400, [HOST], 'http://b.example/health/live'],
+  ['a target that is no path', 400, [HOST], '*'],
+  ['a fragment', 400, [HOST], '/health/live#x'],
+  ['a target of 9,000 characters', 400, [HOST], `/health/live?${'q'.repeat(9_000)}`],
+  ['a hundred lines', 200, manyLines(100)],
+  ['101 lines', 431, manyLines(101)],
+  // Node drops what comes after two thousand lines, which would hide a second Host.
+  ['2,001 lines', 431, manyLines(2_001)],
+  ['a head of 17 KB', 431, [HOST, `Cookie: ${'c'.repeat(17_000)}`]],
+  ['two credentials', 400, [HOST, 'Authorization: Bearer a', 'authorization: Bearer a']],
+  ['two keys', 400, [HOST, 'x-api-key: a', 'X-Api-Key: b']],
+  ['two content types', 400, [HOST, 'Content-Type: application/json', 'Content-Type: text/plain']],
+  ['two idempotency keys', 400, [HOST, 'Idempotency-Key: a', 'Idempotency-Key: b']],
+  ['two lengths', 400, [HOST, 'Content-Length: 0', 'Content-Length: 1']],
+  ['a length beside chunks', 400, [HOST, 'Content-Length: 5', 'Transfer-Encoding: chunked']],
+  ['a folded line', 400, [HOST, 'X-Folded: a', ' b']],
+  ['a blank before the colon', 400, [HOST, 'X-Blank : a']],
+]
+
+describe.each(['api_base_url', 'control_plane_url'] as const)('heads at %s', (plane) => {
+  it.each(HEADS.map(([what, status, lines, target]) => ({ what, status, lines, target })))(
+    '$what: $status',
+    async (sent) => {
+      const { status, lines, target = '/health/live' } = sent
+      expect(statusIn(await askRaw(network.sandbox[plane], rawGet(target, lines)))).toBe(status)
+    },
+  )
+
+  it('a Connection header takes no credential away', async () => {
+    const lines = [HOST, `Authorization: Bearer ${network.sandbox.buyer_key}`, 'Connection: authorization, host']
+    for (const path of ['/v1/buyer/me', '/v1/requests']) {
+      const answer = await askRaw(network.sandbox[plane], rawGet(path, lines))
+      expect([path, statusIn(answer)]).toEqual([path, 200])
+    }
+  })
+})
+
+describe('paths that are passed on', () => {
+  it.each([
+    ...[
+      '/v1/buyer/../../metrics',
+      '/v1/buyer/%2e%2e/%2e%2e/metrics',
+      '/v1/buyer/..%2f..%2fmetrics',
+      '/graphql/../metrics',
+    ],
+    ...['/v1/buyer/%252e%252e/%252e%252e/metrics', '/v1/buyer/..%5c..%5cmetrics', '/v1/buyer/..;/..;/metrics'],
+    ...[
+      '/v1/buyer/..\\..\\metrics',
+      '/docs/../metrics',
+      '/trpc/..%2fmetrics',
+      '/v1/requests/../../metrics',
+      '/%761/buyer/me',
+    ],
+  ])('%s leads nowhere', async (path) => {
+    const answer = await askRaw(network.sandbox.api_base_url, rawGet(path, [HOST]))
+    expect([400, 404]).toContain(statusIn(answer))
+    expect(answer).toContain('request_id')
   })
 })

@@ -3,6 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'
 import { expect, it } from 'vitest'
 import { mountControlPaths } from '#data-plane/http/pass-on.ts'
+import { CONTROL_PREFIXES } from '#data-plane/routes.ts'
+import { toAppError } from '#shared/errors.ts'
+import { askRaw, rawGet, statusIn } from '#test/support/raw-http.ts'
 
 it('passes on who called, behind what earlier hops have said, and nothing else that only a hop may say', async () => {
   const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))
@@ -19,6 +22,98 @@ it('passes on who called, behind what earlier hops have said, and nothing else t
   const passed = await seen({ ...told, forwarded: 'for=203.0.113.9', authorization: 'Bearer x' })
   expect(passed).toMatchObject({ 'x-forwarded-for': '203.0.113.7, 127.0.0.1', authorization: 'Bearer x' })
   for (const name of ['x-real-ip', 'x-request-id', 'forwarded']) expect(name in passed).toBe(false)
+
+  await app.close()
+  upstream.close()
+})
+
+/** Spellings of a way out of a prefix, or of a path that one of two readers finds elsewhere. */
+const WAYS_OUT = [
+  ...[
+    '/../../metrics',
+    '/../metrics',
+    '/..',
+    '/.',
+    '/./me',
+    '/a/../../../metrics',
+    '/%2e%2e/%2e%2e/metrics',
+    '/.%2e/me',
+  ],
+  ...['/%2E%2E/metrics', '/..%2f..%2fmetrics', '/..%5c..%5cmetrics', '/%2e%2e%2fmetrics', '/a%2fb', '/a%5cb'],
+  ...['/%252e%252e/%252e%252e/metrics', '/%252e%252e%252fmetrics', '/%25252e%25252e/metrics', '/..%252fmetrics'],
+  ...['/..;/..;/metrics', '/..;a=b/metrics', '/;/../metrics', '/me;a=b', '/me%3ba=b', '/..\\..\\metrics', '/\\metrics'],
+  ...[
+    '//metrics',
+    '/a//b',
+    '//evil.example/metrics',
+    '/..foo',
+    '/foo..',
+    '/%00',
+    '/%0d%0a',
+    '/%',
+    '/%c0%ae%c0%ae/metrics',
+  ],
+  ...['/me#/../../metrics', '/%23/metrics', '/%3f/metrics'],
+]
+
+it('passes nothing on whose path is not named by the prefix, however it is spelled', async () => {
+  const seen: (string | undefined)[] = []
+  const upstream = createServer((request, response) => {
+    seen.push(request.url)
+    response.end('passed')
+  })
+  await new Promise<void>((done) => upstream.listen(0, '127.0.0.1', done))
+  const { port } = upstream.address() as AddressInfo
+  const app = fastify({
+    forceCloseConnections: true,
+  })
+  app.setErrorHandler((error, _request, reply) => reply.code(toAppError(error).status).send())
+  await mountControlPaths(app, `http://127.0.0.1:${port}`, CONTROL_PREFIXES)
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const wrong: unknown[] = []
+  for (const { prefix } of CONTROL_PREFIXES) {
+    const encoded = prefix.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+    for (const target of [
+      ...WAYS_OUT.map((way) => prefix + way),
+      `${encoded}/me`,
+      `/.${prefix}/me`,
+      `/x/..${prefix}/me`,
+    ]) {
+      const status = statusIn(await askRaw(url, rawGet(target, ['Host: a'])))
+      if (status !== 404 && status !== 400) wrong.push([target, status])
+    }
+    expect(statusIn(await askRaw(url, rawGet(`${prefix}/a.b,c/0x1f@d:e~-_?q=/../x%2f;`, ['Host: a'])))).toBe(200)
+    expect(seen.splice(0)).toEqual([`${prefix}/a.b,c/0x1f@d:e~-_?q=/../x%2f;`])
+  }
+  expect(wrong).toEqual([])
+
+  await app.close()
+  upstream.close()
+})
+
+it('passes on what the Connection header names when it concerns more than one connection', async () => {
+  const upstream = createServer((request, response) => {
+    request.resume().on('end', () => response.end(JSON.stringify(request.headers)))
+  })
+  await new Promise<void>((done) => upstream.listen(0, '127.0.0.1', done))
+  const { port } = upstream.address() as AddressInfo
+  const app = fastify({ forceCloseConnections: true })
+  await mountControlPaths(app, `http://127.0.0.1:${port}`, [{ prefix: '/v1/buyer' }])
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const lines = [
+    'Host: a',
+    'Authorization: Bearer x',
+    'X-Own: 1',
+    'Content-Type: application/json',
+    'Content-Length: 2',
+  ]
+  const names = 'close, authorization, x-own, content-length, content-type, x-forwarded-for, host, upgrade, keep-alive'
+  const hops = [`Connection: ${names}`, 'Keep-Alive: timeout=5', 'Upgrade: h2c', 'TE: trailers', 'Expect: 100-continue']
+  const answer = await askRaw(url, `POST /v1/buyer/me HTTP/1.1\r\n${[...lines, ...hops].join('\r\n')}\r\n\r\n{}`)
+  const passed = JSON.parse(answer.slice(answer.lastIndexOf('\r\n\r\n')).replace(/^[^{]*|[^}]*$/g, '')) as object
+  expect(passed).toMatchObject({ authorization: 'Bearer x', 'x-own': '1', 'x-forwarded-for': '127.0.0.1' })
+  expect(passed).toMatchObject({ 'content-type': 'application/json', 'content-length': '2' })
+  for (const name of ['keep-alive', 'upgrade', 'te', 'expect']) expect([name, name in passed]).toEqual([name, false])
 
   await app.close()
   upstream.close()

@@ -5,11 +5,12 @@
  * on two cores it would take the load generator's.
  * Closed loops are driven by wrk, or by autocannon where wrk is not to be had. The table says which, and lists refusals.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
- * `-- --only whole,streamed,open,selection,translation,posting,routed,body,streams` picks rows. The rows `figures`,
+ * `-- --only whole,streamed,open,selection,translation,posting,routed,hostile,body,streams` picks rows. The rows `figures`,
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'
+import { measureBesideHostile } from './beside-hostile.ts'
 import { measureBuyers } from './buyers.ts'
 import { measureDisk } from './disk.ts'
 import { measureGraphQL } from './graphql.ts'
@@ -19,7 +20,7 @@ import { findDriver } from './load.ts'
 import type { BenchMarket } from './market.ts'
 import { MEASURED_CORE, startBenchMarket, startScript } from './market.ts'
 import { measureMarketFigures } from './market-figures.ts'
-import { measurePatience } from './patience.ts'
+import { makeKeys, measurePatience } from './patience.ts'
 import { measurePosting } from './posting.ts'
 import { processorSeconds } from './processor-time.ts'
 import { countRefusals, describeRefusals } from './refusals.ts'
@@ -42,7 +43,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '20' },
     profile: { type: 'string' },
-    only: { type: 'string', default: 'whole,streamed,open,selection,translation,posting,routed,body,streams' },
+    only: { type: 'string', default: 'whole,streamed,open,selection,translation,posting,routed,hostile,body,streams' },
     streams: { type: 'string', default: '2000' },
     'stream-seconds': { type: 'string', default: '60' },
   },
@@ -155,6 +156,10 @@ async function measureMarket(): Promise<void> {
       const latency = { market, driver, passUrl: url, body, connections: CONNECTIONS, seconds }
       for (const row of await measureLatency(latency)) say(row)
     }
+    if (wanted.has('hostile')) {
+      const [hostileKey = ''] = await makeKeys(market, 1)
+      say(await measureBesideHostile({ market, body: chatBody(market.model, false), seconds, hostileKey }))
+    }
     if (wanted.has('whole')) await measureWhole(sides)
     if (wanted.has('streamed')) await measureStreamed(sides)
   } finally {
@@ -165,7 +170,7 @@ async function measureMarket(): Promise<void> {
 
 say({ what: 'one fdatasync of this disk', ...measureDisk() })
 // This comes first of all, because the writes and deletions of other rows slow the disk down for a while.
-if (['whole', 'streamed', 'open', 'routed'].some((name) => wanted.has(name))) await measureMarket()
+if (['whole', 'streamed', 'open', 'routed', 'hostile'].some((name) => wanted.has(name))) await measureMarket()
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
 if (wanted.has('translation')) for (const row of measureTranslation()) say(row)
 if (wanted.has('posting')) for (const row of await measurePosting()) say(row)

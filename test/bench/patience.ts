@@ -43,7 +43,7 @@ export async function measurePatience({ streams, seconds, parts }: Wanted): Prom
 }
 
 async function measureStreams(market: BenchMarket, count: number, seconds: number): Promise<Row[]> {
-  const keys = await makeKeys(market, Math.ceil(count / STREAMS_A_KEY))
+  const keys = await makeKeys(market, Math.ceil(count / STREAMS_A_KEY), KEY_RATE)
   const body = JSON.stringify({
     model: market.model,
     stream: true,
@@ -113,7 +113,8 @@ function announce({ network }: BenchMarket, key: string, bytes: number): Promise
   })
 }
 
-async function makeKeys({ network }: BenchMarket, count: number): Promise<string[]> {
+/** Makes keys of the market's buyer. Without a rate they have the one that every key has. */
+export async function makeKeys({ network }: BenchMarket, count: number, rate?: number): Promise<string[]> {
   const keys: string[] = []
   for (let each = 0; each < count; each++) {
     const answer = await fetch(`${network.sandbox.api_base_url}/v1/buyer/keys`, {
@@ -123,7 +124,7 @@ async function makeKeys({ network }: BenchMarket, count: number): Promise<string
         'content-type': 'application/json',
         'idempotency-key': `bench-key-${each}`,
       },
-      body: JSON.stringify({ label: `bench ${each}`, rate_limit_rpm: KEY_RATE }),
+      body: JSON.stringify({ label: `bench ${each}`, ...(rate === undefined ? {} : { rate_limit_rpm: rate }) }),
     })
     keys.push(z.object({ key: z.string() }).parse(await answer.json()).key)
   }

@@ -140,8 +140,10 @@ async function ask(parts: NodeParts, machine: Machine, job: ModelJob, { buyer, q
 /** Notes that this process may capture the end of a job. Faults that befell the end before stay with it. */
 function openEnd({ watch: { model } }: NodeParts, machine: Machine, node: DataNode, job: ModelJob): ModelRequest {
   const { account, keyId, rid } = job.submit
-  const before = job.end
   const key = { rid: jobEndId(rid), account, keyId, machine: machine.id, pid: node.process.pid }
+  // A process may have captured the end and died before its buyer heard of it.
+  const known = model.requests.get(key.rid)
+  const before = job.end ?? (known?.state === 'captured' ? known : undefined)
   const end = model.start(key)
   for (const fault of before?.faults ?? []) end.faults.add(fault)
   if (before === undefined) return end

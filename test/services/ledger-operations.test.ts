@@ -158,6 +158,24 @@ describe('a refund', () => {
     expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
   })
 
+  it('of which the gate missed the news gives its hold back only once the gate has the new balance', async () => {
+    const account = await paidIn(5)
+    const { gate } = market.plane
+    let lost = 0
+    const deaf = {
+      ...market.plane,
+      gate: {
+        ...gate,
+        // The first news after the posting is lost.
+        seed: (changes: Parameters<typeof gate.seed>[0]) =>
+          lost++ === 0 ? Promise.reject(new AppError('service_unavailable')) : gate.seed(changes),
+      },
+    }
+    await invoke(deaf, operator, refundFiat, { account, amountUsd: 2, ticket: `r10-${account}` })
+    expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
+    expect(lost).toBeGreaterThan(0)
+  })
+
   it('whose hold ended takes another, and one whose gate was rebuilt under it as well', async () => {
     const account = await paidIn(5)
     const key = `refund:fiat:r5-${account}`

@@ -1,9 +1,9 @@
 import type { DebitGate } from '#control-plane/ports/gate/debit-gate.ts'
+import { freeHold, seedAccount } from '#control-plane/services/money/free-hold.ts'
 import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
 import { postTransaction } from '#control-plane/services/money/ledger.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import { microUsd } from '#shared/money.ts'
 import type { Ground } from './ground.ts'
 import { failure } from './ledger-host.ts'
 import type { Worker } from './worker.ts'
@@ -99,7 +99,7 @@ async function deposit(ctx: IngestCtx, { key, account, amount }: Deposit): Promi
     { account: 'acc_external_fiat', amount: -amount },
   ] as const
   const posted = await ctx.ledger.transact((trx) => postTransaction(trx, { id: key, key, kind: 'deposit', entries }))
-  if (posted !== undefined) await seed(ctx, account).catch(() => undefined)
+  if (posted !== undefined) await seedAccount(ctx, account).catch(() => undefined)
 }
 
 type Means = { readonly ctx: IngestCtx; readonly gate: DebitGate; readonly ground: Ground }
@@ -114,7 +114,7 @@ async function finish({ ctx, gate, ground }: Means, debit: Debit): Promise<void>
       debit.state = 'refused'
       return
     }
-    if (held.kind === 'unseeded') return seed(ctx, account)
+    if (held.kind === 'unseeded') return seedAccount(ctx, account)
     if (held.kind === 'ended') {
       debit.holdNumber += 1
       return
@@ -131,12 +131,6 @@ async function finish({ ctx, gate, ground }: Means, debit: Debit): Promise<void>
     })
     debit.state = 'posted'
   }
-  await seed(ctx, account)
-  await gate.free({ id, account })
+  await freeHold({ ...ctx, debits: gate }, { id, account })
   debit.state = 'freed'
-}
-
-async function seed({ ledger, gate }: IngestCtx, account: AccountId): Promise<void> {
-  const balances = await ledger.findBalances([account])
-  await gate.seed(balances.map(({ balance, version }) => ({ account, balanceMicro: microUsd(balance), version })))
 }

@@ -35,6 +35,8 @@ const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName, number>> = {
   job_end_is_booked_twice: 40,
   failed_job_stays_in_escrow: 5,
   job_deadline_ignored: 5,
+  negative_counts_are_read: 5,
+  hold_freed_before_its_debit_is_told: 10,
 }
 
 /** Long jobs among the operations, for mutants in their code. The others are looked for in runs of calls alone. */

@@ -10,6 +10,7 @@ const RELAY = 'data-plane/pipeline/relay-with-failover.ts'
 const SETTLE = 'data-plane/pipeline/settle-call.ts'
 const SUBMIT = 'data-plane/pipeline/submit-job.ts'
 const BOOK_EVENT = 'data-plane/pipeline/book-job-event.ts'
+const FREE = 'control-plane/services/money/free-hold.ts'
 const END = 'control-plane/services/money/finish-job.ts'
 
 export const PRODUCT_MUTANTS = [
@@ -165,6 +166,20 @@ export const PRODUCT_MUTANTS = [
         replace: 'if (isPoison(read) || said === undefined) return undefined',
       },
     ],
+  },
+  {
+    name: 'negative_counts_are_read',
+    edits: [
+      {
+        file: 'shared/protocols/answers/reported-usage.ts',
+        find: 'Number.isSafeInteger(value) && value >= 0 &&',
+        replace: 'Number.isSafeInteger(value) &&',
+      },
+    ],
+  },
+  {
+    name: 'hold_freed_before_its_debit_is_told',
+    edits: [{ file: FREE, find: 'await seedAccount(ctx, hold.account)', replace: '' }],
   },
 ] as const satisfies readonly ProductMutant[]
 

@@ -206,8 +206,16 @@ function costOf(prices: UnitPrices, usage: { input: number; output: number }, { 
   return usage.output === 0 ? ZERO : chargeUsage(prices, usage, keptBps)
 }
 
+/** Some inputs come with a count that nothing can have. Subtracted from the input, it would raise the bill. */
+const ABSURD_EVERY = 7
+
 function usageOf({ inputTokens }: Sent, tokens: number) {
-  return { prompt_tokens: inputTokens, completion_tokens: tokens, total_tokens: inputTokens + tokens }
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: tokens,
+    total_tokens: inputTokens + tokens,
+    ...(inputTokens % ABSURD_EVERY === 0 && { prompt_tokens_details: { cached_tokens: -500 } }),
+  }
 }
 
 function frame(choice: object): string {

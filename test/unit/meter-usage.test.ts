@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Ending } from '#data-plane/call.ts'
 import { meterUsage } from '#data-plane/pipeline/meter-usage.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeMessagesUsage } from '#shared/protocols/messages/usage.ts'
 import { buildDemand, buildModel, buildPlan, buildTarget } from '#test/support/build-market.ts'
 
 function meter(reported: Partial<ReportedUsage>, ending: Partial<Ending> = {}, features: string[] = []) {
@@ -50,6 +52,26 @@ describe('metering', () => {
 
   it('estimates no more than was asked for', () => {
     expect(meter({ inputTokens: 9 }, { contentBytes: 4_000 }).usage).toEqual({ input: 9, output: 50 })
+  })
+
+  it.each([-500, -1, 0.5, Number.NaN, 1e300, '12', true])('reads %s as no count in any member', (wrong) => {
+    const sound = { prompt_tokens: 100, completion_tokens: 30 }
+    const input = { cached_tokens: wrong, cache_write_tokens: wrong, audio_tokens: wrong }
+    const output = { reasoning_tokens: wrong, audio_tokens: wrong }
+    const openai: ReportedUsage = { insaneFields: 0 }
+    mergeUsage(openai, { ...sound, prompt_tokens_details: input, completion_tokens_details: output })
+    expect(openai).toEqual({ inputTokens: 100, outputTokens: 30, insaneFields: 5 })
+    expect(meter(openai)).toMatchObject({ usage: { input: 100, output: 30 }, anomalies: ['usage_insane'] })
+    mergeUsage(openai, { prompt_tokens: wrong, completion_tokens: wrong, prompt_cache_hit_tokens: wrong })
+    expect(openai).toMatchObject({ inputTokens: 100, outputTokens: 30, insaneFields: 8 })
+
+    const messages: ReportedUsage = { insaneFields: 0 }
+    const classes = { fresh: 0, cacheRead: 0, cacheWrite: 0 }
+    const read = { cache_read_input_tokens: wrong, cache_creation_input_tokens: wrong }
+    mergeMessagesUsage(messages, classes, { input_tokens: 100, output_tokens: 30, ...read }, true)
+    expect(messages).toEqual({ inputTokens: 100, outputTokens: 30, insaneFields: 2 })
+    mergeMessagesUsage(messages, classes, { input_tokens: wrong, output_tokens: wrong }, true)
+    expect(messages).toMatchObject({ inputTokens: 100, outputTokens: 30, insaneFields: 4 })
   })
 
   it('clips what cannot be: more input than was sent, more output than was seen', () => {

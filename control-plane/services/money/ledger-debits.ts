@@ -18,6 +18,7 @@ import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { formatMicroUsd, microUsd } from '#shared/money.ts'
+import { freeHold, seedAccount } from './free-hold.ts'
 import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
 import type { Move } from './ledger-moves.ts'
@@ -91,7 +92,7 @@ async function finishDebit(ctx: DebitCtx, first: Debit): Promise<void> {
     if (held.kind === 'held') {
       if (await post(ctx, debit, held.epoch)) return freeDebit(ctx, debit)
     } else if (held.kind === 'unseeded') {
-      await seedAccount(ctx, debit)
+      await seedAccount(ctx, debit.account)
     } else if (held.kind === 'insufficient') {
       await refuse(ctx, debit)
       throw new AppError('insufficient_balance', {
@@ -163,18 +164,11 @@ async function refuse(ctx: DebitCtx, debit: Debit): Promise<void> {
 async function freeDebit(ctx: DebitCtx, debit: Debit): Promise<void> {
   if (debit.isFreed) return
   try {
-    // The gate must know the new balance before the hold is freed. Otherwise the same money could be spent in between.
-    await seedAccount(ctx, debit)
-    await ctx.debits.free({ id: holdId(debit), account: debit.account })
+    await freeHold(ctx, { id: holdId(debit), account: debit.account })
     await markDebitFreed(ctx.db, debit.key)
   } catch (error) {
     ctx.log.warn({ err: error, key: debit.key }, 'the hold of a debit is given back later')
   }
-}
-
-async function seedAccount(ctx: DebitCtx, { account }: Debit): Promise<void> {
-  const balances = await ctx.ledger.findBalances([account])
-  await ctx.gate.seed(balances.map(({ balance, version }) => ({ account, balanceMicro: microUsd(balance), version })))
 }
 
 function holdId({ key, holdNumber }: Debit): string {

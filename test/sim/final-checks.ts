@@ -1,4 +1,5 @@
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { bookMistakes } from './book-checks.ts'
 import type { DebitDesk } from './debits.ts'
 import { BUCKET } from './ground.ts'
 import { isJobEnd, jobMistake } from './job-checks.ts'
@@ -11,6 +12,7 @@ export function checkRest(world: World, debits: DebitDesk): string[] {
   const left: string[] = []
   if (debits.unfinished() > 0) left.push(`${debits.unfinished()} movements are not booked`)
   left.push(...checkGateRest(world), ...checkRequests(world), ...checkShortfall(world))
+  left.push(...bookMistakes(world.ground.postgres.tables()))
   return left
 }
 

@@ -35,6 +35,7 @@ const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName, number>> = {
   job_end_is_booked_twice: 40,
   failed_job_stays_in_escrow: 5,
   job_deadline_ignored: 5,
+  rest_of_a_quote_is_kept: 5,
   negative_counts_are_read: 5,
   hold_freed_before_its_debit_is_told: 10,
 }
@@ -49,6 +50,7 @@ const JOB_SHARES: ReadonlyMap<string, number> = new Map([
   ['job_end_is_booked_twice', JOB_SHARE],
   ['failed_job_stays_in_escrow', JOB_SHARE],
   ['job_deadline_ignored', JOB_SHARE],
+  ['rest_of_a_quote_is_kept', JOB_SHARE],
 ])
 
 describe('the simulation', () => {

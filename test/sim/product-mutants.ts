@@ -168,6 +168,16 @@ export const PRODUCT_MUTANTS = [
     ],
   },
   {
+    name: 'rest_of_a_quote_is_kept',
+    edits: [
+      {
+        file: END,
+        find: '{ account: job.account, amount: back - toShortfall },',
+        replace: '{ account: PLATFORM_ACCOUNTS.fee, amount: back - toShortfall },',
+      },
+    ],
+  },
+  {
     name: 'negative_counts_are_read',
     edits: [
       {

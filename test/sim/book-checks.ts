@@ -1,0 +1,42 @@
+import { microUsd, splitCharge } from '#shared/money.ts'
+import type { LedgerTables } from './ledger-tables.ts'
+import { FEE_BPS } from './market.ts'
+
+/**
+ * Compares what the platform and the sellers have with what the settlements give them. The entries of a transaction sum
+ * to zero, so what is right here is right for the buyers together.
+ */
+export function bookMistakes(tables: LedgerTables): string[] {
+  const due = new Map<string, bigint>()
+  const owe = (account: string, amount: bigint) => void due.set(account, (due.get(account) ?? 0n) + amount)
+  for (const { charge, sellerAccount } of tables.settlements.values()) {
+    const { sellerNet, fee } = splitCharge(microUsd(charge), FEE_BPS)
+    owe('acc_platform_fee', fee)
+    if (sellerAccount !== null) owe(sellerAccount, sellerNet)
+  }
+  const booked = new Map<string, bigint>()
+  for (const { account, amount } of tables.entries) booked.set(account, (booked.get(account) ?? 0n) + amount)
+  const mistakes: string[] = []
+  for (const [account, amount] of due) {
+    const has = booked.get(account) ?? 0n
+    if (has !== amount) mistakes.push(`I8: ${account} has ${has} instead of ${amount}`)
+  }
+  const short = jobShortfall(tables)
+  if (short.booked !== short.due) mistakes.push(`I24: jobs are short of ${-short.booked} instead of ${-short.due}`)
+  return mistakes
+}
+
+/** What the platform gave for long jobs, and what it should have given: the cost beyond what their buyers paid. */
+function jobShortfall({ entries, jobs, settlements }: LedgerTables): { booked: bigint; due: bigint } {
+  let booked = 0n
+  for (const { tx, account, amount } of entries) {
+    const isOfCall = settlements.has(tx) && !jobs.has(tx)
+    if (account === 'acc_platform_shortfall' && !isOfCall) booked += amount
+  }
+  let due = 0n
+  for (const { rid, paid, quote } of jobs.values()) {
+    const cost = settlements.get(rid)?.charge ?? quote
+    if (cost > paid) due -= cost - paid
+  }
+  return { booked, due }
+}

@@ -21,6 +21,9 @@ export const Wallet = z
 /** A decimal as people write it, without a sign, spaces, leading zeros or an exponent. */
 const PLAIN_DECIMAL = /^(?:0|[1-9]\d*)(?:\.\d+)?$/
 
+/** A wallet that can be paid. Money sent to the zero address is lost. */
+export const PayoutWallet = Wallet.refine((wallet) => !/^0x0{40}$/.test(wallet), "the zero address is nobody's")
+
 /** An amount above zero in US dollars with at most six decimals. It is parsed into micro-USD. */
 export const Dollars = z.number().transform(readDollars)
 /** The same amount, as a number or as plain digits. */

@@ -246,6 +246,9 @@ describe('an export of usage', () => {
   it('is a CSV behind a link that needs no key, filtered like the list', async () => {
     const file = await open(await linkTo('/usage/export?period=lifetime'))
     expect(file.headers.get('content-type')).toContain('text/csv')
+    expect(file.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(file.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    expect(file.headers.get('x-frame-options')).toBe('DENY')
     const [head, ...lines] = file.text.trimEnd().split('\r\n')
     expect(head).toBe(
       'request_id,created_at,model,input_tokens,output_tokens,cache_read_tokens,reasoning_tokens,buyer_cost_micro,list_cost_micro,settlement_status,tx_hash',

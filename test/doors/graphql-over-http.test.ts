@@ -14,6 +14,18 @@ afterAll(() => market?.stop())
 
 const HTML = { headers: { accept: 'text/html' } }
 
+/** Documents that are right, with variables that are almost. */
+const VARIABLES = [
+  {
+    query: 'query ($sort: MarketSort) { markets(first: 1, sort: $sort) { edges { node { id } } } }',
+    variables: { sort: 'pric' },
+  },
+  {
+    query: 'mutation ($input: CreateWebhookInput!) { createWebhook(input: $input) { __typename } }',
+    variables: { input: { url: 'https://a.example', lable: 'x' } },
+  },
+]
+
 describe('GraphQL over HTTP', () => {
   it('passes the audit without an error', async () => {
     const results = await auditServer({ url: `${market.url}/graphql`, fetchFn: fetch })
@@ -52,6 +64,9 @@ describe('GraphQL over HTTP', () => {
     expect(text).toContain('query Markets')
     // Without it the page would send subscriptions by GET, which this door refuses.
     expect(text).toContain('"method":"POST"')
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    expect(page.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(page.headers.get('x-frame-options')).toBe('DENY')
     const server = await createServer({
       ...market.plane,
       config: { ...market.plane.config, allowsIntrospection: false },
@@ -59,6 +74,18 @@ describe('GraphQL over HTTP', () => {
     const url = await server.listen({ host: '127.0.0.1', port: 0 })
     try {
       expect((await fetch(`${url}/graphql`, HTML)).status).toBe(405)
+      // A wrong variable is found after the validation of the document.
+      const ask = (body: object) =>
+        fetch(`${url}/graphql`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }).then((answer) => answer.text())
+      for (const body of VARIABLES) {
+        const said = await ask(body)
+        expect(said).toContain('"errors"')
+        expect(said).not.toContain('Did you mean')
+      }
     } finally {
       await server.close()
     }

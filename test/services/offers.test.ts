@@ -94,6 +94,7 @@ describe('creating an offer', () => {
     ['two prices', { costMultiplier: 0.5 }],
     ['a multiplier over one', { discount: undefined, costMultiplier: 1.1 }],
     ['an address that is none', { payoutAddress: '0x12' }],
+    ['the address of nobody', { payoutAddress: `0x${'0'.repeat(40)}` }],
     ['a NUL in the model', { model: 'gpt-test\u0000' }],
     ['a format that is none', { apiFormat: 'grpc' }],
   ])('refuses %s before anybody is asked', async (_case, change) => {

@@ -32,6 +32,13 @@ const ASK_FOR_EVENTS = new AppError('invalid_request', { message: 'A subscriptio
 /** The page sends subscriptions by POST, too, because there is no GET. */
 const GRAPHIQL = { title: 'Inference market', defaultQuery: READY_QUERIES, method: 'POST' } as const
 
+/** Nobody frames the page, and it is read as nothing else. Its own script and style stand in it. */
+const PAGE_HEADERS = {
+  'content-security-policy': "base-uri 'none'; object-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
 type Yoga = ReturnType<typeof createYoga<GraphQLContext>>
 
 type Options = {
@@ -62,7 +69,9 @@ export function mountGraphQL(
     multipart: false,
     cors: false,
     logging: false,
-    maskedErrors: { maskError: (error) => maskError(ctx, error) },
+    maskedErrors: {
+      maskError: (error) => (allowsIntrospection ? maskError(ctx, error) : withoutSuggestion(maskError(ctx, error))),
+    },
     plugins: [documentLimits(allowsIntrospection), countDocuments(ctx.telemetry), useExecutionCancellation()],
   })
   const live = createLive(ctx)
@@ -142,6 +151,7 @@ function mountGraphiQL(server: FastifyInstance, yoga: Yoga): void {
       throw new AppError('method_not_allowed')
     }
     const page = await yoga.fetch(new URL(GRAPHQL_PATH, 'http://control-plane'), { headers: { accept: 'text/html' } })
+    reply.headers(PAGE_HEADERS)
     return reply.type('text/html; charset=utf-8').send(await page.text())
   })
 }
@@ -251,7 +261,8 @@ function documentLimits(allowsIntrospection: boolean): Plugin {
   }
 }
 
-function withoutSuggestion(error: unknown): unknown {
+/** The same error without the names that GraphQL suggests. */
+function withoutSuggestion<Thrown>(error: Thrown): Thrown | GraphQLError {
   if (!(error instanceof GraphQLError)) return error
   const message = error.message.replace(/ Did you mean .*$/s, '')
   return message === error.message

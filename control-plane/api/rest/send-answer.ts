@@ -5,6 +5,13 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { toAppError } from '#shared/errors.ts'
 import type { RestAnswer } from './route.ts'
 
+/** A file of ours is saved: no browser runs it, frames it or takes it for another type. */
+const FILE_HEADERS = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
 /** Sends an answer that is not one JSON body. Streams are pulled, so a slow reader makes the work wait. */
 export function sendAnswer(
   ctx: Pick<Ctx, 'log'>,
@@ -19,6 +26,7 @@ export function sendAnswer(
       return reply.send(Readable.from(textLines(ctx, answer.lines), { objectMode: false }))
     case 'file':
       reply.header('content-type', answer.contentType)
+      reply.headers(FILE_HEADERS)
       reply.header('content-disposition', `attachment; filename="${answer.fileName}"`)
       // A file that fails half-way breaks off, so that a part cannot look like the whole.
       return reply.send(Readable.from(answer.chunks, { objectMode: false }))

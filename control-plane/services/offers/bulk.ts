@@ -6,7 +6,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { parseInput } from '#control-plane/operation/parse-input.ts'
 import type { ListedModels } from '#control-plane/ports/provider/probe.ts'
 import { createLineFeed, endLinesAfter, inParallel } from '#control-plane/services/exports/line-feed.ts'
-import { Dollars, Label, ModelName, Wallet } from '#control-plane/services/fields.ts'
+import { Dollars, Label, ModelName, PayoutWallet } from '#control-plane/services/fields.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
@@ -32,7 +32,7 @@ export const BulkRow = z.object({
   ...Pricing,
   capDailyUsd: Dollars.nullish(),
   label: Label.nullish(),
-  payoutAddress: Wallet.nullish(),
+  payoutAddress: PayoutWallet.nullish(),
   providerModel: ModelName.optional(),
 })
 const RowName = z.object({ model: oneLine(160) })
@@ -66,7 +66,7 @@ export const bulkCreateOffers = defineOperation({
   access: 'seller',
   input: z.object({
     ...PlaceInput,
-    payoutAddress: Wallet.nullish(),
+    payoutAddress: PayoutWallet.nullish(),
     label: Label.nullish(),
     offers: z.array(z.unknown()).min(1).max(MAX_ROWS),
   }),

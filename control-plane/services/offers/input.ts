@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { PricingMode } from '#control-plane/db/tables/offers.ts'
-import { Dollars, idToken, Label, ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
+import { Dollars, idToken, Label, ModelName, PageSize, PayoutWallet } from '#control-plane/services/fields.ts'
 import { Fingerprint, ProviderKey } from '#control-plane/services/providers/provider-key.ts'
 import { percentToKept } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
@@ -42,7 +42,7 @@ export const CreateOfferInput = z.object({
   sellerBaseUrl: oneLine(2_048).min(1),
   ...Pricing,
   capDailyUsd: Dollars.nullish(),
-  payoutAddress: Wallet.nullish(),
+  payoutAddress: PayoutWallet.nullish(),
   label: Label.nullish(),
   apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
   /** The model's name at the provider. It defaults to the given name. */
@@ -55,7 +55,7 @@ export const UpdateOfferInput = z.object({
   ...Pricing,
   capDailyUsd: Dollars.nullish(),
   status: z.enum(['active', 'paused']).optional(),
-  payoutAddress: Wallet.nullish(),
+  payoutAddress: PayoutWallet.nullish(),
   label: Label.nullish(),
 })
 

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { appRouter } from '#control-plane/api/trpc/router.ts'
+
+const HEAD = `# tRPC
+
+A test writes this page: \`TRPC_UPDATE=1 npx vitest run test/unit/trpc-page.test.ts\` writes it anew.
+
+The door is \`/trpc\`. A query is \`GET /trpc/{procedure}?input={JSON}\`, a mutation \`POST /trpc/{procedure}\` with the input as
+JSON. The key goes in \`Authorization: Bearer …\`: a buyer's, a seller's or a management key. An answer is
+\`{"result":{"data":…}}\`, a refusal \`{"error":{"message","code","data":{"errorCode","param","problems","requestId",…}}}\` with
+our code as \`errorCode\` ([errors.md](errors.md)). Procedures that make something take \`Idempotency-Key\`.
+
+\`\`\`sh
+curl -s "$MARKET/trpc/buyer.me" -H "Authorization: Bearer $BUYER_KEY"
+curl -s "$MARKET/trpc/preferences.put" -H "Authorization: Bearer $BUYER_KEY" \\
+  -H 'Content-Type: application/json' -d '{"minDiscountPct":10}'
+\`\`\`
+
+A program in TypeScript is typed by the router, with no code generated. \`control-plane/cli/operator-client.ts\` is such a client.
+
+\`\`\`ts
+import { createTRPCClient, httpLink } from '@trpc/client'
+import type { AppRouter } from '#control-plane/api/trpc/router.ts'
+
+const market = createTRPCClient<AppRouter>({
+  links: [httpLink({ url: \`\${address}/trpc\`, headers: { authorization: \`Bearer \${key}\` } })],
+})
+const { stats } = await market.buyer.me.query()
+\`\`\`
+
+## Procedures
+
+`
+
+/** The text of docs/trpc.md: how to call the door, and every procedure of the router in order of name. */
+export function trpcPage(): string {
+  const rows = Object.entries(appRouter._def.procedures)
+    .map(([name, procedure]) => `- \`${name}\`: ${kindOf(procedure)}`)
+    .sort()
+  return `${HEAD}${rows.join('\n')}\n`
+}
+
+const Definition = z.object({ type: z.enum(['query', 'mutation']) })
+
+/** The router's types nest procedures by name; at run time it has one flat list of functions. */
+function kindOf(procedure: unknown): string {
+  return Definition.parse(typeof procedure === 'function' && '_def' in procedure ? procedure._def : undefined).type
+}

@@ -20,6 +20,7 @@ import { createMoneyMetrics } from './observe/money-metrics.ts'
 import type { Traces } from './observe/plane-traces.ts'
 import { createTraces } from './observe/plane-traces.ts'
 import { createTelemetry } from './observe/telemetry.ts'
+import { createActLane } from './operation/act-lane.ts'
 import { createRpcContractWallets } from './ports/contract-wallets/rpc-contract-wallets.ts'
 import { createRedisDesk } from './ports/desk/redis-desk.ts'
 import type { Exporters } from './ports/exports/exporter.ts'
@@ -96,7 +97,16 @@ export type ControlPlane = WorkerPlane & {
 export type Overrides = Partial<
   Omit<
     Ctx,
-    'settings' | 'db' | 'ledger' | 'clocks' | 'telemetry' | 'exporters' | 'publication' | 'marketMemory' | 'sellerAlias'
+    | 'acts'
+    | 'settings'
+    | 'db'
+    | 'ledger'
+    | 'clocks'
+    | 'telemetry'
+    | 'exporters'
+    | 'publication'
+    | 'marketMemory'
+    | 'sellerAlias'
   >
 > & {
   readonly settings?: Partial<Settings>
@@ -218,6 +228,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     telemetry,
     clocks,
     publisher,
+    acts: createActLane(),
     publication: createPublication({ db, publisher, settings, clock, log, sellerAlias }),
     probe: overrides.probe ?? provider.probe,
     listModels: overrides.listModels ?? provider.listModels,

@@ -37,7 +37,7 @@ export type AuditedChanges = {
   act<Result>(change: Change, run: () => Promise<Result>, hasChanged?: (result: Result) => boolean): Promise<Result>
 }
 
-type AuditCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log'>
+type AuditCtx = Pick<Ctx, 'db' | 'acts' | 'clock' | 'ids' | 'log'>
 
 /** The changes of one run of an operation, and its row when it changed nothing. */
 export type Audit = AuditedChanges & {
@@ -75,12 +75,15 @@ export function openAudit(ctx: AuditCtx, actor: Actor, operation: string): Audit
     act: async <Result>(change: Change, run: () => Promise<Result>, hasChanged = (_result: Result) => true) => {
       const acted: { readonly result: Result }[] = []
       const takeBack = new Error('nothing was changed')
-      await transact(ctx.db, async (trx) => {
-        await insertAuditEntries(trx, [rowOf(change)])
-        const result = await run()
-        acted.push({ result })
-        if (!hasChanged(result)) throw takeBack
-      }).then(
+      const write = () =>
+        transact(ctx.db, async (trx) => {
+          await insertAuditEntries(trx, [rowOf(change)])
+          const result = await run()
+          acted.push({ result })
+          if (!hasChanged(result)) throw takeBack
+        })
+      // Each holds a connection and its change takes another. Without a line they could take all and wait for ever.
+      await ctx.acts.run(write).then(
         () => {
           isWritten = true
         },

@@ -1,5 +1,7 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '#shared/errors.ts'
+import type { Ids } from '#shared/ids.ts'
 import type { Hosts, RowHost, Voice } from './row.ts'
 import { sendError } from './send-error.ts'
 import { refuseSlowBody } from './socket-errors.ts'
@@ -38,9 +40,15 @@ export function foreignHost({ base, api }: Hosts, host: RowHost): string | undef
 /** Accepts a request by its intake. Throws `overloaded`. */
 function takeOn({ admission, slowBodies, ids }: Surface, intake: Intake, { raw }: FastifyRequest, reply: FastifyReply) {
   const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0
-  if (hasBody) slowBodies.watch(raw, () => refuseSlowBody(ids, raw.socket))
+  if (hasBody) slowBodies.watch(raw, () => cutSlowBody(ids, raw, reply.raw))
   if (intake === 'work') {
     admission.admitCall()
     raw.on('close', admission.readingBody())
   } else if (intake === 'read') reply.raw.on('close', admission.admitRead())
+}
+
+/** A body that nobody waits for any more has its answer. A second one would be taken for that of another request. */
+function cutSlowBody(ids: Ids, { socket }: IncomingMessage, { headersSent }: ServerResponse): void {
+  if (headersSent) socket.destroy()
+  else refuseSlowBody(ids, socket)
 }

@@ -54,8 +54,11 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   limitConnections(app.server, surface.maxConnectionsPerAddress)
   app.addHook('onRequest', (request, reply, done) => {
     const fault = faultOfHead(request.raw)
-    if (fault !== undefined) sendError({ request, reply }, familyOf(index, request), fault.error, fault.status)
-    else if (request.raw.method === 'OPTIONS') answerPreflight({ request, reply }, preflight)
+    if (fault !== undefined) {
+      // Nobody knows where the next request would begin.
+      reply.raw.setHeader('connection', 'close')
+      sendError({ request, reply }, familyOf(index, request), fault.error, fault.status)
+    } else if (request.raw.method === 'OPTIONS') answerPreflight({ request, reply }, preflight)
     else if (!request.is404) done()
     else {
       // This stands here and not in the framework's not-found handler, because that one would first read a body that

@@ -102,8 +102,8 @@ export const PRODUCT_MUTANTS = [
     edits: [
       {
         file: SETTLE,
-        find: '? { chargeMicro, listMicro, usage } :',
-        replace: '? { chargeMicro: listMicro, listMicro, usage } :',
+        find: '? { chargeMicro, listMicro, listInputMicro, usage, adaptedParams }',
+        replace: '? { chargeMicro: listMicro, listMicro, listInputMicro, usage, adaptedParams }',
       },
     ],
   },

@@ -12,21 +12,29 @@ type EventFacts = Omit<UsageEvent, 'chargeMicro' | 'listMicro' | 'holdMicro' | '
 /** The part of a look-up that an event cannot hold: the state of its money. */
 type Standing = Pick<LookupRecord, 'settlement_status' | 'settlement_error' | 'confirmed_at'>
 
+/** The facts of a call that is over which decide the state of its money. */
+type EndedCall = {
+  readonly charge: bigint
+  readonly outcome: UsageEvent['outcome']
+  readonly errorCode: string | null
+  readonly rail: string
+}
+
 /**
  * The state of the money of a call that is over. `postedAt` is the Unix milliseconds of its booking, if it was booked.
  * A failure stays readable whatever was charged, because an answer that breaks off after content is paid up to there.
  */
-export function standingOf(
-  call: { readonly charge: bigint; readonly outcome: UsageEvent['outcome']; readonly errorCode: string | null },
-  postedAt: number | null,
-): Standing {
-  const unpaid = call.outcome === 'failed' ? 'failed' : 'free'
-  const paid = postedAt === null ? 'accrued' : 'settled'
+export function standingOf(call: EndedCall, postedAt: number | null): Standing {
+  const isPaid = call.charge > 0n
   return {
-    settlement_status: call.charge > 0n ? paid : unpaid,
+    settlement_status: isPaid ? paidStatus(call.rail, postedAt) : call.outcome === 'failed' ? 'failed' : 'free',
     settlement_error: call.errorCode,
-    confirmed_at: call.charge > 0n ? postedAt : null,
+    confirmed_at: isPaid && postedAt !== null ? new Date(postedAt).toISOString() : null,
   }
+}
+
+function paidStatus(rail: string, postedAt: number | null): Standing['settlement_status'] {
+  return postedAt !== null && settlementTypeOf(rail) !== 'credit' ? 'settled' : 'accrued'
 }
 
 /** The state of a long job that runs: its quote is in escrow and belongs to nobody yet. */

@@ -1,5 +1,10 @@
+import { AppError } from '#shared/errors.ts'
+import { cleanLine } from '#shared/texts.ts'
+
 /** Field names between our code (camelCase) and REST bodies (snake_case): `effectiveInputPer1m`, `effective_input_per_1m`. */
 
+/** Most characters of an unknown name that the error repeats. */
+const MAX_TOLD_NAME = 64
 const SNAKE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/
 
 export function toSnakeName(name: string): string {
@@ -22,16 +27,21 @@ export function toSnakeBody(value: unknown): unknown {
 }
 
 /**
- * The top-level fields of a REST body in camelCase. A name that is not in snake_case is no field of ours and is left
- * out.
+ * The top-level fields of a REST body in camelCase. Throws `invalid_request` for a name that is not in snake_case,
+ * because it is no field of ours.
  */
 export function toCamelFields(body: unknown): unknown {
   if (!isPlainObject(body)) return body
   return Object.fromEntries(
-    Object.entries(body)
-      .filter(([name]) => SNAKE.test(name))
-      .map(([name, part]) => [toCamelName(name), part]),
+    Object.entries(body).map(([name, part]) => {
+      if (!SNAKE.test(name)) throw unknownMember(cleanLine(name, MAX_TOLD_NAME))
+      return [toCamelName(name), part]
+    }),
   )
+}
+
+function unknownMember(name: string): AppError {
+  return new AppError('invalid_request', { message: `${name} is no member of this input.`, param: name })
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

@@ -50,6 +50,7 @@ const USAGE_ROW = {
   endpoint: SETTLEMENT_TABLES.settlement.endpoint,
   keyId: SETTLEMENT_TABLES.settlement.key_id,
   outcome: SETTLEMENT_TABLES.settlement.outcome,
+  rail: SETTLEMENT_TABLES.settlement.rail,
   errorCode: SETTLEMENT_TABLES.settlement.error_code,
   isStreamed: SETTLEMENT_TABLES.settlement.is_streamed,
   charge: SETTLEMENT_TABLES.settlement.charge,
@@ -60,7 +61,7 @@ const USAGE_ROW = {
 export type UsageRow = RowOf<typeof USAGE_ROW>
 
 const ROW = sql.raw(`rid, started_at as "startedAt", posted_at as "postedAt", model,
-  requested_model as "requestedModel", provider, served_by as "servedBy", endpoint, key_id as "keyId", outcome,
+  requested_model as "requestedModel", provider, served_by as "servedBy", endpoint, key_id as "keyId", outcome, rail,
   error_code as "errorCode", is_streamed as "isStreamed", charge, list_cost as "listCost",
   duration_ms as "durationMs", ttft_ms as "ttftMs", input_tokens as input, cache_read_tokens as "cacheRead",
   cache_write_tokens as "cacheWrite", audio_input_tokens as "audioInput", output_tokens as output,
@@ -133,10 +134,19 @@ const USAGE_LINE_ROW = {
   createdAt: text(),
   /** Input, output, cached, reasoning tokens, cost and list cost in micro-USD, separated by commas. */
   figures: text(),
+  /** Cost and list cost in US dollars with six decimals, separated by a comma. */
+  usd: text(),
   charge: bigint(),
   outcome: text<UsageEvent['outcome']>(),
+  rail: SETTLEMENT_TABLES.settlement.rail,
 }
 export type UsageLine = RowOf<typeof USAGE_LINE_ROW>
+
+/** A column of micro-USD as dollars with six decimals. No column is negative. */
+function usdText(column: 'charge' | 'list_cost'): RawBuilder<string> {
+  const micro = sql.ref(column)
+  return sql`${micro} / 1000000 || '.' || lpad((${micro} % 1000000)::text, 6, '0')`
+}
 
 /** A batch of calls for an export, oldest first, after a request id. */
 export async function listUsageLines(
@@ -147,8 +157,9 @@ export async function listUsageLines(
   const rows = await readRows(
     db,
     USAGE_LINE_ROW,
-    sql`select rid, model, ${STARTED_AT_TEXT} as "createdAt", charge, outcome,
-      concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, cache_read_tokens, reasoning_tokens, charge, list_cost) as figures
+    sql`select rid, model, ${STARTED_AT_TEXT} as "createdAt", charge, outcome, rail,
+      concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, cache_read_tokens, reasoning_tokens, charge, list_cost) as figures,
+      concat_ws(',', ${usdText('charge')}, ${usdText('list_cost')}) as usd
     from settlement where ${matching(filter)} and rid > ${page.after} order by rid limit ${page.limit}`,
   )
   return rows

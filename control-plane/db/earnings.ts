@@ -7,7 +7,7 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { INPUT_TOKENS, OUTPUT_TOKENS, STARTED_AT_TEXT } from './settlements.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
-import { bigint, boolean, nullable, text } from './tables/column.ts'
+import { bigint, nullable, text } from './tables/column.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
@@ -61,6 +61,7 @@ const SALE_ROW = {
   model: CATALOG_TABLES.model_price.model,
   offer: SETTLEMENT_TABLES.settlement.offer,
   outcome: SETTLEMENT_TABLES.settlement.outcome,
+  rail: SETTLEMENT_TABLES.settlement.rail,
   charge: SETTLEMENT_TABLES.settlement.charge,
   sellerNet: SETTLEMENT_TABLES.settlement.seller_net,
   keptBps: SETTLEMENT_TABLES.settlement.kept_bps,
@@ -73,7 +74,7 @@ const SALE_ROW = {
 }
 export type Sale = RowOf<typeof SALE_ROW>
 
-const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.charge, s.seller_net as "sellerNet", s.kept_bps as "keptBps",
+const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.rail, s.charge, s.seller_net as "sellerNet", s.kept_bps as "keptBps",
   ${INPUT_TOKENS} as "inputTokens", ${OUTPUT_TOKENS} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
   s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices"`
 
@@ -124,7 +125,9 @@ const SOLD_ROW = {
   createdAt: text(),
   /** Input, output, cached, reasoning tokens, earned and charged micro-USD, separated by commas. */
   figures: text(),
-  isPaid: boolean(),
+  charge: SETTLEMENT_TABLES.settlement.charge,
+  outcome: SETTLEMENT_TABLES.settlement.outcome,
+  rail: SETTLEMENT_TABLES.settlement.rail,
 }
 export type SoldRow = RowOf<typeof SOLD_ROW>
 
@@ -144,7 +147,7 @@ export async function listSoldAfter(
   const rows = await readRows(
     db,
     SOLD_ROW,
-    sql`select s.rid, s.model, s.offer, s.provider, s.charge > 0 as "isPaid",
+    sql`select s.rid, s.model, s.offer, s.provider, s.charge, s.outcome, s.rail,
       ${STARTED_AT_TEXT} as "createdAt",
       concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures
     from settlement s

@@ -1,9 +1,13 @@
 import type { z } from 'zod'
+import type { Problem } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
+import { cleanLine } from '#shared/texts.ts'
 import { inputSentence } from './input-sentences.ts'
 
 /** Most problems of one input that the error lists. */
 const MAX_PROBLEMS = 20
+/** Most characters of an unknown name that an error repeats. */
+const MAX_TOLD_NAME = 64
 
 /**
  * Validates input from a door. The first problem gives the message and the field of the error. When there are more, the
@@ -12,10 +16,7 @@ const MAX_PROBLEMS = 20
 export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown): z.output<Input> {
   const parsed = schema.safeParse(raw, { error: inputSentence })
   if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => {
-    const param = path.map(String).join('.')
-    return { param: param === '' ? null : param, message }
-  })
+  const problems = parsed.error.issues.flatMap(problemsOf).slice(0, MAX_PROBLEMS)
   const [first] = problems
   if (first === undefined) throw new AppError('invalid_request')
   throw new AppError('invalid_request', {
@@ -23,4 +24,17 @@ export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown)
     ...(first.param === null ? {} : { param: first.param }),
     ...(problems.length > 1 ? { problems } : {}),
   })
+}
+
+/** The problems of an issue. Members that the input does not know are a problem each, under their own names. */
+function problemsOf(issue: z.core.$ZodIssue): readonly Problem[] {
+  const { path, message } = issue
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => {
+      const param = [...path, cleanLine(key, MAX_TOLD_NAME)].map(String).join('.')
+      return { param, message: `${param} is no member of this input.` }
+    })
+  }
+  const param = path.map(String).join('.')
+  return [{ param: param === '' ? null : param, message }]
 }

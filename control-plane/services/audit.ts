@@ -5,7 +5,7 @@ import type { OrgActor, SessionActor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { oneLine } from '#shared/texts.ts'
-import { idToken, Millis, PageSize } from './fields.ts'
+import { Instant, idToken, PageSize } from './fields.ts'
 import { requireRight } from './organizations/organization-access.ts'
 import { RecordId } from './organizations/organizations.ts'
 import { pageOf, pageSchema } from './page.ts'
@@ -42,8 +42,8 @@ export const AuditFilterFields = {
   operation: oneLine(100).nullish(),
   subject: RecordId.nullish(),
   actor: RecordId.nullish(),
-  since: Millis.nullish(),
-  until: Millis.nullish(),
+  since: Instant.nullish(),
+  until: Instant.nullish(),
 }
 const Filter = z.object(AuditFilterFields)
 

@@ -40,22 +40,17 @@ function readDollars(dollars: number | string, context: z.RefinementCtx): MicroU
   return z.NEVER
 }
 
-/** An end in the future: Unix milliseconds or ISO 8601. It is parsed into Unix milliseconds. */
-export const Instant = z
-  .union([z.number().int(), z.iso.datetime({ offset: true })])
-  .transform((value) => (typeof value === 'number' ? value : Date.parse(value)))
-  .refine((at) => at > 0 && at < MAX_INSTANT, 'not an instant')
 const MAX_INSTANT = Date.UTC(2200, 0, 1)
+const NO_INSTANT = 'an instant is Unix milliseconds, ISO 8601 with its zone, or a plain date'
 
-/** An instant in Unix milliseconds: a number, or digits in a query string. */
-export const Millis = z.preprocess(
-  readDigits,
-  z.number('not Unix milliseconds').refine(isInstant, 'not Unix milliseconds'),
-)
-
-function isInstant(at: number): boolean {
-  return Number.isSafeInteger(at) && at >= 0 && at < MAX_INSTANT
-}
+/**
+ * An instant, parsed into Unix milliseconds. It is given as Unix milliseconds (digits in a query string), as ISO 8601
+ * with an offset, or as a plain date, which stands for 00:00 UTC.
+ */
+export const Instant = z
+  .preprocess(readDigits, z.union([z.number().int(), z.iso.datetime({ offset: true }), z.iso.date()], NO_INSTANT))
+  .transform((value) => (typeof value === 'number' ? value : Date.parse(value)))
+  .refine((at) => at >= 0 && at < MAX_INSTANT, NO_INSTANT)
 
 /** A model's name in any spelling. */
 export const ModelName = z

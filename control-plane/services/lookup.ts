@@ -3,15 +3,17 @@ import { findJob } from '#control-plane/db/jobs.ts'
 import type { SettledCall } from '#control-plane/db/settlements.ts'
 import { findSettledCall, listSettledCalls } from '#control-plane/db/settlements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { UlidToken } from '#control-plane/services/fields.ts'
+import { NextToken } from '#control-plane/services/page.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { settlementTypeOf } from '#shared/contract/rails.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
-import { parseAnswerId, parseRequestId } from '#shared/ids.ts'
+import { parseAnswerId } from '#shared/ids.ts'
 import { lookupRecordOf, RUNNING_JOB, routingOf, standingOf } from '#shared/lookup-record.ts'
-import { oneLine } from '#shared/texts.ts'
+import { oneLine, wholeNumber } from '#shared/texts.ts'
 
 function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
   return attempts.map(({ provider, status, ms }) => ({ provider, status, ms }))
@@ -22,14 +24,14 @@ function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] 
  * event.
  */
 export function lookupOfCall(call: SettledCall): LookupRecord {
-  const { charge, outcome, error_code: errorCode } = call
+  const { charge, outcome, error_code: errorCode, rail } = call
   return {
     request_id: call.rid,
     model: call.model,
     provider: call.provider,
     served_by: call.served_by,
     settlement_type: settlementTypeOf(call.rail),
-    ...standingOf({ charge, outcome, errorCode }, call.posted_at.getTime()),
+    ...standingOf({ charge, outcome, errorCode, rail }, call.posted_at.getTime()),
     buyer_cost_micro: Number(call.charge),
     list_cost_micro: Number(call.list_cost),
     tx_hash: null,
@@ -72,34 +74,48 @@ export const getRequest = defineOperation({
   },
 })
 
+const DEFAULT_PAGE_SIZE = 20
+const RequestPageSize = wholeNumber(1, 100)
+
 const RequestPageSchema = z.object({
   requests: z.array(LookupRecordSchema),
-  /** Pass it as `before` for the next page; null on the last. */
+  nextToken: NextToken,
+  /** The same token under its older name. */
   next: z.string().nullable(),
 })
 export type RequestPage = z.infer<typeof RequestPageSchema>
 
-/** Lists the buyer's booked calls, newest first, before the request id `before`. */
+/** Lists the buyer's booked calls, newest first. `limit` and `before` are older names of `maxItems` and `nextToken`. */
 export const listRequests = defineOperation({
   name: 'request.list',
   access: 'buyer',
   input: z.strictObject({
-    limit: z.number().int().min(1).max(100).default(20),
-    before: z
-      .string()
-      .refine((text) => parseRequestId(text) !== undefined, 'not a request id')
-      .optional(),
+    maxItems: RequestPageSize.optional(),
+    nextToken: UlidToken.optional(),
+    limit: RequestPageSize.optional(),
+    before: UlidToken.optional(),
   }),
   limit: 'read',
   idempotency: 'none',
   output: RequestPageSchema,
   run: async (ctx, actor, input): Promise<RequestPage> => {
+    const size = oneOf(['maxItems', input.maxItems], ['limit', input.limit]) ?? DEFAULT_PAGE_SIZE
+    const before = oneOf(['nextToken', input.nextToken], ['before', input.before])
     // One extra row shows whether another page follows.
-    const calls = await listSettledCalls(ctx.db, actor.account, { before: input.before, limit: input.limit + 1 })
-    const shown = calls.slice(0, input.limit)
-    return {
-      requests: shown.map(lookupOfCall),
-      next: calls.length > input.limit ? (shown.at(-1)?.rid ?? null) : null,
-    }
+    const calls = await listSettledCalls(ctx.db, actor.account, { before, limit: size + 1 })
+    const shown = calls.slice(0, size)
+    const nextToken = calls.length > size ? (shown.at(-1)?.rid ?? null) : null
+    return { requests: shown.map(lookupOfCall), nextToken, next: nextToken }
   },
 })
+
+/** A member that has an older name as well. Throws `invalid_request` when both are given. */
+function oneOf<Value>([name, value]: Named<Value>, [olderName, older]: Named<Value>): Value | undefined {
+  if (value !== undefined && older !== undefined) {
+    const message = `${olderName} is another name of ${name}: give one.`
+    throw new AppError('invalid_request', { message, param: olderName })
+  }
+  return value ?? older
+}
+
+type Named<Value> = readonly [name: string, value: Value | undefined]

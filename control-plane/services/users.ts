@@ -18,7 +18,7 @@ import { NO_TERMS } from './keys/key-terms.ts'
 import { issueKey } from './keys/keys.ts'
 import { issueManagementKey } from './organizations/organization-keys.ts'
 
-const CreateUserInput = z.object({
+const CreateUserInput = z.strictObject({
   wallet: Wallet,
   label: Label.default('first key'),
   /** The sides to make a key for. */
@@ -85,7 +85,7 @@ export async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wall
 }
 
 const ManagementKeyInput = z
-  .object({
+  .strictObject({
     label: Label,
     scope: z.enum(['org', 'operator']),
     /** The organisation of a key with the scope `org`. */

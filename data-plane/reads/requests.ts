@@ -48,8 +48,8 @@ function ownRecord(rid: RequestId, own: OwnCall): LookupRecord | undefined {
   if (own.event === undefined) return runningRecord(rid, own, ulidTime(rid))
   const event = readUsageEvent(own.event)
   if (event === undefined) return undefined
-  const { chargeMicro: charge, outcome, errorCode } = event
-  return lookupRecordOf(event, standingOf({ charge, outcome, errorCode }, null))
+  const { chargeMicro: charge, outcome, errorCode, rail } = event
+  return lookupRecordOf(event, standingOf({ charge, outcome, errorCode, rail }, null))
 }
 
 /** The record of a call that ended, or the known facts of one that runs. */
@@ -67,8 +67,8 @@ function lookupOf(
   // Another event than this one was booked. Then the ledger counts.
   if (hold.state === 'posted' && hold.postedAt === null) return undefined
   if (event !== undefined) {
-    const { chargeMicro: charge, outcome, errorCode } = event
-    return lookupRecordOf(event, standingOf({ charge, outcome, errorCode }, hold.postedAt))
+    const { chargeMicro: charge, outcome, errorCode, rail } = event
+    return lookupRecordOf(event, standingOf({ charge, outcome, errorCode, rail }, hold.postedAt))
   }
   if (hold.state === 'posted') return undefined
   const isAbandoned = hold.state === 'expired' || hold.reason === OWNER_DIED

@@ -90,5 +90,5 @@ function isNoise(name: string, value: unknown, schema: Json): boolean {
   if (name === '$schema' || name === 'propertyNames' || name === 'readOnly') return true
   if (name === 'minimum' && value === Number.MIN_SAFE_INTEGER) return true
   if (name === 'maximum' && value === Number.MAX_SAFE_INTEGER) return true
-  return name === 'pattern' && schema['format'] === 'date-time'
+  return name === 'pattern' && (schema['format'] === 'date-time' || schema['format'] === 'date')
 }

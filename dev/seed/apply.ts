@@ -51,7 +51,7 @@ export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> 
       actor: await sellerOf(quiet, keys.seller_keys[seller.id]),
     })),
   )
-  for (const provider of readProviders()) await invoke(quiet, OPERATOR, putProvider, provider)
+  for (const provider of readProviders()) await putProviderRecord(quiet, provider)
   for (const provider of sandboxProviders(options.addresses)) {
     const owners = sellers.filter(({ books }) => books.some((book) => book.provider === provider.id))
     await putSandboxProvider(
@@ -164,7 +164,7 @@ function baseUrlOf(addresses: ReadonlyMap<string, Address>, id: string): string 
  */
 async function putSandboxProvider(ctx: Ctx, provider: Provider, owners: readonly SellerActor[]): Promise<void> {
   try {
-    await invoke(ctx, OPERATOR, putProvider, provider)
+    await putProviderRecord(ctx, provider)
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'conflict')) throw error
     for (const owner of owners) {
@@ -172,8 +172,13 @@ async function putSandboxProvider(ctx: Ctx, provider: Provider, owners: readonly
         if (offer.provider === provider.id) await invoke(ctx, owner, deleteOffer, { id: offer.id })
       }
     }
-    await invoke(ctx, OPERATOR, putProvider, provider)
+    await putProviderRecord(ctx, provider)
   }
+}
+
+/** The host follows from the base URL. */
+function putProviderRecord(ctx: Ctx, { host: _host, ...provider }: Provider): Promise<unknown> {
+  return invoke(ctx, OPERATOR, putProvider, provider)
 }
 
 type OfferPlan = Pick<SeedOptions, 'addresses'> & { readonly book: SeedBook }

@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { SETTLEMENT_TYPES } from './rails.ts'
 import { SERVED_BY } from './usage-event.ts'
 
-/** The states of the money of a call. */
+/**
+ * The states of the money of a call. A charge to prepaid credit rests at `accrued`; one that a chain carries ends at
+ * `settled`.
+ */
 export const SETTLEMENT_STATUSES = ['pending', 'accrued', 'settled', 'failed', 'free'] as const
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]
 
@@ -20,7 +23,8 @@ export const LookupRecordSchema = z
     settlement_status: z.enum(SETTLEMENT_STATUSES),
     settlement_type: z.enum(SETTLEMENT_TYPES),
     settlement_error: z.string().nullable(),
-    confirmed_at: z.number().int().nullable(),
+    /** When the charge was booked, in ISO 8601; null before, and for a call without a charge. */
+    confirmed_at: z.iso.datetime().nullable(),
     buyer_cost_micro: z.number().int().nonnegative(),
     list_cost_micro: z.number().int().nonnegative(),
     tx_hash: z.string().nullable(),

@@ -65,7 +65,7 @@ describe('usage', () => {
       provider: 'sandbox-a',
       served_by: 'marketplace',
       key_id: 'key_test',
-      settlement_status: 'settled',
+      settlement_status: 'accrued',
       input_tokens: 150,
       output_tokens: 50,
       cache_read_tokens: 30,
@@ -75,7 +75,7 @@ describe('usage', () => {
       list_cost_micro: 600,
       tx_hash: null,
     })
-    expect(items.map((item) => item['settlement_status'])).toEqual(['free', 'settled', 'failed', 'settled', 'settled'])
+    expect(items.map((item) => item['settlement_status'])).toEqual(['free', 'accrued', 'failed', 'accrued', 'accrued'])
   })
 
   it('is filtered by everything a call is known by', async () => {
@@ -183,6 +183,21 @@ describe('savings', () => {
       ],
     })
     expect((await get('/savings?period=lifetime')).body).toMatchObject({ since: 0, spent_micro: 3_400 })
+    expect((await get('/savings?period=weekly')).body).toMatchObject({
+      period: 'weekly',
+      summary: {
+        period: 'weekly',
+        request_count: 4,
+        savings_pct: 50,
+        total_actual_usdc: '3300',
+        total_direct_usdc: '6600',
+        total_saved_usdc: '3300',
+      },
+      breakdown: [
+        { model: 'gpt-5-mini', discount: 50, saved: 3_000 },
+        { model: 'gpt-test', discount: 50, saved: 300 },
+      ],
+    })
     expect((await get('/savings')).body).toMatchObject({ period: '30d' })
   })
 })
@@ -251,10 +266,12 @@ describe('an export of usage', () => {
     expect(file.headers.get('x-frame-options')).toBe('DENY')
     const [head, ...lines] = file.text.trimEnd().split('\r\n')
     expect(head).toBe(
-      'request_id,created_at,model,input_tokens,output_tokens,cache_read_tokens,reasoning_tokens,buyer_cost_micro,list_cost_micro,settlement_status,tx_hash',
+      'request_id,created_at,model,input_tokens,output_tokens,cache_read_tokens,reasoning_tokens,buyer_cost_micro,list_cost_micro,settlement_status,tx_hash,buyer_cost_usd,direct_cost_usd',
     )
     expect(lines).toHaveLength(6)
-    expect(lines[0]).toMatch(/^[0-9A-Z]{26},\d{4}-\d\d-\d\dT[\d:.]+Z,lab\/old,150,50,30,10,100,200,settled,$/)
+    expect(lines[0]).toMatch(
+      /^[0-9A-Z]{26},\d{4}-\d\d-\d\dT[\d:.]+Z,lab\/old,150,50,30,10,100,200,accrued,,0\.000100,0\.000200$/,
+    )
     const one = await open(await linkTo('/usage/export?key_id=key_other'))
     expect(one.text.trimEnd().split('\r\n')).toHaveLength(2)
   })

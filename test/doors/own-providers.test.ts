@@ -110,17 +110,21 @@ describe("an account's preferences", () => {
     const person = await market.person()
     const path = '/v1/buyer/preferences'
     const read = async () => (await market.rest('GET', path, { key: person.buyerKey })).body
-    expect(await read()).toEqual({ allow_untrusted: false, providers_blocked: [], min_discount_pct: null })
+    const none = { allow_untrusted: false, providers_blocked: [], min_discount_pct: null }
+    expect(await read()).toEqual({ ...none, preferences: none })
     const wanted = { allow_untrusted: true, providers_blocked: ['test'], min_discount_pct: 20 }
-    expect((await market.rest('PUT', path, { key: person.buyerKey, body: wanted })).body).toEqual(wanted)
-    expect(await read()).toEqual(wanted)
+    expect((await market.rest('PUT', path, { key: person.buyerKey, body: wanted })).body).toEqual({
+      ...wanted,
+      preferences: wanted,
+    })
+    expect(await read()).toEqual({ ...wanted, preferences: wanted })
     expect(await published(person.buyer.account)).toMatchObject({
       allowsUntrusted: true,
       providersBlocked: ['test'],
       minDiscountPct: 20,
     })
     await market.rest('PUT', path, { key: person.buyerKey, body: {} })
-    expect(await read()).toEqual({ allow_untrusted: false, providers_blocked: [], min_discount_pct: null })
+    expect(await read()).toEqual({ ...none, preferences: none })
     for (const body of [{ min_discount_pct: 101 }, { min_discount_pct: '5' }, { providers_blocked: {} }, { nope: 1 }]) {
       expect(codeOf(await market.rest('PUT', path, { key: person.buyerKey, body }))).toBe('invalid_request')
     }

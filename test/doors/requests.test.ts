@@ -45,12 +45,22 @@ describe('a call by its request id', () => {
     expect(await market.trpc(key).request.get.query({ id })).toEqual(one.body)
     expect((await graph(key, `{ request(id: "${id}") { ${FIELDS} } }`))['request']).toEqual(one.body)
     const page = await market.rest('GET', '/v1/requests?limit=2', { key })
-    expect(page.body).toMatchObject({ requests: [{ request_id: rids[2] }, { request_id: rids[1] }], next: rids[1] })
-    expect(await market.trpc(key).request.list.query({ limit: 2 })).toEqual(page.body)
+    expect(page.body).toMatchObject({
+      requests: [{ request_id: rids[2] }, { request_id: rids[1] }],
+      next: rids[1],
+      next_token: rids[1],
+    })
+    expect((await market.rest('GET', '/v1/requests?max_items=2', { key })).body).toEqual(page.body)
+    const second = await market.rest('GET', `/v1/requests?max_items=2&next_token=${rids[1]}`, { key })
+    expect(second.body).toMatchObject({ requests: [{ request_id: rids[0] }], next_token: null })
+    const both = await market.rest('GET', '/v1/requests?max_items=2&limit=2', { key })
+    expect(both.body).toMatchObject({ error: { code: 'invalid_request', param: 'limit' } })
+    expect(toSnakeBody(await market.trpc(key).request.list.query({ limit: 2 }))).toEqual(page.body)
     const found = await graph(key, `{ requests(first: 2) { edges { node { ${FIELDS} } } pageInfo { endCursor } } }`)
     const connection = Requests.parse(found['requests'])
     const requests = connection.edges.map(({ node }) => node)
-    expect({ requests, next: connection.page_info.end_cursor }).toEqual(page.body)
+    const next = connection.page_info.end_cursor
+    expect({ requests, next, next_token: next }).toEqual(page.body)
   })
 
   it('[C246] is not there for another, at every door', async () => {

@@ -64,7 +64,7 @@ describe('a buyer at the command line', () => {
       expect([jobs.code, jobs.out.trim()]).toEqual([0, 'No long jobs.'])
       const [latest] = (await json(Usage, 'usage', '--model', 'gpt-5-mini')).items
       const record = await runMarket(['request', latest?.request_id ?? ''], { env })
-      expect([record.code, record.out]).toEqual([0, expect.stringContaining('settled')])
+      expect([record.code, record.out]).toEqual([0, expect.stringContaining('accrued')])
       expect(record.out).toMatch(/^list price +\$0\.\d+$/m)
       expect(record.out).toMatch(/^tokens +\d+ in \(0 cached\), \d+ out \(\d+ thought\)$/m)
       expect(record.out).toMatch(/^at +\d{4}-\d{2}-\d{2}T.*Z\ntook +\d+ ms$/m)

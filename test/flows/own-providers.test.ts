@@ -209,7 +209,8 @@ describe('what a key and an account want and may', () => {
     const { rid, cost } = await ask(key)
     const booked = async () => {
       const record = await market.get(`/v1/requests/${rid}`, key)
-      return z.object({ settlement_status: z.literal('settled') }).safeParse(record).success
+      return z.object({ settlement_status: z.literal('accrued'), confirmed_at: z.iso.datetime() }).safeParse(record)
+        .success
     }
     await until('the call is booked', 10_000, booked)
     for (const hold of await redis.keys(`*:h:${rid}`)) await redis.del(hold)

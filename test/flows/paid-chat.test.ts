@@ -32,6 +32,7 @@ const Lookup = z.object({
   model: z.string(),
   provider: z.string().nullable(),
   settlement_status: z.string(),
+  confirmed_at: z.string().nullable(),
   settlement_type: z.literal('credit'),
   buyer_cost_micro: z.number().int(),
   attempts: z.array(z.object({ provider: z.string(), status: z.number(), ms: z.number() })),
@@ -85,7 +86,7 @@ describe('a paid chat call through both planes', () => {
     expect(response.headers.get('x-generation-id')).toBe(rid)
     expect((await lookUp(rid)).buyer_cost_micro).toBe(usage.buyer_cost_micro)
     expect(await ledgerCharge(rid)).toBe(usage.buyer_cost_micro)
-    await until('the lookup says settled', 10_000, async () => (await lookUp(rid)).settlement_status === 'settled')
+    await until('the call is booked', 10_000, async () => (await lookUp(rid)).confirmed_at !== null)
     expect(before - (await balance())).toBe(BigInt(usage.buyer_cost_micro))
   })
 

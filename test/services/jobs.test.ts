@@ -80,7 +80,7 @@ describe('a long job', () => {
     const { rows } = await sql<{ charge: bigint; hold: bigint }>`select charge, hold_amount as hold from settlement
       where rid = ${wish.rid}`.execute(market.plane.db)
     expect(rows).toEqual([{ charge: 4_001n, hold: 10_000n }])
-    expect(await look()).toMatchObject({ settlement_status: 'settled', buyer_cost_micro: 4_001 })
+    expect(await look()).toMatchObject({ settlement_status: 'accrued', buyer_cost_micro: 4_001 })
     expect(await breaches()).toEqual([])
   })
 

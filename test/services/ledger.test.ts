@@ -194,7 +194,8 @@ describe('looking up what was booked', () => {
     const id = rids[3] ?? ''
     expect(await invoke(plane, actor, getRequest, { id })).toMatchObject({
       request_id: id,
-      settlement_status: 'settled',
+      settlement_status: 'accrued',
+      confirmed_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       buyer_cost_micro: 30,
       list_cost_micro: 60,
       attempts: [{ provider: 'sandbox-a', status: 200, ms: 1_390 }],

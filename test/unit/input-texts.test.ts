@@ -36,6 +36,15 @@ describe('the inputs of the operations', () => {
     ])
   })
 
+  it('refuse members that they do not know, each by its name', () => {
+    const open = operations.filter(({ input }) => {
+      const { error } = input.safeParse({ zzUnknown: 1 })
+      return !error?.issues.some((issue) => issue.code === 'unrecognized_keys' && issue.keys.includes('zzUnknown'))
+    })
+    // The retired door tells everybody the same.
+    expect(open.map(({ name }) => name)).toEqual(['fallback-key.retired'])
+  })
+
   it('hold no control characters and no halves of a character', () => {
     expect(thatTake(['a\u0000b', '\u0000', 'a\u001bb', 'a\u0085b', '\ud800', 'a\udc00b'])).toEqual([])
   })

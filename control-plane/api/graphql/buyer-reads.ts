@@ -32,6 +32,11 @@ const SavingsOfModel = builder.objectRef<SavingsFigures & { readonly model: stri
   fields: (t) => membersOf(t, SavingsSchema.shape.byModel.unwrap().element),
 })
 
+const SavingsBucket = builder.objectRef<SavingsFigures & { readonly bucket: number }>('SavingsBucket').implement({
+  description: 'Spending of one UTC hour, day or month, which begins at `bucket`.',
+  fields: (t) => membersOf(t, SavingsSchema.shape.buckets.unwrap().element),
+})
+
 const SavingsType = builder.objectRef<Savings>('Savings').implement({
   description: 'Spending beside the reference prices, in whole micro-USD.',
   fields: (t) => ({
@@ -40,6 +45,11 @@ const SavingsType = builder.objectRef<Savings>('Savings').implement({
       type: [SavingsOfModel],
       complexity: { field: 1, multiplier: 50 },
       resolve: (savings) => savings.byModel,
+    }),
+    buckets: t.field({
+      type: [SavingsBucket],
+      complexity: { field: 1, multiplier: 50 },
+      resolve: (savings) => savings.buckets,
     }),
   }),
 })

@@ -42,7 +42,8 @@ const RequestRouting = builder.objectRef<Routing>('RequestRouting').implement({
 })
 
 const RequestRecord = builder.objectRef<LookupRecord>('RequestRecord').implement({
-  description: 'What became of a call. Costs are whole micro-USD, instants Unix milliseconds.',
+  description:
+    'What became of a call. Costs are whole micro-USD, instants Unix milliseconds, but `confirmedAt` is ISO 8601.',
   fields: (t) => ({
     requestId: t.exposeID('request_id'),
     model: t.exposeString('model'),
@@ -51,7 +52,7 @@ const RequestRecord = builder.objectRef<LookupRecord>('RequestRecord').implement
     settlementStatus: t.exposeString('settlement_status'),
     settlementType: t.exposeString('settlement_type'),
     settlementError: t.exposeString('settlement_error', { nullable: true }),
-    confirmedAt: t.exposeFloat('confirmed_at', { nullable: true }),
+    confirmedAt: t.exposeString('confirmed_at', { nullable: true }),
     buyerCostMicro: t.exposeFloat('buyer_cost_micro'),
     listCostMicro: t.exposeFloat('list_cost_micro'),
     txHash: t.exposeString('tx_hash', { nullable: true }),
@@ -81,7 +82,7 @@ builder.queryFields((t) => ({
     complexity: costOfPage,
     resolve: async (_root, args, { ctx, actor, options }) => {
       const { maxItems, nextToken } = readPage(args)
-      const { requests, next } = await invoke(ctx, actor, listRequests, { limit: maxItems, before: nextToken }, options)
+      const { requests, nextToken: next } = await invoke(ctx, actor, listRequests, { maxItems, nextToken }, options)
       const page = { items: requests, nextToken: next, cursorOf: ({ request_id: id }: LookupRecord) => id }
       return toEdges(page, args, (record) => record)
     },

@@ -1,3 +1,4 @@
+import { NamedMeSchema, NamedPreferencesSchema, nameMe, namePreferences } from '#control-plane/api/buyer-synonyms.ts'
 import { getPreferences, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
 import { getBalance, getMe } from '#control-plane/services/buyers/buyers.ts'
 import {
@@ -12,13 +13,15 @@ import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/se
 import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
 import { BUYER_KEY, BUYER_KEYS, NEW_BUYER_KEY, ROTATED_KEY } from './keys.ts'
 import type { RestRow } from './route.ts'
-import { restRow } from './route.ts'
+import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
+const ME = writtenAs(NamedMeSchema, nameMe)
+const PREFERENCES = writtenAs(NamedPreferencesSchema, namePreferences)
 
 /** The buyer surface: `/v1/buyer`, the balance, and look-ups of calls that Redis no longer has. */
 export const BUYER_ROWS: readonly RestRow[] = [
-  restRow({ method: 'GET', path: '/v1/buyer/me', envelope, operation: getMe }),
+  restRow({ method: 'GET', path: '/v1/buyer/me', envelope, operation: getMe, body: ME }),
   restRow({ method: 'GET', path: '/v1/payments/balance', envelope, operation: getBalance }),
   restRow({
     method: 'POST',
@@ -44,14 +47,26 @@ export const BUYER_ROWS: readonly RestRow[] = [
     body: ROTATED_KEY,
   }),
   restRow({ method: 'DELETE', path: '/v1/buyer/keys/:id', status: 204, envelope, operation: revokeBuyerKey }),
-  restRow({ method: 'GET', path: '/v1/buyer/preferences', envelope, operation: getPreferences }),
-  restRow({ method: 'PUT', path: '/v1/buyer/preferences', envelope, operation: putPreferences }),
+  restRow({
+    method: 'GET',
+    path: '/v1/buyer/preferences',
+    envelope,
+    operation: getPreferences,
+    body: PREFERENCES,
+  }),
+  restRow({
+    method: 'PUT',
+    path: '/v1/buyer/preferences',
+    envelope,
+    operation: putPreferences,
+    body: PREFERENCES,
+  }),
   restRow({ method: 'POST', path: '/v1/buyer/providers', status: 201, envelope, operation: createOwnProvider }),
   restRow({ method: 'GET', path: '/v1/buyer/providers', envelope, operation: listBuyerProviders }),
   restRow({ method: 'DELETE', path: '/v1/buyer/providers/:id', status: 204, envelope, operation: removeOwnProvider }),
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map((method) =>
     restRow({ method, path: '/v1/buyer/fallback-key', envelope, operation: retiredFallbackKey }),
   ),
-  restRow({ method: 'GET', path: '/v1/requests', envelope, operation: listRequests, numbers: ['limit'] }),
+  restRow({ method: 'GET', path: '/v1/requests', envelope, operation: listRequests }),
   restRow({ method: 'GET', path: '/v1/requests/:id', envelope, operation: getRequest }),
 ]

@@ -1,3 +1,4 @@
+import { nameSavings } from '#control-plane/api/buyer-synonyms.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
 import { listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
@@ -34,7 +35,7 @@ export const cap = router({
 })
 
 export const savings = router({
-  get: queryOf(getSavings),
+  get: queryOf(getSavings, nameSavings),
 })
 
 export const statement = router({

@@ -1,3 +1,4 @@
+import { nameMe, namePreferences } from '#control-plane/api/buyer-synonyms.ts'
 import { getPreferences, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
 import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers/buyers.ts'
 import {
@@ -63,12 +64,12 @@ const ownProvider = router({
 })
 
 const preferences = router({
-  get: queryOf(getPreferences),
-  put: mutationOf(putPreferences),
+  get: queryOf(getPreferences, namePreferences),
+  put: mutationOf(putPreferences, namePreferences),
 })
 
 const buyer = router({
-  me: queryOf(getMe),
+  me: queryOf(getMe, nameMe),
 })
 
 const credit = router({

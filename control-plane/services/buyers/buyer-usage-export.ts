@@ -33,6 +33,8 @@ const COLUMNS = [
   'list_cost_micro',
   'settlement_status',
   'tx_hash',
+  'buyer_cost_usd',
+  'direct_cost_usd',
 ] as const
 
 /** Makes a link to a CSV file of the caller's calls, oldest first, with the filters of the list. */
@@ -76,10 +78,10 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: UsageFilter): AsyncGenera
   const size = { batch: BATCH, limit: MAX_ROWS }
   for await (const rows of readAhead((page) => listUsageLines(ctx.db, filter, page), size)) {
     let text = ''
-    for (const { rid, createdAt, model, figures, charge, outcome } of rows) {
+    for (const { rid, createdAt, model, figures, usd, charge, outcome, rail } of rows) {
       // Every field but the model consists of letters and digits from the database.
-      const { settlement_status } = standingOf({ charge, outcome, errorCode: null }, BOOKED)
-      text += `${rid},${createdAt},${csvCell(model)},${figures},${settlement_status},${LINE_END}`
+      const { settlement_status } = standingOf({ charge, outcome, errorCode: null, rail }, BOOKED)
+      text += `${rid},${createdAt},${csvCell(model)},${figures},${settlement_status},,${usd}${LINE_END}`
     }
     yield text
   }

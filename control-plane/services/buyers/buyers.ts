@@ -21,7 +21,7 @@ const BREAKDOWN_MODELS = 50
 export const getBalance = defineOperation({
   name: 'credit.balance',
   access: 'buyer',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: CreditBalanceSchema,
@@ -48,6 +48,7 @@ export const BuyerMeSchema = CreditBalanceSchema.extend({
     .array(
       UsageStatsSchema.extend({
         model: z.string(),
+        totalListCost: WholeMicro,
       }),
     )
     .readonly(),
@@ -60,7 +61,7 @@ export type BuyerMe = z.infer<typeof BuyerMeSchema>
 export const getMe = defineOperation({
   name: 'buyer.me',
   access: 'buyer',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: BuyerMeSchema,
@@ -78,7 +79,11 @@ export const getMe = defineOperation({
       allowanceUsdc: null,
       settlementContract: null,
       stats: total === undefined ? NOTHING_USED : statsOf(total),
-      modelBreakdown: byModel.map((row) => ({ model: row.model, ...statsOf(row) })),
+      modelBreakdown: byModel.map((row) => ({
+        model: row.model,
+        ...statsOf(row),
+        totalListCost: Number(row.listCost),
+      })),
       recentUsage: recent.map(lookupOfCall),
     }
   },
@@ -112,7 +117,7 @@ export type CreditEntryPage = z.infer<typeof CreditEntryPageSchema>
 export const listCreditEntries = defineOperation({
   name: 'credit.entries',
   access: 'buyer',
-  input: z.object({
+  input: z.strictObject({
     maxItems: PageSize,
     nextToken: UlidToken.optional(),
   }),

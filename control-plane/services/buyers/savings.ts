@@ -1,10 +1,43 @@
 import { z } from 'zod'
-import { sumUsage } from '#control-plane/db/buyer-usage.ts'
+import type { UsageInterval } from '#control-plane/db/buyer-usage.ts'
+import { sumUsage, sumUsageByTime } from '#control-plane/db/buyer-usage.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { Period } from '#control-plane/services/usage-window.ts'
 import { PERIOD_NAMES, readWindow } from '#control-plane/services/usage-window.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 
 const MODELS_SHOWN = 100
+/** More months than any account has, and more hours and days than any period. */
+const MAX_BUCKETS = 1_000
+
+/** Periods under the names that clients of the field give them. */
+const PERIOD_OF = { daily: '24h', weekly: '7d', monthly: '30d', all: 'lifetime' } as const satisfies Record<
+  string,
+  Period
+>
+const SavingsPeriod = z.enum([...PERIOD_NAMES, 'daily', 'weekly', 'monthly', 'all'])
+type SavingsPeriod = z.infer<typeof SavingsPeriod>
+
+/** The length of the buckets of a period. */
+const INTERVAL_OF: Readonly<Record<Period, UsageInterval>> = {
+  '24h': 'hour',
+  '7d': 'day',
+  '30d': 'day',
+  '90d': 'day',
+  lifetime: 'month',
+}
+
+function windowOf(period: SavingsPeriod): Period {
+  switch (period) {
+    case 'daily':
+    case 'weekly':
+    case 'monthly':
+    case 'all':
+      return PERIOD_OF[period]
+    default:
+      return period
+  }
+}
 
 /** Spending and savings against the reference price, in whole micro-USD. `savedPct` has two decimals. */
 export const SavingsFiguresSchema = z.object({
@@ -16,7 +49,8 @@ export const SavingsFiguresSchema = z.object({
 })
 export type SavingsFigures = z.infer<typeof SavingsFiguresSchema>
 export const SavingsSchema = SavingsFiguresSchema.extend({
-  period: z.enum(PERIOD_NAMES),
+  /** As asked for. */
+  period: SavingsPeriod,
   /** Unix milliseconds; 0 for a lifetime. */
   since: UnixMs,
   byModel: z
@@ -26,6 +60,8 @@ export const SavingsSchema = SavingsFiguresSchema.extend({
       }),
     )
     .readonly(),
+  /** By UTC hour, day or month, oldest first. `bucket` is its beginning. One without calls is left out. */
+  buckets: z.array(SavingsFiguresSchema.extend({ bucket: UnixMs })).readonly(),
 }).meta({ id: 'Savings' })
 export type Savings = z.infer<typeof SavingsSchema>
 
@@ -36,19 +72,25 @@ export type Savings = z.infer<typeof SavingsSchema>
 export const getSavings = defineOperation({
   name: 'savings.get',
   access: 'buyer',
-  input: z.strictObject({ period: z.enum(PERIOD_NAMES).default('30d') }),
+  input: z.strictObject({ period: SavingsPeriod.default('30d') }),
   limit: 'read',
   idempotency: 'none',
   output: SavingsSchema,
   run: async (ctx, actor, { period }): Promise<Savings> => {
-    const window = readWindow({ period }, ctx.clock.now(), period)
+    const span = windowOf(period)
+    const window = readWindow({ period: span }, ctx.clock.now(), span)
     const filter = { account: actor.account, servedBy: 'marketplace' as const, ...window }
-    const { total, byModel } = await sumUsage(ctx.db, filter, MODELS_SHOWN)
+    const by = { interval: INTERVAL_OF[span], group: undefined, limit: MAX_BUCKETS }
+    const [{ total, byModel }, times] = await Promise.all([
+      sumUsage(ctx.db, filter, MODELS_SHOWN),
+      sumUsageByTime(ctx.db, filter, by),
+    ])
     return {
       period,
       since: window.from,
       ...savingsOf(total ?? NOTHING),
       byModel: byModel.map((row) => ({ model: row.model, ...savingsOf(row) })),
+      buckets: times.map((row) => ({ bucket: row.at.getTime(), ...savingsOf(row) })),
     }
   },
 })

@@ -35,7 +35,7 @@ const MAX_LATE_MS = MINUTE
 const Rows = z.array(z.unknown()).min(1).max(MAX_ROWS)
 const EffectiveAt = z.number().int().positive().optional()
 
-const ImportInput = z.object({
+const ImportInput = z.strictObject({
   /** The source of the values. It is stored with every price version and every change. */
   source: oneLine(500).min(1),
   /** Models in the shape of OpenRouter's list; {@link planImport} reads them. */
@@ -70,7 +70,7 @@ export type ImportDiff = z.infer<typeof ImportDiffSchema>
 export const diffCatalog = defineOperation({
   name: 'catalog.diff',
   access: 'operator',
-  input: z.object({ models: Rows, effectiveAt: EffectiveAt }),
+  input: z.strictObject({ models: Rows, effectiveAt: EffectiveAt }),
   limit: 'read',
   idempotency: 'none',
   output: ImportDiffSchema,
@@ -149,7 +149,7 @@ async function storePlan(ctx: Pick<Ctx, 'clock' | 'ids'>, trx: Trx, { models }: 
   return { models: models.length, added, changed: changes.length - added, repriced: repriced.length, takenNames }
 }
 
-const PutProviderInput = z.object({
+const PutProviderInput = z.strictObject({
   id: ProviderSchema.shape.id,
   name: Label,
   baseUrl: oneLine(2_048),

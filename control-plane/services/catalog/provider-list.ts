@@ -24,7 +24,7 @@ export type ProviderView = z.infer<typeof ProviderViewSchema>
 export const listProviders = defineOperation({
   name: 'provider.list',
   access: 'operator',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: z.array(ProviderViewSchema).readonly(),

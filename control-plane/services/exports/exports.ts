@@ -19,7 +19,7 @@ const TAIL_CHARS = 40
 export const downloadExport = defineOperation({
   name: 'export.download',
   access: 'public',
-  input: z.object({ token: oneLine(2_048) }),
+  input: z.strictObject({ token: oneLine(2_048) }),
   // The run counts by link. The shared limit of callers without a key would let one of them block all others.
   limit: 'none',
   isAudited: false,

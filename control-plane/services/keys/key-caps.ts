@@ -48,7 +48,7 @@ export type Caps = z.infer<typeof CapsSchema>
 export const listCaps = defineOperation({
   name: 'cap.list',
   access: 'buyer',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: CapsSchema,

@@ -66,7 +66,7 @@ export function requireFuture(expiresAt: number | null, now: number): void {
   }
 }
 
-const SellerKeyInput = z.object({ label: Label, expiresAt: Instant.nullish() })
+const SellerKeyInput = z.strictObject({ label: Label, expiresAt: Instant.nullish() })
 
 const BuyerKeyInput = SellerKeyInput.extend(KeyTermFields)
 
@@ -126,7 +126,7 @@ export const KeyListSchema = z.object({
   nextToken: z.string().nullable(),
 })
 export type KeyList = z.infer<typeof KeyListSchema>
-const KeyListInput = z.object(listFields('key'))
+const KeyListInput = z.strictObject(listFields('key'))
 
 async function listOwnKeys(
   ctx: Pick<Ctx, 'db'>,
@@ -158,7 +158,7 @@ export const listBuyerKeys = defineOperation({
   run: (ctx, actor, input) => listOwnKeys(ctx, actor, input),
 })
 
-const KeyInput = z.object({ id: oneLine(100) })
+const KeyInput = z.strictObject({ id: oneLine(100) })
 
 async function revokeKey(
   ctx: Pick<RunCtx, 'db' | 'publisher' | 'clock' | 'log' | 'change'>,

@@ -4,7 +4,7 @@ import { listIncidents } from '#control-plane/db/incidents.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
-import { Millis, ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { Instant, ModelName, PageSize } from '#control-plane/services/fields.ts'
 import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
@@ -41,8 +41,8 @@ export type IncidentPage = z.infer<typeof IncidentPageSchema>
 
 /** The filters of a list: a time, a model, a provider. */
 export const IncidentList = z.strictObject({
-  from: Millis.optional(),
-  to: Millis.optional(),
+  from: Instant.optional(),
+  to: Instant.optional(),
   model: ModelName.optional(),
   provider: oneLine(64).min(1).optional(),
   maxItems: PageSize,

@@ -3,6 +3,7 @@ import type { FigureRow } from '#control-plane/db/market-figures.ts'
 import { listFigures, listLatestTrades, listPriceVersions } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Instant } from '#control-plane/services/fields.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY, HOUR } from '#shared/clock.ts'
 import { keptToPercent } from '#shared/discount.ts'
@@ -28,11 +29,10 @@ const MAX_POINTS = 20_000
 const MAX_NAMED = 100
 const MAX_TRADES = 100
 
-const Instant = z.number().int().nonnegative()
 const Names = z.array(oneLine(128).min(1)).min(1).max(MAX_NAMED)
 const LENGTH_MS = { hour: HOUR, day: DAY } as const
 
-const SeriesInput = z.object({
+const SeriesInput = z.strictObject({
   /** Unix milliseconds, from the bucket that contains `from` to `to` (excluded). The defaults are a day ago and now. */
   from: Instant.optional(),
   to: Instant.optional(),
@@ -45,7 +45,7 @@ const SeriesInput = z.object({
   models: Names.optional(),
   providers: Names.optional(),
 })
-type SeriesWish = z.input<typeof SeriesInput>
+type SeriesWish = Partial<z.output<typeof SeriesInput>>
 
 /** The figures of the bucket that begins at `bucket` (Unix milliseconds, UTC). Null means too few calls to measure. */
 export const SeriesPointSchema = SpeedSchema.extend({
@@ -141,7 +141,7 @@ function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): Ser
   }
 }
 
-const PriceHistoryInput = z.object({
+const PriceHistoryInput = z.strictObject({
   model: oneLine(128).min(1),
   from: Instant.optional(),
   to: Instant.optional(),
@@ -207,7 +207,7 @@ export const marketPriceHistory = defineOperation({
   },
 })
 
-const FeedInput = z.object({
+const FeedInput = z.strictObject({
   limit: z.number().int().min(1).max(MAX_TRADES).default(50),
   model: oneLine(128).min(1).optional(),
 })

@@ -16,7 +16,7 @@ export type RailState = z.infer<typeof RailStateSchema>
 export const listRails = defineOperation({
   name: 'market.rails',
   access: 'public',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: z.array(RailStateSchema).readonly(),

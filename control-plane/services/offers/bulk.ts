@@ -64,7 +64,7 @@ export type BulkRun = z.infer<typeof BulkRunSchema>
 export const bulkCreateOffers = defineOperation({
   name: 'offer.bulk-create',
   access: 'seller',
-  input: z.object({
+  input: z.strictObject({
     ...PlaceInput,
     payoutAddress: PayoutWallet.nullish(),
     label: Label.nullish(),

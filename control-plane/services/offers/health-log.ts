@@ -7,7 +7,7 @@ import { HEALTH_ACTIONS } from '#control-plane/db/tables/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
-import { Millis, PageSize } from '#control-plane/services/fields.ts'
+import { Instant, PageSize } from '#control-plane/services/fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
@@ -99,10 +99,10 @@ export const listHealthLog = defineOperation({
   name: 'health-log.list',
   access: 'seller',
   input: z
-    .object({
+    .strictObject({
       offerId: oneLine(100).optional(),
-      since: Millis.optional(),
-      until: Millis.optional(),
+      since: Instant.optional(),
+      until: Instant.optional(),
       sortOrder: z.enum(['ASC', 'DESC']).default('DESC'),
       maxItems: PageSize,
       nextToken: oneLine(200).optional(),

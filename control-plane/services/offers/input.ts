@@ -35,7 +35,7 @@ export const Pricing = {
   pricingMode: z.enum(['discount', 'cost_multiplier']).optional(),
 }
 
-export const CreateOfferInput = z.object({
+export const CreateOfferInput = z.strictObject({
   model: ModelName,
   apiKey: ProviderKey.optional(),
   reuseKeyFingerprint: Fingerprint.optional(),
@@ -50,7 +50,7 @@ export const CreateOfferInput = z.object({
 })
 
 /** A field that is left out stays, and null removes its value. */
-export const UpdateOfferInput = z.object({
+export const UpdateOfferInput = z.strictObject({
   id: oneLine(100),
   ...Pricing,
   capDailyUsd: Dollars.nullish(),
@@ -59,9 +59,9 @@ export const UpdateOfferInput = z.object({
   label: Label.nullish(),
 })
 
-export const OfferIdInput = z.object({ id: oneLine(100) })
+export const OfferIdInput = z.strictObject({ id: oneLine(100) })
 
-export const ListOffersInput = z.object({
+export const ListOffersInput = z.strictObject({
   status: z.enum(['active', 'paused', 'inactive']).optional(),
   model: ModelName.optional(),
   maxItems: PageSize,

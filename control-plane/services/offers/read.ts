@@ -56,7 +56,7 @@ const MAX_OFFERS_AT_ONCE = 100
 export const getOffers = defineOperation({
   name: 'offer.get-many',
   access: 'seller',
-  input: z.object({ ids: z.array(oneLine(100)).max(MAX_OFFERS_AT_ONCE) }),
+  input: z.strictObject({ ids: z.array(oneLine(100)).max(MAX_OFFERS_AT_ONCE) }),
   limit: 'read',
   idempotency: 'none',
   output: z.array(OfferViewSchema).readonly(),

@@ -28,7 +28,7 @@ import { OfferViewSchema } from './view.ts'
 export const rotateCredential = defineOperation({
   name: 'offer.rotate-credential',
   access: 'seller',
-  input: z.object({ id: oneLine(100), apiKey: ProviderKey }),
+  input: z.strictObject({ id: oneLine(100), apiKey: ProviderKey }),
   limit: 'probe',
   idempotency: 'none',
   output: OfferViewSchema,

@@ -31,7 +31,7 @@ export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
 export const testConnection = defineOperation({
   name: 'provider.test-connection',
   access: 'seller',
-  input: z.object({ ...PlaceInput, model: ModelName.optional() }),
+  input: z.strictObject({ ...PlaceInput, model: ModelName.optional() }),
   limit: 'probe',
   isAudited: false,
   idempotency: 'none',
@@ -60,7 +60,7 @@ export type HealthTest = z.infer<typeof HealthTestSchema>
 export const testHealth = defineOperation({
   name: 'provider.test-health',
   access: 'seller',
-  input: z.object({ ...PlaceInput, models: z.array(ModelName).min(1).max(MAX_TESTED) }),
+  input: z.strictObject({ ...PlaceInput, models: z.array(ModelName).min(1).max(MAX_TESTED) }),
   limit: 'probe',
   isAudited: false,
   idempotency: 'none',

@@ -16,7 +16,7 @@ import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
-import { Label, Millis, ModelName } from '#control-plane/services/fields.ts'
+import { Instant, Label, ModelName } from '#control-plane/services/fields.ts'
 import { IncidentList, readSpan } from '#control-plane/services/market/incidents.ts'
 import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
@@ -71,7 +71,7 @@ export const declareIncident = defineOperation({
     models: Models.default([]),
     providers: Providers.default([]),
     /** Its beginning, if that was earlier than now. */
-    startedAt: Millis.optional(),
+    startedAt: Instant.optional(),
   }),
   limit: 'none',
   idempotency: 'none',

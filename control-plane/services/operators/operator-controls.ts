@@ -43,7 +43,7 @@ async function viewFeatures(ctx: Pick<Ctx, 'db'>): Promise<FeatureView[]> {
 export const listFeatures = defineOperation({
   name: 'feature.list',
   access: 'operator',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: z.array(FeatureViewSchema).readonly(),
@@ -116,7 +116,7 @@ async function viewLimits({ db, settings }: Pick<Ctx, 'db' | 'settings'>): Promi
 export const listRateLimits = defineOperation({
   name: 'rate-limit.list',
   access: 'operator',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: z.array(LimitViewSchema).readonly(),

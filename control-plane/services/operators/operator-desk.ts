@@ -89,7 +89,7 @@ export const releaseOpenHold = defineOperation({
 export const listQueues = defineOperation({
   name: 'queue.list',
   access: 'operator',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: z.array(QueueViewSchema).readonly(),
@@ -147,7 +147,7 @@ const SILENT_AFTER_MS = 10_000
 export const listNodes = defineOperation({
   name: 'node.list',
   access: 'operator',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: z.array(NodeViewSchema).readonly(),

@@ -34,7 +34,7 @@ export type SnapshotView = z.infer<typeof SnapshotViewSchema>
 export const readSnapshot = defineOperation({
   name: 'snapshot.read',
   access: 'operator',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: SnapshotViewSchema,

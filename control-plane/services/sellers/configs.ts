@@ -41,7 +41,7 @@ function cardOf(saved: SavedKey): ConfigCard {
 export const listConfigs = defineOperation({
   name: 'config.list',
   access: 'seller',
-  input: z.object(listFields('crd')),
+  input: z.strictObject(listFields('crd')),
   limit: 'read',
   idempotency: 'none',
   output: ConfigListSchema,
@@ -56,7 +56,7 @@ export const listConfigs = defineOperation({
 export const deleteConfig = defineOperation({
   name: 'config.delete',
   access: 'seller',
-  input: z.object({ id: oneLine(100) }),
+  input: z.strictObject({ id: oneLine(100) }),
   limit: 'write',
   idempotency: 'none',
   output: z.object({

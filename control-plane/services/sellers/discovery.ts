@@ -48,7 +48,7 @@ export type DiscoveredModel = z.infer<typeof DiscoveredModelSchema>
 export const discoverModels = defineOperation({
   name: 'provider.discover',
   access: 'seller',
-  input: z.object(PlaceInput),
+  input: z.strictObject(PlaceInput),
   limit: 'probe',
   isAudited: false,
   idempotency: 'none',

@@ -66,9 +66,9 @@ export type PayoutHoldView = z.infer<typeof PayoutHoldViewSchema>
 export const EarningsSchema = z
   .object({
     range: z.enum(RANGE_NAMES),
-    /** The earnings of the range. */
+    /** The earnings of all time, whatever the range: what is pending, in flight and paid. */
     totalEarnedUsdc: MicroDigits,
-    /** The seller's balance at present, whatever the range. It is not yet paid out. */
+    /** The seller's balance at present. It is not yet paid out. */
     pendingUsdc: MicroDigits,
     inFlightUsdc: MicroDigits,
     paidUsdc: MicroDigits,
@@ -86,7 +86,7 @@ export type Earnings = z.infer<typeof EarningsSchema>
 export const getEarnings = defineOperation({
   name: 'earnings.get',
   access: 'seller',
-  input: z.object({ range: z.enum(RANGE_NAMES).default('7d'), workspaceId: WorkspaceField }),
+  input: z.strictObject({ range: z.enum(RANGE_NAMES).default('7d'), workspaceId: WorkspaceField }),
   limit: 'read',
   idempotency: 'none',
   output: EarningsSchema,
@@ -105,7 +105,7 @@ export const getEarnings = defineOperation({
     const total = sums.reduce((sum, row) => sum + row.earned, 0n)
     return {
       range,
-      totalEarnedUsdc: total.toString(),
+      totalEarnedUsdc: balance.toString(),
       pendingUsdc: balance.toString(),
       inFlightUsdc: '0',
       paidUsdc: '0',

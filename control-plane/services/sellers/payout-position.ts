@@ -40,7 +40,7 @@ export type PayoutPosition = z.infer<typeof PayoutPositionSchema>
 export const getPayoutPosition = defineOperation({
   name: 'payout.position',
   access: 'seller',
-  input: z.object({ workspaceId: WorkspaceField }),
+  input: z.strictObject({ workspaceId: WorkspaceField }),
   limit: 'read',
   idempotency: 'none',
   output: PayoutPositionSchema,

@@ -37,12 +37,12 @@ export type SaleView = z.infer<typeof SaleViewSchema>
 export function viewSale(sale: Sale): SaleView {
   const prices = UnitPricesSchema.safeParse(sale.unitPrices).data ?? {}
   const { input, output } = tokenPrices(prices, keptBps(sale.keptBps))
-  const { charge, outcome } = sale
+  const { charge, outcome, rail } = sale
   return {
     id: sale.rid,
     model: sale.model,
     offerId: sale.offer,
-    settlementStatus: standingOf({ charge, outcome, errorCode: null }, sale.postedAt.getTime()).settlement_status,
+    settlementStatus: standingOf({ charge, outcome, errorCode: null, rail }, sale.postedAt.getTime()).settlement_status,
     createdAt: sale.startedAt.getTime(),
     sellerCostUsdc: sale.sellerNet.toString(),
     inputTokens: Number(sale.inputTokens),
@@ -67,7 +67,7 @@ export type SalesPage = z.infer<typeof SalesPageSchema>
 export const listSalesHistory = defineOperation({
   name: 'earnings.history',
   access: 'seller',
-  input: z.object({ limit: PageSize, cursor: oneLine(200).optional(), workspaceId: WorkspaceField }),
+  input: z.strictObject({ limit: PageSize, cursor: oneLine(200).optional(), workspaceId: WorkspaceField }),
   limit: 'read',
   idempotency: 'none',
   output: SalesPageSchema,

@@ -76,7 +76,7 @@ export function viewOperation({ id, status, processed, total, failedCount }: Sel
 export const bulkCancelOffers = defineOperation({
   name: 'offer.bulk-cancel',
   access: 'seller',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'write',
   idempotency: 'accepted',
   output: OperationViewSchema,
@@ -102,7 +102,7 @@ export const bulkCancelOffers = defineOperation({
 export const getSellerOperation = defineOperation({
   name: 'operation.get',
   access: 'seller',
-  input: z.object({ id: oneLine(100) }),
+  input: z.strictObject({ id: oneLine(100) }),
   limit: 'read',
   idempotency: 'none',
   output: OperationViewSchema,

@@ -13,6 +13,7 @@ import { readWindow, WindowFields } from '#control-plane/services/usage-window.t
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
+import { standingOf } from '#shared/lookup-record.ts'
 import { wholeNumber } from '#shared/texts.ts'
 
 /** The kind of export that a link of this file opens. */
@@ -42,7 +43,7 @@ const COLUMNS = [
 export const exportSellerUsage = defineOperation({
   name: 'earnings.export',
   access: 'seller',
-  input: z.object({
+  input: z.strictObject({
     from: WindowFields.from,
     to: WindowFields.to,
     limit: wholeNumber(1, MAX_ROWS).prefault(MAX_ROWS),
@@ -66,6 +67,9 @@ const Query = z.object({
   limit: z.number().int(),
 })
 
+/** The file holds only booked calls, without their time of booking, so any time serves here. */
+const BOOKED = 0
+
 /** Writes the file that such a link opens. */
 export function writeSellerUsage(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFile {
   const filter = Query.safeParse(query).data
@@ -77,10 +81,11 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: SoldFilter, limit: number
   yield csvLine(COLUMNS)
   for await (const rows of readAhead((page) => listSoldAfter(ctx.db, filter, page), { batch: BATCH, limit })) {
     let text = ''
-    for (const { rid, createdAt, model, offer, provider, figures, isPaid } of rows) {
+    for (const { rid, createdAt, model, offer, provider, figures, charge, outcome, rail } of rows) {
       // Every field but the names consists of letters and digits from the database.
       const names = `${csvCell(model)},${csvCell(offer)},${csvCell(provider)}`
-      text += `${rid},${createdAt},${names},${figures},${isPaid ? 'settled' : 'free'},${LINE_END}`
+      const { settlement_status } = standingOf({ charge, outcome, errorCode: null, rail }, BOOKED)
+      text += `${rid},${createdAt},${names},${figures},${settlement_status},${LINE_END}`
     }
     yield text
   }

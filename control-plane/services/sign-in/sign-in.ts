@@ -33,7 +33,7 @@ const MAX_SIGNATURE_CHARS = 20_000
 export const readChallenge = defineOperation({
   name: 'auth.challenge',
   access: 'public',
-  input: z.object({ address: Wallet }),
+  input: z.strictObject({ address: Wallet }),
   limit: 'challenge',
   isAudited: false,
   countBy: ({ address }) => address,
@@ -42,7 +42,7 @@ export const readChallenge = defineOperation({
   run: async (ctx, _actor, { address }): Promise<SignInMessage> => makeChallenge(ctx, address),
 })
 
-const SignedInput = z.object({
+const SignedInput = z.strictObject({
   message: manyLines(MAX_MESSAGE_CHARS),
   signature: oneLine(MAX_SIGNATURE_CHARS),
 })
@@ -178,7 +178,7 @@ export type SessionOwner = z.infer<typeof SessionOwnerSchema>
 export const readSession = defineOperation({
   name: 'session.read',
   access: 'session',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: SessionOwnerSchema,
@@ -189,7 +189,7 @@ export const readSession = defineOperation({
 export const endSession = defineOperation({
   name: 'session.end',
   access: 'session',
-  input: z.object({}),
+  input: z.strictObject({}),
   limit: 'write',
   idempotency: 'none',
   output: z.object({}),

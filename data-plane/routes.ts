@@ -8,7 +8,7 @@ import { listCompatModels, readCompatModel } from './reads/compat-models.ts'
 import { readTradeFeed } from './reads/feed.ts'
 import type { LookUp } from './reads/look-up.ts'
 import { lookUpGeneration, lookUpKey, lookUpRequest } from './reads/look-up.ts'
-import { listMarkets, readMarketOrPerformance } from './reads/markets.ts'
+import { listMarkets, listMarketsInDollars, readMarketOrPerformance } from './reads/markets.ts'
 import { listInferenceModels, listModels, readModel } from './reads/models.ts'
 import { listPrices } from './reads/prices.ts'
 import { listProviders } from './reads/providers.ts'
@@ -98,7 +98,12 @@ function jobRows({ credit }: Rails): readonly Row[] {
 function keyedRows({ creditByEitherHeader }: Rails): readonly Row[] {
   const keys = [creditByEitherHeader]
   return [
-    { ...COMPAT, ...GET, path: '/compat/v1/models', serves: { ...read(listCompatModels), keys } },
+    {
+      ...COMPAT,
+      ...GET,
+      path: '/compat/v1/models',
+      serves: { ...read(listCompatModels, 'limit', 'after_id', 'before_id'), keys },
+    },
     { ...COMPAT, ...GET, path: '/compat/v1/models/*id', serves: { ...read(readCompatModel), keys } },
   ]
 }
@@ -126,10 +131,11 @@ const FREE_ROWS: readonly Row[] = [
   { ...API, ...GET, path: '/v1/providers', serves: read(listProviders) },
   { ...API, ...GET, path: '/v1/prices', serves: read(listPrices) },
   { ...SITE, ...GET, path: '/api/inference/v1/prices', serves: read(listPrices) },
-  { ...API, ...GET, path: '/api/markets', serves: read(listMarkets) },
-  { ...API, ...GET, path: '/api/markets/feed', serves: read(readTradeFeed) },
+  { ...SITE, ...GET, path: '/api/inference/markets', serves: read(listMarketsInDollars, 'model') },
+  { ...API, ...GET, path: '/api/markets', serves: read(listMarkets, 'model') },
+  { ...API, ...GET, path: '/api/markets/feed', serves: read(readTradeFeed, 'limit') },
   { ...API, ...GET, path: '/api/markets/*model', serves: read(readMarketOrPerformance) },
-  { ...API, ...GET, path: '/v1/generation', serves: lookup(lookUpGeneration) },
+  { ...API, ...GET, path: '/v1/generation', serves: lookup(lookUpGeneration, 'id') },
   { ...API, ...GET, path: '/v1/key', serves: lookup(lookUpKey) },
   { ...API, ...GET, path: '/v1/requests/:id', serves: lookup(lookUpRequest) },
   { ...BOTH, ...GET, path: '/health/live', serves: { kind: 'health', words: ['live', 'live'], isWell: () => true } },
@@ -159,12 +165,13 @@ function sellToKeys(wire: AnyWire, ...rails: AnyRail[]): Row['serves'] {
   return { kind: 'call', wire, rails, withoutCredential: 'reject', failover: 'until-content' }
 }
 
-function read(from: Read): ServesOf<'read'> {
-  return { kind: 'read', read: from }
+/** A free read, with the members that its query may hold. */
+function read(from: Read, ...query: string[]): ServesOf<'read'> {
+  return { kind: 'read', read: from, query }
 }
 
-function lookup(look: LookUp): Row['serves'] {
-  return { kind: 'lookup', look }
+function lookup(look: LookUp, ...query: string[]): Row['serves'] {
+  return { kind: 'lookup', look, query }
 }
 
 function json(megabytes: number, inlinedIn?: JsonRowBody['inlinedIn']): RowBody {

@@ -47,6 +47,7 @@ export const ERRORS = {
   job_route_required: row(400, invalid, 'This model can run for minutes: submit it to the queue of the provider.'),
   api_secret_unsupported: row(400, invalid, 'Key listings take api_key only.'),
   pricing_multiplier_unsupported: row(400, invalid, 'Key listings are priced by discount_percent only.'),
+  per_token_pricing_retired: row(400, invalid, 'An offer is priced by discount or cost_multiplier, not by the token.'),
   unsupported_media_type: row(415, invalid, 'The content type of the body is not accepted here.'),
   request_too_large: row(413, invalid, 'The request body is larger than accepted here.'),
   // The caller

@@ -107,18 +107,33 @@ export type ProviderSummary = {
 
 const NO_TRADES: OfferTrades = { count: 0, volumeMicro: ZERO }
 const NO_PRICES: TokenPrices = { input: null, output: null, cacheRead: null, cacheWrite: null }
-/** The usage classes that media are sold by, each with the number of our units in one unit of the shown price. */
-const MEDIA_UNITS: readonly (readonly [UsageClass, bigint])[] = [
-  ['images', 1n],
-  ['pixels', 1_000_000n],
-  ['characters', 1n],
-  ['milliseconds', 1_000n],
-  ['calls', 1n],
+/**
+ * The usage classes that media are sold by, each with the number of our units in one unit of the shown price, and the
+ * name of that unit in price lists.
+ */
+const MEDIA_UNITS: readonly (readonly [UsageClass, bigint, string])[] = [
+  ['images', 1n, 'image'],
+  ['pixels', 1_000_000n, 'megapixel'],
+  ['characters', 1n, 'character'],
+  ['milliseconds', 1_000n, 'second'],
+  ['calls', 1n, 'request'],
 ]
+const PICO_PER_DOLLAR = 1e12
+const BPS = 1e4
 const PICO_PER_MICRO = 1_000_000n
 
-/** Prices of a model's tokens at a kept share, rounded up for display. */
+/**
+ * True for a model whose tokens have a price, and for one that is free. Lists of the field give media a token price of
+ * zero; with a price for another unit beside it, that zero means that nothing is sold by the token.
+ */
+export function isSoldByTokens(prices: UnitPrices): boolean {
+  if ((prices.input ?? 0n) > 0n || (prices.output ?? 0n) > 0n) return true
+  return prices.input !== undefined && MEDIA_UNITS.every(([name]) => (prices[name] ?? 0n) === 0n)
+}
+
+/** Prices of a model's tokens at a kept share, rounded up for display; null for a model that is not sold by them. */
 export function tokenPrices(prices: UnitPrices, kept: KeptBps): TokenPrices {
+  if (!isSoldByTokens(prices)) return NO_PRICES
   const show = (price: PicoUsd | undefined) => (price === undefined ? null : discountedPerMillion(price, kept))
   return {
     input: show(prices.input),
@@ -137,6 +152,16 @@ export function mediaUnitPrice(prices: UnitPrices, kept: KeptBps): bigint | null
     return (price * units * kept + divisor - 1n) / divisor
   }
   return null
+}
+
+/** US dollars of one image, megapixel, character, second or call at a kept share, by the name of the unit. */
+export function mediaPricesInDollars(prices: UnitPrices, kept: KeptBps): Record<string, number> {
+  return Object.fromEntries(
+    MEDIA_UNITS.flatMap(([name, units, unit]): [string, number][] => {
+      const price = prices[name]
+      return price === undefined ? [] : [[unit, Number(price * units * kept) / (PICO_PER_DOLLAR * BPS)]]
+    }),
+  )
 }
 
 /** A part of a book: `count` entries from an index on. */

@@ -56,3 +56,10 @@ export function percent(value: number | null | undefined): string | null {
 export function yesNo(value: boolean | null | undefined): string | null {
   return value === null || value === undefined ? null : value ? 'yes' : 'no'
 }
+
+/** The text of an amount that an answer gives as a number of US dollars. */
+export function dollarsOf(amount: number | null | undefined): string | null {
+  return amount == null ? null : dollars(Math.round(amount * MICRO_PER_DOLLAR))
+}
+
+const MICRO_PER_DOLLAR = 1e6

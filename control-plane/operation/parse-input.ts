@@ -17,6 +17,8 @@ export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown)
   const parsed = schema.safeParse(raw, { error: inputSentence })
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.flatMap(problemsOf).slice(0, MAX_PROBLEMS)
+  const retired = problems.find(({ param }) => param !== null && PER_TOKEN_PRICES.test(param))
+  if (retired?.param) throw new AppError('per_token_pricing_retired', { param: retired.param })
   const [first] = problems
   if (first === undefined) throw new AppError('invalid_request')
   throw new AppError('invalid_request', {
@@ -25,6 +27,9 @@ export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown)
     ...(problems.length > 1 ? { problems } : {}),
   })
 }
+
+/** Members of former days that priced an offer by the token, in any input. */
+const PER_TOKEN_PRICES = /(?:^|\.)(?:(?:effective|price)(?:Input|Output)|(?:input|output)Price|price)Per1m$/
 
 /** The problems of an issue. Members that the input does not know are a problem each, under their own names. */
 function problemsOf(issue: z.core.$ZodIssue): readonly Problem[] {

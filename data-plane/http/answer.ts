@@ -4,9 +4,9 @@ import type { Entrance } from '#data-plane/pipeline/entrance.ts'
 import { recognize } from '#data-plane/pipeline/entrance.ts'
 import { showJob } from '#data-plane/pipeline/finish-job.ts'
 import type { JobRoute } from '#data-plane/pipeline/job-plane.ts'
-import type { LookUp } from '#data-plane/reads/look-up.ts'
 import { readHeaders } from '#data-plane/reads/read.ts'
 import { AppError } from '#shared/errors.ts'
+import { cleanLine } from '#shared/texts.ts'
 import { CORS_HEADERS, idHeaders } from './http-reply.ts'
 import { readRequestHead } from './raw-request.ts'
 import type { ServesOf } from './row.ts'
@@ -14,12 +14,15 @@ import { requestIdOf } from './send-error.ts'
 import type { Surface } from './surface.ts'
 import type { Handler, Mounted } from './take-in.ts'
 
+/** Most characters of an unknown name that the error repeats. */
+const MAX_TOLD_NAME = 64
+
 /** Sends a free answer, or 304 to a client that has it already. */
-export function answerRead({ surface, row, reading }: Mounted, { read, keys }: ServesOf<'read'>): Handler {
+export function answerRead({ surface, row, reading }: Mounted, { read, query, keys }: ServesOf<'read'>): Handler {
   return async (request, reply) => {
     if (keys !== undefined) await requireKey(keys, readRequestHead(request, requestIdOf(request), reading))
     const params = reading.readParams(request.params)
-    const answer = await read(surface.reads, { params, query: queryOf(request) })
+    const answer = await read(surface.reads, { params, query: readQuery(request, query) })
     const headers = readHeaders(answer, keys === undefined ? 'public' : 'private')
     reply.headers({ ...CORS_HEADERS, ...idHeaders(row, request.id), ...headers, 'content-type': 'application/json' })
     if (request.headers['if-none-match'] === headers.etag) return reply.code(304).send()
@@ -35,9 +38,9 @@ async function requireKey(rails: Entrance['rails'], head: RequestHead): Promise<
 }
 
 /** Sends an answer to the holder of a key. */
-export function answerLookup({ surface, reading }: Mounted, look: LookUp): Handler {
+export function answerLookup({ surface, reading }: Mounted, serves: ServesOf<'lookup'>): Handler {
   return async (request, reply) => {
-    const record = await lookUp(surface, look, request, reading.readParams(request.params))
+    const record = await lookUp(surface, serves, request, reading.readParams(request.params))
     if (record === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
     return sendPrivately(request, reply, JSON.stringify(record))
   }
@@ -46,20 +49,29 @@ export function answerLookup({ surface, reading }: Mounted, look: LookUp): Handl
 /**
  * Answers a GET of one thing under a prefix when the lookup knows it. Leaves every other request to the next handler.
  */
-export function answerFirst(surface: Surface, look: LookUp, under: { readonly prefix: string; readonly name: string }) {
+export function answerFirst(
+  surface: Surface,
+  serves: ServesOf<'lookup'>,
+  under: { readonly prefix: string; readonly name: string },
+) {
   const beginning = `${under.prefix}/`
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const [path = ''] = request.url.split('?', 1)
     const value = path.slice(beginning.length)
     const isOne = path.startsWith(beginning) && value !== '' && !value.includes('/')
     if (request.method !== 'GET' || !isOne) return undefined
-    const record = await lookUp(surface, look, request, { [under.name]: value })
+    const record = await lookUp(surface, serves, request, { [under.name]: value })
     return record === undefined ? undefined : sendPrivately(request, reply, JSON.stringify(record))
   }
 }
 
-function lookUp({ lookups }: Surface, look: LookUp, request: FastifyRequest, params: Readonly<Record<string, string>>) {
-  return look(lookups, { authorization: request.headers.authorization, params, query: queryOf(request) })
+function lookUp(
+  { lookups }: Surface,
+  { look, query }: ServesOf<'lookup'>,
+  request: FastifyRequest,
+  params: Readonly<Record<string, string>>,
+) {
+  return look(lookups, { authorization: request.headers.authorization, params, query: readQuery(request, query) })
 }
 
 /** Answers with the state of a long job, or with the outcome of its cancellation. */
@@ -83,9 +95,25 @@ export function answerMetrics({ surface: { metrics } }: Mounted): Handler {
   return async (_request, reply) => reply.header('content-type', metrics.contentType).send(await metrics.text())
 }
 
-function queryOf({ url }: FastifyRequest): URLSearchParams {
+/**
+ * The query of a request, each member once. Throws `invalid_request` for a member that is not known here or given
+ * twice.
+ */
+function readQuery({ url }: FastifyRequest, known: readonly string[]): URLSearchParams {
   const at = url.indexOf('?')
-  return new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
+  const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
+  const seen = new Set<string>()
+  for (const name of query.keys()) {
+    const param = cleanLine(name, MAX_TOLD_NAME)
+    if (!known.includes(name)) throw refuseMember(param, `${param} is no member of this query.`)
+    if (seen.has(name)) throw refuseMember(param, 'A query member is given once.')
+    seen.add(name)
+  }
+  return query
+}
+
+function refuseMember(param: string, message: string): AppError {
+  return new AppError('invalid_request', { message, param })
 }
 
 /** Sends JSON to one caller. Nobody may cache it. */

@@ -52,7 +52,7 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
       }),
   },
   read: { intake: 'read', handler: answerRead },
-  lookup: { intake: 'read', handler: (mounted, { look }) => answerLookup(mounted, look) },
+  lookup: { intake: 'read', handler: answerLookup },
   health: { intake: 'always', handler: answerHealth },
   metrics: { intake: 'always', handler: answerMetrics },
 }

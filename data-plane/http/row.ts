@@ -45,10 +45,13 @@ type ServedBy = {
   readonly 'job-cancel': JobRoute
   /** A free call with a key and a body that asks no provider. */
   readonly local: LocalRoute
-  /** A free answer from the snapshot; only for the holder of a key where the row names how keys come. */
-  readonly read: { readonly read: Read; readonly keys?: Entrance['rails'] }
+  /**
+   * A free answer from the snapshot; only for the holder of a key where the row names how keys come. `query` names the
+   * members that the query may hold, here and below.
+   */
+  readonly read: { readonly read: Read; readonly query: readonly string[]; readonly keys?: Entrance['rails'] }
   /** An answer to the holder of a key. */
-  readonly lookup: { readonly look: LookUp }
+  readonly lookup: { readonly look: LookUp; readonly query: readonly string[] }
   /** 200 with the first word while all is well, otherwise 503 with the second. */
   readonly health: { readonly words: readonly [well: string, ill: string]; isWell(state: PlaneState): boolean }
   readonly metrics: object

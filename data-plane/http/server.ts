@@ -85,7 +85,7 @@ function passOn(surface: Surface, { prefix, host }: ControlPrefix): PassedOn {
   for (const { path, serves } of surface.rows) {
     const name = path.slice(prefix.length + '/:'.length)
     if (serves.kind === 'lookup' && path === `${prefix}/:${name}`) {
-      return { prefix, gate, first: answerFirst(surface, serves.look, { prefix, name }) }
+      return { prefix, gate, first: answerFirst(surface, serves, { prefix, name }) }
     }
   }
   return { prefix, gate }

@@ -27,7 +27,7 @@ export const readTradeFeed: Read = async ({ feed }, { query }) => {
 
 function readLimit(text: string | null): number {
   if (text === null) return DEFAULT_ITEMS
-  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  const limit = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : 0
   if (limit >= 1 && limit <= FEED_LENGTH) return limit
   throw new AppError('invalid_request', {
     message: `limit is a whole number from 1 to ${FEED_LENGTH}.`,

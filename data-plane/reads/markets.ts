@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { MarketOffer } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
@@ -7,6 +8,7 @@ import { parseTrades } from '#shared/contract/trades.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { BookEntry, BookOffer, LiveState, MarketParts, MarketSummary, TokenPrices } from '#shared/market-view.ts'
 import { buildBook, costMultiplier, summarizeMarket, tokenPrices } from '#shared/market-view.ts'
 import type { MicroUsd } from '#shared/money.ts'
@@ -37,6 +39,28 @@ export const readMarketOrPerformance: Read = (sources, request) => {
 export const listMarkets: Read = async (sources, { query }) => {
   const asked = query.get('model')
   return asked === null ? listAll(sources) : rowsOf(sources, [sources.market().resolve(asked)?.id ?? ''])
+}
+
+/** `GET /api/inference/markets[?model=]`: the same rows as a bare array, with every amount in US dollars. */
+export const listMarketsInDollars: Read = async (sources, request) => {
+  const { json, maxAgeSeconds } = await listMarkets(sources, request)
+  const { markets } = RowsSchema.parse(JSON.parse(json))
+  return { json: JSON.stringify(markets.map(inDollars)), maxAgeSeconds }
+}
+
+const RowsSchema = z.object({ markets: z.array(z.record(z.string(), z.unknown())) })
+const MICRO_PER_DOLLAR = 1e6
+/** The members of a row, at any depth, that are amounts. */
+const AMOUNT = /_per_1m$|^best_media_unit_price$|^volume_24h$|^total_cap$/
+
+function inDollars(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => {
+      if (typeof value === 'number' && AMOUNT.test(name)) return [name, value / MICRO_PER_DOLLAR]
+      if (Array.isArray(value)) return [name, value.map((item) => (isRecord(item) ? inDollars(item) : item))]
+      return [name, isRecord(value) ? inDollars(value) : value]
+    }),
+  )
 }
 
 /** Makes the whole list at most once in {@link KEEP_LIST_MS}. Callers at the same time share one. */

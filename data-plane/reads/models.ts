@@ -44,7 +44,13 @@ function catalog(models: readonly Model[], prices: Prices): string {
 function plainList(models: readonly Model[], prices: Prices): string {
   return JSON.stringify({
     object: 'list',
-    data: listedOf(models, prices).map(({ id, created, lab }) => ({ id, object: 'model', created, owned_by: lab })),
+    data: listedOf(models, prices).map(({ id, created, lab }) => ({
+      id,
+      object: 'model',
+      created,
+      owned_by: lab,
+      provider: lab,
+    })),
   })
 }
 
@@ -77,6 +83,7 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
     description: model.description,
     created: model.created,
     owned_by: model.lab,
+    provider: model.lab,
     context_length: model.contextLength,
     max_completion_tokens: model.maxCompletionTokens,
     architecture: {

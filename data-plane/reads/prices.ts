@@ -1,14 +1,17 @@
 import type { Market } from '#data-plane/store/market.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import type { TokenPrices } from '#shared/market-view.ts'
-import { tokenPrices } from '#shared/market-view.ts'
+import { mediaPricesInDollars, tokenPrices } from '#shared/market-view.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 60
 const MICRO_PER_USD = 1e6
 
-/** `GET /v1/prices`: the price of each provider's best offer for each model, in USD per million tokens. */
+/**
+ * `GET /v1/prices`: the price of each provider's best offer for each model, in USD per million tokens. What is not sold
+ * by the token has null there, and its price under the name of its unit.
+ */
 export const listPrices: Read = ({ market, memory }) => {
   const now = market()
   const json = memory.textOf('prices', [now.models, now.offers, now.prices], () => priceList(now))
@@ -35,15 +38,16 @@ function bestByProvider(ranked: readonly OfferRow[]): OfferRow[] {
 
 function priceOf(offer: OfferRow, price: ReferencePrice): object {
   const shown: TokenPrices = tokenPrices(price.unitPrices, offer.keptBps)
-  const dollars = (micro: bigint | null) => (micro === null ? undefined : Number(micro) / MICRO_PER_USD)
+  const dollars = (micro: bigint | null) => (micro === null ? null : Number(micro) / MICRO_PER_USD)
   return {
     provider: offer.provider,
     provider_model_id: offer.providerModel,
     pricing: {
       input: dollars(shown.input),
       output: dollars(shown.output),
-      cache_read: dollars(shown.cacheRead),
-      cache_write: dollars(shown.cacheWrite),
+      cache_read: dollars(shown.cacheRead) ?? undefined,
+      cache_write: dollars(shown.cacheWrite) ?? undefined,
+      ...mediaPricesInDollars(price.unitPrices, offer.keptBps),
     },
   }
 }

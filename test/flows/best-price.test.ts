@@ -104,3 +104,67 @@ describe('the shown best price', () => {
     expect(seen).toEqual(offers.map(({ id }) => id))
   })
 })
+
+describe('what is sold by another unit than the token', () => {
+  const Prices = z.object({
+    models: z.array(z.object({ model: z.string(), providers: z.array(z.object({ pricing: z.unknown() })) })),
+  })
+  const nothing = { best_input_per_1m: null, best_output_per_1m: null }
+
+  it('has no token price anywhere, and its unit price beside it', async () => {
+    const { models } = Prices.parse(await read('/v1/prices'))
+    const speech = models.find(({ model }) => model === 'tts-1')?.providers[0]?.pricing
+    expect(speech).toEqual({ input: null, output: null, character: 0.000009 })
+    expect(models.find(({ model }) => model === 'whisper-1')?.providers[0]?.pricing).toEqual({
+      input: null,
+      output: null,
+      second: 0.00006,
+    })
+    const chat = models.find(({ model }) => model === 'gpt-5-mini')?.providers[0]?.pricing
+    expect(chat).toMatchObject({ input: expect.any(Number), output: expect.any(Number) })
+    expect(await read('/api/markets?model=tts-1')).toMatchObject({
+      markets: [
+        {
+          ...nothing,
+          direct_input_per_1m: null,
+          best_price_per_1m: null,
+          best_media_unit_price: 9,
+          media_unit: 'per character',
+          providers: [nothing, nothing, nothing],
+        },
+      ],
+    })
+    expect(await read('/api/markets/tts-1')).toMatchObject({
+      canonical: { direct_input_per_1m: null, direct_output_per_1m: null, media_unit: 'per character' },
+      offers: expect.arrayContaining([expect.objectContaining({ price_input_per_1m: null, media_unit_price: 9 })]),
+    })
+  })
+
+  it('stands in US dollars in the bare list of rows', async () => {
+    const rows = z.array(z.record(z.string(), z.unknown())).parse(await read('/api/inference/markets'))
+    const { markets } = z.object({ markets: z.array(z.unknown()) }).parse(await read('/api/markets'))
+    expect(rows).toHaveLength(markets.length)
+    expect(rows.find(({ model }) => model === 'tts-1')).toMatchObject({ ...nothing, best_media_unit_price: 0.000009 })
+    const [row] = z
+      .array(z.object({ best_input_per_1m: z.number(), direct_output_per_1m: z.number() }))
+      .parse(await read(`/api/inference/markets?model=${MODEL}`))
+    const micro = z.object({ markets: z.array(z.object({ best_input_per_1m: z.number() })) })
+    const [other] = micro.parse(await read(`/api/markets?model=${MODEL}`)).markets
+    expect(row?.best_input_per_1m).toBe((other?.best_input_per_1m ?? 0) / 1e6)
+  })
+})
+
+describe('a query member that a public read does not know', () => {
+  it.each([
+    ['/v1/models?category=programming', 'category'],
+    ['/v1/prices?model=x', 'model'],
+    ['/api/markets?models=x', 'models'],
+    ['/api/markets?model=a&model=b', 'model'],
+    ['/api/markets/feed?limit=05', 'limit'],
+    ['/api/markets/feed?limit=%2B5', 'limit'],
+    ['/api/markets/gpt-5-mini?page=2', 'page'],
+    ['/v1/providers?__proto__=1', '__proto__'],
+  ])('is refused by its name: %s', async (path, param) => {
+    expect(await read(path)).toMatchObject({ error: { code: 'invalid_request', param } })
+  })
+})

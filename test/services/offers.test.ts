@@ -66,10 +66,20 @@ describe('creating an offer', () => {
       discount: 12.34,
       costMultiplier: 0.8766,
     })
+    const fine = await create(ada.seller, wish({ discount: undefined, costMultiplier: 0.876549 }))
+    expect([fine.costMultiplier, fine.discount]).toEqual([0.8765, 12.35])
     expect((await create(ada.seller, wish({ discount: 0 }))).costMultiplier).toBe(1)
     expect((await create(ada.seller, wish({ discount: 100 }))).effectiveInputPer1m).toBe(0)
     expect((await create(ada.seller, wish({ discount: 12.34, costMultiplier: 0.8766 }))).discount).toBe(12.34)
   })
+
+  it.each(['priceInputPer1m', 'priceOutputPer1m', 'inputPricePer1m', 'effectiveOutputPer1m'])(
+    'says that an offer is no longer priced by the token: %s',
+    async (name) => {
+      const error = await refusalOf(create(ada.seller, { ...wish(), [name]: 100 }))
+      expect([error.code, error.status, error.param]).toEqual(['per_token_pricing_retired', 400, name])
+    },
+  )
 
   it.each<[string, object]>([
     ['C210 an empty key', { apiKey: '' }],

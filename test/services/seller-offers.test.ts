@@ -211,11 +211,11 @@ describe('asking providers', () => {
       model: 'gpt-test',
       supported: true,
       pricing: {
-        inputPer1m: 250_000,
-        outputPer1m: 2_000_000,
-        priceUnit: 'per 1M tokens',
+        inputPer1m: 0.25,
+        outputPer1m: 2,
+        priceUnit: 'M',
         unitPrice: null,
-        priceVariable: true,
+        priceVariable: false,
       },
       metadata: { providerModelId: 'gpt-test', modelType: 'chat', availabilityStatus: 'available' },
     })

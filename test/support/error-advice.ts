@@ -65,6 +65,11 @@ export const ADVICE: Readonly<Record<string, Advice>> = {
   job_route_required: { todo: 'Submit it as a long job and ask for its end.', retry: 'no' },
   api_secret_unsupported: { todo: 'Send `api_key` alone.', retry: 'no', param: 'api_secret' },
   pricing_multiplier_unsupported: { todo: 'Send `discount_percent`.', retry: 'no', param: 'cost_multiplier' },
+  per_token_pricing_retired: {
+    todo: 'Send `discount` or `cost_multiplier`.',
+    retry: 'no',
+    param: 'price_input_per_1m',
+  },
   duplicate_offer_for_credential: { todo: 'Change the offer that exists.', retry: 'no' },
   no_resource_offer: { todo: 'Loosen the filters, or take another provider.', retry: 'when the market has changed' },
   trait_unavailable: { todo: 'Ask for fewer traits.', retry: 'when the market has changed' },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { dollars } from '#control-plane/cli/amounts.ts'
+import { dollarsOf } from '#control-plane/cli/amounts.ts'
 import type { Action, Cli, Given, Options } from '#control-plane/cli/command.ts'
 import { readSecretVariable } from '#control-plane/cli/config.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
@@ -88,8 +88,8 @@ function modelTable(found: readonly Found[]): Block {
     [
       { title: 'MODEL', value: ({ model }) => model },
       { title: 'AT THE PROVIDER', value: ({ metadata }) => metadata.provider_model_id },
-      { title: 'REFERENCE IN/1M', alignsRight: true, value: ({ pricing }) => dollars(pricing.input_per_1m) },
-      { title: 'OUT/1M', alignsRight: true, value: ({ pricing }) => dollars(pricing.output_per_1m) },
+      { title: 'REFERENCE IN/1M', alignsRight: true, value: ({ pricing }) => dollarsOf(pricing.input_per_1m) },
+      { title: 'OUT/1M', alignsRight: true, value: ({ pricing }) => dollarsOf(pricing.output_per_1m) },
       { title: 'CAN BE SOLD', value: (row) => (row.supported ? 'yes' : (row.metadata.availability_status ?? 'no')) },
     ],
     'The provider lists no models.',

@@ -27,7 +27,7 @@ const ROWS_AT_ONCE = 4
 const MAX_WAITED_FOR = 8
 
 /** One row of a bulk listing. */
-export const BulkRow = z.object({
+export const BulkRow = z.strictObject({
   model: ModelName,
   ...Pricing,
   capDailyUsd: Dollars.nullish(),

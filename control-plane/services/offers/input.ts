@@ -16,12 +16,8 @@ const Discount = z
   .max(100)
   .refine((percent) => isWhole(percent * 100), 'a discount has at most two decimals')
 
-/** The kept share of the reference price, with at most four decimals: 1 − discount / 100. */
-const CostMultiplier = z
-  .number()
-  .min(0)
-  .max(1)
-  .refine((factor) => isWhole(factor * 10_000), 'a cost multiplier has at most four decimals')
+/** The kept share of the reference price: 1 − discount / 100. It is rounded to four decimals. */
+const CostMultiplier = z.number().min(0).max(1)
 
 /** True for a whole number, apart from the rounding error of a double. */
 function isWhole(value: number): boolean {

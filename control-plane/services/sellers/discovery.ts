@@ -7,15 +7,16 @@ import { linesOf } from '#control-plane/services/view-fields.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema, servedEndpoints } from '#shared/catalog/model.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
-import { mediaUnitPrice, tokenPrices } from '#shared/market-view.ts'
+import { mediaPricesInDollars, tokenPrices } from '#shared/market-view.ts'
 import { KEEP_ALL } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
-import { UnitPricesSchema } from '#shared/pricing.ts'
+import { dearestInput, dearestOutput, UnitPricesSchema } from '#shared/pricing.ts'
 
 /** Most models of a provider in one answer. */
 const MAX_TOLD = 5_000
+const MICRO_PER_DOLLAR = 1e6
 
-/** One model of a provider. Reference prices are whole micro-USD; null means there is none. */
+/** One model of a provider. Reference prices are US dollars; null means there is none. */
 export const DiscoveredModelSchema = z
   .object({
     /** The canonical id of a model that the market knows; otherwise the provider's name for it. */
@@ -25,12 +26,9 @@ export const DiscoveredModelSchema = z
     pricing: z.object({
       inputPer1m: z.number().nullable(),
       outputPer1m: z.number().nullable(),
-      /** `per 1M tokens`, or the unit in which media are sold. */
-      priceUnit: z.string().nullable(),
-      /** Price of one unit of media; null for tokens. */
-      unitPrice: z.number().nullable(),
-      /** True when the price consists of more than one figure, such as input and output. */
-      priceVariable: z.boolean(),
+      priceUnit: z.string().nullable().describe('`M` for a million tokens, or the unit in which media are sold.'),
+      unitPrice: z.number().nullable().describe('The price of one unit of media; null for tokens.'),
+      priceVariable: z.boolean().describe('True when the figures are a floor: calls can cost more than they say.'),
     }),
     metadata: z.object({
       providerModelId: z.string(),
@@ -87,7 +85,7 @@ function describe({ resolve, prices }: Catalog, name: string): DiscoveredModel {
   const model = resolve(name)
   const unitPrices = model === undefined ? undefined : prices.get(model.id)
   const tokens = tokenPrices(unitPrices ?? {}, KEEP_ALL)
-  const media = unitPrices === undefined || tokens.input !== null ? null : mediaUnitPrice(unitPrices, KEEP_ALL)
+  const media = tokens.input === null ? Object.values(mediaPricesInDollars(unitPrices ?? {}, KEEP_ALL))[0] : undefined
   const isSold = unitPrices !== undefined && model !== undefined && servedEndpoints(model).length > 0
   const reason =
     model === undefined ? 'unknown_model' : unitPrices === undefined ? 'no_reference_price' : 'not_sold_yet'
@@ -95,11 +93,11 @@ function describe({ resolve, prices }: Catalog, name: string): DiscoveredModel {
     model: model?.id ?? name,
     supported: isSold,
     pricing: {
-      inputPer1m: shown(tokens.input),
-      outputPer1m: shown(tokens.output),
-      priceUnit: unitPrices === undefined ? null : (model?.mediaUnit ?? 'per 1M tokens'),
-      unitPrice: shown(media),
-      priceVariable: Object.keys(unitPrices ?? {}).length > 1,
+      inputPer1m: dollars(tokens.input),
+      outputPer1m: dollars(tokens.output),
+      priceUnit: unitPrices === undefined ? null : (model?.mediaUnit ?? 'M'),
+      unitPrice: media ?? null,
+      priceVariable: unitPrices !== undefined && tokens.input !== null && isFloor(unitPrices),
     },
     metadata: {
       providerModelId: name,
@@ -109,6 +107,13 @@ function describe({ resolve, prices }: Catalog, name: string): DiscoveredModel {
   }
 }
 
-function shown(price: bigint | null): number | null {
-  return price === null ? null : Number(price)
+/** True when something beside input and output is billed for more than they are. */
+function isFloor(prices: UnitPrices): boolean {
+  const { input, output } = prices
+  const isDearer = dearestInput(prices) > (input ?? 0n) || dearestOutput(prices) > (output ?? 0n)
+  return isDearer || Object.keys(mediaPricesInDollars(prices, KEEP_ALL)).length > 0
+}
+
+function dollars(micro: bigint | null): number | null {
+  return micro === null ? null : Number(micro) / MICRO_PER_DOLLAR
 }

@@ -48,6 +48,7 @@ const TABLE: Readonly<Record<ErrorCode, Row>> = {
   job_route_required: INVALID,
   api_secret_unsupported: INVALID,
   pricing_multiplier_unsupported: INVALID,
+  per_token_pricing_retired: INVALID,
   unsupported_media_type: [415, 'invalid_request_error'],
   request_too_large: [413, 'request_too_large'],
   authentication_required: AUTH,

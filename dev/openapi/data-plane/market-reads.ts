@@ -4,28 +4,30 @@ import { Count, READ_REFUSALS } from './route.ts'
 
 const Figure = z.number().nullable().describe('Null means that there is not enough data.')
 const Price = Count.nullable().describe('Micro-USD per million tokens.')
-const Best = { best_input_per_1m: Price, best_output_per_1m: Price }
+const DollarPrice = z.number().nullable().describe('US dollars per million tokens.')
 const Speed = { ttft_p50_ms: Figure, ttft_samples: Count, tps_p50: Figure, tps_samples: Count }
 
-const MarketRow = z
-  .object({
+/** A market row with its amounts in one unit. */
+function marketRow(price: typeof Price | typeof DollarPrice, amount: z.ZodType<number | null>) {
+  const best = { best_input_per_1m: price, best_output_per_1m: price }
+  return z.object({
     model: z.string(),
     name: z.string(),
-    ...Best,
-    best_cache_read_per_1m: Price,
-    best_cache_write_per_1m: Price,
-    direct_input_per_1m: Price,
-    direct_output_per_1m: Price,
-    best_price_per_1m: Price.describe('Input plus output, in micro-USD per million tokens of each.'),
+    ...best,
+    best_cache_read_per_1m: price,
+    best_cache_write_per_1m: price,
+    direct_input_per_1m: price,
+    direct_output_per_1m: price,
+    best_price_per_1m: price.describe('Input plus output, per million tokens of each.'),
     best_discount_pct: z.number().nullable().describe('Of the offers that default routing would use now.'),
-    best_media_unit_price: z.number().nullable(),
+    best_media_unit_price: amount,
     media_unit: z.string().nullable(),
     healthy_seller_count: Count,
     requests_24h: Count,
-    volume_24h: Count.nullable(),
-    total_cap: Count.nullable(),
+    volume_24h: amount,
+    total_cap: amount,
     untrusted: z
-      .object({ ...Best, best_discount_pct: z.number().nullable(), healthy_seller_count: Count })
+      .object({ ...best, best_discount_pct: z.number().nullable(), healthy_seller_count: Count })
       .describe('Of offers that a call uses only with `allow_untrusted`.'),
     ...Speed,
     uptime_pct: Figure,
@@ -39,10 +41,13 @@ const MarketRow = z
       })
       .nullable(),
     providers: z.array(
-      z.object({ provider: z.string(), trusted: z.boolean(), healthy_seller_count: Count, ...Best, ...Speed }),
+      z.object({ provider: z.string(), trusted: z.boolean(), healthy_seller_count: Count, ...best, ...Speed }),
     ),
   })
-  .meta({ id: 'MarketRow' })
+}
+
+const MarketRow = marketRow(Price, Count.nullable()).meta({ id: 'MarketRow' })
+const DollarRow = marketRow(DollarPrice, z.number().nullable()).meta({ id: 'MarketRowInDollars' })
 const BookOffer = z
   .object({
     id: z.string(),
@@ -121,6 +126,15 @@ export const FIGURE_READS: readonly DataRoute[] = [
     description: 'Every model that somebody sells, with live prices, health, caps and the figures of 24 hours.',
     query: z.object({ model: z.string().optional() }),
     answers: json(z.object({ markets: z.array(MarketRow) })),
+    examples: { one: { model: 'gpt-5-mini' } },
+  },
+  {
+    ...read,
+    path: '/api/inference/markets',
+    summary: 'List market rows in US dollars',
+    description: 'The rows of `/api/markets` as a bare list.',
+    query: z.object({ model: z.string().optional() }),
+    answers: json(z.array(DollarRow)),
     examples: { one: { model: 'gpt-5-mini' } },
   },
   {

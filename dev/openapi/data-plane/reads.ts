@@ -17,6 +17,7 @@ const CatalogEntry = z
     description: z.string(),
     created: Count,
     owned_by: z.string(),
+    provider: z.string(),
     context_length: Count,
     max_completion_tokens: Count,
     architecture: z.object({ modality: z.string(), input_modalities: Names, output_modalities: Names }),
@@ -44,6 +45,14 @@ const CatalogEntry = z
 const CompatModel = z
   .object({ type: z.literal('model'), id: z.string(), display_name: z.string(), created_at: z.string() })
   .meta({ id: 'CompatModel' })
+/** US dollars of one unit, where media are sold by it. */
+const PriceOfUnits = {
+  image: Dollars.optional(),
+  megapixel: Dollars.optional(),
+  character: Dollars.optional(),
+  second: Dollars.optional(),
+  request: Dollars.optional(),
+}
 const PriceList = z
   .object({
     models: z.array(
@@ -54,10 +63,11 @@ const PriceList = z
             provider: z.string(),
             provider_model_id: z.string(),
             pricing: z.object({
-              input: Dollars.optional(),
-              output: Dollars.optional(),
+              input: Dollars.nullable(),
+              output: Dollars.nullable(),
               cache_read: Dollars.optional(),
               cache_write: Dollars.optional(),
+              ...PriceOfUnits,
             }),
           }),
         ),
@@ -165,7 +175,13 @@ const ModelPage = z.object({
   total_count: Count,
   links: z.object({ next: z.null() }),
 })
-const Plain = z.object({ id: z.string(), object: z.literal('model'), created: Count, owned_by: z.string() })
+const Plain = z.object({
+  id: z.string(),
+  object: z.literal('model'),
+  created: Count,
+  owned_by: z.string(),
+  provider: z.string(),
+})
 /** Each plane adds the state of its own parts. */
 const state = json(z.looseObject({ status: z.string() }))
 
@@ -229,7 +245,7 @@ const CATALOG_READS: readonly DataRoute[] = [
     path: '/v1/prices',
     tag: 'Catalog',
     summary: 'List the best price of each provider',
-    description: 'USD per million tokens.',
+    description: 'USD per million tokens; null and the price of its unit for what is not sold by the token.',
     answers: json(PriceList),
   },
   {

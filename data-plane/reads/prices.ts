@@ -20,13 +20,17 @@ export const listPrices: Read = ({ market, memory }) => {
 
 function priceList({ models, offers, prices }: Pick<Market, 'models' | 'offers' | 'prices'>): string {
   return JSON.stringify({
-    models: models.flatMap((model) => {
+    models: sandboxLast(models).flatMap((model) => {
       const price = prices.get(model.id)
       const rows = offers.get(model.id)?.ranked
       if (!price || !rows || rows.length === 0) return []
       return [{ model: model.id, providers: bestByProvider(rows).map((offer) => priceOf(offer, price)) }]
     }),
   })
+}
+
+function sandboxLast(models: Market['models']): Market['models'] {
+  return models.toSorted((left, right) => Number(left.isSandbox) - Number(right.isSandbox))
 }
 
 /** The first offer of each provider. Offers are ranked, so it is the cheapest. */

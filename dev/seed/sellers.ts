@@ -101,7 +101,9 @@ function offersOf(book: Book, models: readonly Model[]): SeedBook['offers'] {
       ? (model.isSandbox || model.endpoints.some((endpoint) => SOLD.has(endpoint))) &&
         !book.except_models?.includes(model.id)
       : book.models.includes(model.isSandbox ? 'sandbox/*' : model.id)
-  return models.filter(isListed).map((model) => ({
+  // Lists show the newest offers first, and no list should begin with the fault models of the sandbox.
+  const inOrder = models.toSorted((left, right) => Number(right.isSandbox) - Number(left.isSandbox))
+  return inOrder.filter(isListed).map((model) => ({
     model: model.id,
     discountPercent: model.isSandbox ? 0 : (book.discounts[model.id] ?? book.discount_pct),
   }))

@@ -168,3 +168,16 @@ describe('a query member that a public read does not know', () => {
     expect(await read(path)).toMatchObject({ error: { code: 'invalid_request', param } })
   })
 })
+
+describe('the models of the sandbox', () => {
+  it('stand behind all others, where they stand at all', async () => {
+    const Names = z.object({ models: z.array(z.object({ model: z.string() })) })
+    const prices = Names.parse(await read('/v1/prices')).models.map(({ model }) => model.startsWith('sandbox/'))
+    expect(prices).toContain(true)
+    expect(prices.slice(prices.indexOf(true))).not.toContain(false)
+    const { api_base_url: url, seller_key: key } = market.network.sandbox
+    const answer = await fetch(`${url}/v1/seller/offers?max_items=25`, { headers: { authorization: `Bearer ${key}` } })
+    const { items } = z.object({ items: z.array(z.object({ model: z.string() })) }).parse(await answer.json())
+    expect(items.filter(({ model }) => model.startsWith('sandbox/'))).toEqual([])
+  })
+})

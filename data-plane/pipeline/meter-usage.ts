@@ -17,9 +17,22 @@ const OUTPUT_OVERHEAD_TOKENS = 64
  */
 export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
   const { unitPrices } = plan.target.price
+  const metered = meterConsumed(plan, demand, ending)
+  return unitPrices.calls === undefined ? metered : countCall(metered)
+}
+
+function meterConsumed(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
+  const { unitPrices } = plan.target.price
   if (demand.kind !== 'model') return meterUnits(unitPrices, demand.bounds.units, ending)
   if (demand.bounds.units !== undefined) return meterUnits(unitPrices, demand.bounds.units, ending)
   return meterTokens(forModel(plan), demand, ending)
+}
+
+/** Adds the call itself where it has a price beside what it consumed. A call that consumed nothing is free. */
+function countCall(metered: Metered): Metered {
+  const { usage } = metered
+  const isCounted = usage.calls !== undefined || Object.keys(usage).length === 0
+  return isCounted ? metered : { ...metered, usage: { ...usage, calls: 1 } }
 }
 
 function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Ending } from '#data-plane/call.ts'
 import { meterUsage } from '#data-plane/pipeline/meter-usage.ts'
+import { KEEP_ALL, microUsd, picoUsd } from '#shared/money.ts'
+import { chargeUsage } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeMessagesUsage } from '#shared/protocols/messages/usage.ts'
@@ -35,6 +37,19 @@ describe('metering', () => {
 
   it('an answer without content consumed nothing, whatever the provider says', () => {
     expect(meter({ inputTokens: 1_000, outputTokens: 500 }, { contentBytes: 0 }).usage).toEqual({})
+  })
+
+  it('counts the call once where calls have a price of their own, and no call that consumed nothing', () => {
+    const target = buildTarget(buildModel())
+    const price = { ...target.price, unitPrices: { ...target.price.unitPrices, calls: picoUsd(5_000_000n) } }
+    const plan = buildPlan({ target: { ...target, price }, maxOutputTokens: 50 })
+    const ending = { finishReason: 'stop', contentBytes: 40, reasoningBytes: 0 }
+    const reported = { inputTokens: 100, outputTokens: 30, insaneFields: 0 }
+    const { usage } = meterUsage(plan, buildDemand(), { ...ending, reported })
+    expect(usage).toEqual({ input: 100, output: 30, calls: 1 })
+    const without = chargeUsage(target.price.unitPrices, usage, KEEP_ALL)
+    expect(chargeUsage(price.unitPrices, usage, KEEP_ALL)).toBe(microUsd(without + 5n))
+    expect(meterUsage(plan, buildDemand(), { ...ending, contentBytes: 0, reported }).usage).toEqual({})
   })
 
   it('estimates a quarter of the bytes where figures are missing or zero', () => {

@@ -138,6 +138,7 @@ const FREE_ROWS: readonly Row[] = [
   { ...API, ...GET, path: '/v1/generation', serves: lookup(lookUpGeneration, 'id') },
   { ...API, ...GET, path: '/v1/key', serves: lookup(lookUpKey) },
   { ...API, ...GET, path: '/v1/requests/:id', serves: lookup(lookUpRequest) },
+  { ...BOTH, ...GET, path: '/', serves: { kind: 'redirect', to: '/docs' } },
   { ...BOTH, ...GET, path: '/health/live', serves: { kind: 'health', words: ['live', 'live'], isWell: () => true } },
   {
     ...BOTH,

@@ -55,6 +55,13 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
   lookup: { intake: 'read', handler: answerLookup },
   health: { intake: 'always', handler: answerHealth },
   metrics: { intake: 'always', handler: answerMetrics },
+  redirect: {
+    intake: 'read',
+    handler:
+      (_mounted, { to }) =>
+      async (_request, reply) =>
+        reply.redirect(to),
+  },
 }
 
 /** Mounts rows. Everything that can be decided before a request comes is decided here. */

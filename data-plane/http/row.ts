@@ -55,6 +55,8 @@ type ServedBy = {
   /** 200 with the first word while all is well, otherwise 503 with the second. */
   readonly health: { readonly words: readonly [well: string, ill: string]; isWell(state: PlaneState): boolean }
   readonly metrics: object
+  /** Leads a person with a browser to another path. */
+  readonly redirect: { readonly to: string }
 }
 
 /** The kinds of rows. */

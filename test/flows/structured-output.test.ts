@@ -1,5 +1,7 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import Anthropic from '@anthropic-ai/sdk'
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
+import { generateText, Output, stepCountIs, tool } from 'ai'
 import OpenAI from 'openai'
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -178,5 +180,35 @@ describe('tools that a provider cannot take', () => {
     expect(data.stop_reason).toBe('end_turn')
     const adapted = response.headers.get('x-mkt-adapted-params') ?? ''
     for (const name of ['tools', 'tool_choice']) expect(adapted).toContain(name)
+  })
+})
+
+describe.each(['gpt-5-mini', 'claude-3.7-sonnet'])('the AI SDK with %s', (model) => {
+  const ai = () => {
+    const { api_base_url: origin, buyer_key: apiKey } = network.sandbox
+    const market = createOpenAICompatible({
+      name: 'market',
+      baseURL: `${origin}/v1`,
+      apiKey,
+      supportsStructuredOutputs: true,
+    })
+    return { model: market(model), maxRetries: 0 }
+  }
+
+  it('gets an object of its schema', async () => {
+    const { output } = await generateText({ ...ai(), output: Output.object({ schema: City }), prompt: 'A city.' })
+    expect(City.parse(output)).toBeDefined()
+  })
+
+  it('has its tool called, and goes on with what it answered', async () => {
+    const weather = tool({
+      description: 'The weather of a place.',
+      inputSchema: z.object({ place: z.string() }),
+      execute: async ({ place }) => ({ place, degrees: 21 }),
+    })
+    const prompt = 'The weather in Rome, by the tool.'
+    const { steps } = await generateText({ ...ai(), tools: { weather }, stopWhen: stepCountIs(3), prompt })
+    expect(steps.flatMap(({ toolResults }) => toolResults)).toHaveLength(1)
+    expect(steps.at(-1)?.finishReason).toBe('stop')
   })
 })

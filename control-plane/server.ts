@@ -87,6 +87,15 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? request.url
 }
 
+/** True when the client closed its connection before the end of its body. That is no failure of ours. */
+function isBrokenOff(error: unknown, { raw }: FastifyRequest): boolean {
+  return raw.readableAborted && error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
+}
+
+function brokenOff(cause: unknown): AppError {
+  return new AppError('invalid_request', { message: 'The body broke off before its end.', cause })
+}
+
 type Failure = {
   readonly error: unknown
   readonly request: FastifyRequest
@@ -97,7 +106,7 @@ type Failure = {
 /** The one place that turns a thrown error into an envelope. Only failures of our own side are logged as errors. */
 function sendError(plane: ControlPlane, { error, request, reply, status: given }: Failure): FastifyReply {
   const known = isFrameworkError(error) ? new AppError(codeOfStatus(error.statusCode), { cause: error }) : error
-  const appError = toAppError(known)
+  const appError = isBrokenOff(error, request) ? brokenOff(error) : toAppError(known)
   const facts = { err: appError, request_id: request.id, path: request.routeOptions.url, method: request.method }
   if (appError.code === 'internal_error') plane.log.error(facts, 'a request failed')
   else plane.log.debug(facts, 'a request was refused')

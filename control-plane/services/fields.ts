@@ -21,8 +21,19 @@ export const Wallet = z
 /** A decimal as people write it, without a sign, spaces, leading zeros or an exponent. */
 const PLAIN_DECIMAL = /^(?:0|[1-9]\d*)(?:\.\d+)?$/
 
-/** A wallet that can be paid. Money sent to the zero address is lost. */
-export const PayoutWallet = Wallet.refine((wallet) => !/^0x0{40}$/.test(wallet), "the zero address is nobody's")
+/** Contracts on chain 8453 that could never spend what is paid to them: USDC, Permit2, and x402's proxies. */
+const CONTRACTS: ReadonlySet<string> = new Set([
+  '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+  '0x000000000022d473030f116ddee9f6b43ac78ba3',
+  '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002',
+  '0x402085c248eea27d92e8b30b2c58ed07f9e20001',
+])
+
+/** A wallet that can be paid. Money sent to the zero address or to one of these contracts is lost. */
+export const PayoutWallet = Wallet.refine((wallet) => !/^0x0{40}$/.test(wallet), "the zero address is nobody's").refine(
+  (wallet) => !CONTRACTS.has(wallet),
+  'a contract of the chain is nobody that can be paid',
+)
 
 /** An amount above zero in US dollars with at most six decimals. It is parsed into micro-USD. */
 export const Dollars = z.number().transform(readDollars)

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { Redis } from 'ioredis'
@@ -328,10 +329,44 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
     Envelope.parse(await answer.json())
   })
 
+  it('a client that goes away in the middle is no error of ours, on either plane', async () => {
+    const { api_base_url, control_plane_url, buyer_key } = network.sandbox
+    const log = () =>
+      ['control-plane', 'data-plane']
+        .flatMap((name) => readFileSync(`${network.home}/logs/${name}.log`, 'utf8').split('\n'))
+        .filter((line) => line.includes('"level":50') || line.includes('TypeError'))
+    const before = log()
+    for (const origin of [api_base_url, control_plane_url]) {
+      for (const path of ['/graphql', '/trpc/credit.balance', '/v1/buyer/keys', '/v1/chat/completions']) {
+        const head =
+          `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n` +
+          `authorization: Bearer ${buyer_key}\r\n`
+        await leaveAfter(origin, `${head}content-length: 500\r\n\r\n{"a":`)
+        await leaveAfter(origin, `${head}transfer-encoding: chunked\r\n\r\n5\r\n{"a":\r\n`)
+        await leaveAfter(origin, `${head}content-length: 2\r\n\r\n{}`)
+      }
+    }
+    // Each plane answers only once it is through with what came before.
+    for (const origin of [api_base_url, control_plane_url]) await fetch(`${origin}/v1/buyer/me`)
+    expect(log()).toEqual(before)
+  })
+
   it('leaves no hold behind', async () => {
     await until('no hold is open', 10_000, async () => (await openHolds()) === 0)
   })
 })
+
+/** Sends raw bytes and resets the connection once they are on their way. */
+function leaveAfter(origin: string, text: string): Promise<void> {
+  const { port, hostname } = new URL(origin)
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => {
+      socket.write(text, () => socket.resetAndDestroy())
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => resolve())
+  })
+}
 
 /** Sends raw bytes and reads the answer until the server closes. `half` closes our side behind them. */
 function rawExchange(text: string, sent: 'all' | 'half' = 'all'): Promise<string> {

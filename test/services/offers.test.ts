@@ -67,19 +67,18 @@ describe('creating an offer', () => {
       costMultiplier: 0.8766,
     })
     const fine = await create(ada.seller, wish({ discount: undefined, costMultiplier: 0.876549 }))
-    expect([fine.costMultiplier, fine.discount]).toEqual([0.8765, 12.35])
+    expect(fine.costMultiplier).toBe(0.8765)
     expect((await create(ada.seller, wish({ discount: 0 }))).costMultiplier).toBe(1)
     expect((await create(ada.seller, wish({ discount: 100 }))).effectiveInputPer1m).toBe(0)
     expect((await create(ada.seller, wish({ discount: 12.34, costMultiplier: 0.8766 }))).discount).toBe(12.34)
   })
 
-  it.each(['priceInputPer1m', 'priceOutputPer1m', 'inputPricePer1m', 'effectiveOutputPer1m'])(
-    'says that an offer is no longer priced by the token: %s',
-    async (name) => {
+  it('says that an offer is no longer priced by the token', async () => {
+    for (const name of ['priceInputPer1m', 'outputPricePer1m']) {
       const error = await refusalOf(create(ada.seller, { ...wish(), [name]: 100 }))
-      expect([error.code, error.status, error.param]).toEqual(['per_token_pricing_retired', 400, name])
-    },
-  )
+      expect([error.code, error.param]).toEqual(['per_token_pricing_retired', name])
+    }
+  })
 
   it.each<[string, object]>([
     ['C210 an empty key', { apiKey: '' }],
@@ -105,6 +104,7 @@ describe('creating an offer', () => {
     ['a multiplier over one', { discount: undefined, costMultiplier: 1.1 }],
     ['an address that is none', { payoutAddress: '0x12' }],
     ['the address of nobody', { payoutAddress: `0x${'0'.repeat(40)}` }],
+    ['the address of USDC itself', { payoutAddress: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' }],
     ['a NUL in the model', { model: 'gpt-test\u0000' }],
     ['a format that is none', { apiFormat: 'grpc' }],
   ])('refuses %s before anybody is asked', async (_case, change) => {
@@ -285,7 +285,8 @@ describe('one active offer per credential, address and model', () => {
     expect((await create(ada.seller, wish(reuse))).keyFingerprint).toBe(first.keyFingerprint)
     expect((await refusalOf(create(bob.seller, wish({ ...reuse, model: 'gpt-test' })))).code).toBe('not_found')
     const elsewhere = wish({ ...reuse, sellerBaseUrl: 'https://allowed.example/v1' })
-    expect((await refusalOf(create(ada.seller, elsewhere))).code).toBe('invalid_base_url')
+    const refused = await refusalOf(create(ada.seller, elsewhere))
+    expect([refused.code, refused.param]).toEqual(['invalid_request', 'reuseKeyFingerprint'])
   })
 })
 

@@ -46,7 +46,10 @@ export async function chooseKey(
   const saved = await findCredential(ctx.db, seller, fingerprint)
   if (saved === undefined) throw new AppError('not_found', { message: 'No such saved key.' })
   // A saved key is sent only to the host that it was saved for.
-  if (saved.host !== host) throw new AppError('invalid_base_url', { param: 'baseUrl' })
+  if (saved.host !== host) {
+    const message = `This saved key was saved for ${saved.host}, and is sent to no other host.`
+    throw new AppError('invalid_request', { message, param: 'reuseKeyFingerprint' })
+  }
   return { secret: openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(saved.sealed)), fingerprint }
 }
 

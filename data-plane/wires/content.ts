@@ -6,6 +6,8 @@ export type Content = {
   images: number
   inlinedChars: number
   spokenChars: number
+  /** Kinds of blocks that only some sellers know. Absent where there are none. */
+  otherKinds?: Set<string>
   /** How long a text of the request is, with the data that was left in its bytes. */
   readonly lengthOf: (text: string) => number
 }

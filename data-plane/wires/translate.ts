@@ -5,12 +5,19 @@ import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/
 import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
 import { askByTool, readByTool } from '#shared/protocols/middle-form/answer-tool.ts'
 import type { Conversation, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
+import { NO_ORIGINS } from '#shared/protocols/middle-form/conversation.ts'
+import { readByOrigin } from '#shared/protocols/middle-form/tool-origin.ts'
 
 /** The parts of a conversation that decide how its answer is read. */
-export type Asked = Pick<Conversation, 'isStreamed' | 'tools' | 'toolChoice' | 'responseFormat'>
+export type Asked = Pick<Conversation, 'isStreamed' | 'tools' | 'toolChoice' | 'responseFormat' | 'origins'>
 
 /** A request that asks for no format. */
-export const NO_FORMAT: Omit<Asked, 'isStreamed'> = { tools: [], toolChoice: undefined, responseFormat: undefined }
+export const NO_FORMAT: Omit<Asked, 'isStreamed'> = {
+  tools: [],
+  toolChoice: undefined,
+  responseFormat: undefined,
+  origins: NO_ORIGINS,
+}
 
 type State = {
   readonly plan: ModelPlan
@@ -78,7 +85,8 @@ export function translateAnswer(
   writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
 ): Decoder {
   const plain = protocolOf(plan.offer).reader(asked.isStreamed)
-  const reader = needsTool(asked.responseFormat, plan) ? readByTool(plain, asked) : plain
+  const asWished = needsTool(asked.responseFormat, plan) ? readByTool(plain, asked) : plain
+  const reader = readByOrigin(asWished, asked.origins)
   return join(reader, writerOf(reader.reported), plan)
 }
 

@@ -9,12 +9,23 @@ const Source = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() }),
 ])
 const ImageBlock = z.strictObject({ type: z.literal('image'), source: Source, ...Cache })
+const Citations = { citations: z.strictObject({ enabled: z.boolean().optional() }).nullish() }
 const DocumentBlock = z.strictObject({
   type: z.literal('document'),
   source: Source,
   title: z.string().nullish(),
+  ...Citations,
   ...Cache,
 })
+const SearchResultBlock = z.strictObject({
+  type: z.literal('search_result'),
+  source: z.string(),
+  title: z.string(),
+  content: z.array(TextBlock).min(1),
+  ...Citations,
+  ...Cache,
+})
+const ReferenceBlock = z.strictObject({ type: z.literal('tool_reference'), tool_name: z.string().min(1), ...Cache })
 const CallId = z.string().regex(/^[a-zA-Z0-9_-]+$/)
 const Block = z.discriminatedUnion('type', [
   TextBlock,
@@ -24,15 +35,31 @@ const Block = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('tool_result'),
     tool_use_id: CallId,
-    content: z.union([z.string(), z.array(z.union([TextBlock, ImageBlock, DocumentBlock]))]).optional(),
+    content: z
+      .union([z.string(), z.array(z.union([TextBlock, ImageBlock, DocumentBlock, SearchResultBlock, ReferenceBlock]))])
+      .optional(),
     is_error: z.boolean().optional(),
+    ...Cache,
+  }),
+  SearchResultBlock,
+  z.strictObject({
+    type: z.literal('server_tool_use'),
+    id: CallId,
+    name: z.enum(['web_search', 'web_fetch', 'code_execution']),
+    input: Json,
+    ...Cache,
+  }),
+  z.strictObject({
+    type: z.literal('web_search_tool_result'),
+    tool_use_id: CallId,
+    content: z.array(z.looseObject({ type: z.literal('web_search_result'), url: z.string() })),
     ...Cache,
   }),
   z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().min(1) }),
   z.strictObject({ type: z.literal('redacted_thinking'), data: z.string().min(1) }),
 ])
 const Message = z.strictObject({
-  role: z.enum(['user', 'assistant']),
+  role: z.enum(['user', 'assistant', 'system']),
   content: z.union([z.string().min(1), z.array(Block).min(1)]),
 })
 const Choice = z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']), name: z.string().optional() })

@@ -3,6 +3,7 @@ import { zodTextFormat } from 'openai/helpers/zod'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { askedWith } from '#test/support/asked-with.ts'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 
@@ -63,19 +64,6 @@ async function refusal(path: string, body: object): Promise<readonly [number, un
   return [answer.status, error.code]
 }
 
-const Log = z.object({ requests: z.array(z.looseObject({ path: z.string(), body: z.unknown().optional() })) })
-
-/** The requests with this word in the providers' own logs. */
-async function askedWith(word: string): Promise<readonly { path: string; body?: unknown }[]> {
-  const list = await fetch(`${network.sandbox.api_base_url}/v1/providers`)
-  const { providers } = z.object({ providers: z.array(z.object({ base_url: z.string() })) }).parse(await list.json())
-  const ours = providers.filter(({ base_url: url }) => new URL(url).hostname.startsWith('127.'))
-  const logs = await Promise.all(
-    ours.map(async ({ base_url: url }) => Log.parse(await (await fetch(new URL('/__sandbox/requests', url))).json())),
-  )
-  return logs.flatMap(({ requests }) => requests).filter(({ body }) => JSON.stringify(body ?? null).includes(word))
-}
-
 describe('responses through the official client', () => {
   it('are whole, with the cost in their usage and in the lookup', async () => {
     const { data, response } = await client.responses
@@ -128,7 +116,7 @@ describe('responses through the official client', () => {
     input.push(call, { type: 'function_call_output', ...answered })
     const second = await ask()
     expect(second.output_text.length).toBeGreaterThan(0)
-    const [asked] = await askedWith(answered.output)
+    const [asked] = await askedWith(network, answered.output)
     const Asked = z.looseObject({ messages: z.array(z.looseObject({ role: z.string() })) })
     const result = asked?.path === '/v1/messages' ? 'user' : 'tool'
     expect(Asked.parse(asked?.body).messages.map(({ role }) => role)).toEqual(['user', 'assistant', result])
@@ -217,7 +205,7 @@ describe('completions through the official client', () => {
       [2, 'two'],
       [3, 'two'],
     ])
-    const asked = await askedWith('"one"')
+    const asked = await askedWith(network, '"one"')
     expect(asked.map((request) => [request.path, request.body])).toEqual([
       ['/v1/completions', { model: 'sandbox/echo', prompt, n: 2, max_tokens: 20 }],
     ])
@@ -289,7 +277,7 @@ describe.each(ASKS)('routing on %s', (path, body) => {
     const word = `marked ${path}`
     const marked = 'prompt' in body ? { ...body, prompt: word } : { ...body, input: word }
     expect((await post(path, { ...marked, ...ours })).status).toBe(200)
-    const asked = await askedWith(word)
+    const asked = await askedWith(network, word)
     expect(asked).toHaveLength(1)
     for (const name of Object.keys(ours)) expect(JSON.stringify(asked)).not.toContain(name)
   })

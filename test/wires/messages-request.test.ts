@@ -34,7 +34,12 @@ describe('a message request', () => {
     ['[C171] no max_tokens', { ...GOOD, max_tokens: undefined }, 'invalid_request'],
     ['[C171] max_tokens of no kind', { ...GOOD, max_tokens: '5' }, 'invalid_request'],
     ['[C171] no messages', { ...GOOD, messages: [] }, 'invalid_request'],
-    ['a role that is none', { ...GOOD, messages: [{ role: 'system', content: 'x' }] }, 'invalid_request'],
+    ['a role that is none', { ...GOOD, messages: [{ role: 'root', content: 'x' }] }, 'invalid_request'],
+    [
+      'an image among instructions',
+      { ...GOOD, messages: [{ role: 'system', content: [{ type: 'image' }] }] },
+      'invalid_request',
+    ],
     ['[C180] an image as system', { ...GOOD, system: [{ type: 'image' }] }, 'invalid_request'],
     ['[C180] a number as system', { ...GOOD, system: 5 }, 'invalid_request'],
     ['[C180] an empty system', { ...GOOD, system: '' }, 'invalid_request'],

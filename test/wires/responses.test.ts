@@ -42,7 +42,14 @@ describe('a responses request', () => {
     ['an empty input', { ...GOOD, input: [] }, 'invalid_request', 'input'],
     ['an item that is none', item([]), 'invalid_request', 'input[0]'],
     ['a role that is none', item({ role: 'root', content: 'x' }), 'invalid_request', 'input[0].role'],
-    ['an item of a tool that never ran here', item({ type: 'web_search_call' }), 'invalid_request', 'input[0].type'],
+    [
+      'nothing but an item of a tool that never ran here',
+      item({ type: 'web_search_call' }),
+      'invalid_request',
+      'input',
+    ],
+    ['an item that nobody knows', item({ type: 'made_up' }), 'invalid_request', 'input[0].type'],
+    ['turns that only their maker can read', item({ type: 'compaction' }), 'invalid_request', 'input[0].type'],
     ['an item by its id', item({ type: 'item_reference', id: 'msg_1' }), 'invalid_request', 'input[0]'],
     ['the same without its type', item({ id: 'msg_1' }), 'invalid_request', 'input[0]'],
     [
@@ -254,7 +261,7 @@ describe('a conversation', () => {
     const { json, adaptedParams } = forwarded(body, OPENAI)
     expect(json.tools).toHaveLength(1)
     expect(json.tool_choice).toBeUndefined()
-    expect(adaptedParams).toEqual(['tools', 'tool_choice'])
+    expect(adaptedParams).toEqual(['tools', 'tools.web_search', 'tool_choice'])
   })
 
   it('takes a choice in every form', () => {

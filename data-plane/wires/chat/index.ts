@@ -27,10 +27,17 @@ export const chat: ModelWire = defineWire<ChatRequest>({
     const encoded = isUntranslated(request, plan)
       ? sameProtocol.encode(request, plan)
       : translateRequest(toConversation(request), plan)
-    return putInlinedBack(encoded, request)
+    const { custom } = request
+    return putInlinedBack(
+      custom === undefined
+        ? encoded
+        : { ...encoded, adaptedParams: [...encoded.adaptedParams, ...custom.adaptedParams] },
+      request,
+    )
   },
   decoder(request, plan) {
-    if (isUntranslated(request, plan)) return sameProtocol.decoder(request, plan)
+    // Calls of custom tools are read in the middle form, whatever the provider speaks.
+    if (request.custom === undefined && isUntranslated(request, plan)) return sameProtocol.decoder(request, plan)
     return translateAnswer(plan, askedOf(request), () => chatWriter(plan, request.isStreamed))
   },
 })

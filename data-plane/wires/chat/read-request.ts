@@ -5,6 +5,8 @@ import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
+import type { AsFunctions } from './custom-tools.ts'
+import { withoutCustomTools } from './custom-tools.ts'
 import { checkMessages } from './messages.ts'
 
 /** A chat request as it was read: its own text, where each member stands in it, and what routing needs. */
@@ -17,14 +19,17 @@ export type ChatRequest = JsonBody &
     readonly content: Content
     readonly textBytes: number
     readonly messageCount: number
+    /** Set where custom tools have become functions. */
+    readonly custom: Pick<AsFunctions, 'origins' | 'adaptedParams'> | undefined
   }
 
 /** Reads the body of a chat request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
 export function readChatRequest(raw: RawRequest): ChatRequest {
   const json = readJsonBody(raw, 'messages')
-  const { text, bytes, hasStandIns, members, body } = json
-  const model = readModelName(body['model'])
-  for (const name in body) checkParameter(name, body[name])
+  const model = readModelName(json.body['model'])
+  for (const name in json.body) checkParameter(name, json.body[name])
+  const custom = withoutCustomTools(json)
+  const { text, bytes, hasStandIns, members, body } = custom === undefined ? json : custom.json
   const messages = body['messages']
   const content = checkMessages(messages, json)
   const choices = body['n']
@@ -37,6 +42,7 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
     content,
     textBytes: textBytesOf(raw.body, content),
     messageCount: Array.isArray(messages) ? messages.length : 1,
+    custom,
     hints: routing.hints,
     floorPercents: routing.floorPercents,
     maxCostMicro: routing.maxCostMicro,

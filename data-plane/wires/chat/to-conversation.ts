@@ -17,7 +17,7 @@ import type {
   Turn,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
-import { readDataUrl } from '#shared/protocols/middle-form/conversation.ts'
+import { NO_ORIGINS, readDataUrl } from '#shared/protocols/middle-form/conversation.ts'
 import type { ChatRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -36,19 +36,21 @@ export function formatOf({ body }: ChatRequest): ResponseFormat | undefined {
 
 /** The parts of the conversation that decide how its answer is read. */
 export function askedOf(request: ChatRequest): Asked {
-  const { body, isStreamed } = request
+  const { body, isStreamed, custom } = request
   const responseFormat = formatOf(request)
-  if (responseFormat === undefined) return { isStreamed, ...NO_FORMAT }
+  const origins = custom?.origins ?? NO_ORIGINS
+  if (responseFormat === undefined) return { isStreamed, ...NO_FORMAT, origins }
   return {
     isStreamed,
     responseFormat,
+    origins,
     tools: readTools(body['tools']).tools,
     toolChoice: readToolChoice(body['tool_choice']),
   }
 }
 
 /** A chat request in the middle form, for sellers of other protocols. What it cannot hold is named. */
-export function toConversation({ body, isStreamed, maxTokens }: ChatRequest): Conversation {
+export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequest): Conversation {
   const { system, turns } = readMessages(body['messages'])
   const { tools, isAdapted } = readTools(body['tools'])
   const toolChoice = readToolChoice(body['tool_choice'])
@@ -61,6 +63,7 @@ export function toConversation({ body, isStreamed, maxTokens }: ChatRequest): Co
     turns,
     tools,
     toolChoice,
+    origins: custom?.origins ?? NO_ORIGINS,
     parallelToolCalls: flagOf(body['parallel_tool_calls']),
     sampling: readSampling(body),
     stop: readStop(body['stop']),

@@ -46,13 +46,17 @@ function deltaOf(event: AnswerEvent): string {
       return `"reasoning_details":[{"type":"reasoning.text","text":"","signature":${JSON.stringify(event.text)}}]`
     case 'redactedReasoning':
       return `"reasoning_details":[{"type":"reasoning.encrypted","data":${JSON.stringify(event.text)}}]`
-    case 'toolStart':
-      return (
-        `"tool_calls":[{"index":${event.index},"id":${JSON.stringify(event.id)},"type":"function",` +
-        `"function":{"name":${JSON.stringify(event.name)},"arguments":""}}]`
-      )
-    case 'toolInput':
-      return `"tool_calls":[{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}]`
+    case 'toolStart': {
+      const called = event.isCustom
+        ? `"custom","custom":{"name":${JSON.stringify(event.name)},"input":""}`
+        : `"function","function":{"name":${JSON.stringify(event.name)},"arguments":""}`
+      return `"tool_calls":[{"index":${event.index},"id":${JSON.stringify(event.id)},"type":${called}}]`
+    }
+    case 'toolInput': {
+      const text = JSON.stringify(event.text)
+      const said = event.isCustom ? `"custom":{"input":${text}}` : `"function":{"arguments":${text}}`
+      return `"tool_calls":[{"index":${event.index},${said}}]`
+    }
     default:
       return ''
   }
@@ -62,7 +66,7 @@ function endText({ reason, isCeiling }: AnswerEnd): string {
   return endMembers(FINISH_WORDS[reason], isCeiling)
 }
 
-type Call = { readonly id: string; readonly name: string; input: string }
+type Call = { readonly id: string; readonly name: string; readonly isCustom: boolean; input: string }
 
 /** A whole answer as it comes together. */
 type Message = {
@@ -112,7 +116,7 @@ function gather(message: Message, event: AnswerEvent): void {
       details.push({ type: 'reasoning.encrypted', data: event.text })
       break
     case 'toolStart':
-      calls.set(event.index, { id: event.id, name: event.name, input: '' })
+      calls.set(event.index, { id: event.id, name: event.name, isCustom: event.isCustom === true, input: '' })
       break
     case 'toolInput': {
       const call = calls.get(event.index)
@@ -126,11 +130,11 @@ function gather(message: Message, event: AnswerEvent): void {
 
 function wholeText(plan: ModelPlan, message: Message, receipt: Receipt, end: AnswerEnd): string {
   const { text, refusal, reasoning, details, calls } = message
-  const toolCalls = [...calls.values()].map(({ id, name, input }) => ({
-    id,
-    type: 'function',
-    function: { name, arguments: input },
-  }))
+  const toolCalls = [...calls.values()].map(({ id, name, isCustom, input }) =>
+    isCustom
+      ? { id, type: 'custom', custom: { name, input } }
+      : { id, type: 'function', function: { name, arguments: input } },
+  )
   const body = JSON.stringify({
     role: 'assistant',
     content: text === '' && (toolCalls.length > 0 || refusal !== '') ? null : text,

@@ -1,6 +1,7 @@
 import type { Content } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { checkOtherBlock, noteCitations } from './block-kinds.ts'
 
 /** Limits of a conversation. */
 const MAX_MESSAGES = 10_000
@@ -18,23 +19,27 @@ export function checkMessages(messages: unknown, content: Content): void {
     const param = `messages.${index}`
     if (!isRecord(message)) throw invalid(`${param}: an object.`, param)
     const role = message['role']
-    if (role !== 'user' && role !== 'assistant') throw invalid(`${param}.role: user or assistant.`, `${param}.role`)
-    checkContent(message['content'], `${param}.content`, content)
+    if (role === 'user' || role === 'assistant') checkContent(message['content'], `${param}.content`, content)
+    else if (role === 'system') checkInstructions(message['content'], `${param}.content`, content)
+    else throw invalid(`${param}.role: user, assistant or system.`, `${param}.role`)
   }
 }
 
 /** Checks `system`: a text, or a list of text blocks. */
 export function checkSystem(system: unknown, content: Content): void {
-  if (system === undefined || system === null) return
-  if (typeof system === 'string' && system !== '') {
-    checkText(system, 'system', content)
+  if (system !== undefined && system !== null) checkInstructions(system, 'system', content)
+}
+
+function checkInstructions(given: unknown, param: string, content: Content): void {
+  if (typeof given === 'string' && given !== '') {
+    checkText(given, param, content)
     return
   }
-  if (!Array.isArray(system) || system.length > MAX_BLOCKS) throw invalid('system: a text or text blocks.', 'system')
-  for (const [index, block] of system.entries()) {
-    const param = `system.${index}`
-    if (!isRecord(block) || block['type'] !== 'text') throw invalid(`${param}: a text block.`, param)
-    checkText(block['text'], `${param}.text`, content)
+  if (!Array.isArray(given) || given.length > MAX_BLOCKS) throw invalid(`${param}: a text or text blocks.`, param)
+  for (const [index, block] of given.entries()) {
+    const at = `${param}.${index}`
+    if (!isRecord(block) || block['type'] !== 'text') throw invalid(`${at}: a text block.`, at)
+    checkText(block['text'], `${at}.text`, content)
   }
 }
 
@@ -57,7 +62,10 @@ function checkBlock(block: Json, param: string, content: Content): void {
       checkText(block['text'], `${param}.text`, content)
       break
     case 'image':
+      checkSource(block['source'], `${param}.source`, content)
+      break
     case 'document':
+      noteCitations(block, content)
       checkSource(block['source'], `${param}.source`, content)
       break
     case 'tool_use':
@@ -77,9 +85,16 @@ function checkBlock(block: Json, param: string, content: Content): void {
     case 'redacted_thinking':
       if (typeof block['data'] !== 'string') throw invalid(`${param}.data: a text.`, `${param}.data`)
       return
+    case 'search_result':
+      noteCitations(block, content)
+      for (const name of ['title', 'source']) checkText(block[name], `${param}.${name}`, content)
+      checkInstructions(block['content'], `${param}.content`, content)
+      break
     default:
+      if (checkOtherBlock(block, param, content)) return
       throw invalid(
-        `${param}.type: one of text, image, document, tool_use, tool_result, thinking, redacted_thinking.`,
+        `${param}.type: text, image, document, search_result, tool_use, tool_result, thinking, redacted_thinking, ` +
+          'or a block of a tool that runs at the maker.',
         `${param}.type`,
       )
   }

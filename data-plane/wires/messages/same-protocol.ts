@@ -3,6 +3,7 @@ import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { isRecord, lastMembers } from '#shared/json-members.ts'
 import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
+import { withoutBetaKinds } from './block-kinds.ts'
 import type { MessagesRequest } from './read-request.ts'
 
 /** Members that go on as they came, each under the name by which a model may list it; others nobody has asked for. */
@@ -45,6 +46,7 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan)
   const { body, isStreamed } = request
   const adapted: string[] = []
   const tools = ownTools(body['tools'])
+  const turns = withoutBetaKinds(body['messages'], request.content)
   let text = `{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`
   for (const member of lastMembers(request.members)) {
     const { key } = member
@@ -57,6 +59,11 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan)
     if (tools !== undefined && (key === 'tools' || isLeftOver(key, body[key], tools))) {
       adapted.push(key)
       if (key === 'tools' && tools.length > 0) text += `,"tools":${JSON.stringify(tools)}`
+      continue
+    }
+    if (turns !== undefined && key === 'messages') {
+      adapted.push(...turns.leftOut)
+      text += `,"messages":${JSON.stringify(turns.messages)}`
       continue
     }
     const edited = editedMember(key, body, plan)

@@ -18,6 +18,8 @@ import type {
   UrlSource,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
+import { NO_ORIGINS } from '#shared/protocols/middle-form/conversation.ts'
+import { leftOutKinds, searchResultText } from './block-kinds.ts'
 import type { MessagesRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -40,19 +42,24 @@ const SPELLING: Readonly<Record<string, string>> = {
 }
 
 /** A message request in the middle form, for sellers of other protocols. What it cannot hold is named. */
-export function toConversation({ body, isStreamed, maxTokens }: MessagesRequest): Conversation {
+export function toConversation({ body, content, isStreamed, maxTokens }: MessagesRequest): Conversation {
   const tools = readTools(body['tools'])
   const given = Array.isArray(body['tools']) ? body['tools'].length : 0
   const choice = body['tool_choice']
+  const messages = listOf(body['messages'])
   const { metadata, stop_sequences: stops } = body
   const unsaid = Object.keys(body).filter(
     (name) => !SAID.has(name) && !ROUTING_FIELDS.has(name) && body[name] !== null && body[name] !== undefined,
   )
   return {
-    system: systemParts(body['system']),
-    turns: listOf(body['messages']).map(turnOf),
+    system: [
+      ...systemParts(body['system']),
+      ...messages.filter(isSystem).flatMap((turn) => systemParts(turn['content'])),
+    ],
+    turns: messages.filter((turn) => !isSystem(turn)).map(turnOf),
     tools,
     toolChoice: readChoice(choice),
+    origins: NO_ORIGINS,
     parallelToolCalls: isRecord(choice) && choice['disable_parallel_tool_use'] === true ? false : undefined,
     sampling: {
       ...(typeof body['temperature'] === 'number' ? { temperature: body['temperature'] } : {}),
@@ -66,7 +73,7 @@ export function toConversation({ body, isStreamed, maxTokens }: MessagesRequest)
     maxTokens,
     isStreamed,
     spelling: SPELLING,
-    adaptedParams: tools.length < given ? [...unsaid, 'tools'] : unsaid,
+    adaptedParams: [...unsaid, ...(tools.length < given ? ['tools'] : []), ...leftOutKinds(content)],
   }
 }
 
@@ -82,7 +89,13 @@ export function formatOf(body: Json): ResponseFormat | undefined {
 export function askedOf({ body, isStreamed }: MessagesRequest): Asked {
   const responseFormat = formatOf(body)
   if (responseFormat === undefined) return { isStreamed, ...NO_FORMAT }
-  return { isStreamed, responseFormat, tools: readTools(body['tools']), toolChoice: readChoice(body['tool_choice']) }
+  return {
+    isStreamed,
+    responseFormat,
+    tools: readTools(body['tools']),
+    toolChoice: readChoice(body['tool_choice']),
+    origins: NO_ORIGINS,
+  }
 }
 
 /** OpenAI has no word above `high`. */
@@ -105,6 +118,11 @@ function textPart(block: Json): TextPart[] {
   return typeof text === 'string' ? [{ kind: 'text', text, ...markOf(block) }] : []
 }
 
+/** Instructions that stand among the turns. Other protocols have them in front. */
+function isSystem({ role }: Json): boolean {
+  return role === 'system'
+}
+
 function turnOf({ role, content }: Json): Turn {
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
   return role === 'assistant'
@@ -125,6 +143,10 @@ function assistantPart(block: Json): AssistantPart[] {
       const text = wordOf(block['thinking']) ?? ''
       return [{ kind: 'reasoning', text, ...(signature === undefined ? {} : { signature }) }]
     }
+    case 'search_result':
+      return textPart({ ...block, text: searchResultText(block) })
+    case 'compaction':
+      return textPart({ text: block['content'] })
     case 'redacted_thinking':
       return [{ kind: 'reasoning', text: '', redacted: wordOf(block['data']) ?? '' }]
     default:
@@ -162,6 +184,10 @@ function shownPart(block: Json): (TextPart | ImagePart | FilePart)[] {
       const name = wordOf(block['title'])
       return [{ kind: 'file', source: sourceOf(source), ...(name === undefined ? {} : { name }), ...markOf(block) }]
     }
+    case 'search_result':
+      return textPart({ ...block, text: searchResultText(block) })
+    case 'compaction':
+      return textPart({ text: block['content'] })
     default:
       return textPart(block)
   }

@@ -7,13 +7,13 @@ import type {
   AssistantPart,
   ReasoningPart,
   TextPart,
-  ToolCallPart,
   Turn,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { readParts, readTexts } from './content-parts.ts'
 import { invalid } from './parameters.ts'
 import { openSeal } from './seal.ts'
+import { LEFT_OUT, readCall, readResult, UNREADABLE } from './tool-items.ts'
 
 const MAX_ITEMS = 10_000
 
@@ -25,9 +25,16 @@ export type Input = {
   readonly turns: readonly Turn[]
   readonly content: Content
   readonly itemCount: number
+  /** Kinds of items that say nothing here, as parameters that were left out. */
+  readonly adaptedParams: readonly string[]
 }
 
-type Reading = { readonly system: TextPart[]; readonly turns: OpenTurn[]; readonly content: Content }
+type Reading = {
+  readonly system: TextPart[]
+  readonly turns: OpenTurn[]
+  readonly content: Content
+  readonly leftOut: Set<string>
+}
 
 /** A turn that further items may join. */
 type OpenTurn =
@@ -37,10 +44,14 @@ type OpenTurn =
 /** Reads `input`: a text, or items in their order. Throws `invalid_request`, `unresolvable_file_reference`. */
 export function readInput(input: unknown, source: Pick<InlinedSource, 'hasStandIns'>): Input {
   const content = newContent(source)
-  const reading: Reading = { system: [], turns: [], content }
+  const reading: Reading = { system: [], turns: [], content, leftOut: new Set() }
   const items: readonly unknown[] = typeof input === 'string' ? [{ role: 'user', content: input }] : listOf(input)
   for (const [index, item] of items.entries()) readItem(reading, item, `input[${index}]`)
-  return { system: reading.system, turns: reading.turns, content, itemCount: items.length }
+  const { system, turns, leftOut } = reading
+  if (turns.length === 0 && system.length === 0) {
+    throw invalid('input', 'input holds nothing that a model here could read.')
+  }
+  return { system, turns, content, itemCount: items.length, adaptedParams: [...leftOut] }
 }
 
 function listOf(input: unknown): readonly unknown[] {
@@ -50,38 +61,51 @@ function listOf(input: unknown): readonly unknown[] {
 
 function readItem(reading: Reading, item: unknown, param: string): void {
   if (!isRecord(item)) throw invalid(param, 'An item is an object.')
-  switch (item['type'] ?? (item['role'] === undefined ? 'item_reference' : 'message')) {
+  const type = item['type'] ?? (item['role'] === undefined ? 'item_reference' : 'message')
+  switch (type) {
     case 'message':
       readMessage(reading, item, param)
-      break
-    case 'function_call':
-      addSaid(reading, [readCall(item, param)])
-      break
-    case 'function_call_output':
-      addResult(reading, {
-        kind: 'toolResult',
-        callId: wordIn(item, 'call_id', param),
-        parts: readParts(item['output'], `${param}.output`, reading.content),
-        isError: item['status'] === 'failed',
-      })
       break
     case 'reasoning':
       addSaid(reading, readThought(item, param, reading.content))
       break
     case 'item_reference':
-      throw invalid(param, 'No items are kept here: send the item itself, not its id.')
+      readReference(reading, item, param)
+      break
+    case 'additional_tools':
+      // They are read with the other tools.
+      if (!Array.isArray(item['tools']) || !item['tools'].every(isRecord)) {
+        throw invalid(`${param}.tools`, `${param}.tools must be a list of tools.`)
+      }
+      break
     default:
-      throw invalid(`${param}.type`, 'An item is a message, function_call, function_call_output or reasoning.')
+      readOther(reading, item, typeof type === 'string' ? type : '', param)
   }
 }
 
-function readCall(item: Json, param: string): ToolCallPart {
-  return {
-    kind: 'toolCall',
-    id: wordIn(item, 'call_id', param),
-    name: wordIn(item, 'name', param),
-    input: textIn(item, 'arguments', param),
+/** A call, its result, or an item of a tool that ran elsewhere. */
+function readOther(reading: Reading, item: Json, type: string, param: string): void {
+  const call = readCall(item, type, param)
+  if (call !== undefined) addSaid(reading, [call])
+  const result = readResult(item, type, { param, content: reading.content })
+  if (result !== undefined) addResult(reading, result)
+  if (call !== undefined || result !== undefined) return
+  if (!LEFT_OUT.has(type)) throw invalid(`${param}.type`, unknownWords(type))
+  reading.leftOut.add(`input.${type}`)
+}
+
+function unknownWords(type: string): string {
+  return UNREADABLE.has(type)
+    ? 'Only the maker of this item can read it, and it stands for turns: send those turns.'
+    : 'An item is a message, a call, the output of a call or reasoning.'
+}
+
+/** No items are kept here. A thought by its id is left out, because models do without the thoughts of earlier turns. */
+function readReference({ leftOut }: Reading, { id }: Json, param: string): void {
+  if (typeof id !== 'string' || !id.startsWith('rs_')) {
+    throw invalid(param, 'No items are kept here: send the item itself, not its id.')
   }
+  leftOut.add('input.item_reference')
 }
 
 function readMessage(reading: Reading, item: Json, param: string): void {
@@ -142,16 +166,4 @@ function textsOf(parts: unknown, param: string): string {
   if (parts === undefined || parts === null) return ''
   if (!Array.isArray(parts)) throw invalid(param, `${param} must be a list.`)
   return parts.map((part) => (isRecord(part) ? (wordOf(part['text']) ?? '') : '')).join('\n\n')
-}
-
-function wordIn(item: Json, name: string, param: string): string {
-  const word = wordOf(item[name])
-  if (word === undefined) throw invalid(`${param}.${name}`, `The item has a ${name}.`)
-  return word
-}
-
-function textIn(item: Json, name: string, param: string): string {
-  const text = item[name]
-  if (typeof text !== 'string') throw invalid(`${param}.${name}`, `${name} is a text.`)
-  return text
 }

@@ -12,7 +12,14 @@ export type OpenMessage = Placed & { readonly parts: string[]; part: OpenPart }
 
 export type OpenThought = Placed & { text: string; seal: Seal | undefined }
 
-export type OpenCall = Placed & { readonly callId: string; readonly name: string; input: string }
+export type OpenCall = Placed & {
+  readonly callId: string
+  readonly name: string
+  readonly namespace: string | undefined
+  /** True for a custom tool, whose input is free text. */
+  readonly isCustom: boolean
+  input: string
+}
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
@@ -38,9 +45,12 @@ export function thoughtText({ id, text, seal }: Omit<OpenThought, 'place'>, want
   return `{"type":"reasoning","id":"${id}","summary":[${summary}],"encrypted_content":${sealed}}`
 }
 
-export function callText({ id, callId, name, input }: Omit<OpenCall, 'place'>, status: ItemStatus): string {
+export function callText(call: Omit<OpenCall, 'place'>, status: ItemStatus): string {
+  const { id, callId, name, namespace, isCustom, input } = call
+  const [type, member] = isCustom ? ['custom_tool_call', 'input'] : ['function_call', 'arguments']
+  const group = namespace === undefined ? '' : `"namespace":${JSON.stringify(namespace)},`
   return (
-    `{"type":"function_call","id":"${id}","call_id":${JSON.stringify(callId)},"name":${JSON.stringify(name)},` +
-    `"arguments":${JSON.stringify(input)},"status":"${status}"}`
+    `{"type":"${type}","id":"${id}","call_id":${JSON.stringify(callId)},"name":${JSON.stringify(name)},${group}` +
+    `"${member}":${JSON.stringify(input)},"status":"${status}"}`
   )
 }

@@ -21,6 +21,8 @@ type EventType =
   | 'response.reasoning_summary_part.done'
   | 'response.function_call_arguments.delta'
   | 'response.function_call_arguments.done'
+  | 'response.custom_tool_call_input.delta'
+  | 'response.custom_tool_call_input.done'
   | 'response.output_item.done'
   | `response.${Terminal}`
 
@@ -267,10 +269,11 @@ function endThought(state: State, thought: OpenThought): void {
 
 // Calls
 
-function startCall(state: State, event: { readonly index: number; readonly id: string; readonly name: string }): void {
+function startCall(state: State, event: Extract<AnswerEvent, { readonly kind: 'toolStart' }>): void {
   leave(state, 'completed')
   if (state.calls.has(event.index)) return
-  const call: OpenCall = { ...place(state, 'fc'), callId: event.id, name: event.name, input: '' }
+  const { id: callId, name, namespace, isCustom = false } = event
+  const call: OpenCall = { ...place(state, isCustom ? 'ctc' : 'fc'), callId, name, namespace, isCustom, input: '' }
   state.calls.set(event.index, call)
   addItem(state, call.place, callText(call, 'in_progress'))
 }
@@ -279,7 +282,12 @@ function addInput(state: State, index: number, text: string): void {
   const call = state.calls.get(index)
   if (call === undefined) return
   call.input += text
-  emit(state, 'response.function_call_arguments.delta', `${callAt(call)},"delta":${JSON.stringify(text)}`)
+  emit(state, `response.${inputOf(call)}.delta`, `${callAt(call)},"delta":${JSON.stringify(text)}`)
+}
+
+/** The events' word for what a call says. */
+function inputOf({ isCustom }: OpenCall): 'custom_tool_call_input' | 'function_call_arguments' {
+  return isCustom ? 'custom_tool_call_input' : 'function_call_arguments'
 }
 
 function callAt({ id, place: at }: OpenCall): string {
@@ -287,13 +295,14 @@ function callAt({ id, place: at }: OpenCall): string {
 }
 
 function endCall(state: State, call: OpenCall, status: ItemStatus): void {
-  if (call.input.trim() === '') {
+  if (!call.isCustom && call.input.trim() === '') {
     // Clients read the arguments as JSON, also where there are none; what was sent already is a part of them.
     call.input += '{}'
     emit(state, 'response.function_call_arguments.delta', `${callAt(call)},"delta":"{}"`)
   }
-  const members = `"name":${JSON.stringify(call.name)},"arguments":${JSON.stringify(call.input)}`
-  emit(state, 'response.function_call_arguments.done', `${callAt(call)},${members}`)
+  const said = JSON.stringify(call.input)
+  const members = call.isCustom ? `"input":${said}` : `"name":${JSON.stringify(call.name)},"arguments":${said}`
+  emit(state, `response.${inputOf(call)}.done`, `${callAt(call)},${members}`)
   endItem(state, call.place, callText(call, status))
 }
 

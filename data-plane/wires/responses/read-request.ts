@@ -9,6 +9,7 @@ import { isRecord } from '#shared/json-members.ts'
 import type { Conversation, ReasoningWish, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
 import { readInput } from './input-items.ts'
 import { checkParameters, invalid, isAbsent, unsaidParameters } from './parameters.ts'
+import type { Tools } from './tools.ts'
 import { readToolChoice, readTools } from './tools.ts'
 
 /** A responses request as it was read, in the middle form, and what routing and the answer need. */
@@ -16,7 +17,7 @@ export type ResponsesRequest = Routing & {
   readonly json: JsonBody
   readonly model: string
   readonly conversation: Conversation
-  /** The functions as they were given, when others were left out. */
+  /** The tools as they were given, when others were left out. */
   readonly keptTools: readonly object[] | undefined
   /** True when the client wants thoughts in a form that it can send back. */
   readonly wantsSealed: boolean
@@ -51,7 +52,7 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
   const model = readModelName(body['model'])
   checkParameters(body)
   const input = readInput(body['input'], json)
-  const given = readTools(body['tools'])
+  const given = readTools(toolsIn(body))
   const { include } = body
   const instructions = wordOf(body['instructions'])
   const content = { ...input.content, spokenChars: input.content.spokenChars + (instructions?.length ?? 0) }
@@ -59,11 +60,11 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
     json,
     model,
     conversation: {
-      ...wishesOf(body, given),
+      ...wishesOf(body, given, input.adaptedParams),
       system: [...(instructions === undefined ? [] : [{ kind: 'text' as const, text: instructions }]), ...input.system],
       turns: input.turns,
     },
-    keptTools: given.isAdapted ? given.kept : undefined,
+    keptTools: given.adaptedParams.includes('tools') ? given.kept : undefined,
     wantsSealed: Array.isArray(include) && include.includes('reasoning.encrypted_content'),
     content,
     itemCount: input.itemCount,
@@ -72,14 +73,25 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
   }
 }
 
+/** The tools of the request, and those that items of the input add. */
+function toolsIn({ tools, input }: Body): readonly unknown[] {
+  const given: readonly unknown[] = Array.isArray(tools) ? tools : []
+  if (!Array.isArray(input)) return given
+  const added = input.flatMap((item) =>
+    isRecord(item) && item['type'] === 'additional_tools' && Array.isArray(item['tools']) ? item['tools'] : [],
+  )
+  return added.length === 0 ? given : [...given, ...added]
+}
+
 type Wishes = Omit<Conversation, 'system' | 'turns'>
 
-function wishesOf(body: Body, given: ReturnType<typeof readTools>): Wishes {
-  const { tools, toolChoice, isAdapted } = readToolChoice(body['tool_choice'], given.tools)
+function wishesOf(body: Body, given: Tools, leftOut: readonly string[]): Wishes {
+  const { tools, toolChoice, isAdapted } = readToolChoice(body['tool_choice'], given)
   const maxTokens = body['max_output_tokens']
   return {
     tools,
     toolChoice,
+    origins: given.origins,
     parallelToolCalls: flagOf(body['parallel_tool_calls']),
     sampling: readSampling(body),
     stop: readStop(body['stop']),
@@ -91,8 +103,9 @@ function wishesOf(body: Body, given: ReturnType<typeof readTools>): Wishes {
     spelling: SPELLING,
     adaptedParams: [
       ...unsaidParameters(body, KNOWN),
-      ...(given.isAdapted ? ['tools'] : []),
+      ...given.adaptedParams,
       ...(isAdapted ? ['tool_choice'] : []),
+      ...leftOut,
     ],
   }
 }

@@ -1,29 +1,120 @@
+import { createHash } from 'node:crypto'
 import { flagOf, wordOf } from '#data-plane/wires/sampling.ts'
 import { isRecord } from '#shared/json-members.ts'
-import type { FunctionTool, ToolChoice } from '#shared/protocols/middle-form/conversation.ts'
+import type { FunctionTool, ToolChoice, ToolOrigin, ToolOrigins } from '#shared/protocols/middle-form/conversation.ts'
+import { customAsFunction, grammarOf } from '#shared/protocols/middle-form/tool-origin.ts'
 import { invalid } from './parameters.ts'
+
+/** The most tools of a request, with those inside namespaces. */
+const MAX_TOOLS = 512
+/** The longest name of a function that sellers take. */
+const MAX_NAME_CHARS = 64
+const HASH_CHARS = 8
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The tools of a request as far as they are functions. */
+/** The tools of a request that can be called here: functions, custom tools, and namespaces of both. */
 export type Tools = {
   readonly tools: readonly FunctionTool[]
-  /** The functions as they were given; the others never run here and are left out. */
+  readonly origins: ToolOrigins
+  /** The tools as they were given, without those that run elsewhere. */
   readonly kept: readonly Json[]
-  readonly isAdapted: boolean
+  readonly adaptedParams: readonly string[]
 }
 
-/** Reads `tools`, which is known to be a list of objects with types, or absent. Throws `invalid_request`. */
-export function readTools(given: unknown): Tools {
-  const list = Array.isArray(given) ? given.filter(isRecord) : []
-  const kept = list.filter(({ type }) => type === 'function')
-  const tools = kept.map((tool) => functionTool(tool, `tools[${list.indexOf(tool)}]`))
-  return { tools, kept, isAdapted: kept.length < list.length }
+type Reading = {
+  readonly tools: FunctionTool[]
+  readonly origins: Map<string, ToolOrigin>
+  readonly kept: Json[]
+  readonly adapted: Set<string>
 }
 
-function functionTool(tool: Json, param: string): FunctionTool {
+/** Reads tools from a list that holds objects with types, or is absent. Throws `invalid_request`. */
+export function readTools(given: readonly unknown[]): Tools {
+  const reading: Reading = { tools: [], origins: new Map(), kept: [], adapted: new Set() }
+  const list = given.filter(isRecord)
+  for (const [index, tool] of list.entries()) readTool(reading, tool, `tools[${index}]`)
+  const { tools, origins, kept, adapted } = reading
+  if (tools.length > MAX_TOOLS) throw invalid('tools', `A request has at most ${MAX_TOOLS} tools.`)
+  checkNames(reading)
+  return { tools, origins, kept, adaptedParams: [...adapted] }
+}
+
+function readTool(reading: Reading, tool: Json, param: string): void {
+  const type = wordOf(tool['type']) ?? ''
+  if (type === 'namespace') {
+    readNamespace(reading, tool, param)
+    reading.kept.push(tool)
+  } else if (type === 'function' || type === 'custom') {
+    addTool(reading, { tool, param, namespace: undefined })
+    reading.kept.push(tool)
+  } else leaveOut(reading, type)
+}
+
+/** Names a tool that never runs here, by its kind. */
+function leaveOut({ adapted }: Reading, type: string): void {
+  adapted.add('tools')
+  adapted.add(`tools.${type}`)
+}
+
+function readNamespace(reading: Reading, group: Json, param: string): void {
+  const namespace = nameOf(group, param)
+  const inner = group['tools']
+  if (!Array.isArray(inner) || inner.length > MAX_TOOLS) throw invalid(`${param}.tools`, 'A namespace has tools.')
+  reading.adapted.add('tools.namespace')
+  for (const [index, tool] of inner.entries()) {
+    const at = `${param}.tools[${index}]`
+    if (!isRecord(tool)) throw invalid(at, 'A tool is an object.')
+    const { type } = tool
+    if (type === 'function' || type === 'custom') addTool(reading, { tool, param: at, namespace })
+    else leaveOut(reading, wordOf(type) ?? '')
+  }
+}
+
+type Given = { readonly tool: Json; readonly param: string; readonly namespace: string | undefined }
+
+function addTool({ tools, origins, adapted }: Reading, { tool, param, namespace }: Given): void {
+  const name = nameOf(tool, param)
+  const isCustom = tool['type'] === 'custom'
+  const flat = functionName(name, namespace)
+  tools.push(isCustom ? customTool(tool, flat) : functionTool(tool, flat, param))
+  if (isCustom) adapted.add('tools.custom')
+  if (isCustom && grammarOf(tool['format']) !== undefined) adapted.add('tools.format')
+  if (!isCustom && namespace === undefined) return
+  if (origins.has(flat)) throw invalid(`${param}.name`, 'Another tool has the same name.')
+  origins.set(flat, { name, isCustom, ...(namespace === undefined ? {} : { namespace }) })
+}
+
+/** A call is told by its function's name, so a tool that stands behind one shares it with no other. */
+function checkNames({ tools, origins }: Reading): void {
+  if (origins.size === 0) return
+  const seen = new Set<string>()
+  for (const { name } of tools) {
+    if (seen.has(name) && origins.has(name)) throw invalid('tools', 'Two tools have the same name.')
+    seen.add(name)
+  }
+}
+
+/** The name under which sellers know a tool. A name that is too long ends with a hash, so that turns agree on it. */
+export function functionName(name: string, namespace: string | undefined): string {
+  if (namespace === undefined) return name
+  const whole = namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`
+  if (whole.length <= MAX_NAME_CHARS) return whole
+  const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH_CHARS)
+  return `${whole.slice(0, MAX_NAME_CHARS - HASH_CHARS - 1)}_${hash}`
+}
+
+function nameOf(tool: Json, param: string): string {
   const name = wordOf(tool['name'])
-  if (name === undefined) throw invalid(`${param}.name`, 'A function has a name.')
+  if (name === undefined) throw invalid(`${param}.name`, 'A tool has a name.')
+  return name
+}
+
+function customTool(tool: Json, name: string): FunctionTool {
+  return customAsFunction({ name, description: wordOf(tool['description']), format: tool['format'] })
+}
+
+function functionTool(tool: Json, name: string, param: string): FunctionTool {
   const schema = tool['parameters']
   if (schema !== undefined && schema !== null && !isRecord(schema)) {
     throw invalid(`${param}.parameters`, 'The parameters of a function are a JSON schema.')
@@ -46,30 +137,40 @@ export type Choice = {
 
 const WORDS = ['auto', 'none', 'required'] as const
 
-/** Reads `tool_choice` in all its forms. Throws `invalid_request`, also for a function that is not there. */
-export function readToolChoice(choice: unknown, tools: readonly FunctionTool[]): Choice {
+/** Reads `tool_choice` in all its forms. Throws `invalid_request`, also for a tool that is not there. */
+export function readToolChoice(choice: unknown, given: Pick<Tools, 'tools' | 'origins'>): Choice {
+  const { tools } = given
   if (choice === undefined || choice === null) return { tools, toolChoice: undefined, isAdapted: false }
   const word = WORDS.find((known) => known === choice)
   if (word !== undefined) return { tools, toolChoice: word, isAdapted: false }
   if (!isRecord(choice)) throw invalid('tool_choice', 'tool_choice must be "auto", "none", "required" or an object.')
-  if (choice['type'] === 'function') {
-    const name = wordOf(choice['name'])
-    if (name === undefined || !tools.some((tool) => tool.name === name)) {
-      throw invalid('tool_choice', 'tool_choice names a function that is not among the tools.')
-    }
-    return { tools, toolChoice: { name }, isAdapted: false }
+  if (choice['type'] === 'function' || choice['type'] === 'custom') {
+    const chosen = tools.find((tool) => isNamed(choice, tool, given.origins))
+    if (chosen === undefined) throw invalid('tool_choice', 'tool_choice names a tool that is not among the tools.')
+    return { tools, toolChoice: { name: chosen.name }, isAdapted: false }
   }
-  if (choice['type'] === 'allowed_tools') return readAllowed(choice, tools)
+  if (choice['type'] === 'allowed_tools') return readAllowed(choice, given)
   // A tool that never runs here cannot be the one that must be called.
   return { tools, toolChoice: undefined, isAdapted: true }
 }
 
-function readAllowed(choice: Json, tools: readonly FunctionTool[]): Choice {
+/** True when a choice means the tool, or the namespace in which it stands. */
+function isNamed({ type, name, namespace }: Json, tool: FunctionTool, origins: ToolOrigins): boolean {
+  const origin = origins.get(tool.name)
+  if (type === 'namespace') return origin?.namespace !== undefined && origin.namespace === name
+  if ((type === 'custom') !== (origin?.isCustom === true)) return false
+  if (typeof namespace === 'string' && namespace !== origin?.namespace) return false
+  return name === tool.name || name === origin?.name
+}
+
+function readAllowed(choice: Json, { tools, origins }: Pick<Tools, 'tools' | 'origins'>): Choice {
   const list = choice['tools']
-  if (!Array.isArray(list)) throw invalid('tool_choice.tools', 'tool_choice.tools must be a list.')
-  const names = new Set(list.map((tool) => (isRecord(tool) ? tool['name'] : undefined)))
+  if (!Array.isArray(list) || list.length > MAX_TOOLS) {
+    throw invalid('tool_choice.tools', `tool_choice.tools must be a list of up to ${MAX_TOOLS} tools.`)
+  }
+  const allowed = list.filter(isRecord)
   return {
-    tools: tools.filter(({ name }) => names.has(name)),
+    tools: tools.filter((tool) => allowed.some((named) => isNamed(named, tool, origins))),
     toolChoice: choice['mode'] === 'required' ? 'required' : 'auto',
     isAdapted: false,
   }

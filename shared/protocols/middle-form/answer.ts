@@ -24,8 +24,16 @@ export type AnswerEvent =
   /** A whole block of reasoning that only its maker can read. */
   | { readonly kind: 'redactedReasoning'; readonly text: string }
   | { readonly kind: 'refusal'; readonly text: string }
-  | { readonly kind: 'toolStart'; readonly index: number; readonly id: string; readonly name: string }
-  | { readonly kind: 'toolInput'; readonly index: number; readonly text: string }
+  | {
+      readonly kind: 'toolStart'
+      readonly index: number
+      readonly id: string
+      readonly name: string
+      readonly namespace?: string
+      readonly isCustom?: boolean
+    }
+  /** The input of a custom call is free text. */
+  | { readonly kind: 'toolInput'; readonly index: number; readonly text: string; readonly isCustom?: boolean }
   | { readonly kind: 'finish'; readonly reason: FinishReason; readonly stopSequence: string | null }
 
 export const NO_EVENTS: readonly AnswerEvent[] = []

@@ -11,6 +11,8 @@ export type Conversation = {
   /** Functions that the model may call. Tools of other kinds never come here. */
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice | undefined
+  /** Tools that the buyer gave in another form or under another name. */
+  readonly origins: ToolOrigins
   /** False asks for one call a turn. */
   readonly parallelToolCalls: boolean | undefined
   readonly sampling: Sampling
@@ -101,6 +103,20 @@ export type FunctionTool = {
   readonly cacheControl?: CacheControl
 }
 
+/** A tool as its buyer knows it, where sellers know it as a function of another form or name. */
+export type ToolOrigin = {
+  readonly name: string
+  /** The group of tools in which it stands. */
+  readonly namespace?: string
+  /** True for a tool whose input is free text. Sellers know functions only, whose arguments are JSON. */
+  readonly isCustom: boolean
+}
+
+/** The origin of each function that has one, by the function's name. */
+export type ToolOrigins = ReadonlyMap<string, ToolOrigin>
+
+export const NO_ORIGINS: ToolOrigins = new Map()
+
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
 /** Parameters of the sampling. The provider sets absent ones. */
@@ -144,6 +160,7 @@ export const PLAIN_CONVERSATION: Conversation = {
   turns: [],
   tools: [],
   toolChoice: undefined,
+  origins: NO_ORIGINS,
   parallelToolCalls: undefined,
   sampling: {},
   stop: [],

@@ -8,9 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
+import { Adapted, ASKED, at, City, SELLERS } from '#test/support/translation/asked.ts'
+import { customTools } from '#test/support/translation/custom-tools.ts'
+import { messageBlocks } from '#test/support/translation/message-blocks.ts'
 
-/** Sample providers of the two protocols. */
-const SELLERS = ['sandbox-a', 'sandbox-e']
 /** The first two take a schema themselves, the others give their answer by a tool. */
 const MODELS = ['gpt-5-mini', 'claude-sonnet-4.5', 'nova-pro-v1', 'claude-3.7-sonnet']
 /** A model that takes neither. */
@@ -19,9 +20,6 @@ const CASES = MODELS.flatMap((model) => SELLERS.map((provider) => ({ model, prov
   // Nobody sells this model by the messages protocol.
   ({ model, provider }) => model !== 'nova-pro-v1' || provider === SELLERS[0],
 )
-
-const City = z.object({ city: z.string(), inhabitants: z.number() })
-const ASKED = [{ role: 'user' as const, content: 'Which city do you like?' }]
 
 let network: Network
 let chats: OpenAI
@@ -34,9 +32,6 @@ beforeAll(async () => {
   messages = new Anthropic({ baseURL: `${origin}/compat`, apiKey, maxRetries: 0 })
 }, 120_000)
 afterAll(() => network?.remove(), 60_000)
-
-/** Routing stands beside the members that the client's types know. */
-const at = <Body extends object>(provider: string, body: Body): Body => Object.assign({ provider }, body)
 
 describe.each(CASES)('$model at $provider', ({ model, provider }) => {
   const response_format = zodResponseFormat(City, 'city')
@@ -104,8 +99,6 @@ describe.each(CASES)('$model at $provider', ({ model, provider }) => {
   })
 })
 
-const Adapted = z.looseObject({ usage: z.looseObject({ adapted_params: z.array(z.string()).optional() }) })
-
 describe('what was adapted', () => {
   it('stands in the body, whole and streamed, on every wire', async () => {
     const format = zodResponseFormat(City, 'city')
@@ -158,12 +151,9 @@ describe('a model that can neither take a schema nor call a tool', () => {
 
 describe('tools that a provider cannot take', () => {
   it.each(SELLERS)('take their choice along, at %s', async (provider) => {
-    const custom = { type: 'custom' as const, custom: { name: 'shell' } }
-    const chosen = { type: 'custom' as const, custom: { name: 'shell' } }
-    const ask = at(provider, {
-      ...{ model: 'gpt-5-mini', messages: ASKED, max_tokens: 50 },
-      ...{ tools: [custom], tool_choice: chosen, parallel_tool_calls: false },
-    })
+    const hosted = { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }
+    const ask = at(provider, { model: 'gpt-5-mini', messages: ASKED, max_tokens: 50, parallel_tool_calls: false })
+    Object.assign(ask, hosted)
     const { data, response } = await chats.chat.completions.create(ask).withResponse()
     expect(data.choices[0]?.finish_reason).toBe('stop')
     const adapted = response.headers.get('x-mkt-adapted-params') ?? ''
@@ -211,4 +201,12 @@ describe.each(['gpt-5-mini', 'claude-3.7-sonnet'])('the AI SDK with %s', (model)
     expect(steps.flatMap(({ toolResults }) => toolResults)).toHaveLength(1)
     expect(steps.at(-1)?.finishReason).toBe('stop')
   })
+})
+
+describe.each(SELLERS)('a custom tool, at %s', (provider) => {
+  customTools(() => ({ chats, provider }))
+})
+
+describe('blocks of the messages wire', () => {
+  messageBlocks(() => ({ messages, network }))
 })

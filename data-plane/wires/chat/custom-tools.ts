@@ -1,0 +1,127 @@
+import type { JsonBody } from '#data-plane/call.ts'
+import { wordOf } from '#data-plane/wires/sampling.ts'
+import { AppError } from '#shared/errors.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord, lastMembers, scanMembers } from '#shared/json-members.ts'
+import type { ToolOrigin, ToolOrigins } from '#shared/protocols/middle-form/conversation.ts'
+import { customArguments, customAsFunction, grammarOf } from '#shared/protocols/middle-form/tool-origin.ts'
+
+/** A request whose custom tools have become functions, for sellers, who know no others. */
+export type AsFunctions = {
+  readonly json: JsonBody
+  readonly origins: ToolOrigins
+  readonly adaptedParams: readonly string[]
+}
+
+/**
+ * The request with a function for each custom tool, for each call of one and for a choice of one. Undefined for a
+ * request without any. Throws `invalid_request`.
+ */
+export function withoutCustomTools(json: JsonBody): AsFunctions | undefined {
+  const { body } = json
+  const { tools, tool_choice: choice, messages } = body
+  const hasTools = Array.isArray(tools) && tools.some(isCustom)
+  const hasCalls = Array.isArray(messages) && messages.some(hasCustomCall)
+  if (!hasTools && !hasCalls) return undefined
+  checkAnswers(body)
+  const origins = new Map<string, ToolOrigin>()
+  const adapted = new Set<string>()
+  const edits = new Map<string, unknown>()
+  if (hasTools) {
+    const functions = tools.map((tool, index) => toolAsFunction(tool, `tools[${index}]`, { origins, adapted }))
+    checkNames(tools, origins)
+    edits.set('tools', functions)
+    if (isRecord(choice)) edits.set('tool_choice', choiceAsFunction(choice))
+  }
+  if (hasCalls) edits.set('messages', messages.map(messageAsFunctions))
+  return { json: edited(json, edits), origins, adaptedParams: [...adapted] }
+}
+
+function isCustom(tool: unknown): boolean {
+  return isRecord(tool) && tool['type'] === 'custom'
+}
+
+function hasCustomCall(message: unknown): boolean {
+  const calls = isRecord(message) ? message['tool_calls'] : undefined
+  return Array.isArray(calls) && calls.some(isCustom)
+}
+
+/** The answer is read call by call, so what only OpenAI's own form of an answer holds cannot stand beside the calls. */
+function checkAnswers({ n, logprobs, audio }: JsonObject): void {
+  const [param] = [
+    ...(typeof n === 'number' && n > 1 ? ['n'] : []),
+    ...(logprobs === true ? ['logprobs'] : []),
+    ...(isRecord(audio) ? ['audio'] : []),
+  ]
+  if (param === undefined) return
+  throw new AppError('invalid_request', { message: `${param} cannot be asked for beside custom tools.`, param })
+}
+
+type Found = { readonly origins: Map<string, ToolOrigin>; readonly adapted: Set<string> }
+
+function toolAsFunction(tool: unknown, param: string, { origins, adapted }: Found): unknown {
+  if (!isRecord(tool) || !isCustom(tool)) return tool
+  const custom = isRecord(tool['custom']) ? tool['custom'] : {}
+  const name = wordOf(custom['name'])
+  if (name === undefined) {
+    throw new AppError('invalid_request', { message: 'A custom tool has a name.', param: `${param}.custom.name` })
+  }
+  const { format } = custom
+  origins.set(name, { name, isCustom: true })
+  adapted.add('tools.custom')
+  if (grammarOf(format) !== undefined) adapted.add('tools.format')
+  const { description, schema } = customAsFunction({ name, description: wordOf(custom['description']), format })
+  return { type: 'function', function: { name, description, parameters: schema } }
+}
+
+/** A call is told by its function's name, so a custom tool shares it with no other tool. */
+function checkNames(tools: readonly unknown[], origins: ToolOrigins): void {
+  const seen = new Set<string>()
+  for (const [index, tool] of tools.entries()) {
+    const holder = isRecord(tool) ? (tool['custom'] ?? tool['function']) : undefined
+    const name = isRecord(holder) ? wordOf(holder['name']) : undefined
+    if (name === undefined) continue
+    if (seen.has(name) && origins.has(name)) {
+      throw new AppError('invalid_request', { message: 'Two tools have the same name.', param: `tools[${index}]` })
+    }
+    seen.add(name)
+  }
+}
+
+function choiceAsFunction(choice: JsonObject): unknown {
+  const allowed = choice['allowed_tools']
+  if (choice['type'] === 'allowed_tools' && isRecord(allowed) && Array.isArray(allowed['tools'])) {
+    return { ...choice, allowed_tools: { ...allowed, tools: allowed['tools'].map(named) } }
+  }
+  return named(choice)
+}
+
+/** A custom tool that is meant by its name. */
+function named(tool: unknown): unknown {
+  if (!isRecord(tool) || !isCustom(tool)) return tool
+  const custom = isRecord(tool['custom']) ? tool['custom'] : tool
+  return { type: 'function', function: { name: custom['name'] } }
+}
+
+function messageAsFunctions(message: unknown): unknown {
+  if (!isRecord(message) || !Array.isArray(message['tool_calls']) || !hasCustomCall(message)) return message
+  return { ...message, tool_calls: message['tool_calls'].map(callAsFunction) }
+}
+
+function callAsFunction(call: unknown): unknown {
+  if (!isRecord(call) || !isCustom(call) || !isRecord(call['custom'])) return call
+  const { name, input } = call['custom']
+  const text = typeof input === 'string' ? input : ''
+  return { id: call['id'], type: 'function', function: { name, arguments: customArguments(text) } }
+}
+
+/** The request with other values for some members. What the others say stays letter by letter. */
+function edited(json: JsonBody, edits: ReadonlyMap<string, unknown>): JsonBody {
+  const members: string[] = []
+  for (const { key, start, end } of lastMembers(json.members)) {
+    const value = edits.has(key) ? JSON.stringify(edits.get(key)) : json.text.slice(start, end)
+    members.push(`${JSON.stringify(key)}:${value}`)
+  }
+  const text = `{${members.join(',')}}`
+  return { ...json, text, members: scanMembers(text) ?? [], body: { ...json.body, ...Object.fromEntries(edits) } }
+}

@@ -1,0 +1,107 @@
+import type { Content } from '#data-plane/wires/content.ts'
+import { AppError } from '#shared/errors.ts'
+import { isRecord } from '#shared/json-members.ts'
+
+/** Blocks of tools that run at a model's maker. Sellers of the messages protocol take them, and nobody else does. */
+const MAKERS_CALL = 'server_tool_use'
+const MAKERS_RESULTS: ReadonlySet<unknown> = new Set([
+  ...['web_search_tool_result', 'web_fetch_tool_result', 'code_execution_tool_result', 'tool_search_tool_result'],
+  ...['bash_code_execution_tool_result', 'text_editor_code_execution_tool_result'],
+])
+
+/** Blocks that the protocol knows by beta headers only. Those are not forwarded, so no seller gets such a block. */
+const BETA_KINDS: ReadonlySet<unknown> = new Set([
+  ...['mcp_tool_use', 'mcp_tool_result', 'mcp_tool_listing', 'advisor_tool_result', 'tool_addition', 'tool_removal'],
+  ...['compaction', 'fallback'],
+])
+
+const MAX_ITEMS = 2_000
+
+type Json = Readonly<Record<string, unknown>>
+
+/** True for a block that the middle form does not hold, and that is checked and noted here. Throws `invalid_request`. */
+export function checkOtherBlock(block: Json, param: string, content: Content): boolean {
+  const { type } = block
+  if (type === 'container_upload') throw new AppError('unresolvable_file_reference', { param })
+  if (type === MAKERS_CALL) {
+    want(isShort(block['id']) && isShort(block['name']) && isRecord(block['input']), param, 'id, name and input')
+  } else if (MAKERS_RESULTS.has(type)) {
+    want(isShort(block['tool_use_id']) && isContent(block['content']), param, 'tool_use_id and content')
+  } else if (type === 'tool_reference') want(isShort(block['tool_name']), param, 'tool_name')
+  else if (type === 'browser_state') want(isContent(block['tabs']), param, 'tabs')
+  else if (!BETA_KINDS.has(type)) return false
+  if (type === 'compaction') {
+    want(typeof block['content'] === 'string', param, 'content that can be read')
+    content.spokenChars += content.lengthOf(String(block['content']))
+  }
+  noteKind(content, String(type))
+  return true
+}
+
+/** Notes a kind of block that only some sellers know. */
+export function noteKind(content: Content, kind: string): void {
+  content.otherKinds ??= new Set()
+  content.otherKinds.add(kind)
+}
+
+/** Notes a wish for citations, which only the messages protocol has. */
+export function noteCitations({ citations }: Json, content: Content): void {
+  if (isRecord(citations) && citations['enabled'] === true) noteKind(content, 'citations')
+}
+
+function isShort(word: unknown): boolean {
+  return typeof word === 'string' && word !== '' && word.length <= 256
+}
+
+function isContent(given: unknown): boolean {
+  return isRecord(given) || (Array.isArray(given) && given.length <= MAX_ITEMS && given.every(isRecord))
+}
+
+function want(isThere: boolean, param: string, words: string): void {
+  if (!isThere) throw new AppError('invalid_request', { message: `${param}: a block with ${words}.`, param })
+}
+
+/** The kinds that are left out for a seller of another protocol, as parameters. */
+export function leftOutKinds({ otherKinds }: Content): readonly string[] {
+  return otherKinds === undefined ? [] : [...otherKinds].map(paramOf)
+}
+
+function paramOf(kind: unknown): string {
+  return `messages.${String(kind)}`
+}
+
+/** The turns for a seller of the messages protocol, and what was left out of them. Undefined where all may stay. */
+export function withoutBetaKinds(
+  messages: unknown,
+  { otherKinds }: Content,
+): { readonly messages: readonly unknown[]; readonly leftOut: readonly string[] } | undefined {
+  if (otherKinds === undefined || !Array.isArray(messages)) return undefined
+  const leftOut = [...otherKinds].filter((kind) => BETA_KINDS.has(kind)).map(paramOf)
+  if (leftOut.length === 0) return undefined
+  return { messages: messages.map(keptTurn).filter((turn) => turn !== undefined), leftOut }
+}
+
+/** A turn without such blocks. Undefined for one that held nothing else: sellers refuse an empty turn. */
+function keptTurn(turn: unknown): unknown {
+  if (!isRecord(turn) || !Array.isArray(turn['content'])) return turn
+  const content = keptBlocks(turn['content'])
+  return content.length === 0 ? undefined : { ...turn, content }
+}
+
+function keptBlocks(blocks: readonly unknown[]): readonly unknown[] {
+  return blocks.flatMap((block) => {
+    if (!isRecord(block)) return [block]
+    if (block['type'] === 'compaction') return [{ type: 'text', text: block['content'] }]
+    if (BETA_KINDS.has(block['type'])) return []
+    if (block['type'] !== 'tool_result' || !Array.isArray(block['content'])) return [block]
+    return [{ ...block, content: keptBlocks(block['content']) }]
+  })
+}
+
+/** A search result as text: its title, its source and its passages. */
+export function searchResultText({ title, source, content }: Json): string {
+  const passages = Array.isArray(content)
+    ? content.map((part) => (isRecord(part) ? String(part['text'] ?? '') : ''))
+    : []
+  return [`Search result: ${String(title)}`, `Source: ${String(source)}`, '', ...passages].join('\n')
+}

@@ -1,0 +1,90 @@
+import type { Content } from '#data-plane/wires/content.ts'
+import { wordOf } from '#data-plane/wires/sampling.ts'
+import type { ToolCallPart, ToolResultPart } from '#shared/protocols/middle-form/conversation.ts'
+import { customArguments } from '#shared/protocols/middle-form/tool-origin.ts'
+import { readParts } from './content-parts.ts'
+import { invalid } from './parameters.ts'
+import { functionName } from './tools.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Items of tools that ran elsewhere, and of lists. A model that has no such tool can do nothing with them. */
+export const LEFT_OUT: ReadonlySet<string> = new Set([
+  ...['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call'],
+  ...['computer_call', 'computer_call_output', 'tool_search_call', 'tool_search_output', 'program', 'program_output'],
+  ...['mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'ghost_snapshot'],
+])
+
+/** Items that stand for turns and that only their maker can read: without them the conversation is another. */
+export const UNREADABLE: ReadonlySet<string> = new Set(['compaction', 'compaction_summary', 'compaction_trigger'])
+
+/** Calls of tools that ran at the buyer's, each with the member that says what was asked. */
+const ACTIONS: ReadonlyMap<string, readonly [name: string, member: string]> = new Map([
+  ['local_shell_call', ['local_shell', 'action']],
+  ['shell_call', ['shell', 'action']],
+  ['apply_patch_call', ['apply_patch', 'operation']],
+])
+
+const OUTPUTS: ReadonlySet<string> = new Set([
+  ...['function_call_output', 'custom_tool_call_output', 'local_shell_call_output', 'shell_call_output'],
+  ...['apply_patch_call_output', 'mcp_call'],
+])
+
+/** The call in an item. Undefined when it holds none. */
+export function readCall(item: Json, type: string, param: string): ToolCallPart | undefined {
+  const action = ACTIONS.get(type)
+  if (action !== undefined) {
+    const [name, member] = action
+    return { kind: 'toolCall', id: wordIn(item, 'call_id', param), name, input: JSON.stringify(item[member] ?? {}) }
+  }
+  if (type !== 'function_call' && type !== 'custom_tool_call' && type !== 'mcp_call') return undefined
+  const isCustom = type === 'custom_tool_call'
+  const said = textIn(item, isCustom ? 'input' : 'arguments', param)
+  const namespace = wordOf(item[type === 'mcp_call' ? 'server_label' : 'namespace'])
+  return {
+    kind: 'toolCall',
+    id: wordIn(item, type === 'mcp_call' ? 'id' : 'call_id', param),
+    name: functionName(wordIn(item, 'name', param), namespace),
+    input: isCustom ? customArguments(said) : said,
+  }
+}
+
+type Place = { readonly param: string; readonly content: Content }
+
+/** The result of a call in an item. Undefined when it holds none. */
+export function readResult(item: Json, type: string, { param, content }: Place): ToolResultPart | undefined {
+  if (!OUTPUTS.has(type)) return undefined
+  const { status, error } = item
+  const hasFailed = status === 'failed' || wordOf(error) !== undefined
+  // A shell's output is a list of what each command wrote, which is no content.
+  const output = type === 'shell_call_output' ? JSON.stringify(item['output'] ?? []) : item['output']
+  const mayLack = type === 'apply_patch_call_output' || type === 'mcp_call'
+  const given = mayLack ? (output ?? error ?? wordOf(status) ?? '') : output
+  return {
+    kind: 'toolResult',
+    callId: callIdOf(item, type, param),
+    parts: readParts(given, `${param}.output`, content),
+    isError: hasFailed,
+  }
+}
+
+function callIdOf(item: Json, type: string, param: string): string {
+  if (type === 'mcp_call') return wordIn(item, 'id', param)
+  const id = wordOf(item['call_id'])
+  // The SDK's type of a local shell's output names its call by `id`.
+  return id === undefined && type === 'local_shell_call_output'
+    ? wordIn(item, 'id', param)
+    : wordIn(item, 'call_id', param)
+}
+
+function wordIn(item: Json, name: string, param: string): string {
+  const word = wordOf(item[name])
+  if (word === undefined) throw invalid(`${param}.${name}`, `The item has a ${name}.`)
+  return word
+}
+
+function textIn(item: Json, name: string, param: string): string {
+  const text = item[name]
+  if (typeof text !== 'string') throw invalid(`${param}.${name}`, `${name} is a text.`)
+  return text
+}

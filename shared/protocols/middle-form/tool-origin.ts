@@ -1,0 +1,86 @@
+import { isRecord } from '#shared/json-members.ts'
+import type { AnswerEvent, AnswerReader } from './answer.ts'
+import type { ArgumentText } from './argument-text.ts'
+import { readArgumentText } from './argument-text.ts'
+import type { FunctionTool, ToolOrigins } from './conversation.ts'
+
+/** The one argument of a function that stands for a custom tool. */
+const INPUT = 'input'
+
+/** What a buyer says of a custom tool. */
+export type CustomTool = {
+  readonly name: string
+  readonly description: string | undefined
+  readonly format: unknown
+}
+
+/** The function that stands for a custom tool. No seller enforces a grammar, so the model is told it. */
+export function customAsFunction({ name, description, format }: CustomTool): FunctionTool {
+  const grammar = grammarOf(format)
+  const told = grammar === undefined ? [] : [`The input follows this ${grammar.syntax} grammar:\n${grammar.definition}`]
+  return {
+    name,
+    description: [...(description === undefined ? [] : [description]), ...told].join('\n\n') || undefined,
+    schema: {
+      type: 'object',
+      properties: { [INPUT]: { type: 'string', description: 'The whole input of the tool as plain text.' } },
+      required: [INPUT],
+      additionalProperties: false,
+    },
+  }
+}
+
+/** The grammar of a custom tool's input. Undefined where any text is right. */
+export function grammarOf(format: unknown): { readonly syntax: string; readonly definition: string } | undefined {
+  if (!isRecord(format) || format['type'] !== 'grammar') return undefined
+  // OpenAI's chat has one more level than its responses.
+  const grammar = isRecord(format['grammar']) ? format['grammar'] : format
+  const { syntax, definition } = grammar
+  return typeof definition === 'string' ? { syntax: typeof syntax === 'string' ? syntax : '', definition } : undefined
+}
+
+/** The arguments of a function that stand for a custom tool's input. */
+export function customArguments(input: string): string {
+  return JSON.stringify({ [INPUT]: input })
+}
+
+/** Reads the calls of functions as calls of the tools for which they stand. */
+export function readByOrigin(reader: AnswerReader, origins: ToolOrigins): AnswerReader {
+  if (origins.size === 0) return reader
+  const texts = new Map<number, ArgumentText>()
+  return {
+    ...reader,
+    push: (chunk) => reader.push(chunk).flatMap((event) => translate(event, origins, texts)),
+    end: () => [...reader.end().flatMap((event) => translate(event, origins, texts)), ...rest(texts)],
+  }
+}
+
+function translate(event: AnswerEvent, origins: ToolOrigins, texts: Map<number, ArgumentText>): readonly AnswerEvent[] {
+  switch (event.kind) {
+    case 'toolStart': {
+      const origin = origins.get(event.name)
+      if (origin === undefined) return [event]
+      if (origin.isCustom && !texts.has(event.index)) texts.set(event.index, readArgumentText(INPUT))
+      return [{ ...event, ...origin }]
+    }
+    case 'toolInput': {
+      const found = texts.get(event.index)
+      return found === undefined ? [event] : inputEvents(event.index, found.take(event.text))
+    }
+    case 'finish':
+      return [...rest(texts), event]
+    default:
+      return [event]
+  }
+}
+
+/** What the texts hold back until no more can come. */
+function rest(texts: Map<number, ArgumentText>): readonly AnswerEvent[] {
+  const events = [...texts].flatMap(([index, found]) => inputEvents(index, found.end()))
+  texts.clear()
+  return events
+}
+
+function inputEvents(index: number, text: string): readonly AnswerEvent[] {
+  return text === '' ? [] : [{ kind: 'toolInput', index, text, isCustom: true }]
+}

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { OfferPage } from '#control-plane/services/offers/read.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
 import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
-import { pageSchema } from '#control-plane/services/page.ts'
+import { signedPageSchema } from '#control-plane/services/page.ts'
 
 /** An offer as clients of the field read it: its id, its status and its price have a second name each. */
 export const NamedOfferSchema = OfferViewSchema.extend({
@@ -13,7 +13,7 @@ export const NamedOfferSchema = OfferViewSchema.extend({
 }).meta({ id: 'Offer' })
 export type NamedOffer = z.infer<typeof NamedOfferSchema>
 
-export const NamedOfferPageSchema = pageSchema(NamedOfferSchema)
+export const NamedOfferPageSchema = signedPageSchema(NamedOfferSchema)
 
 /** Adds the second names. The values are those of the first ones. */
 export function nameOffer(offer: OfferView): NamedOffer {

@@ -4,11 +4,11 @@ import { listAuditEntries } from '#control-plane/db/audit.ts'
 import type { OrgActor, SessionActor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { oneLine } from '#shared/texts.ts'
-import { Instant, idToken, PageSize } from './fields.ts'
+import { Instant, PageSize } from './fields.ts'
 import { requireRight } from './organizations/organization-access.ts'
 import { RecordId } from './organizations/organizations.ts'
-import { pageOf, pageSchema } from './page.ts'
 import { UnixMs } from './view-fields.ts'
 
 /**
@@ -68,19 +68,21 @@ export async function organizationLog(
 }
 
 /** A page of a log, newest first. */
-export const AuditPageSchema = pageSchema(AuditEntrySchema)
+export const AuditPageSchema = signedPageSchema(AuditEntrySchema)
 export type AuditPage = z.infer<typeof AuditPageSchema>
 
-const PageFields = { maxItems: PageSize, nextToken: idToken('aud').nullish() }
+const PageFields = { maxItems: PageSize, nextToken: PageToken.nullish() }
 
 async function readPage(
-  ctx: Pick<Ctx, 'db'>,
+  ctx: Pick<Ctx, 'db' | 'settings'>,
   filter: AuditFilter,
   { maxItems, nextToken }: { maxItems: number; nextToken?: string | null | undefined },
 ): Promise<AuditPage> {
-  const page = { beyond: nextToken ?? undefined, order: 'newest', limit: maxItems + 1 } as const
+  // The filter names the owner.
+  const pages = pagesById(ctx, { list: 'audit.list', tenant: '', filters: [filter] })
+  const page = { beyond: pages.idIn(nextToken), order: 'newest', limit: maxItems + 1 } as const
   const rows = await listAuditEntries(ctx.db, filter, page)
-  return pageOf(rows, maxItems, entryOf)
+  return pages.pageOf(rows, maxItems, entryOf)
 }
 
 /** Lists changes in an organisation and its workspaces, newest first. */

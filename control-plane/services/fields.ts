@@ -1,6 +1,4 @@
 import { z } from 'zod'
-import type { IdPrefix } from '#shared/ids.ts'
-import { isId, parseRequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { dollarsToMicroUsd, ZERO } from '#shared/money.ts'
 import { oneLine, readDigits, wholeNumber } from '#shared/texts.ts'
@@ -72,14 +70,6 @@ export const ModelName = z
 
 /** Number of items in a page. A query string gives it as text. */
 export const PageSize = wholeNumber(1, 100).prefault(25)
-
-const NO_TOKEN = 'not a token of this list'
-
-/** The token of the next page, for a list whose pages end with an id of this kind. */
-export const idToken = (prefix: IdPrefix) => z.string().refine((text) => isId(prefix, text), NO_TOKEN)
-
-/** The token of the next page, for a list whose pages end with a plain ULID: a request, a transaction, a change. */
-export const UlidToken = z.string().refine((text) => parseRequestId(text) !== undefined, NO_TOKEN)
 
 /** A name under which a ledger operation happens once: a ticket, an invoice, or a payment provider's event. */
 export const Ticket = z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _')

@@ -3,15 +3,15 @@ import { findJob } from '#control-plane/db/jobs.ts'
 import type { SettledCall } from '#control-plane/db/settlements.ts'
 import { findSettledCall, listSettledCalls } from '#control-plane/db/settlements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { UlidToken } from '#control-plane/services/fields.ts'
-import { NextToken } from '#control-plane/services/page.ts'
+import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
+import { cursorOf, NextToken, PageToken } from '#control-plane/services/page.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { settlementTypeOf } from '#shared/contract/rails.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
-import { parseAnswerId } from '#shared/ids.ts'
+import { parseAnswerId, parseRequestId } from '#shared/ids.ts'
 import { lookupRecordOf, RUNNING_JOB, routingOf, standingOf } from '#shared/lookup-record.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
 
@@ -80,32 +80,43 @@ const RequestPageSize = wholeNumber(1, 100)
 const RequestPageSchema = z.object({
   requests: z.array(LookupRecordSchema),
   nextToken: NextToken,
-  /** The same token under its older name. */
+  /** The last request id of the page, for `before`; null on the last page. */
   next: z.string().nullable(),
+  cursorOf: cursorOf<LookupRecord>(),
 })
 export type RequestPage = z.infer<typeof RequestPageSchema>
 
-/** Lists the buyer's booked calls, newest first. `limit` and `before` are older names of `maxItems` and `nextToken`. */
+/**
+ * Lists the buyer's booked calls, newest first. Older members are `limit` for `maxItems`, and `before`, a request id, for
+ * `nextToken`.
+ */
 export const listRequests = defineOperation({
   name: 'request.list',
   access: 'buyer',
   input: z.strictObject({
     maxItems: RequestPageSize.optional(),
-    nextToken: UlidToken.optional(),
+    nextToken: PageToken.optional(),
     limit: RequestPageSize.optional(),
-    before: UlidToken.optional(),
+    before: z
+      .string()
+      .refine((text) => parseRequestId(text) !== undefined, 'not a request id')
+      .optional(),
   }),
   limit: 'read',
   idempotency: 'none',
   output: RequestPageSchema,
   run: async (ctx, actor, input): Promise<RequestPage> => {
     const size = oneOf(['maxItems', input.maxItems], ['limit', input.limit]) ?? DEFAULT_PAGE_SIZE
-    const before = oneOf(['nextToken', input.nextToken], ['before', input.before])
+    const scope = { list: 'request.list', tenant: actor.account }
+    const after = input.nextToken === undefined ? undefined : readCursor(ctx, scope, input.nextToken)
+    const before = oneOf(['nextToken', after], ['before', input.before])
     // One extra row shows whether another page follows.
     const calls = await listSettledCalls(ctx.db, actor.account, { before, limit: size + 1 })
     const shown = calls.slice(0, size)
-    const nextToken = calls.length > size ? (shown.at(-1)?.rid ?? null) : null
-    return { requests: shown.map(lookupOfCall), nextToken, next: nextToken }
+    const next = calls.length > size ? (shown.at(-1)?.rid ?? null) : null
+    const cursorAfter = ({ request_id: id }: LookupRecord) => signCursor(ctx, scope, id)
+    const nextToken = next === null ? null : signCursor(ctx, scope, next)
+    return { requests: shown.map(lookupOfCall), nextToken, next, cursorOf: cursorAfter }
   },
 })
 

@@ -1,16 +1,20 @@
 import { z } from 'zod'
-import type { IdPrefix } from '#shared/ids.ts'
-import { wholeNumber } from '#shared/texts.ts'
-import { idToken } from './fields.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { oneLine, wholeNumber } from '#shared/texts.ts'
+import type { CursorScope } from './cursor.ts'
+import { readCursor, signCursor } from './cursor.ts'
 
 /** Most items of a list when the caller sets no page size. */
 const MAX_LISTED = 500
 
-/** The paging inputs of a list whose items have ids of one kind, newest first. */
-export const listFields = (prefix: IdPrefix) => ({
+/** The token of the next page, as a caller gives it back. */
+export const PageToken = oneLine(400)
+
+/** The paging inputs of a list that is whole as a rule. */
+export const ListFields = {
   maxItems: wholeNumber(1, MAX_LISTED).prefault(MAX_LISTED),
-  nextToken: idToken(prefix).optional(),
-})
+  nextToken: PageToken.optional(),
+}
 
 /** Some items of a list, and the id after which the next page begins; null on the last page. */
 export type Page<Item> = { readonly items: readonly Item[]; readonly nextToken: string | null }
@@ -23,16 +27,6 @@ export const NextToken = z
 
 export function pageSchema<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item).readonly(), nextToken: NextToken })
-}
-
-/** Makes a page of `size` items. The caller has read one row more, which shows whether another page follows. */
-export function pageOf<Row, Item extends { readonly id: string }>(
-  rows: readonly Row[],
-  size: number,
-  view: (row: Row) => Item,
-): Page<Item> {
-  const { items, nextToken } = signedPageOf(rows, size, view, ({ id }) => id)
-  return { items, nextToken }
 }
 
 /**
@@ -50,7 +44,31 @@ export function cursorOf<Item>() {
   return z.custom<(item: Item) => string>((value) => typeof value === 'function').meta({ isInside: true })
 }
 
-/** Like {@link pageOf}, but `tokenAfter` makes the token of the page after an item. */
+/**
+ * A list whose pages end with the id of their last item. Its tokens are signed for the list, its owner and its filters,
+ * so no other list takes them.
+ */
+export function pagesById(ctx: Pick<Ctx, 'settings'>, scope: CursorScope) {
+  return {
+    /** The id after which a page begins; undefined for the first. Throws `invalid_request` for a foreign token. */
+    idIn(token: string | null | undefined): string | undefined {
+      return token == null ? undefined : readCursor(ctx, scope, token)
+    },
+    pageOf<Row, Item extends { readonly id: string }>(
+      rows: readonly Row[],
+      size: number,
+      view: (row: Row) => Item,
+    ): Page<Item> & { readonly cursorOf: (item: { readonly id: string }) => string } {
+      const tokenAfter = ({ id }: { readonly id: string }) => signCursor(ctx, scope, id)
+      return { ...signedPageOf(rows, size, view, tokenAfter), cursorOf: tokenAfter }
+    },
+  }
+}
+
+/**
+ * Makes a page of `size` items. The caller has read one row more, which shows whether another page follows. `tokenAfter`
+ * makes the token of the page after an item.
+ */
 export function signedPageOf<Row, Item>(
   rows: readonly Row[],
   size: number,

@@ -162,8 +162,13 @@ describe('usage', () => {
     const trpc = await market.trpc(ada.buyerKey).usage.list.query({ maxItems: 3 })
     expect(trpc.items.map((item) => item.requestId)).toEqual(rest.items.map((item) => item.request_id))
     expect((await page('/usage', eve)).items.map((item) => item.buyer_cost_micro)).toEqual([77])
-    const foreign = await page(`/usage?next_token=${rest.next_token}&period=lifetime`, eve)
-    expect(foreign.items).toEqual([])
+    const token = rest.next_token ?? ''
+    expect(codeOf(await get(`/usage?next_token=${token}`, eve))).toBe('invalid_request')
+    for (const query of [`/statements?next_token=${token}`, `/usage?next_token=${token}&model=gpt-test`]) {
+      expect((await get(query)).body).toMatchObject({ error: { code: 'invalid_request', param: 'next_token' } })
+    }
+    const edited = `${token[0] === '0' ? '1' : '0'}${token.slice(1)}`
+    expect(codeOf(await get(`/usage?next_token=${edited}`))).toBe('invalid_request')
     expect(await trpcCodeOf(market.trpc(ada.sellerKey).usage.list.query({}))).toBe('wrong_key_type')
   })
 })

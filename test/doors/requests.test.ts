@@ -48,10 +48,11 @@ describe('a call by its request id', () => {
     expect(page.body).toMatchObject({
       requests: [{ request_id: rids[2] }, { request_id: rids[1] }],
       next: rids[1],
-      next_token: rids[1],
+      next_token: expect.stringContaining('~'),
     })
+    const token = z.object({ next_token: z.string() }).parse(page.body).next_token
     expect((await market.rest('GET', '/v1/requests?max_items=2', { key })).body).toEqual(page.body)
-    const second = await market.rest('GET', `/v1/requests?max_items=2&next_token=${rids[1]}`, { key })
+    const second = await market.rest('GET', `/v1/requests?max_items=2&next_token=${token}`, { key })
     expect(second.body).toMatchObject({ requests: [{ request_id: rids[0] }], next_token: null })
     const both = await market.rest('GET', '/v1/requests?max_items=2&limit=2', { key })
     expect(both.body).toMatchObject({ error: { code: 'invalid_request', param: 'limit' } })
@@ -59,8 +60,7 @@ describe('a call by its request id', () => {
     const found = await graph(key, `{ requests(first: 2) { edges { node { ${FIELDS} } } pageInfo { endCursor } } }`)
     const connection = Requests.parse(found['requests'])
     const requests = connection.edges.map(({ node }) => node)
-    const next = connection.page_info.end_cursor
-    expect({ requests, next, next_token: next }).toEqual(page.body)
+    expect({ requests, next: rids[1], next_token: connection.page_info.end_cursor }).toEqual(page.body)
   })
 
   it('[C246] is not there for another, at every door', async () => {

@@ -165,7 +165,10 @@ describe('long jobs', () => {
     ])
     expect((await job.list.query({ state: 'running' })).items).toEqual([all.items[0]])
     expect(await market.rest('GET', '/v1/buyer/jobs?max_items=1', { key: bob.buyerKey })).toMatchObject({
-      body: { items: [{ id: rids[1], state: 'running', quote_micro: '900' }], next_token: rids[1] },
+      body: {
+        items: [{ id: rids[1], state: 'running', quote_micro: '900' }],
+        next_token: expect.stringContaining('~'),
+      },
     })
     const fields = 'id model provider endpoint keyId state submittedAt deadlineAt endedAt quoteMicro chargeMicro'
     expect(await graph(bob.buyerKey, `{ jobs(first: 9) { edges { node { ${fields} } } } }`)).toEqual({
@@ -209,7 +212,7 @@ describe('lists of keys', () => {
     const rest = `{ buyerKeys(first: 9, after: "${buyerKeys.pageInfo.endCursor}") { edges { node { id } } } }`
     expect(await graph(cleo.buyerKey, rest)).toEqual({ buyerKeys: { edges: [{ node: { id: cleo.buyer.keyId } }] } })
     const page = await market.rest('GET', '/v1/buyer/keys?max_items=1', { key: cleo.buyerKey })
-    expect(page.body).toMatchObject({ keys: [{ id: whole.keys[0]?.id }], next_token: whole.keys[0]?.id })
+    expect(page.body).toMatchObject({ keys: [{ id: whole.keys[0]?.id }], next_token: expect.stringContaining('~') })
     expect(savedConfigs.edges).toHaveLength(1)
     const foreign = `{ buyerKeys(first: 9, after: "${savedConfigs.pageInfo.endCursor}") { edges { cursor } } }`
     expect(codeOf(await market.graphql(cleo.buyerKey, foreign))).toBe('invalid_request')

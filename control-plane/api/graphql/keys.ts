@@ -57,16 +57,16 @@ builder.queryFields((t) => ({
     type: ApiKey,
     complexity: costOfPage,
     resolve: async (_root, args, { ctx, actor, options }) => {
-      const { keys: items, nextToken } = await invoke(ctx, actor, listSellerKeys, readPage(args), options)
-      return toConnection({ items, nextToken }, args)
+      const { keys: items, ...page } = await invoke(ctx, actor, listSellerKeys, readPage(args), options)
+      return toConnection({ ...page, items }, args)
     },
   }),
   buyerKeys: t.connection({
     type: ApiKey,
     complexity: costOfPage,
     resolve: async (_root, args, { ctx, actor, options }) => {
-      const { keys: items, nextToken } = await invoke(ctx, actor, listBuyerKeys, readPage(args), options)
-      return toConnection({ items, nextToken }, args)
+      const { keys: items, ...page } = await invoke(ctx, actor, listBuyerKeys, readPage(args), options)
+      return toConnection({ ...page, items }, args)
     },
   }),
 }))

@@ -82,8 +82,8 @@ builder.queryFields((t) => ({
     complexity: costOfPage,
     resolve: async (_root, args, { ctx, actor, options }) => {
       const { maxItems, nextToken } = readPage(args)
-      const { requests, nextToken: next } = await invoke(ctx, actor, listRequests, { maxItems, nextToken }, options)
-      const page = { items: requests, nextToken: next, cursorOf: ({ request_id: id }: LookupRecord) => id }
+      const { requests, ...next } = await invoke(ctx, actor, listRequests, { maxItems, nextToken }, options)
+      const page = { ...next, items: requests }
       return toEdges(page, args, (record) => record)
     },
   }),

@@ -145,8 +145,8 @@ builder.queryFields((t) => ({
     type: Config,
     complexity: costOfPage,
     resolve: async (_root, args, { ctx, actor, options }) => {
-      const { configs: items, nextToken } = await invoke(ctx, actor, listConfigs, readPage(args), options)
-      return toConnection({ items, nextToken }, args)
+      const { configs: items, ...page } = await invoke(ctx, actor, listConfigs, readPage(args), options)
+      return toConnection({ ...page, items }, args)
     },
   }),
   offerShare: t.field({

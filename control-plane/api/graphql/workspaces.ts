@@ -81,8 +81,8 @@ builder.queryFields((t) => ({
     args: { organization: t.arg.id({ required: true }), workspace: t.arg.id({ required: true }) },
     resolve: async (_root, { organization, workspace, ...args }, { ctx, actor, options }) => {
       const input = { organization, workspace, ...readPage(args) }
-      const { keys: items, nextToken } = await invoke(ctx, actor, listWorkspaceKeys, input, options)
-      return toConnection({ items, nextToken }, args)
+      const { keys: items, ...page } = await invoke(ctx, actor, listWorkspaceKeys, input, options)
+      return toConnection({ ...page, items }, args)
     },
   }),
   organizationKeys: t.connection({
@@ -91,8 +91,8 @@ builder.queryFields((t) => ({
     args: { organization: t.arg.id({ required: true }) },
     resolve: async (_root, { organization, ...args }, { ctx, actor, options }) => {
       const input = { organization, ...readPage(args) }
-      const { keys: items, nextToken } = await invoke(ctx, actor, listManagementKeys, input, options)
-      return toConnection({ items, nextToken }, args)
+      const { keys: items, ...page } = await invoke(ctx, actor, listManagementKeys, input, options)
+      return toConnection({ ...page, items }, args)
     },
   }),
   organizationAudit: t.connection({

@@ -4,8 +4,8 @@ import { listUsage, sumUsageByTime, USAGE_INTERVALS } from '#control-plane/db/bu
 import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { ModelName, PageSize, UlidToken } from '#control-plane/services/fields.ts'
-import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
@@ -110,21 +110,22 @@ function usageItemOf(row: UsageRow): UsageItem {
   }
 }
 
-export const UsagePageSchema = pageSchema(UsageItemSchema)
+export const UsagePageSchema = signedPageSchema(UsageItemSchema)
 export type UsagePage = z.infer<typeof UsagePageSchema>
 
 /** Lists the caller's booked calls that match the filters, newest first. */
 export const listBuyerUsage = defineOperation({
   name: 'usage.list',
   access: 'buyer',
-  input: Filter.extend({ maxItems: PageSize, nextToken: UlidToken.optional() }),
+  input: Filter.extend({ maxItems: PageSize, nextToken: PageToken.optional() }),
   limit: 'read',
   idempotency: 'none',
   output: UsagePageSchema,
   run: async (ctx, actor, { maxItems, nextToken, ...input }): Promise<UsagePage> => {
     const filter = await readUsageFilter(ctx, actor.account, input)
-    const found = await listUsage(ctx.db, filter, { before: nextToken, limit: maxItems + 1 })
-    return pageOf(found, maxItems, usageItemOf)
+    const pages = pagesById(ctx, { list: 'usage.list', tenant: actor.account, filters: [input] })
+    const found = await listUsage(ctx.db, filter, { before: pages.idIn(nextToken), limit: maxItems + 1 })
+    return pages.pageOf(found, maxItems, usageItemOf)
   },
 })
 

@@ -4,11 +4,11 @@ import { sumUsage } from '#control-plane/db/buyer-usage.ts'
 import { listEntries } from '#control-plane/db/entries.ts'
 import { listSettledCalls } from '#control-plane/db/settlements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
+import { PageSize } from '#control-plane/services/fields.ts'
 import { lookupOfCall } from '#control-plane/services/lookup.ts'
 import type { CreditBalance } from '#control-plane/services/money/credit.ts'
 import { CreditBalanceSchema, readCredit } from '#control-plane/services/money/credit.ts'
-import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { readWindow } from '#control-plane/services/usage-window.ts'
 import { Count, MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
@@ -110,7 +110,7 @@ export const CreditEntrySchema = z.object({
   createdAt: UnixMs,
 })
 export type CreditEntry = z.infer<typeof CreditEntrySchema>
-export const CreditEntryPageSchema = pageSchema(CreditEntrySchema)
+export const CreditEntryPageSchema = signedPageSchema(CreditEntrySchema)
 export type CreditEntryPage = z.infer<typeof CreditEntryPageSchema>
 
 /** The caller's ledger lines, newest first. */
@@ -119,15 +119,16 @@ export const listCreditEntries = defineOperation({
   access: 'buyer',
   input: z.strictObject({
     maxItems: PageSize,
-    nextToken: UlidToken.optional(),
+    nextToken: PageToken.optional(),
   }),
   limit: 'read',
   idempotency: 'none',
   output: CreditEntryPageSchema,
   run: async (ctx, actor, input): Promise<CreditEntryPage> => {
-    const query = { before: input.nextToken, limit: input.maxItems + 1 }
+    const pages = pagesById(ctx, { list: 'credit.entries', tenant: actor.account })
+    const query = { before: pages.idIn(input.nextToken), limit: input.maxItems + 1 }
     const found = await listEntries(ctx.db, actor.account, query)
-    return pageOf(found, input.maxItems, (entry) => ({
+    return pages.pageOf(found, input.maxItems, (entry) => ({
       id: entry.id,
       kind: entry.kind,
       amountMicro: entry.amount.toString(),

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { JobWithEnd } from '#control-plane/db/jobs.ts'
 import { listJobs } from '#control-plane/db/jobs.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
-import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { PageSize } from '#control-plane/services/fields.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 
@@ -28,7 +28,7 @@ export const BuyerJobSchema = z
   })
   .meta({ id: 'Job' })
 export type BuyerJob = z.infer<typeof BuyerJobSchema>
-export const JobPageSchema = pageSchema(BuyerJobSchema)
+export const JobPageSchema = signedPageSchema(BuyerJobSchema)
 export type JobPage = z.infer<typeof JobPageSchema>
 
 /** Lists the caller's long jobs, newest first: all, or only running ones. A job appears once its submit is booked. */
@@ -38,14 +38,15 @@ export const listOwnJobs = defineOperation({
   input: z.strictObject({
     state: z.enum(['running', 'any']).default('any'),
     maxItems: PageSize,
-    nextToken: UlidToken.optional(),
+    nextToken: PageToken.optional(),
   }),
   limit: 'read',
   idempotency: 'none',
   output: JobPageSchema,
   run: async (ctx, actor, { state, maxItems, nextToken }): Promise<JobPage> => {
-    const choice = { isRunning: state === 'running', before: nextToken, limit: maxItems + 1 }
-    return pageOf(await listJobs(ctx.db, actor.account, choice), maxItems, viewOfJob)
+    const pages = pagesById(ctx, { list: 'job.list', tenant: actor.account, filters: [state] })
+    const choice = { isRunning: state === 'running', before: pages.idIn(nextToken), limit: maxItems + 1 }
+    return pages.pageOf(await listJobs(ctx.db, actor.account, choice), maxItems, viewOfJob)
   },
 })
 

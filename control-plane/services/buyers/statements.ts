@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { listStatementLines } from '#control-plane/db/statements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
-import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { PageSize } from '#control-plane/services/fields.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
 import { UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 
@@ -23,22 +23,23 @@ export const StatementLineSchema = z
   })
   .meta({ id: 'StatementLine' })
 export type StatementLine = z.infer<typeof StatementLineSchema>
-export const StatementPageSchema = pageSchema(StatementLineSchema)
+export const StatementPageSchema = signedPageSchema(StatementLineSchema)
 export type StatementPage = z.infer<typeof StatementPageSchema>
 
 /** Lists the caller's ledger lines with the running balance, newest first. Calls in flight are not included yet. */
 export const listStatements = defineOperation({
   name: 'statement.list',
   access: 'buyer',
-  input: z.strictObject({ ...WindowFields, maxItems: PageSize, nextToken: UlidToken.optional() }),
+  input: z.strictObject({ ...WindowFields, maxItems: PageSize, nextToken: PageToken.optional() }),
   limit: 'read',
   idempotency: 'none',
   output: StatementPageSchema,
   run: async (ctx, actor, { maxItems, nextToken, ...input }): Promise<StatementPage> => {
     const window = readWindow(input, ctx.clock.now(), 'lifetime')
-    const query = { account: actor.account, ...window, before: nextToken, limit: maxItems + 1 }
+    const pages = pagesById(ctx, { list: 'statement.list', tenant: actor.account, filters: [input] })
+    const query = { account: actor.account, ...window, before: pages.idIn(nextToken), limit: maxItems + 1 }
     const found = await listStatementLines(ctx.db, query)
-    return pageOf(found, maxItems, ({ at, amount, balance, ...line }) => ({
+    return pages.pageOf(found, maxItems, ({ at, amount, balance, ...line }) => ({
       ...line,
       createdAt: at.getTime(),
       amountMicro: Number(amount),

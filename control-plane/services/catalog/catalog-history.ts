@@ -4,8 +4,8 @@ import { insertCatalogChanges, listCatalogChanges } from '#control-plane/db/cata
 import type { Trx } from '#control-plane/db/database.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { ModelName, PageSize, UlidToken } from '#control-plane/services/fields.ts'
-import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import type { ModelChange } from './catalog-diff.ts'
 
@@ -56,18 +56,19 @@ export const listCatalogHistory = defineOperation({
     model: ModelName.optional(),
     limit: PageSize,
     /** The `nextToken` of the preceding page. */
-    nextToken: UlidToken.optional(),
+    nextToken: PageToken.optional(),
   }),
   limit: 'read',
   idempotency: 'none',
-  output: pageSchema(ChangeViewSchema),
+  output: signedPageSchema(ChangeViewSchema),
   run: async (ctx, _actor, { model, limit, nextToken }) => {
-    const rows = await listCatalogChanges(ctx.db, { model, below: nextToken, limit: limit + 1 })
+    const pages = pagesById(ctx, { list: 'catalog.history', tenant: 'operator', filters: [model] })
+    const rows = await listCatalogChanges(ctx.db, { model, below: pages.idIn(nextToken), limit: limit + 1 })
     const view = (row: CatalogChange): ChangeView => ({
       ...row,
       at: row.at.getTime(),
       effectiveAt: row.effectiveAt.getTime(),
     })
-    return pageOf(rows, limit, view)
+    return pages.pageOf(rows, limit, view)
   },
 })

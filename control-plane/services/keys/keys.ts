@@ -12,7 +12,7 @@ import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant, Label } from '#control-plane/services/fields.ts'
 import { KeyViewSchema } from '#control-plane/services/keys/key-views.ts'
-import { listFields, pageOf } from '#control-plane/services/page.ts'
+import { cursorOf, ListFields, NextToken, pagesById } from '#control-plane/services/page.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId, UserId, WorkspaceId } from '#shared/ids.ts'
@@ -123,19 +123,22 @@ export const createBuyerKey = defineOperation({
 /** The keys of one side of a wallet, newest first, revoked ones included. */
 export const KeyListSchema = z.object({
   keys: z.array(KeyViewSchema).readonly(),
-  nextToken: z.string().nullable(),
+  nextToken: NextToken,
+  cursorOf: cursorOf<KeyView>(),
 })
 export type KeyList = z.infer<typeof KeyListSchema>
-const KeyListInput = z.strictObject(listFields('key'))
+const KeyListInput = z.strictObject(ListFields)
 
 async function listOwnKeys(
-  ctx: Pick<Ctx, 'db'>,
+  ctx: Pick<Ctx, 'db' | 'settings'>,
   actor: BuyerActor | SellerActor,
-  { maxItems, nextToken: before }: z.output<typeof KeyListInput>,
+  { maxItems, nextToken }: z.output<typeof KeyListInput>,
 ): Promise<KeyList> {
-  const rows = await listKeys(ctx.db, keyOwnerOf(actor), { before, limit: maxItems + 1 })
-  const { items: keys, nextToken } = pageOf(rows, maxItems, (row) => viewOfKey(row, actor.kind))
-  return { keys, nextToken }
+  const owner = keyOwnerOf(actor)
+  const pages = pagesById(ctx, { list: 'key.list', tenant: actor.account, filters: [owner] })
+  const rows = await listKeys(ctx.db, owner, { before: pages.idIn(nextToken), limit: maxItems + 1 })
+  const { items: keys, ...page } = pages.pageOf(rows, maxItems, (row) => viewOfKey(row, actor.kind))
+  return { ...page, keys }
 }
 
 export const listSellerKeys = defineOperation({

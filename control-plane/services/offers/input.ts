@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { PricingMode } from '#control-plane/db/tables/offers.ts'
-import { Dollars, idToken, Label, ModelName, PageSize, PayoutWallet } from '#control-plane/services/fields.ts'
+import { Dollars, Label, ModelName, PageSize, PayoutWallet } from '#control-plane/services/fields.ts'
+import { PageToken } from '#control-plane/services/page.ts'
 import { Fingerprint, ProviderKey } from '#control-plane/services/providers/provider-key.ts'
 import { percentToKept } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
@@ -61,7 +62,7 @@ export const ListOffersInput = z.strictObject({
   status: z.enum(['active', 'paused', 'inactive']).optional(),
   model: ModelName.optional(),
   maxItems: PageSize,
-  nextToken: idToken('ofr').optional(),
+  nextToken: PageToken.optional(),
 })
 
 type GivenPricing = {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { findModelByName } from '#control-plane/db/catalog.ts'
 import { listOffers as findOffers, listOffersById } from '#control-plane/db/offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
@@ -12,12 +12,12 @@ import type { OfferView } from './view.ts'
 import { OfferViewSchema, viewOffers } from './view.ts'
 
 /** A page of offers, newest first. `nextToken` is null on the last page. */
-export const OfferPageSchema = pageSchema(OfferViewSchema)
+export const OfferPageSchema = signedPageSchema(OfferViewSchema)
 export type OfferPage = z.infer<typeof OfferPageSchema>
 
 /**
- * Lists the caller's offers. The token of a page is its last offer's id, so pages stay right while offers are added or
- * removed.
+ * Lists the caller's offers. The token of a page holds its last offer's id, so pages stay right while offers are added
+ * or removed.
  */
 export const listOffers = defineOperation({
   name: 'offer.list',
@@ -29,10 +29,11 @@ export const listOffers = defineOperation({
   run: async (ctx, actor, input): Promise<OfferPage> => {
     const { status, nextToken, maxItems } = input
     const model = input.model === undefined ? undefined : ((await findModelByName(ctx.db, input.model)) ?? input.model)
-    const filter = { status, model, before: nextToken }
+    const pages = pagesById(ctx, { list: 'offer.list', tenant: actor.account, filters: [status, model] })
+    const filter = { status, model, before: pages.idIn(nextToken) }
     const found = await findOffers(ctx.db, actor.account, filter, maxItems + 1)
-    const { items, nextToken: next } = pageOf(found, maxItems, (row) => row)
-    return { items: await viewOffers(ctx, items), nextToken: next }
+    const { items, ...next } = pages.pageOf(found, maxItems, (row) => row)
+    return { ...next, items: await viewOffers(ctx, items) }
   },
 })
 

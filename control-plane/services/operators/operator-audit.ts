@@ -3,8 +3,8 @@ import { listAuditEntries } from '#control-plane/db/audit.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { AuditPage } from '#control-plane/services/audit.ts'
 import { AuditPageSchema, entryOf } from '#control-plane/services/audit.ts'
-import { Instant, idToken, PageSize } from '#control-plane/services/fields.ts'
-import { pageOf } from '#control-plane/services/page.ts'
+import { Instant, PageSize } from '#control-plane/services/fields.ts'
+import { PageToken, pagesById } from '#control-plane/services/page.ts'
 import { oneLine } from '#shared/texts.ts'
 
 const Text = oneLine(200).min(1).optional()
@@ -21,14 +21,15 @@ export const searchAudit = defineOperation({
     until: Instant.optional(),
     limit: PageSize,
     /** The `nextToken` of the preceding page. */
-    nextToken: idToken('aud').optional(),
+    nextToken: PageToken.optional(),
   }),
   limit: 'read',
   idempotency: 'none',
   output: AuditPageSchema,
   run: async (ctx, _actor, { limit, nextToken, ...wanted }): Promise<AuditPage> => {
     const filter = { owner: { everybody: true }, ...wanted } as const
-    const rows = await listAuditEntries(ctx.db, filter, { beyond: nextToken, order: 'newest', limit: limit + 1 })
-    return pageOf(rows, limit, entryOf)
+    const pages = pagesById(ctx, { list: 'audit.search', tenant: 'operator', filters: [wanted] })
+    const page = { beyond: pages.idIn(nextToken), order: 'newest', limit: limit + 1 } as const
+    return pages.pageOf(await listAuditEntries(ctx.db, filter, page), limit, entryOf)
   },
 })

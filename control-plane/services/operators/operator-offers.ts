@@ -3,11 +3,11 @@ import type { OperatorOffer } from '#control-plane/db/operator-offers.ts'
 import { listMarketOffers } from '#control-plane/db/operator-offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
-import { idToken, ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
+import { ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
 import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
-import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { oneLine } from '#shared/texts.ts'
 
@@ -53,16 +53,18 @@ export const searchOffers = defineOperation({
     wallet: Wallet.optional(),
     limit: PageSize,
     /** The `nextToken` of the preceding page. */
-    nextToken: idToken('ofr').optional(),
+    nextToken: PageToken.optional(),
   }),
   limit: 'read',
   idempotency: 'none',
-  output: pageSchema(MarketOfferViewSchema),
+  output: signedPageSchema(MarketOfferViewSchema),
   run: async (ctx, _actor, { model: name, limit, nextToken, provider, status, isDelisted, wallet }) => {
     const model = await findNamedModel(ctx, name)
-    const search = { model, provider, status, isDelisted, wallet, after: nextToken, limit: limit + 1 }
+    const filters = [model, provider, status, isDelisted, wallet]
+    const pages = pagesById(ctx, { list: 'offer.search', tenant: 'operator', filters })
+    const search = { model, provider, status, isDelisted, wallet, after: pages.idIn(nextToken), limit: limit + 1 }
     const rows = await listMarketOffers(ctx.db, search)
-    return pageOf(rows, limit, viewOf)
+    return pages.pageOf(rows, limit, viewOf)
   },
 })
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database, Trx } from '#control-plane/db/database.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import { insertKeyChange } from '#control-plane/db/key-store.ts'
 import type { NewKey } from '#control-plane/db/keys.ts'
 import { insertKey, updateKeyRevoked } from '#control-plane/db/keys.ts'
@@ -11,7 +11,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant, Label } from '#control-plane/services/fields.ts'
 import { NO_TERMS } from '#control-plane/services/keys/key-terms.ts'
 import { MAX_ACTIVE_KEYS, requireFuture } from '#control-plane/services/keys/keys.ts'
-import { listFields, pageOf } from '#control-plane/services/page.ts'
+import { cursorOf, ListFields, NextToken, pagesById } from '#control-plane/services/page.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId, OrganizationId } from '#shared/ids.ts'
@@ -60,19 +60,21 @@ export function viewOfOrganizationKey({ type, ...row }: OrganizationKeyRow): Org
 /** Keys of an organisation or a workspace, newest first. */
 export const OrganizationKeyListSchema = z.object({
   keys: z.array(OrganizationKeySchema).readonly(),
-  nextToken: z.string().nullable(),
+  nextToken: NextToken,
+  cursorOf: cursorOf<{ readonly id: string }>(),
 })
 export type OrganizationKeyList = z.infer<typeof OrganizationKeyListSchema>
 
 /** Returns a page of a holder's keys, newest first, revoked ones included. */
 export async function listHeld(
-  db: Database,
+  ctx: Pick<Ctx, 'db' | 'settings'>,
   holder: Parameters<typeof listOrganizationKeys>[1],
-  { maxItems, nextToken: before }: { readonly maxItems: number; readonly nextToken?: string | undefined },
+  { maxItems, nextToken }: { readonly maxItems: number; readonly nextToken?: string | undefined },
 ): Promise<OrganizationKeyList> {
-  const rows = await listOrganizationKeys(db, holder, { before, limit: maxItems + 1 })
-  const { items: keys, nextToken } = pageOf(rows, maxItems, viewOfOrganizationKey)
-  return { keys, nextToken }
+  const pages = pagesById(ctx, { list: 'organization-key.list', tenant: '', filters: [holder] })
+  const rows = await listOrganizationKeys(ctx.db, holder, { before: pages.idIn(nextToken), limit: maxItems + 1 })
+  const { items: keys, ...page } = pages.pageOf(rows, maxItems, viewOfOrganizationKey)
+  return { ...page, keys }
 }
 
 type IssuedKey = { readonly id: KeyId; readonly secret: Secret; readonly keyPrefix: string }
@@ -165,13 +167,13 @@ export const createOrganizationKey = defineOperation({
 export const listManagementKeys = defineOperation({
   name: 'organization-key.list',
   access: 'org',
-  input: z.strictObject({ organization: RecordId, ...listFields('key') }),
+  input: z.strictObject({ organization: RecordId, ...ListFields }),
   limit: 'read',
   idempotency: 'none',
   output: OrganizationKeyListSchema,
   run: async (ctx, actor, input): Promise<OrganizationKeyList> => {
     const { organization } = await requireRight(ctx.db, actor, input.organization, 'management-key.change')
-    return listHeld(ctx.db, { organization }, input)
+    return listHeld(ctx, { organization }, input)
   },
 })
 

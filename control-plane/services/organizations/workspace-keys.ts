@@ -9,7 +9,7 @@ import { Instant, Label } from '#control-plane/services/fields.ts'
 import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
 import { NO_TERMS } from '#control-plane/services/keys/key-terms.ts'
 import { issueKey } from '#control-plane/services/keys/keys.ts'
-import { listFields } from '#control-plane/services/page.ts'
+import { ListFields } from '#control-plane/services/page.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Right } from './organization-access.ts'
 import { lockWithRight, requireRight } from './organization-access.ts'
@@ -82,13 +82,13 @@ export const createWorkspaceKey = defineOperation({
 export const listWorkspaceKeys = defineOperation({
   name: 'workspace-key.list',
   access: 'org',
-  input: WorkspaceInput.extend(listFields('key')),
+  input: WorkspaceInput.extend(ListFields),
   limit: 'read',
   idempotency: 'none',
   output: OrganizationKeyListSchema,
   run: async (ctx, actor, input): Promise<OrganizationKeyList> => {
     const { id: workspace } = await requireWorkspace(ctx.db, actor, input, 'organization.read')
-    return listHeld(ctx.db, { workspace }, input)
+    return listHeld(ctx, { workspace }, input)
   },
 })
 

@@ -3,7 +3,7 @@ import type { SavedKey } from '#control-plane/db/credentials.ts'
 import { forgetCredential, listSavedKeys } from '#control-plane/db/credentials.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { listFields, pageOf } from '#control-plane/services/page.ts'
+import { cursorOf, ListFields, NextToken, pagesById } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
@@ -26,7 +26,8 @@ export type ConfigCard = z.infer<typeof ConfigCardSchema>
 
 export const ConfigListSchema = z.object({
   configs: z.array(ConfigCardSchema).readonly(),
-  nextToken: z.string().nullable(),
+  nextToken: NextToken,
+  cursorOf: cursorOf<ConfigCard>(),
 })
 export type ConfigList = z.infer<typeof ConfigListSchema>
 
@@ -41,14 +42,15 @@ function cardOf(saved: SavedKey): ConfigCard {
 export const listConfigs = defineOperation({
   name: 'config.list',
   access: 'seller',
-  input: z.strictObject(listFields('crd')),
+  input: z.strictObject(ListFields),
   limit: 'read',
   idempotency: 'none',
   output: ConfigListSchema,
-  run: async (ctx, actor, { maxItems, nextToken: before }): Promise<ConfigList> => {
-    const rows = await listSavedKeys(ctx.db, actor.account, { before, limit: maxItems + 1 })
-    const { items: configs, nextToken } = pageOf(rows, maxItems, cardOf)
-    return { configs, nextToken }
+  run: async (ctx, actor, { maxItems, nextToken }): Promise<ConfigList> => {
+    const pages = pagesById(ctx, { list: 'config.list', tenant: actor.account })
+    const rows = await listSavedKeys(ctx.db, actor.account, { before: pages.idIn(nextToken), limit: maxItems + 1 })
+    const { items: configs, ...page } = pages.pageOf(rows, maxItems, cardOf)
+    return { ...page, configs }
   },
 })
 

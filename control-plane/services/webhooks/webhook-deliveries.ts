@@ -13,8 +13,8 @@ import {
 } from '#control-plane/db/webhook-deliveries.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { idToken, PageSize } from '#control-plane/services/fields.ts'
-import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { PageSize } from '#control-plane/services/fields.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
@@ -112,7 +112,7 @@ export const DeliveryViewSchema = z
   })
   .meta({ id: 'Delivery' })
 export type DeliveryView = z.infer<typeof DeliveryViewSchema>
-export const DeliveryPageSchema = pageSchema(DeliveryViewSchema)
+export const DeliveryPageSchema = signedPageSchema(DeliveryViewSchema)
 export type DeliveryPage = z.infer<typeof DeliveryPageSchema>
 
 function viewOf({ createdAt, attemptedAt, deliveredAt, ...row }: DeliveryRow): DeliveryView {
@@ -130,15 +130,16 @@ export const listWebhookDeliveries = defineOperation({
   access: 'buyer',
   input: WebhookInput.extend({
     maxItems: PageSize,
-    nextToken: idToken('whd').optional(),
+    nextToken: PageToken.optional(),
   }),
   limit: 'read',
   idempotency: 'none',
   output: DeliveryPageSchema,
   run: async (ctx, actor, { id, maxItems, nextToken }): Promise<DeliveryPage> => {
     const hook = await requireWebhook(ctx.db, actor, id)
-    const found = await listDeliveries(ctx.db, hook.id, { before: nextToken, limit: maxItems + 1 })
-    return pageOf(found, maxItems, viewOf)
+    const pages = pagesById(ctx, { list: 'webhook.deliveries', tenant: hook.id })
+    const found = await listDeliveries(ctx.db, hook.id, { before: pages.idIn(nextToken), limit: maxItems + 1 })
+    return pages.pageOf(found, maxItems, viewOf)
   },
 })
 

@@ -157,7 +157,8 @@ describe('tools that a provider cannot take', () => {
     const { data, response } = await chats.chat.completions.create(ask).withResponse()
     expect(data.choices[0]?.finish_reason).toBe('stop')
     const adapted = response.headers.get('x-mkt-adapted-params') ?? ''
-    for (const name of ['tools', 'tool_choice', 'parallel_tool_calls']) expect(adapted).toContain(name)
+    for (const name of ['tools', 'tools.web_search', 'tool_choice', 'parallel_tool_calls'])
+      expect(adapted).toContain(name)
   })
 
   it.each(SELLERS)('of the messages protocol take their choice along, at %s', async (provider) => {
@@ -169,7 +170,7 @@ describe('tools that a provider cannot take', () => {
     const { data, response } = await messages.messages.create(ask).withResponse()
     expect(data.stop_reason).toBe('end_turn')
     const adapted = response.headers.get('x-mkt-adapted-params') ?? ''
-    for (const name of ['tools', 'tool_choice']) expect(adapted).toContain(name)
+    for (const name of ['tools', 'tools.bash_20250124', 'tool_choice']) expect(adapted).toContain(name)
   })
 })
 
@@ -201,6 +202,16 @@ describe.each(['gpt-5-mini', 'claude-3.7-sonnet'])('the AI SDK with %s', (model)
     expect(steps.flatMap(({ toolResults }) => toolResults)).toHaveLength(1)
     expect(steps.at(-1)?.finishReason).toBe('stop')
   })
+})
+
+it('never loses the sound of a chat: a seller whose protocol has none is not asked', async () => {
+  const sound = { type: 'input_audio' as const, input_audio: { data: 'AA==', format: 'wav' as const } }
+  const ask = (provider: string) =>
+    chats.chat.completions.create(
+      at(provider, { model: 'gpt-5-mini', max_tokens: 40, messages: [{ role: 'user' as const, content: [sound] }] }),
+    )
+  expect((await ask('sandbox-a')).choices).toHaveLength(1)
+  await expect(ask('sandbox-e')).rejects.toMatchObject({ status: 404 })
 })
 
 describe.each(SELLERS)('a custom tool, at %s', (provider) => {

@@ -130,6 +130,26 @@ describe('a chat to a seller of the messages protocol', () => {
     expect(json.tool_choice).toEqual(said)
   })
 
+  it('is not made of parts that the protocol lacks, which would be lost', () => {
+    const sound = { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }
+    const said = (part: object) => read({ ...ASK, messages: [{ role: 'user', content: [part] }] }).demand
+    expect(said(sound)).toMatchObject({ needs: { openAiFormat: true } })
+    expect(said({ type: 'text', text: 'hi' })).not.toMatchObject({ needs: { openAiFormat: true } })
+  })
+
+  it('keeps what an assistant refused in, and documents under their other name', () => {
+    const { json } = forwarded({
+      ...ASK,
+      messages: [
+        { role: 'user', content: [{ type: 'input_file', file_data: 'data:application/pdf;base64,AA==' }] },
+        { role: 'assistant', content: [{ type: 'refusal', refusal: 'I will not.' }] },
+        { role: 'user', content: 'hi' },
+      ],
+    })
+    expect(json.messages[0].content).toMatchObject([{ type: 'document' }])
+    expect(json.messages[1].content).toEqual([{ type: 'text', text: 'I will not.' }])
+  })
+
   it('removes tools of a model that takes none', () => {
     const target = buildTarget(buildModel({ parameters: ['max_tokens'] }))
     const { json, adaptedParams } = forwarded({ ...ASK, max_tokens: 50, tools: [fn], tool_choice: 'auto' }, { target })

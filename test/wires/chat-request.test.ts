@@ -207,7 +207,7 @@ describe('a chat request', () => {
     const fn = { type: 'function', function: { name: 'f' } }
     const { json, adaptedParams } = forwarded({ ...GOOD, max_tokens: 50, tools: [{ type: 'computer_use' }, fn] })
     expect(json.tools).toEqual([fn])
-    expect(adaptedParams).toEqual(['tools'])
+    expect(adaptedParams).toEqual(['tools', 'tools.computer_use'])
   })
 
   it('says that it set the limit when none was given', () => {

@@ -128,7 +128,7 @@ describe('a message request to a seller of the same protocol', () => {
       tool_choice: { type: 'any' },
       thinking: { type: 'enabled', budget_tokens: 3_999 },
     })
-    expect(adaptedParams).toEqual(['tools', 'tool_choice', 'thinking', 'max_tokens'])
+    expect(adaptedParams).toEqual(['tools', 'tools.computer_20250124', 'tool_choice', 'thinking', 'max_tokens'])
   })
 })
 

@@ -78,6 +78,43 @@ describe('a responses request', () => {
     ['[C029] a hot temperature', { ...GOOD, temperature: 3 }, 'invalid_request', 'temperature'],
     ['[C030] stream as text', { ...GOOD, stream: 'true' }, 'invalid_request', 'stream'],
     ['[C033] tools that are no list', { ...GOOD, tools: {} }, 'invalid_request', 'tools'],
+    [
+      'more tools than are taken, in namespaces',
+      {
+        ...GOOD,
+        tools: [1, 2].map((n) => ({
+          type: 'namespace',
+          name: `n${n}`,
+          tools: Array.from({ length: 300 }, () => ({})),
+        })),
+      },
+      'invalid_request',
+      'tools',
+    ],
+    [
+      'more tools than are taken, in the input',
+      {
+        ...GOOD,
+        input: [
+          { role: 'user', content: 'hi' },
+          { type: 'additional_tools', tools: Array.from({ length: 513 }, () => ({ type: 'x' })) },
+        ],
+      },
+      'invalid_request',
+      'tools',
+    ],
+    [
+      'two tools of a name, one of them custom',
+      { ...GOOD, tools: [{ type: 'custom', name: 'weather' }, TOOL] },
+      'invalid_request',
+      'tools',
+    ],
+    [
+      'a custom choice that is not there',
+      { ...GOOD, tools: [TOOL], tool_choice: { type: 'custom', name: 'weather' } },
+      'invalid_request',
+      'tool_choice',
+    ],
     ['a function without a name', { ...GOOD, tools: [{ type: 'function' }] }, 'invalid_request', 'tools[0].name'],
     [
       '[C035] a choice that is not there',
@@ -262,6 +299,28 @@ describe('a conversation', () => {
     expect(json.tools).toHaveLength(1)
     expect(json.tool_choice).toBeUndefined()
     expect(adaptedParams).toEqual(['tools', 'tools.web_search', 'tool_choice'])
+  })
+
+  it('takes the tools of an item, and says tools of a namespace under one name that turns agree on', () => {
+    const long = `${'deep_'.repeat(20)}tool`
+    const group = { type: 'namespace', name: 'mcp__files__', description: 'Files.', tools: [{ ...TOOL, name: 'list' }] }
+    const far = { type: 'namespace', name: 'far', description: '', tools: [{ ...TOOL, name: long }] }
+    const call = { type: 'function_call', call_id: 'c1', namespace: 'far', name: long, arguments: '{}' }
+    const input = [
+      { role: 'user', content: 'hi' },
+      { type: 'additional_tools', role: 'developer', tools: [group, far] },
+      call,
+      { type: 'function_call_output', call_id: 'c1', output: 'ok' },
+    ]
+    const { json, adaptedParams } = forwarded(
+      { ...GOOD, input, tool_choice: { type: 'function', name: 'list' } },
+      OPENAI,
+    )
+    const [list, other] = json.tools.map((tool: { function: { name: string } }) => tool.function.name)
+    expect([list, other.length]).toEqual(['mcp__files__list', 64])
+    expect(json.messages[1].tool_calls[0].function.name).toBe(other)
+    expect(json.tool_choice.function.name).toBe('mcp__files__list')
+    expect(adaptedParams).toContain('tools.namespace')
   })
 
   it('takes a choice in every form', () => {

@@ -21,7 +21,11 @@ export const chat: ModelWire = defineWire<ChatRequest>({
     textDemand(request, {
       imageInput: request.content.images > 0,
       ...(formatOf(request) === undefined ? {} : { formatParam: 'response_format' }),
-      openAiFormat: request.choices > 1 || request.body['logprobs'] === true || isRecord(request.body['audio']),
+      openAiFormat:
+        request.choices > 1 ||
+        request.body['logprobs'] === true ||
+        isRecord(request.body['audio']) ||
+        request.content.otherKinds !== undefined,
     }),
   encode(request, plan) {
     const encoded = isUntranslated(request, plan)

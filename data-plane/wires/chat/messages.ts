@@ -1,6 +1,6 @@
 import type { InlinedSource } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
-import { newContent } from '#data-plane/wires/content.ts'
+import { newContent, noteKind } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 
@@ -34,7 +34,7 @@ function checkMessage(message: unknown, index: number, content: Content): void {
   // An assistant's turn may consist of calls alone.
   const mayBeEmpty = role === 'assistant' && (body === null || body === undefined)
   if (typeof body === 'string') checkText(body, index, content)
-  else if (Array.isArray(body)) checkParts(body, index, content)
+  else if (Array.isArray(body)) checkParts(body, index, content, role === 'user')
   else if (!mayBeEmpty) throw invalid('content is a text or a list of parts.', `messages[${index}].content`)
 }
 
@@ -48,7 +48,7 @@ function checkText(text: string, index: number, content: Content): void {
   content.spokenChars += text.length
 }
 
-function checkParts(parts: readonly unknown[], index: number, content: Content): void {
+function checkParts(parts: readonly unknown[], index: number, content: Content, isUsers: boolean): void {
   const param = `messages[${index}].content`
   if (parts.length > MAX_PARTS) throw invalid(`A message has at most ${MAX_PARTS} parts.`, param)
   for (const part of parts) {
@@ -61,6 +61,8 @@ function checkParts(parts: readonly unknown[], index: number, content: Content):
       content.images++
       content.inlinedChars += checkImage(part, param, content)
     } else if (FILE_PARTS.has(part['type'])) checkFile(part, param)
+    // Sound and film: only sellers of this protocol are sent such parts.
+    else if (isUsers && typeof text !== 'string') noteKind(content, 'media')
   }
 }
 

@@ -1,4 +1,5 @@
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { FUNCTIONS, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
 import type { Asked } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
@@ -52,7 +53,7 @@ export function askedOf(request: ChatRequest): Asked {
 /** A chat request in the middle form, for sellers of other protocols. What it cannot hold is named. */
 export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequest): Conversation {
   const { system, turns } = readMessages(body['messages'])
-  const { tools, isAdapted } = readTools(body['tools'])
+  const { tools, leftOut } = readTools(body['tools'])
   const toolChoice = readToolChoice(body['tool_choice'])
   const isChoiceLost = toolChoice === undefined && body['tool_choice'] != null
   const unsaid = Object.keys(body).filter(
@@ -73,7 +74,7 @@ export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequ
     maxTokens,
     isStreamed,
     spelling: {},
-    adaptedParams: [...unsaid, ...(isAdapted ? ['tools'] : []), ...(isChoiceLost ? ['tool_choice'] : [])],
+    adaptedParams: [...unsaid, ...leftOut, ...(isChoiceLost ? ['tool_choice'] : [])],
   }
 }
 
@@ -118,8 +119,9 @@ function userPart(part: Json): UserPart[] {
   const marked = cacheControlOf(part)
   const { type, text } = part
   if (typeof text === 'string') return [{ kind: 'text', text, ...marked }]
-  if (type === 'file') {
-    const file = isRecord(part['file']) ? part['file'] : {}
+  if (type === 'refusal') return typeof part['refusal'] === 'string' ? [{ kind: 'text', text: part['refusal'] }] : []
+  if (type === 'file' || type === 'input_file') {
+    const file = isRecord(part['file']) ? part['file'] : part
     const data = wordOf(file['file_data']) ?? wordOf(file['file_url'])
     if (data === undefined) return []
     const name = wordOf(file['filename'])
@@ -177,10 +179,10 @@ function reasoningPart(detail: Json): ReasoningPart[] {
   return [{ kind: 'reasoning', text, ...(signature === undefined ? {} : { signature }) }]
 }
 
-function readTools(tools: unknown): { tools: FunctionTool[]; isAdapted: boolean } {
-  if (!Array.isArray(tools)) return { tools: [], isAdapted: false }
+function readTools(tools: unknown): { tools: FunctionTool[]; leftOut: readonly string[] } {
+  if (!Array.isArray(tools)) return { tools: [], leftOut: [] }
   const kept = tools.flatMap((tool) => (isRecord(tool) ? functionTool(tool) : []))
-  return { tools: kept, isAdapted: kept.length < tools.length }
+  return { tools: kept, leftOut: kept.length < tools.length ? leftOutTools(tools, FUNCTIONS) : [] }
 }
 
 function functionTool(tool: Json): FunctionTool[] {

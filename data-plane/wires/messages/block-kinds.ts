@@ -1,4 +1,5 @@
 import type { Content } from '#data-plane/wires/content.ts'
+import { noteKind } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 
@@ -30,18 +31,8 @@ export function checkOtherBlock(block: Json, param: string, content: Content): b
   } else if (type === 'tool_reference') want(isShort(block['tool_name']), param, 'tool_name')
   else if (type === 'browser_state') want(isContent(block['tabs']), param, 'tabs')
   else if (!BETA_KINDS.has(type)) return false
-  if (type === 'compaction') {
-    want(typeof block['content'] === 'string', param, 'content that can be read')
-    content.spokenChars += content.lengthOf(String(block['content']))
-  }
   noteKind(content, String(type))
   return true
-}
-
-/** Notes a kind of block that only some sellers know. */
-export function noteKind(content: Content, kind: string): void {
-  content.otherKinds ??= new Set()
-  content.otherKinds.add(kind)
 }
 
 /** Notes a wish for citations, which only the messages protocol has. */

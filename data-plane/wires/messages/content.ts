@@ -1,4 +1,5 @@
 import type { Content } from '#data-plane/wires/content.ts'
+import { noteKind } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { checkOtherBlock, noteCitations } from './block-kinds.ts'
@@ -89,6 +90,10 @@ function checkBlock(block: Json, param: string, content: Content): void {
       noteCitations(block, content)
       for (const name of ['title', 'source']) checkText(block[name], `${param}.${name}`, content)
       checkInstructions(block['content'], `${param}.content`, content)
+      break
+    case 'compaction':
+      checkText(block['content'], `${param}.content`, content)
+      noteKind(content, 'compaction')
       break
     default:
       if (checkOtherBlock(block, param, content)) return

@@ -1,5 +1,6 @@
 import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { DESCRIBED, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
 import { isRecord, lastMembers } from '#shared/json-members.ts'
 import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
@@ -57,7 +58,8 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan)
       continue
     }
     if (tools !== undefined && (key === 'tools' || isLeftOver(key, body[key], tools))) {
-      adapted.push(key)
+      if (key === 'tools') adapted.push(...leftOutTools(listOf(body['tools']), DESCRIBED))
+      else adapted.push(key)
       if (key === 'tools' && tools.length > 0) text += `,"tools":${JSON.stringify(tools)}`
       continue
     }
@@ -102,6 +104,10 @@ function editedMember(key: string, body: Json, { maxOutputTokens }: ModelPlan): 
     return JSON.stringify({ ...value, budget_tokens: maxOutputTokens - 1 })
   }
   return undefined
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }
 
 /** The tools that the buyer described, when others had to go. Undefined when all may stay as they came. */

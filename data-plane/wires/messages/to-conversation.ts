@@ -1,4 +1,5 @@
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { DESCRIBED, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
 import type { Asked } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isRecord } from '#shared/json-members.ts'
@@ -44,7 +45,7 @@ const SPELLING: Readonly<Record<string, string>> = {
 /** A message request in the middle form, for sellers of other protocols. What it cannot hold is named. */
 export function toConversation({ body, content, isStreamed, maxTokens }: MessagesRequest): Conversation {
   const tools = readTools(body['tools'])
-  const given = Array.isArray(body['tools']) ? body['tools'].length : 0
+  const given: readonly unknown[] = Array.isArray(body['tools']) ? body['tools'] : []
   const choice = body['tool_choice']
   const messages = listOf(body['messages'])
   const { metadata, stop_sequences: stops } = body
@@ -56,7 +57,10 @@ export function toConversation({ body, content, isStreamed, maxTokens }: Message
       ...systemParts(body['system']),
       ...messages.filter(isSystem).flatMap((turn) => systemParts(turn['content'])),
     ],
-    turns: messages.filter((turn) => !isSystem(turn)).map(turnOf),
+    turns: messages
+      .filter((turn) => !isSystem(turn))
+      .map(turnOf)
+      .filter(({ parts }) => parts.length > 0),
     tools,
     toolChoice: readChoice(choice),
     origins: NO_ORIGINS,
@@ -73,7 +77,11 @@ export function toConversation({ body, content, isStreamed, maxTokens }: Message
     maxTokens,
     isStreamed,
     spelling: SPELLING,
-    adaptedParams: [...unsaid, ...(tools.length < given ? ['tools'] : []), ...leftOutKinds(content)],
+    adaptedParams: [
+      ...unsaid,
+      ...(tools.length < given.length ? leftOutTools(given, DESCRIBED) : []),
+      ...leftOutKinds(content),
+    ],
   }
 }
 

@@ -35,7 +35,8 @@ export function readCall(item: Json, type: string, param: string): ToolCallPart 
   const action = ACTIONS.get(type)
   if (action !== undefined) {
     const [name, member] = action
-    return { kind: 'toolCall', id: wordIn(item, 'call_id', param), name, input: JSON.stringify(item[member] ?? {}) }
+    const id = wordOf(item['call_id']) ?? wordIn(item, 'id', param)
+    return { kind: 'toolCall', id, name, input: JSON.stringify(item[member] ?? {}) }
   }
   if (type !== 'function_call' && type !== 'custom_tool_call' && type !== 'mcp_call') return undefined
   const isCustom = type === 'custom_tool_call'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { flagOf, wordOf } from '#data-plane/wires/sampling.ts'
+import type { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { FunctionTool, ToolChoice, ToolOrigin, ToolOrigins } from '#shared/protocols/middle-form/conversation.ts'
 import { customAsFunction, grammarOf } from '#shared/protocols/middle-form/tool-origin.ts'
@@ -27,15 +28,21 @@ type Reading = {
   readonly origins: Map<string, ToolOrigin>
   readonly kept: Json[]
   readonly adapted: Set<string>
+  /** Tools so far, with those inside namespaces and those that were left out. */
+  count: number
+}
+
+function tooMany(): AppError {
+  return invalid('tools', `A request has at most ${MAX_TOOLS} tools.`)
 }
 
 /** Reads tools from a list that holds objects with types, or is absent. Throws `invalid_request`. */
 export function readTools(given: readonly unknown[]): Tools {
-  const reading: Reading = { tools: [], origins: new Map(), kept: [], adapted: new Set() }
+  const reading: Reading = { tools: [], origins: new Map(), kept: [], adapted: new Set(), count: 0 }
+  if (given.length > MAX_TOOLS) throw tooMany()
   const list = given.filter(isRecord)
   for (const [index, tool] of list.entries()) readTool(reading, tool, `tools[${index}]`)
   const { tools, origins, kept, adapted } = reading
-  if (tools.length > MAX_TOOLS) throw invalid('tools', `A request has at most ${MAX_TOOLS} tools.`)
   checkNames(reading)
   return { tools, origins, kept, adaptedParams: [...adapted] }
 }
@@ -60,7 +67,9 @@ function leaveOut({ adapted }: Reading, type: string): void {
 function readNamespace(reading: Reading, group: Json, param: string): void {
   const namespace = nameOf(group, param)
   const inner = group['tools']
-  if (!Array.isArray(inner) || inner.length > MAX_TOOLS) throw invalid(`${param}.tools`, 'A namespace has tools.')
+  if (!Array.isArray(inner)) throw invalid(`${param}.tools`, 'A namespace has tools.')
+  reading.count += inner.length
+  if (reading.count > MAX_TOOLS) throw tooMany()
   reading.adapted.add('tools.namespace')
   for (const [index, tool] of inner.entries()) {
     const at = `${param}.tools[${index}]`

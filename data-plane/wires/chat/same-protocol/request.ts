@@ -1,6 +1,7 @@
 import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { ChatRequest } from '#data-plane/wires/chat/read-request.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { FUNCTIONS, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
 import { isRecord, lastMembers } from '#shared/json-members.ts'
@@ -36,7 +37,8 @@ export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): Upstre
       continue
     }
     if (tools !== undefined && (key === 'tools' || isLeftOver(key, request.body[key], tools))) {
-      adapted.push(key)
+      if (key === 'tools') adapted.push(...leftOutTools(listOf(request.body['tools']), FUNCTIONS))
+      else adapted.push(key)
       if (key === 'tools' && tools.length > 0) text += `,"tools":${JSON.stringify(tools)}`
       continue
     }
@@ -52,6 +54,10 @@ export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): Upstre
     accept: request.isStreamed ? 'text/event-stream' : 'application/json',
     adaptedParams: adapted,
   }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }
 
 /** The tools that are functions, when others had to go. Undefined when all may stay as they came. */

@@ -274,13 +274,16 @@ async function book(
     createdAt: raw.receivedAt,
     deadlineAt: raw.receivedAt + limits.deadlineMs,
   }
-  await plane.jobs.put(record, calls.clock.now())
-  const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
-  const settled = bookJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
-  await settled.finally(() => {
+  let usedMicro = ZERO
+  try {
+    await plane.jobs.put(record, calls.clock.now())
     // The whole quote counts against today's cap, whatever the job costs in the end.
-    void calls.offerCaps.settle(offer, take, quoteMicro)
-  })
+    usedMicro = quoteMicro
+    const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
+    await bookJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
+  } finally {
+    void calls.offerCaps.settle(offer, take, usedMicro)
+  }
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteMicro }
   emitJob(calls, raw, { ...facts, tried: tried.attempts }, waitedFor(tried))
   const id = jobIdOf(hold.rid)

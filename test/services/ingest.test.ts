@@ -154,6 +154,14 @@ describe('repetition', () => {
     expect(await rowsOf('usage_conflict', rid)).toMatchObject([{ event: other, source: 'test' }])
   })
 
+  it('books once what stands in its batch twice', async () => {
+    const account = await buyer()
+    const { text } = await capture(account, 700)
+    const free = eventText({ account, sellerAccount: null, charge: 0 })
+    expect(await post(text, free, text, free)).toEqual({ posted: 2, repeats: 2, conflicts: 0, poisoned: 0 })
+    expect(await figures(world.gate, account)).toEqual({ p: 99_300, h: 0, u: 0, free: 99_300 })
+  })
+
   it('keeps one of two that contradict each other within a batch', async () => {
     const account = await buyer()
     const rid = ids.ulid()
@@ -321,6 +329,8 @@ describe('the sweeper', () => {
     await expect(posting).rejects.toMatchObject({ code: 'service_unavailable' })
     redis.disconnect()
     expect(await balanceOf(db, account)).toBe(99_940)
+    // Whatever becomes of the event, the balance waits to be told.
+    expect(await ctx.ledger.listAccountChanges(100)).toMatchObject([{ account, balance: 99_940n }])
     expect(await figures(world.gate, account)).toMatchObject({ p: 100_000, u: 130 })
     expect(await sweepHolds(ctx, 0)).toMatchObject({ expired: 0, told: 0 })
     expect(await figures(world.gate, account)).toEqual({ p: 99_870, h: 0, u: 0, free: 99_870 })

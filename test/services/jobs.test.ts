@@ -174,6 +174,20 @@ describe('a long job', () => {
     expect(await breaches()).toEqual([])
   })
 
+  it('past its deadline is asked about once by several workers at the same moment', async () => {
+    const offer = (await listOffer(market, (await market.person()).seller)).id
+    const wishes = await Promise.all(Array.from({ length: 6 }, () => job(10_000)))
+    const names = wishes.map((_, index) => `vid-claimed-${index}`)
+    const text = (wish: (typeof wishes)[number], index: number) =>
+      submitText({ ...wish, offer, providerJob: `vid-claimed-${index}` }, Date.now() - 1)
+    await post(...wishes.map(text))
+    const asked: AskedJob[] = []
+    await Promise.all(Array.from({ length: 4 }, () => finish('succeeded', asked)))
+    expect(new Set(asked.map(({ providerJob }) => providerJob))).toEqual(new Set(names))
+    expect(asked).toHaveLength(names.length)
+    for (const { account } of wishes) expect(await balanceOf(market.plane.db, account)).toBe(994_000)
+  })
+
   it('past its deadline is asked about at its own provider, with the key of its offer', async () => {
     const [one, two] = ['sk-good-job-one-abcdefgh', 'sk-good-job-two-abcdefgh']
     const { seller: person } = await market.person()

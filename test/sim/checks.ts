@@ -5,7 +5,7 @@ import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { CHANNELS, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Ground } from './ground.ts'
 import { BUCKET } from './ground.ts'
-import { bookedFor, checkEscrow, checkJobSettlement, isJobEnd } from './job-checks.ts'
+import { bookedFor, checkEscrow, checkJobSettlement, checkParked, isJobEnd } from './job-checks.ts'
 import type { SettlementRow } from './ledger-tables.ts'
 import type { Machine } from './machine.ts'
 import { countOf, reserveOf, settleOf } from './memory-operations.ts'
@@ -179,11 +179,11 @@ function checkCaps({ ground, model, machines }: CheckParts): void {
     return
   }
   const isAlive = (pid: number) => machines.some((machine) => machine.node()?.process.pid === pid)
-  const { settlements } = ground.postgres.tables()
+  const { settlements, jobs } = ground.postgres.tables()
   const keptOf = ({ rid, amount }: Use) => {
     const request = model.requests.get(rid)
     if (request === undefined || isLost(request)) return 0n
-    return settlements.get(rid)?.charge ?? (request.isAcknowledged ? amount : 0n)
+    return jobs.get(rid)?.quote ?? settlements.get(rid)?.charge ?? (request.isAcknowledged ? amount : 0n)
   }
   const isAway = (rid: string) => model.requests.get(rid)?.faults.has('owner_away') === true
   for (const [offer, total] of model.takes.totals(ground.scheduler.now(), { isAlive, keptOf, isAway })) {
@@ -285,6 +285,7 @@ function createLedgerCheck({ ground, model }: CheckParts): () => void {
     }
     seenSettlements = settlements.size
     checkEscrow(tables)
+    checkParked(tables)
   }
 }
 

@@ -10,6 +10,7 @@ export function applyRedis({ ground, model }: World, operation: RedisOperation):
   const { redis, queue, scheduler } = ground
   const forget = (since: number) => {
     model.befall('redis_lost', () => true)
+    model.forgottenAt = scheduler.now()
     queue.lose(since)
   }
   switch (operation.kind) {

@@ -30,6 +30,13 @@ export function checkEscrow({ accounts, jobs }: LedgerTables): void {
   }
 }
 
+/** I12: an end that came before its submit is booked with the submit. */
+export function checkParked({ jobs, jobEnds }: LedgerTables): void {
+  for (const { rid, bookedAt } of jobEnds.values()) {
+    if (bookedAt === null && jobs.has(rid)) throw violation('I12', `${rid} is booked and its end still waits for it`)
+  }
+}
+
 /** Checks I6, I7, I12 and I15 on the end of a job when it is booked. */
 export function checkJobSettlement(job: ModelJob, { jobs }: LedgerTables, row: SettlementRow): void {
   const { submit, end } = job

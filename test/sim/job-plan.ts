@@ -20,7 +20,7 @@ export type JobPlan = {
   /** The ordered length, and the length that the provider reports; undefined where it reports none. */
   readonly seconds: number
   readonly usedSeconds: number | undefined
-  /** Failures of the first providers. The provider after them takes the job. */
+  /** Failures of the first providers. The provider after them takes the job, if there is one left. */
   readonly failures: readonly JobFault[]
   readonly paceMs: number
   readonly runMs: number
@@ -40,7 +40,7 @@ export function jobPlan(random: Random): JobPlan {
     buyer: random.chance(0.7) ? random.between(0, 1) : random.between(0, 4),
     seconds,
     usedSeconds: random.chance(0.8) ? random.between(0, seconds + 1) : undefined,
-    failures: random.chance(0.3) ? Array.from({ length: random.between(1, 2) }, () => random.pick(FAULTS)) : [],
+    failures: random.chance(0.35) ? Array.from({ length: random.between(1, 3) }, () => random.pick(FAULTS)) : [],
     paceMs: random.chance(0.1) ? random.between(500, 4_000) : random.between(1, 150),
     runMs: random.between(LEAST_RUN_MS, 6_000),
     ending: random.pick(['succeeded', 'succeeded', 'succeeded', 'failed', 'never']),

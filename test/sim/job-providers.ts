@@ -57,9 +57,10 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
     const job = expected.get(words)
     const offer = market.jobOffers.find(({ baseUrl }) => baseUrl === to.baseUrl)
     if (job === undefined || offer === undefined) throw violation('simulation', `no job ${words} at ${to.baseUrl}`)
-    const at = { id: `${words.replace(' ', '-')}-${job.attempts}`, job, offer, since: wall() }
+    const at = { id: `${words.replace(' ', '-')}-${job.askedBps.length}`, job, offer, since: wall() }
     taken.set(at.id, at)
     job.taken.set(at.id, {
+      isCapped: offer.capDailyMicro !== null,
       sellerAccount: offer.sellerAccount,
       quoteMicro: costOf(job, offer, job.plan.seconds),
       dueMicro: () => dueOf(at, stateOf(at)),
@@ -71,14 +72,19 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
     const words = /job \d+/.exec(body)?.[0] ?? ''
     const job = expected.get(words)
     if (job === undefined) throw violation('simulation', `a provider does not know what it is asked: ${body}`)
-    const fault = job.plan.failures[job.attempts]
-    job.attempts += 1
+    const fault = job.plan.failures[job.askedBps.length]
+    noteOrder(
+      job,
+      market.jobOffers.find(({ baseUrl }) => baseUrl === to.baseUrl),
+    )
     return { job, run: () => answerOf(take(words, to)), fault }
   }
 
   function ask(id: string, isCancel: boolean): { job: ModelJob; run: () => object; fault: JobFault | undefined } {
     const at = taken.get(id)
     if (at === undefined) throw violation('simulation', `a provider has no job ${id}`)
+    if (isCancel !== at.job.question?.isCancel)
+      throw violation('simulation', `${id} is asked what its buyer did not ask`)
     const run = () => {
       if (isCancel && stateOf(at) === 'running') over.set(id, 'cancelled')
       return answerOf(at)
@@ -118,6 +124,15 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
       return { id, state, usage, artifacts: [] }
     },
   }
+}
+
+/** Providers are asked one after the other, the cheaper one first. None is asked after one that has the job. */
+function noteOrder({ submit, askedBps, taken }: ModelJob, offer: MarketOffer | undefined): void {
+  const before = askedBps.at(-1) ?? 0n
+  const kept = offer?.keptBps ?? 0n
+  if (kept <= before) throw violation('order', `${submit.rid} goes to ${offer?.id} at ${kept} after one at ${before}`)
+  if (taken.size > 0) throw violation('order', `${submit.rid} goes to ${offer?.id} and runs already`)
+  askedBps.push(kept)
 }
 
 function reply(events: UpstreamEvents, fault: JobFault | undefined, run: () => object): void {

@@ -60,7 +60,10 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
     const job: Job = { id: ++ids, addedAt: scheduler.wall(), captured, events, source: `queue:${node}`, tries: 0 }
     if (fault === 'delay') scheduler.after(DELAY_MS, () => put(job))
     else put(job)
-    if (fault === 'duplicate') put({ ...job, id: ++ids }, { ...job, id: ++ids })
+    if (fault !== 'duplicate') return
+    put({ ...job, id: ++ids })
+    // One batch may hold the same event twice.
+    put({ ...job, id: ++ids, captured: [...captured, ...captured], events: [...events, ...events] })
   }
 
   /** A sent batch arrives, whether or not its sender lives to hear of it. */

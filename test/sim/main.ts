@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
+import { LONG_MUTANTS } from './long-mutants.ts'
 import { planOf } from './plan.ts'
-import { runnerOf } from './runner.ts'
+import { runnerOf, seekNotice } from './runner.ts'
 import { shrink } from './shrink.ts'
 
 const { values } = parseArgs({
@@ -12,10 +13,30 @@ const { values } = parseArgs({
     trace: { type: 'boolean', default: false },
     keep: { type: 'string' },
     jobs: { type: 'string' },
+    faults: { type: 'string' },
+    mutants: { type: 'boolean', default: false },
   },
 })
 
+const shareOf = (text: string | undefined) => (text === undefined ? undefined : Number(text))
 const print = (line: string) => process.stdout.write(`${line}\n`)
+
+/** Tries every mutant of the long run. Each has to be noticed within its seeds. */
+async function tryMutants(): Promise<number> {
+  let survivors = 0
+  for (const { name, jobs, mostSeeds } of LONG_MUTANTS) {
+    const startedAt = performance.now()
+    const hunt = { operations: Number(values.operations), most: mostSeeds, shares: { jobs } }
+    const found = await seekNotice(await runnerOf(name), hunt)
+    if (found === undefined) survivors += 1
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
+    const fate =
+      found === undefined ? `SURVIVES ${mostSeeds} seeds` : `seed ${found.seed}: ${found.message.slice(0, 120)}`
+    print(`${name}, ${seconds} s: ${fate}`)
+  }
+  print(`${LONG_MUTANTS.length} mutants, ${survivors} survive`)
+  return survivors === 0 ? 0 : 1
+}
 
 /** Runs seeds one after the other. The first failure is made small and printed. */
 async function main(): Promise<number> {
@@ -26,7 +47,7 @@ async function main(): Promise<number> {
   const sum = { steps: 0, settled: 0 }
   const all: Record<string, number> = {}
   for (let seed = first; seed < first + seeds; seed++) {
-    const planned = planOf(seed, count, values.jobs === undefined ? undefined : Number(values.jobs))
+    const planned = planOf(seed, count, { jobs: shareOf(values.jobs), faults: shareOf(values.faults) })
     const operations = kept === undefined ? planned : kept.flatMap((index) => planned[index] ?? [])
     const { error, steps, settled, calls } = await run(seed, operations, values.trace ? print : undefined)
     sum.steps += steps
@@ -50,4 +71,4 @@ async function main(): Promise<number> {
   return 0
 }
 
-process.exitCode = await main()
+process.exitCode = values.mutants ? await tryMutants() : await main()

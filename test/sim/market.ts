@@ -22,7 +22,7 @@ export type Market = {
   readonly offers: readonly [MarketOffer, ...MarketOffer[]]
   /** The market as data planes read it now. */
   published(): Published
-  /** The offers of long jobs, at the same providers. */
+  /** The offers of long jobs, at the same providers and at one more. They are more than a submit may try. */
   readonly jobOffers: readonly [MarketOffer, ...MarketOffer[]]
   pricesOf(model: string): UnitPrices
   changePrice(percent: number): void
@@ -40,6 +40,9 @@ const LIMITS = { ...EMPTY_BODIES.limits, keyRatePerMinute: 1_000_000, keyInFligh
 const OPENING_MICRO = [300_000n, 90_000n, 40_000n, 12_000n, 4_000n]
 
 const FIRST_OUTPUT_PICO = 7_000_003n
+
+/** Daily caps of the offers of long jobs, cheapest first. The first is for a few jobs only. */
+const JOB_CAPS_MICRO = [microUsd(9_000), microUsd(25_000)]
 
 /** The opening balance of a buyer, in micro-USD. */
 export function openingOf(index: number): bigint {
@@ -64,10 +67,10 @@ export function createMarket(random: Random): Market {
   })
   const jobRow = (index: number) => ({
     ...row(index),
-    ...{ id: `ofr_job${index}`, model: VIDEO.id, capDailyMicro: null },
+    ...{ id: `ofr_job${index}`, model: VIDEO.id, capDailyMicro: JOB_CAPS_MICRO[index] ?? null },
   })
   const offers = rankedOf([row(0), row(1), row(2)])
-  const jobOffers = rankedOf([jobRow(0), jobRow(1), jobRow(2)])
+  const jobOffers = rankedOf([jobRow(0), jobRow(1), jobRow(2), jobRow(3)])
   const scale = BigInt(random.between(1, 4))
   let version = 1
   let outputPico = FIRST_OUTPUT_PICO
@@ -89,7 +92,7 @@ export function createMarket(random: Random): Market {
       {
         ...EMPTY_BODIES,
         models: [MODEL, VIDEO],
-        providers: offers.map(({ provider }) => buildProvider(provider)),
+        providers: jobOffers.map(({ provider }) => buildProvider(provider)),
         prices,
         limits: LIMITS,
         offers: new Map([

@@ -1,4 +1,5 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
+import type { Job } from '#control-plane/db/jobs.ts'
 import type { MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
 import type { MoneyLedger, MoneyReads, MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
@@ -141,8 +142,10 @@ function snapshot(tables: LedgerTables, { now, accounts, postedBefore }: Moment)
     day: ulidFloor(Date.parse(`${day}T00:00:00Z`)),
     month: ulidFloor(Date.parse(`${month}-01T00:00:00Z`)),
   }
+  const isBefore = (at: Date | null) => at !== null && at.getTime() < postedBefore
   const sum = (id: string, floor: string) =>
-    chargesOf(tables, floor, (row) => row.keyId === id && row.postedAt.getTime() < postedBefore)
+    chargesOf(tables, floor, ({ keyId, postedAt }) => keyId === id && isBefore(postedAt)) +
+    quotesOf(tables, floor, (job) => job.keyId === id && isBefore(job.postedAt) && !isBefore(job.endedAt))
   return {
     balances: funded(tables, '', accounts),
     keyUses: [...tables.cappedKeys].map(([id, account]) => {
@@ -161,14 +164,25 @@ function chargesOf({ settlements }: LedgerTables, floor: string, counts: (row: S
   return total
 }
 
+/** Sums the quotes of long jobs from the id `floor` on. */
+function quotesOf({ jobs }: LedgerTables, floor: string, counts: (job: Job) => boolean): bigint {
+  let total = 0n
+  for (const [rid, job] of jobs) if (rid >= floor && counts(job)) total += job.quote
+  return total
+}
+
 function offerUses(tables: LedgerTables, now: number, asked: Parameters<MoneyLedger['readOfferUses']>[1]): OfferUses {
   const day = utcDay(now)
   const floor = ulidFloor(Date.parse(`${day}T00:00:00Z`))
-  const capped = [...tables.cappedOffers.keys()]
+  const { cappedOffers, jobs, settlements } = tables
+  // A long job counts with its quote, whatever it costs in the end.
+  const total = (id: string) =>
+    chargesOf(tables, floor, ({ offer, rid }) => offer === id && !jobs.has(rid)) +
+    quotesOf(tables, floor, ({ offer }) => offer === id)
   return {
     day,
-    totals: new Map(capped.map((id) => [id, chargesOf(tables, floor, (row) => row.offer === id)])),
-    posted: new Set(asked.rids.filter((rid) => tables.settlements.has(rid))),
+    totals: new Map([...cappedOffers.keys()].map((id) => [id, total(id)])),
+    posted: new Set(asked.rids.filter((rid) => settlements.has(rid) || jobs.has(rid))),
     capped: new Set(asked.offers.filter((offer) => tables.cappedOffers.has(offer))),
   }
 }

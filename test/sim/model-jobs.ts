@@ -4,6 +4,7 @@ import type { ModelRequest } from './model.ts'
 
 /** A job at a provider that took it. */
 export type TakenJob = {
+  readonly isCapped: boolean
   readonly sellerAccount: string | null
   readonly quoteMicro: bigint
   /** Its cost in its present state, in micro-USD. */
@@ -17,16 +18,20 @@ export type ModelJob = {
   readonly prices: UnitPrices
   /** The request of its submit, which captures the whole quote. */
   readonly submit: ModelRequest
+  /** When it was submitted, in milliseconds of the world. */
+  readonly submittedAt: number
   /** Providers that took it, by their ids for it. One whose answer was lost runs it for nothing. */
   readonly taken: Map<string, TakenJob>
-  /** Count of the requests to take it that providers have had. */
-  attempts: number
+  /** What is kept of the list price at the providers that were asked to take it, in the order of the questions. */
+  readonly askedBps: bigint[]
   /** The question that its provider has now. */
   question: JobQuestion | undefined
   /** Count of its buyer's questions that are under way. */
   asking: number
   /** The capture of its end by the process that showed it last. */
   end: ModelRequest | undefined
+  /** The event of its end as it was captured first. */
+  endText: string | undefined
   /** True when nobody said at the deadline how it ended. It may then be free. */
   isEndedUnasked: boolean
 }

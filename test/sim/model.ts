@@ -86,8 +86,8 @@ export type Model = {
   readonly takes: Takes
   /** True when takes ran out. Then used amounts of an offer's cap may no longer be counted. */
   hasLostCaps: boolean
-  /** Deposits and debits that are booked, by account. */
-  readonly moved: Map<AccountId, bigint>
+  /** When Redis last lost writes, in milliseconds of the world. */
+  forgottenAt: number
   start(request: Pick<ModelRequest, 'rid' | 'account' | 'keyId' | 'machine' | 'pid'>): ModelRequest
   /** Notes a fault on every request that `isHit` selects. */
   befall(fault: RequestFault, isHit: (request: ModelRequest) => boolean): void
@@ -102,7 +102,7 @@ export function createModel(): Model {
     jobs: new Map(),
     hasLostCaps: false,
     takes: createTakes(),
-    moved: new Map(),
+    forgottenAt: Number.NEGATIVE_INFINITY,
     start(given) {
       const request: ModelRequest = {
         ...given,

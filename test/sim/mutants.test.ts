@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { LONG_MUTANTS } from './long-mutants.ts'
 import type { Mutant } from './mutants.ts'
-import { JOB_SHARE, planOf } from './plan.ts'
+import { JOB_SHARE } from './plan.ts'
 import type { ProductMutantName } from './product-mutants.ts'
-import { runOperations } from './run.ts'
-import { MUTANT_NAMES, runnerOf } from './runner.ts'
+import { MUTANT_NAMES, runnerOf, seekNotice } from './runner.ts'
 
 const OPERATIONS = 300
 /** Each mutant has to be noticed within so many seeds. */
@@ -31,6 +32,9 @@ const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName, number>> = {
   failed_job_keeps_its_hold: 5,
   job_without_a_record: 5,
   job_told_before_sync: 60,
+  job_takes_of_no_cap: 5,
+  job_goes_to_the_dearest_first: 10,
+  job_end_is_said_anew: 10,
   failed_job_is_charged: 5,
   job_end_is_booked_twice: 40,
   failed_job_stays_in_escrow: 5,
@@ -46,6 +50,9 @@ const JOB_SHARES: ReadonlyMap<string, number> = new Map([
   ['job_without_a_record', JOB_SHARE],
   // It takes a Redis that is away and a machine that loses power, both while a job is submitted.
   ['job_told_before_sync', 0.3],
+  ['job_takes_of_no_cap', JOB_SHARE],
+  ['job_goes_to_the_dearest_first', JOB_SHARE],
+  ['job_end_is_said_anew', 0.2],
   ['failed_job_is_charged', JOB_SHARE],
   ['job_end_is_booked_twice', JOB_SHARE],
   ['failed_job_stays_in_escrow', JOB_SHARE],
@@ -61,18 +68,20 @@ describe('the simulation', () => {
   it.each(Object.entries(MOST_SEEDS))(
     'notices the mutant %s',
     async (mutant, most) => {
-      const run = await runnerOf(mutant)
-      const share = JOB_SHARES.get(mutant) ?? 0
-      let found: string | undefined
-      let seed = 0
-      while (found === undefined && seed < most) {
-        seed += 1
-        found = (await run(seed, planOf(seed, OPERATIONS, share))).error?.message
-      }
+      const shares = { jobs: JOB_SHARES.get(mutant) ?? 0 }
+      const found = await seekNotice(await runnerOf(mutant), { operations: OPERATIONS, most, shares })
       expect(found, `not in ${most} seeds`).toBeDefined()
-      // Without the mutant the same run keeps every promise, so it was the mutant that broke one.
-      expect((await runOperations(seed, planOf(seed, OPERATIONS, share))).error).toBeUndefined()
     },
     120_000,
   )
+})
+
+/** The long run builds these. A text that moved would be met only there. */
+describe('a mutant of the long run', () => {
+  it.each(LONG_MUTANTS)('$name changes texts that stand in their files once', ({ edits }) => {
+    for (const { file, find } of edits) {
+      const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+      expect(source.split(find)).toHaveLength(2)
+    }
+  })
 })

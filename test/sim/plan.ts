@@ -62,8 +62,10 @@ const CRASH_POINTS: readonly [CrashPoint, ...CrashPoint[]] = [
 
 type Maker = (random: Random) => Operation
 
-/** The weight of each kind of operation, and the way to draw one. */
-const WEIGHTS: readonly (readonly [weight: number, make: Maker])[] = [
+type Weighed = readonly [weight: number, make: Maker]
+
+/** The weight of each kind of operation that is no fault of a machine, and the way to draw one. */
+const TRAFFIC: readonly Weighed[] = [
   [120, (random) => ({ kind: 'call', gapMs: gap(random), machine: random.between(0, 2), plan: callPlan(random) })],
   [
     8,
@@ -88,6 +90,10 @@ const WEIGHTS: readonly (readonly [weight: number, make: Maker])[] = [
   [8, (random) => ({ kind: 'sweep', gapMs: gap(random), worker: random.between(0, 1) })],
   [8, (random) => ({ kind: 'job', gapMs: gap(random), fault: random.pick(['duplicate', 'delay', 'drop']) })],
   [6, (random) => ({ kind: 'pass', gapMs: 0, ms: random.between(100, 8_000) })],
+]
+
+/** The same of faults. */
+const FAULTS: readonly Weighed[] = [
   [0.6, (random) => ({ kind: 'jump', gapMs: gap(random), ms: random.between(1, 7_200_000) })],
   [1.5, (random) => ({ kind: 'kill', gapMs: gap(random), machine: random.between(0, 2), downMs: downtime(random) })],
   [0.7, (random) => ({ kind: 'power', gapMs: gap(random), machine: random.between(0, 2), downMs: downtime(random) })],
@@ -164,7 +170,7 @@ const WEIGHTS: readonly (readonly [weight: number, make: Maker])[] = [
   [0.8, (random) => ({ kind: 'postgres_down', gapMs: gap(random), ms: random.between(50, 8_000) })],
   [0.7, (random) => ({ kind: 'cut_leader', gapMs: gap(random) })],
 ]
-const TOTAL = WEIGHTS.reduce((sum, [weight]) => sum + weight, 0)
+const ALL = [...TRAFFIC, ...FAULTS]
 
 function gap(random: Random): number {
   return random.chance(0.5) ? random.between(0, 3) : random.between(0, 60)
@@ -195,26 +201,36 @@ function callPlan(random: Random): CallPlan {
 /** How many operations of a plan have a long job before them. */
 export const JOB_SHARE = 0.06
 
+/** Shares of the operations that have something more before them. */
+export type Shares = { readonly jobs?: number | undefined; readonly faults?: number | undefined }
+
 /**
- * The operations of a seed. They are always the same. Its long jobs are drawn from numbers of their own, so the other
- * operations do not depend on `jobShare`.
+ * The operations of a seed. They are always the same. Its long jobs and the faults beyond the usual ones are drawn from
+ * numbers of their own, so the other operations do not depend on the shares.
  */
-export function planOf(seed: number, count: number, jobShare = JOB_SHARE): Operation[] {
+export function planOf(seed: number, count: number, { jobs = JOB_SHARE, faults = 0 }: Shares = {}): Operation[] {
   const random = createRandom(seed).fork('long jobs')
+  const more = createRandom(seed).fork('more faults')
   return otherOperations(seed, count).flatMap((operation): Operation[] => {
-    if (!random.chance(jobShare)) return [operation]
-    return [{ kind: 'long_job', gapMs: gap(random), machine: random.between(0, 2), plan: jobPlan(random) }, operation]
+    const before: Operation[] = []
+    if (random.chance(jobs)) {
+      before.push({ kind: 'long_job', gapMs: gap(random), machine: random.between(0, 2), plan: jobPlan(random) })
+    }
+    if (more.chance(faults)) before.push(drawOf(FAULTS, more))
+    return [...before, operation]
   })
 }
 
 function otherOperations(seed: number, count: number): Operation[] {
   const random = createRandom(seed)
-  return Array.from({ length: count }, () => {
-    let left = random.fraction() * TOTAL
-    for (const [weight, make] of WEIGHTS) {
-      left -= weight
-      if (left < 0) return make(random)
-    }
-    return { kind: 'pass', gapMs: 0, ms: 1 }
-  })
+  return Array.from({ length: count }, () => drawOf(ALL, random))
+}
+
+function drawOf(kinds: readonly Weighed[], random: Random): Operation {
+  let left = random.fraction() * kinds.reduce((sum, [weight]) => sum + weight, 0)
+  for (const [weight, make] of kinds) {
+    left -= weight
+    if (left < 0) return make(random)
+  }
+  return { kind: 'pass', gapMs: 0, ms: 1 }
 }

@@ -14,6 +14,7 @@ import type { ModelRequest } from './model.ts'
 import type { ModelJob } from './model-jobs.ts'
 import { acknowledge } from './play-call.ts'
 import { violation } from './violation.ts'
+import { checkTakes } from './watched.ts'
 
 const PATH = '/v1/video/generations'
 
@@ -33,8 +34,9 @@ export async function playJob(
   const { account, keyId } = buyer
   const submit = watch.model.start({ rid, account, keyId, machine: machine.id, pid: node.process.pid })
   const job: ModelJob = {
-    ...{ plan, submit, prices: market.pricesOf(VIDEO_MODEL), taken: new Map(), attempts: 0, question: undefined },
-    ...{ asking: 0, end: undefined, isEndedUnasked: false },
+    ...{ plan, submit, prices: market.pricesOf(VIDEO_MODEL), taken: new Map(), askedBps: [], question: undefined },
+    ...{ asking: 0, end: undefined, endText: undefined, isEndedUnasked: false },
+    submittedAt: watch.ground.scheduler.now(),
   }
   watch.model.jobs.set(rid, job)
   const prompt = parts.providers.jobs.expect(job)
@@ -53,8 +55,8 @@ export async function playJob(
     reply,
   )
   node.calls.running -= 1
-  over(parts, submit, isTaken)
-  if (isTaken) askInTurn(parts, machines, job, buyer)
+  over(parts, job, isTaken)
+  if (isTaken) askInTurn({ parts, machines, job, buyer, createdAt: head.receivedAt })
 }
 
 type Line = Pick<RequestHead, 'method' | 'path' | 'params'>
@@ -80,19 +82,30 @@ function told(node: DataNode, { submit }: ModelJob, { text }: Received): void {
 }
 
 /** Checks a submit as soon as it is over. */
-function over({ watch: { model } }: NodeParts, submit: ModelRequest, isTaken: boolean): void {
+function over({ watch: { model } }: NodeParts, { submit, taken }: ModelJob, isTaken: boolean): void {
   if (submit.state === 'asking') {
     submit.state = 'refused'
     model.unresolved.delete(submit)
   }
   if (submit.state === 'running') throw violation('I6', `${submit.rid} is over and its hold has no end`)
   if (isTaken && submit.state !== 'captured') throw violation('I6', `${submit.rid} is taken and ${submit.state}`)
-  const { open } = model.takes.standing(submit.rid)
-  if (open > 0) throw violation('I18', `${submit.rid} is over and keeps ${open} takes of caps`)
+  // The provider that was asked last has it.
+  checkTakes(submit, model, [...taken.values()].at(-1)?.isCapped === true)
+}
+
+/** A job that runs, as its buyer asks about it. */
+type Running = {
+  readonly parts: NodeParts
+  readonly machines: readonly Machine[]
+  readonly job: ModelJob
+  readonly buyer: Buyer
+  /** The instant of its submit by the clock of the process that took it. Its binding begins there. */
+  readonly createdAt: number
 }
 
 /** Asks the buyer's questions one after the other. After a question that nobody answers the next one follows. */
-function askInTurn(parts: NodeParts, machines: readonly Machine[], job: ModelJob, buyer: Buyer): void {
+function askInTurn(running: Running): void {
+  const { parts, machines, job } = running
   const { scheduler } = parts.watch.ground
   const next = (index: number): void => {
     const question = job.plan.questions[index]
@@ -107,7 +120,7 @@ function askInTurn(parts: NodeParts, machines: readonly Machine[], job: ModelJob
       }
       // The process that is asked may die.
       scheduler.after(PATIENCE_MS, after)
-      ask(parts, machine, job, { buyer, question }).then(after, parts.watch.fail)
+      ask(running, machine, question).then(after, parts.watch.fail)
     })
   }
   next(0)
@@ -115,9 +128,8 @@ function askInTurn(parts: NodeParts, machines: readonly Machine[], job: ModelJob
 
 const PATIENCE_MS = 40_000
 
-type Asked = { readonly buyer: Buyer; readonly question: JobQuestion }
-
-async function ask(parts: NodeParts, machine: Machine, job: ModelJob, { buyer, question }: Asked): Promise<void> {
+async function ask(running: Running, machine: Machine, question: JobQuestion): Promise<void> {
+  const { parts, job, buyer } = running
   const node = machine.node()
   if (node === undefined || node.calls.isEnding) return
   const id = `job_${job.submit.rid}`
@@ -131,10 +143,21 @@ async function ask(parts: NodeParts, machine: Machine, job: ModelJob, { buyer, q
     checkAnswer(node, job, end, (await showJob(node.jobs, node.routes.video, head, question.isCancel)).text)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
+    if (error.code === 'job_not_found') checkAbsence(running, node)
   } finally {
     job.asking -= 1
     node.calls.running -= 1
   }
+}
+
+/** The longest time that an answer may take, by which a process's clock may have moved on since it was given. */
+const ANSWER_MS = 60_000
+
+/** A job that its buyer was told of is there until its binding ends, unless Redis lost it. */
+function checkAbsence({ parts: { watch }, job, createdAt }: Running, { jobs, process }: DataNode): void {
+  const isPast = process.time.now() >= createdAt + jobs.limits.bindingMs - ANSWER_MS
+  if (isPast || watch.model.forgottenAt >= job.submittedAt) return
+  throw violation('I12', `${job.submit.rid} was told to its buyer and nobody knows it`)
 }
 
 /** Notes that this process may capture the end of a job. Faults that befell the end before stay with it. */

@@ -9,6 +9,7 @@ const QUOTE = 'data-plane/pipeline/quote-call.ts'
 const RELAY = 'data-plane/pipeline/relay-with-failover.ts'
 const SETTLE = 'data-plane/pipeline/settle-call.ts'
 const SUBMIT = 'data-plane/pipeline/submit-job.ts'
+const SHOW = 'data-plane/pipeline/finish-job.ts'
 const BOOK_EVENT = 'data-plane/pipeline/book-job-event.ts'
 const FREE = 'control-plane/services/money/free-hold.ts'
 const END = 'control-plane/services/money/finish-job.ts'
@@ -132,6 +133,36 @@ export const PRODUCT_MUTANTS = [
   {
     name: 'job_told_before_sync',
     edits: [{ file: BOOK_EVENT, find: "if (state === 'pending') await calls.journal.sync()", replace: '' }],
+  },
+  {
+    name: 'job_takes_of_no_cap',
+    edits: [
+      {
+        file: SUBMIT,
+        find: 'if (!(await calls.offerCaps.take(offer, take, quote, limits.askMs + TAKE_SLACK_MS))) {',
+        replace: 'if (Math.PI === 3) {',
+      },
+    ],
+  },
+  {
+    name: 'job_goes_to_the_dearest_first',
+    edits: [
+      {
+        file: SUBMIT,
+        find: 'for (const offer of turn.offers) {',
+        replace: 'for (const offer of turn.offers.toReversed()) {',
+      },
+    ],
+  },
+  {
+    name: 'job_end_is_said_anew',
+    edits: [
+      {
+        file: SHOW,
+        find: 'const end = await plane.jobs.end(rid, endOf(plane, job, { ...provider, state }))',
+        replace: 'const end = endOf(plane, job, { ...provider, state })',
+      },
+    ],
   },
   {
     name: 'failed_job_is_charged',

@@ -6,8 +6,10 @@ import { build } from 'esbuild'
 import { BUNDLE } from '#bundle/options.mjs'
 import { REPOSITORY } from '#dev/network/programs.ts'
 import { mutate } from '#test/faults/harness/build.ts'
+import { LONG_MUTANTS } from './long-mutants.ts'
 import { MUTANTS } from './mutants.ts'
-import type { Operation } from './plan.ts'
+import type { Operation, Shares } from './plan.ts'
+import { planOf } from './plan.ts'
 import type { ProductMutant } from './product-mutants.ts'
 import { PRODUCT_MUTANTS } from './product-mutants.ts'
 import type { Outcome } from './run.ts'
@@ -27,10 +29,33 @@ export async function runnerOf(name: string | undefined): Promise<Runner> {
   if (name === undefined) return (seed, operations, trace) => runOperations(seed, operations, { trace })
   const mutant = MUTANTS.find((known) => known === name)
   if (mutant !== undefined) return (seed, operations, trace) => runOperations(seed, operations, { mutant, trace })
-  const inProduct = PRODUCT_MUTANTS.find((known) => known.name === name)
-  if (inProduct === undefined) throw new Error(`mutants are ${MUTANT_NAMES.join(', ')}`)
+  const inProduct = [...PRODUCT_MUTANTS, ...LONG_MUTANTS].find((known) => known.name === name)
+  if (inProduct === undefined) {
+    const names = [...MUTANT_NAMES, ...LONG_MUTANTS.map((mutant) => mutant.name)]
+    throw new Error(`mutants are ${names.join(', ')}`)
+  }
   const run = await loadRun(inProduct)
   return (seed, operations, trace) => run(seed, operations, { trace })
+}
+
+export type Notice = { readonly seed: number; readonly message: string }
+/** The plans in which a mutant is looked for. */
+export type Hunt = { readonly operations: number; readonly most: number; readonly shares: Shares }
+
+/**
+ * Plays seeds until one breaks a promise, at most so many. Undefined when none does. Throws when the same seed breaks
+ * one without the mutant, because then it was not the mutant that broke it.
+ */
+export async function seekNotice(run: Runner, { operations, most, shares }: Hunt): Promise<Notice | undefined> {
+  for (let seed = 1; seed <= most; seed++) {
+    const plan = () => planOf(seed, operations, shares)
+    const { error } = await run(seed, plan())
+    if (error === undefined) continue
+    const honest = await runOperations(seed, plan())
+    if (honest.error !== undefined) throw honest.error
+    return { seed, message: error.message }
+  }
+  return undefined
 }
 
 /** Builds the simulation anew with the product's code changed, because the product itself knows no mutants. */

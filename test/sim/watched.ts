@@ -1,6 +1,7 @@
 import type { Journal } from '#data-plane/call.ts'
 import type { Funds } from '#data-plane/payment.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
+import { jobOfEnd } from '#shared/contract/usage-event.ts'
 import type { Ground } from './ground.ts'
 import type { Model, ModelRequest } from './model.ts'
 import type { SimProcess } from './scheduler.ts'
@@ -16,7 +17,7 @@ export type Watch = {
 }
 
 /** Wraps the gate of a process. The model learns when a call gets its hold, and how its charge was captured. */
-export function watchFunds(funds: Funds, { model, onMoney }: Watch): Funds {
+export function watchFunds(funds: Funds, { model, onMoney, fail }: Watch): Funds {
   return {
     ...funds,
     async reserve(asked) {
@@ -29,6 +30,9 @@ export function watchFunds(funds: Funds, { model, onMoney }: Watch): Funds {
       return hold
     },
     async capture(claim, usedMicro, event) {
+      const dueMicro = jobOfEnd(claim.rid) === undefined ? chargeIn(event) : 0n
+      if (usedMicro !== dueMicro)
+        fail(violation('I13', `${claim.rid} uses ${usedMicro} and its event says ${dueMicro}`))
       const outcome = await funds.capture(claim, usedMicro, event)
       const request = model.requests.get(claim.rid)
       if (request === undefined) return outcome
@@ -47,8 +51,18 @@ export function watchFunds(funds: Funds, { model, onMoney }: Watch): Funds {
 }
 
 /** Wraps the journal, and notes when its disk last failed to take records that somebody waited for. */
-export function watchJournal(journal: Journal, { ground, model, onMoney }: Watch) {
+export function watchJournal(journal: Journal, { ground, model, onMoney, fail }: Watch) {
   let failedAt = Number.NEGATIVE_INFINITY
+
+  /** I6: whoever ends a job ends it in the same words, unless Redis lost them. */
+  function noteEnd(rid: string, event: string): void {
+    const job = model.jobs.get(jobOfEnd(rid) ?? '')
+    if (job === undefined) return
+    job.endText ??= event
+    if (job.endText === event || model.forgottenAt >= job.submittedAt) return
+    fail(violation('I6', `${rid} is ended twice, by ${job.endText} and by ${event}`))
+  }
+
   const watched: Journal = {
     isWritable: journal.isWritable,
     progress: journal.progress,
@@ -62,6 +76,7 @@ export function watchJournal(journal: Journal, { ground, model, onMoney }: Watch
         onMoney()
         ground.crash.pass('before capture')
       }
+      noteEnd(subject.rid, event)
       journal.capture(subject, event)
     },
     sync: () =>

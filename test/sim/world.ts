@@ -79,11 +79,12 @@ function fill({ postgres }: Ground, market: Market): void {
   ] as const) {
     tables.accounts.set(account, { account, kind, balance: 0n, version: 0n })
   }
-  for (const offer of market.offers) {
-    const account = offer.sellerAccount
+  for (const { sellerAccount: account } of market.jobOffers) {
     if (!isAccount(account)) continue
     tables.accounts.set(account, { account, kind: 'seller_available', balance: 0n, version: 0n })
-    if (offer.capDailyMicro !== null) tables.cappedOffers.set(offer.id, account)
+  }
+  for (const { id, sellerAccount, capDailyMicro } of [...market.offers, ...market.jobOffers]) {
+    if (capDailyMicro !== null && sellerAccount !== null) tables.cappedOffers.set(id, sellerAccount)
   }
   for (const [index, { account, keyId, dailyMicro }] of market.buyers.entries()) {
     const balance = openingOf(index)

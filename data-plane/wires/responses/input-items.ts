@@ -74,13 +74,20 @@ function readItem(reading: Reading, item: unknown, param: string): void {
       break
     case 'additional_tools':
       // They are read with the other tools.
-      if (!Array.isArray(item['tools']) || !item['tools'].every(isRecord)) {
-        throw invalid(`${param}.tools`, `${param}.tools must be a list of tools.`)
-      }
+      checkTools(item, param)
+      break
+    case 'tool_search_output':
+      checkTools(item, param)
+      readOther(reading, item, 'tool_search_output', param)
       break
     default:
       readOther(reading, item, typeof type === 'string' ? type : '', param)
   }
+}
+
+function checkTools({ tools }: Json, param: string): void {
+  if (Array.isArray(tools) && tools.every(isRecord)) return
+  throw invalid(`${param}.tools`, `${param}.tools must be a list of tools.`)
 }
 
 /** A call, its result, or an item of a tool that ran elsewhere. */

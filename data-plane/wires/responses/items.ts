@@ -1,3 +1,4 @@
+import { readJsonObject } from '#shared/json-members.ts'
 import type { Seal } from './seal.ts'
 import { closeSeal } from './seal.ts'
 
@@ -16,8 +17,8 @@ export type OpenCall = Placed & {
   readonly callId: string
   readonly name: string
   readonly namespace: string | undefined
-  /** True for a custom tool, whose input is free text. */
-  readonly isCustom: boolean
+  /** A custom call says free text, and a search says its arguments only when it is over. */
+  readonly form: 'function' | 'custom' | 'search'
   input: string
 }
 
@@ -46,8 +47,14 @@ export function thoughtText({ id, text, seal }: Omit<OpenThought, 'place'>, want
 }
 
 export function callText(call: Omit<OpenCall, 'place'>, status: ItemStatus): string {
-  const { id, callId, name, namespace, isCustom, input } = call
-  const [type, member] = isCustom ? ['custom_tool_call', 'input'] : ['function_call', 'arguments']
+  const { id, callId, name, namespace, form, input } = call
+  if (form === 'search') {
+    return (
+      `{"type":"tool_search_call","id":"${id}","call_id":${JSON.stringify(callId)},"execution":"client",` +
+      `"arguments":${readJsonObject(input) === undefined ? '{}' : input},"status":"${status}"}`
+    )
+  }
+  const [type, member] = form === 'custom' ? ['custom_tool_call', 'input'] : ['function_call', 'arguments']
   const group = namespace === undefined ? '' : `"namespace":${JSON.stringify(namespace)},`
   return (
     `{"type":"${type}","id":"${id}","call_id":${JSON.stringify(callId)},"name":${JSON.stringify(name)},${group}` +

@@ -269,11 +269,14 @@ function endThought(state: State, thought: OpenThought): void {
 
 // Calls
 
+const ID_PREFIX = { function: 'fc', custom: 'ctc', search: 'tsc' } as const
+
 function startCall(state: State, event: Extract<AnswerEvent, { readonly kind: 'toolStart' }>): void {
   leave(state, 'completed')
   if (state.calls.has(event.index)) return
-  const { id: callId, name, namespace, isCustom = false } = event
-  const call: OpenCall = { ...place(state, isCustom ? 'ctc' : 'fc'), callId, name, namespace, isCustom, input: '' }
+  const { id: callId, name, namespace } = event
+  const form = event.isSearch ? 'search' : event.isCustom ? 'custom' : 'function'
+  const call: OpenCall = { ...place(state, ID_PREFIX[form]), callId, name, namespace, form, input: '' }
   state.calls.set(event.index, call)
   addItem(state, call.place, callText(call, 'in_progress'))
 }
@@ -282,12 +285,13 @@ function addInput(state: State, index: number, text: string): void {
   const call = state.calls.get(index)
   if (call === undefined) return
   call.input += text
+  if (call.form === 'search') return
   emit(state, `response.${inputOf(call)}.delta`, `${callAt(call)},"delta":${JSON.stringify(text)}`)
 }
 
 /** The events' word for what a call says. */
-function inputOf({ isCustom }: OpenCall): 'custom_tool_call_input' | 'function_call_arguments' {
-  return isCustom ? 'custom_tool_call_input' : 'function_call_arguments'
+function inputOf({ form }: OpenCall): 'custom_tool_call_input' | 'function_call_arguments' {
+  return form === 'custom' ? 'custom_tool_call_input' : 'function_call_arguments'
 }
 
 function callAt({ id, place: at }: OpenCall): string {
@@ -295,13 +299,18 @@ function callAt({ id, place: at }: OpenCall): string {
 }
 
 function endCall(state: State, call: OpenCall, status: ItemStatus): void {
-  if (!call.isCustom && call.input.trim() === '') {
+  if (call.form === 'search') {
+    endItem(state, call.place, callText(call, status))
+    return
+  }
+  const isCustom = call.form === 'custom'
+  if (!isCustom && call.input.trim() === '') {
     // Clients read the arguments as JSON, also where there are none; what was sent already is a part of them.
     call.input += '{}'
     emit(state, 'response.function_call_arguments.delta', `${callAt(call)},"delta":"{}"`)
   }
   const said = JSON.stringify(call.input)
-  const members = call.isCustom ? `"input":${said}` : `"name":${JSON.stringify(call.name)},"arguments":${said}`
+  const members = isCustom ? `"input":${said}` : `"name":${JSON.stringify(call.name)},"arguments":${said}`
   emit(state, `response.${inputOf(call)}.done`, `${callAt(call)},${members}`)
   endItem(state, call.place, callText(call, status))
 }

@@ -52,7 +52,7 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
   const model = readModelName(body['model'])
   checkParameters(body)
   const input = readInput(body['input'], json)
-  const given = readTools(toolsIn(body))
+  const given = readTools(body['tools'], toolsIn(body['input']))
   const { include } = body
   const instructions = wordOf(body['instructions'])
   const content = { ...input.content, spokenChars: input.content.spokenChars + (instructions?.length ?? 0) }
@@ -73,15 +73,13 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
   }
 }
 
-/** The tools of the request, and those that items of the input add. */
-function toolsIn({ tools, input }: Body): readonly unknown[] {
-  const given: readonly unknown[] = Array.isArray(tools) ? tools : []
-  if (!Array.isArray(input)) return given
-  const added = input.flatMap((item) =>
-    isRecord(item) && item['type'] === 'additional_tools' && Array.isArray(item['tools']) ? item['tools'] : [],
-  )
-  return added.length === 0 ? given : [...given, ...added]
+/** The tools that items of the input add. */
+function toolsIn(input: unknown): readonly unknown[] {
+  if (!Array.isArray(input)) return []
+  return input.flatMap((item) => (isRecord(item) && ADDING.has(item['type']) ? item['tools'] : []))
 }
+
+const ADDING: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output'])
 
 type Wishes = Omit<Conversation, 'system' | 'turns'>
 

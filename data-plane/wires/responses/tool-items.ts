@@ -4,11 +4,11 @@ import type { ToolCallPart, ToolResultPart } from '#shared/protocols/middle-form
 import { customArguments } from '#shared/protocols/middle-form/tool-origin.ts'
 import { readParts } from './content-parts.ts'
 import { invalid } from './parameters.ts'
-import { functionName } from './tools.ts'
+import { foundNames, functionName, SEARCH } from './tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Items of tools that ran elsewhere, and of lists. A model that has no such tool can do nothing with them. */
+/** Items of tools that ran elsewhere, and of lists. A search by the buyer has an id and is read before. A model that has no such tool can do nothing with them. */
 export const LEFT_OUT: ReadonlySet<string> = new Set([
   ...['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call'],
   ...['computer_call', 'computer_call_output', 'tool_search_call', 'tool_search_output', 'program', 'program_output'],
@@ -32,6 +32,7 @@ const OUTPUTS: ReadonlySet<string> = new Set([
 
 /** The call in an item. Undefined when it holds none. */
 export function readCall(item: Json, type: string, param: string): ToolCallPart | undefined {
+  if (type === 'tool_search_call') return readSearch(item)
   const action = ACTIONS.get(type)
   if (action !== undefined) {
     const [name, member] = action
@@ -50,10 +51,28 @@ export function readCall(item: Json, type: string, param: string): ToolCallPart 
   }
 }
 
+/** A search that the buyer ran. Undefined for one that ran elsewhere, which has no id to answer. */
+function readSearch(item: Json): ToolCallPart | undefined {
+  const id = wordOf(item['call_id'])
+  const given = item['arguments']
+  const input = typeof given === 'string' ? given : JSON.stringify(given ?? {})
+  return id === undefined ? undefined : { kind: 'toolCall', id, name: SEARCH, input }
+}
+
+/** What a search found: the names under which the model may call the tools, which are added to the others. */
+function readFound(item: Json, content: Content): ToolResultPart | undefined {
+  const callId = wordOf(item['call_id'])
+  if (callId === undefined) return undefined
+  const names = Array.isArray(item['tools']) ? foundNames(item['tools']) : []
+  const text = names.length === 0 ? 'No tools were found.' : `These tools can be called now: ${names.join(', ')}.`
+  return { kind: 'toolResult', callId, parts: readParts(text, 'input', content), isError: false }
+}
+
 type Place = { readonly param: string; readonly content: Content }
 
 /** The result of a call in an item. Undefined when it holds none. */
 export function readResult(item: Json, type: string, { param, content }: Place): ToolResultPart | undefined {
+  if (type === 'tool_search_output') return readFound(item, content)
   if (!OUTPUTS.has(type)) return undefined
   const { status, error } = item
   const hasFailed = status === 'failed' || wordOf(error) !== undefined

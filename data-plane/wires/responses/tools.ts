@@ -11,6 +11,8 @@ const MAX_TOOLS = 512
 /** The longest name of a function that sellers take. */
 const MAX_NAME_CHARS = 64
 const HASH_CHARS = 8
+/** The search among a buyer's own tools, and the name of its function. */
+export const SEARCH = 'tool_search'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -30,20 +32,27 @@ type Reading = {
   readonly adapted: Set<string>
   /** Tools so far, with those inside namespaces and those that were left out. */
   count: number
+  /** The names of tools so far, once those of the input are read. */
+  known: Set<string> | undefined
 }
 
 function tooMany(): AppError {
   return invalid('tools', `A request has at most ${MAX_TOOLS} tools.`)
 }
 
-/** Reads tools from a list that holds objects with types, or is absent. Throws `invalid_request`. */
-export function readTools(given: readonly unknown[]): Tools {
-  const reading: Reading = { tools: [], origins: new Map(), kept: [], adapted: new Set(), count: 0 }
-  if (given.length > MAX_TOOLS) throw tooMany()
-  const list = given.filter(isRecord)
+/**
+ * Reads `tools`, which is known to be a list of objects with types, or absent, and tools that items of the input have
+ * added since. Of the latter, one that is there already says nothing new. Throws `invalid_request`.
+ */
+export function readTools(given: unknown, added: readonly unknown[]): Tools {
+  const reading: Reading = { tools: [], origins: new Map(), kept: [], adapted: new Set(), count: 0, known: undefined }
+  const list = Array.isArray(given) ? given.filter(isRecord) : []
+  if (list.length + added.length > MAX_TOOLS) throw tooMany()
   for (const [index, tool] of list.entries()) readTool(reading, tool, `tools[${index}]`)
-  const { tools, origins, kept, adapted } = reading
   checkNames(reading)
+  if (added.length > 0) reading.known = new Set(reading.tools.map(({ name }) => name))
+  for (const tool of added) if (isRecord(tool)) readTool(reading, tool, 'input')
+  const { tools, origins, kept, adapted } = reading
   return { tools, origins, kept, adaptedParams: [...adapted] }
 }
 
@@ -54,6 +63,10 @@ function readTool(reading: Reading, tool: Json, param: string): void {
     reading.kept.push(tool)
   } else if (type === 'function' || type === 'custom') {
     addTool(reading, { tool, param, namespace: undefined })
+    reading.kept.push(tool)
+  } else if (type === SEARCH && tool['execution'] === 'client') {
+    // The buyer runs it like any function.
+    addFunction(reading, functionTool(tool, SEARCH, param), { name: SEARCH, isCustom: false, isSearch: true })
     reading.kept.push(tool)
   } else leaveOut(reading, type)
 }
@@ -82,16 +95,42 @@ function readNamespace(reading: Reading, group: Json, param: string): void {
 
 type Given = { readonly tool: Json; readonly param: string; readonly namespace: string | undefined }
 
-function addTool({ tools, origins, adapted }: Reading, { tool, param, namespace }: Given): void {
+function addTool(reading: Reading, { tool, param, namespace }: Given): void {
+  const { adapted } = reading
   const name = nameOf(tool, param)
   const isCustom = tool['type'] === 'custom'
   const flat = functionName(name, namespace)
-  tools.push(isCustom ? customTool(tool, flat) : functionTool(tool, flat, param))
   if (isCustom) adapted.add('tools.custom')
   if (isCustom && grammarOf(tool['format']) !== undefined) adapted.add('tools.format')
-  if (!isCustom && namespace === undefined) return
-  if (origins.has(flat)) throw invalid(`${param}.name`, 'Another tool has the same name.')
-  origins.set(flat, { name, isCustom, ...(namespace === undefined ? {} : { namespace }) })
+  const said = isCustom ? customTool(tool, flat) : functionTool(tool, flat, param)
+  const isPlain = !isCustom && namespace === undefined
+  addFunction(
+    reading,
+    said,
+    isPlain ? undefined : { name, isCustom, ...(namespace === undefined ? {} : { namespace }) },
+  )
+}
+
+function addFunction({ tools, origins, known }: Reading, tool: FunctionTool, origin: ToolOrigin | undefined): void {
+  const { name } = tool
+  if (known?.has(name)) return
+  known?.add(name)
+  tools.push(tool)
+  if (origin === undefined) return
+  if (origins.has(name)) throw invalid('tools', 'Two tools have the same name.')
+  origins.set(name, origin)
+}
+
+/** The names under which sellers know tools that a search found. */
+export function foundNames(tools: readonly unknown[]): readonly string[] {
+  return tools.filter(isRecord).flatMap((tool) => {
+    const name = wordOf(tool['name'])
+    const inner = tool['type'] === 'namespace' && Array.isArray(tool['tools']) ? tool['tools'].filter(isRecord) : [tool]
+    return inner.flatMap((one) => {
+      const own = wordOf(one['name'])
+      return own === undefined ? [] : [functionName(own, one === tool ? undefined : name)]
+    })
+  })
 }
 
 /** A call is told by its function's name, so a tool that stands behind one shares it with no other. */

@@ -31,6 +31,7 @@ export type AnswerEvent =
       readonly name: string
       readonly namespace?: string
       readonly isCustom?: boolean
+      readonly isSearch?: boolean
     }
   /** The input of a custom call is free text. */
   | { readonly kind: 'toolInput'; readonly index: number; readonly text: string; readonly isCustom?: boolean }

@@ -110,6 +110,8 @@ export type ToolOrigin = {
   readonly namespace?: string
   /** True for a tool whose input is free text. Sellers know functions only, whose arguments are JSON. */
   readonly isCustom: boolean
+  /** True for the search among a buyer's own tools, which the buyer runs. */
+  readonly isSearch?: boolean
 }
 
 /** The origin of each function that has one, by the function's name. */

@@ -143,6 +143,29 @@ export function customTools(running: () => Running): void {
     }
   })
 
+  it('may be found by a search that the agent runs, whole and streamed', async () => {
+    for (const isStreamed of [false, true]) {
+      const input: OpenAI.Responses.ResponseInput = [said('Please search.')]
+      const search = { type: 'tool_search' as const, execution: 'client' as const, description: 'Finds tools.' }
+      const parameters = { type: 'object', properties: { query: { type: 'string' } } }
+      const request = at(provider, { model, input, store: false, tools: [{ ...search, parameters }] })
+      const ask = async () =>
+        isStreamed ? chats.responses.stream(request).finalResponse() : chats.responses.create(request)
+      const call = (await ask()).output.find((item) => item.type === 'tool_search_call')
+      expect(call).toMatchObject({ execution: 'client', arguments: { query: 'Please search.' }, status: 'completed' })
+      if (call?.type !== 'tool_search_call') throw new Error('no search was made')
+      const list = { type: 'function' as const, name: 'list', parameters: SHELL }
+      const found = { type: 'namespace' as const, name: 'mcp__files', description: 'Files.', tools: [list] }
+      const output = { type: 'tool_search_output' as const, execution: 'client' as const, tools: [found] }
+      input.push(call, { ...output, call_id: call.call_id })
+      // A second search may find the same.
+      input.push({ ...call, call_id: 'again' }, { ...output, call_id: 'again' })
+      input.push({ role: 'assistant', content: 'Found.' }, said('Now list them.'))
+      const listed = (await ask()).output.find((item) => item.type === 'function_call')
+      expect(listed).toMatchObject({ name: 'list', namespace: 'mcp__files' })
+    }
+  })
+
   it('is called by name on the responses route, in events of its own', async () => {
     const tool_choice = { type: 'custom' as const, name: 'apply_patch' }
     const stream = await chats.responses.create({ ...agent([said(PATCH)]), tool_choice, stream: true })

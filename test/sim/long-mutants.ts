@@ -1,3 +1,4 @@
+import { END_MUTANTS } from './end-mutants.ts'
 import { JOB_SHARE } from './plan.ts'
 import type { ProductMutant } from './product-mutants.ts'
 
@@ -123,4 +124,4 @@ const POSTING: readonly LongMutant[] = [
   }),
 ]
 
-export const LONG_MUTANTS: readonly LongMutant[] = [...JOBS, ...POSTING]
+export const LONG_MUTANTS: readonly LongMutant[] = [...JOBS, ...POSTING, ...END_MUTANTS]

@@ -20,6 +20,8 @@ export type ModelRequest = {
   deliveredMicro: bigint
   /** The charge of the capture in the journal. */
   chargeMicro: bigint | undefined
+  /** The usage event of its end. */
+  endEvent: string | undefined
   offer: string | null
   sellerAccount: string | null
   /** The instant of its capture in milliseconds of the world. */
@@ -51,6 +53,8 @@ export function isOnDisk({ captured, isAcknowledged }: ModelRequest): boolean {
 /** Takes and used amounts of the daily caps of offers. */
 export type Takes = {
   take(offer: CappedOffer, attempt: string, take: Take): void
+  /** The amount of a take that nobody has settled; undefined for an offer without a cap. */
+  taken(attempt: string): bigint | undefined
   settle(attempt: string, amount: bigint, now: number): void
   /** A charge was written down. Whoever brings it to the gate counts it in place of its takes. */
   charge(rid: string, amount: bigint, now: number): void
@@ -111,6 +115,7 @@ export function createModel(): Model {
         deadline: 0,
         deliveredMicro: 0n,
         chargeMicro: undefined,
+        endEvent: undefined,
         offer: null,
         sellerAccount: null,
         capturedAt: 0,
@@ -151,6 +156,7 @@ function createTakes(): Takes {
       held.set(attempt, { offer, ...take })
       standingOf(attempt).open.add(attempt)
     },
+    taken: (attempt) => held.get(attempt)?.amount,
     charge(rid, amount, now) {
       for (const attempt of standings.get(rid)?.open ?? []) use(attempt, amount, now)
     },

@@ -4,6 +4,8 @@ import type { Received } from './buyer-reply.ts'
 import { createReply } from './buyer-reply.ts'
 import type { CallPlan } from './call-plan.ts'
 import type { DataNode, NodeParts } from './data-node.ts'
+import type { PlayedEnd } from './end-checks.ts'
+import { endMistake } from './end-checks.ts'
 import type { Machine } from './machine.ts'
 import type { Buyer, Market } from './market.ts'
 import { CHAT_MODEL } from './market.ts'
@@ -41,7 +43,8 @@ export async function playCall(parts: NodeParts, machine: Machine, plan: CallPla
   )
   node.calls.running -= 1
   providers.forget(words)
-  over(parts, node, call)
+  const tookMs = node.process.time.monotonic() - head.startedAt
+  over(parts, node, { call, received: reply.received(), tookMs, isStopping: node.calls.isEnding })
 }
 
 function headOf({ process: { time } }: DataNode, requestId: RequestHead['requestId'], { keyId }: Buyer): RequestHead {
@@ -92,7 +95,8 @@ export function acknowledge({ process, syncFailedAt }: DataNode, request: ModelR
 }
 
 /** Checks a call as soon as it is over. */
-function over({ watch, market }: NodeParts, node: DataNode, { request, plan, attempts }: PlayedCall): void {
+function over({ watch, market }: NodeParts, node: DataNode, end: PlayedEnd): void {
+  const { request, plan, attempts } = end.call
   if (request.state === 'asking') {
     request.state = 'refused'
     watch.model.unresolved.delete(request)
@@ -106,4 +110,6 @@ function over({ watch, market }: NodeParts, node: DataNode, { request, plan, att
     const what = `${state} ${plan.ending} after ${attempts} attempts`
     throw violation('I6', `${rid} is ${what}, delivered ${deliveredMicro} and costs ${chargeMicro}`)
   }
+  const mistake = endMistake(end)
+  if (mistake !== undefined) throw violation('I6', mistake)
 }

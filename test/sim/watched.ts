@@ -44,6 +44,7 @@ export function watchFunds(funds: Funds, { model, onMoney, fail }: Watch): Funds
     release(claim, reason, event) {
       const request = model.requests.get(claim.rid)
       if (request?.state === 'running') request.state = 'released'
+      if (request !== undefined) request.endEvent ??= event
       onMoney()
       return funds.release(claim, reason, event)
     },
@@ -71,6 +72,7 @@ export function watchJournal(journal: Journal, { ground, model, onMoney, fail }:
       if (request !== undefined) {
         request.state = 'captured'
         request.chargeMicro = chargeIn(event)
+        request.endEvent = event
         request.capturedAt = ground.scheduler.now()
         model.takes.charge(request.rid, request.chargeMicro, request.capturedAt)
         onMoney()
@@ -93,7 +95,11 @@ function chargeIn(event: string): bigint {
 }
 
 /** Wraps the daily caps of offers. The model learns of takes and settlements. */
-export function watchCaps(caps: OfferCapsStore, { ground, model }: Watch, { pid, time }: SimProcess): OfferCapsStore {
+export function watchCaps(
+  caps: OfferCapsStore,
+  { ground, model, fail }: Watch,
+  { pid, time }: SimProcess,
+): OfferCapsStore {
   return {
     ...caps,
     async take(offer, attempt, amountMicro, ttlMs) {
@@ -103,6 +109,10 @@ export function watchCaps(caps: OfferCapsStore, { ground, model }: Watch, { pid,
       return isTaken
     },
     settle(offer, attempt, usedMicro) {
+      const taken = model.takes.taken(attempt)
+      if (taken !== undefined && usedMicro > taken) {
+        fail(violation('I18', `${attempt} took ${taken} of a cap and used ${usedMicro}`))
+      }
       model.takes.settle(attempt, usedMicro, ground.scheduler.now())
       return caps.settle(offer, attempt, usedMicro)
     },

@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { retireNodes } from '#control-plane/db/money-epoch.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { answerSeedRequests } from '#control-plane/services/money/gate-watch.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { askForRepost } from '#control-plane/services/money/ledger-restores.ts'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
@@ -37,6 +38,16 @@ async function serve(node: Node, account: AccountId, charge: number): Promise<st
   return hold.rid
 }
 
+/**
+ * A buyer whom the gate knows. A backup cuts every connection of the ledger, and a call waits a quarter of a second at
+ * most for the ledger to tell the gate about an account.
+ */
+async function buyer(): Promise<AccountId> {
+  const account = await world.account(1_000)
+  await world.gate.seed([{ account, balanceMicro: microUsd(1_000), version: 1n }])
+  return account
+}
+
 async function settled(rid: string): Promise<boolean> {
   return (await world.ledger.findSettled([rid])).has(rid)
 }
@@ -63,7 +74,7 @@ describe('a ledger that goes back in time', () => {
   it('is seen by its beat, and what was posted since is booked again from the journal', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
-    const account = await world.account(1_000)
+    const account = await buyer()
     const kept = await serve(node, account, 10)
     await untilBeat()
     const restore = await world.backUpLedger()
@@ -82,7 +93,7 @@ describe('a ledger that goes back in time', () => {
   it('is seen by the version of an account where no beat tells', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
-    const account = await world.account(1_000)
+    const account = await buyer()
     const restore = await world.backUpLedger()
     const lost = [await serve(node, account, 20), await serve(node, account, 30)]
     await world.stopRebuilder()
@@ -96,10 +107,33 @@ describe('a ledger that goes back in time', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 945, h: 0, u: 0, free: 945 })
   })
 
+  it('refuses no call of an account that the gate has to learn about while a connection breaks', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    await world.stopRebuilder()
+    let breaks = 2
+    const ledger: GateWorld['ledger'] = {
+      ...world.ledger,
+      findBalances(accounts) {
+        breaks -= 1
+        const broken = Object.assign(new Error('terminating connection due to administrator command'), {
+          code: '57P01',
+        })
+        return breaks < 0 ? world.ledger.findBalances(accounts) : Promise.reject(broken)
+      },
+    }
+    const stopping = new AbortController()
+    const answering = answerSeedRequests({ ...world, ...parts(), ledger }, stopping.signal)
+    const account = await world.account(1_000)
+    expect((await node.funds.reserve(reserveRequest(account, { want: 100 }))).grantedMicro).toBe(100n)
+    stopping.abort()
+    await answering
+  })
+
   it('is seen where another cluster or timeline answers than the one on record', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
-    const account = await world.account(1_000)
+    const account = await buyer()
     await until('the database is on record', 5_000, async () => (await world.ledger.readIdentity()).known !== undefined)
     const { here } = await world.ledger.readIdentity()
     const restore = await world.backUpLedger()
@@ -139,7 +173,7 @@ describe('a ledger that goes back in time', () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
     await untilOpen(dying)
-    const account = await world.account(1_000)
+    const account = await buyer()
     await untilBeat()
     const restore = await world.backUpLedger()
     const lost = await serve(dying, account, 20)
@@ -167,7 +201,7 @@ describe('a ledger that goes back in time', () => {
   it('is repaired by hand where nobody noticed', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
-    const account = await world.account(1_000)
+    const account = await buyer()
     const restore = await world.backUpLedger()
     const lost = await serve(node, account, 20)
     await until('the journal has moved on', 10_000, () => node.journal.unpostedCount() === 0)

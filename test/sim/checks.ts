@@ -71,7 +71,7 @@ export function startChecks(parts: CheckParts): Checks {
   })
   ground.redis.server.onPublish((channel) => {
     if (channel !== CHANNELS.money) return
-    noteAbsent(parts)
+    guard(() => noteAbsent(parts))
   })
   ground.scheduler.onStep(() => {
     if (broken !== undefined) throw broken
@@ -90,16 +90,26 @@ export function startChecks(parts: CheckParts): Checks {
 
 /**
  * Notes calls of which a gate knows nothing when it opens. Their owner is away, and other calls may spend their cost
- * meanwhile.
+ * meanwhile. I14: an owner that takes part in the epoch has brought them all.
  */
 function noteAbsent(parts: CheckParts): void {
   const epoch = openEpoch(parts)
   if (epoch === undefined) return
-  const { data } = parts.ground.redis.server
-  parts.model.befall('owner_away', ({ rid, state }) => {
+  const { redis, postgres } = parts.ground
+  const { data } = redis.server
+  const tables = postgres.tables()
+  parts.model.befall('owner_away', (request) => {
+    const { rid, state, machine, pid } = request
     if (state !== 'running' && state !== 'captured') return false
     const hold = data.fields(moneyKeys.hold(BUCKET, rid))
-    return Number(hold.get('ep')) !== epoch || (hold.get('st') !== 'open' && hold.get('st') !== 'captured')
+    const isThere = Number(hold.get('ep')) === epoch && (hold.get('st') === 'open' || hold.get('st') === 'captured')
+    if (isThere) return false
+    const node = parts.machines.find(({ id }) => id === machine)?.node()
+    const isIn = node?.process.pid === pid && data.field(moneyKeys.ready(epoch), node.journal.member) !== undefined
+    if (isIn && !isJobEnd(request) && bookedFor(tables, request) === undefined) {
+      throw violation('I14', `${rid} is ${state} and its process brought nothing of it into epoch ${epoch}`)
+    }
+    return true
   })
 }
 

@@ -14,6 +14,10 @@ const SUBMIT = 'data-plane/pipeline/submit-job.ts'
 const SHOW = 'data-plane/pipeline/finish-job.ts'
 const END = 'control-plane/services/money/finish-job.ts'
 const DEADLINE = 'control-plane/services/money/deadline-end.ts'
+const TAKE_OVER = 'data-plane/journal/take-over.ts'
+const JOURNAL = 'data-plane/journal/journal.ts'
+const RECOVER = 'data-plane/store/funds-recovery.ts'
+const REBUILD = 'control-plane/services/money/gate-rebuild.ts'
 const INGEST = 'control-plane/services/money/ingest.ts'
 
 type Edits = ProductMutant['edits']
@@ -124,4 +128,78 @@ const POSTING: readonly LongMutant[] = [
   }),
 ]
 
-export const LONG_MUTANTS: readonly LongMutant[] = [...JOBS, ...POSTING, ...END_MUTANTS]
+const RECOVERY: readonly LongMutant[] = [
+  ofCalls('ready_before_it_has_registered', 60, {
+    file: 'data-plane/store/gate-member.ts',
+    find: 'await ports.register(membership)',
+    replace: `await connection.writes.hset(moneyKeys.ready(membership.epoch), name, clock.now())
+      await ports.register(membership)`,
+  }),
+  ofCalls('last_segment_of_the_dead_is_skipped', 15, {
+    file: TAKE_OVER,
+    find: 'readSegments(files, segments, needed)',
+    replace: 'readSegments(files, segments.slice(0, -1), needed)',
+  }),
+  ofCalls('capture_behind_the_cursor_is_skipped', 15, {
+    file: TAKE_OVER,
+    find: 'if (seq <= posted) continue',
+    replace: 'if (seq <= posted + 1) continue',
+  }),
+  ofCalls('taken_over_without_a_sync', 90, {
+    file: TAKE_OVER,
+    find: "await sync()\n  await files.write(finished, '')",
+    replace: "await files.write(finished, '')",
+  }),
+  ofCalls('cursor_is_one_too_far', 15, {
+    file: JOURNAL,
+    find: '(unposted.firstCapture() ?? numbering.last + 1) - 1',
+    replace: 'unposted.firstCapture() ?? numbering.last',
+  }),
+  ofCalls('cursor_needs_nothing_before_it', 15, {
+    file: JOURNAL,
+    find: 'needed: unposted.firstNeeded(numbering.last), at: clock.now() }',
+    replace: 'needed: numbering.last + 1, at: clock.now() }',
+  }),
+  ofCalls('captures_in_memory_are_not_brought', 45, {
+    file: JOURNAL,
+    find: 'for (const { seq, event } of inMemory) if (unposted.has(seq)) yield event',
+    replace: '',
+  }),
+  ofCalls('captures_are_not_brought', 10, {
+    file: RECOVER,
+    find: 'await bringCaptures(ports, registrar)\n',
+    replace: '',
+  }),
+  ofCalls('takes_are_not_brought', 90, {
+    file: RECOVER,
+    find: 'await ports.offerCaps.bringAll(membership)',
+    replace: '',
+  }),
+  ofCalls('holds_of_the_dead_are_kept', 15, {
+    file: RECOVER,
+    find: 'if (isFirstHand) {',
+    replace: 'if (Math.PI === 3) {',
+  }),
+  ofCalls('inheritance_is_never_crossed_off', 10, {
+    file: RECOVER,
+    find: 'journal.crossOff(inheritance)',
+    replace: '',
+  }),
+  ofCalls('holds_of_the_living_are_freed', 5, {
+    file: 'data-plane/store/left-holds.ts',
+    find: 'if (owner !== node || !account) return []',
+    replace: 'if (!account) return []',
+  }),
+  ofCalls('caps_begin_the_epoch_empty', 15, {
+    file: REBUILD,
+    find: 'await seedOffers(ctx, epoch, view.now)',
+    replace: '',
+  }),
+  ofCalls('sweeper_posts_nothing', 5, {
+    file: 'control-plane/services/money/sweep.ts',
+    find: 'const posted = await postLeftBehind(ctx, unpostedAfterMs)',
+    replace: 'const posted = 0',
+  }),
+]
+
+export const LONG_MUTANTS: readonly LongMutant[] = [...JOBS, ...POSTING, ...RECOVERY, ...END_MUTANTS]

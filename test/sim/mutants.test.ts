@@ -32,6 +32,7 @@ const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName, number>> = {
   failed_job_keeps_its_hold: 5,
   job_without_a_record: 5,
   job_told_before_sync: 60,
+  running_calls_are_not_brought: 10,
   job_takes_of_no_cap: 5,
   job_goes_to_the_dearest_first: 10,
   job_end_is_said_anew: 10,

@@ -135,6 +135,16 @@ export const PRODUCT_MUTANTS = [
     edits: [{ file: BOOK_EVENT, find: "if (state === 'pending') await calls.journal.sync()", replace: '' }],
   },
   {
+    name: 'running_calls_are_not_brought',
+    edits: [
+      {
+        file: 'data-plane/store/funds-recovery.ts',
+        find: 'await registrar.calls(openCalls.operations(node))',
+        replace: '',
+      },
+    ],
+  },
+  {
     name: 'job_takes_of_no_cap',
     edits: [
       {

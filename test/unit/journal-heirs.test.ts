@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SECOND } from '#shared/clock.ts'
+import { CREDIT_RAIL } from '#shared/contract/rails.ts'
+import { microUsd } from '#shared/money.ts'
 import type { JournalWorld } from './fixtures/journal-world.ts'
 import { createJournalWorld } from './fixtures/journal-world.ts'
 
@@ -7,6 +9,13 @@ let world: JournalWorld
 beforeEach(() => {
   world = createJournalWorld()
 })
+
+/** The first sign of a call that is answered. */
+function progressOf({ ids }: JournalWorld) {
+  const hold = { rid: ids.requestId(), account: 'acc_1' as const, keyId: null, grantedMicro: microUsd(100) }
+  const event = JSON.stringify({ v: 1, rid: hold.rid, rail: CREDIT_RAIL, account: hold.account })
+  return { hold, offer: null, outputTokens: 1, chargeMicro: microUsd(1), event }
+}
 
 describe('a process that dies while others live', () => {
   it('is taken over by one of them within seconds, and crossed off once that is handed on', async () => {
@@ -71,6 +80,66 @@ describe('a process that dies while others live', () => {
     await world.clock.pass(15 * SECOND)
     expect(second.inherited().map((left) => left.member)).toEqual([undefined])
     expect(await world.unposted(second, second.inherited()[0])).toEqual(events)
+  })
+
+  it('is taken over again once the disk of its heir takes records again', async () => {
+    const [first, second] = [await world.open(), await world.open()]
+    world.capture(first)
+    await world.during(first.sync())
+    world.dead.add(first.pid)
+    world.disk.onCall((call) => (call === 'datasync' ? 'EIO' : 'works'))
+    await world.clock.pass(15 * SECOND)
+    expect(second.inherited().map((left) => left.member)).toEqual([undefined])
+    world.disk.onCall(() => 'works')
+    await world.clock.pass(10 * SECOND)
+    expect(second.inherited().map((left) => left.member)).toEqual([undefined, first.member])
+  })
+
+  it('is neither finished nor passed by a cursor before its captures are safe', async () => {
+    const [first, second] = [await world.open(), await world.open()]
+    world.capture(first)
+    await world.during(first.sync())
+    world.dead.add(first.pid)
+    world.disk.onCall((call) => (call === 'datasync' ? 'hangs' : 'works'))
+    await world.clock.pass(4 * SECOND)
+    const asked: string[] = []
+    await second.advance(async (captures) => captures.map(({ rid }) => asked.push(rid) > 0))
+    const [left = ''] = (await world.disk.files.list('/journal')).filter((name) => name.includes('.of-'))
+    const finished = await world.disk.files.status(`/journal/${left}/finished`)
+    expect([second.unpostedCount(), asked, finished]).toEqual([1, [], undefined])
+  })
+
+  it('leaves each call once: as it was captured, or as of its last progress, and none that is posted', async () => {
+    const [first, second] = [await world.open(), await world.open()]
+    const running = progressOf(world)
+    first.progress(running)
+    world.capture(first)
+    await first.advance(async (captures) => captures.map(() => true))
+    const ended = progressOf(world)
+    first.progress(ended)
+    const captured = JSON.stringify({ ...JSON.parse(ended.event), isWhole: true })
+    first.capture({ ...ended.hold, rail: CREDIT_RAIL }, captured)
+    await world.during(first.sync())
+    world.kill(first)
+    await world.clock.pass(4 * SECOND)
+    expect(await world.unposted(second)).toEqual([captured, running.event])
+  })
+
+  it('leaves all that is not posted, wherever the cursor stands in its segments', async () => {
+    for (let posted = 0; posted <= 12; posted++) {
+      const place = createJournalWorld()
+      const first = await place.open({ segmentBytes: 500 })
+      const events: string[] = []
+      for (let count = 0; count < 12; count++) {
+        events.push(place.capture(first))
+        await place.during(first.sync())
+      }
+      await first.advance(async (captures) => captures.map((_, index) => index < posted))
+      expect(await place.unposted(first)).toEqual(events.slice(posted))
+      await place.during(first.sync())
+      place.kill(first)
+      expect(await place.unposted(await place.during(place.open()))).toEqual(events.slice(posted))
+    }
   })
 
   it('waits while the disk of the living takes nothing', async () => {

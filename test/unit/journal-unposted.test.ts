@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createUnposted } from '#data-plane/journal/unposted.ts'
+import { HOUR } from '#shared/clock.ts'
 
 /** A capture after so many left-out numbers, or a question with the captures that are posted by then. */
 type Step = { readonly skipped: number } | { readonly posted: readonly boolean[]; readonly below: number }
@@ -45,6 +46,18 @@ describe('the captures of a journal that are not known to be posted', () => {
       }),
       { numRuns: 300 },
     )
+  })
+
+  it('need no sign of a call that is captured, and that of a running one for two hours', async () => {
+    const unposted = createUnposted()
+    unposted.progressed('r1', 1, 0)
+    unposted.captured({ seq: 2, rid: 'r1', rail: 'credit', account: 'acc_1' })
+    expect(unposted.firstNeeded(2)).toBe(2)
+    unposted.progressed('r2', 3, 0)
+    await unposted.check(4, async (captures) => captures.map(() => true))
+    expect(unposted.firstNeeded(3)).toBe(3)
+    unposted.progressed('r3', 4, 2 * HOUR + 1)
+    expect(unposted.firstNeeded(4)).toBe(4)
   })
 
   it('leave from the middle of many, past what is stuck in front', async () => {

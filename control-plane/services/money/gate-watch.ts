@@ -135,21 +135,37 @@ export type SeedCtx = {
 const REQUESTS_AT_ONCE = 500
 const REQUEST_WAIT_MS = 1 * SECOND
 
-/** Seeds the accounts that nodes ask for, until the signal. Any number of processes may run this. */
+/** A call waits for its account for a quarter of a second, so the first tries follow each other fast. */
+const FIRST_SEED_PAUSE_MS = 10
+/** After so many tries the calls that asked are over. Later ones ask again. */
+const MAX_SEED_TRIES = 10
+
+/**
+ * Seeds the accounts that nodes ask for, until the signal. Any number of processes may run this. A request is taken
+ * only once, so it is answered again after a failure: a connection that broke must not refuse the calls that wait.
+ */
 export async function answerSeedRequests(
   { ledger, gate, keeper, clock, log }: SeedCtx,
   signal: AbortSignal,
 ): Promise<void> {
+  let accounts: readonly string[] = []
+  let tries = 0
   while (!signal.aborted) {
     try {
-      const accounts = await keeper.takeSeedRequests(REQUESTS_AT_ONCE, REQUEST_WAIT_MS)
+      if (accounts.length === 0) accounts = await keeper.takeSeedRequests(REQUESTS_AT_ONCE, REQUEST_WAIT_MS)
       if (accounts.length === 0) continue
       const balances = await ledger.findBalances([...new Set(accounts)])
       await gate.seed(balances.map(toChange))
+      accounts = []
+      tries = 0
     } catch (error) {
       if (signal.aborted) return
       log.warn({ err: error }, 'accounts could not be seeded')
-      await clock.sleep(FAILURE_PAUSE_MS, signal)
+      await clock.sleep(Math.min(FIRST_SEED_PAUSE_MS * 2 ** tries, FAILURE_PAUSE_MS), signal)
+      tries += 1
+      if (tries < MAX_SEED_TRIES) continue
+      accounts = []
+      tries = 0
     }
   }
 }

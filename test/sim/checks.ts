@@ -12,7 +12,7 @@ import { countOf, reserveOf, settleOf } from './memory-operations.ts'
 import type { ScriptRun } from './memory-redis.ts'
 import { runOf } from './memory-scripts.ts'
 import type { Model, ModelRequest, Use } from './model.ts'
-import { isLost } from './model.ts'
+import { isLost, mostDue } from './model.ts'
 import { violation } from './violation.ts'
 
 export type CheckParts = {
@@ -308,7 +308,7 @@ function checkSettlement(model: Model, row: SettlementRow): void {
   }
   if (request.state === 'released' && row.charge > 0n)
     throw violation('I11', `${row.rid} failed and costs ${row.charge}`)
-  if (row.charge > request.deliveredMicro) {
+  if (row.charge > mostDue(request)) {
     throw violation('I6', `${row.rid} costs ${row.charge} with ${request.deliveredMicro} delivered`)
   }
   if (request.isAcknowledged && !isLost(request) && row.charge !== request.chargeMicro) {

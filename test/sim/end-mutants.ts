@@ -61,4 +61,5 @@ export const END_MUTANTS: readonly LongMutant[] = [
     'finish(run, bad ? { failure: classifyBadAnswer(bad, speaker(run)) } : {})',
     'finish(run, {})',
   ),
+  of('charge_above_the_hold', SETTLE, 'const chargeMicro = min(due, hold.grantedMicro)', 'const chargeMicro = due'),
 ]

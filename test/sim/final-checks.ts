@@ -4,7 +4,7 @@ import type { DebitDesk } from './debits.ts'
 import { BUCKET } from './ground.ts'
 import { isJobEnd, jobMistake } from './job-checks.ts'
 import type { ModelRequest } from './model.ts'
-import { isLost } from './model.ts'
+import { isLost, mostDue } from './model.ts'
 import type { World } from './world.ts'
 
 /** Lists what is wrong once nothing moves any more: I10, I12, I24, and the end of every request. */
@@ -89,13 +89,13 @@ function checkRequests({ ground, model }: World): string[] {
 
 /** True when a request may have ended with that charge. Undefined stands for a request without a settlement. */
 function isAllowed(request: ModelRequest, charge: bigint | undefined): boolean {
-  const { state, chargeMicro, deliveredMicro, isAcknowledged } = request
+  const { state, chargeMicro, isAcknowledged } = request
   if (state === 'asking' || state === 'refused' || state === 'released') return (charge ?? 0n) === 0n
   // A process died between delivery and capture. Any charge up to the delivered amount is allowed.
-  if (state === 'running') return (charge ?? 0n) <= deliveredMicro
+  if (state === 'running') return (charge ?? 0n) <= mostDue(request)
   if (charge === chargeMicro) return true
   // A charge that a buyer was told is lost only by two faults together: of the journal's disk and of Redis.
-  return (!isAcknowledged || isLost(request)) && (charge ?? 0n) <= deliveredMicro
+  return (!isAcknowledged || isLost(request)) && (charge ?? 0n) <= mostDue(request)
 }
 
 /** I24: an amount that could not be taken counts against the platform, and happens only after a named double fault. */

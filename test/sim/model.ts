@@ -18,6 +18,8 @@ export type ModelRequest = {
   deadline: number
   /** The price of what the provider has delivered so far. */
   deliveredMicro: bigint
+  /** True when its provider counts more output than it delivers. Then the hold alone bounds the charge. */
+  isOverstated: boolean
   /** The charge of the capture in the journal. */
   chargeMicro: bigint | undefined
   /** The usage event of its end. */
@@ -39,6 +41,11 @@ export type ModelRequest = {
  * `owner_away`: its process was dead, frozen or cut off while the gate was rebuilt or its hold ran out.
  */
 export type RequestFault = 'redis_lost' | 'journal_lost' | 'owner_away'
+
+/** The most that a request may be charged. */
+export function mostDue({ isOverstated, heldMicro, deliveredMicro }: ModelRequest): bigint {
+  return isOverstated && deliveredMicro > 0n ? heldMicro : deliveredMicro
+}
 
 /** True when two faults together have taken every copy of a charge that a buyer was told. */
 export function isLost({ faults }: ModelRequest): boolean {
@@ -114,6 +121,7 @@ export function createModel(): Model {
         heldMicro: 0n,
         deadline: 0,
         deliveredMicro: 0n,
+        isOverstated: false,
         chargeMicro: undefined,
         endEvent: undefined,
         offer: null,

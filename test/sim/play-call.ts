@@ -10,6 +10,7 @@ import type { Machine } from './machine.ts'
 import type { Buyer, Market } from './market.ts'
 import { CHAT_MODEL } from './market.ts'
 import type { ModelRequest } from './model.ts'
+import { mostDue } from './model.ts'
 import type { PlayedCall } from './providers.ts'
 import { violation } from './violation.ts'
 import { checkTakes } from './watched.ts'
@@ -106,7 +107,10 @@ function over({ watch, market }: NodeParts, node: DataNode, end: PlayedEnd): voi
   const served = market.offers.find(({ id }) => id === request.offer)
   checkTakes(request, watch.model, served?.capDailyMicro != null)
   const { rid, state, chargeMicro = 0n, deliveredMicro } = request
-  if (chargeMicro !== deliveredMicro) {
+  const isRight = request.isOverstated
+    ? chargeMicro >= deliveredMicro && chargeMicro <= mostDue(request)
+    : chargeMicro === deliveredMicro
+  if (!isRight) {
     const what = `${state} ${plan.ending} after ${attempts} attempts`
     throw violation('I6', `${rid} is ${what}, delivered ${deliveredMicro} and costs ${chargeMicro}`)
   }

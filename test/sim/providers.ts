@@ -209,11 +209,17 @@ function costOf(prices: UnitPrices, usage: { input: number; output: number }, { 
 /** Some inputs come with a count that nothing can have. Subtracted from the input, it would raise the bill. */
 const ABSURD_EVERY = 7
 
-function usageOf({ inputTokens }: Sent, tokens: number) {
+/** Some providers count far more output than they deliver. */
+const OVERSTATED_EVERY = 23
+const OVERSTATED_TOKENS = 100_000
+
+function usageOf({ inputTokens, call }: Sent, tokens: number) {
+  call.request.isOverstated = inputTokens % OVERSTATED_EVERY === 0
+  const output = call.request.isOverstated ? tokens + OVERSTATED_TOKENS : tokens
   return {
     prompt_tokens: inputTokens,
-    completion_tokens: tokens,
-    total_tokens: inputTokens + tokens,
+    completion_tokens: output,
+    total_tokens: inputTokens + output,
     ...(inputTokens % ABSURD_EVERY === 0 && { prompt_tokens_details: { cached_tokens: -500 } }),
   }
 }

@@ -14,30 +14,6 @@ import { createControlPlane } from './plane.ts'
 import { openRedisGateKeeper } from './ports/gate-keeper/redis-gate-keeper.ts'
 import type { GateStatus } from './services/money/gate-status.ts'
 import { readGateStatus } from './services/money/gate-status.ts'
-import { grantCredit } from './services/money/ledger.ts'
-import {
-  adjustLedger,
-  readTransaction,
-  recordFiatDeposit,
-  refundFiat,
-  reverseTransaction,
-} from './services/money/ledger-operations.ts'
-import { repostJournals } from './services/money/ledger-restores.ts'
-import {
-  clearHold,
-  explainShortfall,
-  readInvariants,
-  readShortfall,
-  runInvariantsNow,
-} from './services/money/money-watch.ts'
-import {
-  discardPoisoned,
-  listContradictions,
-  listPoisoned,
-  readPoisoned,
-  resolveContradiction,
-  retryPoisoned,
-} from './services/money/usage-review.ts'
 import { createManagementKey, createUser } from './services/users.ts'
 
 const CONNECT_WAIT_MS = 3 * SECOND
@@ -62,13 +38,6 @@ function command<Input extends z.ZodType, Output>(
   }
 }
 
-const PARTY = '--wallet 0x… (or --account acc_…)'
-
-/** Renames the option `--usd` to `amountUsd`, the field of the operations. */
-function inUsd({ usd, ...rest }: Options): unknown {
-  return { ...rest, amountUsd: usd }
-}
-
 async function readStatus(plane: ControlPlane): Promise<GateStatus> {
   const { redisUrl, moneyBuckets } = plane.config
   const { keeper, close } = openRedisGateKeeper({ url: redisUrl.reveal(), buckets: moneyBuckets, log: plane.log })
@@ -79,9 +48,8 @@ async function readStatus(plane: ControlPlane): Promise<GateStatus> {
   }
 }
 
-/** The commands of an operator on the machine. */
+/** What only the machine itself may do, or can when nothing else runs. All else is in `market operator`. */
 const COMMANDS: Readonly<Record<string, Command>> = {
-  'credit:grant': command(`${PARTY} --usd 5 --ticket T [--source promo|fiat] [--note text]`, grantCredit, inUsd),
   'user:create': command('--wallet 0x… [--label text] [--keys buyer,seller]', createUser, ({ keys, ...rest }) => ({
     ...rest,
     ...(keys === undefined ? {} : { keys: keys.split(',') }),
@@ -90,27 +58,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     '--label text --scope org|operator [--organization org_… --role admin]',
     createManagementKey,
   ),
-  'deposit:fiat': command(`${PARTY} --usd 5 --event-id ID [--note text]`, recordFiatDeposit, inUsd),
-  'refund:fiat': command(`${PARTY} --usd 5 --ticket T [--kind refund|withdrawal] [--note text]`, refundFiat, inUsd),
-  'ledger:adjust': command(
-    `${PARTY} --direction credit|debit --usd 5 --ticket T --reason text [--counter promo|shortfall]`,
-    adjustLedger,
-    inUsd,
-  ),
-  'ledger:reverse': command('--key ledger-key-or-request-id --reason text', reverseTransaction),
-  'ledger:read': command('--key ledger-key-or-request-id', readTransaction),
-  'poison:list': command('[--show waiting|all] [--limit 100]', listPoisoned),
-  'poison:read': command('--payload-hash H', readPoisoned),
-  'poison:retry': command('--payload-hash H --reason text', retryPoisoned),
-  'poison:discard': command('--payload-hash H --reason text', discardPoisoned),
-  'conflict:list': command('[--show waiting|all] [--limit 100]', listContradictions),
-  'conflict:resolve': command('--rid R --payload-hash H --reason text', resolveContradiction),
-  'shortfall:read': command('', readShortfall),
-  'shortfall:explain': command('--tx T --reason text', explainShortfall),
-  'invariants:read': command('', readInvariants),
-  'invariants:run': command('', runInvariantsNow),
-  'journal:repost': command('--since 2026-11-21T10:00:00Z --reason text', repostJournals),
-  'payout-hold:clear': command('--id ID --reason text', clearHold),
   'gate:status': { usage: '', run: readStatus },
 }
 

@@ -40,6 +40,18 @@ export function wholeOption(options: Options, name: string, bounds: { min: numbe
   return value
 }
 
+/** One of several words. */
+export function choiceOption<const Word extends string>(
+  options: Options,
+  name: string,
+  words: readonly Word[],
+): Word | undefined {
+  const text = textOption(options, name)
+  const chosen = words.find((word) => word === text)
+  if (text !== undefined && chosen === undefined) throw usageError(`--${dashed(name)} is ${words.join(' or ')}.`)
+  return chosen
+}
+
 /** The items of a list with commas. */
 export function listOption(options: Options, name: string): string[] | undefined {
   const items = textOption(options, name)

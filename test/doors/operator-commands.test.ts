@@ -38,26 +38,24 @@ async function run(...args: string[]): Promise<{ code: number; answer: unknown }
   return { code: done.code, answer: JSON.parse(done.stdout) }
 }
 
-describe('the command line of operators', () => {
+describe('the command line of the machine', () => {
   it(
-    'books money in and out, and says what it may not take',
+    'makes the key that opens everything else, and the first keys of a wallet',
     async () => {
-      const deposit = await run('deposit:fiat', '--wallet', wallet, '--usd', '2.5', '--event-id', 'evt_cli')
-      expect(deposit).toMatchObject({ code: 0, answer: { key: 'deposit:fiat:evt_cli', isRepeat: false } })
-      const refund = await run('refund:fiat', '--wallet', wallet, '--usd', '3', '--ticket', 'T-1')
-      expect(refund).toMatchObject({
-        code: 1,
-        answer: { error: { code: 'insufficient_balance', detail: { available: '2500000' } } },
-      })
+      const made = await run('management-key:create', '--label', 'on call', '--scope', 'operator')
+      expect(made).toMatchObject({ code: 0, answer: { key: expect.stringMatching(/^mkt_mgmt_/) } })
+      const user = await run('user:create', '--wallet', wallet, '--keys', 'buyer')
+      expect(user).toMatchObject({ code: 0, answer: { buyerKey: expect.stringMatching(/^inf_/), sellerKey: null } })
     },
     SLOW_MS,
   )
 
   it(
-    'runs the checks and lists what waits',
+    'says what it may not take, and knows no commands of the other tool',
     async () => {
-      expect(await run('invariants:run')).toMatchObject({ code: 0, answer: { breaches: [], failure: null } })
-      expect(await run('poison:list', '--limit', '5')).toEqual({ code: 0, answer: [] })
+      const refused = await run('management-key:create', '--label', 'x', '--scope', 'root')
+      expect(refused).toMatchObject({ code: 1, answer: { error: { code: 'invalid_request', param: 'scope' } } })
+      await expect(run('deposit:fiat', '--usd', '1')).rejects.toThrow(/JSON/)
     },
     SLOW_MS,
   )

@@ -249,6 +249,29 @@ describe('an operator at the command line', () => {
   )
 
   it(
+    'adjusts the books by hand once, and lists what waits for a person',
+    async () => {
+      const { wallet } = await json(z.looseObject({ wallet: z.string() }), 'balance')
+      const adjust = (...args: string[]) =>
+        runMarket(['operator', 'ledger', 'adjust', '--wallet', wallet, '--usd', '1', ...args, '--yes', '--json'], {
+          env,
+        })
+      const wish = ['--direction', 'credit', '--ticket', 'flow-adjust', '--reason', 'flow test']
+      expect(JSON.parse((await adjust(...wish)).out)).toMatchObject({ isRepeat: false })
+      expect(JSON.parse((await adjust(...wish)).out)).toMatchObject({ isRepeat: true })
+      expect((await adjust('--direction', 'up', '--ticket', 'x', '--reason', 'x')).code).toBe(2)
+      const Report = z.looseObject({ owedMicro: z.string(), lines: z.array(z.unknown()) })
+      expect(await json(Report, 'operator', 'shortfall', 'list')).toMatchObject({ owedMicro: '0', lines: [] })
+      expect(await json(z.array(z.unknown()), 'operator', 'conflicts', 'list')).toEqual([])
+      const unknown = await runMarket(['operator', 'poison', 'read', 'a'.repeat(64)], { env })
+      expect([unknown.code, unknown.err]).toEqual([4, expect.stringContaining('not_found')])
+      const old = ['--since', '2020-01-01T00:00:00Z', '--reason', 'flow test', '--yes']
+      expect((await runMarket(['operator', 'journal', 'repost', ...old], { env })).code).toBe(1)
+    },
+    SLOW_MS,
+  )
+
+  it(
     'tells everybody of an incident, and that it is over',
     async () => {
       const incidents = (...args: string[]) => runMarket(['operator', 'incidents', ...args], { env })

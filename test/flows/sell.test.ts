@@ -26,7 +26,7 @@ it(
     expect(stdout).toContain('row gpt-5-nano duplicate_offer_for_credential')
     expect(stdout).toMatch(/^bulk [1-5] created$/m)
     const paid = Number(/^the buyer paid (\d+)$/m.exec(stdout)?.[1])
-    const earned = Number(/^sold gpt-5-nano settled earned (\d+)$/m.exec(stdout)?.[1])
+    const earned = Number(/^sold gpt-5-nano accrued earned (\d+)$/m.exec(stdout)?.[1])
     expect(paid).toBeGreaterThan(0)
     expect(earned).toBe(Math.floor(paid * 0.95))
     expect(stdout).toContain(`the same offer true pending ${earned}\n1 line of sales`)

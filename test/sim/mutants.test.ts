@@ -61,6 +61,9 @@ const JOB_SHARES: ReadonlyMap<string, number> = new Map([
   ['rest_of_a_quote_is_kept', JOB_SHARE],
 ])
 
+/** More faults than usual, for a mutant that needs two of them at once. */
+const FAULT_SHARES: ReadonlyMap<string, number> = new Map([['job_told_before_sync', 0.2]])
+
 describe('the simulation', () => {
   it('knows within how many seeds it has to notice each mutant', () => {
     expect(new Set(Object.keys(MOST_SEEDS))).toEqual(new Set(MUTANT_NAMES))
@@ -69,7 +72,7 @@ describe('the simulation', () => {
   it.each(Object.entries(MOST_SEEDS))(
     'notices the mutant %s',
     async (mutant, most) => {
-      const shares = { jobs: JOB_SHARES.get(mutant) ?? 0 }
+      const shares = { jobs: JOB_SHARES.get(mutant) ?? 0, faults: FAULT_SHARES.get(mutant) }
       const found = await seekNotice(await runnerOf(mutant), { operations: OPERATIONS, most, shares })
       expect(found, `not in ${most} seeds`).toBeDefined()
     },

@@ -3,7 +3,7 @@ import type { Action, Options } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
-import { argument, isSet, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
+import { argument, choiceOption, isSet, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
 
 type Line = { readonly account: string; readonly amountMicro: string }
 
@@ -74,6 +74,57 @@ export const reverseTransaction: Action = async (cli, given) => {
   await confirm(cli, `Book the opposite of ${wanted.key}?`, isSet(given.options, 'yes'))
   const booked = await cli.connection.asOperator((client) => client.ledger.reverse.mutate(wanted))
   return { json: booked, blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) })] }
+}
+
+const DIRECTIONS = ['credit', 'debit'] as const
+const COUNTERS = ['promo', 'shortfall'] as const
+
+export const adjustLedger: Action = async (cli, { options }) => {
+  const direction = choiceOption(options, 'direction', DIRECTIONS)
+  if (direction === undefined) throw usageError('--direction is needed: credit or debit.')
+  const counter = choiceOption(options, 'counter', COUNTERS)
+  const wanted = {
+    ...partyOf(options),
+    amountUsd: requiredOption(options, 'usd'),
+    direction,
+    ticket: requiredOption(options, 'ticket'),
+    reason: requiredOption(options, 'reason'),
+    ...(counter && { counter }),
+  }
+  await confirm(cli, `Book a ${direction} of $${wanted.amountUsd} by hand?`, isSet(options, 'yes'))
+  const booked = await cli.connection.asOperator((client) => client.ledger.adjust.mutate(wanted))
+  return {
+    json: booked,
+    blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) }), linesOf(booked.lines)],
+  }
+}
+
+export const listShortfall: Action = async ({ connection }) => {
+  const report = await connection.asOperator((client) => client.shortfall.read.query({}))
+  const rows = table(
+    report.lines,
+    [
+      { title: 'TRANSACTION', value: ({ tx }) => tx },
+      { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
+      { title: 'BUYER', value: ({ account }) => account },
+      { title: 'TRACED TO', value: ({ reason }) => reason },
+    ],
+    'Every charge was covered.',
+  )
+  return { json: report, blocks: [facts({ owed: dollars(report.owedMicro) }), rows] }
+}
+
+export const explainShortfall: Action = async ({ connection }, given) => {
+  const wanted = { tx: argument(given), reason: requiredOption(given.options, 'reason') }
+  const explained = await connection.asOperator((client) => client.shortfall.explain.mutate(wanted))
+  return { json: explained, blocks: [text(`It is noted with ${wanted.tx}.`)] }
+}
+
+export const repostJournals: Action = async (cli, { options }) => {
+  const wanted = { since: requiredOption(options, 'since'), reason: requiredOption(options, 'reason') }
+  await confirm(cli, `Bring again what was posted since ${wanted.since}?`, isSet(options, 'yes'))
+  const asked = await cli.connection.asOperator((client) => client.journal.repost.mutate(wanted))
+  return { json: asked, blocks: [text('The journals bring it again. The gate admits nothing until they have.')] }
 }
 
 export const listPayoutHolds: Action = async ({ connection }) => {

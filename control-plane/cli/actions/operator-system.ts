@@ -180,6 +180,11 @@ export const listPoison: Action = async ({ connection }) => {
   return { json: rows, blocks: [shown] }
 }
 
+export const readPoison: Action = async ({ connection }, given) => {
+  const found = await connection.asOperator((client) => client.poison.read.query({ payloadHash: argument(given) }))
+  return { json: found, blocks: [text(JSON.stringify(found, null, 2))] }
+}
+
 function decidePoison(decision: 'retry' | 'discard'): Action {
   return async (cli, given) => {
     const wanted = { payloadHash: argument(given), reason: requiredOption(given.options, 'reason') }
@@ -206,6 +211,15 @@ export const listConflicts: Action = async ({ connection }) => {
     'No event contradicts what is booked.',
   )
   return { json: rows, blocks: [shown] }
+}
+
+export const resolveConflict: Action = async ({ connection }, given) => {
+  const { options } = given
+  const [payloadHash, reason] = [requiredOption(options, 'payload'), requiredOption(options, 'reason')]
+  const done = await connection.asOperator((client) =>
+    client.conflict.resolve.mutate({ rid: argument(given), payloadHash, reason }),
+  )
+  return { json: done, blocks: [text('It is noted as resolved.')] }
 }
 
 export const searchAudit: Action = async ({ connection }, { options }) => {

@@ -19,6 +19,8 @@ export const GROUPS: readonly Group[] = [
   { name: 'operator incidents', summary: 'What everybody is told of incidents.' },
   { name: 'operator credit', summary: 'Credit of buyers.' },
   { name: 'operator ledger', summary: 'The ledger.' },
+  { name: 'operator shortfall', summary: 'Charges that no balance covered.' },
+  { name: 'operator journal', summary: 'Journals of the data planes.' },
   { name: 'operator payout-holds', summary: 'What payouts wait for.' },
   { name: 'operator features', summary: 'Switches of both planes.' },
   { name: 'operator limits', summary: 'Limits of calls.' },
@@ -26,6 +28,7 @@ export const GROUPS: readonly Group[] = [
   { name: 'operator queues', summary: 'Background work.' },
   { name: 'operator snapshot', summary: 'What the data plane reads.' },
   { name: 'operator poison', summary: 'Events that could not be posted.' },
+  { name: 'operator conflicts', summary: 'Events that contradict what is booked.' },
 ]
 
 /** All commands, in the order of help and of the reference page. */

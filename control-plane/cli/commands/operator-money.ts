@@ -52,6 +52,37 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).reverseTransaction,
   },
   {
+    name: 'operator ledger adjust',
+    summary: 'Move money between an account and the books, by hand.',
+    options: [
+      ...PARTY,
+      { flags: '--direction <way>', text: 'credit or debit' },
+      { flags: '--counter <side>', text: 'what it is booked against: promo or shortfall' },
+      { flags: '--ticket <id>', text: 'what makes it happen once' },
+      REASON,
+      YES,
+    ],
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).adjustLedger,
+  },
+  {
+    name: 'operator shortfall list',
+    summary: 'Charges that no balance covered.',
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).listShortfall,
+  },
+  {
+    name: 'operator shortfall explain',
+    summary: 'Note the fault that a shortfall was traced to.',
+    arguments: [{ name: '<transaction>', text: 'its id' }],
+    options: [REASON],
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).explainShortfall,
+  },
+  {
+    name: 'operator journal repost',
+    summary: 'Have the journals bring again what the ledger lost.',
+    options: [{ flags: '--since <time>', text: 'since when, as 2026-11-21T10:00:00Z' }, REASON, YES],
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).repostJournals,
+  },
+  {
     name: 'operator payout-holds list',
     summary: 'What payouts wait for.',
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).listPayoutHolds,

@@ -112,6 +112,12 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).listPoison,
   },
   {
+    name: 'operator poison read',
+    summary: 'One such event, as it came.',
+    arguments: [{ name: '<payload>', text: 'its hash' }],
+    load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).readPoison,
+  },
+  {
     name: 'operator poison retry',
     summary: 'Post an event again.',
     arguments: [{ name: '<payload>', text: 'its hash' }],
@@ -126,9 +132,16 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).discardPoison,
   },
   {
-    name: 'operator conflicts',
+    name: 'operator conflicts list',
     summary: 'Events that contradict what is booked.',
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).listConflicts,
+  },
+  {
+    name: 'operator conflicts resolve',
+    summary: 'Note that a person has settled one.',
+    arguments: [{ name: '<request>', text: 'its request id' }],
+    options: [{ flags: '--payload <hash>', text: 'the hash of the event' }, REASON],
+    load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).resolveConflict,
   },
   {
     name: 'operator audit',

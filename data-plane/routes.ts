@@ -97,14 +97,15 @@ function jobRows({ credit }: Rails): readonly Row[] {
 /** Free answers from the snapshot that want a key, as all of `/compat` does. */
 function keyedRows({ creditByEitherHeader }: Rails): readonly Row[] {
   const keys = [creditByEitherHeader]
+  // The official client's beta calls say `beta=true` in their query, and mean the same.
   return [
     {
       ...COMPAT,
       ...GET,
       path: '/compat/v1/models',
-      serves: { ...read(listCompatModels, 'limit', 'after_id', 'before_id'), keys },
+      serves: { ...read(listCompatModels, 'limit', 'after_id', 'before_id', 'beta'), keys },
     },
-    { ...COMPAT, ...GET, path: '/compat/v1/models/*id', serves: { ...read(readCompatModel), keys } },
+    { ...COMPAT, ...GET, path: '/compat/v1/models/*id', serves: { ...read(readCompatModel, 'beta'), keys } },
   ]
 }
 

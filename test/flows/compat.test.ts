@@ -370,7 +370,7 @@ describe('counting and listing', () => {
       all.push(model.id)
     }
     const once = await client.models.list({ limit: 1_000 })
-    expect(once.data.map(({ id }) => id)).toEqual(all)
+    expect((await client.beta.models.list({ limit: 1_000 })).data.map(({ id }) => id)).toEqual(all)
     expect([once.has_more, once.first_id, once.last_id]).toEqual([false, all[0], all.at(-1)])
     const back = await client.models.list({ limit: 3, before_id: all[5] ?? '' })
     expect([back.data.map(({ id }) => id), back.has_more]).toEqual([all.slice(2, 5), true])

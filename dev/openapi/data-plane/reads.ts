@@ -212,6 +212,7 @@ const CATALOG_READS: readonly DataRoute[] = [
       limit: Count.min(1).max(1_000).optional(),
       after_id: z.string().optional(),
       before_id: z.string().optional(),
+      beta: z.string().optional().describe('Taken and ignored.'),
     }),
     answers: json(
       z.object({

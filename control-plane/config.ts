@@ -36,6 +36,8 @@ export type Config = {
   readonly trustedProxies: readonly string[]
   /** JSON-RPC endpoint of Base, which checks sign-ins of contract wallets. Undefined refuses contract wallets. */
   readonly chainRpcUrl: string | undefined
+  /** Payments by wallets. Undefined without an address to pay to, or without a way to settle. */
+  readonly payments: PaymentConfig | undefined
   readonly platformFeeBps: KeptBps
   readonly allowsLoopbackUpstreams: boolean
   /** True allows introspection queries on GraphQL. */
@@ -53,6 +55,30 @@ export type Config = {
   readonly crashAt: CrashAt | undefined
 }
 
+/** The settings of payments by wallets. Amounts are micro-USD. */
+export type PaymentConfig = {
+  readonly chainId: number
+  readonly asset: string
+  readonly assetName: string
+  readonly assetVersion: string
+  readonly payTo: string
+  readonly confirmations: number
+  readonly payerExposureMicro: bigint
+  readonly exposureMicro: bigint
+  /** The key that settles, and the endpoint that it settles through; or the URL of a facilitator of others. */
+  readonly facilitator: { readonly key: Secret; readonly rpcUrl: string } | { readonly url: string }
+}
+
+const evmAddress = (name: string) =>
+  optionalText.pipe(
+    z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{40}$/, `${name} is an address`)
+      .optional(),
+  )
+/** USDC on Base (Circle, "USDC contract addresses"). */
+const BASE_USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+
 const Variables = z.object({
   ...sharedVariables,
   ...telemetryVariables,
@@ -63,6 +89,19 @@ const Variables = z.object({
   SESSION_SECRET: secretOf('SESSION_SECRET'),
   TRUSTED_PROXIES: z.string().default('loopback').transform(readNetworks),
   CHAIN_RPC_URL: optionalText.pipe(z.url('CHAIN_RPC_URL is a URL').optional()),
+  CHAIN_ID: wholeNumber(8_453, 1, 4_294_967_295),
+  CHAIN_CONFIRMATIONS: wholeNumber(12, 1, 1_000),
+  USDC_ADDRESS: evmAddress('USDC_ADDRESS'),
+  TREASURY_ADDRESS: evmAddress('TREASURY_ADDRESS'),
+  FACILITATOR_PRIVATE_KEY: optionalText.pipe(
+    z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{64}$/, 'FACILITATOR_PRIVATE_KEY is a private key')
+      .optional(),
+  ),
+  FACILITATOR_URL: optionalText.pipe(z.url('FACILITATOR_URL is a URL').optional()),
+  PAYER_EXPOSURE_MICRO: wholeNumber(5_000_000, 1_000_000, 1_000_000_000),
+  PAYMENT_EXPOSURE_MICRO: wholeNumber(500_000_000, 1_000_000, 1_000_000_000_000),
   PLATFORM_FEE_BPS: wholeNumber(500, 0, 10_000).transform(keptBps),
   ALLOW_INTROSPECTION: flag,
   SWEEP_EVERY_MS: wholeNumber(3 * SECOND, 100, 30 * SECOND),
@@ -110,6 +149,7 @@ export function readConfig(environment: Environment = process.env): Config {
     sessionSecret: found.SESSION_SECRET,
     trustedProxies: found.TRUSTED_PROXIES,
     chainRpcUrl: found.CHAIN_RPC_URL,
+    payments: paymentsOf(found),
     platformFeeBps: found.PLATFORM_FEE_BPS,
     allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,
     money: {
@@ -125,6 +165,29 @@ export function readConfig(environment: Environment = process.env): Config {
     telemetry: telemetryOf(found, 'market-control-plane'),
     crashAt: found.CRASH_AT,
   }
+}
+
+function paymentsOf(found: z.output<typeof Variables>): PaymentConfig | undefined {
+  const facilitator = facilitatorOf(found)
+  if (found.TREASURY_ADDRESS === undefined || facilitator === undefined) return undefined
+  return {
+    chainId: found.CHAIN_ID,
+    asset: found.USDC_ADDRESS ?? BASE_USDC,
+    assetName: 'USD Coin',
+    assetVersion: '2',
+    payTo: found.TREASURY_ADDRESS,
+    confirmations: found.CHAIN_CONFIRMATIONS,
+    payerExposureMicro: BigInt(found.PAYER_EXPOSURE_MICRO),
+    exposureMicro: BigInt(found.PAYMENT_EXPOSURE_MICRO),
+    facilitator,
+  }
+}
+
+/** A facilitator of others goes before our own. */
+function facilitatorOf(found: z.output<typeof Variables>): PaymentConfig['facilitator'] | undefined {
+  const { FACILITATOR_URL: url, FACILITATOR_PRIVATE_KEY: key, CHAIN_RPC_URL: rpcUrl } = found
+  if (url !== undefined) return { url }
+  return key === undefined || rpcUrl === undefined ? undefined : { key: new Secret(key), rpcUrl }
 }
 
 /** Reads the one variable that a migration needs. Throws an Error when it is missing. */

@@ -20,6 +20,7 @@ import { createMoneyMetrics } from './observe/money-metrics.ts'
 import type { Traces } from './observe/plane-traces.ts'
 import { createTraces } from './observe/plane-traces.ts'
 import { createTelemetry } from './observe/telemetry.ts'
+import { openPayments } from './open-payments.ts'
 import { createActLane } from './operation/act-lane.ts'
 import { createRpcContractWallets } from './ports/contract-wallets/rpc-contract-wallets.ts'
 import { createRedisDesk } from './ports/desk/redis-desk.ts'
@@ -238,6 +239,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     contractWallets:
       overrides.contractWallets ??
       (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl)),
+    payments: overrides.payments === undefined ? openPayments(config, db, log) : overrides.payments,
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
     marketMemory: createMarketMemory(),
     sellerAlias,

@@ -6,6 +6,7 @@ import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-
 import { codeOfStatus, toRestError } from './api/errors.ts'
 import { GRAPHQL_PATH, mountGraphQL } from './api/graphql/door.ts'
 import { acceptJsonOnly } from './api/json-body.ts'
+import { mountPayments } from './api/payments/door.ts'
 import { mountReference } from './api/reference/door.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
 import { mountTrpc } from './api/trpc/door.ts'
@@ -59,6 +60,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   mountHealth(server, plane)
   mountMetrics(server, plane.registry)
   mountRest(server, plane)
+  mountPayments(server, plane)
   mountReference(server, DOCUMENTATION, plane.config)
   mountGraphQL(server, plane, plane.config)
   await mountTrpc(server, plane)

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { inspect } from 'node:util'
 
 const MASK = '[secret]'
@@ -13,6 +14,10 @@ export class Secret {
   }
   reveal(): string {
     return this.#text
+  }
+  /** Makes another secret of this one. Nobody gets from one purpose's secret to another's. */
+  derive(purpose: string): Secret {
+    return new Secret(createHmac('sha256', this.#text).update(purpose).digest('base64url'))
   }
   toString(): string {
     return MASK

@@ -1,5 +1,6 @@
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
+import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
 import type { TablesOf } from './tables/column.ts'
 import { KEY_TABLES } from './tables/keys.ts'
 import { LEDGER_TABLES } from './tables/ledger.ts'
@@ -27,6 +28,7 @@ export const TABLES = {
   ...MARKET_TABLES,
   ...WEBHOOK_TABLES,
   ...OPERATION_TABLES,
+  ...CHAIN_PAYMENT_TABLES,
 }
 
 /** The types of every table for kysely. */

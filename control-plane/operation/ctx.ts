@@ -2,6 +2,7 @@ import type { Database } from '#control-plane/db/database.ts'
 import type { ContractWallets } from '#control-plane/ports/contract-wallets/contract-wallets.ts'
 import type { Desk } from '#control-plane/ports/desk/desk.ts'
 import type { Exporters } from '#control-plane/ports/exports/exporter.ts'
+import type { PaymentParts } from '#control-plane/ports/facilitator/payment-parts.ts'
 import type { DebitGate } from '#control-plane/ports/gate/debit-gate.ts'
 import type { Gate } from '#control-plane/ports/gate/gate.ts'
 import type { KeyCounters } from '#control-plane/ports/key-counters/key-counters.ts'
@@ -87,6 +88,8 @@ export type OutsideParts = {
   readonly listModels: ListModels
   readonly sendWebhook: WebhookSender
   readonly contractWallets: ContractWallets
+  /** Payments by wallets; null where they are not set up. */
+  readonly payments: PaymentParts | null
 }
 
 /** Parts of the process that all work needs. */

@@ -1,3 +1,4 @@
+import { startFinishPayments } from './finish-payments.ts'
 import { startMonthPartitions } from './month-partitions.ts'
 import { startNoteKeyUses } from './note-key-uses.ts'
 import { startPostUsage } from './post-usage.ts'
@@ -24,6 +25,7 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startPostUsage,
   startSweepHolds,
   startFinishJobs,
+  startFinishPayments,
   startCompareBalances,
   startCompareCounters,
   startCheckMoney,

@@ -191,6 +191,8 @@ function transaction(statement: Statement, wall: () => number, flaws: ReadonlySe
   return {
     ...reads(statement),
     jobs: memoryJobs(statement, wall),
+    // No wallet pays in the simulation.
+    payments: { lock: () => Promise.resolve(undefined), markBooked: () => Promise.resolve() },
     insertSettlements: (rows) =>
       statement(({ settlements }) => {
         const fresh = new Map<string, Date>()

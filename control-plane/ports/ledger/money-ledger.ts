@@ -1,4 +1,5 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
+import type { ChainPaymentRows } from '#control-plane/db/chain-payments.ts'
 import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { Entry, LedgerTransaction, Movement } from '#control-plane/db/ledger.ts'
 import type { DatabaseIdentity, MoneyRecord, MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
@@ -37,6 +38,8 @@ export type MoneyTransaction = MoneyReads & {
   moveBalances(movements: readonly Movement[]): Promise<Balance[]>
   /** Long jobs and their ends. */
   readonly jobs: JobRows
+  /** Payments by wallet. */
+  readonly payments: ChainPaymentRows
 }
 
 /** The ledger's reason for a permanent refusal: SQLSTATE and constraint. */

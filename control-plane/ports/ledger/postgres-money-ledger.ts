@@ -6,6 +6,7 @@ import {
   listFundedAccounts,
   lockAccounts,
 } from '#control-plane/db/accounts.ts'
+import { chainPaymentRows } from '#control-plane/db/chain-payments.ts'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import { isTransient, refusalOf, transact } from '#control-plane/db/database.ts'
 import { jobRows } from '#control-plane/db/jobs.ts'
@@ -67,6 +68,7 @@ export function moneyTransaction(trx: Trx): MoneyTransaction {
     lockAccounts: bind(trx, lockAccounts),
     moveBalances: bind(trx, moveBalances),
     jobs: jobRows(trx),
+    payments: chainPaymentRows(trx),
   }
 }
 

@@ -70,7 +70,7 @@ export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostRepor
 }
 
 /** Pushes new trades to the feed in the order in which their calls ended. */
-function tellFeed({ feed }: IngestCtx, { events }: Booked): void {
+export function tellFeed({ feed }: Pick<IngestCtx, 'feed'>, { events }: Booked): void {
   if (feed === undefined) return
   const trades = events.filter(({ fate }) => fate === 'new').map(({ read }) => read.event)
   trades.sort((left, right) => left.endedAt - right.endedAt)
@@ -127,7 +127,7 @@ export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Pr
  */
 type Fate = JobOutcome['fate']
 type BookedEvent = { readonly read: ReadEvent; readonly fate: Fate; readonly postedAt: Date }
-type Booked = { readonly events: readonly BookedEvent[]; readonly balances: readonly Balance[] }
+export type Booked = { readonly events: readonly BookedEvent[]; readonly balances: readonly Balance[] }
 
 /** Returns the events whose accounts exist and are of the right kind. The others go to `poison`. */
 async function withoutStrangers(
@@ -158,7 +158,7 @@ async function bookApart(
   if (events.length === 0) return { events: [], balances: [] }
   try {
     crashPoint('worker_before_tx')
-    const booked = await withRetries(ctx, () => ctx.ledger.transact((trx) => book(trx, events, batch.source)))
+    const booked = await withRetries(ctx, () => ctx.ledger.transact((trx) => bookCalls(trx, events, batch.source)))
     crashPoint('worker_after_commit')
     return booked
   } catch (error) {
@@ -204,7 +204,7 @@ async function bookJobs(ctx: IngestCtx, batch: Batch, events: readonly ReadEvent
 }
 
 /** The one posting transaction. It locks rows by request id, then accounts by id, so posters never deadlock. */
-async function book(trx: MoneyTransaction, events: readonly ReadEvent[], source: string): Promise<Booked> {
+export async function bookCalls(trx: MoneyTransaction, events: readonly ReadEvent[], source: string): Promise<Booked> {
   const byRid = new Map<string, ReadEvent>()
   for (const read of events) if (!byRid.has(read.event.rid)) byRid.set(read.event.rid, read)
   const inserted = await trx.insertSettlements([...byRid.values()].map(settlementOf))

@@ -1,3 +1,4 @@
+import { CHAIN_RAILS } from '#shared/contract/chain-payments.ts'
 import type { RailName } from '#shared/contract/rails.ts'
 import { CREDIT_RAIL, OWN_RAIL } from '#shared/contract/rails.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
@@ -27,10 +28,18 @@ const byCredit: RailPosting = {
   isCountedInGate: true,
 }
 
-export const RAIL_POSTINGS: RailPostings = new Map([
+/** A wallet's call is charged to the account of the wallet, which its transfer has just filled. */
+const byChain: RailPosting = { ...byCredit, isCountedInGate: false }
+
+export const RAIL_POSTINGS: RailPostings = new Map<RailName, RailPosting>([
   [CREDIT_RAIL, byCredit],
   [OWN_RAIL, { ...byCredit, isFree: true }],
+  // Only calls that cost nothing come by the queue. A charge is booked with its payment; see services/payments.
+  ...CHAIN_RAILS.map((rail) => [rail, { ...byChain, isFree: true }] as const),
 ])
+
+/** The postings for events that come with their payment. */
+export const PAYMENT_POSTINGS: RailPostings = new Map(CHAIN_RAILS.map((rail) => [rail, byChain]))
 
 /** True when the payer may not go below zero. The platform's shortfall covers the rest of a charge. */
 export function isBounded({ payerKind }: RailPosting): boolean {

@@ -1,0 +1,53 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
+import { withPayments } from '#control-plane/services/payments/payment-ctx.ts'
+import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
+import { releasePayment, settlePayment } from '#control-plane/services/payments/settle-payment.ts'
+import type { ClaimAnswer, PaymentTerms, SettleAnswer } from '#shared/contract/chain-payments.ts'
+import {
+  ClaimAskSchema,
+  INTERNAL_TOKEN_HEADER,
+  PAYMENTS_PATH,
+  ReleaseAskSchema,
+  SettleAskSchema,
+} from '#shared/contract/chain-payments.ts'
+import { AppError } from '#shared/errors.ts'
+import { internalToken, isInternalToken } from '#shared/internal-token.ts'
+
+/** The door of the data planes to payments by wallets. Nobody else has its token, and no data plane passes it on. */
+export function mountPayments(server: FastifyInstance, plane: Ctx): void {
+  const ctx = withPayments(plane)
+  const expected = internalToken(plane.settings.keyPepper)
+
+  function enter({ headers }: FastifyRequest): NonNullable<typeof ctx> {
+    const given = headers[INTERNAL_TOKEN_HEADER]
+    if (ctx === undefined || typeof given !== 'string' || !isInternalToken(expected, given)) {
+      throw new AppError('not_found')
+    }
+    return ctx
+  }
+
+  server.get(`${PAYMENTS_PATH}/terms`, (request): Promise<PaymentTerms> => readPaymentTerms(enter(request)))
+  server.post(`${PAYMENTS_PATH}/claim`, async (request): Promise<ClaimAnswer> => {
+    return claimPayment(enter(request), read(ClaimAskSchema, request.body))
+  })
+  server.post(`${PAYMENTS_PATH}/settle`, async (request): Promise<Written<SettleAnswer>> => {
+    const answer = await settlePayment(enter(request), read(SettleAskSchema, request.body))
+    return { ...answer, amountMicro: answer.amountMicro.toString() }
+  })
+  server.post(`${PAYMENTS_PATH}/release`, async (request): Promise<object> => {
+    await releasePayment(enter(request), read(ReleaseAskSchema, request.body).rid)
+    return {}
+  })
+}
+
+/** An answer as JSON holds it: amounts are digits. */
+type Written<Answer> = Omit<Answer, 'amountMicro'> & { readonly amountMicro: string }
+
+function read<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(body)
+  if (!parsed.success) throw new AppError('invalid_request', { message: z.prettifyError(parsed.error).slice(0, 500) })
+  return parsed.data
+}

@@ -1,0 +1,209 @@
+import { sql } from 'kysely'
+import type { AccountId, RequestId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import type { ChainPaymentState } from './tables/chain-payments.ts'
+import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
+import { bigint, integer, nullable } from './tables/column.ts'
+
+const TABLE = CHAIN_PAYMENT_TABLES.chain_payment
+const ROW = {
+  rid: TABLE.rid,
+  rail: TABLE.rail,
+  network: TABLE.network,
+  asset: TABLE.asset,
+  payer: TABLE.payer,
+  nonce: TABLE.nonce,
+  account: TABLE.account,
+  amount: TABLE.amount,
+  due: TABLE.due,
+  charge: TABLE.charge,
+  event: TABLE.event,
+  state: TABLE.state,
+  payload: TABLE.payload,
+  requirement: TABLE.requirement,
+  bodyDigest: TABLE.body_digest,
+  validUntil: TABLE.valid_until,
+  serveUntil: TABLE.serve_until,
+  transaction: TABLE.tx_hash,
+  block: TABLE.block,
+  reason: TABLE.reason,
+  bookedAt: TABLE.booked_at,
+  changedAt: TABLE.changed_at,
+}
+export type ChainPayment = RowOf<typeof ROW>
+const COLUMNS = sql`rid, rail, network, asset, payer, nonce, account, amount, due, charge, event, state, payload,
+  requirement, body_digest as "bodyDigest", valid_until as "validUntil", serve_until as "serveUntil",
+  tx_hash as "transaction", block, reason, booked_at as "bookedAt", changed_at as "changedAt"`
+
+export type NewChainPayment = Pick<
+  ChainPayment,
+  'rid' | 'rail' | 'network' | 'asset' | 'payer' | 'nonce' | 'account' | 'amount' | 'bodyDigest'
+> & {
+  readonly payload: object
+  readonly requirement: object
+  readonly validUntil: Date
+  readonly serveUntil: Date
+}
+
+/** Stores a payment. Returns false when its authorization was claimed before. */
+export async function insertChainPayment(trx: Trx, payment: NewChainPayment): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('chain_payment')
+    .values({
+      rid: payment.rid,
+      rail: payment.rail,
+      network: payment.network,
+      asset: payment.asset,
+      payer: payment.payer,
+      nonce: payment.nonce,
+      account: payment.account,
+      amount: payment.amount,
+      payload: JSON.stringify(payment.payload),
+      requirement: JSON.stringify(payment.requirement),
+      body_digest: payment.bodyDigest,
+      valid_until: payment.validUntil,
+      serve_until: payment.serveUntil,
+    })
+    .onConflict((conflict) => conflict.columns(['network', 'asset', 'payer', 'nonce']).doNothing())
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+export type Authorization = Pick<ChainPayment, 'network' | 'asset' | 'payer' | 'nonce'>
+
+/** The payment that has an authorization. */
+export async function findChainPaymentOf(
+  db: Database | Trx,
+  { network, asset, payer, nonce }: Authorization,
+): Promise<ChainPayment | undefined> {
+  const rows = await readRows(
+    db,
+    ROW,
+    sql`select ${COLUMNS} from chain_payment
+      where network = ${network} and asset = ${asset} and payer = ${payer} and nonce = ${nonce}`,
+  )
+  return rows[0]
+}
+
+export async function findChainPayment(db: Database | Trx, rid: string): Promise<ChainPayment | undefined> {
+  const rows = await readRows(db, ROW, sql`select ${COLUMNS} from chain_payment where rid = ${rid}`)
+  return rows[0]
+}
+
+/** Reads a payment and locks it until the end of the transaction. */
+export async function lockChainPayment(trx: Trx, rid: string): Promise<ChainPayment | undefined> {
+  const rows = await readRows(trx, ROW, sql`select ${COLUMNS} from chain_payment where rid = ${rid} for no key update`)
+  return rows[0]
+}
+
+export type PaymentChange = Partial<
+  Pick<ChainPayment, 'state' | 'due' | 'charge' | 'event' | 'transaction' | 'block' | 'reason' | 'serveUntil'>
+>
+
+/** Changes a locked payment. */
+export async function changeChainPayment(trx: Trx, rid: RequestId, change: PaymentChange): Promise<void> {
+  const { transaction, serveUntil, ...rest } = change
+  await trx
+    .updateTable('chain_payment')
+    .set({
+      ...rest,
+      ...(transaction === undefined ? {} : { tx_hash: transaction }),
+      ...(serveUntil === undefined ? {} : { serve_until: serveUntil }),
+      changed_at: sql`now()`,
+    })
+    .where('rid', '=', rid)
+    .execute()
+}
+
+export async function markChainPaymentBooked(trx: Trx, rid: string): Promise<void> {
+  await sql`update chain_payment set booked_at = now() where rid = ${rid} and booked_at is null`.execute(trx)
+}
+
+/** What a payer's open payments may come to, and what it owes for calls that it never paid. */
+const EXPOSURE_ROW = { open: bigint(), owed: bigint(), unmined: bigint(), all: bigint(), payments: integer() }
+export type Exposure = RowOf<typeof EXPOSURE_ROW>
+
+/** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
+export async function lockExposure(trx: Trx, payer: string): Promise<Exposure> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${payer}, 8453))`.execute(trx)
+  const rows = await readRows(
+    trx,
+    EXPOSURE_ROW,
+    sql`select
+        coalesce(sum(coalesce(due, amount)) filter (where payer = ${payer} and state <> 'written_off'), 0)::bigint as open,
+        coalesce(sum(due) filter (where payer = ${payer} and state = 'written_off' and cleared_at is null), 0)::bigint as owed,
+        coalesce(sum(amount) filter (where payer = ${payer} and state in ('claimed', 'due')), 0)::bigint as unmined,
+        coalesce(sum(coalesce(due, amount)) filter (where state <> 'written_off'), 0)::bigint as "all",
+        (count(*) filter (where payer = ${payer}))::integer as payments
+      from chain_payment where state in ('claimed', 'due', 'mined', 'written_off')`,
+  )
+  const [exposure] = rows
+  if (exposure === undefined) throw new Error('a sum without a row')
+  return exposure
+}
+
+/** Payments that are not at their end and have not changed for some milliseconds, oldest first. */
+export async function listOpenChainPayments(
+  db: Database,
+  states: readonly ChainPaymentState[],
+  restingMs: number,
+  limit: number,
+): Promise<ChainPayment[]> {
+  return readRows(
+    db,
+    ROW,
+    sql`select ${COLUMNS} from chain_payment where state = any(${[...states]}::text[])
+      and changed_at <= now() - make_interval(secs => ${restingMs / 1_000}) order by changed_at limit ${limit}`,
+  )
+}
+
+/** Payments whose money is to be booked: the chain has spoken, and the call has told its charge or is long over. */
+export async function listUnbookedChainPayments(
+  db: Database,
+  overdueMs: number,
+  limit: number,
+): Promise<ChainPayment[]> {
+  return readRows(
+    db,
+    ROW,
+    sql`select ${COLUMNS} from chain_payment where booked_at is null and state in ('confirmed', 'written_off')
+      and (event is not null or serve_until < now() - make_interval(secs => ${overdueMs / 1_000}))
+      order by changed_at limit ${limit}`,
+  )
+}
+
+/** How the payment of a settled call stands on the chain. */
+const CARRIED_ROW = {
+  rid: TABLE.rid,
+  state: TABLE.state,
+  transaction: nullable(TABLE.tx_hash),
+  bookedAt: TABLE.booked_at,
+}
+export type CarriedCall = RowOf<typeof CARRIED_ROW>
+
+/** The payments of those calls that a wallet paid. */
+export async function findCarriedCalls(
+  db: Database,
+  account: AccountId,
+  rids: readonly string[],
+): Promise<Map<string, CarriedCall>> {
+  const rows = await readRows(
+    db,
+    CARRIED_ROW,
+    sql`select rid, state, tx_hash as "transaction", booked_at as "bookedAt" from chain_payment
+      where account = ${account} and rid = any(${[...rids]}::text[])`,
+  )
+  return new Map(rows.map((row) => [row.rid, row]))
+}
+
+/** Reads and writes of payments inside a transaction of the ledger. */
+export type ChainPaymentRows = {
+  lock(rid: string): Promise<ChainPayment | undefined>
+  markBooked(rid: string): Promise<void>
+}
+
+export function chainPaymentRows(trx: Trx): ChainPaymentRows {
+  return { lock: (rid) => lockChainPayment(trx, rid), markBooked: (rid) => markChainPaymentBooked(trx, rid) }
+}

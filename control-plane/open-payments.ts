@@ -1,0 +1,52 @@
+import { privateKeyToAccount } from 'viem/accounts'
+import type { Logger } from '#shared/logger.ts'
+import type { Config, PaymentConfig } from './config.ts'
+import {
+  addChainTransaction,
+  findChainTransaction,
+  listUnminedChainTransactions,
+  markChainTransactionMined,
+  markChainTransactionSent,
+  unmineChainTransaction,
+} from './db/chain-transactions.ts'
+import type { Database } from './db/database.ts'
+import { createRpcChain } from './ports/chain/rpc-chain.ts'
+import type { TransactionStore } from './ports/facilitator/chain-sender.ts'
+import { createChainSender } from './ports/facilitator/chain-sender.ts'
+import { createOwnFacilitator } from './ports/facilitator/own-facilitator.ts'
+import type { PaymentParts, PaymentSettings } from './ports/facilitator/payment-parts.ts'
+import { newPaymentMemory } from './ports/facilitator/payment-parts.ts'
+import { createRemoteFacilitator } from './ports/facilitator/remote-facilitator.ts'
+
+/** Puts together everything by which wallets pay; null where that is not configured. */
+export function openPayments({ payments, chainRpcUrl }: Config, db: Database, log: Logger): PaymentParts | null {
+  if (payments === undefined) return null
+  const settings = { ...settingsOf(payments), memory: newPaymentMemory() }
+  const chain = chainRpcUrl === undefined ? null : createRpcChain(chainRpcUrl)
+  const store = storeIn(db)
+  const unmine = (transaction: string) => unmineChainTransaction(db, transaction)
+  const { facilitator: how } = payments
+  if ('url' in how) {
+    const facilitator = createRemoteFacilitator(how.url)
+    return { ...settings, facilitator, chain, sendAgain: () => Promise.resolve(0), unmine }
+  }
+  const { rpcUrl } = how
+  const account = privateKeyToAccount(`0x${how.key.reveal().slice(2)}`)
+  const sender = createChainSender({ rpcUrl, chainId: payments.chainId, account, store, log })
+  const facilitator = createOwnFacilitator({ network: settings.network, rpcUrl, sender, store, log })
+  return { ...settings, facilitator, chain, sendAgain: sender.sendAgain, unmine }
+}
+
+function settingsOf({ chainId, facilitator: _, ...rest }: PaymentConfig): PaymentSettings {
+  return { network: `eip155:${chainId}`, ...rest }
+}
+
+function storeIn(db: Database): TransactionStore {
+  return {
+    find: (ref) => findChainTransaction(db, ref),
+    add: (entry, sign) => addChainTransaction(db, entry, sign),
+    markSent: (hash) => markChainTransactionSent(db, hash),
+    markMined: (hash, isReverted) => markChainTransactionMined(db, hash, isReverted),
+    listUnmined: (sender, olderThanMs, limit) => listUnminedChainTransactions(db, sender, olderThanMs, limit),
+  }
+}

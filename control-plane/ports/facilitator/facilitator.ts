@@ -1,0 +1,41 @@
+import type { PaymentPayload, PaymentRequirements, SupportedResponse } from '@x402/core/types'
+
+/** A payment of x402, version 2, with the requirement that it has to meet. */
+export type SignedPayment = { readonly payload: PaymentPayload; readonly requirements: PaymentRequirements }
+
+/** The verdict on a payment. `reason` is a code of x402. */
+export type Verdict =
+  | { readonly isValid: true; readonly payer: string }
+  | { readonly isValid: false; readonly reason: string }
+
+/**
+ * The state of a transfer. `pending` may still come about: it was sent, or nobody knows. `refused` says that this try
+ * moved nothing and gives the code of x402.
+ */
+export type Transfer =
+  | { readonly state: 'mined'; readonly transaction: string }
+  | { readonly state: 'pending'; readonly transaction: string | null; readonly reason: string }
+  | { readonly state: 'refused'; readonly reason: string }
+
+/** Verifies and settles payments of wallets on the chain. */
+export type Facilitator = {
+  /** Throws when the chain or the facilitator is out of reach. */
+  verify(payment: SignedPayment): Promise<Verdict>
+  /**
+   * Transfers the amount of the requirement. A repeat for the same authorization never sends a second transaction; it
+   * answers how the first stands. Never rejects.
+   */
+  settle(payment: SignedPayment): Promise<Transfer>
+  /** The kinds of payments that can be settled now. Throws when that is unknown. */
+  supported(): Promise<SupportedResponse>
+}
+
+/** The name of an authorization, which is its reference everywhere: network, asset, payer and nonce in lower case. */
+export function refOf({ payload, requirements }: SignedPayment): string | undefined {
+  const { authorization, permit2Authorization } = payload.payload
+  const signed: unknown = authorization ?? permit2Authorization
+  if (typeof signed !== 'object' || signed === null || !('from' in signed) || !('nonce' in signed)) return undefined
+  const { from, nonce } = signed
+  if (typeof from !== 'string' || typeof nonce !== 'string') return undefined
+  return [requirements.network, requirements.asset, from, nonce].join(' ').toLowerCase()
+}

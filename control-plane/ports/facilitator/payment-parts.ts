@@ -1,0 +1,49 @@
+import type { Chain } from '#control-plane/ports/chain/chain.ts'
+import type { Facilitator } from './facilitator.ts'
+
+/** The settings of payments by wallet. Amounts are micro-USD. */
+export type PaymentSettings = {
+  /** CAIP-2, such as `eip155:8453`. */
+  readonly network: `eip155:${number}`
+  readonly asset: string
+  readonly assetName: string
+  readonly assetVersion: string
+  readonly payTo: string
+  /** Blocks, its own included, after which a transfer counts as final. */
+  readonly confirmations: number
+  /** The most that one payer, and all together, may have open: served or being served, and not final. */
+  readonly payerExposureMicro: bigint
+  readonly exposureMicro: bigint
+}
+
+/** Everything by which wallets pay; see plane.ts. */
+export type PaymentParts = PaymentSettings & {
+  readonly facilitator: Facilitator
+  /** Null where only an outside facilitator knows the chain. Its word is then final. */
+  readonly chain: Chain | null
+  /** Sends stored transactions again. */
+  sendAgain(): Promise<number>
+  /** Forgets that a transaction was in a block. */
+  unmine(transaction: string): Promise<void>
+  readonly memory: PaymentMemory
+}
+
+/** The last word of the facilitator about itself. */
+export type FacilitatorStanding = {
+  /** Monotonic milliseconds. */
+  readonly at: number
+  readonly facilitator: string | null
+  readonly schemes: ReadonlySet<string>
+}
+
+/** What a process remembers of payments. */
+export type PaymentMemory = {
+  standing: FacilitatorStanding | undefined
+  asking: Promise<void> | undefined
+  /** Transfers that this process is at work on, by request id. */
+  readonly underWay: Map<string, Promise<void>>
+}
+
+export function newPaymentMemory(): PaymentMemory {
+  return { standing: undefined, asking: undefined, underWay: new Map() }
+}

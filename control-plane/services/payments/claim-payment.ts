@@ -1,0 +1,116 @@
+import type { z } from 'zod'
+import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
+import { findChainPaymentOf, insertChainPayment, lockExposure } from '#control-plane/db/chain-payments.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { ensureUser } from '#control-plane/services/users.ts'
+import type { ClaimAnswer, ClaimAskSchema } from '#shared/contract/chain-payments.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { AppError } from '#shared/errors.ts'
+import type { PaymentCtx } from './payment-ctx.ts'
+import { STANDINGS } from './payment-states.ts'
+import { readPaymentTerms } from './payment-terms.ts'
+import type { ReadPayment } from './signed-payment.ts'
+import { readSignedPayment } from './signed-payment.ts'
+
+const RETRY_SECONDS = 5
+/** Most tries of the claim's transaction, which a rival may make repeat once. */
+const MAX_TRIES = 2
+
+type Ask = z.output<typeof ClaimAskSchema>
+
+/**
+ * Verifies a payment and claims it for one call. The claim is one row, unique by the authorization, so the same payment
+ * never pays for two calls, at whichever node they come. A claim takes no money.
+ */
+export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnswer> {
+  const read = readSignedPayment(ask.payload, ask.requirement)
+  if (read === undefined) return { state: 'refused', reason: 'invalid_payload' }
+  const { network, asset } = ctx.payments
+  const { payer, nonce } = read
+  const name = { network, asset: asset.toLowerCase(), payer, nonce }
+  const before = await findChainPaymentOf(ctx.db, name)
+  if (before !== undefined) return used(before)
+  const terms = await readPaymentTerms(ctx)
+  if (!terms.isOpen) return closed(terms.closedFor ?? 'closed')
+  const verdict = await verify(ctx, read, ask.amountMicro)
+  if (verdict !== undefined) return verdict
+  crashPoint('before_claim')
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const answer = await insert(ctx, ask, read, name)
+      crashPoint('after_claim')
+      if (answer !== undefined) return answer
+      const rival = await findChainPaymentOf(ctx.db, name)
+      if (rival === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
+      return used(rival)
+    } catch (error) {
+      // A rival has just made the payer's account.
+      if (!(error instanceof AppError && error.code === 'conflict') || attempt >= MAX_TRIES) throw error
+    }
+  }
+}
+
+type Names = Pick<ChainPayment, 'network' | 'asset' | 'payer' | 'nonce'>
+
+/** Inserts the claim. Undefined when another call has the authorization. */
+async function insert(ctx: PaymentCtx, ask: Ask, read: ReadPayment, name: Names): Promise<ClaimAnswer | undefined> {
+  const { payer } = read
+  const { payments } = ctx
+  const balance = await payments.chain?.balanceOf(payments.asset, payer)
+  return transact(ctx.db, async (trx) => {
+    const exposure = await lockExposure(trx, payer)
+    const amount: bigint = ask.amountMicro
+    if (exposure.owed > 0n) return { state: 'refused', reason: 'payer_owes' }
+    if (exposure.open + amount > payments.payerExposureMicro) return closed('payer_exposure_limit')
+    if (exposure.all + amount > payments.exposureMicro) return closed('exposure_limit')
+    // Verifying locks nothing: the same balance may stand behind several authorizations.
+    if (balance !== undefined && exposure.unmined + amount > balance) {
+      return { state: 'refused', reason: 'insufficient_funds' }
+    }
+    const { buyerAccount: account } = await ensureUser(ctx, trx, payer)
+    const isNew = await insertChainPayment(trx, {
+      ...name,
+      rid: ask.rid,
+      rail: ask.rail,
+      account,
+      amount,
+      bodyDigest: ask.bodyDigest,
+      payload: read.signed.payload,
+      requirement: read.signed.requirements,
+      validUntil: read.validUntil,
+      serveUntil: new Date(ask.serveUntil),
+    })
+    return isNew ? { state: 'claimed', account, wallet: payer } : undefined
+  })
+}
+
+/** Asks the facilitator. Undefined is a good payment. */
+async function verify(
+  { payments, log }: PaymentCtx,
+  { signed, payer }: ReadPayment,
+  amountMicro: bigint,
+): Promise<ClaimAnswer | undefined> {
+  const { requirements } = signed
+  const isOurs =
+    requirements.network === payments.network &&
+    requirements.asset.toLowerCase() === payments.asset.toLowerCase() &&
+    requirements.payTo.toLowerCase() === payments.payTo.toLowerCase() &&
+    BigInt(requirements.amount) === amountMicro
+  if (!isOurs) return { state: 'refused', reason: 'invalid_payment_requirements' }
+  try {
+    const verdict = await payments.facilitator.verify(signed)
+    if (!verdict.isValid) return { state: 'refused', reason: verdict.reason }
+    return verdict.payer.toLowerCase() === payer ? undefined : { state: 'refused', reason: 'invalid_payload' }
+  } catch (error) {
+    log.warn({ err: error }, 'a payment could not be verified')
+    return closed('chain_unreachable')
+  }
+}
+
+function closed(reason: string): ClaimAnswer {
+  return { state: 'closed', reason, retryAfterSeconds: RETRY_SECONDS }
+}
+
+function used({ rid, bodyDigest, state, transaction }: ChainPayment): ClaimAnswer {
+  return { state: 'used', rid, bodyDigest, standing: STANDINGS[state], transaction }
+}

@@ -1,0 +1,33 @@
+import type { ChainPaymentState } from '#control-plane/db/tables/chain-payments.ts'
+import type { PaymentStanding } from '#shared/contract/chain-payments.ts'
+
+/**
+ * What happens to a payment. `charge`: the call told what it owes. `release`: it owes nothing. `mine`: the transfer is in
+ * a block. `confirm`: the block is deep enough. `unmine`: the block is gone. `refuse`: the transfer can never be.
+ */
+export type PaymentEvent = 'charge' | 'release' | 'mine' | 'confirm' | 'unmine' | 'refuse'
+
+type Row = Readonly<Record<PaymentEvent, ChainPaymentState | null>>
+
+/** Null is a step that the state does not take. It then stays as it is. */
+const NOTHING: Row = { charge: null, release: null, mine: null, confirm: null, unmine: null, refuse: null }
+
+/** The life of a payment by wallet: the state after each event. */
+export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
+  claimed: { ...NOTHING, charge: 'due', release: 'released' },
+  due: { ...NOTHING, mine: 'mined', refuse: 'written_off' },
+  mined: { ...NOTHING, confirm: 'confirmed', unmine: 'due' },
+  confirmed: NOTHING,
+  released: NOTHING,
+  written_off: NOTHING,
+}
+
+/** How each state reads for the buyer. */
+export const STANDINGS: Readonly<Record<ChainPaymentState, PaymentStanding>> = {
+  claimed: 'serving',
+  due: 'pending',
+  mined: 'settled',
+  confirmed: 'settled',
+  released: 'released',
+  written_off: 'failed',
+}

@@ -1,0 +1,49 @@
+import type { FacilitatorStanding, PaymentParts } from '#control-plane/ports/facilitator/payment-parts.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
+import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import type { PaymentCtx } from './payment-ctx.ts'
+
+/** Milliseconds for which an answer of the facilitator counts, and after which its silence closes payments. */
+const FRESH_MS = 5 * SECOND
+const DEAD_AFTER_MS = MINUTE
+
+/** The terms on which wallets pay now. Payments are closed while the chain or the facilitator is out of reach. */
+export async function readPaymentTerms({ payments, clock, log }: PaymentCtx): Promise<PaymentTerms> {
+  const { network, asset, assetName, assetVersion, payTo, memory } = payments
+  const now = clock.monotonic()
+  if (memory.standing === undefined || now - memory.standing.at > FRESH_MS) {
+    memory.asking ??= ask(payments, clock.monotonic)
+      .then((standing) => {
+        memory.standing = standing
+      })
+      .catch((error: unknown) => log.warn({ err: error }, 'payments by wallet: the chain or the facilitator is silent'))
+      .finally(() => {
+        memory.asking = undefined
+      })
+    // An answer of before serves until then.
+    if (memory.standing === undefined) await memory.asking
+  }
+  const { standing } = memory
+  const closedFor = whyClosed(standing, now)
+  const facilitator = standing?.facilitator ?? null
+  return { isOpen: closedFor === null, closedFor, network, asset, assetName, assetVersion, payTo, facilitator }
+}
+
+function whyClosed(known: FacilitatorStanding | undefined, now: number): string | null {
+  if (known === undefined || now - known.at > DEAD_AFTER_MS) return 'chain_unreachable'
+  return known.schemes.has('exact') ? null : 'no_gas_or_kinds'
+}
+
+async function ask({ facilitator, network, chain }: PaymentParts, now: () => number): Promise<FacilitatorStanding> {
+  const [supported] = await Promise.all([
+    facilitator.supported(),
+    chain?.checkChain(Number(network.slice('eip155:'.length))),
+  ])
+  const ours = supported.kinds.filter((kind) => kind.network === network && kind.x402Version === 2)
+  const named = ours.find(({ scheme }) => scheme === 'upto')?.extra?.['facilitatorAddress']
+  return {
+    at: now(),
+    facilitator: typeof named === 'string' ? named : null,
+    schemes: new Set(ours.map(({ scheme }) => scheme)),
+  }
+}

@@ -1,0 +1,162 @@
+import type { z } from 'zod'
+import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-payments.ts'
+import { changeChainPayment, findChainPayment, lockChainPayment } from '#control-plane/db/chain-payments.ts'
+import { transact } from '#control-plane/db/database.ts'
+import type { Transfer } from '#control-plane/ports/facilitator/facilitator.ts'
+import type { SettleAnswer, SettleAskSchema } from '#shared/contract/chain-payments.ts'
+import { LEAST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
+import type { PaymentCtx } from './payment-ctx.ts'
+import type { PaymentEvent } from './payment-states.ts'
+import { PAYMENT_STATES } from './payment-states.ts'
+import { readSignedPayment } from './signed-payment.ts'
+
+type Ask = z.output<typeof SettleAskSchema>
+
+/** Milliseconds before a refused transfer is tried once more. The chain's state may have been a passing one. */
+const SECOND_TRY_MS = 300
+
+/**
+ * Takes down what a call owes, and transfers it. The charge is durable before the chain is asked, so the transfer comes
+ * about whoever dies. Waits for the chain as long as the asker wants. A repeat changes nothing.
+ */
+export async function settlePayment(ctx: PaymentCtx, ask: Ask): Promise<SettleAnswer> {
+  const payment = await noteCharge(ctx, ask)
+  if (payment.state !== 'due') return answerOf(payment)
+  const pursuit = pursue(ctx, payment)
+  if (ask.waitMs === 0) return answerOf(payment)
+  await Promise.race([pursuit, ctx.clock.sleep(ask.waitMs)])
+  return answerOf((await findChainPayment(ctx.db, ask.rid)) ?? payment)
+}
+
+function answerOf({ state, transaction, due, reason }: ChainPayment): SettleAnswer {
+  const told = { transaction, amountMicro: microUsd(due ?? 0n), reason }
+  switch (state) {
+    case 'mined':
+    case 'confirmed':
+      return { state: 'settled', ...told, reason: null }
+    case 'written_off':
+      return { state: 'failed', ...told, reason: reason ?? 'unexpected_settle_error' }
+    case 'released':
+      return { state: 'settled', ...told, reason: null }
+    case 'claimed':
+    case 'due':
+      return { state: 'pending', ...told }
+  }
+}
+
+/** Stores the charge of a call. Throws `not_found` for a call without a claim, `conflict` for another charge. */
+async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro }: Ask): Promise<ChainPayment> {
+  const charge: bigint = chargeMicro
+  return transact(ctx.db, async (trx) => {
+    const payment = await lockChainPayment(trx, rid)
+    if (payment === undefined) throw new AppError('not_found')
+    if (event !== null) requireEvent(payment, event, charge)
+    if (payment.event !== null && event !== null) {
+      if (payment.event === event) return payment
+      ctx.log.error({ rid }, 'a payment was told two charges: the first stands')
+      throw new AppError('conflict', { message: 'The payment has another charge.' })
+    }
+    const change: PaymentChange = event === null ? {} : { event, charge }
+    const state = PAYMENT_STATES[payment.state].charge
+    const due = dueOf(payment, event === null ? payment.amount : charge)
+    const next = state === null ? change : { ...change, state, due }
+    if (state === null && payment.due === null) throw new AppError('conflict', { message: 'The payment was released.' })
+    if (Object.keys(next).length === 0) return payment
+    await changeChainPayment(trx, rid, next)
+    return { ...payment, ...next }
+  })
+}
+
+function requireEvent({ rid, rail, account, amount }: ChainPayment, event: string, charge: bigint): void {
+  const read = readUsageEvent(event)
+  const isItsOwn = read !== undefined && read.rid === rid && read.rail === rail && read.account === account
+  if (!isItsOwn || read.chargeMicro !== charge || charge > amount) {
+    throw new AppError('invalid_request', { message: 'The event is not of this payment.' })
+  }
+}
+
+/** An exact payment is taken whole. Of another at least the least price is taken; what is over is the payer's credit. */
+function dueOf({ requirement, amount }: ChainPayment, charge: bigint): bigint {
+  if (requirement['scheme'] !== 'upto') return amount
+  const least = charge < LEAST_PAYMENT_MICRO ? LEAST_PAYMENT_MICRO : charge
+  return least > amount ? amount : least
+}
+
+/** Ends a claim whose call owes nothing. Money that was taken ahead becomes the payer's credit. */
+export async function releasePayment(ctx: Pick<PaymentCtx, 'db' | 'clock'>, rid: RequestId): Promise<void> {
+  await transact(ctx.db, async (trx) => {
+    const payment = await lockChainPayment(trx, rid)
+    if (payment === undefined) throw new AppError('not_found')
+    const state = PAYMENT_STATES[payment.state].release
+    if (state !== null) await changeChainPayment(trx, rid, { state })
+    else if (payment.event === null && payment.serveUntil.getTime() > ctx.clock.now()) {
+      await changeChainPayment(trx, rid, { serveUntil: new Date(ctx.clock.now()) })
+    }
+  })
+}
+
+/** Transfers what a payment owes. One process works once on each at a time. Never rejects. */
+export function pursue(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
+  const { underWay } = ctx.payments.memory
+  const { rid } = payment
+  const running = underWay.get(rid)
+  if (running !== undefined) return running
+  const task = transfer(ctx, payment)
+    .catch((error: unknown) => ctx.log.warn({ err: error, rid }, 'a payment will be tried again'))
+    .finally(() => underWay.delete(rid))
+  underWay.set(rid, task)
+  return task
+}
+
+async function transfer(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
+  const read = readSignedPayment(payment.payload, payment.requirement)
+  if (read === undefined || payment.due === null) throw new Error('a stored payment cannot be read')
+  const { payload, requirements } = read.signed
+  const amount = payment.due.toString()
+  const settle = () => ctx.payments.facilitator.settle({ payload, requirements: { ...requirements, amount } })
+  let outcome: Transfer = await settle()
+  if (outcome.state === 'refused') {
+    await ctx.clock.sleep(SECOND_TRY_MS)
+    outcome = await settle()
+  }
+  crashPoint('payment_mined')
+  await noteTransfer(ctx, payment.rid, outcome)
+}
+
+/** Stores what became of a transfer. */
+async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer): Promise<void> {
+  await transact(ctx.db, async (trx) => {
+    const payment = await lockChainPayment(trx, rid)
+    if (payment === undefined) throw new Error('a payment without a row')
+    const change = changeFor(payment, outcome)
+    if (change === undefined) return
+    if (change.state === 'written_off') {
+      ctx.log.error(
+        { rid, payer: payment.payer, reason: change.reason },
+        'a payment was written off: its payer is refused',
+      )
+    }
+    await changeChainPayment(trx, rid, change)
+  })
+}
+
+function changeFor({ state }: ChainPayment, outcome: Transfer): PaymentChange | undefined {
+  const after = (event: PaymentEvent) => PAYMENT_STATES[state][event]
+  switch (outcome.state) {
+    case 'mined': {
+      const next = after('mine')
+      return next === null ? undefined : { state: next, transaction: outcome.transaction, reason: null }
+    }
+    case 'pending':
+      return after('mine') === null ? undefined : { transaction: outcome.transaction, reason: outcome.reason }
+    case 'refused': {
+      const next = after('refuse')
+      return next === null ? undefined : { state: next, reason: outcome.reason.slice(0, 200) }
+    }
+  }
+}

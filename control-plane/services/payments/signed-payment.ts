@@ -1,0 +1,81 @@
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { z } from 'zod'
+import type { SignedPayment } from '#control-plane/ports/facilitator/facilitator.ts'
+import { SECOND } from '#shared/clock.ts'
+
+const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+const Digits = z.string().regex(/^\d{1,78}$/)
+
+/** The signed part of a payment: EIP-3009 for `exact`, Permit2 for `upto`. */
+const SignedSchema = z.union([
+  z.object({
+    authorization: z.object({
+      from: Address,
+      nonce: z.string().regex(/^0x[0-9a-fA-F]{64}$/),
+      validBefore: Digits,
+    }),
+  }),
+  z.object({ permit2Authorization: z.object({ from: Address, nonce: Digits, deadline: Digits }) }),
+])
+
+const RequirementSchema = z.object({
+  scheme: z.enum(['exact', 'upto']),
+  network: z.templateLiteral(['eip155:', z.number()]),
+  asset: Address,
+  amount: Digits,
+  payTo: Address,
+  maxTimeoutSeconds: z.number().int().positive(),
+  extra: z.record(z.string(), z.unknown()),
+}) satisfies z.ZodType<PaymentRequirements>
+
+const PayloadSchema = z.object({
+  x402Version: z.literal(2),
+  accepted: RequirementSchema,
+  payload: z.record(z.string(), z.unknown()),
+  resource: z.object({ url: z.string() }).optional(),
+  extensions: z.record(z.string(), z.unknown()).optional(),
+})
+
+/** A payment with the members of it that the books need. */
+export type ReadPayment = {
+  readonly signed: SignedPayment
+  readonly scheme: 'exact' | 'upto'
+  /** In lower case. */
+  readonly payer: string
+  readonly nonce: string
+  readonly validUntil: Date
+}
+
+/** The latest instant that a database column takes here, the year 10000. */
+const END_OF_TIME_SECONDS = 253_402_300_799n
+
+/** Reads a payment and its requirement. Undefined when they are none of x402, version 2. */
+export function readSignedPayment(payload: unknown, requirement: unknown): ReadPayment | undefined {
+  const read = PayloadSchema.safeParse(payload)
+  const required = RequirementSchema.safeParse(requirement)
+  if (!read.success || !required.success) return undefined
+  const signed = SignedSchema.safeParse(read.data.payload)
+  if (!signed.success) return undefined
+  const { from, nonce, until } = membersOf(signed.data)
+  const seconds = BigInt(until) > END_OF_TIME_SECONDS ? END_OF_TIME_SECONDS : BigInt(until)
+  return {
+    signed: { payload: asPayload(read.data), requirements: required.data },
+    scheme: required.data.scheme,
+    payer: from.toLowerCase(),
+    nonce: nonce.toLowerCase(),
+    validUntil: new Date(Number(seconds) * SECOND),
+  }
+}
+
+function asPayload({ resource, extensions, ...rest }: z.infer<typeof PayloadSchema>): PaymentPayload {
+  return { ...rest, ...(resource && { resource }), ...(extensions && { extensions }) }
+}
+
+function membersOf(signed: z.infer<typeof SignedSchema>): { from: string; nonce: string; until: string } {
+  if ('authorization' in signed) {
+    const { from, nonce, validBefore: until } = signed.authorization
+    return { from, nonce, until }
+  }
+  const { from, nonce, deadline: until } = signed.permit2Authorization
+  return { from, nonce, until }
+}

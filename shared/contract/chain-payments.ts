@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { MicroUsdText } from './amount.ts'
+import { RequestId26 } from './request-id.ts'
+
+/** Ways to pay by wallet. Each is a rail. */
+export const CHAIN_RAILS = ['x402-upto', 'x402-exact', 'mpp'] as const
+export type ChainRailName = (typeof CHAIN_RAILS)[number]
+
+/** The control plane's paths of this contract. They are not passed on from outside. */
+export const PAYMENTS_PATH = '/internal/payments'
+/** The header with the secret that both planes derive; see shared/internal-token.ts. */
+export const INTERNAL_TOKEN_HEADER = 'x-mkt-internal'
+
+/** The bounds of one payment in micro-USD (SPEC.md, Limits). */
+export const LEAST_PAYMENT_MICRO = 1_000n
+export const MOST_PAYMENT_MICRO = 1_000_000n
+
+const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+const Hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
+const Word = z.string().min(1).max(200)
+
+/** What a wallet has to sign, and whether payments are taken at all. */
+export const PaymentTermsSchema = z.object({
+  isOpen: z.boolean(),
+  /** Why not, for operators; null while it is open. */
+  closedFor: Word.nullable(),
+  /** CAIP-2, such as `eip155:8453`. */
+  network: z.string().regex(/^eip155:\d{1,12}$/),
+  asset: Address,
+  /** Name and version of the token's EIP-712 domain. */
+  assetName: Word,
+  assetVersion: Word,
+  payTo: Address,
+  /** The only sender that may settle an `upto` payment; null leaves that scheme out. */
+  facilitator: Address.nullable(),
+})
+export type PaymentTerms = z.infer<typeof PaymentTermsSchema>
+
+/** A payment that a data plane asks to be verified and claimed for one call. */
+export const ClaimAskSchema = z.strictObject({
+  rid: RequestId26,
+  rail: z.enum(CHAIN_RAILS),
+  /** The most that may be taken. */
+  amountMicro: MicroUsdText,
+  /** SHA-256 of method, path and body in hex. */
+  bodyDigest: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Payment payload and requirement of x402, version 2, as the facilitator takes them. */
+  payload: z.record(z.string(), z.unknown()),
+  requirement: z.record(z.string(), z.unknown()),
+  /** Unix milliseconds until which the call may run. */
+  serveUntil: z.number().int().positive(),
+})
+export type ClaimAsk = z.input<typeof ClaimAskSchema>
+
+/** How a payment stands for its buyer. */
+export const PAYMENT_STANDINGS = ['serving', 'pending', 'settled', 'released', 'failed'] as const
+export type PaymentStanding = (typeof PAYMENT_STANDINGS)[number]
+
+/**
+ * `claimed`: the payment is this call's. `refused`: it is not good; the reason is a code of x402. `used`: another call
+ * has it. `closed`: nothing can be taken now.
+ */
+export const ClaimAnswerSchema = z.discriminatedUnion('state', [
+  z.object({ state: z.literal('claimed'), account: Word, wallet: Address }),
+  z.object({ state: z.literal('refused'), reason: Word }),
+  z.object({
+    state: z.literal('used'),
+    rid: RequestId26,
+    bodyDigest: z.string(),
+    standing: z.enum(PAYMENT_STANDINGS),
+    transaction: Hash.nullable(),
+  }),
+  z.object({ state: z.literal('closed'), reason: Word, retryAfterSeconds: z.number().int().positive() }),
+])
+export type ClaimAnswer = z.infer<typeof ClaimAnswerSchema>
+
+/** The charge of a claimed payment's call. Without an event the money is taken ahead of the service. */
+export const SettleAskSchema = z.strictObject({
+  rid: RequestId26,
+  /** The usage event of the call as text; null before it is known. Its bytes are kept. */
+  event: z.string().max(200_000).nullable(),
+  chargeMicro: MicroUsdText,
+  /** Milliseconds that the asker waits for the chain. */
+  waitMs: z.number().int().min(0).max(30_000),
+})
+export type SettleAsk = z.input<typeof SettleAskSchema>
+
+/** `settled`: the transfer is in a block. `pending`: it is kept and will be tried until it is. `failed`: it never can be. */
+export const SettleAnswerSchema = z.object({
+  state: z.enum(['settled', 'pending', 'failed']),
+  transaction: Hash.nullable(),
+  /** What was or will be transferred. */
+  amountMicro: MicroUsdText,
+  reason: Word.nullable(),
+})
+export type SettleAnswer = z.infer<typeof SettleAnswerSchema>
+
+/** The end of a call that owes nothing. */
+export const ReleaseAskSchema = z.strictObject({ rid: RequestId26 })

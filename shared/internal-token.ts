@@ -1,0 +1,14 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Secret } from './secret.ts'
+
+/** The token by which the planes know each other. It is derived from a secret that only they have. */
+export function internalToken(pepper: Secret): Secret {
+  return pepper.derive('between the planes')
+}
+
+/** Compares a given token without telling by its time how much of it was right. */
+export function isInternalToken(expected: Secret, given: string | undefined): boolean {
+  if (given === undefined) return false
+  const [left, right] = [expected.reveal(), given].map((text) => createHmac('sha256', 'compare').update(text).digest())
+  return left !== undefined && right !== undefined && timingSafeEqual(left, right)
+}

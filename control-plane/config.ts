@@ -1,5 +1,8 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import type { ChainAddress } from '#shared/chain-terms.ts'
+import { BASE_CHAIN_ID, BASE_USDC } from '#shared/chain-terms.ts'
+import { addressOf, privateKeyOf } from '#shared/chain-variables.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { CrashAt } from '#shared/crash-point.ts'
 import type { Environment } from '#shared/environment.ts'
@@ -34,8 +37,8 @@ export type Config = {
   readonly sessionSecret: Secret
   /** Addresses and networks whose `X-Forwarded-For` is believed: the data planes and load balancers in front. */
   readonly trustedProxies: readonly string[]
-  /** JSON-RPC endpoint of Base, which checks sign-ins of contract wallets. Undefined refuses contract wallets. */
-  readonly chainRpcUrl: string | undefined
+  /** JSON-RPC endpoint of the chain. Undefined refuses sign-ins of contract wallets. */
+  readonly chainRpcUrl: Secret | undefined
   /** Payments by wallets. Undefined without an address to pay to, or without a way to settle. */
   readonly payments: PaymentConfig | undefined
   readonly platformFeeBps: KeptBps
@@ -58,26 +61,16 @@ export type Config = {
 /** The settings of payments by wallets. Amounts are micro-USD. */
 export type PaymentConfig = {
   readonly chainId: number
-  readonly asset: string
+  readonly asset: ChainAddress
   readonly assetName: string
   readonly assetVersion: string
-  readonly payTo: string
+  readonly payTo: ChainAddress
   readonly confirmations: number
   readonly payerExposureMicro: bigint
   readonly exposureMicro: bigint
   /** The key that settles, and the endpoint that it settles through; or the URL of a facilitator of others. */
-  readonly facilitator: { readonly key: Secret; readonly rpcUrl: string } | { readonly url: string }
+  readonly facilitator: { readonly key: Secret; readonly rpcUrl: Secret } | { readonly url: string }
 }
-
-const evmAddress = (name: string) =>
-  optionalText.pipe(
-    z
-      .string()
-      .regex(/^0x[0-9a-fA-F]{40}$/, `${name} is an address`)
-      .optional(),
-  )
-/** USDC on Base (Circle, "USDC contract addresses"). */
-const BASE_USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
 const Variables = z.object({
   ...sharedVariables,
@@ -88,17 +81,17 @@ const Variables = z.object({
   FINGERPRINT_PEPPER: secretOf('FINGERPRINT_PEPPER'),
   SESSION_SECRET: secretOf('SESSION_SECRET'),
   TRUSTED_PROXIES: z.string().default('loopback').transform(readNetworks),
-  CHAIN_RPC_URL: optionalText.pipe(z.url('CHAIN_RPC_URL is a URL').optional()),
-  CHAIN_ID: wholeNumber(8_453, 1, 4_294_967_295),
-  CHAIN_CONFIRMATIONS: wholeNumber(12, 1, 1_000),
-  USDC_ADDRESS: evmAddress('USDC_ADDRESS'),
-  TREASURY_ADDRESS: evmAddress('TREASURY_ADDRESS'),
-  FACILITATOR_PRIVATE_KEY: optionalText.pipe(
+  CHAIN_RPC_URL: optionalText.pipe(
     z
-      .string()
-      .regex(/^0x[0-9a-fA-F]{64}$/, 'FACILITATOR_PRIVATE_KEY is a private key')
+      .url('CHAIN_RPC_URL is a URL')
+      .transform((url) => new Secret(url))
       .optional(),
   ),
+  CHAIN_ID: wholeNumber(BASE_CHAIN_ID, 1, 4_294_967_295),
+  CHAIN_CONFIRMATIONS: wholeNumber(12, 1, 1_000),
+  USDC_ADDRESS: addressOf('USDC_ADDRESS'),
+  TREASURY_ADDRESS: addressOf('TREASURY_ADDRESS'),
+  FACILITATOR_PRIVATE_KEY: privateKeyOf('FACILITATOR_PRIVATE_KEY'),
   FACILITATOR_URL: optionalText.pipe(z.url('FACILITATOR_URL is a URL').optional()),
   PAYER_EXPOSURE_MICRO: wholeNumber(5_000_000, 1_000_000, 1_000_000_000),
   PAYMENT_EXPOSURE_MICRO: wholeNumber(500_000_000, 1_000_000, 1_000_000_000_000),
@@ -167,9 +160,14 @@ export function readConfig(environment: Environment = process.env): Config {
   }
 }
 
+/** Throws an Error that names what half of the settings lack. */
 function paymentsOf(found: z.output<typeof Variables>): PaymentConfig | undefined {
   const facilitator = facilitatorOf(found)
-  if (found.TREASURY_ADDRESS === undefined || facilitator === undefined) return undefined
+  if (facilitator === undefined) {
+    if (found.TREASURY_ADDRESS === undefined) return undefined
+    throw new Error('TREASURY_ADDRESS needs FACILITATOR_PRIVATE_KEY or FACILITATOR_URL')
+  }
+  if (found.TREASURY_ADDRESS === undefined) throw new Error('a facilitator needs TREASURY_ADDRESS')
   return {
     chainId: found.CHAIN_ID,
     asset: found.USDC_ADDRESS ?? BASE_USDC,
@@ -187,7 +185,9 @@ function paymentsOf(found: z.output<typeof Variables>): PaymentConfig | undefine
 function facilitatorOf(found: z.output<typeof Variables>): PaymentConfig['facilitator'] | undefined {
   const { FACILITATOR_URL: url, FACILITATOR_PRIVATE_KEY: key, CHAIN_RPC_URL: rpcUrl } = found
   if (url !== undefined) return { url }
-  return key === undefined || rpcUrl === undefined ? undefined : { key: new Secret(key), rpcUrl }
+  if (key === undefined) return undefined
+  if (rpcUrl === undefined) throw new Error('FACILITATOR_PRIVATE_KEY needs CHAIN_RPC_URL')
+  return { key, rpcUrl }
 }
 
 /** Reads the one variable that a migration needs. Throws an Error when it is missing. */

@@ -22,7 +22,7 @@ import { createRemoteFacilitator } from './ports/facilitator/remote-facilitator.
 export function openPayments({ payments, chainRpcUrl }: Config, db: Database, log: Logger): PaymentParts | null {
   if (payments === undefined) return null
   const settings = { ...settingsOf(payments), memory: newPaymentMemory() }
-  const chain = chainRpcUrl === undefined ? null : createRpcChain(chainRpcUrl)
+  const chain = chainRpcUrl === undefined ? null : createRpcChain(chainRpcUrl.reveal())
   const store = storeIn(db)
   const unmine = (transaction: string) => unmineChainTransaction(db, transaction)
   const { facilitator: how } = payments
@@ -30,7 +30,7 @@ export function openPayments({ payments, chainRpcUrl }: Config, db: Database, lo
     const facilitator = createRemoteFacilitator(how.url)
     return { ...settings, facilitator, chain, sendAgain: () => Promise.resolve(0), unmine }
   }
-  const { rpcUrl } = how
+  const rpcUrl = how.rpcUrl.reveal()
   const account = privateKeyToAccount(`0x${how.key.reveal().slice(2)}`)
   const sender = createChainSender({ rpcUrl, chainId: payments.chainId, account, store, log })
   const facilitator = createOwnFacilitator({ network: settings.network, rpcUrl, sender, store, log })

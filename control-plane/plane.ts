@@ -238,7 +238,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     sendWebhook: overrides.sendWebhook ?? webhooks.send,
     contractWallets:
       overrides.contractWallets ??
-      (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl)),
+      (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl.reveal())),
     payments: overrides.payments === undefined ? openPayments(config, db, log) : overrides.payments,
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
     marketMemory: createMarketMemory(),

@@ -14,10 +14,11 @@ import { createPublicClient, createWalletClient, http, parseAbi, publicActions, 
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CHAIN_ID, CONTRACTS } from '#dev/chain/addresses.ts'
+import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { readArtifacts, readSources, sourceDigest } from '#dev/chain/artifacts.ts'
 import { placeContracts } from '#dev/chain/place-contracts.ts'
 import { startAnvil } from '#dev/services/anvil.ts'
+import { BASE_CHAIN_ID } from '#shared/chain-terms.ts'
 
 const NETWORK = 'eip155:8453'
 const ERC20 = parseAbi([
@@ -34,7 +35,7 @@ describe('the development chain', () => {
   const logs: string[] = []
   const launch = () =>
     startAnvil({
-      chainId: CHAIN_ID,
+      chainId: BASE_CHAIN_ID,
       dataDir: join(folder, 'chain'),
       logFile: join(folder, 'chain.log'),
       log: (line) => logs.push(line),

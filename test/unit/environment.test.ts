@@ -12,6 +12,13 @@ const secrets = {
   SESSION_SECRET: 'canary-session-secret-0123456',
 }
 const control = { ...secrets, DATABASE_URL: 'postgres://u:canary-password@h/d', REDIS_URL: 'redis://h' }
+const TREASURY = '0x2222222222222222222222222222222222222222'
+const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const chained = {
+  CHAIN_RPC_URL: 'http://127.0.0.1:8545',
+  FACILITATOR_PRIVATE_KEY: `0x${'1f'.repeat(32)}`,
+  TREASURY_ADDRESS: TREASURY,
+}
 const data = { ...secrets, REDIS_URL: 'redis://h', JOURNAL_DIR: '/tmp/journal' }
 
 describe('the environment', () => {
@@ -68,7 +75,42 @@ describe('the environment', () => {
     expect(() => readControlPlane({ ...control, ...crash, NODE_ENV: 'production' })).toThrow('CRASH_AT')
   })
 
+  it('takes no payments of wallets until there is a treasury and a facilitator', () => {
+    expect(readControlPlane(control).payments).toBeUndefined()
+    expect(readControlPlane({ ...control, CHAIN_RPC_URL: chained.CHAIN_RPC_URL }).payments).toBeUndefined()
+    const terms = { chainId: 8_453, asset: USDC, payTo: TREASURY }
+    expect(readControlPlane({ ...control, ...chained }).payments).toMatchObject(terms)
+    const remote = { TREASURY_ADDRESS: TREASURY, FACILITATOR_URL: 'https://facilitator.example' }
+    expect(readControlPlane({ ...control, ...remote }).payments?.facilitator).toEqual({ url: remote.FACILITATOR_URL })
+  })
+
+  it('refuses half of a chain, a mistyped address, and what is no private key, by name alone', () => {
+    for (const name of ['CHAIN_RPC_URL', 'TREASURY_ADDRESS', 'FACILITATOR_PRIVATE_KEY']) {
+      expect(() => readControlPlane({ ...control, ...chained, [name]: '' })).toThrow(`needs ${name}`)
+    }
+    // One letter of a right checksum is in the wrong case.
+    for (const value of [USDC.replace('f', 'F'), USDC.slice(0, -1), 'canary']) {
+      for (const name of ['TREASURY_ADDRESS', 'USDC_ADDRESS']) {
+        const read = () => readControlPlane({ ...control, ...chained, [name]: value })
+        expect(read).toThrow(name)
+        expect(read).not.toThrow(value)
+      }
+    }
+    const lower = { ...chained, TREASURY_ADDRESS: USDC.toLowerCase() }
+    expect(readControlPlane({ ...control, ...lower }).payments?.payTo).toBe(USDC)
+    const order = '0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
+    for (const key of ['canary', `0x${'0'.repeat(64)}`, order, '1f'.repeat(32)]) {
+      const read = () => readControlPlane({ ...control, ...chained, FACILITATOR_PRIVATE_KEY: key })
+      expect(read).toThrow('FACILITATOR_PRIVATE_KEY')
+      expect(read).not.toThrow(key)
+    }
+  })
+
   it('does not print its secrets', () => {
-    expect(JSON.stringify({ ...readControlPlane(control), platformFeeBps: 0 })).not.toContain('canary')
+    const chain = { ...chained, CHAIN_RPC_URL: 'http://127.0.0.1/canary' }
+    const plain = (_name: string, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)
+    const printed = JSON.stringify(readControlPlane({ ...control, ...chain }), plain)
+    expect(printed).not.toContain('canary')
+    expect(printed).not.toContain(chained.FACILITATOR_PRIVATE_KEY)
   })
 })

@@ -21,7 +21,6 @@ import type { Traces } from './observe/plane-traces.ts'
 import { createTraces } from './observe/plane-traces.ts'
 import { createTelemetry } from './observe/telemetry.ts'
 import { openPayments } from './open-payments.ts'
-import { createActLane } from './operation/act-lane.ts'
 import { createRpcContractWallets } from './ports/contract-wallets/rpc-contract-wallets.ts'
 import { createRedisDesk } from './ports/desk/redis-desk.ts'
 import type { Exporters } from './ports/exports/exporter.ts'
@@ -98,16 +97,7 @@ export type ControlPlane = WorkerPlane & {
 export type Overrides = Partial<
   Omit<
     Ctx,
-    | 'acts'
-    | 'settings'
-    | 'db'
-    | 'ledger'
-    | 'clocks'
-    | 'telemetry'
-    | 'exporters'
-    | 'publication'
-    | 'marketMemory'
-    | 'sellerAlias'
+    'settings' | 'db' | 'ledger' | 'clocks' | 'telemetry' | 'exporters' | 'publication' | 'marketMemory' | 'sellerAlias'
   >
 > & {
   readonly settings?: Partial<Settings>
@@ -229,7 +219,6 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     telemetry,
     clocks,
     publisher,
-    acts: createActLane(),
     publication: createPublication({ db, publisher, settings, clock, log, sellerAlias }),
     probe: overrides.probe ?? provider.probe,
     listModels: overrides.listModels ?? provider.listModels,

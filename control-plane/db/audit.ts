@@ -1,29 +1,14 @@
 import { sql } from 'kysely'
-import type { OrganizationId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { nullable } from './tables/column.ts'
+import type { AuditNote } from './tables/operations.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
-/**
- * One audited change: the actor, the operation, the subject, and the subject before and after. `at` is Unix
- * milliseconds.
- */
-export type AuditEntry = {
-  readonly id: string
-  readonly at: number
-  readonly actorKind: string
-  readonly actor: string
-  readonly keyId: string | null
-  readonly operation: string
-  readonly subject: string | null
-  readonly before: object | null
-  readonly after: object | null
-  /** The organisation whose log holds the entry. */
-  readonly organization: OrganizationId | null
-}
+/** One audited change. `at` is Unix milliseconds. */
+export type AuditEntry = AuditNote & { readonly id: string; readonly at: number }
 
 export async function insertAuditEntries(db: Database | Trx, entries: readonly AuditEntry[]): Promise<void> {
   const rows = entries.map((entry) => ({

@@ -5,6 +5,7 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import type { DebitState } from './tables/ledger.ts'
 import { LEDGER_TABLES } from './tables/ledger.ts'
+import type { AuditNote } from './tables/operations.ts'
 
 /** A debit that no call made: its payer and amount, and the transaction to book. Amounts are signed micro-USD. */
 export type Debit = {
@@ -15,13 +16,15 @@ export type Debit = {
   readonly kind: string
   readonly note: string | null
   readonly entries: readonly { readonly account: AccountId; readonly amount: bigint }[]
+  /** The audit row of the posting. */
+  readonly audit: AuditNote
   readonly state: DebitState
   /** The number of the present hold, from 1. */
   readonly holdNumber: number
   readonly isFreed: boolean
 }
 
-const COLUMNS = sql`key, account, amount, tx, kind, note, entries, state, hold_number as "holdNumber",
+const COLUMNS = sql`key, account, amount, tx, kind, note, entries, audit, state, hold_number as "holdNumber",
   is_freed as "isFreed"`
 
 const { ledger_debit } = LEDGER_TABLES
@@ -33,6 +36,7 @@ const DEBIT_ROW = {
   kind: ledger_debit.kind,
   note: ledger_debit.note,
   entries: ledger_debit.entries,
+  audit: ledger_debit.audit,
   state: ledger_debit.state,
   holdNumber: ledger_debit.hold_number,
   isFreed: ledger_debit.is_freed,
@@ -43,17 +47,17 @@ function read(row: Row): Debit {
   return { ...row, entries: row.entries.map((line) => ({ ...line, amount: BigInt(line.amount) })) }
 }
 
-/** Records a debit unless its key is known. Returns the debit that is stored under the key. */
-export async function intendDebit(
-  db: Database,
-  debit: Omit<Debit, 'state' | 'holdNumber' | 'isFreed'>,
-): Promise<Debit | undefined> {
+/** A debit as it is asked for. */
+export type DebitWish = Omit<Debit, 'state' | 'holdNumber' | 'isFreed'>
+
+/** Writes a debit down. Waits for a rival that has not committed. Returns false when the key has a debit. */
+export async function intendDebit(db: Database | Trx, debit: DebitWish): Promise<boolean> {
   const entries = JSON.stringify(debit.entries.map((line) => ({ ...line, amount: line.amount.toString() })))
-  await sql`insert into ledger_debit (key, account, amount, tx, kind, note, entries)
+  const { numAffectedRows } = await sql`insert into ledger_debit (key, account, amount, tx, kind, note, entries, audit)
     values (${debit.key}, ${debit.account}, ${debit.amount}, ${debit.tx}, ${debit.kind}, ${debit.note},
-      ${entries}::jsonb)
+      ${entries}::jsonb, ${JSON.stringify(debit.audit)}::jsonb)
     on conflict (key) do nothing`.execute(db)
-  return findDebit(db, debit.key)
+  return numAffectedRows === 1n
 }
 
 export async function findDebit(db: Database, key: string): Promise<Debit | undefined> {
@@ -71,13 +75,18 @@ export async function lockDebit(trx: Trx, key: string): Promise<Debit | undefine
   return rows.map(read).at(0)
 }
 
-/**
- * Sets the state of a debit. A posted debit stays posted. A debit that begins anew has a hold that must be freed again.
- */
-export async function markDebit(db: Database | Trx, key: string, state: DebitState): Promise<void> {
-  await sql`update ledger_debit set state = ${state}, changed_at = now(),
-      is_freed = is_freed and ${state} <> 'intended'
-    where key = ${key} and state <> 'posted'`.execute(db)
+/** Ends a debit that is under way. Returns false when it ended before. */
+export async function endDebit(trx: Trx, key: string, state: Exclude<DebitState, 'intended'>): Promise<boolean> {
+  const { numAffectedRows } = await sql`update ledger_debit set state = ${state}, changed_at = now()
+    where key = ${key} and state = 'intended'`.execute(trx)
+  return numAffectedRows === 1n
+}
+
+/** Begins a refused debit anew, with the audit row of who asks now. It then has a hold that must be freed again. */
+export async function renewDebit(trx: Trx, { key, audit }: Pick<Debit, 'key' | 'audit'>): Promise<void> {
+  await sql`update ledger_debit set state = 'intended', changed_at = now(), is_freed = false,
+      audit = ${JSON.stringify(audit)}::jsonb
+    where key = ${key} and state = 'refused'`.execute(trx)
 }
 
 /** Starts the next hold, unless another caller did. Returns true when this caller did. */

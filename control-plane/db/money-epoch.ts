@@ -129,7 +129,7 @@ export async function noteIdentity(db: Database, { systemId, timeline }: Databas
  * again that were posted after it. Of two such instants the earlier one stands. Versions of published documents go on
  * far above those that the lost ledger gave out, because a node keeps what it has under a version that it knows.
  */
-export async function markRestored(db: Database, restoredTo: number, atLeastBeat = 0): Promise<void> {
+export async function markRestored(db: Database | Trx, restoredTo: number, atLeastBeat = 0): Promise<void> {
   await sql`update money_epoch set beat = greatest(beat, ${atLeastBeat}) + 1, restored_at = now(),
     restored_to = least(to_timestamp(${restoredTo}::float8 / 1000),
       case when restored_at > now() - ${JOURNAL_HOURS} * interval '1 hour' then restored_to end)`.execute(db)

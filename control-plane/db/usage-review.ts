@@ -41,7 +41,7 @@ export async function listPoison(db: Database, { isWaiting, limit }: Page): Prom
 }
 
 export async function findPoison(
-  db: Database,
+  db: Database | Trx,
   payloadHash: string,
 ): Promise<(PoisonRow & { readonly event: string }) | undefined> {
   const rows = await readRows(

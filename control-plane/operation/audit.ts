@@ -1,6 +1,8 @@
 import { insertAuditEntries } from '#control-plane/db/audit.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
+import type { AuditNote } from '#control-plane/db/tables/operations.ts'
+import { toAppError } from '#shared/errors.ts'
 import type { OrganizationId, UserId } from '#shared/ids.ts'
 import type { Actor } from './actor.ts'
 import { tenantOf } from './actor.ts'
@@ -17,27 +19,29 @@ export type Change = {
   readonly organization?: OrganizationId
 }
 
-/** Ways to change something, each together with its audit row: both happen or neither does. */
+/** Ways to change something together with its audit row. */
 export type AuditedChanges = {
   /** Writes the audit row of a change in the transaction that makes the change. */
   record(trx: Trx, change: Change): Promise<void>
   /**
-   * Runs a change in one transaction and writes the row that `told` makes of its result. Undefined stands for a run
-   * that changed nothing.
+   * Runs a change in one transaction and writes the row that `told` makes of its result: both happen or neither does.
+   * Undefined stands for a run that changed nothing.
    */
   change<Result>(
     run: (trx: Trx) => Promise<Result>,
     told: (result: Result, trx: Trx) => Change | undefined | Promise<Change>,
   ): Promise<Result>
+  /** Returns the row of a change that another transaction makes later. `recordNote` writes it there. */
+  note(change: Change): AuditNote
   /**
-   * Does the same for a change outside of the tables that takes a few seconds at most. Its row is written first and
-   * committed last, so a refused row stops the change and a failed change takes its row back. So does a result of which
-   * `hasChanged` returns false.
+   * Runs a change outside of the tables, which no transaction covers. Its row is committed before, so a process that
+   * dies at any point leaves no change without its row. When the run fails, a second row says that the first is
+   * unconfirmed.
    */
-  act<Result>(change: Change, run: () => Promise<Result>, hasChanged?: (result: Result) => boolean): Promise<Result>
+  act<Result>(change: Change, run: () => Promise<Result>): Promise<Result>
 }
 
-type AuditCtx = Pick<Ctx, 'db' | 'acts' | 'clock' | 'ids' | 'log'>
+type AuditCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log'>
 
 /** The changes of one run of an operation, and its row when it changed nothing. */
 export type Audit = AuditedChanges & {
@@ -45,12 +49,19 @@ export type Audit = AuditedChanges & {
   close(): Promise<void>
 }
 
+/** Writes a row in the transaction that makes its change. */
+export async function recordNote(ctx: Pick<Ctx, 'clock' | 'ids'>, trx: Trx, note: AuditNote): Promise<void> {
+  await insertAuditEntries(trx, [stamp(ctx, note)])
+}
+
+function stamp({ clock, ids }: Pick<Ctx, 'clock' | 'ids'>, note: AuditNote) {
+  return { id: ids.make('aud'), at: clock.now(), ...note }
+}
+
 /** Opens the audit of one run. */
 export function openAudit(ctx: AuditCtx, actor: Actor, operation: string): Audit {
   const home = 'workspace' in actor ? actor.workspace?.organization : undefined
-  const rowOf = ({ by, organization = home, ...change }: Omit<Change, 'subject'> & { subject: string | null }) => ({
-    id: ctx.ids.make('aud'),
-    at: ctx.clock.now(),
+  const noteOf = ({ by, organization = home, ...change }: Omit<Change, 'subject'> & { subject: string | null }) => ({
     actorKind: actor.kind,
     actor: by ?? tenantOf(actor),
     keyId: 'keyId' in actor ? actor.keyId : null,
@@ -60,11 +71,19 @@ export function openAudit(ctx: AuditCtx, actor: Actor, operation: string): Audit
   })
   let isWritten = false
   const record = async (trx: Trx, change: Change) => {
-    await insertAuditEntries(trx, [rowOf(change)])
+    await recordNote(ctx, trx, noteOf(change))
     isWritten = true
+  }
+  /** Writes a row on which nothing depends. */
+  const tryRecord = async (note: AuditNote) => {
+    const row = stamp(ctx, note)
+    await insertAuditEntries(ctx.db, [row]).catch((error: unknown) =>
+      ctx.log.error({ err: error, row }, 'an audit row was not stored'),
+    )
   }
   return {
     record,
+    note: noteOf,
     change: (run, told) =>
       transact(ctx.db, async (trx) => {
         const result = await run(trx)
@@ -72,35 +91,17 @@ export function openAudit(ctx: AuditCtx, actor: Actor, operation: string): Audit
         if (change !== undefined) await record(trx, change)
         return result
       }),
-    act: async <Result>(change: Change, run: () => Promise<Result>, hasChanged = (_result: Result) => true) => {
-      const acted: { readonly result: Result }[] = []
-      const takeBack = new Error('nothing was changed')
-      const write = () =>
-        transact(ctx.db, async (trx) => {
-          await insertAuditEntries(trx, [rowOf(change)])
-          const result = await run()
-          acted.push({ result })
-          if (!hasChanged(result)) throw takeBack
-        })
-      // Each holds a connection and its change takes another. Without a line they could take all and wait for ever.
-      await ctx.acts.run(write).then(
-        () => {
-          isWritten = true
-        },
-        (error: unknown) => {
-          if (error !== takeBack) throw error
-        },
-      )
-      const [done] = acted
-      if (done === undefined) throw takeBack
-      return done.result
+    act: async (change, run) => {
+      await transact(ctx.db, (trx) => record(trx, change))
+      try {
+        return await run()
+      } catch (error) {
+        await tryRecord(noteOf({ ...change, before: null, after: { unconfirmed: toAppError(error).code } }))
+        throw error
+      }
     },
     close: async () => {
-      if (isWritten) return
-      const row = rowOf({ subject: null, before: null, after: null })
-      await insertAuditEntries(ctx.db, [row]).catch((error: unknown) =>
-        ctx.log.error({ err: error, row }, 'an audit row was not stored'),
-      )
+      if (!isWritten) await tryRecord(noteOf({ subject: null, before: null, after: null }))
     },
   }
 }

@@ -28,7 +28,6 @@ import type { KeptBps } from '#shared/money.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
-import type { ActLane } from './act-lane.ts'
 
 /** The kinds of calls that have limits of their own. */
 export type LimitKind = 'read' | 'write' | 'probe' | 'challenge'
@@ -56,8 +55,6 @@ export type Settings = {
 /** The tables, and the channels to and from the data plane. */
 export type StoreParts = {
   readonly db: Database
-  /** The line of changes outside of the tables. */
-  readonly acts: ActLane
   readonly publisher: Publisher
   /** Publishes documents from the tables through the publisher. */
   readonly publication: Publication

@@ -1,6 +1,10 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { finishDebits } from '#control-plane/services/money/ledger-debits.ts'
+import { withAuditFault } from '#test/support/audit-faults.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
 
 let market: TestMarket
 let buyer: Person
@@ -59,5 +63,148 @@ describe('operators at the tRPC door', () => {
     expect(new Set(await Promise.all(calls(undefined)))).toEqual(new Set(['authentication_required']))
     expect(new Set(await Promise.all(calls(buyer.buyerKey)))).toEqual(new Set(['wrong_key_type']))
     expect(new Set(await Promise.all(calls(org)))).toEqual(new Set(['forbidden']))
+  })
+})
+
+type Keys = { readonly booked: readonly string[]; readonly told: readonly string[] }
+/** Keys of the ledger, and those of the audit rows of bookings, at one instant. */
+async function bookedAndTold(): Promise<Keys> {
+  const { rows } = await sql<Keys>`select
+    array(select key from ledger_key order by key) as booked,
+    array(select coalesce(after ->> 'key', 'grant:' || (after ->> 'ticket')) collate "C" as key from audit_log
+      where after -> 'state' is null and (after ? 'lines' or after ? 'granted') order by key) as told`.execute(
+    market.plane.db,
+  )
+  return rows[0] ?? { booked: [], told: [] }
+}
+
+let tickets = 0
+/** Changes of money by a name and a key of the ledger. A call with the same ticket is a repeat. */
+const MOVES = {
+  'a grant': (ticket: string) =>
+    market.trpc(operatorKey).credit.grant.mutate({ wallet: buyer.wallet, amountUsd: 1, ticket }),
+  'a deposit': (ticket: string) =>
+    market.trpc(operatorKey).deposit.recordFiat.mutate({ wallet: buyer.wallet, amountUsd: 1, eventId: ticket }),
+  'an adjustment': (ticket: string) => adjust('credit', ticket),
+  'a write-off': (ticket: string) => adjust('debit', ticket),
+  'a refund': (ticket: string) =>
+    market.trpc(operatorKey).refund.fiat.mutate({ wallet: buyer.wallet, amountUsd: 1, ticket }),
+  'a reversal': (ticket: string) =>
+    market.trpc(operatorKey).ledger.reverse.mutate({ key: `adjust:for-${ticket}`, reason: 'a mistake' }),
+}
+const adjust = (direction: 'credit' | 'debit', ticket: string) =>
+  market.trpc(operatorKey).ledger.adjust.mutate({
+    ...{ wallet: buyer.wallet, direction, amountUsd: 1, counter: 'shortfall', reason: 'a test', ticket },
+  })
+
+describe('a change of money and its audit row', () => {
+  const faults = ['refuses the row', 'refuses the row at the commit', 'ends the connection at the commit'] as const
+
+  it.each(faults)('happen both or not at all when the database %s', async (fault) => {
+    const { db } = market.plane
+    for (const [name, move] of Object.entries(MOVES)) {
+      const ticket = `fault-${++tickets}`
+      await adjust('credit', `for-${ticket}`)
+      await MOVES['a deposit'](`for-${ticket}`)
+      const before = await bookedAndTold()
+      expect(before.told).toEqual(before.booked)
+      const code = await withAuditFault(db, { fault }, () => trpcCodeOf(move(ticket)))
+      expect([name, code]).toEqual([name, fault.startsWith('ends') ? 'service_unavailable' : 'internal_error'])
+      expect([name, await bookedAndTold()]).toEqual([name, before])
+      expect(await finishDebits(market.plane, 0)).toBe(0)
+      expect(await move(ticket)).toMatchObject({ isRepeat: false })
+      const after = await bookedAndTold()
+      expect(after.told).toEqual(after.booked)
+      expect(after.booked).toHaveLength(before.booked.length + 1)
+    }
+  })
+
+  it.each(faults)(
+    'follow together when the database %s at the posting of a debit that was asked for',
+    async (fault) => {
+      const { db } = market.plane
+      for (const name of ['a refund', 'a write-off', 'a reversal'] as const) {
+        const ticket = `later-${++tickets}`
+        await adjust('credit', `for-${ticket}`)
+        await MOVES['a deposit'](`for-${ticket}`)
+        const before = await bookedAndTold()
+        await withAuditFault(db, { fault, hits: 'made' }, async () => {
+          expect(await trpcCodeOf(MOVES[name](ticket))).not.toBeUndefined()
+          expect([name, await bookedAndTold()]).toEqual([name, before])
+          await finishDebits(market.plane, 0)
+          expect([name, await bookedAndTold()]).toEqual([name, before])
+        })
+        expect(await finishDebits(market.plane, 0)).toBe(1)
+        const after = await bookedAndTold()
+        expect(after.told).toEqual(after.booked)
+        expect(after.booked).toHaveLength(before.booked.length + 1)
+        expect(await MOVES[name](ticket)).toMatchObject({ isRepeat: true })
+      }
+    },
+  )
+
+  it('are seen both or not at all while the commit is late', async () => {
+    for (const move of Object.values(MOVES)) {
+      const ticket = `late-${++tickets}`
+      await adjust('credit', `for-${ticket}`)
+      await MOVES['a deposit'](`for-${ticket}`)
+      let isOver = false
+      await withAuditFault(market.plane.db, { fault: 'answers the commit late', hits: 'made' }, async () => {
+        const moved = move(ticket).finally(() => {
+          isOver = true
+        })
+        while (!isOver) {
+          const { booked, told } = await bookedAndTold()
+          expect(told).toEqual(booked)
+        }
+        expect(await moved).toMatchObject({ isRepeat: false })
+      })
+    }
+  })
+
+  it.each(faults)('are missing both after an order to post the journals again when the database %s', async (fault) => {
+    const order = () =>
+      market.trpc(operatorKey).journal.repost.mutate({ since: new Date().toISOString(), reason: 'a test' })
+    await withAuditFault(market.plane.db, { fault }, async () => expect(await trpcCodeOf(order())).toBeDefined())
+    const { rows } = await sql`select restored_at from money_epoch`.execute(market.plane.db)
+    expect(rows).toEqual([{ restored_at: null }])
+  })
+
+  it('leave the ledger, the gate and the journals sound', async () => {
+    const { findings } = await market.plane.checkMoney()
+    expect(findings.filter(({ state }) => state === 'breach')).toEqual([])
+    const { rows } = await sql`select key from ledger_debit where state = 'intended' or not is_freed`.execute(
+      market.plane.db,
+    )
+    expect(rows).toEqual([])
+  })
+})
+
+describe('a change outside of the tables', () => {
+  const ask = {
+    REST: async (id: string) =>
+      codeOf(await market.rest('POST', `/v1/seller/offers/${id}/reset-health`, { key: buyer.sellerKey, body: {} })),
+    GraphQL: async (id: string) =>
+      codeOf(await market.graphql(buyer.sellerKey, `mutation { resetOfferHealth(id: "${id}") { healthy } }`)),
+    tRPC: (id: string) => trpcCodeOf(market.trpc(buyer.sellerKey).offer.resetHealth.mutate({ id })),
+  }
+
+  it.each(Object.entries(ask))('is not made without its committed audit row: %s', async (_door, reset) => {
+    const { plane } = market
+    const { id } = await listOffer(market, buyer.seller)
+    const record = { consecutiveFailures: 3, ejections: 1, backedOffUntil: null, errorClass: 'timeout' } as const
+    await plane.liveOffers.setHealth(new Map([[id, record]]))
+    const rows = async () => {
+      const found = await sql<{ after: unknown }>`select after from audit_log
+        where operation = 'offer.reset-health' and subject = ${id}`.execute(plane.db)
+      return found.rows.map(({ after }) => after)
+    }
+    const code = await withAuditFault(plane.db, { fault: 'ends the connection at the commit' }, () => reset(id))
+    expect(code).toBe('service_unavailable')
+    expect(await rows()).toEqual([])
+    expect((await plane.liveOffers.health([id])).get(id)).toEqual(record)
+    expect(await reset(id)).toBeUndefined()
+    expect(await rows()).toEqual([{ healthy: true }])
+    expect((await plane.liveOffers.health([id])).size).toBe(0)
   })
 })

@@ -39,8 +39,23 @@ const makeThing = defineOperation({
   },
 })
 
+let outside = async (): Promise<void> => undefined
+/** An operation that changes something outside of the tables. */
+const moveOutside = defineOperation({
+  name: 'thing.move',
+  access: 'seller',
+  input: z.object({}),
+  limit: 'write',
+  idempotency: 'none',
+  output: z.object({}),
+  run: async (ctx): Promise<object> => {
+    await ctx.act({ subject: 'outside', before: { place: 1 }, after: { place: 2 } }, () => outside())
+    return {}
+  },
+})
+
 beforeAll(async () => {
-  market = await startMarket({ operations: [makeThing] })
+  market = await startMarket({ operations: [makeThing, moveOutside] })
   ada = await market.person()
   bob = await market.person()
 })
@@ -165,6 +180,27 @@ describe('invoke', () => {
     })
     const undone = market.plane.db.deleteFrom('audit_log').where('id', '=', row.id).execute()
     await expect(undone).rejects.toThrow(/never changed or deleted/)
+  })
+
+  it('writes before a change outside of the tables, and says so when it may not have happened', async () => {
+    outside = () => Promise.reject(new AppError('service_unavailable'))
+    expect(await codeOf(invoke(market.plane, ada.seller, moveOutside, {}))).toBe('service_unavailable')
+    const rows = async () => {
+      const { db } = market.plane
+      const found = await db
+        .selectFrom('audit_log')
+        .select(['subject', 'before', 'after'])
+        .where('operation', '=', 'thing.move')
+        .orderBy('id')
+        .execute()
+      return found
+    }
+    const asked = { subject: 'outside', before: { place: 1 }, after: { place: 2 } }
+    const unconfirmed = { subject: 'outside', before: null, after: { unconfirmed: 'service_unavailable' } }
+    expect(await rows()).toEqual([asked, unconfirmed])
+    outside = async () => expect(await rows()).toEqual([asked, unconfirmed, asked])
+    await invoke(market.plane, ada.seller, moveOutside, {})
+    expect(await rows()).toHaveLength(3)
   })
 
   it('limits the calls of a key and of a wallet, and says whose limit it was and when it lifts', async () => {

@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createDatabase } from '#control-plane/db/database.ts'
 import { findDebit, intendDebit } from '#control-plane/db/debits.ts'
 import { machineOperator, NOBODY } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
-import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
+import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import { drainAccountChanges, grantCredit } from '#control-plane/services/money/ledger.ts'
 import { finishDebits } from '#control-plane/services/money/ledger-debits.ts'
 import {
   adjustLedger,
@@ -19,10 +21,16 @@ import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { figures, ids, reserveRequest, untilOpen } from '#test/support/gate.ts'
 import { balanceOf, newAccount } from '#test/support/ledger.ts'
+import { refusalOf } from '#test/support/refusal.ts'
+import { startRelay } from '#test/support/relay.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 let market: TestMarket
 const operator = machineOperator('test')
+const AUDIT = {
+  ...{ actorKind: 'operator', actor: 'operator:test', keyId: null, operation: 'refund.fiat' },
+  ...{ before: null, after: { step: 'posted' }, organization: null },
+}
 
 beforeAll(async () => {
   market = await startMarket()
@@ -107,6 +115,12 @@ describe('a refund', () => {
     expect(await balanceOf(market.plane.db, account)).toBe(5_000_000)
     await node.funds.release(hold, 'test', '{}')
     expect(await refund(input)).toMatchObject({ isRepeat: false })
+    const { rows } = await sql<{ state: string | null; code: string | null }>`select after ->> 'state' as state,
+      after ->> 'code' as code from audit_log where operation = 'refund.fiat' and subject = ${account}
+      order by id`.execute(market.plane.db)
+    const intended = { state: 'intended', code: null }
+    const refused = { state: 'refused', code: 'insufficient_balance' }
+    expect(rows).toEqual([intended, refused, intended, { state: null, code: null }])
     expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
   })
 
@@ -134,7 +148,8 @@ describe('a refund', () => {
         { account, amount: -2_000_000n },
         { account: 'acc_external_fiat', amount: 2_000_000n },
       ] as const
-      const wish = { key, account, amount: 2_000_000n, tx: ids.ulid(), kind: 'refund', note: null, entries }
+      const audit = { ...AUDIT, subject: account }
+      const wish = { key, account, amount: 2_000_000n, tx: ids.ulid(), kind: 'refund', note: null, entries, audit }
       await intendDebit(market.plane.db, wish)
       if (step === 'held') {
         await market.plane.debits.hold({ id: key, account, amountMicro: microUsd(2_000_000), ttlMs: 60_000 })
@@ -142,6 +157,9 @@ describe('a refund', () => {
       }
       expect(await finishDebits(market.plane, 0)).toBe(1)
       expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
+      const { rows } = await sql`select actor, after from audit_log
+        where operation = 'refund.fiat' and subject = ${account}`.execute(market.plane.db)
+      expect(rows).toEqual([{ actor: 'operator:test', after: { step: 'posted' } }])
       expect(await refund({ account, amountUsd: 2, ticket: `${step}-${account}` })).toMatchObject({ isRepeat: true })
     }
     expect(await finishDebits(market.plane, 0)).toBe(0)
@@ -225,6 +243,50 @@ describe('a refund', () => {
     ).rejects.toMatchObject({ code: 'conflict', detail: { available: '1000000' } })
     expect(await inGate(account)).toEqual({ p: 6_000_000, h: 0, u: 0, free: 6_000_000 })
   })
+})
+
+/** The statement with its end on the wire. The isolation level begins with the same letters. */
+const COMMIT = 'commit\0'
+
+describe('a change whose commit is done and whose answer is lost', () => {
+  it('has its audit row, and a repeat finds it booked', async () => {
+    const { plane } = market
+    const relay = await startRelay(market.world.databaseUrl)
+    const { username, password, pathname } = new URL(market.world.databaseUrl)
+    const url = Object.assign(new URL(relay.url), { username, password, pathname }).href
+    const db = createDatabase(url, { max: 4 })
+    const cut = { ...plane, db, ledger: createMoneyLedger(db) }
+    const account = await paidIn(5)
+    const grant = () => invoke(cut, operator, grantCredit, { account, amountUsd: 1, ticket: `l1-${account}` })
+    const give = () => invoke(cut, operator, refundFiat, { account, amountUsd: 1, ticket: `l2-${account}` })
+
+    relay.cutReplyTo(COMMIT)
+    expect((await refusalOf(grant())).code).toBe('service_unavailable')
+    expect(await told('credit.grant', account)).toBe(1)
+    expect(await grant()).toMatchObject({ isRepeat: true })
+    expect(await told('credit.grant', account)).toBe(1)
+
+    // First the commit of the request is lost, then that of the posting.
+    relay.cutReplyTo(COMMIT)
+    expect((await refusalOf(give())).code).toBe('service_unavailable')
+    expect(await told('refund.fiat', account)).toBe(0)
+    relay.cutReplyTo(COMMIT)
+    await finishDebits(cut, 0)
+    expect(relay.cuts()).toBe(3)
+    expect(await told('refund.fiat', account)).toBe(1)
+    expect(await give()).toMatchObject({ isRepeat: true })
+    expect(await told('refund.fiat', account)).toBe(1)
+    expect(await inGate(account)).toEqual({ p: 5_000_000, h: 0, u: 0, free: 5_000_000 })
+    await db.destroy()
+    await relay.close()
+  })
+
+  /** The number of audit rows of made changes. */
+  async function told(operation: string, account: AccountId): Promise<number> {
+    const { rows } = await sql<{ n: bigint }>`select count(*) as n from audit_log where operation = ${operation}
+      and subject = ${account} and after is not null and after -> 'state' is null`.execute(market.plane.db)
+    return Number(rows[0]?.n)
+  }
 })
 
 describe('an adjustment', () => {

@@ -1,5 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { transact } from '#control-plane/db/database.ts'
 import { retireNodes } from '#control-plane/db/money-epoch.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { answerSeedRequests } from '#control-plane/services/money/gate-watch.ts'
@@ -210,8 +211,8 @@ describe('a ledger that goes back in time', () => {
     await restore()
     await world.redis.del(moneyKeys.beat)
     world.startRebuilder()
-    const act: RunCtx['act'] = (_change, run) => run()
-    const ctx = { ...parts(), act }
+    const change: RunCtx['change'] = (run) => transact(world.db, run)
+    const ctx = { ...parts(), change }
     const since = (ago: number) => new Date(Date.now() - ago)
     for (const ago of [-MINUTE, 49 * HOUR]) {
       await expect(askForRepost(ctx, since(ago), 'a test')).rejects.toMatchObject({ code: 'invalid_request' })

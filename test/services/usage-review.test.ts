@@ -16,11 +16,13 @@ import {
 } from '#control-plane/services/money/usage-review.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
+import { withAuditFault } from '#test/support/audit-faults.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import type { Node } from '#test/support/gate.ts'
 import { figures, ids, reserveRequest, untilOpen } from '#test/support/gate.ts'
 import { balanceOf, newAccount } from '#test/support/ledger.ts'
+import { refusalOf } from '#test/support/refusal.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 let market: TestMarket
@@ -74,6 +76,32 @@ describe('an event that cannot be posted', () => {
     await expect(retry()).rejects.toMatchObject({ code: 'conflict' })
     expect(await post(text)).toMatchObject({ repeats: 1 })
   })
+
+  it.each(['refuses the row', 'refuses the row at the commit', 'ends the connection at the commit'] as const)(
+    'is posted, decided and told in one transaction, so not at all when the database %s',
+    async (fault) => {
+      const { db } = market.plane
+      const { rid, account, seller } = await poisonedCall()
+      const payloadHash = await hashOf(rid)
+      await transact(db, (trx) => openAccount(trx, { id: seller, kind: 'seller_available', owner: 'usr_s' }))
+      const retry = () => invoke(market.plane, operator, retryPoisoned, { payloadHash, reason: 'the seller is there' })
+      const code = fault === 'ends the connection at the commit' ? 'service_unavailable' : 'internal_error'
+      await withAuditFault(db, { fault }, async () => expect((await refusalOf(retry())).code).toBe(code))
+      expect(await balanceOf(db, seller)).toBe(0)
+      const [row] = (await invoke(market.plane, operator, listPoisoned, {})).filter((event) => event.rid === rid)
+      expect(row).toMatchObject({ reason: 'unknown_seller', timesSeen: 1, resolution: null, isSettled: false })
+      const told = () =>
+        sql<{ n: bigint }>`select count(*) as n from audit_log where operation = 'poison.retry' and subject = ${rid}`
+          .execute(db)
+          .then(({ rows }) => rows[0]?.n)
+      expect(await told()).toBe(0n)
+      await Promise.allSettled([retry(), retry()])
+      expect(await balanceOf(db, seller)).toBe(665)
+      expect(await told()).toBe(1n)
+      expect(await waiting()).not.toContain(rid)
+      expect(await figures(market.plane.gate, account)).toEqual({ p: 99_300, h: 0, u: 0, free: 99_300 })
+    },
+  )
 
   it('that is discarded costs nobody anything, and gives back what the gate kept for it', async () => {
     const { rid, text, account } = await poisonedCall()

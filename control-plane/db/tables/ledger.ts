@@ -1,5 +1,6 @@
 import type { AccountId } from '#shared/ids.ts'
 import { bigint, boolean, id, integer, json, nullable, oneOf, text, timestamp, withDefault } from './column.ts'
+import type { AuditNote } from './operations.ts'
 
 const DEBIT_STATES = ['intended', 'posted', 'refused'] as const
 export type DebitState = (typeof DEBIT_STATES)[number]
@@ -7,7 +8,7 @@ export type DebitState = (typeof DEBIT_STATES)[number]
 /** A line in JSON: signed micro-USD as plain digits. */
 export type WrittenLine = { readonly account: AccountId; readonly amount: string }
 
-/** Tables of `0006_ledger.sql`. Amounts are micro-USD. */
+/** Tables of `0006_ledger.sql`, and what later files add to them. Amounts are micro-USD. */
 export const LEDGER_TABLES = {
   ledger_tx: {
     /** A ULID; for a call it is the request id. */
@@ -31,6 +32,7 @@ export const LEDGER_TABLES = {
     kind: text(),
     note: nullable(text()),
     entries: json<readonly WrittenLine[]>(),
+    audit: json<AuditNote>(),
     state: withDefault(oneOf(DEBIT_STATES)),
     hold_number: withDefault(integer()),
     is_freed: withDefault(boolean()),

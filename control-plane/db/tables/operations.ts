@@ -1,7 +1,24 @@
+import type { OrganizationId } from '#shared/ids.ts'
 import { bigint, boolean, id, integer, json, nullable, text, texts, timestamp, withDefault } from './column.ts'
 
 /** A finding of the checker as stored with its run. */
 export type StoredFinding = { readonly id: string; readonly state: 'ok' | 'breach' | 'none'; readonly detail: string }
+
+/**
+ * An audit row without its id and time: the actor, the operation, the subject, and the subject before and after. The
+ * transaction that makes the change stamps it.
+ */
+export type AuditNote = {
+  readonly actorKind: string
+  readonly actor: string
+  readonly keyId: string | null
+  readonly operation: string
+  readonly subject: string | null
+  readonly before: object | null
+  readonly after: object | null
+  /** The organisation whose log holds the row. */
+  readonly organization: OrganizationId | null
+}
 
 /** Tables of `0012_operations.sql`, and the migrator's own. */
 export const OPERATION_TABLES = {

@@ -48,11 +48,13 @@ export type FailedJob = {
 export type Desk = {
   /** Open holds of one account or of all, by their deadline. */
   listHolds(wanted: { readonly account: string | undefined; readonly limit: number }): Promise<OpenHold[]>
+  isHeld(rid: string): Promise<boolean>
   /** Releases one hold as its deadline would. Returns false when it is not open. */
   releaseHold(rid: string): Promise<boolean>
   listNodes(): Promise<KnownNode[]>
   countJobs(): Promise<QueueCounts[]>
   listFailed(queue: string, limit: number): Promise<FailedJob[]>
+  hasFailed(queue: string, id: string): Promise<boolean>
   /** Puts failed jobs back in their queue, one by id or at most `limit`. Returns their number. */
   retryJobs(queue: string, which: { readonly id: string } | { readonly limit: number }): Promise<number>
   /** Sizes of snapshot documents in the store, in bytes by name. A missing document is left out. */

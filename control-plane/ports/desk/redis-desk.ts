@@ -6,7 +6,7 @@ import { accountOfDocument } from '#shared/contract/snapshot.ts'
 import { AppError, redact } from '#shared/errors.ts'
 import { byText } from '#shared/text-order.ts'
 import type { Desk, FailedJob, KnownNode } from './desk.ts'
-import { listHolds, releaseHold } from './redis-holds.ts'
+import { findHold, listHolds, releaseHold } from './redis-holds.ts'
 
 type Options = {
   /** This connection should fail fast and not queue commands while Redis is away. */
@@ -32,6 +32,7 @@ export function createRedisDesk({ money, cache, buckets }: Options): Desk & { cl
 
   return {
     listHolds: (wanted) => orAway(() => listHolds(money, buckets, wanted)),
+    isHeld: (rid) => orAway(async () => (await findHold(money, buckets, rid)) !== undefined),
     releaseHold: (rid) => orAway(() => releaseHold(money, buckets, rid)),
     listNodes: () => orAway(() => listNodes(money, cache)),
     countJobs: () =>
@@ -47,6 +48,7 @@ export function createRedisDesk({ money, cache, buckets }: Options): Desk & { cl
       ),
     listFailed: (queue, limit) =>
       orAway(async () => (await queueOf(queue).getFailed(0, limit - 1)).flatMap((job) => describeJob(job))),
+    hasFailed: (queue, id) => orAway(async () => (await (await queueOf(queue).getJob(id))?.isFailed()) ?? false),
     retryJobs: (queue, which) => orAway(() => retryJobs(queueOf(queue), which)),
     documentSizes: (names) => orAway(() => documentSizes(cache, names)),
     async close() {

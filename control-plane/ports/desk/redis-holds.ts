@@ -37,17 +37,27 @@ export async function listHolds(
 /** Releases an open hold. If a capture still comes, it is booked late, as for a hold past its deadline. */
 export async function releaseHold(redis: Redis, buckets: number, rid: string): Promise<boolean> {
   const epoch = await presentEpoch(redis)
+  const found = await findHold(redis, buckets, rid)
+  if (found === undefined) return false
+  const { account, node } = found.hold
+  const keyId = found.hold.keyId !== null && isId('key', found.hold.keyId) ? found.hold.keyId : null
+  const operation = { kind: 'release', rid, account, keyId, node, reason: 'operator', event: null } as const
+  const { keys, args } = encodeSettle({ bucket: found.bucket, epoch }, [operation])
+  const reply = await redis.evalsha(moneyScripts(epoch).settle.sha, keys.length, ...keys, ...args)
+  return decodeAnswers(reply, 1)[0]?.kind === 'done'
+}
+
+/** Finds an open hold and its bucket. */
+export async function findHold(
+  redis: Redis,
+  buckets: number,
+  rid: string,
+): Promise<{ readonly bucket: string; readonly hold: OpenHold } | undefined> {
   for (const bucket of bucketNames(buckets)) {
     const hold = await readHold(redis, bucket, rid)
-    if (hold === undefined) continue
-    const { account, node } = hold
-    const keyId = hold.keyId !== null && isId('key', hold.keyId) ? hold.keyId : null
-    const operation = { kind: 'release', rid, account, keyId, node, reason: 'operator', event: null } as const
-    const { keys, args } = encodeSettle({ bucket, epoch }, [operation])
-    const reply = await redis.evalsha(moneyScripts(epoch).settle.sha, keys.length, ...keys, ...args)
-    return decodeAnswers(reply, 1)[0]?.kind === 'done'
+    if (hold !== undefined) return { bucket, hold }
   }
-  return false
+  return undefined
 }
 
 async function presentEpoch(redis: Redis): Promise<number> {

@@ -1,17 +1,20 @@
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
-import type { Debit } from '#control-plane/db/debits.ts'
+import type { Debit, DebitWish } from '#control-plane/db/debits.ts'
 import {
+  endDebit,
   findDebit,
   intendDebit,
   listUnfinishedDebits,
   lockDebit,
-  markDebit,
   markDebitFreed,
   pinMoneyEpoch,
+  renewDebit,
   startNextHold,
 } from '#control-plane/db/debits.ts'
 import { sumMoved } from '#control-plane/db/ledger-archive.ts'
+import type { Change } from '#control-plane/operation/audit.ts'
+import { recordNote } from '#control-plane/operation/audit.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
@@ -21,9 +24,9 @@ import { formatMicroUsd, microUsd } from '#shared/money.ts'
 import { freeHold, seedAccount } from './free-hold.ts'
 import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
-import type { Move } from './ledger-moves.ts'
+import type { Move, MoveCtx } from './ledger-moves.ts'
 
-export type DebitCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'debits' | 'ids' | 'log'>
+export type DebitCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'debits' | 'clock' | 'ids' | 'log'>
 
 /**
  * Time for which money stays set aside for a debit whose process died. The sweeper continues the debit long before
@@ -40,24 +43,40 @@ const REFUSALS: readonly string[] = ['insufficient_balance', 'conflict']
 
 /**
  * Books a debit of one buyer in five steps: write it down, set it aside in the gate, post it, tell the gate, free the
- * hold. A process may die after any step. The next caller with the same key, or the sweeper, continues. Throws
- * AppErrors as `bookMove` says. A refused debit changed nothing, so its key may be used again.
+ * hold. A process may die after any step. The next caller with the same key, or the sweeper, continues. The audit has a
+ * row of the request and one of the posting or refusal, each in the transaction of that step. Throws AppErrors as
+ * `bookMove` says. A refused debit changed nothing, so its key may be used again.
  */
-export async function bookDebit(ctx: DebitCtx, move: Move, payer: LedgerLine): Promise<{ isRepeat: boolean }> {
-  const { key, kind, note = null } = move
-  const wish = { key, kind, note, tx: ctx.ids.ulid(), account: payer.account, amount: -payer.amount }
-  const debit = await intendDebit(ctx.db, { ...wish, entries: move.entries })
-  if (debit === undefined) throw new AppError('internal_error', { cause: new Error('a debit was not written down') })
-  if (written(debit) !== written({ kind, entries: move.entries })) {
-    throw new AppError('conflict', { message: 'This key stands for another transaction.' })
-  }
+export async function bookDebit(
+  ctx: MoveCtx,
+  move: Move,
+  payer: LedgerLine,
+  told: Change,
+): Promise<{ isRepeat: boolean }> {
+  const { key, kind, note = null, entries } = move
+  const wish = { key, kind, note, tx: ctx.ids.ulid(), account: payer.account, amount: -payer.amount, entries }
+  const { debit } = await ctx.change(
+    (trx) => beginDebit(trx, { ...wish, audit: ctx.note(told) }),
+    (begun) => (begun.isBegun ? { ...told, after: { ...told.after, state: 'intended' } } : undefined),
+  )
   if (debit.state === 'posted') {
     await freeDebit(ctx, debit)
     return { isRepeat: true }
   }
-  if (debit.state === 'refused') await markDebit(ctx.db, key, 'intended')
-  await finishDebit(ctx, { ...debit, isFreed: false })
-  return { isRepeat: false }
+  return { isRepeat: await finishDebit(ctx, debit) }
+}
+
+/** Writes a debit down, or finds the one of its key. `isBegun` is false for one that another caller began. */
+async function beginDebit(trx: Trx, wish: DebitWish): Promise<{ debit: Debit; isBegun: boolean }> {
+  const isNew = await intendDebit(trx, wish)
+  const debit = await lockDebit(trx, wish.key)
+  if (debit === undefined) throw new AppError('internal_error', { cause: new Error('a debit was not written down') })
+  if (written(debit) !== written(wish)) {
+    throw new AppError('conflict', { message: 'This key stands for another transaction.' })
+  }
+  if (debit.state !== 'refused') return { debit, isBegun: isNew }
+  await renewDebit(trx, wish)
+  return { debit: { ...debit, state: 'intended', isFreed: false, audit: wish.audit }, isBegun: true }
 }
 
 /**
@@ -80,7 +99,8 @@ export async function finishDebits(ctx: DebitCtx, leftAfterMs = LEFT_AFTER_MS): 
   return finished
 }
 
-async function finishDebit(ctx: DebitCtx, first: Debit): Promise<void> {
+/** Sets a debit aside and posts it. Returns true when another caller had posted it. */
+async function finishDebit(ctx: DebitCtx, first: Debit): Promise<boolean> {
   let debit = first
   for (let tries = 0; tries < MAX_HOLDS; tries++) {
     const held = await ctx.debits.hold({
@@ -90,18 +110,22 @@ async function finishDebit(ctx: DebitCtx, first: Debit): Promise<void> {
       ttlMs: HOLD_MS,
     })
     if (held.kind === 'held') {
-      if (await post(ctx, debit, held.epoch)) return freeDebit(ctx, debit)
+      const posted = await post(ctx, debit, held.epoch)
+      if (posted !== undefined) {
+        await freeDebit(ctx, debit)
+        return posted.isRepeat
+      }
     } else if (held.kind === 'unseeded') {
       await seedAccount(ctx, debit.account)
     } else if (held.kind === 'insufficient') {
-      await refuse(ctx, debit)
-      throw new AppError('insufficient_balance', {
-        detail: { account: debit.account, available: formatMicroUsd(held.availableMicro) },
-      })
+      const detail = { account: debit.account, available: formatMicroUsd(held.availableMicro) }
+      const refusal = new AppError('insufficient_balance', { detail })
+      await refuse(ctx, debit, refusal)
+      throw refusal
     } else {
       // Another process may just have finished the debit, or its hold ran out.
       const now = await findDebit(ctx.db, debit.key)
-      if (now === undefined || now.state === 'posted') return
+      if (now === undefined || now.state === 'posted') return true
       await startNextHold(ctx.db, now.key, now.holdNumber)
       debit = (await findDebit(ctx.db, debit.key)) ?? debit
     }
@@ -109,31 +133,37 @@ async function finishDebit(ctx: DebitCtx, first: Debit): Promise<void> {
   throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
 }
 
-/** Posts a debit. Returns false when the gate was rebuilt after the hold was taken, because the hold is then void. */
-async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<boolean> {
+/**
+ * Posts a debit with its audit row. Returns undefined when the gate was rebuilt after the hold was taken, because the
+ * hold is then void.
+ */
+async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<{ readonly isRepeat: boolean } | undefined> {
   const outcome = await transact(ctx.db, async (trx) => {
     const now = await lockDebit(trx, debit.key)
-    if (now === undefined || now.state === 'posted') return { changed: [] }
+    if (now === undefined || now.state === 'posted') return { changed: undefined }
+    if (now.state === 'refused') throw new AppError('conflict', { message: 'This debit was just refused.' })
     // The epoch stays pinned until the commit, so the next rebuild reads balances that include this debit.
     if ((await pinMoneyEpoch(trx)) !== epoch) return undefined
-    const { tx: id, key, kind, entries, note } = debit
+    const { tx: id, key, kind, entries, note } = now
     const transaction = { id, key, kind, entries, note: note ?? undefined }
     const ledger = moneyTransaction(trx)
     const changed = await postTransaction(ledger, transaction)
     // The key may belong to a transaction that was no debit.
     if (changed === undefined) await requireSameEntries(ledger, key, entries)
     await requirePaidIn(trx, debit)
-    await markDebit(trx, key, 'posted')
-    return { changed: changed ?? [] }
+    await endDebit(trx, key, 'posted')
+    if (changed !== undefined) await recordNote(ctx, trx, now.audit)
+    return { changed }
   }).catch(async (error: unknown) => {
-    if (error instanceof AppError && error.code !== 'service_unavailable') await refuse(ctx, debit)
+    if (error instanceof AppError && error.code !== 'service_unavailable') await refuse(ctx, debit, error)
     throw error
   })
-  if (outcome === undefined) return false
-  await confirmBuyers(ctx, outcome.changed).catch((error: unknown) =>
+  if (outcome === undefined) return undefined
+  const { changed } = outcome
+  await confirmBuyers(ctx, changed ?? []).catch((error: unknown) =>
     ctx.log.warn({ err: error, key: debit.key }, 'the gate will hear of a debit later'),
   )
-  return true
+  return { isRepeat: changed === undefined }
 }
 
 /**
@@ -151,8 +181,14 @@ async function requirePaidIn(trx: Trx, { account, amount, entries }: Debit): Pro
   })
 }
 
-async function refuse(ctx: DebitCtx, debit: Debit): Promise<void> {
-  await markDebit(ctx.db, debit.key, 'refused')
+/** Refuses a debit with its audit row, unless it ended before, and frees its hold. */
+async function refuse(ctx: DebitCtx, debit: Debit, { code }: AppError): Promise<void> {
+  const { audit } = debit
+  await transact(ctx.db, async (trx) => {
+    if (!(await endDebit(trx, debit.key, 'refused'))) return
+    const after = { ...audit.after, state: 'refused', code }
+    await recordNote(ctx, trx, { ...audit, before: { state: 'intended' }, after })
+  })
   await freeDebit(ctx, debit)
 }
 

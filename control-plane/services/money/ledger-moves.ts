@@ -1,6 +1,10 @@
 import { z } from 'zod'
 import { findUserByWallet } from '#control-plane/db/users.ts'
+import type { Change } from '#control-plane/operation/audit.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
+import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -11,6 +15,9 @@ import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
 import type { DebitCtx } from './ledger-debits.ts'
 import { bookDebit } from './ledger-debits.ts'
+
+/** The parts that book a transaction for an operation, with its audit. */
+export type MoveCtx = DebitCtx & Pick<RunCtx, 'change' | 'note'>
 
 /** A transaction that an operator wants. It is booked at most once for its key. */
 export type Move = {
@@ -55,22 +62,27 @@ export async function findParty(
 }
 
 /**
- * Books a transaction once and says whether it had been booked before. Money that leaves a buyer is first set aside in
+ * Books a transaction once, together with the audit row of `told`, and says whether it had been booked before. Money that
+ * leaves a buyer is first set aside in
  * the gate, so no call can spend it at the same time. Throws `conflict` when the key was booked with other entries,
  * `insufficient_balance`, `not_found`, and for a debit `service_unavailable` while the gate is shut.
  */
-export async function bookMove(ctx: DebitCtx, move: Move): Promise<{ isRepeat: boolean }> {
+export async function bookMove(ctx: MoveCtx, move: Move, told: Change): Promise<{ isRepeat: boolean }> {
   const lines = mergeLines(move.entries)
   const kinds = await ctx.ledger.findKinds(lines.map((line) => line.account))
   const payers = lines.filter((line) => line.amount < 0n && kinds.get(line.account) === 'buyer_credit')
   if (payers.length > 1) throw new AppError('conflict', { message: 'A transaction takes money from one buyer.' })
   const [payer] = payers
-  if (payer !== undefined) return bookDebit(ctx, { ...move, entries: lines }, payer)
-  const posted = await ctx.ledger.transact(async (trx) => {
+  if (payer !== undefined) return bookDebit(ctx, { ...move, entries: lines }, payer, told)
+  const post = async (trx: MoneyTransaction) => {
     const changed = await postTransaction(trx, { ...move, id: ctx.ids.ulid(), entries: lines })
     if (changed === undefined) await requireSameEntries(trx, move.key, lines)
     return changed
-  })
+  }
+  const posted = await ctx.change(
+    (trx) => post(moneyTransaction(trx)),
+    (changed) => (changed === undefined ? undefined : told),
+  )
   if (posted === undefined) return { isRepeat: true }
   // The outbox row stays when this fails, so a later drain tells the gate.
   await confirmBuyers(ctx, posted).catch((error: unknown) =>

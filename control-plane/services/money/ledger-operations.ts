@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { listBookedEntries } from '#control-plane/db/ledger-archive.ts'
-import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { DollarText, Ticket } from '#control-plane/services/fields.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
@@ -10,8 +9,7 @@ import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { LedgerLine } from './ledger.ts'
-import type { DebitCtx } from './ledger-debits.ts'
-import type { Move } from './ledger-moves.ts'
+import type { Move, MoveCtx } from './ledger-moves.ts'
 import { bookMove, findParty, Note, namesOneParty, ONE_PARTY, PartyFields } from './ledger-moves.ts'
 
 /** A transaction as it was booked. Lines are signed micro-USD in plain digits. */
@@ -31,14 +29,10 @@ export const BookedMoveSchema = z.object({
 })
 export type BookedMove = z.infer<typeof BookedMoveSchema>
 
-async function book(ctx: DebitCtx & Pick<RunCtx, 'act'>, subject: string, move: Move): Promise<BookedMove> {
+async function book(ctx: MoveCtx, subject: string, move: Move): Promise<BookedMove> {
   const lines = move.entries.map(({ account, amount }) => ({ account, amountMicro: amount.toString() }))
-  const change = { subject, before: null, after: { key: move.key, kind: move.kind, lines } }
-  const { isRepeat } = await ctx.act(
-    change,
-    () => bookMove(ctx, move),
-    (booked) => !booked.isRepeat,
-  )
+  const told = { subject, before: null, after: { key: move.key, kind: move.kind, lines } }
+  const { isRepeat } = await bookMove(ctx, move, told)
   return { key: move.key, kind: move.kind, lines, isRepeat }
 }
 

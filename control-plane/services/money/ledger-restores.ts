@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
+import { markRestored } from '#control-plane/db/money-epoch.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { Gate } from '#control-plane/ports/gate/gate.ts'
@@ -105,7 +106,7 @@ export const repostJournals = defineOperation({
  * Throws `invalid_request` for an instant in the future, or one that journals do not reach.
  */
 export async function askForRepost(
-  { ledger, clock, act }: Pick<RunCtx, 'ledger' | 'clock' | 'act'>,
+  { clock, change }: Pick<RunCtx, 'clock' | 'change'>,
   since: Date,
   reason: string,
 ): Promise<{ readonly since: string }> {
@@ -113,7 +114,9 @@ export async function askForRepost(
   const refuse = (message: string) => new AppError('invalid_request', { message, param: 'since' })
   if (since.getTime() > now) throw refuse('`since` lies in the future.')
   if (since.getTime() < now - JOURNAL_MS) throw refuse('`since` is more than 48 hours ago: no journal reaches so far.')
-  const change = { subject: 'ledger', before: {}, after: { since: since.toISOString(), reason } }
-  await act(change, () => ledger.markRestored(since.getTime()))
+  await change(
+    (trx) => markRestored(trx, since.getTime()),
+    () => ({ subject: 'ledger', before: {}, after: { since: since.toISOString(), reason } }),
+  )
   return { since: since.toISOString() }
 }

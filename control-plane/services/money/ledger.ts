@@ -5,6 +5,7 @@ import { findUserByWallet } from '#control-plane/db/users.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { MoneyReads, MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
+import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { DollarText, Ticket, Wallet } from '#control-plane/services/fields.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
@@ -170,10 +171,9 @@ export const grantCredit = defineOperation({
       return changed
     }
     const after = { granted: formatMicroUsd(input.amountUsd), ticket: input.ticket }
-    const posted = await ctx.act(
-      { subject: account, before: null, after },
-      () => ctx.ledger.transact(grant),
-      (changed) => changed !== undefined,
+    const posted = await ctx.change(
+      (trx) => grant(moneyTransaction(trx)),
+      (changed) => (changed === undefined ? undefined : { subject: account, before: null, after }),
     )
     if (posted !== undefined) {
       // The outbox row stays when this fails, so a later drain tells the gate.

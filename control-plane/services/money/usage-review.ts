@@ -10,7 +10,10 @@ import {
 } from '#control-plane/db/usage-review.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
+import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
@@ -110,7 +113,9 @@ export const retryPoisoned = defineOperation({
     if (row.resolution !== null) throw new AppError('conflict', { message: `It was ${row.resolution} before.` })
     if (row.event.length >= MAX_POISON_CHARS)
       throw new AppError('conflict', { message: 'It was too long to keep whole.' })
-    const { poisoned } = await postBatch(ctx, { events: [row.event], source: 'operator' })
+    const decision = { payloadHash, reason, by: tenantOf(actor), resolution: 'retried' } as const
+    const ledger = { ...ctx.ledger, transact: deciding(ctx, row, decision) }
+    const { poisoned } = await postBatch({ ...ctx, ledger }, { events: [row.event], source: 'operator' })
     if (poisoned > 0) {
       const now = await requirePoison(ctx, payloadHash)
       throw new AppError('conflict', {
@@ -118,17 +123,41 @@ export const retryPoisoned = defineOperation({
         detail: { reason: now.reason, detail: now.detail },
       })
     }
-    await ctx.change(
-      (trx) => resolvePoison(trx, { payloadHash, reason, by: tenantOf(actor), resolution: 'retried' }),
-      () => ({
-        subject: row.rid ?? payloadHash,
-        before: { reason: row.reason },
-        after: { resolution: 'retried', reason },
-      }),
-    )
     return { payloadHash }
   },
 })
+
+/**
+ * Posts in the transaction that stores the decision and its audit row. An error of these two is told apart from a
+ * refusal of the event, which would be set aside once more.
+ */
+function deciding(
+  ctx: Pick<RunCtx, 'change' | 'ledger'>,
+  row: PoisonRow,
+  decision: Parameters<typeof resolvePoison>[1],
+): MoneyLedger['transact'] {
+  const { payloadHash, reason, resolution } = decision
+  return async (post) => {
+    let isPosted = false
+    const run = async (trx: Trx) => {
+      // The decision comes first, so a rival waits here. After a commit whose answer was lost it stands already.
+      const isNew = await resolvePoison(trx, decision)
+      const isDiscarded = !isNew && (await findPoison(trx, payloadHash))?.resolution !== resolution
+      if (isDiscarded) throw new AppError('conflict', { message: 'It was just discarded.' })
+      const posted = await post(moneyTransaction(trx))
+      isPosted = true
+      return { posted, isNew }
+    }
+    const told = { subject: row.rid ?? payloadHash, before: { reason: row.reason }, after: { resolution, reason } }
+    try {
+      const { posted } = await ctx.change(run, ({ isNew }) => (isNew ? told : undefined))
+      return posted
+    } catch (error) {
+      if (!isPosted || ctx.ledger.refusalOf(error) === undefined) throw error
+      throw new AppError('internal_error', { cause: error })
+    }
+  }
+}
 
 /** Discards an event. Nobody is charged for its call, and the gate frees what it keeps for it. */
 export const discardPoisoned = defineOperation({

@@ -77,9 +77,10 @@ export const releaseOpenHold = defineOperation({
     rid: z.string(),
   }),
   run: async (ctx, _actor, { rid, reason }): Promise<{ readonly rid: string }> => {
+    const missing = new AppError('not_found', { message: 'No open hold has this request id.' })
+    if (parseRequestId(rid) === undefined || !(await ctx.desk.isHeld(rid))) throw missing
     await ctx.act({ subject: rid, before: { state: 'open' }, after: { state: 'released', reason } }, async () => {
-      if (parseRequestId(rid) !== undefined && (await ctx.desk.releaseHold(rid))) return
-      throw new AppError('not_found', { message: 'No open hold has this request id.' })
+      if (!(await ctx.desk.releaseHold(rid))) throw missing
     })
     return { rid }
   },
@@ -118,10 +119,12 @@ export const retryFailedJobs = defineOperation({
     retried: z.number(),
   }),
   run: async (ctx, _actor, { queue, id, limit }): Promise<{ readonly retried: number }> => {
+    const missing = new AppError('not_found', { message: 'No such job has failed.' })
+    if (id !== undefined && !(await ctx.desk.hasFailed(queue, id))) throw missing
     const after = id === undefined ? { asked: limit } : { asked: 1, id }
     const retried = await ctx.act({ subject: `queue ${queue}`, before: null, after }, async () => {
       const count = await ctx.desk.retryJobs(queue, id === undefined ? { limit } : { id })
-      if (id !== undefined && count === 0) throw new AppError('not_found', { message: 'No such job has failed.' })
+      if (id !== undefined && count === 0) throw missing
       return count
     })
     return { retried }

@@ -288,6 +288,8 @@ describe('the running system', () => {
     const after = await staff.snapshot.read.query()
     expect(of(after, 'models')?.version).toBeGreaterThan(of(before, 'models')?.version ?? 0)
     expect(await trpcCodeOf(staff.snapshot.republish.mutate({ names: ['offers:none'] }))).toBe('not_found')
+    const { items } = await staff.auditLog.search.query({ operation: 'snapshot.republish', limit: 10 })
+    expect(items).toMatchObject([{ after: { named: ['models'] } }])
   })
 })
 

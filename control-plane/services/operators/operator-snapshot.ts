@@ -76,23 +76,23 @@ export const republishSnapshot = defineOperation({
     published: z.array(z.string()).readonly(),
   }),
   run: async (ctx, _actor, { names }): Promise<{ readonly published: readonly string[] }> => {
-    // To publish everything may take longer than a transaction stays open, so the row is committed before.
+    if (names !== undefined) await requireKnown(ctx, names)
     const change = { subject: 'snapshot', before: null, after: { named: names ?? null } }
-    await ctx.change(
-      async () => undefined,
-      () => change,
-    )
-    return { published: names === undefined ? await ctx.publication.reconcile() : await publishAgain(ctx, names) }
+    const publish = () => (names === undefined ? ctx.publication.reconcile() : publishAgain(ctx, names))
+    return { published: await ctx.act(change, publish) }
   },
 })
+
+async function requireKnown(ctx: Pick<Ctx, 'db'>, names: readonly string[]): Promise<void> {
+  const known = new Set((await listPublishedTimes(ctx.db)).map(({ name }) => name))
+  const unknown = names.find((name) => !known.has(name))
+  if (unknown !== undefined) throw new AppError('not_found', { message: `No document is called ${unknown}.` })
+}
 
 async function publishAgain(
   ctx: Pick<Ctx, 'db' | 'clock' | 'publication'>,
   names: readonly string[],
 ): Promise<string[]> {
-  const known = new Set((await listPublishedTimes(ctx.db)).map(({ name }) => name))
-  const unknown = names.find((name) => !known.has(name))
-  if (unknown !== undefined) throw new AppError('not_found', { message: `No document is called ${unknown}.` })
   await transact(ctx.db, async (trx) => {
     for (const name of [...names].sort(byText)) await markUnpublished(trx, name, ctx.clock.now())
   })

@@ -64,6 +64,11 @@ export async function placeContracts(url: string, funds: readonly Funding[]): Pr
   return isNew
 }
 
+/** Gives wallets of a development chain exactly this money, out of nothing. It is there at once and in the next block. */
+export async function fundWallets(url: string, funds: readonly Funding[]): Promise<void> {
+  await callChain(url, funds.flatMap(fundingCalls))
+}
+
 function codeOf(runtime: Readonly<Record<ContractName, Hex>>, name: ContractName): Hex {
   return runtime[name]
 }

@@ -17,6 +17,8 @@ import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
 import type { Time } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
+import type { ChainEnvironment } from './chain.ts'
+import { chainOf } from './chain.ts'
 import { requireDescribed } from './description.ts'
 import type { GateWorld } from './gate.ts'
 import { startGateWorld } from './gate.ts'
@@ -73,6 +75,8 @@ export const catalogItem = (id: string) =>
 type Options = {
   readonly overrides?: Overrides
   readonly environment?: Record<string, string>
+  /** Takes payments of wallets on the run's chain, or on another chain's variables. None are taken unless it is given. */
+  readonly chain?: true | ChainEnvironment
   /** Operations of the test's own, which no service has. */
   readonly operations?: readonly { readonly name: string; readonly output: z.ZodType }[]
 }
@@ -82,6 +86,7 @@ export async function startMarket({
   overrides = {},
   environment = {},
   operations = [],
+  chain,
 }: Options = {}): Promise<TestMarket> {
   const [world, provider] = await Promise.all([
     startGateWorld(),
@@ -100,6 +105,7 @@ export async function startMarket({
     CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     LOG_LEVEL: 'silent',
+    ...(chain === true ? await (await chainOf()).environment() : chain),
     ...environment,
   })
   const wide = { perKey: MANY, perWallet: MANY }

@@ -2,8 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { placeContracts } from '#dev/chain/place-contracts.ts'
+import { startAnvil } from '#dev/services/anvil.ts'
+import type { Service } from '#dev/services/postgres.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
+import { BASE_CHAIN_ID } from '#shared/chain-terms.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -11,22 +15,32 @@ declare module 'vitest' {
     postgresUrl: string
     /** URL of the run's own Redis. Each test file uses its own key prefixes or database number. */
     redisUrl: string
+    /** URL of the run's own chain with its contracts. Each test makes wallets of its own. */
+    chainRpcUrl: string
   }
 }
 
-/** Starts one real PostgreSQL and one real Redis for the whole run, in a folder that is removed at its end. */
+/** Starts one real PostgreSQL, one real Redis and one chain for the whole run, in a folder that is removed at its end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'market-test-'))
   // Nothing here outlives the run, so nothing has to survive a power cut.
   const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '300' }
-  const [postgres, redis] = await Promise.all([
+  const [postgres, redis, chain] = await Promise.all([
     startPostgres({ dataDir: join(folder, 'postgres'), settings }),
     startRedis({ dataDir: join(folder, 'redis'), extraConfig: { databases: '256', appendfsync: 'everysec' } }),
+    startSharedChain(join(folder, 'chain.log')),
   ])
   project.provide('postgresUrl', postgres.url)
   project.provide('redisUrl', redis.url)
+  project.provide('chainRpcUrl', chain.url)
   return async () => {
-    await Promise.all([postgres.stop(), redis.stop()])
+    await Promise.all([postgres.stop(), redis.stop(), chain.stop()])
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+async function startSharedChain(logFile: string): Promise<Service> {
+  const chain = await startAnvil({ chainId: BASE_CHAIN_ID, logFile })
+  await placeContracts(chain.url, [])
+  return chain
 }

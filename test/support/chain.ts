@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Address, Hash, Hex, PublicClient } from 'viem'
+import { createPublicClient, createWalletClient, defineChain, http, parseAbi } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { callChain, fundWallets, placeContracts } from '#dev/chain/place-contracts.ts'
+import { startAnvil } from '#dev/services/anvil.ts'
+import { BASE_CHAIN_ID } from '#shared/chain-terms.ts'
+
+const POLLING_MS = 20
+const ONE_ETH = 10n ** 18n
+const USDC = parseAbi([
+  'function balanceOf(address) view returns (uint256)',
+  'function approve(address, uint256) returns (bool)',
+  'function setBlacklisted(address, bool)',
+])
+/** Base as the tests' clients know it. */
+export const CHAIN = defineChain({
+  id: BASE_CHAIN_ID,
+  name: 'development',
+  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+  rpcUrls: { default: { http: [] } },
+})
+
+/** A wallet that nobody else uses. */
+export type ChainWallet = {
+  readonly privateKey: Hex
+  readonly address: Address
+  readonly account: PrivateKeyAccount
+}
+
+/** A chain with USDC, Permit2 and the upto proxy. Each test makes wallets of its own, so tests share a chain in peace. */
+export type TestChain = {
+  readonly rpcUrl: string
+  readonly publicClient: PublicClient
+  /** Makes a wallet with micro-USD and wei. A new one without either is no stranger to the chain. */
+  newWallet(money?: { readonly usdc?: bigint; readonly eth?: bigint }): Promise<ChainWallet>
+  /** Micro-USD. */
+  usdcBalance(address: Address): Promise<bigint>
+  /** Lets Permit2 move a wallet's USDC without a limit, as buyers do once. The wallet pays gas. */
+  approvePermit2(wallet: ChainWallet): Promise<Hash>
+  /** The issuer's block list. A wallet on it neither pays nor is paid. */
+  blacklist(address: Address, isBlocked?: boolean): Promise<void>
+  /**
+   * The variables of a control plane that takes payments on this chain, with a facilitator of its own, which has gas
+   * money, and an empty treasury. `rpcUrl` leads to the chain by another way.
+   */
+  environment(rpcUrl?: string): Promise<ChainEnvironment>
+}
+
+export type ChainEnvironment = {
+  readonly CHAIN_RPC_URL: string
+  readonly FACILITATOR_PRIVATE_KEY: Hex
+  readonly TREASURY_ADDRESS: Address
+  readonly CHAIN_CONFIRMATIONS: string
+}
+
+/** When blocks are made: for each transaction, never, or every so many seconds. */
+export type Mining = 'automatic' | 'off' | { readonly everySeconds: number }
+
+/** A chain of one test, which may be treated badly. */
+export type OwnChain = TestChain & {
+  readonly pid: number
+  mining(how: Mining): Promise<void>
+  /** Makes blocks now. */
+  mine(blocks?: number): Promise<void>
+  /**
+   * Replaces the last blocks by empty ones. What they held has never been, and is not in the pool either. Money that
+   * `newWallet` gave within them is gone too.
+   */
+  reorganise(blocks: number): Promise<void>
+  /** Remembers the chain as it is. The answer takes it back there, once. */
+  remember(): Promise<() => Promise<void>>
+  /** Forgets a transaction that waits for its block. */
+  drop(hash: Hash): Promise<void>
+  stop(): Promise<void>
+}
+
+/** The run's one chain. Blocks come at once. Nobody may change its mining or its past. */
+export async function chainOf(): Promise<TestChain> {
+  // This is imported here, because a bench runs outside a test run and cannot load it.
+  return testChain((await import('vitest')).inject('chainRpcUrl'))
+}
+
+/** Starts a chain for one test, with `blockSeconds` between its blocks or a block for each transaction. */
+export async function startChain(blockSeconds?: number): Promise<OwnChain> {
+  const folder = mkdtempSync(join(tmpdir(), 'market-chain-'))
+  const blocks = blockSeconds === undefined ? {} : { blockSeconds }
+  const logFile = join(folder, 'chain.log')
+  const anvil = await startAnvil({ chainId: BASE_CHAIN_ID, logFile, ...blocks })
+  const rpcUrl = anvil.url
+  const call = async (method: string, ...params: readonly unknown[]) => (await callChain(rpcUrl, [[method, params]]))[0]
+  await placeContracts(rpcUrl, [])
+  return {
+    ...testChain(rpcUrl),
+    pid: anvil.pid,
+    async mining(how) {
+      await call('evm_setAutomine', false)
+      await call('evm_setIntervalMining', typeof how === 'string' ? 0 : how.everySeconds)
+      // An interval of 0 turns both ways of mining off. This one comes after it.
+      if (how === 'automatic') await call('evm_setAutomine', true)
+      if (how === 'automatic') await call('evm_mine')
+    },
+    mine: async (blocks = 1) => void (await call('anvil_mine', `0x${blocks.toString(16)}`)),
+    reorganise: async (blocks) => void (await call('anvil_reorg', blocks, [])),
+    async remember() {
+      const id = await call('evm_snapshot')
+      return async () => {
+        if ((await call('evm_revert', id)) !== true) throw new Error('the chain did not go back')
+      }
+    },
+    drop: async (hash) => void (await call('anvil_dropTransaction', hash)),
+    async stop() {
+      await anvil.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The tests' tools for a chain that runs at a URL. */
+export function testChain(rpcUrl: string): TestChain {
+  const transport = http(rpcUrl)
+  const publicClient = createPublicClient({ chain: CHAIN, transport, pollingInterval: POLLING_MS })
+  const newWallet: TestChain['newWallet'] = async ({ usdc = 0n, eth = 0n } = {}) => {
+    const privateKey = generatePrivateKey()
+    const account = privateKeyToAccount(privateKey)
+    await fundWallets(rpcUrl, [{ address: account.address, usdcMicro: usdc, wei: eth }])
+    return { privateKey, account, address: account.address }
+  }
+  return {
+    rpcUrl,
+    publicClient,
+    newWallet,
+    usdcBalance: (address) =>
+      publicClient.readContract({
+        address: CONTRACTS.LocalUsdc,
+        abi: USDC,
+        functionName: 'balanceOf',
+        args: [address],
+      }),
+    approvePermit2: async ({ account }) => {
+      const wallet = createWalletClient({ chain: CHAIN, transport, account })
+      const args = [CONTRACTS.LocalPermit2, 2n ** 256n - 1n] as const
+      const hash = await wallet.writeContract({
+        address: CONTRACTS.LocalUsdc,
+        abi: USDC,
+        functionName: 'approve',
+        args,
+      })
+      await publicClient.waitForTransactionReceipt({ hash })
+      return hash
+    },
+    blacklist: async (address, isBlocked = true) => {
+      const { account } = await newWallet({ eth: ONE_ETH })
+      const wallet = createWalletClient({ chain: CHAIN, transport, account })
+      const change = { address: CONTRACTS.LocalUsdc, abi: USDC, functionName: 'setBlacklisted' } as const
+      const hash = await wallet.writeContract({ ...change, args: [address, isBlocked] })
+      await publicClient.waitForTransactionReceipt({ hash })
+    },
+    environment: async (url = rpcUrl) => ({
+      CHAIN_RPC_URL: url,
+      FACILITATOR_PRIVATE_KEY: (await newWallet({ eth: 100n * ONE_ETH })).privateKey,
+      TREASURY_ADDRESS: (await newWallet()).address,
+      // A block comes with each transaction, and no other follows it.
+      CHAIN_CONFIRMATIONS: '1',
+    }),
+  }
+}

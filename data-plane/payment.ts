@@ -1,6 +1,8 @@
+import type { ClaimAnswer, ClaimAsk, PaymentTerms, SettleAnswer, SettleAsk } from '#shared/contract/chain-payments.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { OwnProvider } from '#shared/contract/key-record.ts'
 import type { RailName } from '#shared/contract/rails.ts'
+import type { AppError } from '#shared/errors.ts'
 import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
@@ -23,6 +25,11 @@ export type Wishes = {
   readonly modelsAllowed: readonly string[] | null
   readonly caps: SpendingCaps
   readonly ratePerMinute: number | null
+  /**
+   * The name under which its calls are counted, where the payer itself has not proven its name yet. Otherwise strangers
+   * could spend a payer's rate.
+   */
+  readonly countedAs?: string
   /** The account's own provider keys. */
   readonly ownProviders?: readonly OwnProvider[]
 }
@@ -71,6 +78,20 @@ export type Settled = {
   readonly headers?: Readonly<Record<string, string>>
   /** Members to add to the answer's body; undefined for none. */
   readonly members?: Readonly<Record<string, unknown>>
+  /** Set when the charge can never be taken. An answer that has not gone out is then withheld. */
+  readonly refusal?: AppError
+}
+
+/** The control plane's desk for payments by wallets. */
+export type PaymentDesk = {
+  /** The terms of a moment ago; undefined while payments are closed or not set up. */
+  terms(): PaymentTerms | undefined
+  /** Throws `service_unavailable` when the desk does not answer. The claim may stand then; nobody else gets it. */
+  claim(ask: ClaimAsk): Promise<ClaimAnswer>
+  /** Undefined when the desk does not answer, or not in words that are known. Never rejects. */
+  settle(ask: SettleAsk): Promise<SettleAnswer | undefined>
+  /** Never rejects. A claim that nobody releases ends with its authorization. */
+  release(rid: RequestId): Promise<void>
 }
 
 export type ReserveRequest = {

@@ -30,6 +30,7 @@ import type { FigureSources } from './observe/figures.ts'
 import type { Metrics } from './observe/metrics.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { watchFunds } from './observe/watched-funds.ts'
+import { openDesk, openRails } from './open-rails.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
 import { JOB_LIMITS } from './pipeline/job-plane.ts'
@@ -37,7 +38,6 @@ import type { PendingSettlements } from './pipeline/pending-settlements.ts'
 import { createPendingSettlements } from './pipeline/pending-settlements.ts'
 import { createRetryBudget } from './pipeline/retry-budget.ts'
 import { createTicker } from './pipeline/ticker.ts'
-import { creditRail } from './rails/credit.ts'
 import { ownProviderRail } from './rails/own-providers.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { defineRail, payBy } from './rails/rail.ts'
@@ -122,7 +122,12 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
   const more = overrides.more ?? (() => ({ rails: [], rows: [] }))
   const { surface, calls, ready } = createSurface(basics, stores, { ...watchers, more }, overrides.limits)
   const app = await createServer(surface)
-  await Promise.all([stores.snapshot.start(), stores.health.start(), stores.buyerKeys.start()])
+  await Promise.all([
+    stores.snapshot.start(),
+    stores.health.start(),
+    stores.buyerKeys.start(),
+    stores.paymentDesk.start(),
+  ])
   stores.rates.start()
   stores.pending.start()
   stores.clocks.start()
@@ -189,6 +194,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     describe: () => ({ node: journal.member, version: config.version, ...describe(funds, snapshot.market()) }),
   })
   const clocks = watchClock(queueRedis, { clock, log })
+  const paymentDesk = openDesk({ config, clock, log })
   return {
     journal,
     funds,
@@ -197,6 +203,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     ...{ snapshot, events, health, buyerKeys, rates, clocks, warm },
     tradeFeed: createTradeFeed(cache),
     fundNews: createFundNews(cache),
+    paymentDesk,
     ...{ ownCalls, pending, ownProviders: pending.watched(ownProviderRail(ownCalls)) },
     async close() {
       clocks.close()
@@ -206,6 +213,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
       health.close()
       buyerKeys.close()
       await pending.close()
+      await paymentDesk.close()
       await events.close()
       await funds.leave(POSTING_MS)
       await journal.close()
@@ -234,7 +242,7 @@ type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undef
 
 function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limits: Partial<CallLimits> = {}) {
   const { config, clock, ids } = basics
-  const { snapshot, health, offerCaps, buyerKeys } = stores
+  const { snapshot, health, offerCaps } = stores
   const { metrics, traces } = watchers
   const { market } = snapshot
   const open = { count: 0 }
@@ -252,12 +260,9 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
         }
   const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing })
   const funds = watchFunds(stores.funds, { clock, metrics, traces, news: stores.fundNews })
-  const rails: Rails = {
-    credit: creditRail({ funds, buyerKeys }),
-    creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
-  }
+  const rails = openRails(basics, stores, funds)
   const more = watchers.more({ watched: stores.pending.watched, credit: rails.credit })
-  const everyRail = [rails.credit, defineRail(stores.ownProviders), ...more.rails]
+  const everyRail = [rails.credit, ...rails.x402, ...rails.mpp, defineRail(stores.ownProviders), ...more.rails]
   const railsByName = new Map(everyRail.map((rail) => [rail.name, rail]))
   const surface: Surface = {
     rows: [...surfaceRows(rails), ...more.rows],
@@ -265,7 +270,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     jobs: { calls, jobs: stores.jobs, rails: railsByName, limits: JOB_LIMITS, tokenOf: tokensUnder(config.keyPepper) },
     reads: { market, health, caps: offerCaps, feed: stores.tradeFeed, clock, memory: createReadMemory() },
     lookups: {
-      requests: { funds, buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
+      requests: { funds, buyerKeys: stores.buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
       keys: {
         ...keySources({ config, clock }, stores),
         useOf: async (authorization, keyId, now) =>

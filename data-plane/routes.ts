@@ -32,6 +32,9 @@ export type Rails = {
   readonly credit: AnyRail
   /** Credit with the key in `x-api-key` or in `Authorization`. */
   readonly creditByEitherHeader: AnyRail
+  /** Payments by wallet in the order in which clients should prefer them. */
+  readonly x402: readonly AnyRail[]
+  readonly mpp: readonly AnyRail[]
 }
 
 /** Methods, hosts and voices that rows share. On the messages wire the floor follows the path's own first segment. */
@@ -52,31 +55,37 @@ export function surfaceRows(rails: Rails): readonly Row[] {
 }
 
 /** Rows that are sold by the call. */
-function soldRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
+function soldRows({ credit, creditByEitherHeader, x402, mpp }: Rails): readonly Row[] {
+  const anyWay = [credit, ...x402, ...mpp]
   return [
-    { ...API, ...POST, path: '/v1/chat/completions', ...FLOOR, body: json(32, 'messages'), serves: sell(chat, credit) },
-    {
-      ...SITE,
-      ...POST,
-      path: '/api/inference/v1/chat/completions',
-      body: json(32, 'messages'),
-      serves: sell(chat, credit),
-    },
-    { ...API, ...POST, path: '/v1/completions', ...FLOOR, body: json(8), serves: sell(completions, credit) },
-    { ...SITE, ...POST, path: '/api/inference/v1/completions', body: json(8), serves: sell(completions, credit) },
-    { ...API, ...POST, path: '/v1/responses', ...FLOOR, body: json(32, 'input'), serves: sell(responses, credit) },
-    { ...API, ...POST, path: '/v1/embeddings', body: json(8), serves: sell(embeddings, credit) },
-    { ...API, ...POST, path: '/v1/audio/speech', ...FLOOR, body: json(1), serves: sell(speech, credit) },
+    { ...API, ...POST, path: '/v1/chat/completions', ...FLOOR, body: json(32, 'messages'), serves: sell(chat, anyWay) },
+    ...siteRows('chat/completions', json(32, 'messages'), chat, { anyWay, x402 }),
+    { ...API, ...POST, path: '/v1/completions', ...FLOOR, body: json(8), serves: sell(completions, anyWay) },
+    ...siteRows('completions', json(8), completions, { anyWay, x402 }),
+    { ...API, ...POST, path: '/v1/responses', ...FLOOR, body: json(32, 'input'), serves: sell(responses, anyWay) },
+    { ...API, ...POST, path: '/v1/embeddings', body: json(8), serves: sell(embeddings, anyWay) },
+    { ...API, ...POST, path: '/v1/audio/speech', ...FLOOR, body: json(1), serves: sell(speech, anyWay) },
     {
       ...{ ...API, ...POST, path: '/v1/audio/transcriptions', ...FLOOR },
       // A file of 25 MB and the fields beside it.
       body: { kind: 'form', limitBytes: 26 * MEGABYTE },
-      serves: sell(transcriptions, credit),
+      serves: sell(transcriptions, anyWay),
     },
     {
       ...{ ...COMPAT, ...POST, path: '/compat/v1/messages', ...COMPAT_FLOOR, body: json(32, 'messages') },
       serves: sellToKeys(messages, creditByEitherHeader),
     },
+  ]
+}
+
+type SiteRails = { readonly anyWay: readonly AnyRail[]; readonly x402: readonly AnyRail[] }
+
+/** The two paths of a call on the site: the canonical one, and its mirror that takes x402 alone. */
+function siteRows(name: string, body: RowBody, wire: AnyWire, { anyWay, x402 }: SiteRails): readonly Row[] {
+  const path = `/api/inference/v1/${name}`
+  return [
+    { ...SITE, ...POST, path, body, serves: sell(wire, anyWay) },
+    { ...SITE, ...POST, path: `/x402${path}`, body, serves: sell(wire, x402) },
   ]
 }
 
@@ -129,6 +138,7 @@ const FREE_ROWS: readonly Row[] = [
   { ...API, ...GET, path: '/v1/models', serves: read(listModels) },
   { ...API, ...GET, path: '/v1/models/*id', serves: read(readModel) },
   { ...SITE, ...GET, path: '/api/inference/v1/models', serves: read(listInferenceModels) },
+  { ...SITE, ...GET, path: '/x402/api/inference/v1/models', serves: read(listInferenceModels) },
   { ...API, ...GET, path: '/v1/providers', serves: read(listProviders) },
   { ...API, ...GET, path: '/v1/prices', serves: read(listPrices) },
   { ...SITE, ...GET, path: '/api/inference/v1/prices', serves: read(listPrices) },
@@ -158,7 +168,7 @@ const FREE_ROWS: readonly Row[] = [
 ]
 
 /** A call that anybody may buy. A stranger is told how to pay. */
-function sell(wire: AnyWire, ...rails: AnyRail[]): Row['serves'] {
+function sell(wire: AnyWire, rails: readonly AnyRail[]): Row['serves'] {
   return { kind: 'call', wire, rails, withoutCredential: 'challenge', failover: 'until-content' }
 }
 

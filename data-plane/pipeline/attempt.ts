@@ -1,19 +1,26 @@
 import type { AttemptPlan, Decoder, UpstreamRequest } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
-import { classifyBadAnswer, classifyError, classifyStatus, ownFailure } from '#data-plane/upstream/classify.ts'
+import {
+  classifyBadAnswer,
+  classifyError,
+  classifyStatus,
+  ownFailure,
+  paymentFailure,
+} from '#data-plane/upstream/classify.ts'
 import type { Speaker } from '#data-plane/upstream/provider-words.ts'
 import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
+import type { AppError } from '#shared/errors.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 import { speakerOf } from './ask-provider.ts'
+import { isOverrun, isPastCeiling, isTooSlow, OVERRUN_PIECES } from './attempt-limits.ts'
 import { startAnswer } from './buyer-answer.ts'
 import type { BuyerStream } from './buyer-stream.ts'
 import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
 import type { CallPlane } from './call-plane.ts'
 import type { Turn } from './finish-call.ts'
-import { BYTES_A_TOKEN } from './meter-usage.ts'
 import { progressEvent } from './settle-call.ts'
 import type { Watcher } from './ticker.ts'
 
@@ -23,18 +30,6 @@ const MAX_REFUSAL_BYTES = 65_536
 const LINGER_MS = 5_000
 const PROGRESS_EVERY_MS = 2_000
 const PROGRESS_EVERY_PIECES = 1_000
-/** After its first minute, a stream is given up when its pieces take more milliseconds than this on average. */
-const SLOWEST_PIECE_MS = 10_000
-const SLOW_AFTER_MS = 60_000
-/** A stream may run past the limit that its provider was told, by this factor and so many pieces. */
-const OVERRUN = 1.1
-const OVERRUN_PIECES = 64
-/**
- * Under the buyer's own cost ceiling a stream may pass its limit by fewer tokens. The bytes of a text estimate its
- * tokens this closely.
- */
-const CEILING_SLACK_TOKENS = 8
-
 /** One try at one offer. */
 export type AttemptJob = {
   readonly plan: AttemptPlan
@@ -96,7 +91,12 @@ type Running = {
   drainUntil: number | undefined
   isOver: boolean
   lingerUntil: number
+  /** Content that waits until the payment is taken, and the end that came meanwhile. Undefined lets content through. */
+  held: (string | Buffer)[] | undefined
+  ending: AttemptEnd | undefined
 }
+
+type AttemptEnd = { readonly failure?: UpstreamFailure; readonly isGone?: boolean }
 
 /** Sends one request and relays its answer until it ends in any way. Never rejects. */
 export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptResult> {
@@ -128,6 +128,8 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
       drainUntil: undefined,
       isOver: false,
       lingerUntil: 0,
+      held: undefined,
+      ending: undefined,
     }
     if (reply.isGone()) {
       finish(run, { isGone: true })
@@ -196,38 +198,24 @@ function takeData(run: Running, chunk: Buffer): void {
   }
 }
 
-function choicesOf({ turn }: AttemptJob): number {
-  return turn.call.quote.bound.choices
-}
-
-/** True when a stream has run so far past its limit that its provider ignores the limit. */
-function isOverrun({ job, pieces }: Running): boolean {
-  // A purchase that is not counted in tokens has no limit in tokens.
-  if (job.plan.maxOutputTokens === 0) return false
-  const limit = job.plan.maxOutputTokens * choicesOf(job) * OVERRUN + OVERRUN_PIECES
-  // Pieces may be parts of tokens, so their bytes must say the same.
-  return pieces > limit && job.decoder.ending().contentBytes / BYTES_A_TOKEN > limit
-}
-
-/**
- * True when the delivered text is worth the buyer's own ceiling. That also ends a stream whose provider ignores its
- * limit. A whole answer is taken whole; its charge ends at the ceiling.
- */
-function isPastCeiling({ job, pieces }: Running): boolean {
-  if (pieces === 0) return false
-  const limit = job.plan.maxOutputTokens * choicesOf(job)
-  const tokens = job.decoder.ending().contentBytes / BYTES_A_TOKEN
-  return tokens > limit * OVERRUN + CEILING_SLACK_TOKENS
-}
-
 function deliver(run: Running, part: string | Buffer): void {
   const now = run.plane.clock.monotonic()
   const { job } = run
   run.pieces = job.decoder.contentPieces()
   run.lastContentAt = now
-  if (run.firstContentAt === undefined) {
+  const isFirst = run.firstContentAt === undefined
+  if (isFirst) {
     run.firstContentAt = now
-    if (run.drainUntil === undefined && !job.turn.call.reply.isStarted()) begin(run, true)
+    const { payment, hold } = job.turn.call
+    if (payment.takeAhead !== undefined) takeFirst(run, payment.takeAhead(hold))
+  }
+  if (run.held === undefined) show(run, part, isFirst, now)
+  else run.held.push(part)
+}
+
+function show(run: Running, part: string | Buffer, isFirst: boolean, now: number): void {
+  if (isFirst) {
+    if (run.drainUntil === undefined && !run.job.turn.call.reply.isStarted()) begin(run, true)
     record(run, now)
     crashPoint('after_first_content')
   } else {
@@ -235,6 +223,25 @@ function deliver(run: Running, part: string | Buffer): void {
     crashPoint('mid_stream')
   }
   if (run.drainUntil === undefined) run.stream.send(part, now)
+}
+
+/** Holds content back until the payment is taken. A payment that cannot be taken ends the attempt. */
+function takeFirst(run: Running, taken: Promise<AppError | undefined>): void {
+  run.held = []
+  run.flow?.pause()
+  void taken.then((error) => {
+    const { held = [], ending } = run
+    run.held = undefined
+    if (error !== undefined) {
+      run.flow?.abort()
+      finish(run, { failure: paymentFailure(error) })
+      return
+    }
+    run.flow?.resume()
+    const now = run.plane.clock.monotonic()
+    for (const [index, part] of held.entries()) show(run, part, index === 0, now)
+    if (ending !== undefined) finish(run, ending)
+  })
 }
 
 /** Sends the stream's head. It names this attempt only when the attempt has brought content. */
@@ -346,19 +353,17 @@ function tickStream(run: Running, now: number): void {
   }
 }
 
-function isTooSlow({ firstContentAt, pieces }: Running, now: number): boolean {
-  if (firstContentAt === undefined) return false
-  const elapsed = now - firstContentAt
-  return elapsed > SLOW_AFTER_MS && pieces * SLOWEST_PIECE_MS < elapsed
-}
-
 function giveUp(run: Running, detail: string): void {
   run.flow?.abort()
   finish(run, { failure: ownFailure(run.pieces > 0 ? 'cut' : 'timeout', detail) })
 }
 
-function finish(run: Running, outcome: { failure?: UpstreamFailure; isGone?: boolean }): void {
+function finish(run: Running, outcome: AttemptEnd): void {
   if (run.isOver) return
+  if (run.held !== undefined) {
+    run.ending ??= outcome
+    return
+  }
   run.isOver = true
   const { plane } = run
   if (run.drainUntil !== undefined) plane.drains.count--

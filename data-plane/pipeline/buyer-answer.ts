@@ -54,6 +54,11 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     return
   }
   if (last === undefined) return
+  if (settlement.refusal !== undefined && !reply.isStarted()) {
+    // The answer was not paid, so it stays here.
+    refuse(call.route.wire, raw, reply, { error: settlement.refusal, attempts: relay.attempts.length, standing })
+    return
+  }
   const { isStreamed } = demand
   const text = last.decoder.finish(settlement.receipt)
   const headers = replyHeaders({

@@ -41,7 +41,7 @@ export function openVisit(): Visit {
  * The one door of calls, long jobs and local answers. It reads the credential in the head, identifies the payer, reads
  * the body, and then counts the call against the payer's rate and calls in flight. It reads no body whose sender is
  * refused or has spent its rate. A guest without a payment comes back only when a rail of the path has a price to ask for; see {@link
- * challengeOf}.
+ * demandOf}.
  *
  * Throws AppError: `authentication_required`, `payment_required`, the refusals of the rail and the body,
  * `rate_limited`, `too_many_in_flight`.
@@ -50,7 +50,7 @@ export async function enter(ports: Ports, door: Entrance, incoming: Incoming, vi
   const payment = recognize(door, incoming.head)
   if (payment === undefined) {
     if (door.withoutCredential === 'reject') throw new AppError('authentication_required')
-    if (!door.rails.some(hasPrice)) throw challengeOf(ports, door, incoming.head, undefined)
+    if (!door.rails.some(hasPrice)) throw paymentDemand(demandOf(ports, door, incoming.head, undefined))
     return { raw: await incoming.read(), payment, payer: undefined }
   }
   const payer = await payment.identify()
@@ -112,40 +112,63 @@ export function recognize({ rails }: Pick<Entrance, 'rails'>, head: RequestHead)
 }
 
 /** The name under which the calls of one payer are counted: its key, or its account or wallet when there is no key. */
-export function scopeOf({ keyId, account, wallet }: Payer): string {
-  return keyId ?? account ?? wallet ?? ''
+export function scopeOf({ countedAs, keyId, account, wallet }: Payer): string {
+  return countedAs ?? keyId ?? account ?? wallet ?? ''
 }
 
 function hasPrice({ challenge }: AnyRail): boolean {
   return challenge !== null
 }
 
-/** `payment_required` with the demand of every rail of the path for this very call. */
-export function challengeOf(
+/** The document of a 402 as far as this call decides it, and headers that rails add. */
+export type PaymentDemand = {
+  readonly accepts: readonly Readonly<Record<string, unknown>>[]
+  readonly headers: Readonly<Record<string, string>>
+  readonly extensions: Readonly<Record<string, unknown>>
+  readonly resource: { readonly url: string; readonly description: string; readonly mimeType: string }
+}
+
+/** The demand of every rail of the path for this very call. Without a quote nothing is demanded yet. */
+export function demandOf(
   addresses: Addresses,
   { rails }: Pick<Entrance, 'rails'>,
   asked: RequestHead | RawRequest,
   quote: Quote | undefined,
-): AppError {
+): PaymentDemand {
   const challenges =
     quote === undefined || !('body' in asked) ? [] : rails.flatMap((rail) => rail.challenge?.(quote, asked) ?? [])
-  return new AppError('payment_required', {
-    detail: {
-      accepts: challenges.flatMap(({ accepts }) => accepts),
-      headers: Object.assign({}, ...challenges.map(({ headers }) => headers)),
-      resource: {
-        url: askedUrl(addresses, asked),
-        description: 'Inference, paid by the request',
-        mimeType: 'application/json',
-      },
+  return {
+    accepts: challenges.flatMap(({ accepts }) => accepts),
+    headers: Object.assign({}, ...challenges.map(({ headers }) => headers)),
+    extensions: Object.assign({}, ...challenges.map(({ extensions }) => extensions ?? {})),
+    resource: {
+      url: askedUrl(addresses, asked),
+      description: 'Inference, paid by the request',
+      mimeType: 'application/json',
     },
-  })
+  }
+}
+
+/** `payment_required` with a demand. */
+export function paymentDemand(demand: PaymentDemand): AppError {
+  return new AppError('payment_required', { detail: demand })
+}
+
+/** Adds the demand to the refusal of a payment, so that its payer may pay anew. Other errors stay as they are. */
+export function withDemand(error: unknown, demand: () => PaymentDemand): unknown {
+  if (!(error instanceof AppError) || error.code !== 'payment_required') return error
+  const { payment_error: reason, is_final: isFinal, ...told } = error.detail
+  if (reason === undefined) return error
+  const all = demand()
+  // A payment that may yet come about asks for no other one.
+  const asked = isFinal === true ? { ...all, accepts: [], headers: {}, extensions: {} } : all
+  return new AppError('payment_required', { detail: { ...asked, ...told, payment_error: reason } })
 }
 
 type Addresses = Pick<Ports, 'baseUrl' | 'apiBaseUrl'>
 
 /** The URL that was asked for, at the one of our addresses that the request named, with the floor of its path. */
-function askedUrl({ baseUrl, apiBaseUrl }: Addresses, { headers, path, pathFloorPercent }: RequestHead): string {
+export function askedUrl({ baseUrl, apiBaseUrl }: Addresses, { headers, path, pathFloorPercent }: RequestHead): string {
   const isSite = headers.host !== undefined && headers.host === new URL(baseUrl).host
   const floor = pathFloorPercent === undefined ? '' : `/min${pathFloorPercent}`
   return (isSite ? baseUrl : apiBaseUrl) + floor + path

@@ -1,3 +1,4 @@
+import type { RawRequest } from '#data-plane/call.ts'
 import type { Hold, Payer, Quote } from '#data-plane/payment.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
 import { AppError } from '#shared/errors.ts'
@@ -7,14 +8,17 @@ import { refuseSwitchedOff } from './refuse-switched-off.ts'
 
 const RETRY_SECONDS = 5
 
+type Paying = { readonly payer: Payer; readonly raw: RawRequest }
+
 /** Sets the money aside. A process that cannot write to its journal refuses a call that may cost something. */
 export function reserveFunds(
   plane: CallPlane,
   payment: Pick<Payment, 'reserve'>,
-  payer: Payer,
+  guest: Paying,
   quote: Quote,
 ): Promise<Hold> {
-  if (quote.wantMicro === ZERO) return payment.reserve(payer, quote)
+  const { payer, raw } = guest
+  if (quote.wantMicro === ZERO) return payment.reserve(payer, quote, raw)
   if (!plane.journal.isWritable()) {
     throw new AppError('service_unavailable', {
       detail: { limit_source: 'journal', limit_scope: 'platform', resets_at: null },
@@ -22,5 +26,5 @@ export function reserveFunds(
     })
   }
   refuseSwitchedOff(plane, 'paid_calls')
-  return payment.reserve(payer, quote)
+  return payment.reserve(payer, quote, raw)
 }

@@ -10,7 +10,17 @@ import { refuse } from './buyer-answer.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 import { emitRefusal } from './emit-call.ts'
 import type { PayingGuest, Visit } from './entrance.ts'
-import { challengeOf, enter, isPaying, leave, openVisit, settleRefusal, standingOf } from './entrance.ts'
+import {
+  demandOf,
+  enter,
+  isPaying,
+  leave,
+  openVisit,
+  paymentDemand,
+  settleRefusal,
+  standingOf,
+  withDemand,
+} from './entrance.ts'
 import type { Before, Relayed } from './finish-call.ts'
 import { finishCall, NOTHING_BEFORE, relayCall } from './finish-call.ts'
 import { mayFallBack } from './own-providers.ts'
@@ -38,7 +48,8 @@ export async function serveCall(
     const { raw } = guest
     const parsed = route.wire.read(raw)
     const course = plotCourse(plane, { raw, demand: parsed.demand, payer: guest.payer })
-    if (!isPaying(guest)) throw challengeOf(plane, route, raw, planCall(plane, course, plane.limits.totalMs).quote)
+    if (!isPaying(guest))
+      throw paymentDemand(demandOf(plane, route, raw, planCall(plane, course, plane.limits.totalMs).quote))
     const call: Planned = { plane, guest, course, read: { raw, reply, route, parsed, standing: visit.standing } }
     const { account } = guest.payer
     const running = { account, model: course.target.id, isStreamed: parsed.demand.isStreamed }
@@ -85,9 +96,11 @@ type Planned = {
 /** Plans a call over offers of the market and sets the money aside. */
 async function admit({ plane, guest, course, read }: Planned): Promise<AdmittedCall> {
   const { ranked, quote, conversation } = planCall(plane, course, plane.limits.totalMs)
-  const { payment, payer } = guest
+  const { payment } = guest
   crashPoint('before_reserve')
-  const hold = await reserveFunds(plane, payment, payer, quote)
+  const hold = await reserveFunds(plane, payment, guest, quote).catch((error: unknown) => {
+    throw withDemand(error, () => demandOf(plane, read.route, course.raw, quote))
+  })
   crashPoint('after_reserve')
   const feeBps = plane.market().limits.platformFeeBps
   return admittedCall(read, { target: course.target, ranked, quote, conversation, payment, hold, feeBps })
@@ -97,7 +110,7 @@ async function admit({ plane, guest, course, read }: Planned): Promise<AdmittedC
 async function admitOwn({ plane, guest, course, read }: Planned, offers: readonly Offer[]): Promise<AdmittedCall> {
   const payment: Payment = plane.ownProviders
   const quote = quoteFor(course, offers, plane.limits.totalMs)
-  const hold = await reserveFunds(plane, payment, guest.payer, quote)
+  const hold = await reserveFunds(plane, payment, guest, quote)
   const feeBps = plane.market().limits.platformFeeBps
   const ranked = onlyThese(offers)
   return admittedCall(read, { target: course.target, ranked, quote, conversation: undefined, payment, hold, feeBps })

@@ -32,6 +32,8 @@ export type Settlement = {
   readonly booking: Settled['booking']
   /** Headers that the rail adds to the buyer's answer. */
   readonly headers: Settled['headers'] | undefined
+  /** Set when the charge can never be taken. */
+  readonly refusal: Settled['refusal'] | undefined
 }
 
 const NOTHING: Metered = { usage: {}, source: 'reported', finishReason: null, anomalies: [] }
@@ -77,9 +79,9 @@ export async function settleCall(
   if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
     void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
   }
-  const { booking, headers } = settled
+  const { booking, headers, refusal } = settled
   const receipt = receiptOf(call, charge, { members: settled.members, adaptedParams: last?.request.adaptedParams })
-  return { outcome, receipt, metered: charge.metered, event: text, booking, headers }
+  return { outcome, receipt, metered: charge.metered, event: text, booking, headers, refusal }
 }
 
 /** A hold that was given back. Its event goes to the booking. */

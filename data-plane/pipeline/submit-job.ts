@@ -19,7 +19,7 @@ import { refuse } from './buyer-answer.ts'
 import type { Failover } from './call-plane.ts'
 import { emitJob, emitRefusal } from './emit-call.ts'
 import type { PayingGuest } from './entrance.ts'
-import { challengeOf, enter, isPaying, leave, openVisit, settleRefusal, standingOf } from './entrance.ts'
+import { demandOf, enter, isPaying, leave, openVisit, paymentDemand, settleRefusal, standingOf } from './entrance.ts'
 import { submitEvent } from './job-event.ts'
 import type { JobPlane, SubmitRoute } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
@@ -58,7 +58,9 @@ export async function submitJob(
     const job = route.wire.read(raw)
     const plottedFrom = calls.clock.monotonic()
     const course = plotCourse(calls, { raw, demand: job.demand, payer: guest.payer })
-    if (!isPaying(guest)) throw challengeOf(calls, route, raw, planCall(calls, course, askedMs(plane)).quote)
+    if (!isPaying(guest)) {
+      throw paymentDemand(demandOf(calls, route, raw, planCall(calls, course, askedMs(plane)).quote))
+    }
     const decisionMs = calls.clock.monotonic() - plottedFrom
     const { text, offer } = await submitInTurn(plane, { route, guest, job, course, tried })
     const headers = replyHeaders({
@@ -156,7 +158,7 @@ function refusalOf({ calls }: JobPlane, { tried }: Wanted, offers: readonly Offe
  */
 async function takeTurn(plane: JobPlane, wanted: Wanted, turn: Turn): Promise<Accepted | undefined> {
   const { payment, quote } = turn
-  const hold = await reserveFunds(plane.calls, payment, wanted.guest.payer, quote)
+  const hold = await reserveFunds(plane.calls, payment, wanted.guest, quote)
   try {
     const taken = await findProvider(plane, wanted, turn, hold)
     if (taken !== undefined) {

@@ -1,12 +1,15 @@
 import type { RawRequest, RequestHead } from '#data-plane/call.ts'
 import type { Chargeable, Hold, Payer, Quote, Settled } from '#data-plane/payment.ts'
 import type { RailName } from '#shared/contract/rails.ts'
+import { AppError } from '#shared/errors.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
 /** The demand of a rail for payment: entries of `accepts`, and headers of its own. */
 export type Challenge = {
   readonly accepts: readonly Readonly<Record<string, unknown>>[]
   readonly headers: Readonly<Record<string, string>>
+  /** Extensions of x402 that its clients may use. */
+  readonly extensions?: Readonly<Record<string, unknown>>
 }
 
 /** One way to pay. An `event` is the usage event of the call as text; its bytes have to be kept. */
@@ -17,8 +20,14 @@ export type Rail<Proof> = {
   /** Finds the payer. Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
   identify(proof: Proof): Promise<Payer>
   /** Makes the demand for payment of this very call; null when a stranger cannot pay by this rail. */
-  readonly challenge: ((quote: Quote, raw: RawRequest) => Challenge) | null
-  reserve(payer: Payer, proof: Proof, quote: Quote): Promise<Hold>
+  readonly challenge: ((quote: Quote, raw: RawRequest) => Challenge | undefined) | null
+  /** Throws {@link paymentRefused} for a payment that is not good for this call. */
+  reserve(payer: Payer, proof: Proof, quote: Quote, raw: RawRequest): Promise<Hold>
+  /**
+   * Takes the money before the first content of a stream goes out; absent where the charge is taken at the end. Answers
+   * the refusal when it cannot be taken. Never rejects.
+   */
+  takeAhead?(hold: Hold): Promise<AppError | undefined>
   /**
    * Takes the charge. A second call with the same bytes, by this process or by an heir of its journal, changes nothing
    * and answers how the charge stands by then. Never rejects for a failure that another try may mend.
@@ -29,13 +38,25 @@ export type Rail<Proof> = {
 }
 
 /** The ways to end a hold. */
-export type Settling = Pick<Rail<unknown>, 'settle' | 'release'>
+export type Settling = Pick<Rail<unknown>, 'settle' | 'release' | 'takeAhead'>
+
+/** The refusal of a payment, with a reason in the words of its protocol. The caller may pay anew for the same call. */
+export function paymentRefused(reason: string, detail: Readonly<Record<string, unknown>> = {}): AppError {
+  return new AppError('payment_required', { detail: { ...detail, payment_error: reason } })
+}
+
+/** The refusal of a payment that another call has. It asks for no other payment. */
+export function paymentUsed(detail: Readonly<Record<string, unknown>>): AppError {
+  return new AppError('payment_required', {
+    detail: { ...detail, payment_error: 'payment_already_used', is_final: true },
+  })
+}
 
 /** A rail with the proof that it found. A call is paid by it. */
 export type Payment = Settling & {
   readonly rail: RailName
   identify(): Promise<Payer>
-  reserve(payer: Payer, quote: Quote): Promise<Hold>
+  reserve(payer: Payer, quote: Quote, raw: RawRequest): Promise<Hold>
 }
 
 /** A rail that hides the type of its proof. */
@@ -50,6 +71,7 @@ export function defineRail<Proof>(rail: Rail<Proof>): AnyRail {
     challenge: rail.challenge,
     settle: rail.settle,
     release: rail.release,
+    ...(rail.takeAhead && { takeAhead: rail.takeAhead }),
     recognize(head) {
       const proof = rail.recognize(head)
       return proof === undefined ? undefined : payBy(rail, proof)
@@ -66,10 +88,11 @@ export function payBy<Proof>(rail: Rail<Proof>, proof: Proof): Payment {
     identify() {
       return rail.identify(proof)
     },
-    reserve(payer, quote) {
-      return rail.reserve(payer, proof, quote)
+    reserve(payer, quote, raw) {
+      return rail.reserve(payer, proof, quote, raw)
     },
     settle: rail.settle,
     release: rail.release,
+    ...(rail.takeAhead && { takeAhead: rail.takeAhead }),
   }
 }

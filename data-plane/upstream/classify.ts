@@ -76,6 +76,12 @@ export function classifyError(thrown: Error, hasHead: boolean): UpstreamFailure 
   return offerFault('unreachable', at)
 }
 
+/** The failure of an attempt whose buyer's payment could not be taken. */
+export function paymentFailure(error: AppError): UpstreamFailure {
+  const detail = 'the payment could not be taken'
+  return { errorClass: 'bad_request', status: 200, fault: 'buyer', retryAfterMs: undefined, detail, error }
+}
+
 /** A failure that this process found itself: a limit of time or size. */
 export function ownFailure(errorClass: 'timeout' | 'bad_response' | 'cut', detail: string): UpstreamFailure {
   return offerFault(errorClass, { status: 0, detail, retryAfterMs: undefined })

@@ -6,15 +6,18 @@ const X402_VERSION = 2
 
 /**
  * The 402 of a call without a credential (x402, version 2): `detail` carries `accepts`, the `resource` asked for, and
- * headers that rails add. The document stands in the body and, as base64, in the header.
+ * headers and extensions that rails add. `payment_error` is why a payment was
+ * refused. The document stands in the body and, as base64, in the header.
  */
 export function paymentRequired(error: AppError, requestId: RequestId): Refusal {
-  const { accepts = [], resource, headers } = error.detail
+  const { accepts = [], resource, headers, extensions = {}, payment_error: reason, ...told } = error.detail
   const document = JSON.stringify({
     x402Version: X402_VERSION,
-    error: 'payment_required',
+    error: reason ?? 'payment_required',
     accepts,
     resource,
+    ...(isEmpty(extensions) ? {} : { extensions }),
+    ...told,
     request_id: requestId,
   })
   const encoded = Buffer.from(document, 'utf8').toString('base64')
@@ -22,12 +25,17 @@ export function paymentRequired(error: AppError, requestId: RequestId): Refusal 
     status: 402,
     headers: {
       'content-type': 'application/json',
+      'cache-control': 'no-store',
       'payment-required': encoded,
       'x-payment-required': encoded,
       ...ownHeaders(headers),
     },
     body: document,
   }
+}
+
+function isEmpty(extensions: unknown): boolean {
+  return typeof extensions !== 'object' || extensions === null || Object.keys(extensions).length === 0
 }
 
 function ownHeaders(headers: unknown): Record<string, string> {

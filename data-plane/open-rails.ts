@@ -1,0 +1,46 @@
+import type { Clock, Time } from '#shared/clock.ts'
+import { internalToken } from '#shared/internal-token.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { Config } from './config.ts'
+import type { Funds } from './payment.ts'
+import { askedUrl } from './pipeline/entrance.ts'
+import type { PendingSettlements } from './pipeline/pending-settlements.ts'
+import type { BuyerKeys } from './rails/credit.ts'
+import { creditRail } from './rails/credit.ts'
+import { defineRail } from './rails/rail.ts'
+import { createQuoteSeal } from './rails/x402/quote-seal.ts'
+import type { X402Ports } from './rails/x402/x402-rail.ts'
+import { x402Rail } from './rails/x402/x402-rail.ts'
+import type { Rails } from './routes.ts'
+import type { PaymentDeskStore } from './store/payment-desk.ts'
+import { NO_PAYMENT_DESK, openPaymentDesk } from './store/payment-desk.ts'
+
+/** Opens the desk for payments by wallets, where a control plane is known. */
+export function openDesk({ config, clock, log }: { config: Config; clock: Time; log: Logger }): PaymentDeskStore {
+  const { controlPlaneUrl: url, keyPepper } = config
+  return url === undefined ? NO_PAYMENT_DESK : openPaymentDesk({ url, token: internalToken(keyPepper), clock, log })
+}
+
+type Stores = {
+  readonly buyerKeys: BuyerKeys
+  readonly pending: Pick<PendingSettlements, 'watched'>
+  readonly paymentDesk: PaymentDeskStore
+}
+
+/** Makes the ways to pay. */
+export function openRails({ config, clock }: { config: Config; clock: Clock }, stores: Stores, funds: Funds): Rails {
+  const { buyerKeys, paymentDesk: desk, pending } = stores
+  const ports: X402Ports = {
+    desk,
+    clock,
+    seal: createQuoteSeal(config.keyPepper),
+    urlOf: (head) => askedUrl(config, head),
+  }
+  return {
+    credit: creditRail({ funds, buyerKeys }),
+    creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
+    // A stock client takes the first entry that it can pay, and `upto` charges only what was used.
+    x402: [defineRail(pending.watched(x402Rail('upto', ports))), defineRail(pending.watched(x402Rail('exact', ports)))],
+    mpp: [],
+  }
+}

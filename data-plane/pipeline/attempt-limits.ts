@@ -1,0 +1,55 @@
+import type { AttemptJob } from './attempt.ts'
+import { BYTES_A_TOKEN } from './meter-usage.ts'
+
+/** After its first minute, a stream is given up when its pieces take more milliseconds than this on average. */
+const SLOWEST_PIECE_MS = 10_000
+const SLOW_AFTER_MS = 60_000
+/** A stream may run past the limit that its provider was told, by this factor and so many pieces. */
+const OVERRUN = 1.1
+export const OVERRUN_PIECES = 64
+/**
+ * Under the buyer's own cost ceiling a stream may pass its limit by fewer tokens. The bytes of a text estimate its
+ * tokens this closely.
+ */
+const CEILING_SLACK_TOKENS = 8
+
+/** How far an attempt has come. `firstContentAt` is monotonic milliseconds. */
+type Progress = {
+  readonly job: Pick<AttemptJob, 'plan' | 'turn' | 'decoder'>
+  readonly pieces: number
+  readonly firstContentAt: number | undefined
+}
+
+function choicesOf({ turn }: Progress['job']): number {
+  return turn.call.quote.bound.choices
+}
+
+/** True when a stream has run so far past its limit that its provider ignores the limit. */
+export function isOverrun({ job, pieces }: Progress): boolean {
+  // A purchase that is not counted in tokens has no limit in tokens.
+  if (job.plan.maxOutputTokens === 0) return false
+  const limit = job.plan.maxOutputTokens * choicesOf(job) * OVERRUN + OVERRUN_PIECES
+  // Pieces may be parts of tokens, so their bytes must say the same.
+  return pieces > limit && job.decoder.ending().contentBytes / BYTES_A_TOKEN > limit
+}
+
+/**
+ * True when the delivered text is worth the buyer's own ceiling. That also ends a stream whose provider ignores its
+ * limit. A whole answer is taken whole; its charge ends at the ceiling.
+ */
+export function isPastCeiling({ job, pieces }: Progress): boolean {
+  if (pieces === 0) return false
+  const limit = job.plan.maxOutputTokens * choicesOf(job)
+  const tokens = job.decoder.ending().contentBytes / BYTES_A_TOKEN
+  return tokens > limit * OVERRUN + CEILING_SLACK_TOKENS
+}
+
+/** True for a stream that trickles. */
+export function isTooSlow(
+  { firstContentAt, pieces }: Pick<Progress, 'firstContentAt' | 'pieces'>,
+  now: number,
+): boolean {
+  if (firstContentAt === undefined) return false
+  const elapsed = now - firstContentAt
+  return elapsed > SLOW_AFTER_MS && pieces * SLOWEST_PIECE_MS < elapsed
+}

@@ -1,0 +1,132 @@
+import type { RawRequest } from '#data-plane/call.ts'
+import type { Chargeable, Hold, PaymentDesk, Quote, Settled } from '#data-plane/payment.ts'
+import type { ChainRailName, ClaimAnswer, SettleAnswer } from '#shared/contract/chain-payments.ts'
+import { MOST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId, RequestId } from '#shared/ids.ts'
+import { isId, parseRequestId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { formatMicroUsd, microUsd } from '#shared/money.ts'
+import { paymentRefused, paymentUsed } from './rail.ts'
+
+// All ways to pay by wallet end in one engine: the desk claims a payment once, takes what is owed, and books it.
+
+/** Milliseconds that an answer waits for the chain. Later the payment goes on without it. */
+const SETTLE_WAIT_MS = 8_000
+const RETRY_SECONDS = 5
+
+/** A payment that was read and checked as far as that goes without the chain. */
+export type CheckedPayment = {
+  readonly rail: ChainRailName
+  readonly amountMicro: MicroUsd
+  /** The payment in the form of x402, version 2, and the requirement that it meets. */
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly requirement: Readonly<Record<string, unknown>>
+  readonly network: string
+  readonly bodyDigest: string
+}
+
+/** Refuses a call that costs more than one payment may be. */
+export function refuseDear({ minMicro }: Quote): void {
+  if (minMicro <= MOST_PAYMENT_MICRO) return
+  throw new AppError('cost_ceiling_reached', {
+    message: 'A call that a wallet pays for costs at most 1.00 USD: lower its output limit, or use a key with credit.',
+    detail: {
+      limit_source: 'payment',
+      limit_scope: 'call',
+      limit_usdc: formatMicroUsd(microUsd(MOST_PAYMENT_MICRO)),
+      spent_usdc: '0',
+      required_usdc: formatMicroUsd(minMicro),
+      resets_at: null,
+    },
+  })
+}
+
+/** Claims a payment for a call. Throws {@link paymentRefused}, {@link paymentUsed} and `service_unavailable`. */
+export async function claimHold(desk: PaymentDesk, paid: CheckedPayment, quote: Quote, raw: RawRequest): Promise<Hold> {
+  const { rid, ttlMs } = quote
+  const { rail, amountMicro, payload, requirement, bodyDigest, network } = paid
+  const answer = await desk.claim({
+    ...{ rid, rail, amountMicro: amountMicro.toString(), bodyDigest, payload: { ...payload } },
+    requirement: { ...requirement },
+    serveUntil: raw.receivedAt + ttlMs,
+  })
+  const { account, wallet } = claimedBy(answer)
+  const record = { network, scheme: requirement['scheme'] }
+  return { rid, rail, account, keyId: null, wallet, record, grantedMicro: amountMicro }
+}
+
+function claimedBy(answer: ClaimAnswer): { readonly account: AccountId; readonly wallet: string } {
+  switch (answer.state) {
+    case 'claimed':
+      if (!isId('acc', answer.account)) throw new AppError('internal_error', { cause: new Error('no account id') })
+      return { account: answer.account, wallet: answer.wallet }
+    case 'refused':
+      throw paymentRefused(answer.reason)
+    case 'used': {
+      const { rid, standing, transaction } = answer
+      throw paymentUsed({ paid_request_id: rid, settlement_status: standing, transaction })
+    }
+    case 'closed':
+      throw paymentsClosed(answer.reason, answer.retryAfterSeconds)
+  }
+}
+
+/** The refusal while no wallet can pay. Keys go on. */
+export function paymentsClosed(reason: string, retryAfterSeconds = RETRY_SECONDS): AppError {
+  return new AppError('service_unavailable', {
+    message: 'Payments by wallet are not taken at the moment.',
+    detail: { limit_source: reason, limit_scope: 'payments', resets_at: null },
+    retryAfterSeconds,
+  })
+}
+
+/** How the answer tells of a settlement. */
+export type Telling = {
+  headers(settled: SettleAnswer, hold: Chargeable): Readonly<Record<string, string>>
+  readonly type: 'x402' | 'mpp'
+}
+
+/** Takes what a call owes, and waits for the chain for a while. */
+export async function settleHold(
+  desk: PaymentDesk,
+  hold: Chargeable,
+  { charge, event }: { readonly charge: MicroUsd; readonly event: string },
+  telling: Telling,
+): Promise<Settled> {
+  const rid = ridOf(hold)
+  const answer = await desk.settle({ rid, event, chargeMicro: charge.toString(), waitMs: SETTLE_WAIT_MS })
+  if (answer === undefined) return { state: 'pending', booking: 'later', members: membersOf(UNKNOWN, hold, telling) }
+  const told = { headers: telling.headers(answer, hold), members: membersOf(answer, hold, telling) }
+  if (answer.state !== 'failed') return { state: 'final', booking: 'later', ...told }
+  return { state: 'final', booking: 'later', ...told, refusal: failed(answer, told.headers) }
+}
+
+const UNKNOWN: SettleAnswer = { state: 'pending', transaction: null, amountMicro: microUsd(0), reason: null }
+
+/** The payment in an answer's usage: its state now, and its transaction once there is one. */
+function membersOf(
+  { state, transaction }: SettleAnswer,
+  hold: Chargeable,
+  { type }: Telling,
+): Readonly<Record<string, unknown>> {
+  return { payment: { type, status: state, transaction, network: hold.record?.['network'], payer: hold.wallet } }
+}
+
+function failed({ reason, transaction }: SettleAnswer, headers: Readonly<Record<string, string>>): AppError {
+  return new AppError('payment_required', {
+    detail: { accepts: [], headers, payment_error: reason ?? 'settlement_failed', transaction },
+  })
+}
+
+/** Takes the whole payment before the service. Answers the refusal when that can never be. */
+export async function takeAhead(desk: PaymentDesk, hold: Hold, telling: Telling): Promise<AppError | undefined> {
+  const answer = await desk.settle({ rid: hold.rid, event: null, chargeMicro: '0', waitMs: SETTLE_WAIT_MS })
+  return answer?.state === 'failed' ? failed(answer, telling.headers(answer, hold)) : undefined
+}
+
+function ridOf({ rid }: Chargeable): RequestId {
+  const read = parseRequestId(rid)
+  if (read === undefined) throw new AppError('internal_error', { cause: new Error('a payment for what is no call') })
+  return read
+}

@@ -1,0 +1,104 @@
+import { DAY, SECOND } from '#shared/clock.ts'
+import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { microUsd } from '#shared/money.ts'
+import type { SentPayment } from './payment-header.ts'
+
+/** Milliseconds for which a signature must still be good: the longest call, and a minute to settle it. */
+const LEAST_LEFT_MS = 660 * SECOND
+/** Milliseconds for which it may be good. A claim is kept until then. */
+const MOST_LEFT_MS = DAY
+/** The clocks of payers may be ahead of ours by so much. */
+const SKEW_MS = 5 * SECOND
+/** The one contract that settles upto payments (x402, scheme_upto_evm). */
+const UPTO_PROXY = '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002'
+/** The largest amount that is read as one. */
+const MAX_AMOUNT = 10n ** 13n
+
+/** What a payment has to meet. */
+export type Needed = {
+  readonly terms: PaymentTerms
+  /** The price of this very request now, and the one that we gave our word for; undefined when there is none. */
+  readonly priceMicro: MicroUsd
+  readonly quotedMicro: MicroUsd | undefined
+  readonly url: string
+  readonly now: number
+}
+
+/** The outcome of a check: what may be taken, or the reason of a refusal in the words of x402. */
+export type Checked = { readonly amountMicro: MicroUsd } | { readonly reason: string }
+
+/**
+ * Checks a payment by what it says of itself: network, token, recipient, price, window of time, and for `upto` its
+ * settler. Signature, balance and nonce are the facilitator's to check.
+ */
+export function checkPayment(payment: SentPayment, needed: Needed): Checked {
+  const { terms } = needed
+  const { accepted } = payment
+  if (accepted !== undefined) {
+    if (accepted.network !== terms.network) return { reason: 'invalid_network' }
+    if (!isSame(accepted.asset, terms.asset)) return { reason: 'invalid_asset' }
+    if (!isSame(accepted.payTo, terms.payTo)) return { reason: 'invalid_pay_to' }
+  }
+  if (payment.resourceUrl !== undefined && !isSameResource(payment.resourceUrl, needed.url)) {
+    return { reason: 'invalid_resource' }
+  }
+  return payment.scheme === 'exact' ? checkExact(payment, needed) : checkUpto(payment, needed)
+}
+
+function checkExact({ accepted, signed }: SentPayment & { scheme: 'exact' }, needed: Needed): Checked {
+  const { to, value, validAfter, validBefore } = signed.authorization
+  const { terms, now } = needed
+  if (!isSame(to, terms.payTo)) return { reason: 'invalid_exact_evm_recipient_mismatch' }
+  const time = checkWindow(validAfter, validBefore, now)
+  if (time !== undefined) return { reason: `invalid_exact_evm_payload_authorization_${time}` }
+  const amount = BigInt(value)
+  if (accepted !== undefined && accepted.amount !== value) {
+    return { reason: 'invalid_exact_evm_payload_authorization_value_mismatch' }
+  }
+  // What is signed exactly has to be the price exactly: today's, or the one that we gave our word for.
+  const isPrice = amount === needed.quotedMicro || (needed.quotedMicro === undefined && amount === needed.priceMicro)
+  if (!isPrice) return { reason: 'invalid_exact_evm_payload_authorization_value' }
+  return { amountMicro: microUsd(amount) }
+}
+
+function checkUpto({ accepted, signed }: SentPayment & { scheme: 'upto' }, needed: Needed): Checked {
+  const { permitted, spender, deadline, witness } = signed.permit2Authorization
+  const { terms, now } = needed
+  if (terms.facilitator === null) return { reason: 'unsupported_scheme' }
+  if (!isSame(permitted.token, terms.asset)) return { reason: 'invalid_asset' }
+  if (!isSame(spender, UPTO_PROXY)) return { reason: 'invalid_permit2_spender' }
+  if (!isSame(witness.to, terms.payTo)) return { reason: 'invalid_permit2_recipient_mismatch' }
+  if (!isSame(witness.facilitator, terms.facilitator)) return { reason: 'upto_facilitator_mismatch' }
+  const time = checkWindow(witness.validAfter, deadline, now)
+  if (time !== undefined) return { reason: `invalid_permit2_${time}` }
+  const amount = BigInt(permitted.amount)
+  if (amount > MAX_AMOUNT || (accepted !== undefined && accepted.amount !== permitted.amount)) {
+    return { reason: 'permit2_amount_mismatch' }
+  }
+  const least = needed.quotedMicro ?? needed.priceMicro
+  return amount < least ? { reason: 'permit2_amount_mismatch' } : { amountMicro: microUsd(amount) }
+}
+
+/** The bound of the time window that is not met. Bounds are Unix seconds in digits. */
+function checkWindow(after: string, before: string, now: number): 'valid_after' | 'valid_before' | undefined {
+  const opensAt = BigInt(after) * 1_000n
+  const closesAt = BigInt(before) * 1_000n
+  if (opensAt > BigInt(now + SKEW_MS)) return 'valid_after'
+  if (closesAt < BigInt(now + LEAST_LEFT_MS) || closesAt > BigInt(now + MOST_LEFT_MS)) return 'valid_before'
+  return undefined
+}
+
+function isSame(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase()
+}
+
+/** True for the same place. Queries do not count, because prices do not depend on them. */
+function isSameResource(given: string, ours: string): boolean {
+  try {
+    const [left, right] = [new URL(given), new URL(ours)]
+    return left.origin === right.origin && left.pathname === right.pathname
+  } catch {
+    return false
+  }
+}

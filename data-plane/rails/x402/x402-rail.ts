@@ -1,0 +1,131 @@
+import type { RawRequest, RequestHead } from '#data-plane/call.ts'
+import type { PaymentDesk, Quote } from '#data-plane/payment.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import type { Telling } from '../claim.ts'
+import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead } from '../claim.ts'
+import type { Rail } from '../rail.ts'
+import { paymentRefused } from '../rail.ts'
+import { walletPayer } from '../wallet-payer.ts'
+import { checkPayment } from './check-payment.ts'
+import type { ReadHeader, SentPayment } from './payment-header.ts'
+import { encodeHeader, paymentHeader, readPaymentHeader } from './payment-header.ts'
+import type { QuoteSeal } from './quote-seal.ts'
+import { requestDigest } from './quote-seal.ts'
+import type { Requirement, Scheme } from './requirement.ts'
+import { paymentPrice, requirementFor } from './requirement.ts'
+
+/** The outside of the rail. */
+export type X402Ports = {
+  readonly desk: PaymentDesk
+  readonly seal: QuoteSeal
+  readonly clock: Clock
+  /** The address that a request asked for, as challenges name it. */
+  urlOf(head: RequestHead): string
+}
+
+/**
+ * x402, version 2, by one scheme. `upto` takes what the call cost, `exact` the quoted price, of which the unused part
+ * becomes the payer's credit. The rail of `upto` stands first on a path; it also answers headers that are no payment.
+ */
+export function x402Rail(scheme: Scheme, { desk, seal, clock, urlOf }: X402Ports): Rail<ReadHeader> {
+  const name = scheme === 'upto' ? 'x402-upto' : 'x402-exact'
+
+  function demandOn(terms: PaymentTerms, quote: Quote, raw: RawRequest): Requirement {
+    const price = paymentPrice(quote.wantMicro)
+    return requirementFor(scheme, terms, price, seal.seal(requestDigest(raw), price, clock.now()))
+  }
+
+  return {
+    name,
+    recognize(head) {
+      const header = paymentHeader(head)
+      if (header === undefined) return undefined
+      const read = readPaymentHeader(header)
+      if ('reason' in read) return scheme === 'upto' ? read : undefined
+      return read.payment.scheme === scheme ? read : undefined
+    },
+    identify: (read) => Promise.resolve(walletPayer('payment' in read ? payerOf(read.payment) : undefined)),
+    challenge(quote, raw) {
+      const terms = desk.terms()
+      if (terms === undefined || (scheme === 'upto' && terms.facilitator === null)) return undefined
+      refuseDear(quote)
+      return { accepts: [demandOn(terms, quote, raw)], headers: {}, extensions: EXTENSIONS[scheme] }
+    },
+    async reserve(_payer, read, quote, raw) {
+      if ('reason' in read) throw paymentRefused(read.reason)
+      const terms = desk.terms()
+      if (terms === undefined) throw paymentsClosed('closed')
+      refuseDear(quote)
+      const { payment } = read
+      const bodyDigest = requestDigest(raw)
+      const now = clock.now()
+      const quotedMicro = seal.open(payment.accepted?.extra?.['quote'], bodyDigest, now)
+      const priceMicro = paymentPrice(quote.wantMicro)
+      const checked = checkPayment(payment, { terms, priceMicro, quotedMicro, url: urlOf(raw), now })
+      if ('reason' in checked) throw paymentRefused(checked.reason)
+      const { amountMicro } = checked
+      // A price of before may no longer cover the call.
+      if (amountMicro < quote.minMicro) throw paymentRefused('price_has_risen')
+      const requirement = requirementFor(scheme, terms, amountMicro, undefined)
+      const payload = payloadOf(payment, requirement)
+      const paid = { rail: name, amountMicro, payload, requirement, network: terms.network, bodyDigest } as const
+      return claimHold(desk, paid, quote, raw)
+    },
+    settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, TELLING),
+    release: (hold) => desk.release(hold.rid),
+    ...(scheme === 'exact' ? { takeAhead: (hold) => takeAhead(desk, hold, TELLING) } : {}),
+  }
+}
+
+/** A payer without ETH and without an allowance may add a permit (EIP-2612), for which the facilitator pays the gas. */
+const EXTENSIONS: Readonly<Record<Scheme, Readonly<Record<string, unknown>>>> = {
+  exact: {},
+  upto: {
+    eip2612GasSponsoring: {
+      info: { description: 'The facilitator pays the gas of an EIP-2612 permit to Permit2.', version: '1' },
+      schema: {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        type: 'object',
+        properties: {
+          from: { type: 'string' },
+          asset: { type: 'string' },
+          spender: { type: 'string' },
+          amount: { type: 'string' },
+          nonce: { type: 'string' },
+          deadline: { type: 'string' },
+          signature: { type: 'string' },
+          version: { type: 'string' },
+        },
+      },
+    },
+  },
+}
+
+function payerOf({ scheme, signed }: SentPayment): { readonly wallet: string; readonly nonce: string } {
+  const { from, nonce } = scheme === 'exact' ? signed.authorization : signed.permit2Authorization
+  return { wallet: from.toLowerCase(), nonce }
+}
+
+/** The payment as the facilitator takes it. What the payer says that it accepted is replaced by our own requirement. */
+function payloadOf({ signed, extensions }: SentPayment, accepted: Requirement): Readonly<Record<string, unknown>> {
+  const payload = { x402Version: 2, accepted, payload: signed }
+  return extensions === undefined ? payload : { ...payload, extensions }
+}
+
+/** The settlement in the header of x402, under its name of today and the older one. */
+const TELLING: Telling = {
+  type: 'x402',
+  headers({ state, transaction, amountMicro, reason }, hold) {
+    const { record, wallet } = hold
+    const response = encodeHeader({
+      success: state === 'settled',
+      transaction: transaction ?? '',
+      network: record?.['network'],
+      payer: wallet,
+      ...(record?.['scheme'] === 'upto' ? { amount: amountMicro.toString() } : {}),
+      ...(state === 'settled' ? {} : { errorReason: reason ?? 'settlement_pending' }),
+    })
+    return { 'payment-response': response, 'x-payment-response': response }
+  },
+}

@@ -1,0 +1,110 @@
+import { Agent, request } from 'undici'
+import type { PaymentDesk } from '#data-plane/payment.ts'
+import type { Cancel, Time } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
+import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import {
+  ClaimAnswerSchema,
+  INTERNAL_TOKEN_HEADER,
+  PAYMENTS_PATH,
+  PaymentTermsSchema,
+  SettleAnswerSchema,
+} from '#shared/contract/chain-payments.ts'
+import { AppError, describeCause } from '#shared/errors.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { Secret } from '#shared/secret.ts'
+
+const TERMS_EVERY_MS = 2 * SECOND
+/** Terms that are older are forgotten: nobody knows whether payments are still taken. */
+const TERMS_GOOD_MS = 15 * SECOND
+const CLAIM_MS = 8 * SECOND
+/** The desk itself waits for the chain, as long as it is asked to. */
+const BEYOND_WAIT_MS = 4 * SECOND
+const MAX_CONNECTIONS = 128
+const RETRY_SECONDS = 2
+
+export type PaymentDeskStore = PaymentDesk & { start(): Promise<void>; close(): Promise<void> }
+
+type Parts = {
+  /** The control plane's address. */
+  readonly url: string
+  readonly token: Secret
+  readonly clock: Time
+  readonly log: Logger
+}
+
+/** The desk where the control plane takes payments by wallets. */
+export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskStore {
+  const dispatcher = new Agent({ connections: MAX_CONNECTIONS, keepAliveTimeout: 30 * SECOND })
+  const headers = { [INTERNAL_TOKEN_HEADER]: token.reveal(), 'content-type': 'application/json' }
+  let known: { readonly terms: PaymentTerms; readonly at: number } | undefined
+  let cancel: Cancel | undefined
+
+  /** Throws when the desk is away, or refuses. */
+  async function ask(path: string, body: object | undefined, timeoutMs: number): Promise<unknown> {
+    const answer = await request(`${url}${PAYMENTS_PATH}/${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers,
+      dispatcher,
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    if (answer.statusCode === 200) return answer.body.json()
+    await answer.body.dump()
+    throw new Error(`the desk for payments answered ${answer.statusCode}`)
+  }
+
+  async function refresh(): Promise<void> {
+    try {
+      const terms = PaymentTermsSchema.parse(await ask('terms', undefined, TERMS_EVERY_MS))
+      known = { terms, at: clock.monotonic() }
+    } catch (error) {
+      log.debug({ cause: describeCause(error) }, 'the desk for payments does not answer')
+    }
+  }
+
+  return {
+    terms() {
+      const isGood = known?.terms.isOpen === true && clock.monotonic() - known.at < TERMS_GOOD_MS
+      return isGood ? known?.terms : undefined
+    },
+    async claim(claim) {
+      try {
+        return ClaimAnswerSchema.parse(await ask('claim', claim, CLAIM_MS))
+      } catch (cause) {
+        throw new AppError('service_unavailable', { cause, retryAfterSeconds: RETRY_SECONDS })
+      }
+    },
+    async settle(owed) {
+      try {
+        return SettleAnswerSchema.parse(await ask('settle', owed, owed.waitMs + BEYOND_WAIT_MS))
+      } catch (error) {
+        log.warn({ rid: owed.rid, cause: describeCause(error) }, 'a payment will be settled later')
+        return undefined
+      }
+    },
+    async release(rid) {
+      await ask('release', { rid }, CLAIM_MS).catch((error: unknown) =>
+        log.debug({ rid, cause: describeCause(error) }, 'a claim was left to run out'),
+      )
+    },
+    async start() {
+      await refresh()
+      cancel = clock.every(TERMS_EVERY_MS, () => void refresh())
+    },
+    async close() {
+      cancel?.()
+      await dispatcher.close()
+    },
+  }
+}
+
+/** Stands in where no control plane is known. Then no wallet can pay. */
+export const NO_PAYMENT_DESK: PaymentDeskStore = {
+  terms: () => undefined,
+  claim: () => Promise.reject(new AppError('service_unavailable')),
+  settle: () => Promise.resolve(undefined),
+  release: () => Promise.resolve(),
+  start: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+}

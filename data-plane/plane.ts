@@ -213,7 +213,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
       health.close()
       buyerKeys.close()
       await pending.close()
-      await paymentDesk.close()
+      paymentDesk.close()
       await events.close()
       await funds.leave(POSTING_MS)
       await journal.close()

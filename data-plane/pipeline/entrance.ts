@@ -3,6 +3,7 @@ import type { Payer, Quote } from '#data-plane/payment.ts'
 import type { AnyRail, Payment } from '#data-plane/rails/rail.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import { AppError } from '#shared/errors.ts'
+import { ZERO } from '#shared/money.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 
 /** The ways to pay on a path, and the answer there to a request without a credential. */
@@ -71,6 +72,14 @@ export function isPaying(guest: Guest): guest is PayingGuest {
   return guest.payment !== undefined && guest.payer !== undefined
 }
 
+/** True for a request without a credential and without a body. Crawlers look so for what can be paid. */
+export function isProbe(guest: Guest): boolean {
+  return guest.payment === undefined && guest.raw.body.length === 0 && guest.raw.stream === undefined
+}
+
+/** The quote for a probe. It stands for the least price, because there is nothing to price. */
+export const PROBE: Pick<Quote, 'wantMicro' | 'minMicro'> = { wantMicro: ZERO, minMicro: ZERO }
+
 /** Counts a request out again. Does nothing for one that was never counted in. */
 export function leave({ rates }: Ports, { scope }: Visit): void {
   if (scope !== undefined) rates.leave(scope)
@@ -133,7 +142,7 @@ export function demandOf(
   addresses: Addresses,
   { rails }: Pick<Entrance, 'rails'>,
   asked: RequestHead | RawRequest,
-  quote: Quote | undefined,
+  quote: Pick<Quote, 'wantMicro' | 'minMicro'> | undefined,
 ): PaymentDemand {
   const challenges =
     quote === undefined || !('body' in asked) ? [] : rails.flatMap((rail) => rail.challenge?.(quote, asked) ?? [])

@@ -14,8 +14,10 @@ import {
   demandOf,
   enter,
   isPaying,
+  isProbe,
   leave,
   openVisit,
+  PROBE,
   paymentDemand,
   settleRefusal,
   standingOf,
@@ -46,6 +48,7 @@ export async function serveCall(
   try {
     const guest = await enter(plane, route, incoming, visit)
     const { raw } = guest
+    if (isProbe(guest)) throw paymentDemand(demandOf(plane, route, raw, PROBE))
     const parsed = route.wire.read(raw)
     const course = plotCourse(plane, { raw, demand: parsed.demand, payer: guest.payer })
     if (!isPaying(guest))

@@ -27,7 +27,7 @@ export type CheckedPayment = {
 }
 
 /** Refuses a call that costs more than one payment may be. */
-export function refuseDear({ minMicro }: Quote): void {
+export function refuseDear({ minMicro }: Pick<Quote, 'minMicro'>): void {
   if (minMicro <= MOST_PAYMENT_MICRO) return
   throw new AppError('cost_ceiling_reached', {
     message: 'A call that a wallet pays for costs at most 1.00 USD: lower its output limit, or use a key with credit.',

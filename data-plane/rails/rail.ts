@@ -20,7 +20,7 @@ export type Rail<Proof> = {
   /** Finds the payer. Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
   identify(proof: Proof): Promise<Payer>
   /** Makes the demand for payment of this very call; null when a stranger cannot pay by this rail. */
-  readonly challenge: ((quote: Quote, raw: RawRequest) => Challenge | undefined) | null
+  readonly challenge: ((quote: Pick<Quote, 'wantMicro' | 'minMicro'>, raw: RawRequest) => Challenge | undefined) | null
   /** Throws {@link paymentRefused} for a payment that is not good for this call. */
   reserve(payer: Payer, proof: Proof, quote: Quote, raw: RawRequest): Promise<Hold>
   /**

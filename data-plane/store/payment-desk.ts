@@ -1,4 +1,3 @@
-import { Agent, request } from 'undici'
 import type { PaymentDesk } from '#data-plane/payment.ts'
 import type { Cancel, Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -20,10 +19,9 @@ const TERMS_GOOD_MS = 15 * SECOND
 const CLAIM_MS = 8 * SECOND
 /** The desk itself waits for the chain, as long as it is asked to. */
 const BEYOND_WAIT_MS = 4 * SECOND
-const MAX_CONNECTIONS = 128
 const RETRY_SECONDS = 2
 
-export type PaymentDeskStore = PaymentDesk & { start(): Promise<void>; close(): Promise<void> }
+export type PaymentDeskStore = PaymentDesk & { start(): Promise<void>; close(): void }
 
 type Parts = {
   /** The control plane's address. */
@@ -35,23 +33,22 @@ type Parts = {
 
 /** The desk where the control plane takes payments by wallets. */
 export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskStore {
-  const dispatcher = new Agent({ connections: MAX_CONNECTIONS, keepAliveTimeout: 30 * SECOND })
   const headers = { [INTERNAL_TOKEN_HEADER]: token.reveal(), 'content-type': 'application/json' }
   let known: { readonly terms: PaymentTerms; readonly at: number } | undefined
   let cancel: Cancel | undefined
 
   /** Throws when the desk is away, or refuses. */
   async function ask(path: string, body: object | undefined, timeoutMs: number): Promise<unknown> {
-    const answer = await request(`${url}${PAYMENTS_PATH}/${path}`, {
+    const answer = await fetch(`${url}${PAYMENTS_PATH}/${path}`, {
       method: body === undefined ? 'GET' : 'POST',
       headers,
-      dispatcher,
+      redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    if (answer.statusCode === 200) return answer.body.json()
-    await answer.body.dump()
-    throw new Error(`the desk for payments answered ${answer.statusCode}`)
+    if (answer.status === 200) return answer.json()
+    await answer.body?.cancel()
+    throw new Error(`the desk for payments answered ${answer.status}`)
   }
 
   async function refresh(): Promise<void> {
@@ -92,9 +89,8 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
       await refresh()
       cancel = clock.every(TERMS_EVERY_MS, () => void refresh())
     },
-    async close() {
+    close() {
       cancel?.()
-      await dispatcher.close()
     },
   }
 }
@@ -106,5 +102,5 @@ export const NO_PAYMENT_DESK: PaymentDeskStore = {
   settle: () => Promise.resolve(undefined),
   release: () => Promise.resolve(),
   start: () => Promise.resolve(),
-  close: () => Promise.resolve(),
+  close: () => undefined,
 }

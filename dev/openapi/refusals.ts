@@ -99,9 +99,25 @@ export const PAYMENT_REQUIRED: Json = {
   required: ['x402Version', 'error', 'accepts', 'resource', 'request_id'],
   properties: {
     x402Version: { const: 2 },
-    error: { const: 'payment_required' },
-    accepts: { type: 'array', items: { type: 'object' } },
+    error: { type: 'string', description: '`payment_required`, or why the payment that came was refused.' },
+    accepts: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['scheme', 'network', 'asset', 'amount', 'payTo', 'maxTimeoutSeconds', 'extra'],
+        properties: {
+          scheme: { enum: ['upto', 'exact'] },
+          network: { type: 'string' },
+          asset: { type: 'string' },
+          amount: { type: 'string', description: 'Micro-USD, the units of the token.' },
+          payTo: { type: 'string' },
+          maxTimeoutSeconds: { type: 'integer' },
+          extra: { type: 'object' },
+        },
+      },
+    },
     resource: { type: 'object' },
+    extensions: { type: 'object' },
     request_id: { type: 'string' },
   },
 }

@@ -10,10 +10,14 @@ const QUOTE_SECONDS = 300
 const MAC_BYTES = 16
 const SEALED = /^(\d{1,13})\.(\d{1,10})\.([\w-]{22})$/
 
-/** SHA-256 in hex of what a request asks for: its method, its path with floor, and its body. */
-export function requestDigest({ method, path, pathFloorPercent, body }: RawRequest): string {
+/**
+ * SHA-256 in hex of what a request asks for: its method, its path with floor, and its body. Of a body that is streamed only
+ * the length is known by then.
+ */
+export function requestDigest({ method, path, pathFloorPercent, body, stream, headers }: RawRequest): string {
+  const length = stream === undefined ? '' : (headers['content-length'] ?? '')
   return createHash('sha256')
-    .update(`${method} ${pathFloorPercent ?? ''} ${path}\n`)
+    .update(`${method} ${pathFloorPercent ?? ''} ${path} ${length}\n`)
     .update(body)
     .digest('hex')
 }

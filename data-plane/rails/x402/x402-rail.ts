@@ -1,12 +1,12 @@
 import type { RawRequest, RequestHead } from '#data-plane/call.ts'
 import type { PaymentDesk, Quote } from '#data-plane/payment.ts'
+import type { Telling } from '#data-plane/rails/claim.ts'
+import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead } from '#data-plane/rails/claim.ts'
+import type { Rail } from '#data-plane/rails/rail.ts'
+import { paymentRefused } from '#data-plane/rails/rail.ts'
+import { walletPayer } from '#data-plane/rails/wallet-payer.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
-import type { Telling } from '../claim.ts'
-import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead } from '../claim.ts'
-import type { Rail } from '../rail.ts'
-import { paymentRefused } from '../rail.ts'
-import { walletPayer } from '../wallet-payer.ts'
 import { checkPayment } from './check-payment.ts'
 import type { ReadHeader, SentPayment } from './payment-header.ts'
 import { encodeHeader, paymentHeader, readPaymentHeader } from './payment-header.ts'
@@ -31,7 +31,7 @@ export type X402Ports = {
 export function x402Rail(scheme: Scheme, { desk, seal, clock, urlOf }: X402Ports): Rail<ReadHeader> {
   const name = scheme === 'upto' ? 'x402-upto' : 'x402-exact'
 
-  function demandOn(terms: PaymentTerms, quote: Quote, raw: RawRequest): Requirement {
+  function demandOn(terms: PaymentTerms, quote: Pick<Quote, 'wantMicro'>, raw: RawRequest): Requirement {
     const price = paymentPrice(quote.wantMicro)
     return requirementFor(scheme, terms, price, seal.seal(requestDigest(raw), price, clock.now()))
   }

@@ -205,6 +205,14 @@ const CATALOG_READS: readonly DataRoute[] = [
     answers: listed(Plain),
   },
   {
+    ...open,
+    ...once,
+    path: '/x402/api/inference/v1/models',
+    tag: 'Catalog',
+    summary: 'List models, plainly (the path beside calls that are paid by x402)',
+    answers: listed(Plain),
+  },
+  {
     ...compat,
     path: '/compat/v1/models',
     summary: 'List models in pages',

@@ -214,8 +214,16 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
       'that fails before content.',
   },
   { ...chat, path: '/api/inference/v1/chat/completions', summary: 'Ask a model in a conversation (second path)' },
+  {
+    ...{ ...chat, path: '/x402/api/inference/v1/chat/completions', access: 'public' as const },
+    summary: 'Ask a model in a conversation, paid by x402 alone',
+  },
   { ...completion, path: '/v1/completions', takesFloor: true, summary: 'Complete a text' },
   { ...completion, path: '/api/inference/v1/completions', summary: 'Complete a text (second path)' },
+  {
+    ...{ ...completion, path: '/x402/api/inference/v1/completions', access: 'public' as const },
+    summary: 'Complete a text, paid by x402 alone',
+  },
   {
     ...sold,
     path: '/v1/responses',

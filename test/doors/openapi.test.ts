@@ -29,13 +29,15 @@ describe('docs/openapi.json', () => {
     expect(new Set(Object.keys(DESCRIPTIONS))).toEqual(new Set(rest))
     // Wires need no rails here.
     const rail = {} as never
-    const mounted = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], mpp: [] }).flatMap(({ methods, path, ...row }) => {
-      const behind = row.floorBehind
-      const floored = behind === undefined ? [] : [`${behind}/min{}${path.slice(behind.length)}`]
-      const below = path === '/api/markets/*model' ? [`${path}/performance`] : []
-      const names = methods.filter((method) => method !== 'HEAD')
-      return [path, ...floored, ...below].flatMap((each) => names.map((method) => `${method} ${each}`))
-    })
+    const mounted = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], mpp: [] }).flatMap(
+      ({ methods, path, ...row }) => {
+        const behind = row.floorBehind
+        const floored = behind === undefined ? [] : [`${behind}/min{}${path.slice(behind.length)}`]
+        const below = path === '/api/markets/*model' ? [`${path}/performance`] : []
+        const names = methods.filter((method) => method !== 'HEAD')
+        return [path, ...floored, ...below].flatMap((each) => names.map((method) => `${method} ${each}`))
+      },
+    )
     // Operators' metrics are described elsewhere, and the address itself leads to the page.
     const data = mounted.filter((name) => name !== 'GET /metrics' && name !== 'GET /')
     const rows = [...rest, ...data]

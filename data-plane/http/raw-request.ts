@@ -56,9 +56,11 @@ export function withBody(head: RequestHead, body: Buffer): RawRequest {
   return { requestId, method, path, query, params, headers, pathFloorPercent, receivedAt, startedAt, body }
 }
 
-/** Throws `unsupported_media_type` unless the body is plain JSON in UTF-8. */
+/** Throws `unsupported_media_type` unless the body is plain JSON in UTF-8. What has no body needs no type. */
 export function checkJsonHeaders(headers: RawRequest['headers']): void {
   const type = headers['content-type']
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (type === undefined && !hasBody) return
   if (type !== 'application/json' && !isJsonType(type ?? '')) {
     throw new AppError('unsupported_media_type', { message: 'The body must be application/json in UTF-8.' })
   }

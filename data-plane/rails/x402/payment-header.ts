@@ -71,7 +71,7 @@ export function paymentHeader({ headers }: Pick<RequestHead, 'headers'>): string
 }
 
 const Envelope = z.object({
-  x402Version: z.unknown(),
+  x402Version: z.unknown().optional(),
   accepted: Accepted.optional(),
   scheme: z.string().optional(),
   network: z.string().optional(),

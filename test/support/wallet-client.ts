@@ -1,0 +1,34 @@
+import { x402Client } from '@x402/core/client'
+import type { PaymentPayload, PaymentRequired } from '@x402/core/types'
+import { toClientEvmSigner } from '@x402/evm'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { wrapFetchWithPayment } from '@x402/fetch'
+import type { ChainWallet, TestChain } from './chain.ts'
+
+const NETWORK = 'eip155:8453'
+type Scheme = 'exact' | 'upto'
+
+/** The stock client of a wallet, which can read the chain and so sign permits. It knows the given schemes. */
+export function stockClient({ publicClient }: TestChain, { account }: ChainWallet, ...schemes: Scheme[]): x402Client {
+  const signer = toClientEvmSigner(account, publicClient)
+  const client = new x402Client()
+  if (schemes.includes('upto')) client.register(NETWORK, new UptoEvmScheme(signer))
+  if (schemes.includes('exact')) client.register(NETWORK, new ExactEvmScheme(signer))
+  return client
+}
+
+/** `fetch` that pays by the stock client. */
+export function payingFetch(chain: TestChain, wallet: ChainWallet, ...schemes: Scheme[]) {
+  return wrapFetchWithPayment(fetch, stockClient(chain, wallet, ...schemes))
+}
+
+/** A payment for a demand as the stock client signs it, for tests that change it or send it twice. */
+export function signPayment(client: x402Client, demand: PaymentRequired): Promise<PaymentPayload> {
+  return client.createPaymentPayload(demand)
+}
+
+/** A payment as its header holds it. */
+export function inHeader(payment: unknown): { readonly 'payment-signature': string } {
+  return { 'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64') }
+}

@@ -1,12 +1,15 @@
 import type { Clock, Time } from '#shared/clock.ts'
 import { internalToken } from '#shared/internal-token.ts'
 import type { Logger } from '#shared/logger.ts'
+import type { RequestHead } from './call.ts'
 import type { Config } from './config.ts'
 import type { Funds } from './payment.ts'
 import { askedUrl } from './pipeline/entrance.ts'
 import type { PendingSettlements } from './pipeline/pending-settlements.ts'
 import type { BuyerKeys } from './rails/credit.ts'
 import { creditRail } from './rails/credit.ts'
+import { createChallengeIds } from './rails/mpp/challenge.ts'
+import { mppRail } from './rails/mpp/mpp-rail.ts'
 import { defineRail } from './rails/rail.ts'
 import { createQuoteSeal } from './rails/x402/quote-seal.ts'
 import type { X402Ports } from './rails/x402/x402-rail.ts'
@@ -30,17 +33,13 @@ type Stores = {
 /** Makes the ways to pay. */
 export function openRails({ config, clock }: { config: Config; clock: Clock }, stores: Stores, funds: Funds): Rails {
   const { buyerKeys, paymentDesk: desk, pending } = stores
-  const ports: X402Ports = {
-    desk,
-    clock,
-    seal: createQuoteSeal(config.keyPepper),
-    urlOf: (head) => askedUrl(config, head),
-  }
+  const urlOf = (head: RequestHead) => askedUrl(config, head)
+  const ports: X402Ports = { desk, clock, seal: createQuoteSeal(config.keyPepper), urlOf }
   return {
     credit: creditRail({ funds, buyerKeys }),
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
     // A stock client takes the first entry that it can pay, and `upto` charges only what was used.
     x402: [defineRail(pending.watched(x402Rail('upto', ports))), defineRail(pending.watched(x402Rail('exact', ports)))],
-    mpp: [],
+    mpp: [defineRail(pending.watched(mppRail({ desk, clock, ids: createChallengeIds(config.keyPepper), urlOf })))],
   }
 }

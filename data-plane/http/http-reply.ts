@@ -27,6 +27,8 @@ const EXPOSED = [
   'payment-response',
   'x-payment-response',
   'www-authenticate',
+  'payment-receipt',
+  'x-payment-problem',
 ].join(', ')
 
 /** Headers of every answer. Any origin may read it, and none may send cookies. */

@@ -166,12 +166,13 @@ export function paymentDemand(demand: PaymentDemand): AppError {
 /** Adds the demand to the refusal of a payment, so that its payer may pay anew. Other errors stay as they are. */
 export function withDemand(error: unknown, demand: () => PaymentDemand): unknown {
   if (!(error instanceof AppError) || error.code !== 'payment_required') return error
-  const { payment_error: reason, is_final: isFinal, ...told } = error.detail
+  const { payment_error: reason, is_final: isFinal, headers = {}, ...told } = error.detail
   if (reason === undefined) return error
   const all = demand()
   // A payment that may yet come about asks for no other one.
   const asked = isFinal === true ? { ...all, accepts: [], headers: {}, extensions: {} } : all
-  return new AppError('payment_required', { detail: { ...asked, ...told, payment_error: reason } })
+  const both = { ...asked.headers, ...Object(headers) }
+  return new AppError('payment_required', { detail: { ...asked, headers: both, ...told, payment_error: reason } })
 }
 
 type Addresses = Pick<Ports, 'baseUrl' | 'apiBaseUrl'>

@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 
 const MODEL = 'gpt-5-mini'
 /** Sample providers of the two protocols. */
@@ -17,7 +17,7 @@ let client: Anthropic
 let chats: OpenAI
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
   const { api_base_url: origin, buyer_key: apiKey } = network.sandbox
   client = new Anthropic({ baseURL: `${origin}/compat`, apiKey, maxRetries: 0 })
   chats = new OpenAI({ baseURL: `${origin}/v1`, apiKey, maxRetries: 0 })

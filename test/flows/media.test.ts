@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { wavTone } from '#dev/provider/media/sound.ts'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 
 const EMBEDDER = 'text-embedding-3-small'
@@ -13,7 +13,7 @@ let network: Network
 let client: OpenAI
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
   client = clientOf(network.sandbox.buyer_key)
 }, 120_000)
 

@@ -2,7 +2,7 @@ import { OpenRouter } from '@openrouter/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 
 const MODEL = 'openai/gpt-5-mini'
@@ -12,7 +12,7 @@ let network: Network
 let client: OpenRouter
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
   client = new OpenRouter({
     serverURL: `${network.sandbox.api_base_url}/v1`,
     apiKey: network.sandbox.buyer_key,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 
 /** Sample providers of the OpenAI and of the messages protocol. */
@@ -11,7 +11,7 @@ const WIRES = ['/v1/chat/completions', '/compat/v1/messages']
 let network: Network
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
 }, 120_000)
 
 afterAll(() => network?.remove(), 60_000)

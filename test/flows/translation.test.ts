@@ -7,7 +7,7 @@ import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 import { Adapted, ASKED, at, City, SELLERS } from '#test/support/translation/asked.ts'
 import { customTools } from '#test/support/translation/custom-tools.ts'
 import { messageBlocks } from '#test/support/translation/message-blocks.ts'
@@ -26,7 +26,7 @@ let chats: OpenAI
 let messages: Anthropic
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
   const { api_base_url: origin, buyer_key: apiKey } = network.sandbox
   chats = new OpenAI({ baseURL: `${origin}/v1`, apiKey, maxRetries: 0 })
   messages = new Anthropic({ baseURL: `${origin}/compat`, apiKey, maxRetries: 0 })

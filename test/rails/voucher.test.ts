@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 import { startPlaneBeside } from '#test/support/plane-beside.ts'
 import { until } from '#test/support/until.ts'
 import type { VoucherOffice } from '#test/support/voucher-rail/voucher.ts'
@@ -16,7 +16,7 @@ let office: VoucherOffice
 let plane: { readonly child: ChildProcess; readonly url: string }
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
   office = await openVoucherOffice()
   plane = await startPlane()
 }, 120_000)

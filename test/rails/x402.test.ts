@@ -7,29 +7,28 @@ import { z } from 'zod'
 import type { ChainWallet, TestChain } from '#test/support/chain.ts'
 import { chainOf } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 import { inHeader, payingFetch, signPayment, stockClient } from '#test/support/wallet-client.ts'
 
 let chain: TestChain
 let network: Network
-let treasury: `0x${string}`
+let treasury: string
 let db: pg.Client
 
 beforeAll(async () => {
   chain = await chainOf()
-  const environment = await chain.environment()
-  treasury = environment.TREASURY_ADDRESS
-  network = await startNetwork(environment)
+  network = await sharedNetwork()
   db = new pg.Client(network.sandbox.database_url)
   await db.connect()
+  treasury = (await demandFor()).accepts[0]?.payTo ?? ''
 }, 120_000)
 
 afterAll(async () => {
   await db.end()
-  await network?.remove()
 }, 60_000)
 
+const addressOf = (text: string) => `0x${text.slice(2)}` as const
 const CHAT = '/v1/chat/completions'
 const messages = [{ role: 'user', content: 'Say hello.' }]
 
@@ -142,7 +141,7 @@ describe('a wallet with USDC, without ETH and without an account', () => {
     ['exact', true],
   ] as const)('pays by %s with the stock client, streamed: %s', async (scheme, stream) => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
-    const before = await chain.usdcBalance(treasury)
+    const before = await chain.usdcBalance(addressOf(treasury))
     const body = { stream, model: 'claude-opus-4.1', max_tokens: 400 }
     const answer = await payingFetch(chain, wallet, scheme)(network.sandbox.base_url + CHAT, asking(body))
     expect(answer.status).toBe(200)
@@ -169,7 +168,7 @@ describe('a wallet with USDC, without ETH and without an account', () => {
     const cost = BigInt(usage.buyer_cost_micro)
     const taken = 1_000_000n - (await chain.usdcBalance(wallet.address))
     expect(taken).toBe(scheme === 'upto' ? (cost > 1_000n ? cost : 1_000n) : BigInt(row.amount))
-    expect((await chain.usdcBalance(treasury)) - before).toBe(taken)
+    expect((await chain.usdcBalance(addressOf(treasury))) - before).toBe(taken)
     expect(await creditOf(wallet)).toBe(taken - cost)
   })
 

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { chainOf } from './chain.ts'
 import { until } from './until.ts'
 
 const Sandbox = z.object({
@@ -40,8 +41,30 @@ export type Network = {
 const READY_MS = 110_000
 const STOP_MS = 30_000
 
-export async function startNetwork(environment: Record<string, string> = {}): Promise<Network> {
-  const home = await mkdtemp(join(tmpdir(), 'market-'))
+export function startNetwork(environment: Record<string, string> = {}): Promise<Network> {
+  return startNetworkIn(tmpdir(), environment)
+}
+
+let shared: Promise<Network> | undefined
+
+/**
+ * The one market of this worker for files that leave it as they found it: they make no money scarce, switch nothing off
+ * and stop nothing. It takes payments on the run's chain. It ends with the worker; the run removes its home.
+ */
+export async function sharedNetwork(): Promise<Network> {
+  shared ??= startShared()
+  const network = await shared
+  const refuse = () => Promise.reject(new Error('a shared market is not stopped'))
+  return { ...network, sandbox: network.sandbox, stop: refuse, restart: refuse, remove: () => Promise.resolve() }
+}
+
+async function startShared(): Promise<Network> {
+  const [chain, { inject }] = await Promise.all([chainOf(), import('vitest')])
+  return startNetworkIn(inject('sharedHomes'), await chain.environment())
+}
+
+async function startNetworkIn(folder: string, environment: Record<string, string>): Promise<Network> {
+  const home = await mkdtemp(join(folder, 'market-'))
   let child: ChildProcess
   let printed = ''
   let sandbox: Sandbox

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -7,7 +7,10 @@ import { startAnvil } from '#dev/services/anvil.ts'
 import type { Service } from '#dev/services/postgres.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
+import { waitUntil } from '#dev/services/wait-until.ts'
 import { BASE_CHAIN_ID } from '#shared/chain-terms.ts'
+
+const MARKETS_END_MS = 30_000
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -17,6 +20,8 @@ declare module 'vitest' {
     redisUrl: string
     /** URL of the run's own chain with its contracts. Each test makes wallets of its own. */
     chainRpcUrl: string
+    /** The folder for the homes of markets that files share. */
+    sharedHomes: string
   }
 }
 
@@ -33,10 +38,22 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('postgresUrl', postgres.url)
   project.provide('redisUrl', redis.url)
   project.provide('chainRpcUrl', chain.url)
+  const homes = join(folder, 'homes')
+  mkdirSync(homes)
+  // A database that is started by root belongs to another user, who has to get here.
+  chmodSync(folder, 0o755)
+  project.provide('sharedHomes', homes)
   return async () => {
-    await Promise.all([postgres.stop(), redis.stop(), chain.stop()])
+    await Promise.all([postgres.stop(), redis.stop(), chain.stop(), marketsEnd(homes)])
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Waits until the shared markets are over. Their workers have just told them to stop. */
+async function marketsEnd(homes: string): Promise<void> {
+  const isOver = () =>
+    Promise.resolve(readdirSync(homes).every((home) => !existsSync(join(homes, home, 'sandbox.json'))))
+  await waitUntil(isOver, { limitMs: MARKETS_END_MS, everyMs: 100 })
 }
 
 async function startSharedChain(logFile: string): Promise<Service> {

@@ -1,0 +1,71 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import type { Secret } from '#shared/secret.ts'
+
+// The Payment scheme of HTTP authentication, method `evm`, intent `charge` (draft-httpauth-payment-00, draft-evm-charge-00).
+
+/** The members of a challenge that a payer signs for. */
+export type ChallengeFacts = {
+  /** The bare host name. */
+  readonly realm: string
+  /** Micro-USD, the token's own units. */
+  readonly amount: string
+  /** The token. */
+  readonly currency: string
+  readonly recipient: string
+  readonly chainId: number
+  /** RFC 3339. */
+  readonly expires: string
+}
+
+/** Names challenges so that none has to be kept: whoever changes a member, or sends another request, has another name. */
+export type ChallengeIds = {
+  idOf(facts: ChallengeFacts, requestDigest: string): string
+  isIdOf(id: string, facts: ChallengeFacts, requestDigest: string): boolean
+}
+
+export function createChallengeIds(pepper: Secret): ChallengeIds {
+  const key = pepper.derive('challenges for wallets')
+  const idOf = ({ realm, amount, currency, recipient, chainId, expires }: ChallengeFacts, requestDigest: string) =>
+    createHmac('sha256', key.reveal())
+      .update([realm, amount, currency, recipient, chainId, expires, requestDigest].join('|').toLowerCase())
+      .digest('base64url')
+  return {
+    idOf,
+    isIdOf(id, facts, requestDigest) {
+      const [given, expected] = [Buffer.from(id), Buffer.from(idOf(facts, requestDigest))]
+      return given.length === expected.length && timingSafeEqual(given, expected)
+    },
+  }
+}
+
+/** The members of a challenge on our terms. */
+export function factsOf(terms: PaymentTerms, of: Pick<ChallengeFacts, 'realm' | 'amount' | 'expires'>): ChallengeFacts {
+  const { asset: currency, payTo: recipient, network } = terms
+  return { ...of, currency, recipient, chainId: Number(network.slice('eip155:'.length)) }
+}
+
+/** USDC has six decimals everywhere. */
+const DECIMALS = 6
+
+/** A challenge as `WWW-Authenticate` holds it. `digest` is that of the body; undefined where it is not known yet. */
+export function writeChallenge(id: string, facts: ChallengeFacts, digest: string | undefined): string {
+  const { realm, amount, currency, recipient, chainId, expires } = facts
+  const methodDetails = { chainId, credentialTypes: ['authorization'], decimals: DECIMALS }
+  // Members are in the order of their names, as clients write them again.
+  const request = Buffer.from(JSON.stringify({ amount, currency, methodDetails, recipient })).toString('base64url')
+  const members = { id, realm, method: 'evm', intent: 'charge', request, ...(digest && { digest }), expires }
+  const pairs = Object.entries(members).map(([name, value]) => `${name}="${value}"`)
+  return `Payment ${pairs.join(', ')}`
+}
+
+/** The digest of a body in the words of the scheme. */
+export function bodyDigest(body: Buffer): string {
+  return `sha-256=${createHash('sha256').update(body).digest('base64')}`
+}
+
+/** A settlement as `Payment-Receipt` holds it. */
+export function writeReceipt(transaction: string, at: number): string {
+  const receipt = { method: 'evm', reference: transaction, status: 'success', timestamp: new Date(at).toISOString() }
+  return Buffer.from(JSON.stringify(receipt)).toString('base64url')
+}

@@ -1,0 +1,91 @@
+import type { RequestHead } from '#data-plane/call.ts'
+import type { PaymentDesk } from '#data-plane/payment.ts'
+import type { Telling } from '#data-plane/rails/claim.ts'
+import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead } from '#data-plane/rails/claim.ts'
+import type { Rail } from '#data-plane/rails/rail.ts'
+import { paymentRefused } from '#data-plane/rails/rail.ts'
+import { walletPayer } from '#data-plane/rails/wallet-payer.ts'
+import { requestDigest } from '#data-plane/rails/x402/quote-seal.ts'
+import { MAX_TIMEOUT_SECONDS, paymentPrice, requirementFor } from '#data-plane/rails/x402/requirement.ts'
+import type { Clock } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
+import type { ChallengeIds } from './challenge.ts'
+import { bodyDigest, factsOf, writeChallenge, writeReceipt } from './challenge.ts'
+import type { Problem, ReadCredential } from './credential.ts'
+import { checkCredential, readCredential } from './credential.ts'
+
+/** The outside of the rail. */
+export type MppPorts = {
+  readonly desk: PaymentDesk
+  readonly ids: ChallengeIds
+  readonly clock: Clock
+  /** The address that a request asked for, as challenges name it. */
+  urlOf(head: RequestHead): string
+}
+
+const NAME = 'mpp'
+const PROBLEMS = 'https://paymentauth.org/problems/'
+
+/**
+ * Payments by the Payment scheme of HTTP authentication. A credential holds the same signature as an exact payment of
+ * x402, and is settled as one. The unused part becomes the payer's credit. Paths with a floor do not offer it.
+ */
+export function mppRail({ desk, ids, clock, urlOf }: MppPorts): Rail<ReadCredential> {
+  const realmOf = (head: RequestHead) => new URL(urlOf(head)).hostname
+  const telling: Telling = {
+    type: 'mpp',
+    headers: ({ state, transaction }): Readonly<Record<string, string>> =>
+      state === 'settled' && transaction !== null ? { 'payment-receipt': writeReceipt(transaction, clock.now()) } : {},
+  }
+  return {
+    name: NAME,
+    recognize: ({ headers }) => readCredential(headers.authorization),
+    identify: (read) => Promise.resolve(walletPayer('credential' in read ? payerOf(read) : undefined)),
+    challenge(quote, raw) {
+      const terms = desk.terms()
+      if (terms === undefined || raw.pathFloorPercent !== undefined) return undefined
+      refuseDear(quote)
+      const amount = paymentPrice(quote.wantMicro).toString()
+      const expires = new Date(clock.now() + MAX_TIMEOUT_SECONDS * SECOND).toISOString()
+      const facts = factsOf(terms, { realm: realmOf(raw), amount, expires })
+      const id = ids.idOf(facts, requestDigest(raw))
+      const digest = raw.stream === undefined ? bodyDigest(raw.body) : undefined
+      return { accepts: [], headers: { 'www-authenticate': writeChallenge(id, facts, digest) } }
+    },
+    async reserve(_payer, read, quote, raw) {
+      if ('problem' in read) throw refused(read.problem)
+      const terms = desk.terms()
+      if (terms === undefined) throw paymentsClosed('closed')
+      refuseDear(quote)
+      const { payload } = read.credential
+      const digest = requestDigest(raw)
+      const needed = { terms, realm: realmOf(raw), requestDigest: digest, leastMicro: quote.minMicro, now: clock.now() }
+      const checked = checkCredential(read.credential, ids, needed)
+      if ('problem' in checked) throw refused(checked.problem)
+      const { amountMicro } = checked
+      const requirement = requirementFor('exact', terms, amountMicro, undefined)
+      const { signature, from, to, value, validAfter, validBefore, nonce } = payload
+      const signed = { signature, authorization: { from, to, value, validAfter, validBefore, nonce } }
+      const paid = { x402Version: 2, accepted: requirement, payload: signed }
+      const { network } = terms
+      return claimHold(
+        desk,
+        { rail: NAME, amountMicro, payload: paid, requirement, network, bodyDigest: digest },
+        quote,
+        raw,
+      )
+    },
+    settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, telling),
+    release: (hold) => desk.release(hold.rid),
+    takeAhead: (hold) => takeAhead(desk, hold, telling),
+  }
+}
+
+function refused(problem: Problem) {
+  // The body is a document of x402, so the problem's type rides in a header.
+  return paymentRefused(problem, { headers: { 'x-payment-problem': `${PROBLEMS}${problem}` } })
+}
+
+function payerOf({ credential }: Extract<ReadCredential, { credential: unknown }>) {
+  return { wallet: credential.payload.from.toLowerCase(), nonce: credential.payload.nonce }
+}

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { askedWith } from '#test/support/asked-with.ts'
 import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/network.ts'
 
 const MODEL = 'gpt-5-mini'
 /**
@@ -34,7 +34,7 @@ let network: Network
 let client: OpenAI
 
 beforeAll(async () => {
-  network = await sharedNetwork()
+  network = await startNetwork()
   client = new OpenAI({
     baseURL: `${network.sandbox.api_base_url}/v1`,
     apiKey: network.sandbox.buyer_key,

@@ -47,6 +47,9 @@ export type NewChainPayment = Pick<
   readonly serveUntil: Date
 }
 
+/** The constraint that a second payment of one call breaks. */
+export const ONE_PAYMENT_A_CALL = 'chain_payment_pkey'
+
 /** Stores a payment. Returns false when its authorization was claimed before. */
 export async function insertChainPayment(trx: Trx, payment: NewChainPayment): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
@@ -159,7 +162,10 @@ export async function listOpenChainPayments(
   )
 }
 
-/** Payments whose money is to be booked: the chain has spoken, and the call has told its charge or is long over. */
+/**
+ * Payments whose money is to be booked: the chain has spoken, and the call has told its charge or is long over. Those of
+ * calls that cost nothing have no money, and their calls are booked all the same.
+ */
 export async function listUnbookedChainPayments(
   db: Database,
   overdueMs: number,
@@ -168,9 +174,11 @@ export async function listUnbookedChainPayments(
   return readRows(
     db,
     ROW,
-    sql`select ${COLUMNS} from chain_payment where booked_at is null and state in ('confirmed', 'written_off')
-      and (event is not null or serve_until < now() - make_interval(secs => ${overdueMs / 1_000}))
-      order by changed_at limit ${limit}`,
+    sql`(select ${COLUMNS} from chain_payment where booked_at is null and state in ('confirmed', 'written_off')
+        and (event is not null or serve_until < now() - make_interval(secs => ${overdueMs / 1_000}))
+        order by changed_at limit ${limit})
+      union all (select ${COLUMNS} from chain_payment where booked_at is null and state = 'released'
+        and event is not null order by changed_at limit ${limit})`,
   )
 }
 

@@ -1,7 +1,12 @@
 import type { z } from 'zod'
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
-import { findChainPaymentOf, insertChainPayment, lockExposure } from '#control-plane/db/chain-payments.ts'
-import { transact } from '#control-plane/db/database.ts'
+import {
+  findChainPaymentOf,
+  insertChainPayment,
+  lockExposure,
+  ONE_PAYMENT_A_CALL,
+} from '#control-plane/db/chain-payments.ts'
+import { refusalOf, transact } from '#control-plane/db/database.ts'
 import { ensureUser } from '#control-plane/services/users.ts'
 import type { ClaimAnswer, ClaimAskSchema } from '#shared/contract/chain-payments.ts'
 import { crashPoint } from '#shared/crash-point.ts'
@@ -29,7 +34,7 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
   const { payer, nonce } = read
   const name = { network, asset: asset.toLowerCase(), payer, nonce }
   const before = await findChainPaymentOf(ctx.db, name)
-  if (before !== undefined) return used(before)
+  if (before !== undefined) return isSame(before, ask) ? claimed(before) : used(before)
   const terms = await readPaymentTerms(ctx)
   if (!terms.isOpen) return closed(terms.closedFor ?? 'closed')
   const verdict = await verify(ctx, read, ask.amountMicro)
@@ -42,8 +47,11 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
       if (answer !== undefined) return answer
       const rival = await findChainPaymentOf(ctx.db, name)
       if (rival === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
-      return used(rival)
+      return isSame(rival, ask) ? claimed(rival) : used(rival)
     } catch (error) {
+      if (refusalOf(error)?.constraint === ONE_PAYMENT_A_CALL) {
+        throw new AppError('conflict', { message: 'The call has another payment.', cause: error })
+      }
       // A rival has just made the payer's account.
       if (!(error instanceof AppError && error.code === 'conflict') || attempt >= MAX_TRIES) throw error
     }
@@ -80,7 +88,7 @@ async function insert(ctx: PaymentCtx, ask: Ask, read: ReadPayment, name: Names)
       validUntil: read.validUntil,
       serveUntil: new Date(ask.serveUntil),
     })
-    return isNew ? { state: 'claimed', account, wallet: payer } : undefined
+    return isNew ? claimed({ account, payer }) : undefined
   })
 }
 
@@ -105,6 +113,15 @@ async function verify(
     log.warn({ err: error }, 'a payment could not be verified')
     return closed('chain_unreachable')
   }
+}
+
+/** True for a claim that is asked for again, because its answer was lost. */
+function isSame({ rid, bodyDigest, state }: ChainPayment, ask: Ask): boolean {
+  return rid === ask.rid && bodyDigest === ask.bodyDigest && state === 'claimed'
+}
+
+function claimed({ account, payer }: Pick<ChainPayment, 'account' | 'payer'>): ClaimAnswer {
+  return { state: 'claimed', account, wallet: payer }
 }
 
 function closed(reason: string): ClaimAnswer {

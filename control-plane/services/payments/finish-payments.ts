@@ -1,4 +1,3 @@
-import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import {
   changeChainPayment,
   listOpenChainPayments,
@@ -6,17 +5,10 @@ import {
   lockChainPayment,
 } from '#control-plane/db/chain-payments.ts'
 import { transact } from '#control-plane/db/database.ts'
-import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
-import { bookCalls, tellFeed } from '#control-plane/services/money/ingest.ts'
-import { confirmBuyers, postTransaction } from '#control-plane/services/money/ledger.ts'
-import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
-import type { ReadEvent } from '#control-plane/services/money/usage-reading.ts'
-import { isPoison, readEvent } from '#control-plane/services/money/usage-reading.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
-import { crashPoint } from '#shared/crash-point.ts'
 import type { RequestId } from '#shared/ids.ts'
-import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
-import type { PaymentCtx } from './payment-ctx.ts'
+import type { BookCtx } from './book-payment.ts'
+import { bookPayment } from './book-payment.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { pursue } from './settle-payment.ts'
@@ -28,7 +20,7 @@ const RESTING_MS = 2 * SECOND
 /** Time after its end in which a call may still tell its charge: the heir of a dead process reads its journal first. */
 const TELLING_MS = 10 * MINUTE
 
-export type FinishCtx = PaymentCtx & { readonly feed?: TradeFeed }
+export type FinishCtx = BookCtx
 export type Finished = {
   readonly sent: number
   readonly confirmed: number
@@ -36,19 +28,45 @@ export type Finished = {
   readonly expired: number
 }
 
-/** Brings payments on to their end: sends what is due, looks whether blocks are deep enough, and books. */
+/**
+ * Brings payments on to their end: sends what is due, looks whether blocks are deep enough, and books. A step that fails
+ * keeps no other from its work, because the books do not need the chain.
+ */
 export async function finishPayments(ctx: FinishCtx): Promise<Finished> {
+  const attempt = async (what: string, work: () => Promise<number>): Promise<number> => {
+    try {
+      return await work()
+    } catch (error) {
+      ctx.log.warn({ err: error, step: what }, 'payments: a step will be tried again')
+      return 0
+    }
+  }
+  const sent = await attempt('send', () => send(ctx))
+  const confirmed = await attempt('confirm', () => confirm(ctx))
+  const expired = await attempt('expire', () => expire(ctx))
+  const booked = await attempt('book', () => book(ctx))
+  return { sent, confirmed, booked, expired }
+}
+
+async function send(ctx: FinishCtx): Promise<number> {
   await ctx.payments.sendAgain()
   const due = await listOpenChainPayments(ctx.db, ['due'], RESTING_MS, MAX_A_TURN)
   await Promise.all(due.map((payment) => pursue(ctx, payment)))
-  const confirmed = await confirm(ctx)
-  const expired = await expire(ctx)
+  return due.length
+}
+
+async function book(ctx: FinishCtx): Promise<number> {
   let booked = 0
   for (const payment of await listUnbookedChainPayments(ctx.db, TELLING_MS, MAX_A_TURN)) {
-    await bookPayment(ctx, payment)
-    booked += 1
+    try {
+      await bookPayment(ctx, payment)
+      booked += 1
+    } catch (error) {
+      // One that cannot be booked needs a person, and holds up no other.
+      ctx.log.error({ err: error, rid: payment.rid }, 'a payment could not be booked')
+    }
   }
-  return { sent: due.length, confirmed, booked, expired }
+  return booked
 }
 
 /** Looks at the blocks of mined transfers. One whose block is gone is due again, with the same signed bytes. */
@@ -91,60 +109,4 @@ async function expire(ctx: FinishCtx): Promise<number> {
   const over = claimed.filter(({ validUntil }) => validUntil.getTime() + MINUTE < ctx.clock.now())
   for (const { rid } of over) await step(ctx, rid, 'release')
   return over.length
-}
-
-/**
- * Books a payment in one transaction: its transfer into the payer's account, and the call's charge out of it. What is
- * left is the payer's credit. The platform stands in for a transfer that never came.
- */
-export async function bookPayment(ctx: FinishCtx, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
-  const done = await ctx.ledger.transact(async (trx) => {
-    const payment = await trx.payments.lock(rid)
-    if (payment === undefined || payment.bookedAt !== null || payment.due === null) return undefined
-    const isPaid = payment.state === 'confirmed'
-    const amount = isPaid ? payment.due : (payment.charge ?? 0n)
-    const source = isPaid ? PLATFORM_ACCOUNTS.externalUsdc : PLATFORM_ACCOUNTS.shortfall
-    const deposited =
-      amount === 0n
-        ? []
-        : await postTransaction(trx, {
-            id: ctx.ids.ulid(),
-            key: `payment:${rid}`,
-            kind: isPaid ? 'payment' : 'write_off',
-            note: payment.transaction ?? payment.reason ?? undefined,
-            entries: [
-              { account: source, amount: -amount },
-              { account: payment.account, amount },
-            ],
-          })
-    if (deposited === undefined) throw new Error(`the payment ${rid} was booked and not marked`)
-    const call = callOf(payment)
-    const booked = call === undefined ? undefined : await bookCalls(trx, [call], 'payment')
-    await trx.payments.markBooked(rid)
-    crashPoint('payment_in_tx')
-    return { balances: [...deposited, ...(booked?.balances ?? [])], booked }
-  })
-  crashPoint('payment_booked')
-  if (done === undefined) return
-  if (done.booked !== undefined) tellFeed(ctx, done.booked)
-  // The outbox row stays when this fails, so a later drain tells the gate.
-  await confirmBuyers(ctx, newest(done.balances)).catch((error: unknown) =>
-    ctx.log.warn({ err: error, rid }, 'the gate will hear of a payment later'),
-  )
-}
-
-function callOf({ rid, event }: ChainPayment): ReadEvent | undefined {
-  if (event === null) return undefined
-  const read = readEvent(event, 'payment', PAYMENT_POSTINGS)
-  if (isPoison(read)) throw new Error(`the event of the payment ${rid} is not valid: ${read.reason} ${read.detail}`)
-  return read
-}
-
-function newest<Row extends { readonly account: string; readonly version: bigint }>(rows: readonly Row[]): Row[] {
-  const byAccount = new Map<string, Row>()
-  for (const row of rows) {
-    const known = byAccount.get(row.account)
-    if (known === undefined || known.version < row.version) byAccount.set(row.account, row)
-  }
-  return [...byAccount.values()]
 }

@@ -18,7 +18,8 @@ export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
   due: { ...NOTHING, mine: 'mined', refuse: 'written_off' },
   mined: { ...NOTHING, confirm: 'confirmed', unmine: 'due' },
   confirmed: NOTHING,
-  released: NOTHING,
+  // A claim can run out before a node comes back that served its call.
+  released: { ...NOTHING, charge: 'due' },
   written_off: NOTHING,
 }
 

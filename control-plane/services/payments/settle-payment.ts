@@ -3,19 +3,24 @@ import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-paymen
 import { changeChainPayment, findChainPayment, lockChainPayment } from '#control-plane/db/chain-payments.ts'
 import { transact } from '#control-plane/db/database.ts'
 import type { Transfer } from '#control-plane/ports/facilitator/facilitator.ts'
+import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
+import { isPoison, readEvent } from '#control-plane/services/money/usage-reading.ts'
 import type { SettleAnswer, SettleAskSchema } from '#shared/contract/chain-payments.ts'
 import { LEAST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
-import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
+import type { BookCtx } from './book-payment.ts'
+import { bookLateCharge } from './book-payment.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
 type Ask = z.output<typeof SettleAskSchema>
+
+const RELEASED = 'The payment was released.'
 
 /** Milliseconds before a refused transfer is tried once more. The chain's state may have been a passing one. */
 const SECOND_TRY_MS = 300
@@ -24,8 +29,10 @@ const SECOND_TRY_MS = 300
  * Takes down what a call owes, and transfers it. The charge is durable before the chain is asked, so the transfer comes
  * about whoever dies. Waits for the chain as long as the asker wants. A repeat changes nothing.
  */
-export async function settlePayment(ctx: PaymentCtx, ask: Ask): Promise<SettleAnswer> {
+export async function settlePayment(ctx: BookCtx, ask: Ask): Promise<SettleAnswer> {
   const payment = await noteCharge(ctx, ask)
+  // Money that was taken ahead of a call is its payer's credit by now.
+  if (payment.bookedAt !== null) await bookLateCharge(ctx, payment)
   if (payment.state !== 'due') return answerOf(payment)
   const pursuit = pursue(ctx, payment)
   if (ask.waitMs === 0) return answerOf(payment)
@@ -61,21 +68,28 @@ async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro }: Ask): Pr
       ctx.log.error({ rid }, 'a payment was told two charges: the first stands')
       throw new AppError('conflict', { message: 'The payment has another charge.' })
     }
-    const change: PaymentChange = event === null ? {} : { event, charge }
-    const state = PAYMENT_STATES[payment.state].charge
-    const due = dueOf(payment, event === null ? payment.amount : charge)
-    const next = state === null ? change : { ...change, state, due }
-    if (state === null && payment.due === null) throw new AppError('conflict', { message: 'The payment was released.' })
+    const owed = event === null ? payment.amount : charge
+    // A call that cost nothing takes nothing, not even the least price.
+    const state = PAYMENT_STATES[payment.state][owed === 0n ? 'release' : 'charge']
+    if (event === null && payment.state === 'released') throw new AppError('conflict', { message: RELEASED })
+    const next: PaymentChange = {
+      ...(event === null ? {} : { event, charge }),
+      ...(state === null ? {} : { state }),
+      ...(state === 'due' ? { due: dueOf(payment, owed) } : {}),
+    }
     if (Object.keys(next).length === 0) return payment
     await changeChainPayment(trx, rid, next)
     return { ...payment, ...next }
   })
 }
 
+/** Takes no event that could not be booked later. */
 function requireEvent({ rid, rail, account, amount }: ChainPayment, event: string, charge: bigint): void {
-  const read = readUsageEvent(event)
-  const isItsOwn = read !== undefined && read.rid === rid && read.rail === rail && read.account === account
-  if (!isItsOwn || read.chargeMicro !== charge || charge > amount) {
+  const read = readEvent(event, 'payment', PAYMENT_POSTINGS)
+  if (isPoison(read)) throw new AppError('invalid_request', { message: `The event is not valid: ${read.reason}.` })
+  const { event: told } = read
+  const isItsOwn = told.rid === rid && told.rail === rail && told.account === account
+  if (!isItsOwn || told.chargeMicro !== charge || charge > amount) {
     throw new AppError('invalid_request', { message: 'The event is not of this payment.' })
   }
 }

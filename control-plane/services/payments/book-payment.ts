@@ -1,0 +1,92 @@
+import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
+import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
+import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
+import type { Booked } from '#control-plane/services/money/ingest.ts'
+import { bookCalls, tellFeed } from '#control-plane/services/money/ingest.ts'
+import { confirmBuyers, postTransaction } from '#control-plane/services/money/ledger.ts'
+import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
+import type { ReadEvent } from '#control-plane/services/money/usage-reading.ts'
+import { isPoison, readEvent } from '#control-plane/services/money/usage-reading.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { PaymentCtx } from './payment-ctx.ts'
+
+/** The states in which the money of a payment is known for good. */
+const BOOKED_IN: ReadonlySet<ChainPayment['state']> = new Set(['confirmed', 'written_off', 'released'])
+
+export type BookCtx = PaymentCtx & { readonly feed?: TradeFeed }
+type Balance = Booked['balances'][number]
+
+/**
+ * Books a payment in one transaction: its transfer into the payer's account, and the call's charge out of it. What is
+ * left is the payer's credit. The platform stands in for a transfer that never came.
+ */
+export async function bookPayment(ctx: BookCtx, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
+  const done = await ctx.ledger.transact(async (trx) => {
+    const payment = await trx.payments.lock(rid)
+    if (payment === undefined || payment.bookedAt !== null || !BOOKED_IN.has(payment.state)) return undefined
+    const isPaid = payment.state === 'confirmed'
+    const amount = (isPaid ? payment.due : payment.charge) ?? 0n
+    const source = isPaid ? PLATFORM_ACCOUNTS.externalUsdc : PLATFORM_ACCOUNTS.shortfall
+    const deposited =
+      amount === 0n
+        ? []
+        : await postTransaction(trx, {
+            id: ctx.ids.ulid(),
+            key: `payment:${rid}`,
+            kind: isPaid ? 'payment' : 'write_off',
+            note: payment.transaction ?? payment.reason ?? undefined,
+            entries: [
+              { account: source, amount: -amount },
+              { account: payment.account, amount },
+            ],
+          })
+    if (deposited === undefined) throw new Error(`the payment ${rid} was booked and not marked`)
+    const booked = await bookCharge(trx, payment)
+    await trx.payments.markBooked(rid)
+    crashPoint('payment_in_tx')
+    return { balances: [...deposited, ...(booked?.balances ?? [])], booked }
+  })
+  crashPoint('payment_booked')
+  if (done !== undefined) await tell(ctx, rid, done)
+}
+
+/** Books the charge of a call whose payment was booked before it. The payer's account has its money since then. */
+export async function bookLateCharge(ctx: BookCtx, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
+  const booked = await ctx.ledger.transact(async (trx) => {
+    const payment = await trx.payments.lock(rid)
+    return payment === undefined ? undefined : bookCharge(trx, payment)
+  })
+  if (booked !== undefined) await tell(ctx, rid, { balances: booked.balances, booked })
+}
+
+async function bookCharge(trx: MoneyTransaction, payment: ChainPayment): Promise<Booked | undefined> {
+  const call = callOf(payment)
+  return call === undefined ? undefined : bookCalls(trx, [call], 'payment')
+}
+
+type Done = { readonly balances: readonly Balance[]; readonly booked: Booked | undefined }
+
+async function tell(ctx: BookCtx, rid: string, { balances, booked }: Done): Promise<void> {
+  if (booked !== undefined) tellFeed(ctx, booked)
+  // The outbox row stays when this fails, so a later drain tells the gate.
+  await confirmBuyers(ctx, newest(balances)).catch((error: unknown) =>
+    ctx.log.warn({ err: error, rid }, 'the gate will hear of a payment later'),
+  )
+}
+
+function callOf({ rid, event }: ChainPayment): ReadEvent | undefined {
+  if (event === null) return undefined
+  const read = readEvent(event, 'payment', PAYMENT_POSTINGS)
+  if (isPoison(read)) throw new Error(`the event of the payment ${rid} is not valid: ${read.reason} ${read.detail}`)
+  return read
+}
+
+function newest<Row extends { readonly account: string; readonly version: bigint }>(rows: readonly Row[]): Row[] {
+  const byAccount = new Map<string, Row>()
+  for (const row of rows) {
+    const known = byAccount.get(row.account)
+    if (known === undefined || known.version < row.version) byAccount.set(row.account, row)
+  }
+  return [...byAccount.values()]
+}

@@ -1,0 +1,295 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import { releasePayment } from '#control-plane/services/payments/settle-payment.ts'
+import { parseRequestId } from '#shared/ids.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { OwnChain } from '#test/support/chain.ts'
+import { startChain } from '#test/support/chain.ts'
+import { ids } from '#test/support/gate.ts'
+import type { PaymentWorld } from '#test/support/payments.ts'
+import { startPayments } from '#test/support/payments.ts'
+
+const { externalUsdc, shortfall, fee } = PLATFORM_ACCOUNTS
+const RICH = { usdc: 10_000_000n }
+let chain: OwnChain
+let world: PaymentWorld
+let treasury: `0x${string}`
+
+beforeAll(async () => {
+  chain = await startChain()
+  world = await startPayments(chain)
+  treasury = world.environment.TREASURY_ADDRESS
+}, 60_000)
+afterAll(async () => {
+  expect(await world.breaches()).toEqual([])
+  await world.stop()
+  await chain.stop()
+}, 60_000)
+
+const received = async (work: () => Promise<unknown>) => {
+  const before = await chain.usdcBalance(treasury)
+  await work()
+  return (await chain.usdcBalance(treasury)) - before
+}
+const release = (rid: string) => {
+  const id = parseRequestId(rid)
+  if (id === undefined) throw new Error('no request id')
+  return releasePayment(world.ctx, id)
+}
+
+describe('a payment by wallet', () => {
+  it.each([
+    ['exact', 'without ETH', false],
+    ['upto', 'without ETH and without an allowance, by a permit', true],
+    ['upto', 'with an allowance', false],
+  ] as const)('%s %s is claimed, taken, and booked with its call', async (scheme, _how, permit) => {
+    const wallet = await chain.newWallet({ ...RICH, ...(scheme === 'upto' && !permit ? { eth: 10n ** 18n } : {}) })
+    if (scheme === 'upto' && !permit) await chain.approvePermit2(wallet)
+    const signed = await world.sign(wallet, scheme, 20_000n, permit)
+    const rid = await world.claimed(signed)
+    expect(await chain.usdcBalance(wallet.address)).toBe(10_000_000n)
+    const taken = scheme === 'exact' ? 20_000n : 7_321n
+    const settled = await world.settle(rid, 7_321n)
+    expect(settled).toMatchObject({ state: 'settled', amountMicro: taken, reason: null })
+    expect(await chain.usdcBalance(wallet.address)).toBe(10_000_000n - taken)
+    const payment = await world.booked(rid)
+    expect(payment).toMatchObject({ state: 'confirmed', due: taken, charge: 7_321n, transaction: settled.transaction })
+    expect(payment.block).toBeGreaterThan(0n)
+    expect(await world.entries(rid)).toEqual({
+      [externalUsdc]: -taken,
+      [payment.account]: taken - 7_321n,
+      [world.seller]: 6_954n,
+      [fee]: 367n,
+    })
+    expect(await world.credit(wallet)).toBe(taken - 7_321n)
+  })
+
+  it('takes at least 1,000 micro by upto, and the payer has what is over as credit', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const rid = await world.claimed(await world.sign(wallet, 'upto', 20_000n))
+    expect(await received(() => world.settle(rid, 12n))).toBe(1_000n)
+    await world.booked(rid)
+    expect(await world.credit(wallet)).toBe(988n)
+  })
+
+  it.each(['exact', 'upto'] as const)(
+    'by %s takes nothing for a call that cost nothing, which is booked',
+    async (scheme) => {
+      const wallet = await chain.newWallet(RICH)
+      const rid = await world.claimed(await world.sign(wallet, scheme, 20_000n))
+      expect(await received(() => world.settle(rid, 0n))).toBe(0n)
+      expect(await world.booked(rid)).toMatchObject({ state: 'released', charge: 0n, due: null })
+      expect(await sql`select rid from settlement where rid = ${rid}`.execute(world.db)).toMatchObject({
+        rows: [{ rid }],
+      })
+    },
+  )
+
+  it('moves once, however often and by however many processes it is settled', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const others = [world.process(), world.process()]
+    for (const scheme of ['exact', 'upto'] as const) {
+      const rid = await world.claimed(await world.sign(wallet, scheme, 20_000n))
+      const event = await world.eventOf(rid, 5_000n)
+      const amount = await received(async () => {
+        const asked = [world.ctx, ...others, world.ctx].map((by) => world.settle(rid, 5_000n, { event }, by))
+        const answers = await Promise.all(asked)
+        expect(new Set(answers.map(({ state }) => state))).toEqual(new Set(['settled']))
+        await Promise.all([finishPayments(world.ctx), ...others.map(finishPayments)])
+      })
+      expect(amount).toBe(scheme === 'exact' ? 20_000n : 5_000n)
+      const payment = await world.booked(rid)
+      expect((await world.settle(rid, 5_000n, { event })).transaction).toBe(payment.transaction)
+      expect(Object.values(await world.entries(rid)).reduce((sum, entry) => sum + entry, 0n)).toBe(0n)
+    }
+  })
+
+  it('keeps its first charge, and takes no event of another call', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const [one, two] = [await world.sign(wallet, 'upto', 20_000n), await world.sign(wallet, 'upto', 20_000n)]
+    const [rid, other] = [await world.claimed(one), await world.claimed(two)]
+    const foreign = await world.eventOf(other, 3_000n)
+    await expect(world.settle(rid, 3_000n, { event: foreign })).rejects.toMatchObject({ code: 'invalid_request' })
+    const lower = await world.eventOf(rid, 2_000n)
+    await expect(world.settle(rid, 3_000n, { event: lower })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(world.settle(rid, 20_001n)).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(world.settle(rid, 3_000n, { event: '{}' })).rejects.toMatchObject({ code: 'invalid_request' })
+    const first = await world.eventOf(rid, 3_000n)
+    await world.settle(rid, 3_000n, { event: first })
+    await expect(world.settle(rid, 4_000n)).rejects.toMatchObject({ code: 'conflict' })
+    expect(await world.booked(rid)).toMatchObject({ charge: 3_000n, due: 3_000n })
+    await release(other)
+  })
+
+  it('refuses an event that could never be booked', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const rid = await world.claimed(await world.sign(wallet, 'upto', 20_000n))
+    const event = JSON.stringify({ ...JSON.parse(await world.eventOf(rid, 3_000n)), feeMicro: '7' })
+    await expect(world.settle(rid, 3_000n, { event })).rejects.toMatchObject({ code: 'invalid_request' })
+    await release(rid)
+  })
+})
+
+describe('a claim', () => {
+  it.each(['exact', 'upto'] as const)(
+    'by %s is one of 50 at once, in two processes, and of all later',
+    async (scheme) => {
+      const wallet = await chain.newWallet(RICH)
+      const signed = await world.sign(wallet, scheme, 20_000n)
+      const other = world.process()
+      const tries = Array.from({ length: 50 }, (_, index) =>
+        world.claim(signed, {}, index % 2 === 0 ? world.ctx : other),
+      )
+      const answers = await Promise.all(tries)
+      const [first, ...more] = answers.filter(({ state }) => state === 'claimed')
+      expect([first?.state, more]).toEqual(['claimed', []])
+      const used = answers.filter(({ state }) => state === 'used')
+      expect(used).toHaveLength(49)
+      const rid = used[0]?.state === 'used' ? used[0].rid : ''
+      await world.settle(rid, 4_000n)
+      expect(await world.claim(signed)).toMatchObject({ state: 'used', rid, standing: 'settled' })
+      const { transaction } = await world.booked(rid)
+      expect(await world.claim(signed)).toMatchObject({ state: 'used', rid, standing: 'settled', transaction })
+    },
+  )
+
+  it('is the same for the same call, and a call has one payment', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const rid = ids.ulid()
+    const signed = await world.sign(wallet, 'exact', 20_000n)
+    await world.claimed(signed, { rid })
+    expect(await world.claim(signed, { rid })).toMatchObject({ state: 'claimed' })
+    expect(await world.claim(signed, { rid, bodyDigest: 'cd'.repeat(32) })).toMatchObject({ state: 'used', rid })
+    const other = await world.sign(wallet, 'exact', 20_000n)
+    await expect(world.claim(other, { rid })).rejects.toMatchObject({ code: 'conflict' })
+    await release(rid)
+  })
+
+  it('of a nonce in another spelling is the same', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const signed = await world.sign(wallet, 'exact', 20_000n)
+    const rid = await world.claimed(signed)
+    const authorization = Object(signed.payload.payload['authorization'])
+    const shouted = { ...authorization, nonce: `0x${authorization.nonce.slice(2).toUpperCase()}` }
+    const payload = { ...signed.payload, payload: { ...signed.payload.payload, authorization: shouted } }
+    expect(await world.claim({ ...signed, payload })).toMatchObject({ state: 'used', rid })
+    await release(rid)
+  })
+
+  it('of two authorizations over one balance is one', async () => {
+    const wallet = await chain.newWallet({ usdc: 30_000n })
+    const signed = await Promise.all([world.sign(wallet, 'exact', 20_000n), world.sign(wallet, 'exact', 20_000n)])
+    const answers = await Promise.all(signed.map((each) => world.claim(each)))
+    expect(answers).toContainEqual(expect.objectContaining({ state: 'claimed' }))
+    expect(answers).toContainEqual({ state: 'refused', reason: 'insufficient_funds' })
+  })
+
+  it('is refused above what a payer, or all together, may have open', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const tight = world.process({ PAYER_EXPOSURE_MICRO: '1000000' })
+    const first = await world.sign(wallet, 'exact', 900_000n)
+    const rid = ids.ulid()
+    expect(await world.claim(first, { rid }, tight)).toMatchObject({ state: 'claimed' })
+    const second = await world.sign(wallet, 'exact', 200_000n)
+    expect(await world.claim(second, {}, tight)).toMatchObject({ state: 'closed', reason: 'payer_exposure_limit' })
+    const stranger = await world.sign(await chain.newWallet(RICH), 'exact', 200_000n)
+    const narrow = world.process({ PAYMENT_EXPOSURE_MICRO: '1000000' })
+    expect(await world.claim(stranger, {}, narrow)).toMatchObject({ state: 'closed', reason: 'exposure_limit' })
+    // What is over and done with leaves room.
+    await release(rid)
+    expect(await world.claim(second, { rid: ids.ulid() }, tight)).toMatchObject({ state: 'claimed' })
+  })
+
+  it.each<[string, (signed: Awaited<ReturnType<PaymentWorld['sign']>>) => unknown, string]>([
+    ['no payload', ({ requirement }) => ({ payload: {}, requirement }), 'invalid_payload'],
+    [
+      'another recipient',
+      (signed) => ({ ...signed, requirement: { ...signed.requirement, payTo: `0x${'aa'.repeat(20)}` } }),
+      'invalid_payment_requirements',
+    ],
+    [
+      'another token',
+      (signed) => ({ ...signed, requirement: { ...signed.requirement, asset: `0x${'aa'.repeat(20)}` } }),
+      'invalid_payment_requirements',
+    ],
+    [
+      'another network',
+      (signed) => ({ ...signed, requirement: { ...signed.requirement, network: 'eip155:1' } }),
+      'invalid_payment_requirements',
+    ],
+  ])('is refused for %s', async (_name, change, reason) => {
+    const signed = await world.sign(await chain.newWallet(RICH), 'exact', 20_000n)
+    expect(await world.claim({ ...signed, ...Object(change(signed)) })).toEqual({ state: 'refused', reason })
+  })
+
+  it('lapses when nobody can take its money any more', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const rid = await world.claimed(await world.sign(wallet, 'upto', 20_000n))
+    const later = { ...world.ctx, clock: { ...world.ctx.clock, now: () => Date.now() + 1_000_000 } }
+    await age(rid)
+    expect((await finishPayments(world.ctx)).expired).toBe(0)
+    expect((await finishPayments(later)).expired).toBe(1)
+    expect((await world.row(rid)).state).toBe('released')
+    // Its call was served all the same, which another node tells only now.
+    await world.settle(rid, 3_000n)
+    expect(await world.booked(rid)).toMatchObject({ charge: 3_000n })
+  })
+})
+
+/** Lets a payment look as if nothing had happened to it for a while. */
+async function age(rid: string): Promise<void> {
+  await sql`update chain_payment set changed_at = now() - interval '1 hour' where rid = ${rid}`.execute(world.db)
+}
+
+describe('money that is taken ahead', () => {
+  it('becomes credit when the call was never served', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const signed = await world.sign(wallet, 'exact', 20_000n)
+    const rid = await world.claimed(signed, { serveUntil: Date.now() - 660_000 })
+    expect(await world.settle(rid, null)).toMatchObject({ state: 'settled', amountMicro: 20_000n })
+    expect(await world.booked(rid)).toMatchObject({ charge: null, event: null })
+    expect(await world.credit(wallet)).toBe(20_000n)
+    // The node that served it lost its connection, and tells the charge only now.
+    await world.settle(rid, 8_000n)
+    expect(await world.row(rid)).toMatchObject({ charge: 8_000n })
+    expect(await world.credit(wallet)).toBe(12_000n)
+    expect((await world.entries(rid))[world.seller]).toBe(7_600n)
+  })
+
+  it('waits for the charge while the call may still run', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const rid = await world.claimed(await world.sign(wallet, 'exact', 20_000n))
+    await world.settle(rid, null)
+    await finishPayments(world.ctx)
+    await finishPayments(world.ctx)
+    expect(await world.row(rid)).toMatchObject({ state: 'confirmed', bookedAt: null })
+    await world.settle(rid, 8_000n)
+    await world.booked(rid)
+    expect(await world.credit(wallet)).toBe(12_000n)
+  })
+})
+
+describe('a payer who does not pay', () => {
+  it('is written off at the cost of the platform, the seller is paid, and the payer is refused', async () => {
+    const wallet = await chain.newWallet({ usdc: 50_000n })
+    const rid = await world.claimed(await world.sign(wallet, 'upto', 20_000n))
+    await chain.blacklist(wallet.address)
+    expect(await world.settle(rid, 7_321n)).toMatchObject({ state: 'failed' })
+    const payment = await world.booked(rid)
+    expect(payment).toMatchObject({ state: 'written_off', charge: 7_321n })
+    expect(await world.entries(rid)).toEqual({
+      [shortfall]: -7_321n,
+      [payment.account]: 0n,
+      [world.seller]: 6_954n,
+      [fee]: 367n,
+    })
+    await chain.blacklist(wallet.address, false)
+    expect(await world.claim(await world.sign(wallet, 'exact', 1_000n))).toEqual({
+      state: 'refused',
+      reason: 'payer_owes',
+    })
+    await sql`update chain_payment set cleared_at = now() where rid = ${rid}`.execute(world.db)
+    expect(await world.claim(await world.sign(wallet, 'exact', 1_000n))).toMatchObject({ state: 'claimed' })
+  })
+})

@@ -1,0 +1,215 @@
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { sql } from 'kysely'
+import { checkMoney } from '#control-plane/check-ledger/check.ts'
+import { readConfig } from '#control-plane/config.ts'
+import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
+import { findChainPayment } from '#control-plane/db/chain-payments.ts'
+import type { Database } from '#control-plane/db/database.ts'
+import { openPayments } from '#control-plane/open-payments.ts'
+import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
+import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
+import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import { settlePayment } from '#control-plane/services/payments/settle-payment.ts'
+import { systemClock } from '#shared/clock.ts'
+import type { ClaimAnswer, SettleAnswer } from '#shared/contract/chain-payments.ts'
+import { ClaimAskSchema, SettleAskSchema } from '#shared/contract/chain-payments.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { ChainEnvironment, ChainWallet, TestChain } from './chain.ts'
+import type { GateWorld } from './gate.ts'
+import { ids, log, startGateWorld } from './gate.ts'
+import { newAccount } from './ledger.ts'
+import { until } from './until.ts'
+import { eventText } from './usage-events.ts'
+import { stockClient } from './wallet-client.ts'
+
+const SECRET = 'for tests only, 32 characters long'
+const FINISHED_MS = 20_000
+
+export type Scheme = 'exact' | 'upto'
+
+/** A signed payment with the requirement that it meets. */
+export type Signed = { readonly payload: PaymentPayload; readonly requirement: PaymentRequirements }
+
+/** What a test wants of a claim. The rest is good. */
+export type ClaimWish = { readonly rid?: string; readonly bodyDigest?: string; readonly serveUntil?: number }
+
+/** A settlement in tests: the charge in micro-USD, or null for money that is taken ahead of the service. */
+export type SettleWish = { readonly waitMs?: number; readonly event?: string }
+
+/** Payments on a chain, with the ledger that books them. */
+export type PaymentWorld = {
+  readonly gate: GateWorld
+  readonly db: Database
+  readonly chain: TestChain
+  readonly environment: ChainEnvironment
+  readonly ctx: FinishCtx
+  readonly seller: AccountId
+  /** The context of another process with the same key, on the same database. */
+  process(environment?: Partial<Record<string, string>>): FinishCtx
+  requirement(scheme: Scheme, amount: bigint): Promise<PaymentRequirements>
+  /** A payment by the stock client. Without `permit` a payer by upto needs an allowance. */
+  sign(wallet: ChainWallet, scheme: Scheme, amount: bigint, permit?: boolean): Promise<Signed>
+  claim(signed: Signed, wish?: ClaimWish, ctx?: FinishCtx): Promise<ClaimAnswer>
+  /** Claims and expects it to be taken. Answers the request id. */
+  claimed(signed: Signed, wish?: ClaimWish): Promise<string>
+  settle(rid: string, charge: bigint | null, wish?: SettleWish, ctx?: FinishCtx): Promise<SettleAnswer>
+  /** The usage event of a claimed call, with a charge in micro-USD. */
+  eventOf(rid: string, charge: bigint): Promise<string>
+  row(rid: string): Promise<ChainPayment>
+  /** Lets the worker take turns until a payment is booked. */
+  booked(rid: string, ctx?: FinishCtx): Promise<ChainPayment>
+  /** The ledger's entries of a call and its payment, by account. */
+  entries(rid: string): Promise<Record<string, bigint>>
+  /** The balance of a wallet's buyer account. */
+  credit(wallet: ChainWallet): Promise<bigint>
+  /** The rules of the ledger that are broken now. */
+  breaches(): Promise<string[]>
+  stop(): Promise<void>
+}
+
+const DIGEST = 'ab'.repeat(32)
+const SERVE_MS = 60_000
+
+/** Starts payments on a chain, which the test may have to itself. `environment` may lead to it by another way. */
+export async function startPayments(
+  chain: TestChain,
+  changes: { readonly rpcUrl?: string; readonly [name: string]: string | undefined } = {},
+): Promise<PaymentWorld> {
+  const { rpcUrl, ...rest } = changes
+  const environment = { ...(await chain.environment(rpcUrl)), ...rest }
+  const gate = await startGateWorld()
+  const { db } = gate
+  const process = (more: Partial<Record<string, string>> = {}): FinishCtx => {
+    const config = readConfig({
+      NODE_ENV: 'test',
+      DATABASE_URL: gate.databaseUrl,
+      REDIS_URL: gate.redisUrl,
+      KEY_PEPPER: SECRET,
+      FINGERPRINT_PEPPER: SECRET,
+      SESSION_SECRET: SECRET,
+      CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+      LOG_LEVEL: 'silent',
+      ...environment,
+      ...more,
+    })
+    const payments = openPayments(config, db, log)
+    if (payments === null) throw new Error('payments are not set up')
+    return { db, ledger: gate.ledger, gate: gate.gate, clock: systemClock, ids, log, payments }
+  }
+  const ctx = process()
+  const seller = await newAccount(db, 'seller_available')
+  return {
+    gate,
+    db,
+    chain,
+    environment,
+    ctx,
+    seller,
+    process,
+    ...signing(ctx, chain),
+    ...asking(ctx, seller),
+    ...books(gate),
+    stop: gate.stop,
+  }
+}
+
+function signing(ctx: FinishCtx, chain: TestChain) {
+  async function requirement(scheme: Scheme, amount: bigint): Promise<PaymentRequirements> {
+    const { network, asset, payTo, facilitator } = ctx.payments
+    const kinds = (await facilitator.supported()).kinds
+    const named = kinds.find((kind) => kind.scheme === 'upto')?.extra ?? {}
+    return {
+      ...{ scheme, network, asset, payTo, amount: String(amount), maxTimeoutSeconds: 900 },
+      extra: { name: 'USD Coin', version: '2', ...(scheme === 'upto' ? named : {}) },
+    }
+  }
+  return {
+    requirement,
+    sign: async (wallet: ChainWallet, scheme: Scheme, amount: bigint, permit = true): Promise<Signed> => {
+      const wanted = await requirement(scheme, amount)
+      const payload = await stockClient(chain, wallet, scheme).createPaymentPayload({
+        x402Version: 2,
+        accepts: [wanted],
+        resource: { url: 'http://127.0.0.1/v1/chat/completions' },
+        ...(permit && {
+          extensions: { eip2612GasSponsoring: { info: { description: '', version: '1' }, schema: {} } },
+        }),
+      })
+      return { payload, requirement: wanted }
+    },
+  }
+}
+
+function asking(ctx: FinishCtx, seller: AccountId) {
+  const row = async (rid: string): Promise<ChainPayment> => {
+    const found = await findChainPayment(ctx.db, rid)
+    if (found === undefined) throw new Error(`no payment of ${rid}`)
+    return found
+  }
+  const claim = ({ payload, requirement }: Signed, wish: ClaimWish = {}, by = ctx) =>
+    claimPayment(
+      by,
+      ClaimAskSchema.parse({
+        rid: wish.rid ?? ids.ulid(),
+        rail: requirement.scheme === 'upto' ? 'x402-upto' : 'x402-exact',
+        amountMicro: requirement.amount,
+        bodyDigest: wish.bodyDigest ?? DIGEST,
+        payload,
+        requirement,
+        serveUntil: wish.serveUntil ?? Date.now() + SERVE_MS,
+      }),
+    )
+  const eventOf = async (rid: string, charge: bigint) => {
+    const { rail, account, payer, amount } = await row(rid)
+    const wish = { rid, account, sellerAccount: seller, charge: Number(charge), hold: Number(amount) }
+    return eventText(wish, { rail, keyId: null, wallet: payer })
+  }
+  return {
+    row,
+    claim,
+    eventOf,
+    claimed: async (signed: Signed, wish: ClaimWish = {}) => {
+      const rid = wish.rid ?? ids.ulid()
+      const answer = await claim(signed, { ...wish, rid })
+      if (answer.state !== 'claimed') throw new Error(`not claimed: ${JSON.stringify(answer)}`)
+      return rid
+    },
+    settle: async (rid: string, charge: bigint | null, { waitMs = 10_000, event }: SettleWish = {}, by = ctx) => {
+      const text = event ?? (charge === null ? null : await eventOf(rid, charge))
+      return settlePayment(by, SettleAskSchema.parse({ rid, event: text, chargeMicro: String(charge ?? 0), waitMs }))
+    },
+    booked: async (rid: string, by = ctx) => {
+      await until('the payment is booked', FINISHED_MS, async () => {
+        await finishPayments(by)
+        return (await row(rid)).bookedAt !== null
+      })
+      return row(rid)
+    },
+  }
+}
+
+function books({ db, databaseUrl, redisUrl }: GateWorld) {
+  return {
+    entries: async (rid: string) => {
+      const { rows } = await sql<{ account: string; amount: bigint }>`select account, amount from ledger_entry
+        where tx = ${rid} or tx in (select tx from ledger_key where key = ${`payment:${rid}`})`.execute(db)
+      const sums: Record<string, bigint> = {}
+      for (const { account, amount } of rows) sums[account] = (sums[account] ?? 0n) + amount
+      return sums
+    },
+    credit: async ({ address }: ChainWallet) => {
+      const found = await db
+        .selectFrom('app_user')
+        .innerJoin('account', 'account.id', 'app_user.buyer_account')
+        .select('account.balance')
+        .where('app_user.wallet', '=', address.toLowerCase())
+        .executeTakeFirst()
+      return found?.balance ?? 0n
+    },
+    breaches: async () => {
+      const where = { databaseUrl, redisUrl, journalDir: undefined }
+      const { findings } = await checkMoney(where, { isQuiesced: false, quiescenceMs: 1_000, maxLooks: 3 })
+      return findings.filter(({ state }) => state === 'breach').map(({ id }) => id)
+    },
+  }
+}

@@ -76,8 +76,9 @@ function firstPort(): number | undefined {
   return port === undefined || port === '' ? undefined : Number(port)
 }
 
-function givenServices(): { databaseUrl: string | undefined; redisUrl: string | undefined } {
-  return { databaseUrl: process.env['DATABASE_URL'], redisUrl: process.env['REDIS_URL'] }
+function givenServices() {
+  const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, CHAIN_RPC_URL: chainRpcUrl } = process.env
+  return { databaseUrl, redisUrl, chainRpcUrl }
 }
 
 /** The number of past calls without `--history`. They are few enough to be there seconds after the start. */

@@ -1,6 +1,8 @@
+import { BASE_CHAIN_ID, BASE_USDC } from '#shared/chain-terms.ts'
 import type { Home } from './home.ts'
 import type { NetworkPlaces, Place } from './ports.ts'
 import type { NetworkSecrets } from './secrets.ts'
+import type { Wallets } from './wallets.ts'
 
 export type PlaneFacts = {
   readonly home: Home
@@ -10,6 +12,17 @@ export type PlaneFacts = {
   readonly redisUrl: string
 }
 
+/** The facts of a program that settles payments on the chain. */
+export type SettlerFacts = PlaneFacts & {
+  readonly chainRpcUrl: string
+  /** True for the development chain of this network, false for one that was given. */
+  readonly hasOwnChain: boolean
+  readonly wallets: Wallets | undefined
+}
+
+/** Variables of the control plane alone. No other program gets them, for one of them is a key. */
+const SETTLER_VARIABLES = ['CHAIN_RPC_URL', 'FACILITATOR_PRIVATE_KEY', 'FACILITATOR_URL', 'TREASURY_ADDRESS'] as const
+
 export type NetworkUrls = {
   readonly base_url: string
   readonly api_base_url: string
@@ -17,6 +30,7 @@ export type NetworkUrls = {
   readonly graphql_url: string
   readonly trpc_url: string
   readonly provider_url: string
+  readonly facilitator_url: string
 }
 
 /** The addresses of a network: origins without a trailing slash, and the endpoints of the two doors. */
@@ -31,6 +45,7 @@ export function urlsOf(places: NetworkPlaces): NetworkUrls {
     graphql_url: `${controlPlane}/graphql`,
     trpc_url: `${controlPlane}/trpc`,
     provider_url: provider === undefined ? '' : originOf(provider),
+    facilitator_url: `${controlPlane}/facilitator`,
   }
 }
 
@@ -38,6 +53,30 @@ export function urlsOf(places: NetworkPlaces): NetworkUrls {
 export function originOf(place: Place): string {
   const { host, port } = place.address()
   return `http://${host}:${port}`
+}
+
+/** Our own environment without what only the control plane may have. */
+export function givenEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, ...Object.fromEntries(SETTLER_VARIABLES.map((name) => [name, undefined])) }
+}
+
+/**
+ * The environment of the control plane and its worker: that of every program, and the way to the chain. A key and a
+ * treasury of our own environment go before those of the home.
+ */
+export function settlerEnvironment(facts: SettlerFacts): NodeJS.ProcessEnv {
+  const { chainRpcUrl, hasOwnChain, wallets } = facts
+  const own = { CHAIN_ID: String(BASE_CHAIN_ID), USDC_ADDRESS: BASE_USDC }
+  return {
+    // A block of our own chain comes with a transaction, and no other follows it.
+    ...(hasOwnChain ? { CHAIN_CONFIRMATIONS: '1' } : {}),
+    ...planeEnvironment(facts),
+    ...(hasOwnChain ? own : {}),
+    CHAIN_RPC_URL: chainRpcUrl,
+    FACILITATOR_PRIVATE_KEY: process.env['FACILITATOR_PRIVATE_KEY'] || wallets?.facilitator.privateKey,
+    FACILITATOR_URL: process.env['FACILITATOR_URL'],
+    TREASURY_ADDRESS: process.env['TREASURY_ADDRESS'] || wallets?.treasury.address,
+  }
 }
 
 /** The environment of every program of the network, without its own ports. */
@@ -68,5 +107,5 @@ export function planeEnvironment(facts: PlaneFacts): NodeJS.ProcessEnv {
     // On one machine every caller has the same address.
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
   }
-  return { ...defaults, ...process.env, ...ours, ...facts.secrets }
+  return { ...defaults, ...givenEnvironment(), ...ours, ...facts.secrets }
 }

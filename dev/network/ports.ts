@@ -6,6 +6,8 @@ import { claimAddress, claimPort, isPortFree } from '#dev/services/ports.ts'
 import { AppError } from '#shared/errors.ts'
 
 const DEFAULT_PORT = 8_402
+/** The distance between the first port and that of the chain, which people type into their wallets. */
+const CHAIN_OFFSET = 2
 /** The distance between the first port and that of the providers. */
 const PROVIDER_OFFSET = 10
 const LOOPBACK = '127.0.0.1'
@@ -30,6 +32,7 @@ export type NetworkPlaces = {
   readonly worker: Place
   readonly postgres: Place
   readonly redis: Place
+  readonly chain: Place
   /** By provider id. A home keeps these addresses from start to start while they are free, because offers name them. */
   readonly providers: ReadonlyMap<string, Place>
   readonly release: () => void
@@ -56,6 +59,7 @@ export async function choosePlaces({ first, providers, file }: PortWishes): Prom
     worker: await createPlace({}),
     postgres: await createPlace({}),
     redis: await createPlace({}),
+    chain: await createPlace(after(next, CHAIN_OFFSET)),
   }
   const kept = existsSync(file) ? Object.fromEntries(readProviderAddresses(file)) : {}
   const chosen = new Map<string, Place>()

@@ -5,9 +5,14 @@ import type { NetworkUrls } from './environment.ts'
 export type Sandbox = NetworkUrls & {
   readonly database_url: string
   readonly redis_url: string
+  readonly rpc_url: string
+  readonly usdc_address: string
   readonly buyer_key: string
   readonly seller_key: string
   readonly management_key: string
+  /** Keys of wallets. The buyer's has USDC on the development chain. */
+  readonly buyer_private_key: string
+  readonly seller_private_key: string
   readonly pids: Readonly<Record<string, number>>
 }
 
@@ -45,6 +50,11 @@ Try it:
     -H 'Content-Type: application/json' \\
     -d '${body}'
 
-Ctrl-C stops everything and keeps the data.
+${describePayment(sandbox)}Ctrl-C stops everything and keeps the data.
 `
+}
+
+/** The lines of a call that a wallet pays for, or nothing. */
+function describePayment(_sandbox: Sandbox): string {
+  return ''
 }

@@ -1,15 +1,12 @@
 import { PROVIDERS_FILE } from '#dev/seed/provider-addresses.ts'
 import { readSeededKeys, SEEDED_KEYS_FILE } from '#dev/seed/seeded-keys.ts'
 import { readSandboxProviders } from '#dev/seed/sellers.ts'
-import type { Address, PortOf } from '#dev/services/ports.ts'
-import type { Service } from '#dev/services/postgres.ts'
-import { startPostgres } from '#dev/services/postgres.ts'
-import { startRedis } from '#dev/services/redis.ts'
+import type { Address } from '#dev/services/ports.ts'
 import { waitUntil } from '#dev/services/wait-until.ts'
 import { AppError } from '#shared/errors.ts'
 import { PORT_TAKEN } from '#shared/exit-codes.ts'
 import type { Crew, Running } from './crew.ts'
-import { originOf, planeEnvironment, urlsOf } from './environment.ts'
+import { givenEnvironment, originOf, planeEnvironment, settlerEnvironment, urlsOf } from './environment.ts'
 import type { Home } from './home.ts'
 import type { NetworkPlaces, Place } from './ports.ts'
 import { choosePlaces, keepAddresses } from './ports.ts'
@@ -17,6 +14,8 @@ import type { Program, Programs } from './programs.ts'
 import { createPrograms, tailOf } from './programs.ts'
 import type { Sandbox } from './sandbox-file.ts'
 import { keepSecrets } from './secrets.ts'
+import type { Services } from './services.ts'
+import { chainFacts, isSettler, startChain, startDatabase, startMoneyRedis } from './services.ts'
 
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
@@ -28,9 +27,7 @@ export const STOP_ORDER = [
   ['data_plane', 'history'],
   ['worker', 'control_plane'],
 ] as const
-export const SERVICES = ['redis', 'postgres'] as const
-/** The members that are told where the services listen. */
-const PLANES = ['data_plane', 'control_plane', 'worker'] as const
+export const SERVICES = ['redis', 'postgres', 'chain'] as const
 /** The members that are told where each plane listens. They are told again when it moves. */
 const TOLD_OF: Readonly<Record<string, readonly string[]>> = {
   data_plane: ['control_plane', 'worker'],
@@ -48,6 +45,7 @@ export type StartOptions = {
   /** Services to use in place of our own. */
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
+  readonly chainRpcUrl: string | undefined
   /** The approximate number of calls over the last 30 days that the market shows at first. 0 makes none. */
   readonly history: number
   /** Makes new secrets when those of existing data are lost. */
@@ -60,12 +58,9 @@ export type StartOptions = {
 type Network = StartOptions & {
   readonly programs: Programs
   readonly places: NetworkPlaces
-  /** The environment of every program, as it is now. */
-  readonly environment: () => NodeJS.ProcessEnv
+  /** The environment of a program, as it is now. */
+  readonly environment: (program: string) => NodeJS.ProcessEnv
 }
-
-/** The URLs of the services, once they answer. A service that moves changes its own URL. */
-type Services = { databaseUrl: string; redisUrl: string }
 
 /**
  * Starts every process of the network, side by side where nothing has to wait, and resolves once all of them answer.
@@ -78,28 +73,36 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
   const secrets = keepSecrets(home.path('secrets.json'), { data: home.path('postgres/PG_VERSION'), mayReplace })
   const file = home.path(PROVIDERS_FILE)
   const places = await choosePlaces({ first: options.port, providers: readSandboxProviders(), file })
-  const services: Services = { databaseUrl: options.databaseUrl ?? '', redisUrl: options.redisUrl ?? '' }
-  const environment = () => planeEnvironment({ home, places, secrets, ...services })
+  const { databaseUrl = '', redisUrl = '', chainRpcUrl = '' } = options
+  const hasOwnChain = chainRpcUrl === ''
+  const services: Services = { databaseUrl, redisUrl, chainRpcUrl, hasOwnChain, wallets: undefined }
+  const environment = (program: string) => {
+    const facts = { home, places, secrets, ...services }
+    return isSettler(program) ? settlerEnvironment(facts) : planeEnvironment(facts)
+  }
   const programs = createPrograms()
   const network: Network = { ...options, places, environment, programs }
   const providers = startProviders(network)
   // Nothing waits for the providers before the seeds do.
   providers.catch(() => undefined)
+  const chained = startChain(network, services)
+  // Nothing waits for the chain before those do that settle on it.
+  chained.catch(() => undefined)
   await Promise.all([startDatabase(network, services), startMoneyRedis(network, services)])
   const run = (name: string, args: readonly string[]) =>
-    programs.run(name, { args, env: environment(), logFile: home.path(`logs/${name}.log`) })
+    programs.run(name, { args, env: environment(name), logFile: home.path(`logs/${name}.log`) })
 
   const dataPlaneArgs = [...DATA_PLANE_FLAGS, ...profiling(), 'data-plane/main.ts']
   const migrated = run('migrate', ['control-plane/migrate.ts'])
   const afterwards = async (start: () => Promise<unknown>) => {
-    await migrated
+    await Promise.all([migrated, chained])
     return start()
   }
   await Promise.all([
     startPlane(network, 'data_plane', dataPlaneArgs, places.dataPlane),
     afterwards(() => startPlane(network, 'control_plane', ['control-plane/main.ts', 'server'], places.controlPlane)),
     afterwards(() => startPlane(network, 'worker', ['control-plane/main.ts', 'worker'], places.worker)),
-    afterwards(() => providers.then(() => run('seed', ['dev/seed/main.ts']))),
+    migrated.then(() => providers).then(() => run('seed', ['dev/seed/main.ts'])),
   ])
   await waitForPlanes(network)
   // Members that were told of a port that moved are just being started again.
@@ -114,6 +117,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
     ...urlsOf(places),
     database_url: services.databaseUrl,
     redis_url: services.redisUrl,
+    ...chainFacts(services),
     ...shown,
     pids: options.crew.pids(),
   })
@@ -122,7 +126,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
 /** Adds past calls while the market runs. The market does not wait for it. */
 async function startHistory({ crew, home, history, environment, programs }: Network): Promise<void> {
   const args = ['dev/seed/history-main.ts', String(history)]
-  const start = () => programs.start({ args, env: environment(), logFile: home.path('logs/history.log') })
+  const start = () => programs.start({ args, env: environment(HISTORY), logFile: home.path('logs/history.log') })
   await crew.add({ name: HISTORY, restart: 'never', start })
 }
 
@@ -157,7 +161,7 @@ async function startProvider(network: Network, id: string, place: Place): Promis
   const start = async () => {
     const { host, port } = await settle(network, name, place)
     const args = ['dev/provider/main.ts', '--host', host, '--port', String(port), '--name', id]
-    return startAt(network, place, { args, env: process.env, logFile })
+    return startAt(network, place, { args, env: givenEnvironment(), logFile })
   }
   for (let attempt = 1; attempt <= MAX_PROVIDER_TRIES; attempt += 1) {
     const { exited } = await crew.add({ name, restart: 'never', start })
@@ -166,59 +170,13 @@ async function startProvider(network: Network, id: string, place: Place): Promis
   throw new AppError('internal_error', { message: `${name} did not start:\n${tailOf(logFile)}` })
 }
 
-/** Starts our own PostgreSQL, unless another one is given. */
-function startDatabase(network: Network, services: Services): Promise<void> {
-  if (network.databaseUrl) return Promise.resolve()
-  const { home, places } = network
-  const files = { dataDir: home.path('postgres'), logFile: home.path('logs/postgres.log') }
-  return startService(network, 'postgres', places.postgres, async (port) => {
-    const service = await startPostgres({ ...files, port })
-    services.databaseUrl = service.url
-    return service
-  })
-}
-
-/** Starts our own Redis, unless another one is given. */
-function startMoneyRedis(network: Network, services: Services): Promise<void> {
-  if (network.redisUrl) return Promise.resolve()
-  const { home, places, log } = network
-  const files = { dataDir: home.path('redis'), logFile: home.path('logs/redis.log') }
-  return startService(network, 'redis', places.redis, async (port) => {
-    const service = await startRedis({ ...files, log, port })
-    services.redisUrl = service.url
-    return service
-  })
-}
-
-/** Starts a service. It keeps its port through restarts. If it cannot, the planes are told its new one. */
-async function startService(
-  network: Network,
-  name: string,
-  place: Place,
-  launch: (port: PortOf) => Promise<Service>,
-): Promise<void> {
-  let hasMoved = false
-  const start = async () => {
-    const service = await launch(async () => {
-      hasMoved = (await place.secure()) || hasMoved
-      await network.beforeStart?.(name, place.address())
-      return place.address().port
-    })
-    // The planes are told only now, because the service itself reports its final address.
-    if (hasMoved) void network.crew.renew(PLANES)
-    hasMoved = false
-    return service
-  }
-  await network.crew.add({ name, restart: 'always', start })
-}
-
 /** Starts a plane. When it moves, the members that know its address are told again. */
 function startPlane(network: Network, name: string, args: readonly string[], place: Place): Promise<Running> {
   const { crew, home, environment } = network
   const logFile = home.path(`logs/${name.replaceAll('_', '-')}.log`)
   const start = async () => {
     const { port } = await settle(network, name, place)
-    return startAt(network, place, { args, env: { ...environment(), PORT: String(port) }, logFile })
+    return startAt(network, place, { args, env: { ...environment(name), PORT: String(port) }, logFile })
   }
   return crew.add({ name, restart: 'always', start })
 }

@@ -126,7 +126,7 @@ export async function startBenchMarket(
   [script, ...more]: readonly [script: string, ...more: string[]] = ['test/bench/static-upstream.ts'],
 ): Promise<BenchMarket> {
   const model = 'gpt-5-nano'
-  const network = await startNetwork({ LOG_LEVEL: 'warn', ...environment })
+  const network = await startNetwork({ LOG_LEVEL: 'warn', ...environment }, 'own')
   const host = '127.0.0.21'
   const upstream = await startScript(OTHER_CORE, script, ['--host', host, ...more])
   const upstreamUrl = `http://${host}:${upstream.port}`

@@ -205,7 +205,8 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
       body: json(GOOD),
     })
     expect(answer.status).toBe(402)
-    expect(await answer.json()).toMatchObject({ x402Version: 2, accepts: [], error: 'payment_required' })
+    const accepts = ['upto', 'exact'].map((scheme) => expect.objectContaining({ scheme, network: 'eip155:8453' }))
+    expect(await answer.json()).toMatchObject({ x402Version: 2, accepts, error: 'payment_required' })
   })
 
   it('[C067, C068] a bad min{N} segment is 400, a floor nobody meets 503 with the best discount', async () => {

@@ -1,26 +1,31 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { privateKeyToAddress } from 'viem/accounts'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import type { Crew } from '#dev/network/crew.ts'
 import { createCrew } from '#dev/network/crew.ts'
 import { openHome } from '#dev/network/home.ts'
 import { SERVICES, STOP_ORDER, startNetwork as startProcesses } from '#dev/network/start.ts'
 import type { Address } from '#dev/services/ports.ts'
+import { testChain } from '#test/support/chain.ts'
 import { startNetwork } from '#test/support/network.ts'
 import type { Rival } from '#test/support/rival.ts'
 import { startRival } from '#test/support/rival.ts'
 import { until } from '#test/support/until.ts'
 
+const PrivateKey = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
 const READY_MS = 60_000
 const SLOW_MS = 150_000
 const folder = mkdtempSync(join(tmpdir(), 'market-busy-'))
 const PLANES = ['control_plane', 'data_plane', 'worker'] as const
-const MEMBERS = [...PLANES, 'postgres', 'redis', 'provider_sandbox_a'] as const
+const MEMBERS = [...PLANES, 'postgres', 'redis', 'chain', 'provider_sandbox_a'] as const
 /** A member, its public address, and the members that are started again when the address changes. */
 const KILLED = [
   ['control_plane', 'control_plane_url', ['data_plane', 'worker']],
   ['redis', 'redis_url', PLANES],
+  ['chain', 'rpc_url', ['control_plane', 'worker']],
 ] as const
 const rivals: Rival[] = []
 let stop: (() => Promise<unknown>) | undefined
@@ -61,7 +66,7 @@ async function startMeddled(meddler: Meddler) {
     await crew.stop([...STOP_ORDER, providers, SERVICES])
     home.release()
   }
-  const services = { databaseUrl: undefined, redisUrl: undefined }
+  const services = { databaseUrl: undefined, redisUrl: undefined, chainRpcUrl: undefined }
   const options = { home, crew, log: () => undefined, port: 0, history: 0, ...services }
   const sandbox = await startProcesses({ ...options, beforeStart: meddler.beforeStart })
   return { crew, sandbox, given, lines }
@@ -118,6 +123,9 @@ describe('a market on a busy machine', () => {
       expect(Object.keys(sandbox().pids)).toEqual(expect.arrayContaining([...MEMBERS]))
       expect(await answers(sandbox())).toBe(true)
       expect(await call(sandbox())).toBe(200)
+      const buyer = privateKeyToAddress(PrivateKey.parse(sandbox().buyer_private_key))
+      expect(await testChain(sandbox().rpc_url).usdcBalance(buyer)).toBe(1_000_000_000n)
+      expect(sandbox().facilitator_url).toBe(`${sandbox().control_plane_url}/facilitator`)
       const moved = lines.filter((line) => line.endsWith('found its port taken'))
       // A member that was to start again anyway says nothing of its port. None moves twice.
       expect(new Set(moved).size).toBe(moved.length)

@@ -11,7 +11,7 @@ import { startNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 
 /** The development network keeps the keys for its user here. They are not the test's own. */
-const NOT_OURS = /^(sandbox|secrets|lock)\.json$/
+const NOT_OURS = /^(sandbox|secrets|wallets|lock)\.json$/
 const MODEL = 'gpt-5-mini'
 
 let network: Network
@@ -26,10 +26,11 @@ const mark = () => randomBytes(12).toString('hex')
 const wallet = privateKeyToAccount(generatePrivateKey())
 
 beforeAll(async () => {
-  network = await startNetwork({ LOG_LEVEL: 'trace' })
+  network = await startNetwork({ LOG_LEVEL: 'trace' }, 'own')
   database = new pg.Pool({ connectionString: network.sandbox.database_url, max: 2 })
   database.on('error', () => undefined)
   redis = new Redis(network.sandbox.redis_url)
+  keepWalletKeys()
   await useEverything()
 }, 180_000)
 afterAll(async () => {
@@ -37,6 +38,14 @@ afterAll(async () => {
   await database?.end()
   await network?.remove()
 }, 60_000)
+
+/** Keys of wallets leave their file for nowhere, with 0x or without it. */
+function keepWalletKeys(): void {
+  const wallets = z.record(z.string(), z.object({ privateKey: z.string() }))
+  const kept = wallets.parse(JSON.parse(readFileSync(join(network.home, 'wallets.json'), 'utf8')))
+  expect(Object.keys(kept)).toEqual(['buyer', 'seller', 'facilitator', 'treasury'])
+  for (const [name, { privateKey }] of Object.entries(kept)) keep(`key of the ${name}'s wallet`, privateKey.slice(2))
+}
 
 type Call = { key?: string | undefined; body?: unknown; headers?: Record<string, string>; isSecret?: boolean }
 

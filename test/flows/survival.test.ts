@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import OpenAI from 'openai'
+import type { Hex } from 'viem'
+import { createWalletClient, http, parseAbi } from 'viem'
+import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { CHAIN, testChain } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
@@ -14,7 +18,7 @@ const ROUTED_WITHIN_MS = 1_000
 let network: Network
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await startNetwork({}, 'own')
 }, 120_000)
 
 afterAll(async () => {
@@ -190,7 +194,12 @@ describe('the market survives', () => {
     })
     expect(await checkLedger()).not.toContain('BREACH')
     const before = await balance()
+    const { buyer_private_key: key } = network.sandbox
+    expect(await walletBalance(key)).toBe(1_000_000_000n)
+    await spend(key, 1_234_567n)
     await network.restart()
+    expect(network.sandbox.buyer_private_key).toBe(key)
+    expect(await walletBalance(key)).toBe(998_765_433n)
     await until('the balance is served again', 15_000, () =>
       balance().then(
         (now) => now === before,
@@ -205,6 +214,20 @@ describe('the market survives', () => {
     )
   }, 120_000)
 })
+
+/** Micro-USD of a wallet on the market's chain. */
+function walletBalance(key: Hex): Promise<bigint> {
+  return testChain(network.sandbox.rpc_url).usdcBalance(privateKeyToAddress(key))
+}
+
+/** Gives USDC of a wallet away. The wallet pays the gas. */
+async function spend(key: Hex, amount: bigint): Promise<void> {
+  const transport = http(network.sandbox.rpc_url)
+  const wallet = createWalletClient({ chain: CHAIN, transport, account: privateKeyToAccount(key) })
+  const abi = parseAbi(['function transfer(address, uint256) returns (bool)'])
+  const args = [privateKeyToAddress(network.sandbox.seller_private_key), amount] as const
+  await wallet.writeContract({ address: network.sandbox.usdc_address, abi, functionName: 'transfer', args })
+}
 
 /** Reads a stream to its end, or leaves it after so many chunks. */
 async function streamed(model: string, leaveAfter: number | undefined): Promise<void> {

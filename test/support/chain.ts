@@ -6,7 +6,9 @@ import { createPublicClient, createWalletClient, defineChain, http, parseAbi } f
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
-import { callChain, fundWallets, placeContracts } from '#dev/chain/place-contracts.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
+import { fundWallets } from '#dev/chain/fund-wallets.ts'
+import { placeContracts } from '#dev/chain/place-contracts.ts'
 import { startAnvil } from '#dev/services/anvil.ts'
 import { BASE_CHAIN_ID } from '#shared/chain-terms.ts'
 

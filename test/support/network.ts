@@ -4,10 +4,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
+import { fundWallets } from '#dev/chain/fund-wallets.ts'
 import { chainOf } from './chain.ts'
 import { until } from './until.ts'
 
+const PrefixedHex = z.templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]+$/)])
 const Sandbox = z.object({
   base_url: z.url(),
   api_base_url: z.url(),
@@ -17,9 +20,14 @@ const Sandbox = z.object({
   provider_url: z.url(),
   database_url: z.string(),
   redis_url: z.string(),
+  rpc_url: z.url(),
+  usdc_address: PrefixedHex,
+  facilitator_url: z.url(),
   buyer_key: z.string(),
   seller_key: z.string(),
   management_key: z.string(),
+  buyer_private_key: PrefixedHex,
+  seller_private_key: PrefixedHex,
   pids: z.record(z.string(), z.number().int()),
 })
 export type Sandbox = z.infer<typeof Sandbox>
@@ -41,8 +49,15 @@ export type Network = {
 const READY_MS = 110_000
 const STOP_MS = 30_000
 
-export function startNetwork(environment: Record<string, string> = {}): Promise<Network> {
-  return startNetworkIn(tmpdir(), environment)
+/** The money of the development buyer on a chain that the network did not start, as `npm start` gives it on its own. */
+const BUYER_MONEY = { usdcMicro: 1_000_000_000n, wei: 10n ** 17n }
+
+/** The run's one chain, or a chain that the market starts itself. */
+type ChainChoice = 'shared' | 'own'
+
+/** Starts a market. It takes payments of wallets, on a chain of others with a facilitator and a treasury of its own. */
+export function startNetwork(environment: Environment = {}, chain: ChainChoice = 'shared'): Promise<Network> {
+  return startNetworkIn(tmpdir(), environment, chain)
 }
 
 let shared: Promise<Network> | undefined
@@ -59,11 +74,15 @@ export async function sharedNetwork(): Promise<Network> {
 }
 
 async function startShared(): Promise<Network> {
-  const [chain, { inject }] = await Promise.all([chainOf(), import('vitest')])
-  return startNetworkIn(inject('sharedHomes'), await chain.environment())
+  const { inject } = await import('vitest')
+  return startNetworkIn(inject('sharedHomes'), {}, 'shared')
 }
 
-async function startNetworkIn(folder: string, environment: Record<string, string>): Promise<Network> {
+type Environment = Readonly<Record<string, string>>
+
+async function startNetworkIn(folder: string, environment: Environment, choice: ChainChoice): Promise<Network> {
+  const chain = choice === 'shared' ? await chainOf() : undefined
+  const payments = chain === undefined ? { CHAIN_RPC_URL: '' } : await chain.environment()
   const home = await mkdtemp(join(folder, 'market-'))
   let child: ChildProcess
   let printed = ''
@@ -71,7 +90,7 @@ async function startNetworkIn(folder: string, environment: Record<string, string
 
   async function start(): Promise<void> {
     child = spawn(process.execPath, ['--import', 'tsx', 'dev/main.ts', '--history', '0'], {
-      env: { ...process.env, PORT: '0', ...environment, MARKET_HOME: home },
+      env: { ...process.env, PORT: '0', ...payments, ...environment, MARKET_HOME: home },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     for (const stream of [child.stdout, child.stderr]) {
@@ -85,7 +104,7 @@ async function startNetworkIn(folder: string, environment: Record<string, string
       if (child.exitCode !== null) throw new Error(`the market ended early:\n${printed}`)
       return existsSync(file)
     })
-    sandbox = Sandbox.parse(JSON.parse(readFileSync(file, 'utf8')))
+    sandbox = readSandbox(home)
   }
 
   async function stop(): Promise<number | null> {
@@ -100,6 +119,10 @@ async function startNetworkIn(folder: string, environment: Record<string, string
   const abandon = () => child.kill('SIGTERM')
   process.once('exit', abandon)
   await start()
+  if (chain !== undefined) {
+    const address = privateKeyToAddress(readSandbox(home).buyer_private_key)
+    await fundWallets(chain.rpcUrl, [{ address, ...BUYER_MONEY }])
+  }
   return {
     home,
     get sandbox() {
@@ -117,4 +140,8 @@ async function startNetworkIn(folder: string, environment: Record<string, string
       await rm(home, { recursive: true, force: true })
     },
   }
+}
+
+function readSandbox(home: string): Sandbox {
+  return Sandbox.parse(JSON.parse(readFileSync(join(home, 'sandbox.json'), 'utf8')))
 }

@@ -1,0 +1,138 @@
+import { placeContracts } from '#dev/chain/place-contracts.ts'
+import { startAnvil } from '#dev/services/anvil.ts'
+import type { Address, PortOf } from '#dev/services/ports.ts'
+import type { Service } from '#dev/services/postgres.ts'
+import { startPostgres } from '#dev/services/postgres.ts'
+import { startRedis } from '#dev/services/redis.ts'
+import { BASE_CHAIN_ID, BASE_USDC } from '#shared/chain-terms.ts'
+import type { Crew } from './crew.ts'
+import type { Home } from './home.ts'
+import type { NetworkPlaces, Place } from './ports.ts'
+import type { Wallets } from './wallets.ts'
+import { firstMoney, keepWallets } from './wallets.ts'
+
+/** The members that are told where the services listen. */
+const PLANES = ['data_plane', 'control_plane', 'worker'] as const
+/** The members that are told where the chain listens. */
+const SETTLERS = ['control_plane', 'worker'] as const
+
+/** The parts of a network that its services use. */
+export type ServiceHost = {
+  readonly home: Home
+  readonly crew: Crew
+  readonly log: (line: string) => void
+  readonly places: NetworkPlaces
+  /** Called once a member knows its port, just before it is started there. Tests take the port at this moment. */
+  readonly beforeStart?: (member: string, address: Address) => Promise<void>
+}
+
+/** The services, once they answer. A service that moves changes its own URL. A given one is never started. */
+export type Services = {
+  databaseUrl: string
+  redisUrl: string
+  chainRpcUrl: string
+  /** True for a development chain of our own, false for one that was given. */
+  readonly hasOwnChain: boolean
+  /** The wallets of the home, once they are there. They have money on our own chain. */
+  wallets: Wallets | undefined
+}
+
+/** True for a program that sends transactions to the chain. */
+export function isSettler(program: string): boolean {
+  return SETTLERS.some((name) => name === program)
+}
+
+/** What people are told of the chain. */
+export function chainFacts({ chainRpcUrl, hasOwnChain, wallets }: Services) {
+  return {
+    rpc_url: chainRpcUrl,
+    usdc_address: (hasOwnChain ? undefined : process.env['USDC_ADDRESS']) || BASE_USDC,
+    buyer_private_key: wallets?.buyer.privateKey ?? '',
+    seller_private_key: wallets?.seller.privateKey ?? '',
+  }
+}
+
+/** Starts our own PostgreSQL, unless another one is given. */
+export function startDatabase(host: ServiceHost, services: Services): Promise<void> {
+  if (services.databaseUrl !== '') return Promise.resolve()
+  const { home, places } = host
+  const files = { dataDir: home.path('postgres'), logFile: home.path('logs/postgres.log') }
+  return startService(host, { name: 'postgres', place: places.postgres, told: PLANES }, async (port) => {
+    const service = await startPostgres({ ...files, port })
+    services.databaseUrl = service.url
+    return service
+  })
+}
+
+/** Starts our own Redis, unless another one is given. */
+export function startMoneyRedis(host: ServiceHost, services: Services): Promise<void> {
+  if (services.redisUrl !== '') return Promise.resolve()
+  const { home, places, log } = host
+  const files = { dataDir: home.path('redis'), logFile: home.path('logs/redis.log') }
+  return startService(host, { name: 'redis', place: places.redis, told: PLANES }, async (port) => {
+    const service = await startRedis({ ...files, log, port })
+    services.redisUrl = service.url
+    return service
+  })
+}
+
+/** Makes the wallets of the home, and starts our own chain unless another one is given. */
+export async function startChain(host: ServiceHost, services: Services): Promise<void> {
+  const { home, places, log } = host
+  const { wallets, areNew } = await keepWallets(home.path('wallets.json'))
+  services.wallets = wallets
+  if (!services.hasOwnChain) {
+    if (!process.env['FACILITATOR_PRIVATE_KEY'])
+      log(`payments are settled by ${wallets.facilitator.address}, which needs ETH on the given chain`)
+    return
+  }
+  const files = { dataDir: home.path('chain'), logFile: home.path('logs/chain.log') }
+  let isFirst = areNew
+  await startService(host, { name: 'chain', place: places.chain, told: SETTLERS }, async (port) => {
+    const service = await startAnvil({ ...files, chainId: BASE_CHAIN_ID, log, port })
+    try {
+      const isNew = await placeContracts(service.url, firstMoney(wallets))
+      if (isNew && !isFirst) log(BEGAN_ANEW)
+      // The keys of an older chain's wallets are lost.
+      if (!isNew && isFirst) await fund(service.url, wallets)
+    } catch (error) {
+      await service.stop()
+      throw error
+    }
+    isFirst = false
+    services.chainRpcUrl = service.url
+    return service
+  })
+}
+
+/** The large library behind it is loaded when it is needed. */
+async function fund(url: string, wallets: Wallets): Promise<void> {
+  const { fundWallets } = await import('#dev/chain/fund-wallets.ts')
+  await fundWallets(url, firstMoney(wallets))
+}
+
+const BEGAN_ANEW =
+  'the chain began anew, and the books are older: payments that they know are not on it, and the development wallets have their first money again'
+
+type Seat = { readonly name: string; readonly place: Place; readonly told: readonly string[] }
+
+/** Starts a service. It keeps its port through restarts. If it cannot, those that know it are told its new one. */
+async function startService(
+  { crew, beforeStart }: ServiceHost,
+  { name, place, told }: Seat,
+  launch: (port: PortOf) => Promise<Service>,
+): Promise<void> {
+  let hasMoved = false
+  const start = async () => {
+    const service = await launch(async () => {
+      hasMoved = (await place.secure()) || hasMoved
+      await beforeStart?.(name, place.address())
+      return place.address().port
+    })
+    // They are told only now, because the service itself reports its final address.
+    if (hasMoved) void crew.renew(told)
+    hasMoved = false
+    return service
+  }
+  await crew.add({ name, restart: 'always', start })
+}

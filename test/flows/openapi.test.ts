@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { chainOf } from '#test/support/chain.ts'
 import type { DescribedOperation, LiveAnswer } from '#test/support/description.ts'
 import { OPERATIONS, problemsOf } from '#test/support/description.ts'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 import type { TestWallet } from '#test/support/wallet.ts'
 import { newWallet } from '#test/support/wallet.ts'
+import { payingFetch } from '#test/support/wallet-client.ts'
 
 /** Sends every example of docs/openapi.json to a running market, and holds the answer against the same document. */
 
@@ -18,6 +20,8 @@ let sessions: { readonly ada: Record<string, string>; readonly bob: Record<strin
 const ids = new Map<string, string>()
 let providerUrl = ''
 let speech: Blob | undefined
+/** Pays with a wallet of its own where no key does. */
+let payingWallet: ReturnType<typeof payingFetch>
 
 type Sent = { readonly headers?: Record<string, string>; readonly body?: object | FormData | undefined }
 
@@ -27,7 +31,8 @@ async function send(
   { headers = {}, body }: Sent,
 ): Promise<LiveAnswer & { blob: Blob }> {
   const isForm = body instanceof FormData
-  const answer = await fetch(network.sandbox.api_base_url + target, {
+  const call = target.startsWith('/x402/') ? payingWallet : fetch
+  const answer = await call(network.sandbox.api_base_url + target, {
     method,
     redirect: 'manual',
     headers: { ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }), ...headers },
@@ -62,6 +67,8 @@ async function invite(): Promise<string> {
 
 beforeAll(async () => {
   network = await startNetwork()
+  const chain = await chainOf()
+  payingWallet = payingFetch(chain, await chain.newWallet({ usdc: 10_000_000n }), 'exact')
   const { text } = await send('GET', '/v1/providers', {})
   const Providers = z.object({ providers: z.array(z.object({ id: z.string(), base_url: z.string() })) })
   const found = Providers.parse(JSON.parse(text)).providers.find(({ id }) => id === 'sandbox-a')

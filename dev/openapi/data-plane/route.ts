@@ -38,6 +38,16 @@ const Names = z.array(z.string()).nullish()
 export const Cost = z.object({
   cost: z.number().optional().describe('What the buyer pays, in USD.'),
   buyer_cost_micro: Count.optional().describe('The same as a whole number of micro-USD: what is booked.'),
+  payment: z
+    .object({
+      type: z.enum(['x402', 'mpp']),
+      status: z.enum(['settled', 'pending', 'failed']).describe('The state of the transfer at the end of the answer.'),
+      transaction: z.string().nullable().describe('Its hash, once it was sent.'),
+      network: z.string(),
+      payer: z.string().describe('The wallet that pays.'),
+    })
+    .optional()
+    .describe('The payment of a call that a wallet pays for.'),
   adapted_params: z
     .array(z.string())
     .optional()

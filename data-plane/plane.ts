@@ -58,6 +58,7 @@ import type { Market } from './store/market.ts'
 import { connectMoney } from './store/money-connection.ts'
 import { startNodeReports } from './store/node-reports.ts'
 import { createOwnCalls } from './store/own-calls.ts'
+import { createPaidAnswers } from './store/paid-answers.ts'
 import { createRateLimits } from './store/rate-limits.ts'
 import { connectReads } from './store/read-connection.ts'
 import { shareWarmth } from './store/shared-warmth.ts'
@@ -202,6 +203,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     jobs: createJobs(queueRedis),
     ...{ snapshot, events, health, buyerKeys, rates, clocks, warm },
     tradeFeed: createTradeFeed(cache),
+    paidAnswers: createPaidAnswers(cache, log),
     fundNews: createFundNews(cache),
     paymentDesk,
     ...{ ownCalls, pending, ownProviders: pending.watched(ownProviderRail(ownCalls)) },
@@ -312,6 +314,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     spentCaps: createSpentCaps(),
     warm: stores.warm,
     ownCalls: stores.ownCalls,
+    paidAnswers: stores.paidAnswers,
     ownProviders: payBy(stores.ownProviders, true),
     offerCaps,
     rates,

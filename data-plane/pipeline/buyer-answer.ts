@@ -47,7 +47,9 @@ export type AnswerEnd = { readonly relay: Relay; readonly settlement: Settlement
 export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlement, decisionMs }: AnswerEnd): void {
   const { raw, reply, standing, demand } = call
   const { last, error } = relay
-  if (reply.isGone()) return
+  // Whoever paid for a whole answer and lost the connection may come back for it.
+  const isKept = settlement.headers !== undefined && !demand.isStreamed
+  if (reply.isGone() && !isKept) return
   if (error !== undefined) {
     if (reply.isStarted() && last) endBroken(reply, last.decoder.fail(priced(error, settlement)))
     else refuse(call.route.wire, raw, reply, { error, attempts: relay.attempts.length, standing })
@@ -75,6 +77,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
   })
   if (settlement.headers !== undefined) Object.assign(headers, settlement.headers)
   if (!isStreamed) {
+    if (isKept) plane.paidAnswers.keep(call.hold.rid, { headers, body: text })
     reply.whole(200, headers, text)
     return
   }

@@ -5,6 +5,7 @@ import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
 import type { OwnCalls, RunningCall } from '#data-plane/store/own-calls.ts'
+import type { PaidAnswers } from '#data-plane/store/paid-answers.ts'
 import type { RateLimits } from '#data-plane/store/rate-limits.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { WarmOffers } from '#data-plane/store/warm-offers.ts'
@@ -78,6 +79,7 @@ export type CallPlane = {
   /** Pays for calls to the payer's own providers. */
   readonly ownProviders: Payment
   readonly ownCalls: OwnCalls
+  readonly paidAnswers: PaidAnswers
   /** Admitted calls of this process, for look-ups before their end. */
   readonly running: TurnoverMap<RequestId, RunningCall>
   /** Set when the process ends. Calls that still run are cut in their protocol's own way and settled. */

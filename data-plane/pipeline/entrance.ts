@@ -166,7 +166,7 @@ export function paymentDemand(demand: PaymentDemand): AppError {
 /** Adds the demand to the refusal of a payment, so that its payer may pay anew. Other errors stay as they are. */
 export function withDemand(error: unknown, demand: () => PaymentDemand): unknown {
   if (!(error instanceof AppError) || error.code !== 'payment_required') return error
-  const { payment_error: reason, is_final: isFinal, headers = {}, ...told } = error.detail
+  const { payment_error: reason, is_final: isFinal, is_repeat: _, headers = {}, ...told } = error.detail
   if (reason === undefined) return error
   const all = demand()
   // A payment that may yet come about asks for no other one.

@@ -1,5 +1,7 @@
 import type { BuyerReply, Incoming, Offer } from '#data-plane/call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
+import { repeatedCall } from '#data-plane/rails/rail.ts'
+import type { PaidAnswer } from '#data-plane/store/paid-answers.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { toAppError } from '#shared/errors.ts'
@@ -66,7 +68,8 @@ export async function serveCall(
       await finishCall(plane, admitted, await relayCall(plane, admitted, NOTHING_BEFORE, MAX_ATTEMPTS))
     }
   } catch (thrown) {
-    refuseCall(plane, { route, incoming, reply }, { error: toAppError(thrown), visit, journey })
+    if (thrown instanceof KeptAnswer) reply.whole(200, thrown.headers, thrown.body)
+    else refuseCall(plane, { route, incoming, reply }, { error: toAppError(thrown), visit, journey })
   } finally {
     plane.running.delete(head.requestId)
     leave(plane, visit)
@@ -101,12 +104,30 @@ async function admit({ plane, guest, course, read }: Planned): Promise<AdmittedC
   const { ranked, quote, conversation } = planCall(plane, course, plane.limits.totalMs)
   const { payment } = guest
   crashPoint('before_reserve')
-  const hold = await reserveFunds(plane, payment, guest, quote).catch((error: unknown) => {
-    throw withDemand(error, () => demandOf(plane, read.route, course.raw, quote))
+  const hold = await reserveFunds(plane, payment, guest, quote).catch(async (error: unknown) => {
+    const kept = await keptAnswer(plane, error)
+    throw kept ?? withDemand(error, () => demandOf(plane, read.route, course.raw, quote))
   })
   crashPoint('after_reserve')
   const feeBps = plane.market().limits.platformFeeBps
   return admittedCall(read, { target: course.target, ranked, quote, conversation, payment, hold, feeBps })
+}
+
+/** The answer of a call that was paid before by the same payment for the same request. It ends this call. */
+class KeptAnswer extends Error {
+  readonly headers: PaidAnswer['headers']
+  readonly body: string
+  constructor({ headers, body }: PaidAnswer) {
+    super('answered before')
+    this.headers = headers
+    this.body = body
+  }
+}
+
+async function keptAnswer({ paidAnswers }: CallPlane, error: unknown): Promise<KeptAnswer | undefined> {
+  const rid = repeatedCall(error)
+  const kept = rid === undefined ? undefined : await paidAnswers.find(rid)
+  return kept && new KeptAnswer(kept)
 }
 
 /** Admits a call to the payer's own providers, which their own rail pays. */

@@ -51,12 +51,12 @@ export async function claimHold(desk: PaymentDesk, paid: CheckedPayment, quote: 
     requirement: { ...requirement },
     serveUntil: raw.receivedAt + ttlMs,
   })
-  const { account, wallet } = claimedBy(answer)
+  const { account, wallet } = claimedBy(answer, bodyDigest)
   const record = { network, scheme: requirement['scheme'] }
   return { rid, rail, account, keyId: null, wallet, record, grantedMicro: amountMicro }
 }
 
-function claimedBy(answer: ClaimAnswer): { readonly account: AccountId; readonly wallet: string } {
+function claimedBy(answer: ClaimAnswer, bodyDigest: string): { readonly account: AccountId; readonly wallet: string } {
   switch (answer.state) {
     case 'claimed':
       if (!isId('acc', answer.account)) throw new AppError('internal_error', { cause: new Error('no account id') })
@@ -65,7 +65,8 @@ function claimedBy(answer: ClaimAnswer): { readonly account: AccountId; readonly
       throw paymentRefused(answer.reason)
     case 'used': {
       const { rid, standing, transaction } = answer
-      throw paymentUsed({ paid_request_id: rid, settlement_status: standing, transaction })
+      const isRepeat = answer.bodyDigest === bodyDigest
+      throw paymentUsed(isRepeat, { paid_request_id: rid, settlement_status: standing, transaction })
     }
     case 'closed':
       throw paymentsClosed(answer.reason, answer.retryAfterSeconds)

@@ -2,6 +2,8 @@ import type { RawRequest, RequestHead } from '#data-plane/call.ts'
 import type { Chargeable, Hold, Payer, Quote, Settled } from '#data-plane/payment.ts'
 import type { RailName } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
+import { parseRequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
 /** The demand of a rail for payment: entries of `accepts`, and headers of its own. */
@@ -45,11 +47,22 @@ export function paymentRefused(reason: string, detail: Readonly<Record<string, u
   return new AppError('payment_required', { detail: { ...detail, payment_error: reason } })
 }
 
-/** The refusal of a payment that another call has. It asks for no other payment. */
-export function paymentUsed(detail: Readonly<Record<string, unknown>>): AppError {
-  return new AppError('payment_required', {
-    detail: { ...detail, payment_error: 'payment_already_used', is_final: true },
-  })
+/**
+ * The refusal of a payment that another call has. It asks for no other payment. For the same request as before,
+ * `isRepeat`, the answer of that call is given again where it was kept.
+ */
+export function paymentUsed(isRepeat: boolean, detail: { readonly paid_request_id: RequestId } & ErrorFacts): AppError {
+  const refusal = { payment_error: 'payment_already_used', is_final: true, is_repeat: isRepeat }
+  return new AppError('payment_required', { detail: { ...detail, ...refusal } })
+}
+
+type ErrorFacts = Readonly<Record<string, unknown>>
+
+/** The call whose answer a repeated request may have again. Undefined for any other error. */
+export function repeatedCall(error: unknown): RequestId | undefined {
+  if (!(error instanceof AppError) || error.detail['is_repeat'] !== true) return undefined
+  const rid = error.detail['paid_request_id']
+  return typeof rid === 'string' ? parseRequestId(rid) : undefined
 }
 
 /** A rail with the proof that it found. A call is paid by it. */

@@ -58,6 +58,8 @@ export const moneyKeys = {
 export const cacheKeys = {
   /** Hash of document name → version. */
   snapshotIndex: 'snap:index',
+  /** The whole answer of a call that a wallet paid for, so that a repeat of the payment gets it again. */
+  paidAnswer: (rid: string) => `paid:${rid}`,
   document: (name: string) => `snap:doc:${name}`,
   account: (account: string) => `snap:account:${account}`,
   /** Hash of account → version of its document. */

@@ -197,20 +197,34 @@ describe('a wallet with USDC, without ETH and without an account', () => {
 })
 
 describe('a payment that was used', () => {
-  it('buys nothing again, at once or later, and asks for no other payment', async () => {
+  const paidCalls = async (wallet: ChainWallet) =>
+    (await db.query('select rid from chain_payment where payer = $1', [wallet.address.toLowerCase()])).rows.length
+
+  it('C277: buys one answer, which a repeat gets again, and while it is made asks for no other payment', async () => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const headers = inHeader(await signed(wallet, 'exact'))
-    const answers = await Promise.all(Array.from({ length: 20 }, () => ask({}, headers)))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    for (const refused of answers.filter(({ status }) => status !== 200)) {
-      expect([refused.status, await refused.json()]).toMatchObject([
-        402,
-        { error: 'payment_already_used', accepts: [] },
-      ])
+    const answers = await Promise.all(Array.from({ length: 50 }, () => ask({}, headers)))
+    const texts = new Set<string>()
+    for (const answer of answers) {
+      const text = await answer.text()
+      if (answer.status === 200) texts.add(text)
+      else
+        expect([answer.status, JSON.parse(text)]).toMatchObject([402, { error: 'payment_already_used', accepts: [] }])
     }
+    expect([texts.size, await paidCalls(wallet)]).toEqual([1, 1])
     const again = await ask({}, headers)
-    expect([again.status, await again.json()]).toMatchObject([402, { error: 'payment_already_used', accepts: [] }])
+    expect([again.status, await again.text()]).toEqual([200, [...texts][0]])
+    expect(responseOf(again)).toMatchObject({ success: true })
     expect(await chain.usdcBalance(wallet.address)).toBe(999_000n)
+  })
+
+  it('buys nothing for another body', async () => {
+    const wallet = await chain.newWallet({ usdc: 1_000_000n })
+    const headers = inHeader(await signed(wallet, 'upto'))
+    expect((await ask({}, headers)).status).toBe(200)
+    const other = await ask({ max_tokens: 90 }, headers)
+    expect([other.status, await other.json()]).toMatchObject([402, { error: 'payment_already_used', accepts: [] }])
+    expect(await paidCalls(wallet)).toBe(1)
   })
 })
 

@@ -147,6 +147,8 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     },
     market: market.published,
     ...{ health, spentCaps: createSpentCaps(), warm: createWarmOffers(), ownCalls },
+    // No wallet pays in the simulation.
+    paidAnswers: { keep: () => undefined, find: () => Promise.resolve(undefined) },
     ownProviders: payBy(ownProviderRail(ownCalls), true),
     offerCaps: watchCaps(caps, watch, process),
     // Counts are not shared between processes, because no money depends on them.

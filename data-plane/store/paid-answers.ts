@@ -1,0 +1,36 @@
+import type { Redis } from 'ioredis'
+import { z } from 'zod'
+import { DAY } from '#shared/clock.ts'
+import { cacheKeys } from '#shared/contract/redis-keys.ts'
+import type { RequestId } from '#shared/ids.ts'
+import type { Logger } from '#shared/logger.ts'
+
+/** Larger answers are not kept. Their payment says how it stands and no more. In characters. */
+const MAX_KEPT_CHARS = 262_144
+/** An answer is kept for as long as its payment can be shown again. */
+const KEPT_MS = DAY
+
+const PaidAnswerSchema = z.object({ headers: z.record(z.string(), z.string()), body: z.string() })
+export type PaidAnswer = z.infer<typeof PaidAnswerSchema>
+
+/** Whole answers that wallets paid for. Losing one costs its buyer nothing but the second look. */
+export type PaidAnswers = {
+  keep(rid: RequestId, answer: PaidAnswer): void
+  /** Undefined for an answer that was not kept, and while Redis is out of reach. */
+  find(rid: RequestId): Promise<PaidAnswer | undefined>
+}
+
+export function createPaidAnswers(redis: Redis, log: Logger): PaidAnswers {
+  return {
+    keep(rid, answer) {
+      if (answer.body.length > MAX_KEPT_CHARS) return
+      redis
+        .set(cacheKeys.paidAnswer(rid), JSON.stringify(answer), 'PX', KEPT_MS)
+        .catch((error: unknown) => log.debug({ err: error, rid }, 'a paid answer was not kept'))
+    },
+    async find(rid) {
+      const text = await redis.get(cacheKeys.paidAnswer(rid)).catch(() => null)
+      return text === null ? undefined : PaidAnswerSchema.parse(JSON.parse(text))
+    },
+  }
+}

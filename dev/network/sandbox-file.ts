@@ -54,7 +54,13 @@ ${describePayment(sandbox)}Ctrl-C stops everything and keeps the data.
 `
 }
 
-/** The lines of a call that a wallet pays for, or nothing. */
-function describePayment(_sandbox: Sandbox): string {
-  return ''
+/** The lines of a call that a wallet pays for, without an account. Nothing where the wallet has no money. */
+function describePayment({ api_base_url: url, rpc_url, buyer_private_key: key }: Sandbox): string {
+  if (rpc_url === '' || key === '') return ''
+  return `Pay for one call with a wallet (USDC, no ETH, no account):
+
+  WALLET_KEY=${key} \\
+    npx market --url ${url} pay Say hello. --private-key-env WALLET_KEY --rpc-url ${rpc_url} --yes
+
+`
 }

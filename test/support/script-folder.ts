@@ -21,11 +21,11 @@ export type ScriptFolder = {
 }
 
 /**
- * Starts a market and makes the folder. The folder is inside the tree, so that packages are found, and git ignores it.
+ * Starts a market, unless one is given, and makes the folder. The folder is inside the tree, so that packages are found, and git ignores it.
  */
-export async function openScriptFolder(): Promise<ScriptFolder> {
+export async function openScriptFolder(given?: Network): Promise<ScriptFolder> {
   const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
-  const network = await startNetwork()
+  const network = given ?? (await startNetwork())
   await mkdir(cache, { recursive: true })
   const path = await mkdtemp(join(cache, 'scripts-'))
   await symlink(network.home, join(path, '.market'))

@@ -102,7 +102,7 @@ export function headersOf(options: Options): Record<string, string> {
 }
 
 /** Converts dollars to micro-USD in plain digits, without a float. */
-function microOf(text: string): string {
+export function microOf(text: string): string {
   const match = /^\$?(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim())
   if (match === null) throw usageError(`${text} is no amount of dollars with at most six decimals.`)
   return BigInt(`${match[1]}${(match[2] ?? '').padEnd(6, '0')}`).toString()

@@ -48,7 +48,8 @@ function secretOption(options: Options, name: 'key' | 'privateKey'): Secret | un
   return found
 }
 
-async function openWallet(options: Options) {
+/** The wallet of a private key in a variable or a file. */
+export async function openWallet(options: Options) {
   const secret = secretOption(options, 'privateKey')
   if (secret === undefined) throw usageError('Name the wallet: --private-key-env or --private-key-from.')
   const digits = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(secret.reveal().trim())?.[1]

@@ -46,6 +46,27 @@ export const BUYER_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/chat.ts')).chat,
   },
   {
+    name: 'pay',
+    summary: 'Say something to a model and pay for that call with a wallet. No account, no key, no ETH.',
+    arguments: [{ name: '[prompt...]', text: 'what to say; - or nothing reads the standard input' }],
+    options: [
+      { flags: '--private-key-env <name>', text: 'the variable with the private key of the wallet' },
+      { flags: '--private-key-from <file>', text: 'a file with it, which only you may read' },
+      {
+        flags: '--scheme <scheme>',
+        text: 'what is signed: a ceiling or the price',
+        choices: ['upto', 'exact'],
+        fallback: 'upto',
+      },
+      { flags: '--rpc-url <url>', text: 'the chain, to sign the permit of upto' },
+      { flags: '--max-payment <dollars>', text: 'the most to sign for', fallback: '0.10' },
+      { flags: '--yes', text: 'sign without asking' },
+      ...CALL,
+    ],
+    examples: ['pay Say hello. --private-key-from wallet.key --scheme exact --yes'],
+    load: async () => (await import('#control-plane/cli/actions/pay.ts')).pay,
+  },
+  {
     name: 'route explain',
     summary: 'Where a call would go now, what it may cost there, and why not elsewhere.',
     arguments: [{ name: '[prompt...]', text: 'what would be said' }],

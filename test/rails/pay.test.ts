@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TestChain } from '#test/support/chain.ts'
+import { chainOf } from '#test/support/chain.ts'
+import { runMarket } from '#test/support/command-line.ts'
+import { sharedNetwork } from '#test/support/network.ts'
+import type { ScriptFolder } from '#test/support/script-folder.ts'
+import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
+
+const SCRIPTS = [...readFileSync('docs/pay.md', 'utf8').matchAll(/^```js\n\/\/ (\S+)\n([\s\S]*?)^```$/gm)]
+
+let chain: TestChain
+let scripts: ScriptFolder
+
+beforeAll(async () => {
+  chain = await chainOf()
+  scripts = await openScriptFolder(await sharedNetwork())
+}, 120_000)
+
+afterAll(() => scripts?.remove(), 60_000)
+
+async function runScript(name: string): Promise<string> {
+  const text = SCRIPTS.find(([, title]) => title === name)?.[2]
+  if (text === undefined) return expect.fail(`docs/pay.md has no ${name}`)
+  await scripts.write(name, text)
+  const { privateKey } = await chain.newWallet({ usdc: 1_000_000n })
+  return scripts.run(process.execPath, [name], { WALLET_KEY: privateKey, RPC_URL: chain.rpcUrl })
+}
+
+describe('the scripts of docs/pay.md', () => {
+  it(
+    'pay by x402, whole and streamed',
+    async () => {
+      const printed = await runScript('pay.mjs')
+      expect(printed).toMatch(/^cost \d+ micro-USD, transferred 1000 in 0x[0-9a-f]{64}$/m)
+      expect(printed).toMatch(/^streamed, payment settled$/m)
+    },
+    RUN_MS,
+  )
+
+  it('pay by MPP', async () => expect(await runScript('mpp.mjs')).toMatch(/^paid success 0x[0-9a-f]{64}$/m), RUN_MS)
+})
+
+describe('market pay', () => {
+  async function payBy(args: readonly string[], usdc = 1_000_000n) {
+    const wallet = await chain.newWallet({ usdc })
+    const env = {
+      HOME: scripts.path,
+      PATH: process.env['PATH'] ?? '',
+      MARKET_CONFIG_DIR: join(scripts.path, 'config'),
+      MARKET_URL: scripts.network.sandbox.api_base_url,
+      WALLET_KEY: wallet.privateKey,
+    }
+    const ran = await runMarket(['pay', 'Say', 'hello.', '--private-key-env', 'WALLET_KEY', ...args], { env })
+    return { ...ran, left: await chain.usdcBalance(wallet.address), key: wallet.privateKey.slice(2) }
+  }
+
+  it.each([['upto'], ['exact']])(
+    'buys one answer by %s and never shows the key',
+    async (scheme) => {
+      const args = ['--scheme', scheme, '--rpc-url', chain.rpcUrl, '--max-tokens', '50', '--yes']
+      const { code, out, err, left, key } = await payBy(args)
+      expect([code, err, left]).toEqual([0, '', 999_000n])
+      expect(out).toMatch(/^transaction +0x[0-9a-f]{64}$/m)
+      expect(out + err).not.toContain(key)
+    },
+    RUN_MS,
+  )
+
+  it(
+    'signs nothing without a word, above its bound, or without money',
+    async () => {
+      const unasked = await payBy(['--scheme', 'exact'])
+      expect([unasked.code, unasked.left]).toEqual([2, 1_000_000n])
+      const dear = await payBy(['--scheme', 'exact', '--max-payment', '0.000999', '--yes'])
+      expect([dear.code, dear.err, dear.left]).toEqual([2, expect.stringContaining('--max-payment'), 1_000_000n])
+      const poor = await payBy(['--scheme', 'exact', '--yes'], 0n)
+      expect([poor.code, poor.err]).toEqual([1, expect.stringContaining('insufficient_balance')])
+    },
+    RUN_MS,
+  )
+})

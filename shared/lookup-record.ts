@@ -1,4 +1,5 @@
 import type { LookupRecord } from './contract/lookup.ts'
+import type { SettlementType } from './contract/rails.ts'
 import { settlementTypeOf } from './contract/rails.ts'
 import type { Explanation, UsageEvent } from './contract/usage-event.ts'
 import { inputTokens, outputTokens } from './usage.ts'
@@ -10,10 +11,10 @@ type EventFacts = Omit<UsageEvent, 'chargeMicro' | 'listMicro' | 'holdMicro' | '
 }
 
 /** The part of a look-up that an event cannot hold: the state of its money. */
-type Standing = Pick<LookupRecord, 'settlement_status' | 'settlement_error' | 'confirmed_at'>
+export type Standing = Pick<LookupRecord, 'settlement_status' | 'settlement_error' | 'confirmed_at' | 'tx_hash'>
 
 /** The facts of a call that is over which decide the state of its money. */
-type EndedCall = {
+export type EndedCall = {
   readonly charge: bigint
   readonly outcome: UsageEvent['outcome']
   readonly errorCode: string | null
@@ -30,6 +31,7 @@ export function standingOf(call: EndedCall, postedAt: number | null): Standing {
     settlement_status: isPaid ? paidStatus(call.rail, postedAt) : call.outcome === 'failed' ? 'failed' : 'free',
     settlement_error: call.errorCode,
     confirmed_at: isPaid && postedAt !== null ? new Date(postedAt).toISOString() : null,
+    tx_hash: null,
   }
 }
 
@@ -38,7 +40,51 @@ function paidStatus(rail: string, postedAt: number | null): Standing['settlement
 }
 
 /** The state of a long job that runs: its quote is in escrow and belongs to nobody yet. */
-export const RUNNING_JOB: Standing = { settlement_status: 'accrued', settlement_error: null, confirmed_at: null }
+export const RUNNING_JOB: Standing = {
+  settlement_status: 'accrued',
+  settlement_error: null,
+  confirmed_at: null,
+  tx_hash: null,
+}
+
+/** The facts of a call before its end, as far as its reader knows them. */
+type BegunCall = {
+  readonly rid: string
+  readonly model?: string | undefined
+  readonly isStreamed?: boolean | undefined
+  /** Unix milliseconds. */
+  readonly startedAt: number
+  readonly settlementType?: SettlementType
+}
+
+/** Makes the look-up record of a call that has told no usage. */
+export function begunRecordOf({ rid, model, isStreamed, startedAt, settlementType }: BegunCall): LookupRecord {
+  return {
+    request_id: rid,
+    model: model ?? '',
+    provider: null,
+    served_by: null,
+    settlement_status: 'pending',
+    settlement_type: settlementType ?? 'credit',
+    settlement_error: null,
+    confirmed_at: null,
+    buyer_cost_micro: 0,
+    list_cost_micro: 0,
+    tx_hash: null,
+    attempts: [],
+    created_at: startedAt,
+    streamed: isStreamed ?? false,
+    cancelled: false,
+    finish_reason: null,
+    input_tokens: 0,
+    output_tokens: 0,
+    cache_read_tokens: 0,
+    reasoning_tokens: 0,
+    ttft_ms: null,
+    duration_ms: 0,
+    routing: null,
+  }
+}
 
 /** Makes the look-up record of a call from its event. Both planes use it, each at its own stage of the settlement. */
 export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, standing: Standing): LookupRecord {
@@ -51,7 +97,6 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
     ...standing,
     buyer_cost_micro: Number(event.chargeMicro),
     list_cost_micro: Number(event.listMicro),
-    tx_hash: null,
     attempts: event.attempts.map(({ provider, status, ms }) => ({ provider, status, ms })),
     created_at: event.startedAt,
     streamed: event.isStreamed,

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import type { AccountId, RequestId } from '#shared/ids.ts'
+import type { RequestId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import type { ChainPaymentState } from './tables/chain-payments.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
-import { bigint, integer, nullable } from './tables/column.ts'
+import { bigint, integer } from './tables/column.ts'
 
 const TABLE = CHAIN_PAYMENT_TABLES.chain_payment
 const ROW = {
@@ -180,30 +180,6 @@ export async function listUnbookedChainPayments(
       union all (select ${COLUMNS} from chain_payment where booked_at is null and state = 'released'
         and event is not null order by changed_at limit ${limit})`,
   )
-}
-
-/** How the payment of a settled call stands on the chain. */
-const CARRIED_ROW = {
-  rid: TABLE.rid,
-  state: TABLE.state,
-  transaction: nullable(TABLE.tx_hash),
-  bookedAt: TABLE.booked_at,
-}
-export type CarriedCall = RowOf<typeof CARRIED_ROW>
-
-/** The payments of those calls that a wallet paid. */
-export async function findCarriedCalls(
-  db: Database,
-  account: AccountId,
-  rids: readonly string[],
-): Promise<Map<string, CarriedCall>> {
-  const rows = await readRows(
-    db,
-    CARRIED_ROW,
-    sql`select rid, state, tx_hash as "transaction", booked_at as "bookedAt" from chain_payment
-      where account = ${account} and rid = any(${[...rids]}::text[])`,
-  )
-  return new Map(rows.map((row) => [row.rid, row]))
 }
 
 /** Reads and writes of payments inside a transaction of the ledger. */

@@ -1,18 +1,24 @@
 import { z } from 'zod'
+import type { Database } from '#control-plane/db/database.ts'
 import { findJob } from '#control-plane/db/jobs.ts'
+import type { PaidCall } from '#control-plane/db/payment-views.ts'
+import { findCarriedCalls, findPaidCall, findPayerOf, listUnbookedCalls } from '#control-plane/db/payment-views.ts'
 import type { SettledCall } from '#control-plane/db/settlements.ts'
 import { findSettledCall, listSettledCalls } from '#control-plane/db/settlements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { cursorOf, NextToken, PageToken } from '#control-plane/services/page.ts'
+import type { PaymentFacts } from '#control-plane/services/payments/payment-standing.ts'
+import { standingByPayment } from '#control-plane/services/payments/payment-standing.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
-import { settlementTypeOf } from '#shared/contract/rails.ts'
+import { isChainRail, settlementTypeOf } from '#shared/contract/rails.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
-import { parseAnswerId, parseRequestId } from '#shared/ids.ts'
-import { lookupRecordOf, RUNNING_JOB, routingOf, standingOf } from '#shared/lookup-record.ts'
+import type { AccountId, RequestId } from '#shared/ids.ts'
+import { parseAnswerId, parseRequestId, ulidTime } from '#shared/ids.ts'
+import { begunRecordOf, lookupRecordOf, RUNNING_JOB, routingOf, standingOf } from '#shared/lookup-record.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
 
 function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
@@ -20,21 +26,23 @@ function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] 
 }
 
 /**
- * Makes the lookup record of a booked call from its settlement row. The data plane makes the same record from the
- * event.
+ * Makes the lookup record of a booked call from its settlement row, and its payment if a wallet paid. The data plane
+ * makes the same record from the event.
  */
-export function lookupOfCall(call: SettledCall): LookupRecord {
+function lookupOfCall(call: SettledCall, payment: PaymentFacts | undefined): LookupRecord {
   const { charge, outcome, error_code: errorCode, rail } = call
+  const ended = { charge, outcome, errorCode, rail }
+  const standing =
+    payment === undefined ? standingOf(ended, call.posted_at.getTime()) : standingByPayment(ended, payment)
   return {
     request_id: call.rid,
     model: call.model,
     provider: call.provider,
     served_by: call.served_by,
     settlement_type: settlementTypeOf(call.rail),
-    ...standingOf({ charge, outcome, errorCode, rail }, call.posted_at.getTime()),
+    ...standing,
     buyer_cost_micro: Number(call.charge),
     list_cost_micro: Number(call.list_cost),
-    tx_hash: null,
     attempts: publicAttempts(call.attempts),
     created_at: call.started_at.getTime(),
     streamed: call.is_streamed,
@@ -52,9 +60,45 @@ export function lookupOfCall(call: SettledCall): LookupRecord {
   }
 }
 
+/** The lookup record of a call that a wallet pays and that is not booked. */
+function lookupOfPayment(payment: PaidCall): LookupRecord {
+  const event = payment.event === null ? undefined : readUsageEvent(payment.event)
+  if (event !== undefined) {
+    const { chargeMicro: charge, outcome, errorCode, rail } = event
+    return lookupRecordOf(event, standingByPayment({ charge, outcome, errorCode, rail }, payment))
+  }
+  const { rid, rail, state, transaction, serveUntil, changedAt, bookedAt } = payment
+  const begun = begunRecordOf({ rid, startedAt: ulidTime(rid), settlementType: settlementTypeOf(rail) })
+  // A call tells its end before this time, unless the process that served it died.
+  const isLost = bookedAt !== null || (state === 'released' && serveUntil.getTime() < changedAt.getTime())
+  return {
+    ...begun,
+    tx_hash: transaction,
+    ...(isLost ? { settlement_status: 'failed', settlement_error: 'expired' } : {}),
+  }
+}
+
+/** The lookup records of booked calls. */
+export async function lookupsOf(db: Database, calls: readonly SettledCall[]): Promise<LookupRecord[]> {
+  const carried = calls.filter(({ rail }) => isChainRail(rail)).map(({ rid }) => rid)
+  const payments = await findCarriedCalls(db, carried)
+  return calls.map((call) => lookupOfCall(call, payments.get(call.rid)))
+}
+
+async function findLookup(db: Database, account: AccountId, rid: RequestId): Promise<LookupRecord | undefined> {
+  // The payment comes first. A call that is booked between the two reads is then in both.
+  const payment = await findPaidCall(db, account, rid)
+  const call = await findSettledCall(db, account, rid)
+  if (call !== undefined) return lookupOfCall(call, payment)
+  if (payment !== undefined) return lookupOfPayment(payment)
+  const job = await findJob(db, account, rid)
+  const submit = job === undefined ? undefined : readUsageEvent(job.event)
+  return submit && lookupRecordOf(submit, RUNNING_JOB)
+}
+
 /**
- * Reads one call of the buyer by its request id, once it is booked. A long job is found from its submit on. Throws
- * `not_found`.
+ * Reads one call of the buyer by its request id, once it is booked. A call that a wallet pays is found from its
+ * admission on, a long job from its submit on. Throws `not_found`.
  */
 export const getRequest = defineOperation({
   name: 'request.get',
@@ -65,12 +109,44 @@ export const getRequest = defineOperation({
   output: LookupRecordSchema,
   run: async (ctx, actor, input): Promise<LookupRecord> => {
     const rid = parseAnswerId(input.id)
-    const call = rid === undefined ? undefined : await findSettledCall(ctx.db, actor.account, rid)
-    if (call !== undefined) return lookupOfCall(call)
-    const job = rid === undefined ? undefined : await findJob(ctx.db, actor.account, rid)
-    const submit = job === undefined ? undefined : readUsageEvent(job.event)
-    if (submit === undefined) throw new AppError('not_found')
-    return lookupRecordOf(submit, RUNNING_JOB)
+    const found = rid === undefined ? undefined : await findLookup(ctx.db, actor.account, rid)
+    if (found === undefined) throw new AppError('not_found')
+    return found
+  },
+})
+
+/** How the money of a call stands: the members of its look-up that concern no one but the payer and the chain. */
+export const PaymentRecordSchema = LookupRecordSchema.pick({
+  request_id: true,
+  settlement_status: true,
+  settlement_type: true,
+  settlement_error: true,
+  confirmed_at: true,
+  buyer_cost_micro: true,
+  tx_hash: true,
+}).meta({ id: 'PaymentRecord' })
+export type PaymentRecord = z.infer<typeof PaymentRecordSchema>
+
+/**
+ * Reads how the money of a call stands that a wallet paid, for whoever knows its request id: a payer by wallet has no
+ * key. Throws `authentication_required` for any other id, known or not.
+ */
+export const readPayment = defineOperation({
+  name: 'payment.read',
+  access: 'public',
+  input: z.strictObject({ id: oneLine(64) }),
+  limit: 'read',
+  idempotency: 'none',
+  output: PaymentRecordSchema,
+  run: async (ctx, _actor, { id }): Promise<PaymentRecord> => {
+    const rid = parseAnswerId(id)
+    const account = rid === undefined ? undefined : await findPayerOf(ctx.db, rid)
+    const found = rid && account && (await findLookup(ctx.db, account, rid))
+    if (!found) throw new AppError('authentication_required')
+    const { request_id, settlement_status, settlement_type, settlement_error, confirmed_at } = found
+    const { buyer_cost_micro, tx_hash } = found
+    const told = { request_id, settlement_status, settlement_type, settlement_error, confirmed_at }
+    return { ...told, buyer_cost_micro, tx_hash }
   },
 })
 
@@ -87,7 +163,7 @@ const RequestPageSchema = z.object({
 export type RequestPage = z.infer<typeof RequestPageSchema>
 
 /**
- * Lists the buyer's booked calls, newest first. Older members are `limit` for `maxItems`, and `before`, a request id, for
+ * Lists the buyer's calls that are over, newest first. Older members are `limit` for `maxItems`, and `before`, a request id, for
  * `nextToken`.
  */
 export const listRequests = defineOperation({
@@ -111,14 +187,27 @@ export const listRequests = defineOperation({
     const after = input.nextToken === undefined ? undefined : readCursor(ctx, scope, input.nextToken)
     const before = oneOf(['nextToken', after], ['before', input.before])
     // One extra row shows whether another page follows.
-    const calls = await listSettledCalls(ctx.db, actor.account, { before, limit: size + 1 })
+    const calls = await newestLookups(ctx.db, actor.account, { before, limit: size + 1 })
     const shown = calls.slice(0, size)
-    const next = calls.length > size ? (shown.at(-1)?.rid ?? null) : null
+    const next = calls.length > size ? (shown.at(-1)?.request_id ?? null) : null
     const cursorAfter = ({ request_id: id }: LookupRecord) => signCursor(ctx, scope, id)
     const nextToken = next === null ? null : signCursor(ctx, scope, next)
-    return { requests: shown.map(lookupOfCall), nextToken, next, cursorOf: cursorAfter }
+    return { requests: shown, nextToken, next, cursorOf: cursorAfter }
   },
 })
+
+type Page = { readonly before: string | undefined; readonly limit: number }
+
+/** An account's calls that are over, newest first: booked ones, and those that wait for the chain. */
+async function newestLookups(db: Database, account: AccountId, page: Page): Promise<LookupRecord[]> {
+  // Payments come first. A call that is booked between the two reads is then in both.
+  const waiting = await listUnbookedCalls(db, account, page)
+  const booked = await lookupsOf(db, await listSettledCalls(db, account, page))
+  const known = new Set(booked.map((record) => record.request_id))
+  const open = waiting.filter(({ rid }) => !known.has(rid)).map(lookupOfPayment)
+  const all = [...booked, ...open].sort((left, right) => (left.request_id < right.request_id ? 1 : -1))
+  return all.slice(0, page.limit)
+}
 
 /** A member that has an older name as well. Throws `invalid_request` when both are given. */
 function oneOf<Value>([name, value]: Named<Value>, [olderName, older]: Named<Value>): Value | undefined {

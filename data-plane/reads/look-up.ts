@@ -27,9 +27,14 @@ export type LookupRequest = {
  */
 export type LookUp = (sources: Lookups, request: LookupRequest) => Promise<object | undefined>
 
-/** `GET /v1/requests/:id`: a call that Redis still knows. */
-export const lookUpRequest: LookUp = ({ requests }, { authorization, params }) =>
-  findRequest(requests, authorization, params['id'] ?? '')
+/**
+ * `GET /v1/requests/:id`: a call that Redis still knows. Without a key the control plane answers: it knows sessions, and
+ * calls that wallets paid.
+ */
+export const lookUpRequest: LookUp = async ({ requests, fetchRecord }, { authorization, params }) =>
+  authorization === undefined && fetchRecord !== undefined
+    ? undefined
+    : findRequest(requests, authorization, params['id'] ?? '')
 
 /** `GET /v1/generation?id=`: the same record in OpenRouter's shape, also of a call that only the ledger knows. */
 export const lookUpGeneration: LookUp = async ({ requests, fetchRecord }, { authorization, query }) => {

@@ -7,7 +7,7 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { parseAnswerId, ulidTime } from '#shared/ids.ts'
-import { lookupRecordOf, RUNNING_JOB, standingOf } from '#shared/lookup-record.ts'
+import { begunRecordOf, lookupRecordOf, RUNNING_JOB, standingOf } from '#shared/lookup-record.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 import type { TurnoverMap } from '#shared/turnover-map.ts'
 
@@ -90,31 +90,7 @@ function runningRecord(
   running: Pick<RunningCall, 'model' | 'isStreamed'> | undefined,
   startedAt: number,
 ): LookupRecord {
-  return {
-    request_id: rid,
-    model: running?.model ?? '',
-    provider: null,
-    served_by: null,
-    settlement_status: 'pending',
-    settlement_type: 'credit',
-    settlement_error: null,
-    confirmed_at: null,
-    buyer_cost_micro: 0,
-    list_cost_micro: 0,
-    tx_hash: null,
-    attempts: [],
-    created_at: startedAt,
-    streamed: running?.isStreamed ?? false,
-    cancelled: false,
-    finish_reason: null,
-    input_tokens: 0,
-    output_tokens: 0,
-    cache_read_tokens: 0,
-    reasoning_tokens: 0,
-    ttft_ms: null,
-    duration_ms: 0,
-    routing: null,
-  }
+  return begunRecordOf({ rid, startedAt, ...running })
 }
 
 /** The same record in OpenRouter's shape: `GET /v1/generation?id=`. */

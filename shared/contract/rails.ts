@@ -25,6 +25,13 @@ const TYPE_BY_RAIL: ReadonlyMap<RailName, SettlementType> = new Map([
   ['mpp', 'mpp'],
 ])
 
+const CHAIN_TYPES: ReadonlySet<SettlementType | undefined> = new Set(['x402', 'mpp'])
+
+/** True for a rail whose money a chain carries. */
+export function isChainRail(rail: RailName): boolean {
+  return CHAIN_TYPES.has(TYPE_BY_RAIL.get(rail))
+}
+
 /** The settlement type of a rail; `credit` for a rail that this process does not know. */
 export function settlementTypeOf(rail: RailName): SettlementType {
   return TYPE_BY_RAIL.get(rail) ?? 'credit'

@@ -2,34 +2,42 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toSnakeBody } from '#control-plane/api/case.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
+import type { ChainWallet, TestChain } from '#test/support/chain.ts'
+import { chainOf } from '#test/support/chain.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { paidCalls } from '#test/support/payments.ts'
 import { usageEvent } from '#test/support/usage-events.ts'
+import { signInForSession } from '#test/support/wallet.ts'
 
 const Requests = z.object({
   edges: z.array(z.object({ node: z.unknown() })),
   page_info: z.object({ end_cursor: z.string() }),
 })
 
+let market: TestMarket
+let ada: Person
+
+beforeAll(async () => {
+  market = await startMarket({ chain: true })
+  ada = await market.person()
+}, 60_000)
+afterAll(() => market?.stop())
+
+const FIELDS = `requestId model provider servedBy settlementStatus settlementType settlementError confirmedAt
+  buyerCostMicro listCostMicro txHash attempts { provider status ms } createdAt streamed cancelled finishReason
+  inputTokens outputTokens cacheReadTokens reasoningTokens ttftMs durationMs
+  routing { offers { offer provider estimateMicro } excluded { offer reason } affinity { offer savingMicro } }`
+
 describe('a call by its request id', () => {
-  let market: TestMarket
-  let ada: Person
   const rids: string[] = []
 
   beforeAll(async () => {
-    market = await startMarket()
-    ada = await market.person()
     for (let count = 0; count < 3; count++) rids.push(market.plane.ids.ulid())
     const fixed = { account: ada.buyer.account, sellerAccount: ada.seller.account, charge: 0 }
     const events = rids.map((rid) => JSON.stringify(usageEvent({ ...fixed, rid })))
     await postBatch(market.plane, { events, source: 'test' })
   })
-  afterAll(() => market?.stop())
-
-  const FIELDS = `requestId model provider servedBy settlementStatus settlementType settlementError confirmedAt
-    buyerCostMicro listCostMicro txHash attempts { provider status ms } createdAt streamed cancelled finishReason
-    inputTokens outputTokens cacheReadTokens reasoningTokens ttftMs durationMs
-    routing { offers { offer provider estimateMicro } excluded { offer reason } affinity { offer savingMicro } }`
 
   async function graph(key: string, query: string): Promise<Record<string, unknown>> {
     const answer = await market.graphql(key, query)
@@ -69,5 +77,90 @@ describe('a call by its request id', () => {
     expect(codeOf(await market.rest('GET', `/v1/requests/${id}`, { key }))).toBe('not_found')
     expect(codeOf(await market.graphql(key, `{ request(id: "${id}") { model } }`))).toBe('not_found')
     expect(await trpcCodeOf(market.trpc(key).request.get.query({ id }))).toBe('not_found')
+  })
+})
+
+describe('a call that a wallet pays', () => {
+  let chain: TestChain
+  let pay: ReturnType<typeof paidCalls>
+  let wallet: ChainWallet
+  let headers: Record<string, string>
+
+  beforeAll(async () => {
+    chain = await chainOf()
+    const { payments } = market.plane
+    if (payments === null) throw new Error('payments are not set up')
+    pay = paidCalls({ ...market.plane, payments }, chain, ada.seller.account)
+    wallet = await chain.newWallet({ usdc: 10_000_000n })
+    headers = await signInForSession(market, wallet.account)
+  }, 60_000)
+
+  const claimed = async (by = wallet) => pay.claimed(await pay.sign(by, 'exact', 20_000n))
+  const told = async (rid: string, by = headers) =>
+    (await market.rest('GET', `/v1/requests/${rid}`, { headers: by })).body
+  const money = (status: string, more: object = {}) => ({ settlement_status: status, settlement_type: 'x402', ...more })
+
+  it('is there from its admission on, accrues, and is settled when its block is deep enough', async () => {
+    const rid = await claimed()
+    const nothing = { confirmed_at: null, settlement_error: null }
+    expect(await told(rid)).toMatchObject({ request_id: rid, ...money('pending', { ...nothing, tx_hash: null }) })
+    const { transaction } = await pay.settle(rid, 7_321n)
+    const known = { model: 'gpt-5-mini', buyer_cost_micro: 7_321, tx_hash: transaction }
+    expect(await told(rid)).toMatchObject(money('accrued', { ...nothing, ...known }))
+    const list = async () => (await market.rest('GET', '/v1/requests?max_items=1', { headers })).body
+    expect(await list()).toMatchObject({ requests: [money('accrued', { request_id: rid, ...known })] })
+    await pay.booked(rid)
+    const settled = await told(rid)
+    expect(settled).toMatchObject(money('settled', { ...known, confirmed_at: expect.stringMatching(/Z$/) }))
+    expect(await list()).toMatchObject({ requests: [settled] })
+    const trpc = market.trpc(undefined, headers)
+    expect(await trpc.request.get.query({ id: rid })).toEqual(settled)
+    const query = `{ request(id: "${rid}") { ${FIELDS} } }`
+    const graph = await market.rest('POST', '/graphql', { headers, body: { query } })
+    expect(toSnakeBody(graph.body)).toMatchObject({ data: { request: settled } })
+    const usage = { request_id: rid, settlement_status: 'settled', settlement_type: 'x402', tx_hash: transaction }
+    expect((await market.rest('GET', '/v1/buyer/usage?max_items=1', { headers })).body).toMatchObject({
+      items: [usage],
+    })
+  })
+
+  it('says why it failed when its transfer can never be', async () => {
+    const payer = await chain.newWallet({ usdc: 1_000_000n })
+    const session = await signInForSession(market, payer.account)
+    const rid = await claimed(payer)
+    await chain.blacklist(payer.address)
+    await pay.settle(rid, 5_000n)
+    const failed = money('failed', { buyer_cost_micro: 5_000, confirmed_at: null, tx_hash: null })
+    expect(await told(rid, session)).toMatchObject(failed)
+    await pay.booked(rid)
+    expect(await told(rid, session)).toMatchObject({ ...failed, settlement_error: expect.stringMatching(/\w/) })
+  })
+
+  it('is free when it cost nothing', async () => {
+    const rid = await claimed()
+    await pay.settle(rid, 0n)
+    expect(await told(rid)).toMatchObject(money('failed', { settlement_error: 'upstream_error', buyer_cost_micro: 0 }))
+    await pay.booked(rid)
+    expect(await told(rid)).toMatchObject(money('failed', { tx_hash: null, buyer_cost_micro: 0 }))
+  })
+
+  it('is not there for another, and its money alone for one without a key who has its id', async () => {
+    const rid = await claimed()
+    const { transaction } = await pay.settle(rid, 3_000n)
+    const stranger = await signInForSession(market, (await chain.newWallet()).account)
+    for (const by of [stranger, { authorization: `Bearer ${ada.buyerKey}` }]) {
+      expect(await told(rid, by)).toMatchObject({ error: { code: 'not_found' } })
+    }
+    const list = await market.rest('GET', '/v1/requests', { headers: stranger })
+    expect(list.body).toMatchObject({ requests: [] })
+    expect(await told(rid, {})).toEqual({
+      request_id: rid,
+      ...money('accrued', { settlement_error: null, confirmed_at: null }),
+      buyer_cost_micro: 3_000,
+      tx_hash: transaction,
+    })
+    for (const id of [market.plane.ids.ulid(), 'x']) {
+      expect(await told(id, {})).toMatchObject({ error: { code: 'authentication_required' } })
+    }
   })
 })

@@ -165,6 +165,13 @@ describe('a wallet with USDC, without ETH and without an account', () => {
       tx_hash: usage.payment.transaction,
       charge: String(usage.buyer_cost_micro),
     })
+    const told = await fetch(`${network.sandbox.base_url}/v1/requests/${row.rid}`)
+    expect(await told.json()).toMatchObject({
+      settlement_status: 'settled',
+      settlement_type: 'x402',
+      tx_hash: usage.payment.transaction,
+      buyer_cost_micro: usage.buyer_cost_micro,
+    })
     const cost = BigInt(usage.buyer_cost_micro)
     const taken = 1_000_000n - (await chain.usdcBalance(wallet.address))
     expect(taken).toBe(scheme === 'upto' ? (cost > 1_000n ? cost : 1_000n) : BigInt(row.amount))

@@ -98,6 +98,7 @@ export async function startPayments(
   }
   const ctx = process()
   const seller = await newAccount(db, 'seller_available')
+  const calls = paidCalls(ctx, chain, seller)
   return {
     gate,
     db,
@@ -106,11 +107,15 @@ export async function startPayments(
     ctx,
     seller,
     process,
-    ...signing(ctx, chain),
-    ...asking(ctx, seller),
+    ...calls,
     ...books(gate),
     stop: gate.stop,
   }
+}
+
+/** Payments of calls to a seller, made by the services themselves. */
+export function paidCalls(ctx: FinishCtx, chain: TestChain, seller: AccountId) {
+  return { ...signing(ctx, chain), ...asking(ctx, seller) }
 }
 
 function signing(ctx: FinishCtx, chain: TestChain) {

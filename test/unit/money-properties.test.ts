@@ -195,6 +195,7 @@ describe('the projections of one usage', () => {
           settlement_status: 'accrued',
           settlement_error: null,
           confirmed_at: null,
+          tx_hash: null,
         })
         expect(lookup.input_tokens + lookup.output_tokens).toBe(body.total_tokens)
         expect(lookup.buyer_cost_micro).toBe(body.buyer_cost_micro)

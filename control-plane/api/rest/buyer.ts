@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { NamedMeSchema, NamedPreferencesSchema, nameMe, namePreferences } from '#control-plane/api/buyer-synonyms.ts'
 import { getPreferences, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
 import { getBalance, getMe } from '#control-plane/services/buyers/buyers.ts'
@@ -10,7 +11,8 @@ import {
 import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
 import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
 import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
-import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
+import { getRequest, listRequests, PaymentRecordSchema, readPayment } from '#control-plane/services/lookup.ts'
+import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { BUYER_KEY, BUYER_KEYS, NEW_BUYER_KEY, ROTATED_KEY } from './keys.ts'
 import type { RestRow } from './route.ts'
 import { restRow, writtenAs } from './route.ts'
@@ -18,6 +20,15 @@ import { restRow, writtenAs } from './route.ts'
 const envelope = 'v1'
 const ME = writtenAs(NamedMeSchema, nameMe)
 const PREFERENCES = writtenAs(NamedPreferencesSchema, namePreferences)
+
+const BY_PAYER = restRow({ method: 'GET', path: '/v1/requests/:id', envelope, operation: getRequest })
+const BY_ANYBODY = restRow({ method: 'GET', path: '/v1/requests/:id', envelope, operation: readPayment })
+/** A wallet that pays has no key. It asks by the id alone, and is told of the money alone. */
+const LOOK_UP: RestRow = {
+  ...BY_PAYER,
+  output: z.union([LookupRecordSchema, PaymentRecordSchema]),
+  serve: (ctx, request) => (request.actor.kind === 'nobody' ? BY_ANYBODY : BY_PAYER).serve(ctx, request),
+}
 
 /** The buyer surface: `/v1/buyer`, the balance, and look-ups of calls that Redis no longer has. */
 export const BUYER_ROWS: readonly RestRow[] = [
@@ -68,5 +79,5 @@ export const BUYER_ROWS: readonly RestRow[] = [
     restRow({ method, path: '/v1/buyer/fallback-key', envelope, operation: retiredFallbackKey }),
   ),
   restRow({ method: 'GET', path: '/v1/requests', envelope, operation: listRequests }),
-  restRow({ method: 'GET', path: '/v1/requests/:id', envelope, operation: getRequest }),
+  LOOK_UP,
 ]

@@ -2,14 +2,18 @@ import { z } from 'zod'
 import type { TokenSums, UsageFilter, UsageInterval, UsageRow, UsageSums } from '#control-plane/db/buyer-usage.ts'
 import { listUsage, sumUsageByTime, USAGE_INTERVALS } from '#control-plane/db/buyer-usage.ts'
 import { findModelByName } from '#control-plane/db/catalog.ts'
+import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { ModelName, PageSize } from '#control-plane/services/fields.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
+import type { PaymentFacts } from '#control-plane/services/payments/payment-standing.ts'
+import { standingByPayment } from '#control-plane/services/payments/payment-standing.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { SETTLEMENT_STATUSES } from '#shared/contract/lookup.ts'
+import { isChainRail, SETTLEMENT_TYPES, settlementTypeOf } from '#shared/contract/rails.ts'
 import { SERVED_BY, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -68,7 +72,7 @@ export function tokensOf(sums: TokenSums): TokenView {
   }
 }
 
-/** One booked call. Instants are Unix milliseconds, `*Micro` whole micro-USD. `txHash` is null before the chain rails. */
+/** One booked call. Instants are Unix milliseconds, `*Micro` whole micro-USD. */
 export const UsageItemSchema = TokenViewSchema.extend({
   /** The request id, as the cursor of a list. */
   id: z.string(),
@@ -82,6 +86,7 @@ export const UsageItemSchema = TokenViewSchema.extend({
   keyId: z.string().nullable(),
   outcome: UsageEventSchema.shape.outcome,
   streamed: z.boolean(),
+  settlementType: z.enum(SETTLEMENT_TYPES),
   settlementStatus: z.enum(SETTLEMENT_STATUSES),
   settlementError: z.string().nullable(),
   buyerCostMicro: WholeMicro,
@@ -92,8 +97,8 @@ export const UsageItemSchema = TokenViewSchema.extend({
 }).meta({ id: 'UsageItem' })
 export type UsageItem = z.infer<typeof UsageItemSchema>
 
-function usageItemOf(row: UsageRow): UsageItem {
-  const standing = standingOf(row, row.postedAt.getTime())
+function usageItemOf(row: UsageRow, payment: PaymentFacts | undefined): UsageItem {
+  const standing = payment === undefined ? standingOf(row, row.postedAt.getTime()) : standingByPayment(row, payment)
   const { rid, model, requestedModel, provider, servedBy, endpoint, keyId, outcome, ttftMs, durationMs } = row
   return {
     id: rid,
@@ -101,12 +106,13 @@ function usageItemOf(row: UsageRow): UsageItem {
     createdAt: row.startedAt.getTime(),
     ...{ model, requestedModel, provider, servedBy, endpoint, keyId, outcome },
     streamed: row.isStreamed,
+    settlementType: settlementTypeOf(row.rail),
     settlementStatus: standing.settlement_status,
     settlementError: standing.settlement_error,
     buyerCostMicro: Number(row.charge),
     listCostMicro: Number(row.listCost),
     ...tokensOf(row),
-    ...{ ttftMs, durationMs, txHash: null },
+    ...{ ttftMs, durationMs, txHash: standing.tx_hash },
   }
 }
 
@@ -125,7 +131,9 @@ export const listBuyerUsage = defineOperation({
     const filter = await readUsageFilter(ctx, actor.account, input)
     const pages = pagesById(ctx, { list: 'usage.list', tenant: actor.account, filters: [input] })
     const found = await listUsage(ctx.db, filter, { before: pages.idIn(nextToken), limit: maxItems + 1 })
-    return pages.pageOf(found, maxItems, usageItemOf)
+    const carried = found.filter(({ rail }) => isChainRail(rail)).map(({ rid }) => rid)
+    const payments = await findCarriedCalls(ctx.db, carried)
+    return pages.pageOf(found, maxItems, (row) => usageItemOf(row, payments.get(row.rid)))
   },
 })
 

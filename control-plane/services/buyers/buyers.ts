@@ -5,7 +5,7 @@ import { listEntries } from '#control-plane/db/entries.ts'
 import { listSettledCalls } from '#control-plane/db/settlements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
-import { lookupOfCall } from '#control-plane/services/lookup.ts'
+import { lookupsOf } from '#control-plane/services/lookup.ts'
 import type { CreditBalance } from '#control-plane/services/money/credit.ts'
 import { CreditBalanceSchema, readCredit } from '#control-plane/services/money/credit.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
@@ -84,7 +84,7 @@ export const getMe = defineOperation({
         ...statsOf(row),
         totalListCost: Number(row.listCost),
       })),
-      recentUsage: recent.map(lookupOfCall),
+      recentUsage: await lookupsOf(ctx.db, recent),
     }
   },
 })

@@ -49,7 +49,7 @@ const ACCOUNT: Descriptions = {
     tag: 'Calls',
     summary: 'Look a call up',
     description:
-      'What it cost, who served it, why it went there, and where its money stands. Id: the x-request-id header.',
+      'What it cost, who served it, why it went there, and where its money stands. Id: the x-request-id header. Without a key the id of a call that a wallet paid is answered, with its money alone.',
     example: {},
   },
 }

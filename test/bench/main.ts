@@ -7,6 +7,7 @@
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
  * `-- --only whole,streamed,open,selection,translation,posting,routed,hostile,body,streams` picks rows. The rows `figures`,
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
+ * So does `payments`, which measures wallets on chains of its own.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'
@@ -21,6 +22,7 @@ import type { BenchMarket } from './market.ts'
 import { MEASURED_CORE, startBenchMarket, startScript } from './market.ts'
 import { measureMarketFigures } from './market-figures.ts'
 import { makeKeys, measurePatience } from './patience.ts'
+import { measurePayments } from './payments.ts'
 import { measurePosting } from './posting.ts'
 import { processorSeconds } from './processor-time.ts'
 import { countRefusals, describeRefusals } from './refusals.ts'
@@ -177,6 +179,7 @@ if (wanted.has('posting')) for (const row of await measurePosting()) say(row)
 if (wanted.has('figures')) for (const row of await measureMarketFigures()) say(row)
 if (wanted.has('sellers')) for (const row of await measureSellers()) say(row)
 if (wanted.has('buyers')) for (const row of await measureBuyers()) say(row)
+if (wanted.has('payments')) for (const row of await measurePayments()) say(row)
 if (wanted.has('graphql')) for (const row of await measureGraphQL()) say(row)
 if (['body', 'streams'].some((name) => wanted.has(name))) {
   const patience = { streams: Number(values.streams), seconds: Number(values['stream-seconds']), parts: wanted }

@@ -37,12 +37,13 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
   if (before !== undefined) return isSame(before, ask) ? claimed(before) : used(before)
   const terms = await readPaymentTerms(ctx)
   if (!terms.isOpen) return closed(terms.closedFor ?? 'closed')
-  const verdict = await verify(ctx, read, ask.amountMicro)
+  const [verdict, balance] = await Promise.all([verify(ctx, read, ask.amountMicro), readBalance(ctx, payer)])
   if (verdict !== undefined) return verdict
+  if (balance === 'unread') return closed('chain_unreachable')
   crashPoint('before_claim')
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const answer = await insert(ctx, ask, read, name)
+      const answer = await insert(ctx, ask, read, { ...name, balance })
       crashPoint('after_claim')
       if (answer !== undefined) return answer
       const rival = await findChainPaymentOf(ctx.db, name)
@@ -61,10 +62,14 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
 type Names = Pick<ChainPayment, 'network' | 'asset' | 'payer' | 'nonce'>
 
 /** Inserts the claim. Undefined when another call has the authorization. */
-async function insert(ctx: PaymentCtx, ask: Ask, read: ReadPayment, name: Names): Promise<ClaimAnswer | undefined> {
+async function insert(
+  ctx: PaymentCtx,
+  ask: Ask,
+  read: ReadPayment,
+  { balance, ...name }: Names & { readonly balance: bigint | undefined },
+): Promise<ClaimAnswer | undefined> {
   const { payer } = read
   const { payments } = ctx
-  const balance = await payments.chain?.balanceOf(payments.asset, payer)
   return transact(ctx.db, async (trx) => {
     const exposure = await lockExposure(trx, payer)
     const amount: bigint = ask.amountMicro
@@ -89,6 +94,15 @@ async function insert(ctx: PaymentCtx, ask: Ask, read: ReadPayment, name: Names)
       serveUntil: new Date(ask.serveUntil),
     })
     return isNew ? claimed({ account, payer }) : undefined
+  })
+}
+
+/** The payer's balance of the token. Undefined where only an outside facilitator knows the chain. */
+function readBalance({ payments, log }: PaymentCtx, payer: string): Promise<bigint | undefined | 'unread'> {
+  if (payments.chain === null) return Promise.resolve(undefined)
+  return payments.chain.balanceOf(payments.asset, payer).catch((error: unknown) => {
+    log.warn({ err: error }, 'a balance could not be read')
+    return 'unread' as const
   })
 }
 

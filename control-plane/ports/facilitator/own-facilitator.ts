@@ -36,10 +36,7 @@ export function createOwnFacilitator({ network, rpcUrl, sender, store, log }: Pa
   const hasGasMoney = createGasWatch(sender, log)
 
   async function waitForBlock(hash: Hex) {
-    // A chain that makes a block for each transaction has it already, and waiting would cost a turn of polling.
-    const receipt =
-      (await client.getTransactionReceipt({ hash }).catch(() => undefined)) ??
-      (await client.waitForTransactionReceipt({ hash, timeout: CONFIRMATION_MS }))
+    const receipt = await client.waitForTransactionReceipt({ hash, timeout: CONFIRMATION_MS })
     await store.markMined(hash, receipt.status === 'reverted')
     return receipt
   }

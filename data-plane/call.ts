@@ -100,6 +100,8 @@ export type ModelDemand = AnyDemand & {
   readonly inputParam?: string
   /** The most that may be consumed, for the hold. */
   readonly bounds: DemandBounds
+  /** The same request as a demand for another endpoint, for a model that lacks this one. */
+  readonly otherwise?: ModelDemand
 }
 
 /**
@@ -146,6 +148,11 @@ export type DemandBounds = {
   readonly choices: number
   /** Bounds of units other than tokens; absent for a sale by tokens. */
   readonly units?: UnitBounds
+  /**
+   * The bounds of each exchange with the provider where the call is several, one after another. The members above are
+   * their sums. Absent for one exchange.
+   */
+  readonly each?: readonly DemandBounds[]
 }
 
 /**
@@ -226,6 +233,8 @@ export type UpstreamRequest = EncodedRequest & {
    * Bytes in place of the text. They are sent piece by piece and never joined, so that a large body is not held twice.
    */
   readonly pieces?: readonly Buffer[]
+  /** Requests that follow this one, each when the one before it is answered. The answer is the answers to all. */
+  readonly following?: readonly UpstreamRequest[]
 }
 
 /** The contents of an answer when it was over. */
@@ -235,6 +244,8 @@ export type Ending = {
   /** UTF-8 bytes delivered of all content, and of the reasoning in it. A token is at least one byte. */
   readonly contentBytes: number
   readonly reasoningBytes: number
+  /** The ending of each exchange so far where there are several. Each is metered by its own figures. */
+  readonly each?: readonly Ending[]
 }
 
 /** Turns a provider's bytes into the buyer's. It holds back text before the first content. */
@@ -247,9 +258,11 @@ export type Decoder = {
   push(chunk: Buffer): string | Buffer
   /** Called once when the provider is done, however it ended. */
   end(): void
+  /** Goes on to the answer to the next of several requests. Absent where there is one request. */
+  goOn?(): void
   /** Pieces of content so far. After the first no other offer may take over. */
   contentPieces(): number
-  /** True when the protocol's own end has been seen. Later bytes are ignored. */
+  /** True when the protocol's own end of the answer under way has been seen. Later bytes of it are ignored. */
   isDone(): boolean
   /** Set as soon as the bytes cannot be an answer. */
   failure(): BadAnswer | undefined

@@ -51,6 +51,18 @@ export function isNothing(usage: Usage): boolean {
   return true
 }
 
+/** Adds usages up, class by class. */
+export function sumUsage(usages: readonly Usage[]): Usage {
+  const sum: { -readonly [Class in UsageClass]?: number } = {}
+  for (const usage of usages) {
+    for (const name of USAGE_CLASSES) {
+      const count = usage[name]
+      if (count !== undefined) sum[name] = (sum[name] ?? 0) + count
+    }
+  }
+  return sum
+}
+
 /** Text tokens that a provider read, cached or not: `prompt_tokens` of the chat wire. */
 export function inputTokens(usage: Usage): number {
   return (usage.input ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0) + (usage.audioInput ?? 0)

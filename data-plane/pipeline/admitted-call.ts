@@ -34,21 +34,21 @@ export type Admitting = Pick<
 >
 
 /** A request that has been read, and the place for its answer. */
-export type ReadCall = Pick<AdmittedCall, 'raw' | 'reply' | 'route' | 'parsed' | 'standing'>
+export type ReadCall = Pick<AdmittedCall, 'raw' | 'reply' | 'route' | 'parsed' | 'demand' | 'standing'>
 
 /**
  * Copies member by member, because this is made for every call and a literal with spreads takes some twenty times
  * longer.
  */
 export function admittedCall(read: ReadCall, admitting: Admitting): AdmittedCall {
-  const { raw, reply, route, parsed, standing } = read
+  const { raw, reply, route, parsed, demand, standing } = read
   const { target, ranked, quote, conversation, payment, hold, feeBps } = admitting
   return {
     raw,
     reply,
     route,
     parsed,
-    demand: parsed.demand,
+    demand,
     standing,
     target,
     ranked,

@@ -13,43 +13,52 @@ export const OVERRUN_PIECES = 64
  */
 const CEILING_SLACK_TOKENS = 8
 
+/** What the exchanges of an attempt before the one under way have brought. */
+export type Earlier = { readonly pieces: number; readonly contentBytes: number }
+
+export const NOTHING_EARLIER: Earlier = { pieces: 0, contentBytes: 0 }
+
 /** How far an attempt has come. `firstContentAt` is monotonic milliseconds. */
 type Progress = {
-  readonly job: Pick<AttemptJob, 'plan' | 'turn' | 'decoder'>
+  readonly job: Pick<AttemptJob, 'plan' | 'turn' | 'decoder' | 'request'>
   readonly pieces: number
+  readonly earlier: Earlier
   readonly firstContentAt: number | undefined
 }
 
-function choicesOf({ turn }: Progress['job']): number {
-  return turn.call.quote.bound.choices
+/** The output limit of the exchange under way, for all its choices. Every exchange has as many. */
+function limitOf({ plan, turn, request: { following } }: Progress['job']): number {
+  const { choices } = turn.call.quote.bound
+  return plan.maxOutputTokens * (following === undefined ? choices : choices / (1 + following.length))
 }
 
 /** True when a stream has run so far past its limit that its provider ignores the limit. */
-export function isOverrun({ job, pieces }: Progress): boolean {
+export function isOverrun({ job, pieces, earlier }: Progress): boolean {
   // A purchase that is not counted in tokens has no limit in tokens.
   if (job.plan.maxOutputTokens === 0) return false
-  const limit = job.plan.maxOutputTokens * choicesOf(job) * OVERRUN + OVERRUN_PIECES
+  const limit = limitOf(job) * OVERRUN + OVERRUN_PIECES
   // Pieces may be parts of tokens, so their bytes must say the same.
-  return pieces > limit && job.decoder.ending().contentBytes / BYTES_A_TOKEN > limit
+  if (pieces - earlier.pieces <= limit) return false
+  return (job.decoder.ending().contentBytes - earlier.contentBytes) / BYTES_A_TOKEN > limit
 }
 
 /**
  * True when the delivered text is worth the buyer's own ceiling. That also ends a stream whose provider ignores its
  * limit. A whole answer is taken whole; its charge ends at the ceiling.
  */
-export function isPastCeiling({ job, pieces }: Progress): boolean {
+export function isPastCeiling({ job, pieces, earlier }: Progress): boolean {
   if (pieces === 0) return false
-  const limit = job.plan.maxOutputTokens * choicesOf(job)
-  const tokens = job.decoder.ending().contentBytes / BYTES_A_TOKEN
-  return tokens > limit * OVERRUN + CEILING_SLACK_TOKENS
+  const tokens = (job.decoder.ending().contentBytes - earlier.contentBytes) / BYTES_A_TOKEN
+  return tokens > limitOf(job) * OVERRUN + CEILING_SLACK_TOKENS
 }
 
 /** True for a stream that trickles. */
 export function isTooSlow(
-  { firstContentAt, pieces }: Pick<Progress, 'firstContentAt' | 'pieces'>,
+  { job, firstContentAt, pieces }: Pick<Progress, 'job' | 'firstContentAt' | 'pieces'>,
   now: number,
 ): boolean {
-  if (firstContentAt === undefined) return false
+  // Each of several answers may be thought over before it begins, so only their silences count.
+  if (firstContentAt === undefined || job.request.following !== undefined) return false
   const elapsed = now - firstContentAt
   return elapsed > SLOW_AFTER_MS && pieces * SLOWEST_PIECE_MS < elapsed
 }

@@ -1,25 +1,21 @@
 import type { AttemptPlan, Decoder, UpstreamRequest } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
-import {
-  classifyBadAnswer,
-  classifyError,
-  classifyStatus,
-  ownFailure,
-  paymentFailure,
-} from '#data-plane/upstream/classify.ts'
+import { classifyBadAnswer, classifyError, ownFailure, paymentFailure } from '#data-plane/upstream/classify.ts'
 import type { Speaker } from '#data-plane/upstream/provider-words.ts'
 import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
-import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
-import { protocolOf } from '#shared/protocols/index.ts'
 import { speakerOf } from './ask-provider.ts'
-import { isOverrun, isPastCeiling, isTooSlow, OVERRUN_PIECES } from './attempt-limits.ts'
+import type { Earlier } from './attempt-limits.ts'
+import { isOverrun, isPastCeiling, isTooSlow, NOTHING_EARLIER, OVERRUN_PIECES } from './attempt-limits.ts'
+import type { AttemptResult } from './attempt-result.ts'
+import { attemptRow } from './attempt-result.ts'
 import { startAnswer } from './buyer-answer.ts'
 import type { BuyerStream } from './buyer-stream.ts'
 import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
 import type { CallPlane } from './call-plane.ts'
+import { classifyRefusal } from './classify-refusal.ts'
 import type { Turn } from './finish-call.ts'
 import { progressEvent } from './settle-call.ts'
 import type { Watcher } from './ticker.ts'
@@ -28,9 +24,11 @@ import type { Watcher } from './ticker.ts'
 const MAX_REFUSAL_BYTES = 65_536
 /** Milliseconds for which a provider may keep a stream open after its end. */
 const LINGER_MS = 5_000
+/** The next of several exchanges begins so many milliseconds later when that may save it a new connection. */
+const REUSE_MS = 250
 const PROGRESS_EVERY_MS = 2_000
 const PROGRESS_EVERY_PIECES = 1_000
-/** One try at one offer. */
+/** One try at one offer: one exchange with its provider, or several where requests follow the first. */
 export type AttemptJob = {
   readonly plan: AttemptPlan
   readonly request: UpstreamRequest
@@ -42,33 +40,6 @@ export type AttemptJob = {
   readonly deadlineAt: number
 }
 
-export type AttemptResult = {
-  readonly failure: UpstreamFailure | undefined
-  /** True when the buyer left. The result says how far the answer came. */
-  readonly isGone: boolean
-  /** The provider's HTTP status, or 0 when there was none. */
-  readonly status: number
-  /** Monotonic milliseconds. */
-  readonly sentAt: number
-  readonly endedAt: number
-  readonly firstContentAt: number | undefined
-  readonly lastContentAt: number | undefined
-}
-
-/** The row of an attempt in the call's event and its look-up. */
-export function attemptRow(
-  { offer }: AttemptPlan,
-  result: Pick<AttemptResult, 'status' | 'sentAt' | 'endedAt' | 'failure'>,
-): Attempt {
-  return {
-    offer: offer.id,
-    provider: offer.provider,
-    status: result.status,
-    ms: Math.round(result.endedAt - result.sentAt),
-    errorClass: result.failure?.errorClass ?? null,
-  }
-}
-
 /** An attempt under way. */
 type Running = {
   readonly plane: CallPlane
@@ -77,6 +48,10 @@ type Running = {
   readonly sentAt: number
   readonly watcher: Watcher
   readonly stream: BuyerStream
+  /** The request under way, the number of those before it, and what they have brought. */
+  request: UpstreamRequest
+  place: number
+  earlier: Earlier
   flow: UpstreamFlow | undefined
   head: UpstreamHead | undefined
   /** Bytes of a refusal; undefined until the head says that the answer is one. */
@@ -90,6 +65,7 @@ type Running = {
   /** Monotonic milliseconds. It is set once the buyer has left and the rest is read for its usage. */
   drainUntil: number | undefined
   isOver: boolean
+  /** Monotonic milliseconds until which the connection of a complete answer may end by itself. */
   lingerUntil: number
   /** Content that waits until the payment is taken, and the end that came meanwhile. Undefined lets content through. */
   held: (string | Buffer)[] | undefined
@@ -116,6 +92,9 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
         },
       },
       stream: isStreamed ? createBuyerStream(reply) : NO_STREAM,
+      request: job.request,
+      place: 0,
+      earlier: NOTHING_EARLIER,
       flow: undefined,
       head: undefined,
       refusal: undefined,
@@ -135,31 +114,35 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
       finish(run, { isGone: true })
       return
     }
-    plane.ticker.add(run.watcher)
     reply.onGone(() => buyerLeft(run))
-    const firstByteMs = isStreamed ? plane.limits.firstByteMs : plane.limits.totalMs
-    run.flow = plane.upstream.send(
-      job.plan.offer,
-      job.request,
-      { firstByteMs },
-      {
-        onHead(head) {
-          takeHead(run, head)
-        },
-        onData(chunk) {
-          takeData(run, chunk)
-        },
-        onEnd() {
-          takeEnd(run)
-        },
-        onError(error) {
-          finish(run, { failure: classifyError(error, run.head !== undefined) })
-          plane.ticker.remove(run.watcher)
-        },
-      },
-    )
-    run.stream.attach(run.flow)
+    send(run)
   })
+}
+
+function send(run: Running): void {
+  const { plane, job, request } = run
+  plane.ticker.add(run.watcher)
+  const firstByteMs = job.turn.call.demand.isStreamed ? plane.limits.firstByteMs : plane.limits.totalMs
+  run.flow = plane.upstream.send(
+    job.plan.offer,
+    request,
+    { firstByteMs },
+    {
+      onHead(head) {
+        takeHead(run, head)
+      },
+      onData(chunk) {
+        takeData(run, chunk)
+      },
+      onEnd() {
+        takeEnd(run)
+      },
+      onError(error) {
+        takeError(run, error)
+      },
+    },
+  )
+  run.stream.attach(run.flow)
 }
 
 function takeHead(run: Running, head: UpstreamHead): void {
@@ -190,12 +173,39 @@ function takeData(run: Running, chunk: Buffer): void {
   if (bad) {
     run.flow?.abort()
     finish(run, { failure: classifyBadAnswer(bad, speaker(run)) })
-  } else if (decoder.isDone()) finish(run, {})
-  else if (run.job.plan.isCeilingBound ? isPastCeiling(run) : run.pieces > OVERRUN_PIECES && isOverrun(run)) {
+  } else if (decoder.isDone()) {
+    if (hasNext(run)) run.lingerUntil ||= run.plane.clock.monotonic() + REUSE_MS
+    else finish(run, {})
+  } else if (run.job.plan.isCeilingBound ? isPastCeiling(run) : run.pieces > OVERRUN_PIECES && isOverrun(run)) {
     decoder.stop()
     run.flow?.abort()
-    finish(run, {})
+    endExchange(run)
   }
+}
+
+/** True when another request follows. None does after the buyer has left. */
+function hasNext({ job, place, drainUntil }: Running): boolean {
+  const { following } = job.request
+  return following !== undefined && place < following.length && drainUntil === undefined
+}
+
+/** The request under way is answered. The next one is sent, or the attempt has come to its end. */
+function endExchange(run: Running): void {
+  const { plane, job } = run
+  const next = hasNext(run) ? job.request.following?.[run.place] : undefined
+  if (next === undefined) {
+    if (!job.turn.call.demand.isStreamed) run.firstContentAt ??= plane.clock.monotonic()
+    finish(run, {})
+    return
+  }
+  plane.ticker.remove(run.watcher)
+  run.earlier = { pieces: run.pieces, contentBytes: job.decoder.ending().contentBytes }
+  job.decoder.goOn?.()
+  run.request = next
+  run.place++
+  run.head = undefined
+  run.lingerUntil = 0
+  send(run)
 }
 
 function deliver(run: Running, part: string | Buffer): void {
@@ -275,38 +285,35 @@ function takeEnd(run: Running): void {
   }
   run.job.decoder.end()
   const bad = run.job.decoder.failure()
-  if (!run.job.turn.call.demand.isStreamed && !bad) run.firstContentAt ??= run.plane.clock.monotonic()
-  finish(run, bad ? { failure: classifyBadAnswer(bad, speaker(run)) } : {})
+  if (bad) finish(run, { failure: classifyBadAnswer(bad, speaker(run)) })
+  else endExchange(run)
+}
+
+function takeError(run: Running, error: Error): void {
+  run.plane.ticker.remove(run.watcher)
+  // A complete answer needs its connection no more.
+  if (!run.isOver && run.lingerUntil > 0) endExchange(run)
+  else finish(run, { failure: classifyError(error, run.head !== undefined) })
 }
 
 function endRefused(run: Running): void {
   const text = Buffer.concat(run.refusal ?? []).toString('utf8')
-  const status = run.head?.status ?? 0
   run.flow?.abort()
-  const said = protocolOf(run.job.plan.offer).readError(text)
-  const by = speaker(run)
-  const bad = status === 200 ? errorInBody(text, said, by) : undefined
-  finish(run, { failure: bad ?? classifyStatus(status, said, by, run.head?.retryAfterMs) })
+  finish(run, { failure: classifyRefusal(run.job.plan.offer, run.head, text, speaker(run)) })
 }
 
 /** The seller chose the model's name at the provider. It is hidden, unless the buyer gave the same name. */
-function speaker({ plane, job }: Running): Speaker {
+function speaker({ plane, job, request }: Running): Speaker {
   const { offer, target } = job.plan
   const isShown = offer.providerModel === target.requested || offer.providerModel === target.id
-  return speakerOf(plane, offer, job.request, isShown ? undefined : offer.providerModel)
-}
-
-/** Finds a refusal that came with status 200 and another content type than was asked for. */
-function errorInBody(text: string, said: ErrorBody, by: Speaker): UpstreamFailure | undefined {
-  const status = /"(?:code|status)"\s*:\s*([45]\d\d)\b/.exec(text.slice(0, 4_096))?.[1]
-  return /"error"\s*:/.test(text.slice(0, 4_096)) ? classifyStatus(Number(status ?? 502), said, by) : undefined
+  return speakerOf(plane, offer, request, isShown ? undefined : offer.providerModel)
 }
 
 /** Handles the leaving of the buyer. A begun answer is read on for its usage, within limits. Any other is given up. */
 function buyerLeft(run: Running): void {
   if (run.isOver) return
   const { plane } = run
-  if (run.pieces > 0 && plane.drains.count < plane.limits.maxDrains) {
+  if (run.pieces > 0 && run.lingerUntil === 0 && plane.drains.count < plane.limits.maxDrains) {
     plane.drains.count++
     run.drainUntil = plane.clock.monotonic() + plane.limits.drainMs
     run.stream.discard()
@@ -333,6 +340,10 @@ function tick(run: Running, now: number): void {
       run.flow?.abort()
       finish(run, { isGone: true })
     }
+  } else if (run.lingerUntil > 0) {
+    if (now < run.lingerUntil) return
+    run.flow?.abort()
+    endExchange(run)
   } else if (job.turn.call.demand.isStreamed) tickStream(run, now)
 }
 

@@ -15,7 +15,7 @@ import type { Time } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { TurnoverMap } from '#shared/turnover-map.ts'
-import type { AttemptResult } from './attempt.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Ticker } from './ticker.ts'
 

@@ -1,15 +1,18 @@
-import type { Demand, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
+import type { Demand, DemandBounds, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
 import { isImageCapable } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import { BYTES_A_TOKEN } from './meter-usage.ts'
 
+/** A chat model answers at most so many prompts of one call. They are asked one after another. */
+const MAX_PROMPTS_IN_CHAT = 32
 /** No vocabulary in use has a token of more bytes, so this many bytes are at least one token. */
 const LONGEST_TOKEN_BYTES = 128
 
 /**
  * Refuses, before any money, a call that the model cannot serve. Throws `model_capability_unsupported` for a parameter,
- * an image or the older completions protocol, and `context_length_exceeded` when no tokeniser could make the call fit.
+ * an image or the older completions protocol, `invalid_request` for more prompts than are put to a chat model, and
+ * `context_length_exceeded` when no tokeniser could make the call fit.
  */
 export function checkCapability(target: Target, demand: Demand): void {
   // Only its provider reads a forwarded request.
@@ -35,14 +38,22 @@ export function checkCapability(target: Target, demand: Demand): void {
   checkContext(target, demand)
 }
 
-/** Chat models are asked in chat for one answer to one prompt. What only the older protocol can say they cannot do. */
-function checkCompletions({ model }: ModelTarget, { needs }: ModelDemand): void {
+/** Chat models are asked in chat, a call for each prompt. What only the older protocol can say they cannot do. */
+function checkCompletions({ model }: ModelTarget, demand: ModelDemand): void {
+  const { needs, bounds } = demand
+  if (bounds.each !== undefined && bounds.each.length > MAX_PROMPTS_IN_CHAT) {
+    const param = inputParamOf(demand)
+    throw new AppError('invalid_request', {
+      message: `${model.id} is a chat model. ${param} must have at most ${MAX_PROMPTS_IN_CHAT} texts for it.`,
+      param,
+    })
+  }
   const member = needs.completionsFor
   if (member === undefined || model.endpoints.includes('completions') || !model.endpoints.includes('chat')) return
   throw new AppError('model_capability_unsupported', {
     message:
-      `${model.id} is a chat model. On /v1/completions it gives one answer to one prompt, ` +
-      `without what ${member} asks for here.`,
+      `${model.id} is a chat model. On /v1/completions its prompts are put to it in chat, ` +
+      `which has nothing for what ${member} asks for here.`,
     param: member,
     detail: { capability: 'completions' },
   })
@@ -74,11 +85,16 @@ function inputParamOf({ inputParam }: ModelDemand): string {
 function checkContext(target: ModelTarget, demand: ModelDemand): void {
   const { bounds } = demand
   // Each of several inputs has its own window. Characters and seconds are not counted in tokens.
-  if ((bounds.inputs ?? 1) > 1 || bounds.units !== undefined) return
+  if (bounds.each === undefined && ((bounds.inputs ?? 1) > 1 || bounds.units !== undefined)) return
   const { contextLength, maxCompletionTokens } = target.model
-  const least = Math.ceil(bounds.inputBytes / LONGEST_TOKEN_BYTES)
+  const least = Math.ceil(longestInput(bounds) / LONGEST_TOKEN_BYTES)
   const output = Math.min(bounds.maxOutputTokens ?? 1, maxCompletionTokens)
   if (least + output > contextLength) throw contextError(target, demand, output)
+}
+
+/** UTF-8 bytes of the longest input that has a window of its own. It is too long whenever any is. */
+function longestInput({ each, inputBytes }: DemandBounds): number {
+  return each === undefined ? inputBytes : Math.max(...each.map((own) => own.inputBytes))
 }
 
 /**
@@ -88,7 +104,7 @@ function checkContext(target: ModelTarget, demand: ModelDemand): void {
  */
 export function contextError({ model }: ModelTarget, demand: ModelDemand, maxTokens: number): AppError {
   const { bounds } = demand
-  const input = Math.ceil(bounds.inputBytes / BYTES_A_TOKEN)
+  const input = Math.ceil(longestInput(bounds) / BYTES_A_TOKEN)
   const limit = model.contextLength
   const total = input + maxTokens
   const asked = `about ${total} tokens (${input} in the messages, ${maxTokens} in the completion)`

@@ -54,10 +54,10 @@ export function explainRoute(
   plane: CallPlane,
   payer: Payer,
   raw: RawRequest,
-  { demand }: Pick<ParsedCall, 'demand'>,
+  parsed: Pick<ParsedCall, 'demand'>,
 ): RouteExplanation {
-  const course = plotCourse(plane, { raw, demand, payer })
-  const { target, choice, own } = course
+  const course = plotCourse(plane, { raw, demand: parsed.demand, payer })
+  const { target, choice, own, demand } = course
   const { bill } = boundOf(target, demand)
   let refusal: AppError | undefined
   let candidates: readonly MarketOffer[] = []

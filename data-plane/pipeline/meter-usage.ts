@@ -2,6 +2,7 @@ import type { AttemptPlan, Demand, Ending, Metered, ModelDemand, ModelPlan } fro
 import { forModel } from '#data-plane/wires/wire.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
+import { sumUsage } from '#shared/usage.ts'
 import { meterUnits } from './meter-units.ts'
 
 /** Bytes that count as one token where a provider gives no figure. */
@@ -10,6 +11,9 @@ export const BYTES_A_TOKEN = 4
 const INPUT_OVERHEAD_TOKENS = 1_024
 /** Tokens that an answer may count without a byte of text, for its end and its turns. */
 const OUTPUT_OVERHEAD_TOKENS = 64
+const MAX_ANOMALIES = 10
+/** Finish reasons that count for a whole call when one of its exchanges has them. */
+const EARLY_ENDS: readonly string[] = ['cost_ceiling_reached', 'length']
 
 /**
  * Meters an answer. It takes the provider's own figures as far as they can be true, otherwise a lower bound from the
@@ -17,8 +21,28 @@ const OUTPUT_OVERHEAD_TOKENS = 64
  */
 export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
   const { unitPrices } = plan.target.price
+  const { each } = ending
+  if (each !== undefined && demand.kind === 'model') return meterEach(plan, demand, each)
   const metered = meterConsumed(plan, demand, ending)
   return unitPrices.calls === undefined ? metered : countCall(metered)
+}
+
+/**
+ * Meters each exchange of a call by its own figures and bounds, and adds them up. An exchange without a figure takes
+ * none from the others.
+ */
+function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending[]): Metered {
+  const exchanges = each.map((ending, place) => {
+    const bounds = demand.bounds.each?.[place] ?? demand.bounds
+    return meterUsage(plan, { ...demand, bounds }, ending)
+  })
+  const reasons = exchanges.map(({ finishReason }) => finishReason)
+  return {
+    usage: sumUsage(exchanges.map(({ usage }) => usage)),
+    source: exchanges.some(({ source }) => source === 'estimated') ? 'estimated' : 'reported',
+    finishReason: EARLY_ENDS.find((reason) => reasons.includes(reason)) ?? reasons[0] ?? null,
+    anomalies: [...new Set(exchanges.flatMap(({ anomalies }) => anomalies))].slice(0, MAX_ANOMALIES),
+  }
 }
 
 function meterConsumed(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
@@ -55,7 +79,7 @@ function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
     usage,
     source: hasFigures && reported.inputTokens !== undefined ? 'reported' : 'estimated',
     finishReason,
-    anomalies: anomalies.slice(0, 10),
+    anomalies: anomalies.slice(0, MAX_ANOMALIES),
   }
 }
 

@@ -8,7 +8,7 @@ import { ownOffersOf } from './own-providers.ts'
 import { conversationOf, preferWarm } from './prefer-warm.ts'
 import type { CallQuote } from './quote-call.ts'
 import { quoteCall } from './quote-call.ts'
-import { checkAllowed, resolveTarget } from './resolve-target.ts'
+import { checkAllowed, resolveTarget, suitableDemand } from './resolve-target.ts'
 import type { Choice } from './routing-choice.ts'
 import { readChoice } from './routing-choice.ts'
 import type { RankedOffers } from './select-offers.ts'
@@ -32,8 +32,9 @@ export type Plan = {
 }
 
 /** Decides everything that comes before the offers. Throws the refusal of the call. */
-export function plotCourse(plane: PlanPorts, { raw, demand, payer }: Asked): Course {
+export function plotCourse(plane: PlanPorts, { raw, demand: asked, payer }: Asked): Course {
   const market = plane.market()
+  const demand = suitableDemand(market, asked)
   const target = resolveTarget(market, demand)
   checkAllowed(market, target, payer)
   checkCapability(target, demand)

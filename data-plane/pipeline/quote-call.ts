@@ -1,5 +1,6 @@
-import type { Demand, Offer, Target } from '#data-plane/call.ts'
+import type { Demand, DemandBounds, Offer, Target } from '#data-plane/call.ts'
 import type { Quote } from '#data-plane/payment.ts'
+import type { Model } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from '#shared/money.ts'
@@ -34,6 +35,8 @@ export type Bound = {
   /** The output limit of one choice when the money suffices. */
   readonly maxOutputTokens: number
   readonly choices: number
+  /** Exchanges with the provider, which has a price for each in some markets. */
+  readonly calls: number
   readonly isGiven: boolean
   /** The most of other units than tokens that the call may consume; undefined for a sale by tokens. */
   readonly units: Usage | undefined
@@ -42,7 +45,7 @@ export type Bound = {
 }
 
 /** The amounts over which a ceiling is summed. */
-export type Size = Pick<Bound, 'inputTokens' | 'outputTokens' | 'units'>
+export type Size = Pick<Bound, 'inputTokens' | 'outputTokens' | 'calls' | 'units'>
 
 export type CallQuote = Quote & { readonly bound: Bound }
 
@@ -53,24 +56,32 @@ export function boundOf(target: Target, demand: Demand): Bound {
   const { bounds } = demand
   const given = bounds.maxOutputTokens
   const maxOutputTokens = Math.min(given ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
-  const readable = model.contextLength * (bounds.inputs ?? 1)
-  const inputTokens = Math.min(bounds.inputTokens + bounds.inputImages * model.imageTokens, readable)
+  const inputTokens = readableInput(model, bounds)
   const outputTokens = maxOutputTokens * bounds.choices
+  const calls = bounds.each?.length ?? 1
   const units = bounds.units?.most
   return {
     inputTokens,
     outputTokens,
     maxOutputTokens,
     choices: bounds.choices,
+    calls,
     isGiven: given !== undefined,
     units,
-    bill: ceilingBill(target, { inputTokens, outputTokens, units }),
+    bill: ceilingBill(target, { inputTokens, outputTokens, calls, units }),
   }
+}
+
+/** The most input tokens that a model reads of a call. Each exchange and each input has a context of its own. */
+function readableInput(model: Model, bounds: DemandBounds): number {
+  const { each, inputs = 1 } = bounds
+  if (each !== undefined) return each.reduce((tokens, own) => tokens + readableInput(model, own), 0)
+  return Math.min(bounds.inputTokens + bounds.inputImages * model.imageTokens, model.contextLength * inputs)
 }
 
 /** Bounds a call that has no tokens to limit. It is paid whole or not bought. */
 function unitBound(target: Target, units: Usage): Bound {
-  const size = { inputTokens: 0, outputTokens: 0, units }
+  const size = { inputTokens: 0, outputTokens: 0, calls: 1, units }
   return { ...size, maxOutputTokens: 0, choices: 1, isGiven: true, bill: ceilingBill(target, size) }
 }
 
@@ -79,14 +90,14 @@ export function ceilingAt(target: Target, kept: KeptBps, size: Size): MicroUsd {
   return chargeShare(ceilingBill(target, size), kept)
 }
 
-function ceilingBill(target: Target, { inputTokens, outputTokens, units }: Size): PicoUsd {
+function ceilingBill(target: Target, { inputTokens, outputTokens, calls, units }: Size): PicoUsd {
   const { unitPrices } = target.price
   const perCall = unitPrices.calls
   const lines = [
     { units: inputTokens, price: dearestInput(unitPrices) },
     { units: outputTokens, price: dearestOutput(unitPrices) },
   ]
-  if (perCall !== undefined && units?.calls === undefined) lines.push({ units: 1, price: perCall })
+  if (perCall !== undefined && units?.calls === undefined) lines.push({ units: calls, price: perCall })
   if (units !== undefined) lines.push(...billLines(unitPrices, units))
   return billOf(lines)
 }
@@ -139,8 +150,8 @@ export function quoteCall(
 }
 
 /** The size of the same bound with another number of output tokens. */
-export function withOutput({ inputTokens, units }: Bound, outputTokens: number): Size {
-  return { inputTokens, outputTokens, units }
+export function withOutput({ inputTokens, calls, units }: Bound, outputTokens: number): Size {
+  return { inputTokens, outputTokens, calls, units }
 }
 
 /** The output limit of one choice at an offer under a hold; undefined when the hold does not cover the offer at all. */

@@ -19,6 +19,13 @@ export function resolveTarget(market: Market, demand: Demand): Target {
   }
 }
 
+/** The form of a demand that its model can serve. */
+export function suitableDemand(market: Market, demand: Demand): Demand {
+  if (demand.kind !== 'model' || demand.otherwise === undefined) return demand
+  const model = market.resolve(demand.model)
+  return model === undefined || model.endpoints.includes(demand.endpoint) ? demand : demand.otherwise
+}
+
 function resolveModel(market: Market, demand: ModelDemand): ModelTarget {
   const model = market.resolve(demand.model)
   if (!model) {

@@ -55,9 +55,15 @@ export async function serveCall(
     const course = plotCourse(plane, { raw, demand: parsed.demand, payer: guest.payer })
     if (!isPaying(guest))
       throw paymentDemand(demandOf(plane, route, raw, planCall(plane, course, plane.limits.totalMs).quote))
-    const call: Planned = { plane, guest, course, read: { raw, reply, route, parsed, standing: visit.standing } }
+    const { demand } = course
+    const call: Planned = {
+      plane,
+      guest,
+      course,
+      read: { raw, reply, route, parsed, demand, standing: visit.standing },
+    }
     const { account } = guest.payer
-    const running = { account, model: course.target.id, isStreamed: parsed.demand.isStreamed }
+    const running = { account, model: course.target.id, isStreamed: demand.isStreamed }
     if (course.own.first.length + course.own.last.length > 0) {
       plane.running.set(raw.requestId, running)
       plane.ownCalls.begun(raw.requestId, running)

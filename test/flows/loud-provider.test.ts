@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
+import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { holdsKey } from '#data-plane/upstream/key-traces.ts'
@@ -28,6 +29,9 @@ const TOLD: Readonly<Record<string, (key: string) => string>> = {
   hex: (key) => Buffer.from(key).toString('hex'),
 }
 
+/** Models for calls of several prompts. The cheaper of their two sellers fails at the prompt `spoil this`. */
+const LISTS = ['list-whole', 'list-first', 'list-midst', 'list-left'] as const
+
 const PATHS = {
   chat: '/v1/chat/completions',
   completions: '/v1/completions',
@@ -41,16 +45,20 @@ const WIRES: readonly Wire[] = ['chat', 'completions', 'responses', 'compat']
 let market: RoutedMarket
 let server: Server
 let sellerKey: string
+/** The prompts that came to each key of the lists' sellers. */
+const heard: { readonly key: string; readonly prompt: string }[] = []
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   const body = Buffer.concat(chunks).toString()
+  if (/"model":"list-/.test(body) && request.method === 'POST') return answerPrompt(request, response, body)
   const [, encoding, status, inStream] = /tell (\w+) (\d+) (\w+)/.exec(body) ?? []
   if (encoding === undefined) {
     const models = { object: 'list', data: [{ id: MODEL, object: 'model', created: 1, owned_by: MODEL }] }
     // The cheaper of two sellers sends an answer that no client can read.
-    const isSpoiled = request.headers.authorization?.includes('spoiled') === true && body.includes('spoil this')
+    const isSpoiled =
+      request.headers.authorization?.startsWith('Bearer spoiled') === true && body.includes('spoil this')
     const message = isSpoiled ? { role: 'system', content: 'spoiled' } : { role: 'assistant', content: 'ok' }
     const usage = { prompt_tokens: 8, completion_tokens: 12 }
     const whole = { choices: [{ index: 0, message, finish_reason: 'stop' }], usage }
@@ -66,6 +74,35 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     'x-echo': KEY,
   })
   response.end(isStream ? `data: ${text}\n\n` : text)
+}
+
+const Prompt = z.object({ messages: z.tuple([z.object({ content: z.string() })]), stream: z.boolean().optional() })
+const OK = { prompt_tokens: 8, completion_tokens: 12 }
+
+async function answerPrompt(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
+  const { messages, stream } = Prompt.parse(JSON.parse(body))
+  const [{ content: prompt }] = messages
+  const key = request.headers.authorization?.replace('Bearer ', '') ?? ''
+  heard.push({ key, prompt })
+  response.setHeader('content-type', stream === true ? 'text/event-stream' : 'application/json')
+  if (prompt === 'spoil this' && key.startsWith('spoiled')) {
+    response.writeHead(500).end('{"error":{"message":"no"}}')
+    return
+  }
+  const choice = { index: 0, finish_reason: 'stop' }
+  if (stream !== true) {
+    const message = { role: 'assistant', content: `ok ${prompt}` }
+    response.end(JSON.stringify({ choices: [{ ...choice, message }], usage: OK }))
+    return
+  }
+  const frame = (of: object) => `data: ${JSON.stringify(of)}\n\n`
+  response.write(frame({ choices: [{ index: 0, delta: { content: `ok ${prompt}` } }] }))
+  if (prompt === 'wait') await new Promise((resolve) => setTimeout(resolve, 400))
+  response.end(`${frame({ choices: [{ ...choice, delta: {} }] })}${frame({ choices: [], usage: OK })}data: [DONE]\n\n`)
+}
+
+function heardBy(key: string): readonly string[] {
+  return heard.filter((one) => one.key === key).map(({ prompt }) => prompt)
 }
 
 function spoiledModel(wire: Wire): string {
@@ -94,22 +131,18 @@ beforeAll(async () => {
   sellerKey = (await market.user()).sellerKey
   const offer = { model: MODEL, api_key: KEY, seller_base_url: baseUrl, discount: 50 }
   expect((await market.post('/v1/seller/offers', sellerKey, offer)).status).toBe(201)
-  for (const wire of WIRES) {
+  await market.operator('catalog.import', { source: 'test', models: LISTS.map((name) => textModel(name)) })
+  for (const model of [...WIRES.map(spoiledModel), ...LISTS]) {
     for (const [key, discount] of [
       ['spoiled', 50],
       ['sound', 20],
     ] as const) {
-      const offer = {
-        model: spoiledModel(wire),
-        api_key: `${key}-${wire}-0123456789`,
-        seller_base_url: baseUrl,
-        discount,
-      }
+      const offer = { model, api_key: `${key}-${model}-0123456789`, seller_base_url: baseUrl, discount }
       expect((await market.post('/v1/seller/offers', sellerKey, offer)).status).toBe(201)
     }
   }
   await onSale(MODEL, 1)
-  for (const wire of WIRES) await onSale(spoiledModel(wire), 2)
+  for (const model of [...WIRES.map(spoiledModel), ...LISTS]) await onSale(model, 2)
 }, 120_000)
 afterAll(async () => {
   server?.close().closeAllConnections()
@@ -177,5 +210,89 @@ describe('an answer that no client can read', () => {
     const ms = expect.any(Number)
     const attempt = { provider: MODEL, status: 200, ms }
     expect(record).toMatchObject({ list_cost_micro: 26, buyer_cost_micro: 21, attempts: [attempt, attempt] })
+  })
+})
+
+describe('several prompts in one call to a chat model', () => {
+  const client = () =>
+    new OpenAI({
+      baseURL: `${market.network.sandbox.api_base_url}/v1`,
+      apiKey: market.network.sandbox.buyer_key,
+      maxRetries: 0,
+    })
+  const Usage = z.looseObject({ buyer_cost_micro: z.number() })
+  const lookUp = (rid: string | null) => market.get(`/v1/requests/${rid ?? ''}`, market.network.sandbox.buyer_key)
+  const forget = () => heard.splice(0)
+  const ms = expect.any(Number)
+
+  it('fail over as a whole when the seller fails at one of them, and are paid once, rounded once', async () => {
+    forget()
+    const prompt = ['p0', 'p1', 'spoil this', 'p3', 'p4']
+    const { data, response } = await client()
+      .completions.create({ model: 'list-whole', prompt, max_tokens: 16 })
+      .withResponse()
+    expect(data.choices.map(({ index, text }) => [index, text])).toEqual(prompt.map((text, at) => [at, `ok ${text}`]))
+    expect(heardBy('spoiled-list-whole-0123456789')).toEqual(['p0', 'p1', 'spoil this'])
+    expect(heardBy('sound-list-whole-0123456789')).toEqual(prompt)
+    // 5 * (8 * 0.25 + 12 * 2) micro-USD at the reference price, of which the second seller keeps four fifths.
+    expect(data.usage).toMatchObject({ prompt_tokens: 40, completion_tokens: 60, buyer_cost_micro: 104 })
+    expect(response.headers.get('x-mkt-buyer-cost-micro')).toBe('104')
+    expect(response.headers.get('x-mkt-marketplace-attempts')).toBe('2')
+    expect(await lookUp(response.headers.get('x-request-id'))).toMatchObject({
+      list_cost_micro: 130,
+      buyer_cost_micro: 104,
+      attempts: [
+        { provider: MODEL, status: 500, ms },
+        { provider: MODEL, status: 200, ms },
+      ],
+    })
+  })
+
+  it('are streamed by the next seller when the first fails before anything was sent', async () => {
+    const prompt = ['spoil this', 'p1']
+    const { data, response } = await client()
+      .completions.create({ model: 'list-first', prompt, max_tokens: 16, stream: true })
+      .withResponse()
+    const texts = ['', '']
+    const costs: number[] = []
+    for await (const { choices, usage } of data) {
+      for (const { index, text } of choices) texts[index] += text
+      if (usage) costs.push(Usage.parse(usage).buyer_cost_micro)
+    }
+    expect([texts, costs]).toEqual([['ok spoil this', 'ok p1'], [42]])
+    expect(response.headers.get('x-mkt-marketplace-attempts')).toBe('2')
+  })
+
+  it('end with an error when a stream breaks at one of them, and those that came are charged', async () => {
+    forget()
+    const prompt = ['p0', 'p1', 'spoil this', 'p3']
+    const { data, response } = await client()
+      .completions.create({ model: 'list-midst', prompt, max_tokens: 16, stream: true })
+      .withResponse()
+    const texts: string[] = []
+    const read = async () => {
+      for await (const { choices } of data) texts.push(...choices.map(({ text }) => text))
+    }
+    await expect(read()).rejects.toMatchObject({ code: 'upstream_error', error: { buyer_cost_micro: 26 } })
+    expect(texts).toEqual(['ok p0', 'ok p1'])
+    expect(heard.map(({ prompt: text }) => text)).toEqual(['p0', 'p1', 'spoil this'])
+    const attempts = [{ provider: MODEL, status: 500, ms }]
+    const told = { list_cost_micro: 52, buyer_cost_micro: 26, attempts }
+    expect(await lookUp(response.headers.get('x-request-id'))).toMatchObject(told)
+  })
+
+  it('are asked no further when the buyer leaves, and the one under way is read to its end', async () => {
+    forget()
+    const { data, response } = await client()
+      .completions.create({ model: 'list-left', prompt: ['p0', 'wait', 'p2'], max_tokens: 16, stream: true })
+      .withResponse()
+    for await (const { choices } of data) if (choices[0]?.text === 'ok wait') break
+    const rid = response.headers.get('x-request-id')
+    const Record = z.looseObject({ buyer_cost_micro: z.number(), settlement_status: z.string() })
+    await until('the call is settled', 10_000, async () => {
+      return Record.parse(await lookUp(rid)).settlement_status !== 'pending'
+    })
+    expect(heard.map(({ prompt }) => prompt)).toEqual(['p0', 'wait'])
+    expect(Record.parse(await lookUp(rid)).buyer_cost_micro).toBe(26)
   })
 })

@@ -215,10 +215,9 @@ describe('completions through the official client', () => {
     }
     expect(texts).toEqual(prompt)
     for (const [param, fields] of [
-      ['prompt', { prompt }],
-      ['n', { prompt: 'x', n: 2 }],
-      ['echo', { prompt: 'x', echo: true }],
-      ['suffix', { prompt: 'x', suffix: 'y' }],
+      ['logprobs', { prompt: 'x', logprobs: 1 }],
+      ['echo', { prompt, echo: true }],
+      ['suffix', { prompt: 'x', n: 2, suffix: 'y' }],
     ] as const) {
       await expect(client.completions.create({ model: MODEL, ...fields })).rejects.toMatchObject({
         status: 400,
@@ -226,6 +225,65 @@ describe('completions through the official client', () => {
         param,
         message: expect.stringContaining('gpt-5-mini is a chat model'),
       })
+    }
+  })
+
+  it.each(WAYS)('answer several prompts in a chat call each, charged as one request, by %s', async (name, way) => {
+    const prompt = ['Once', 'Twice', 'Three times'].map((word) => `${word} in a list by ${name}`)
+    const { data, response } = await client.completions.create({ ...way, prompt, max_tokens: 40 }).withResponse()
+    const rid = response.headers.get('x-request-id')
+    expect([data.id, data.choices.map(({ index }) => index)]).toEqual([`cmpl-${rid}`, [0, 1, 2]])
+    expect((await askedWith(network, `in a list by ${name}`)).map(({ path }) => path.endsWith('/completions'))).toEqual(
+      prompt.map(() => name === 'the OpenAI protocol'),
+    )
+    const alone = await Promise.all(
+      prompt.map((text) => client.completions.create({ ...way, prompt: text, max_tokens: 40 })),
+    )
+    expect(data.choices.map(({ text }) => text)).toEqual(alone.map(({ choices }) => choices[0]?.text))
+    const sum = (count: (one: (typeof alone)[number]) => number) => alone.reduce((total, one) => total + count(one), 0)
+    expect(data.usage).toMatchObject({
+      prompt_tokens: sum(({ usage }) => usage?.prompt_tokens ?? 0),
+      completion_tokens: sum(({ usage }) => usage?.completion_tokens ?? 0),
+    })
+    const cost = Priced.parse(data.usage).buyer_cost_micro
+    const authorization = `Bearer ${network.sandbox.buyer_key}`
+    for (const path of [`/v1/requests/${rid}`, `/v1/requests/cmpl-${rid}`]) {
+      const lookup = await fetch(network.sandbox.api_base_url + path, { headers: { authorization } })
+      expect(await lookup.json()).toMatchObject({ request_id: rid, buyer_cost_micro: cost })
+    }
+    const texts = ['', '', '']
+    const ends: number[] = []
+    const costs: number[] = []
+    for await (const chunk of await client.completions.create({ ...way, prompt, max_tokens: 40, stream: true })) {
+      for (const { index, text, finish_reason } of chunk.choices) {
+        texts[index] += text
+        if (finish_reason) ends.push(index)
+      }
+      if (chunk.usage) costs.push(Priced.parse(chunk.usage).buyer_cost_micro)
+    }
+    expect([texts, ends, costs.length]).toEqual([data.choices.map(({ text }) => text), [0, 1, 2], 1])
+  })
+
+  it('answer each prompt of a chat model as often as asked, at most so many in all', async () => {
+    const asked = { ...WAYS[0][1], prompt: ['one each', 'two each'], n: 2, max_tokens: 20 }
+    const { choices } = await client.completions.create(asked)
+    expect(choices.map(({ index }) => index)).toEqual([0, 1, 2, 3])
+    const bodies = (await askedWith(network, ' each"')).map(
+      ({ body }) => z.looseObject({ n: z.number() }).parse(body).n,
+    )
+    expect(bodies).toEqual([2, 2])
+    const texts = ['', '', '', '']
+    for await (const chunk of await client.completions.create({ ...asked, stream: true })) {
+      for (const { index, text } of chunk.choices) texts[index] += text
+    }
+    expect(texts).toEqual(choices.map(({ text }) => text))
+    const refused = { status: 400, code: 'invalid_request', param: 'prompt' }
+    for (const [count, n] of [
+      [33, 1],
+      [17, 8],
+    ] as const) {
+      const prompt = Array.from({ length: count }, () => 'x')
+      await expect(client.completions.create({ model: MODEL, prompt, n })).rejects.toMatchObject(refused)
     }
   })
 

@@ -60,6 +60,15 @@ describe('what a model cannot take', () => {
     expect(refusalOf(model, { bounds: { ...BOUNDS, inputBytes: 3_600, maxOutputTokens: 100_000 } })).toBeUndefined()
   })
 
+  it('refuses more prompts than are put to a chat model, and the one that is too long, by name', () => {
+    const each = Array.from({ length: 32 }, () => ({ ...BOUNDS, inputBytes: 100 }))
+    const of = (list: typeof each) => ({ inputParam: 'prompt', bounds: { ...BOUNDS, inputs: list.length, each: list } })
+    expect(refusalOf({}, of(each))).toBeUndefined()
+    expect(refusalOf({}, of([...each, BOUNDS]))).toMatchObject({ code: 'invalid_request', param: 'prompt' })
+    const long = refusalOf({ contextLength: 1_000 }, of([BOUNDS, { ...BOUNDS, inputBytes: 128_000 }, BOUNDS]))
+    expect(long).toMatchObject({ code: 'context_length_exceeded', detail: { input_tokens: 32_000 } })
+  })
+
   it('does not add inputs up that fill a window each', () => {
     const model = { contextLength: 10, maxCompletionTokens: 10 }
     const bounds = { ...BOUNDS, inputBytes: 1_000_000, inputs: 100, maxOutputTokens: 0 }

@@ -52,6 +52,32 @@ describe('metering', () => {
     expect(meterUsage(plan, buildDemand(), { ...ending, contentBytes: 0, reported }).usage).toEqual({})
   })
 
+  it('meters each of several exchanges by its own figures, and counts each call that has a price', () => {
+    const target = buildTarget(buildModel())
+    const price = { ...target.price, unitPrices: { ...target.price.unitPrices, calls: picoUsd(5_000_000n) } }
+    const plan = buildPlan({ target: { ...target, price }, maxOutputTokens: 50 })
+    const own = buildDemand().bounds
+    const demand = buildDemand({ bounds: { ...own, inputTokens: 200, inputBytes: 72, choices: 2, each: [own, own] } })
+    const reported = { insaneFields: 0, inputTokens: 20, outputTokens: 8, cachedTokens: 5 }
+    const whole = { reported, finishReason: 'stop', contentBytes: 30, reasoningBytes: 0 }
+    const cut = { ...whole, reported: { insaneFields: 0 }, finishReason: 'length', contentBytes: 12 }
+    const empty = { ...whole, contentBytes: 0 }
+    const sum = { ...whole, reported: { insaneFields: 0 }, contentBytes: 42 }
+    expect(meterUsage(plan, demand, { ...sum, each: [whole, cut] })).toEqual({
+      usage: { input: 15 + 9, cacheRead: 5, output: 8 + 3, calls: 2 },
+      source: 'estimated',
+      finishReason: 'length',
+      anomalies: ['usage_missing'],
+    })
+    expect(meterUsage(plan, demand, { ...sum, each: [whole, empty] }).usage).toEqual({
+      input: 15,
+      cacheRead: 5,
+      output: 8,
+      calls: 1,
+    })
+    expect(meterUsage(plan, demand, { ...sum, each: [] })).toMatchObject({ usage: {}, finishReason: null })
+  })
+
   it('estimates a quarter of the bytes where figures are missing or zero', () => {
     expect(meter({})).toMatchObject({
       usage: { input: 9, output: 10 },

@@ -5,7 +5,7 @@ import { rankOffers } from '#data-plane/store/market.ts'
 import { systemClock } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { createIds } from '#shared/ids.ts'
-import { keptBps, microUsd } from '#shared/money.ts'
+import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
 import { buildDemand, buildModel, buildOffer, buildTarget } from '#test/support/build-market.ts'
 
 const ids = createIds(systemClock)
@@ -31,6 +31,16 @@ describe('quoting a call', () => {
   it('counts every answer and every image', () => {
     expect(quote({ maxOutputTokens: 50, choices: 3 })).toMatchObject({ wantMicro: 1_600n })
     expect(quote({ maxOutputTokens: 50, inputImages: 2 })).toMatchObject({ wantMicro: 2_600n })
+  })
+
+  it('is the sum of the bounds of several exchanges, each with its own window and call', () => {
+    const own = { ...buildDemand().bounds, inputTokens: 100 }
+    const each = [own, { ...own, inputTokens: 9_000_000 }, own]
+    expect(quote({ inputTokens: 9_000_200, maxOutputTokens: 1, choices: 3, each }).wantMicro).toBe(128_230n)
+    const demand = buildDemand({ bounds: { ...own, inputTokens: 300, maxOutputTokens: 1, choices: 3, each } })
+    const priced = { ...target.price, unitPrices: { ...target.price.unitPrices, calls: picoUsd(7_000_000n) } }
+    const asked = { rid: ids.requestId(), target: { ...target, price: priced }, demand, totalMs: 600_000 }
+    expect(quoteCall(asked, offers).wantMicro).toBe(128_230n + 3n * 7n)
   })
 
   it('never holds for more input than the model can read', () => {

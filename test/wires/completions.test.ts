@@ -16,6 +16,8 @@ const RECEIPT: Receipt = {
 }
 const PLAN = buildPlan()
 const MESSAGES = { ...PLAN, offer: offerOf({ apiFormat: 'messages' }) }
+/** The plan for a model that has the old protocol itself. */
+const NATIVE: ModelPlan = { ...PLAN, target: { ...PLAN.target, endpoint: 'completions' } }
 const HEAD = {
   id: `cmpl-${PLAN.rid}`,
   object: 'text_completion',
@@ -229,7 +231,7 @@ const NATIVE_STREAM = [
 describe('an answer of the completions protocol itself', () => {
   it('is streamed by choice, each with one end, wherever its bytes are cut', () => {
     for (let cut = 0; cut < Buffer.byteLength(NATIVE_STREAM); cut++) {
-      const { decoder, out } = decode({ ...TWO, stream: true }, NATIVE_STREAM, PLAN, [cut])
+      const { decoder, out } = decode({ ...TWO, stream: true }, NATIVE_STREAM, NATIVE, [cut])
       expect(decoder.ending()).toMatchObject({
         contentBytes: 11,
         reported: { outputTokens: 6 },
@@ -251,7 +253,7 @@ describe('an answer of the completions protocol itself', () => {
     ['[C322] it holds an error', 'data: {"error":{"message":"no"}}\n\n', 'error'],
     ['[C314] a frame is none', 'data: {"choices":\r[]}\n\n', 'malformed'],
   ])('fails as a stream where %s', (_name, text, kind) => {
-    expect(decode({ ...TWO, stream: true }, text).decoder.failure()?.kind).toBe(kind)
+    expect(decode({ ...TWO, stream: true }, text, NATIVE).decoder.failure()?.kind).toBe(kind)
   })
 
   it('is whole with every choice in its place', () => {
@@ -259,7 +261,11 @@ describe('an answer of the completions protocol itself', () => {
       { index: 1, text: 'zwei', finish_reason: 'weird', secret: 1 },
       { index: 0, text: 'eins', finish_reason: 'length' },
     ]
-    const { decoder } = decode(TWO, JSON.stringify({ choices, usage: { prompt_tokens: 12, completion_tokens: 6 } }))
+    const { decoder } = decode(
+      TWO,
+      JSON.stringify({ choices, usage: { prompt_tokens: 12, completion_tokens: 6 } }),
+      NATIVE,
+    )
     expect(JSON.parse(decoder.finish(RECEIPT))).toMatchObject({
       ...HEAD,
       choices: [
@@ -276,6 +282,120 @@ describe('an answer of the completions protocol itself', () => {
     ['it is a chat’s', { choices: 'none' }, 'malformed'],
     ['[C322] it holds an error', { error: 'no' }, 'error'],
   ])('is none where %s', (_name, body, kind) => {
-    expect(decode(TWO, JSON.stringify(body)).decoder.failure()?.kind).toBe(kind)
+    expect(decode(TWO, JSON.stringify(body), NATIVE).decoder.failure()?.kind).toBe(kind)
+  })
+})
+
+/** Answers of chat to one prompt after another, and the requests that asked for them. */
+function decodeEach(body: object, texts: readonly string[], plan: ModelPlan = PLAN) {
+  const call = read({ ...GOOD, ...body })
+  const first = call.encode(plan)
+  const decoder = call.decoder(plan)
+  let out = ''
+  for (const [place, text] of texts.entries()) {
+    if (place > 0) decoder.goOn?.()
+    out += decodePieces(decoder, text, [])
+  }
+  return { decoder, out, requests: [first, ...(first.following ?? [])].map((request) => JSON.parse(request.body)) }
+}
+
+const chatAnswer = (texts: readonly string[], usage: object = { prompt_tokens: 5, completion_tokens: 3 }) =>
+  JSON.stringify({
+    choices: texts.map((content, index) => ({ index, message: { content }, finish_reason: index ? 'length' : 'stop' })),
+    usage,
+  })
+/** A streamed chat answer of one piece a choice, each after its index. */
+function chatStream(...pieces: readonly string[]): string {
+  const choices = pieces.map((text) => ({ index: Number(text[0]), delta: { content: text.slice(2) } }))
+  const ends = choices.map(({ index }) => chatFrame({ index, delta: {}, finish_reason: 'stop' }))
+  const usage = chatFrame(null, { usage: { prompt_tokens: 5, completion_tokens: 3 } })
+  return `${choices.map((choice) => chatFrame(choice)).join('')}${ends.join('')}${usage}data: [DONE]\n\n`
+}
+
+describe('several prompts or answers of a chat model', () => {
+  it('are a chat call for each prompt, held for as the sum of their bounds', () => {
+    const body = { prompt: ['a', 'bcd'], n: 2, best_of: 2, temperature: 0.5 }
+    const { otherwise } = read({ ...GOOD, ...body, max_tokens: 50 }).demand
+    expect(otherwise).toMatchObject({
+      endpoint: 'chat',
+      needs: { openAiFormat: true },
+      bounds: {
+        inputTokens: 132,
+        inputBytes: 4,
+        choices: 4,
+        each: [
+          { inputTokens: 65, inputBytes: 1, maxOutputTokens: 50, choices: 2 },
+          { inputTokens: 67, inputBytes: 3, maxOutputTokens: 50, choices: 2 },
+        ],
+      },
+    })
+    expect(decodeEach(body, []).requests).toEqual(
+      ['a', 'bcd'].map((content) => ({
+        model: 'vendor-gpt-5-mini',
+        messages: [{ role: 'user', content }],
+        temperature: 0.5,
+        n: 2,
+        max_tokens: 50,
+      })),
+    )
+    // One answer to each prompt can come from a seller of any protocol.
+    const single = read({ ...GOOD, prompt: ['a', 'b'] })
+    expect(single.demand.otherwise?.needs.openAiFormat).toBeUndefined()
+    expect(single.encode(MESSAGES).following?.map(({ path }) => path)).toEqual(['/messages'])
+    expect(decodeEach({ prompt: ['a', 'b'] }, []).requests.map((request) => 'n' in request)).toEqual([false, false])
+  })
+
+  it('are whole once all have come, by prompt and then by answer', () => {
+    const { decoder } = decodeEach({ prompt: ['a', 'b'], n: 2 }, [chatAnswer(['a0', 'a1']), chatAnswer(['b0', 'b1'])])
+    expect([decoder.failure(), decoder.contentPieces()]).toEqual([undefined, 2])
+    expect(JSON.parse(decoder.finish(RECEIPT))).toMatchObject({
+      ...HEAD,
+      choices: [
+        { index: 0, text: 'a0', finish_reason: 'stop' },
+        { index: 1, text: 'a1', finish_reason: 'length' },
+        { index: 2, text: 'b0', finish_reason: 'stop' },
+        { index: 3, text: 'b1', finish_reason: 'length' },
+      ],
+      usage: COST,
+    })
+    expect(decoder.ending().each?.map(({ reported }) => reported.inputTokens)).toEqual([5, 5])
+  })
+
+  it('are nothing as a whole while one is missing or bad', () => {
+    const good = chatAnswer(['a'])
+    for (const texts of [[good], [good, '{"choices":[]}'], [good, '{"error":{"message":"no"}}']]) {
+      const { decoder } = decodeEach({ prompt: ['a', 'b', 'c'].slice(0, Math.max(2, texts.length)) }, texts)
+      expect([decoder.contentPieces(), decoder.ending().contentBytes, decoder.ending().each]).toEqual([0, 0, []])
+    }
+    const fewer = decodeEach({ n: 2 }, [chatAnswer(['only one'])])
+    expect(fewer.decoder.failure()?.kind).toBe('malformed')
+  })
+
+  it('are streamed one after another under their indexes, with every end before the one usage', () => {
+    const texts = [chatStream('1:a1', '0:a0'), chatStream('0:b0', '1:b1')]
+    const { decoder, out } = decodeEach({ prompt: ['a', 'b'], n: 2, stream: true }, texts)
+    expect(framesOf(out + decoder.finish(RECEIPT))).toEqual([
+      piece(1, 'a1'),
+      piece(0, 'a0'),
+      piece(2, 'b0'),
+      piece(3, 'b1'),
+      ...[0, 1, 2, 3].map((index) => piece(index, '', { finish_reason: 'stop' })),
+      ...END,
+    ])
+  })
+
+  it('are streamed from a seller of the messages protocol too, and an answer cut short ends alone', () => {
+    const body = { prompt: ['a', 'b'], stream: true }
+    const { decoder, out } = decodeEach(body, [MESSAGES_STREAM, MESSAGES_STREAM], MESSAGES)
+    const pieces = framesOf(out + decoder.finish(RECEIPT)).filter((frame) => JSON.stringify(frame).includes('Grüße'))
+    expect(pieces).toEqual([piece(0, 'Grüße'), piece(1, 'Grüße')])
+    const stopped = read({ ...GOOD, ...body }).decoder(PLAN)
+    stopped.push(Buffer.from(chatFrame({ delta: { content: 'a' } })))
+    stopped.stop()
+    expect(stopped.isDone()).toBe(true)
+    stopped.goOn?.()
+    expect([stopped.isDone(), stopped.contentPieces()]).toEqual([false, 1])
+    stopped.push(Buffer.from(chatStream('0:b')))
+    expect(stopped.ending().each?.map(({ finishReason }) => finishReason)).toEqual(['length', 'stop'])
   })
 })

@@ -167,7 +167,23 @@ const ROWS: readonly Row[] = [
   ],
   [
     'completions of many prompts',
-    { wire: completions, raw: json({ prompt: ['hi', 'ho'] }), format: 'openai', answer: NATIVE, read: readCompletion },
+    {
+      wire: completions,
+      raw: json({ prompt: ['hi', 'ho'], suffix: '!' }),
+      format: 'openai',
+      answer: NATIVE,
+      read: readCompletion,
+    },
+  ],
+  [
+    'completions of many answers in chat',
+    {
+      wire: completions,
+      raw: json({ prompt: 'hi', n: 2 }),
+      format: 'openai',
+      answer: spoil(CHAT, ['choices'], [spoiledChoice(['index'], 0), spoiledChoice(['index'], 1)]),
+      read: readCompletion,
+    },
   ],
   ['responses', { wire: responses, raw: json({ input: 'hi' }), format: 'openai', answer: THOUGHT, read: readResponse }],
   [

@@ -1,4 +1,5 @@
 import type { ModelPlan, Receipt } from '#data-plane/call.ts'
+import { streamEnd } from '#data-plane/wires/openai-frames.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
 
 /** How every frame of a streamed answer begins, up to the first of its choices. */
@@ -18,7 +19,8 @@ export function pieceText(index: number, text: string, extra = ''): string {
   return `{"index":${index},"text":${JSON.stringify(text)}${extra},"logprobs":null,"finish_reason":null}`
 }
 
-/** A whole answer with these choices. */
-export function wholeAnswer(plan: ModelPlan, choices: string, receipt: Receipt): string {
+/** The last bytes of an answer: the last frames of a stream, or these choices as a whole answer. */
+export function answerOf(plan: ModelPlan, isStreamed: boolean, choices: string, receipt: Receipt): string {
+  if (isStreamed) return choices + streamEnd(frameHead(plan), receipt)
   return `${answerHead(plan)}${choices}],"usage":${chatUsageJson(receipt)}}`
 }

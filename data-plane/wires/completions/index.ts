@@ -1,39 +1,43 @@
-import type { ModelDemand } from '#data-plane/call.ts'
+import type { DemandBounds, ModelDemand, ModelPlan } from '#data-plane/call.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { TOKENS_A_MESSAGE } from '#data-plane/wires/text-demand.ts'
-import { NO_FORMAT, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
+import { inChat } from './in-chat/index.ts'
 import type { CompletionsRequest } from './read-request.ts'
 import { readCompletionsRequest } from './read-request.ts'
 import { sameProtocol } from './same-protocol/index.ts'
-import { toConversation } from './to-conversation.ts'
-import { completionsWriter } from './writer.ts'
 
 /**
- * OpenAI's legacy completions. One prompt is put to any seller of text as a conversation; what only the old protocol can
- * say goes, as it came, to sellers of models that still speak it.
+ * OpenAI's legacy completions. One prompt is put to any seller of text as a conversation. Several prompts or answers go
+ * as they came to sellers of models that still speak the old protocol, and to a chat model in a chat call for each
+ * prompt. What only the old protocol can say goes to the former alone.
  */
 export const completions: ModelWire = defineWire<CompletionsRequest>({
   name: 'completions',
   envelope: openAiEnvelope,
   parse: readCompletionsRequest,
   demand: demandOf,
-  encode: (request, plan) =>
-    sameProtocol.applies(request)
-      ? sameProtocol.encode(request, plan)
-      : translateRequest(toConversation(request), plan),
-  decoder(request, plan) {
-    if (sameProtocol.applies(request)) return sameProtocol.decoder(request, plan)
-    const { isStreamed } = request
-    return translateAnswer(plan, { isStreamed, ...NO_FORMAT }, () => completionsWriter(plan, isStreamed))
-  },
+  encode: (request, plan) => wayOf(request, plan).encode(request, plan),
+  decoder: (request, plan) => wayOf(request, plan).decoder(request, plan),
 })
 
+function wayOf(request: CompletionsRequest, plan: ModelPlan): typeof inChat {
+  return sameProtocol.applies(request, plan) ? sameProtocol : inChat
+}
+
 function demandOf(request: CompletionsRequest): ModelDemand {
-  const { prompts, nativeMember } = request
-  return {
-    endpoint: nativeMember === undefined ? 'chat' : 'completions',
+  const { prompts, choices, nativeMember } = request
+  const bounds: DemandBounds = {
+    inputTokens: request.promptBytes + TOKENS_A_MESSAGE * prompts.length,
+    inputImages: 0,
+    inputs: prompts.length,
+    inputBytes: request.promptChars,
+    maxOutputTokens: request.maxTokens,
+    choices,
+  }
+  const demand: ModelDemand = {
+    endpoint: nativeMember === undefined && choices === 1 ? 'chat' : 'completions',
     kind: 'model',
     model: request.model,
     isStreamed: request.isStreamed,
@@ -45,14 +49,28 @@ function demandOf(request: CompletionsRequest): ModelDemand {
       ...(nativeMember === undefined ? {} : { completionsFor: nativeMember }),
     },
     inputParam: 'prompt',
-    bounds: {
-      inputTokens: request.promptBytes + TOKENS_A_MESSAGE * prompts.length,
-      inputImages: 0,
-      inputs: prompts.length,
-      inputBytes: request.promptChars,
-      maxOutputTokens: request.maxTokens,
-      choices: request.choices,
-    },
+    bounds,
     maxCostMicro: request.maxCostMicro,
+  }
+  if (choices === 1 || nativeMember !== undefined) return demand
+  return { ...demand, otherwise: { ...demand, ...chatDemand(request, bounds) } }
+}
+
+/** The parts of the demand that differ for a chat model, which is asked once for each prompt. */
+function chatDemand(
+  { prompts, perPrompt, maxTokens }: CompletionsRequest,
+  bounds: DemandBounds,
+): Pick<ModelDemand, 'endpoint' | 'needs' | 'bounds'> {
+  const each = prompts.map((prompt) => ({
+    inputTokens: Buffer.byteLength(prompt) + TOKENS_A_MESSAGE,
+    inputImages: 0,
+    inputBytes: prompt.length,
+    maxOutputTokens: maxTokens,
+    choices: perPrompt,
+  }))
+  return {
+    endpoint: 'chat',
+    needs: { imageInput: false, ...(perPrompt > 1 ? { openAiFormat: true } : {}) },
+    bounds: { ...bounds, each },
   }
 }

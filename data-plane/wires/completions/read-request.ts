@@ -22,7 +22,8 @@ export type CompletionsRequest = Routing & {
   readonly prompts: readonly string[]
   readonly isStreamed: boolean
   readonly maxTokens: number | undefined
-  /** Answers to all prompts together. */
+  /** Answers to each prompt, and to all of them together. */
+  readonly perPrompt: number
   readonly choices: number
   /** The member that only the completions protocol can say. A call with one cannot become a conversation. */
   readonly nativeMember: string | undefined
@@ -44,8 +45,6 @@ export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
   checkBestOf(body['best_of'], perPrompt)
   const wantsLogprobs = readLogprobs(body['logprobs'])
   const native = [
-    [prompts.length > 1, 'prompt'],
-    [perPrompt > 1, 'n'],
     [wantsLogprobs, 'logprobs'],
     [readEcho(body['echo']), 'echo'],
     [readSuffix(body['suffix']), 'suffix'],
@@ -56,6 +55,7 @@ export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
     prompts,
     isStreamed: body['stream'] === true,
     maxTokens: readMaxTokens(body),
+    perPrompt,
     choices,
     nativeMember: native.find(([isAsked]) => isAsked)?.[1],
     wantsLogprobs,

@@ -11,11 +11,13 @@ const SAID: ReadonlySet<string> = new Set([
 ])
 
 /** A prompt as the message of a user, which every seller of text can answer. What it cannot hold is named. */
-export function toConversation({ json, prompts, maxTokens, isStreamed }: CompletionsRequest): Conversation {
+export function toConversation(request: CompletionsRequest, prompt: string): Conversation {
+  const { json, perPrompt, maxTokens, isStreamed } = request
   const { body } = json
   return {
     ...PLAIN_CONVERSATION,
-    turns: prompts.map((text) => ({ role: 'user', parts: [{ kind: 'text', text }] })),
+    turns: [{ role: 'user', parts: [{ kind: 'text', text: prompt }] }],
+    answers: perPrompt,
     sampling: readSampling(body),
     stop: readStop(body['stop']),
     user: wordOf(body['user']),

@@ -1,39 +1,51 @@
 import type { ModelPlan } from '#data-plane/call.ts'
 import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
+import { endMembers, failedStream, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
-import { frameHead, pieceText, wholeAnswer } from './answer-text.ts'
+import { answerOf, frameHead, pieceText } from './answer-text.ts'
+import { thoughtMember } from './choices/choice.ts'
 
 /** Writes an answer as the one choice of a text completion. It has no calls, because this wire has no tools. */
 export function completionsWriter(plan: ModelPlan, isStreamed: boolean): AnswerWriter {
-  return isStreamed ? streamWriter(plan) : wholeWriter(plan)
+  const { write, finish, fail, keepAlive } = choiceWriter(plan, 0, isStreamed)
+  return {
+    write,
+    finish: (receipt, end) => answerOf(plan, isStreamed, finish(receipt, end), receipt),
+    fail,
+    keepAlive,
+  }
 }
 
-function streamWriter(plan: ModelPlan): AnswerWriter {
+/** Writes an answer as the choice of this index, without what stands once around all choices: head and usage. */
+export function choiceWriter(plan: ModelPlan, index: number, isStreamed: boolean): AnswerWriter {
+  return isStreamed ? streamWriter(plan, index) : wholeWriter(plan, index)
+}
+
+function streamWriter(plan: ModelPlan, index: number): AnswerWriter {
   const head = frameHead(plan)
   return {
     write(event) {
       switch (event.kind) {
         case 'text':
         case 'refusal':
-          return `${head}${pieceText(0, event.text)}]}\n\n`
+          return `${head}${pieceText(index, event.text)}]}\n\n`
         case 'reasoning':
-          return `${head}${pieceText(0, '', `,"reasoning":${JSON.stringify(event.text)}`)}]}\n\n`
+          return `${head}${pieceText(index, '', thoughtMember(event.text))}]}\n\n`
         default:
           return ''
       }
     },
-    finish(receipt, { reason, isCeiling }) {
-      const last = `{"index":0,"text":"","logprobs":null,${endMembers(FINISH_WORDS[reason], isCeiling)}}`
-      return `${head}${last}]}\n\n${streamEnd(head, receipt)}`
+    finish(_receipt, { reason, isCeiling }) {
+      const end = endMembers(FINISH_WORDS[reason], isCeiling)
+      return `${head}{"index":${index},"text":"","logprobs":null,${end}}]}\n\n`
     },
     fail: (error) => failedStream(error, plan.rid),
     keepAlive: () => KEEP_ALIVE,
   }
 }
 
-function wholeWriter(plan: ModelPlan): AnswerWriter {
+function wholeWriter(plan: ModelPlan, index: number): AnswerWriter {
   let text = ''
   let reasoning = ''
   return {
@@ -42,10 +54,10 @@ function wholeWriter(plan: ModelPlan): AnswerWriter {
       else if (event.kind === 'reasoning') reasoning += event.text
       return ''
     },
-    finish(receipt, { reason, isCeiling }) {
-      const thought = reasoning === '' ? '' : `,"reasoning":${JSON.stringify(reasoning)}`
+    finish(_receipt, { reason, isCeiling }) {
       const end = endMembers(FINISH_WORDS[reason], isCeiling)
-      return wholeAnswer(plan, `{"index":0,"text":${JSON.stringify(text)}${thought},"logprobs":null,${end}}`, receipt)
+      const said = `"text":${JSON.stringify(text)}${thoughtMember(reasoning)}`
+      return `{"index":${index},${said},"logprobs":null,${end}}`
     },
     fail: (error) => openAiErrorBody(error, plan.rid),
     keepAlive: () => '',

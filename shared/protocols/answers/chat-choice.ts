@@ -73,6 +73,19 @@ function messageFault(message: JsonObject): BadAnswer | undefined {
   return isGiven(single) && !isFunction(single) ? wrongType('function_call') : undefined
 }
 
+/** The text of a message, or of a piece of it. */
+export function contentOf({ content }: JsonObject): string {
+  return typeof content === 'string' ? content : Array.isArray(content) ? partsText(content) : ''
+}
+
+/** The thought under any of its three names. A provider that sends several repeats the text under each. */
+export function thoughtOf(message: JsonObject): string {
+  const { reasoning, reasoning_content: content, reasoning_details: details } = message
+  if (typeof content === 'string' && content !== '') return content
+  if (typeof reasoning === 'string' && reasoning !== '') return reasoning
+  return Array.isArray(details) ? partsText(details) : ''
+}
+
 /** The text of content, or of thoughts, that came in parts. */
 export function partsText(parts: readonly unknown[]): string {
   let text = ''

@@ -16,6 +16,8 @@ export type Conversation = {
   /** False asks for one call a turn. */
   readonly parallelToolCalls: boolean | undefined
   readonly sampling: Sampling
+  /** Answers to the same turns; one by default. Only OpenAI's protocol can be asked for more. */
+  readonly answers?: number
   /** The answer ends at any of these texts. */
   readonly stop: readonly string[]
   readonly responseFormat: ResponseFormat | undefined

@@ -52,8 +52,9 @@ function takesNewLimit(model: Model): boolean {
 }
 
 function* parametersOf(conversation: Conversation, model: Model): Iterable<readonly [name: string, value: unknown]> {
-  const { sampling, stop, tools, toolChoice, parallelToolCalls, responseFormat, user } = conversation
+  const { sampling, answers = 1, stop, tools, toolChoice, parallelToolCalls, responseFormat, user } = conversation
   for (const [name, key] of SAMPLING) if (sampling[key] !== undefined) yield [name, sampling[key]]
+  if (answers > 1) yield ['n', answers]
   if (stop.length > 0) yield ['stop', stop]
   if (tools.length > 0) {
     yield ['tools', tools.map(toolBody)]

@@ -1,6 +1,13 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
-import { choiceFault, deltaFault, isReason, partsText, wrongType } from '#shared/protocols/answers/chat-choice.ts'
+import {
+  choiceFault,
+  contentOf,
+  deltaFault,
+  isReason,
+  thoughtOf,
+  wrongType,
+} from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
@@ -57,22 +64,14 @@ function takeFrame(state: State, frame: JsonObject): void {
 
 /** Reads a delta or a whole message: thoughts first, then text, then calls. */
 function takeMessage({ events, tools }: State, message: JsonObject): void {
-  const thought = reasoningOf(message)
+  const thought = thoughtOf(message)
   if (thought !== '') events.push({ kind: 'reasoning', text: thought })
-  const { content, refusal, tool_calls: calls, function_call: single } = message
-  const text = typeof content === 'string' ? content : Array.isArray(content) ? partsText(content) : ''
+  const { refusal, tool_calls: calls, function_call: single } = message
+  const text = contentOf(message)
   if (text !== '') events.push({ kind: 'text', text })
   if (typeof refusal === 'string' && refusal !== '') events.push({ kind: 'refusal', text: refusal })
   if (Array.isArray(calls)) takeToolCalls(tools, calls, events)
   else if (isRecord(single)) takeToolCalls(tools, [{ index: 0, id: 'call_0', function: single }], events)
-}
-
-/** The thought under any of its three names. A provider that sends several repeats the text under each. */
-function reasoningOf(message: JsonObject): string {
-  const { reasoning, reasoning_content: content, reasoning_details: details } = message
-  if (typeof content === 'string' && content !== '') return content
-  if (typeof reasoning === 'string' && reasoning !== '') return reasoning
-  return Array.isArray(details) ? partsText(details) : ''
 }
 
 function addFinish(state: State): void {

@@ -1,19 +1,27 @@
+import type { Decoder, ModelPlan } from '#data-plane/call.ts'
+import { answerOf } from '#data-plane/wires/completions/answer-text.ts'
+import { streamedChoices } from '#data-plane/wires/completions/choices/stream.ts'
+import { readTextChoice } from '#data-plane/wires/completions/choices/text-choice.ts'
+import { wholeChoices } from '#data-plane/wires/completions/choices/whole.ts'
 import type { CompletionsRequest } from '#data-plane/wires/completions/read-request.ts'
 import type { Wire } from '#data-plane/wires/wire.ts'
 import { encodeNative } from './request.ts'
-import { nativeStreamDecoder } from './stream.ts'
-import { nativeWholeDecoder } from './whole.ts'
 
 /**
  * The way of a completions call to a provider that speaks the completions protocol itself. It applies where only that
- * protocol can say what is asked: several prompts or answers, log probabilities, an echo, a suffix. Such a call goes to
- * sellers of models that still speak it, so that the request's own text can go on, and the choices come back as they are.
+ * protocol can say what is asked (log probabilities, an echo, a suffix), and where the model has that protocol and there
+ * are several prompts or answers. The request's own text goes on, and the choices come back as they are.
  */
 export const sameProtocol: Pick<Wire<CompletionsRequest>, 'encode' | 'decoder'> & {
-  applies(request: CompletionsRequest): boolean
+  applies(request: CompletionsRequest, plan: ModelPlan): boolean
 } = {
-  applies: ({ nativeMember }) => nativeMember !== undefined,
+  applies: ({ nativeMember }, { target }) => nativeMember !== undefined || target.endpoint === 'completions',
   encode: encodeNative,
-  decoder: ({ isStreamed, choices }, plan) =>
-    isStreamed ? nativeStreamDecoder(plan, choices) : nativeWholeDecoder(plan, choices),
+  decoder,
+}
+
+function decoder({ isStreamed, choices }: CompletionsRequest, plan: ModelPlan): Decoder {
+  const asked = { first: 0, count: choices, read: readTextChoice }
+  const inner = isStreamed ? streamedChoices(plan, asked) : wholeChoices(plan, asked)
+  return { ...inner, finish: (receipt) => answerOf(plan, isStreamed, inner.finish(receipt), receipt) }
 }

@@ -1,6 +1,6 @@
-import type { Decoder, Ending, ModelPlan, Receipt } from '#data-plane/call.ts'
+import type { Decoder, Ending, ModelPlan } from '#data-plane/call.ts'
 import { frameHead } from '#data-plane/wires/completions/answer-text.ts'
-import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
+import { endMembers, failedStream, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import type { StreamState } from '#shared/protocols/answers/frames.ts'
@@ -8,10 +8,12 @@ import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { readChoice } from './choice.ts'
+import type { AskedChoices } from './choice.ts'
+import { thoughtMember } from './choice.ts'
 
 type State = StreamState & {
   readonly plan: ModelPlan
+  readonly asked: AskedChoices
   readonly head: string
   readonly reported: ReportedUsage
   /** The finish reason of each choice, null until it is known. */
@@ -19,19 +21,25 @@ type State = StreamState & {
   out: string
   pieces: number
   contentBytes: number
+  reasoningBytes: number
   isStopped: boolean
 }
 
-/** A streamed answer of the completions protocol itself, rebuilt frame by frame; the end of each choice comes last. */
-export function nativeStreamDecoder(plan: ModelPlan, count: number): Decoder {
+/**
+ * The choices of a streamed answer without its usage, rebuilt frame by frame. The end of each choice comes last. The
+ * reader reads a piece of a choice.
+ */
+export function streamedChoices(plan: ModelPlan, asked: AskedChoices): Decoder {
   const state: State = {
     plan,
+    asked,
     head: frameHead(plan),
     reported: { insaneFields: 0 },
-    reasons: Array.from({ length: count }, () => null),
+    reasons: Array.from({ length: asked.count }, () => null),
     out: '',
     pieces: 0,
     contentBytes: 0,
+    reasoningBytes: 0,
     isDone: false,
     isStopped: false,
     failure: undefined,
@@ -60,7 +68,7 @@ export function nativeStreamDecoder(plan: ModelPlan, count: number): Decoder {
       state.isStopped = true
       state.isDone = true
     },
-    finish: (receipt) => finish(state, receipt),
+    finish: () => finish(state),
     fail: (error) => failedStream(error, plan.rid),
     keepAlive: () => KEEP_ALIVE,
   }
@@ -69,22 +77,24 @@ export function nativeStreamDecoder(plan: ModelPlan, count: number): Decoder {
 function takeFrame(state: State, frame: JsonObject): void {
   state.failure = errorInside(frame)
   if (state.failure) return
+  const { asked } = state
   const { usage, choices } = frame
   mergeUsage(state.reported, usage)
   for (const given of Array.isArray(choices) ? choices : []) {
-    const choice = readChoice(given)
+    const choice = asked.read(given, 0)
     if (choice === undefined) {
       state.failure = malformed('a choice that nobody can read')
       return
     }
-    const { index, text, logprobs, reason } = choice
+    const { index, text, reasoning, logprobs, reason } = choice
     // Nobody asked for it.
     if (index >= state.reasons.length) continue
-    if (text !== '') {
-      state.out +=
-        `${state.head}{"index":${index},"text":${JSON.stringify(text)},"logprobs":${logprobs},` +
-        `"finish_reason":null}]}\n\n`
-      state.contentBytes += Buffer.byteLength(text)
+    if (text !== '' || reasoning !== '') {
+      const said = `"text":${JSON.stringify(text)}${thoughtMember(reasoning)},"logprobs":${logprobs}`
+      state.out += `${state.head}{"index":${asked.first + index},${said},"finish_reason":null}]}\n\n`
+      const thought = Buffer.byteLength(reasoning)
+      state.reasoningBytes += thought
+      state.contentBytes += Buffer.byteLength(text) + thought
       state.pieces++
     }
     if (reason !== null) state.reasons[index] = reason
@@ -96,7 +106,7 @@ function reasonOf({ isStopped, reasons }: State, index: number): string {
 }
 
 function endingOf(state: State): Ending {
-  const { reported, contentBytes, plan, pieces, reasons } = state
+  const { reported, contentBytes, reasoningBytes, plan, pieces, reasons } = state
   const isBlank = pieces === 0 && reasons.includes(null)
   const isLength = state.isStopped || reasons.includes('length')
   const reason = isLength ? 'length' : reasonOf(state, 0)
@@ -104,17 +114,17 @@ function endingOf(state: State): Ending {
     reported,
     finishReason: isBlank ? null : isLength && plan.isCeilingBound ? 'cost_ceiling_reached' : reason,
     contentBytes,
-    reasoningBytes: 0,
+    reasoningBytes,
   }
 }
 
-function finish(state: State, receipt: Receipt): string {
+function finish(state: State): string {
   let frames = state.out
   state.out = ''
   for (const index of state.reasons.keys()) {
     const reason = reasonOf(state, index)
     const end = endMembers(reason, reason === 'length' && state.plan.isCeilingBound)
-    frames += `${state.head}{"index":${index},"text":"","logprobs":null,${end}}]}\n\n`
+    frames += `${state.head}{"index":${state.asked.first + index},"text":"","logprobs":null,${end}}]}\n\n`
   }
-  return frames + streamEnd(state.head, receipt)
+  return frames
 }

@@ -1,0 +1,31 @@
+import type { AttemptPlan } from '#data-plane/call.ts'
+import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
+import type { Attempt } from '#shared/contract/usage-event.ts'
+
+/** The end of an attempt. */
+export type AttemptResult = {
+  readonly failure: UpstreamFailure | undefined
+  /** True when the buyer left. The result says how far the answer came. */
+  readonly isGone: boolean
+  /** The provider's HTTP status, or 0 when there was none. */
+  readonly status: number
+  /** Monotonic milliseconds. */
+  readonly sentAt: number
+  readonly endedAt: number
+  readonly firstContentAt: number | undefined
+  readonly lastContentAt: number | undefined
+}
+
+/** The row of an attempt in the call's event and its look-up. */
+export function attemptRow(
+  { offer }: AttemptPlan,
+  result: Pick<AttemptResult, 'status' | 'sentAt' | 'endedAt' | 'failure'>,
+): Attempt {
+  return {
+    offer: offer.id,
+    provider: offer.provider,
+    status: result.status,
+    ms: Math.round(result.endedAt - result.sentAt),
+    errorClass: result.failure?.errorClass ?? null,
+  }
+}

@@ -98,7 +98,14 @@ async function answerPrompt(request: IncomingMessage, response: ServerResponse, 
   const frame = (of: object) => `data: ${JSON.stringify(of)}\n\n`
   response.write(frame({ choices: [{ index: 0, delta: { content: `ok ${prompt}` } }] }))
   if (prompt === 'wait') await new Promise((resolve) => setTimeout(resolve, 400))
-  response.end(`${frame({ choices: [{ ...choice, delta: {} }] })}${frame({ choices: [], usage: OK })}data: [DONE]\n\n`)
+  if (prompt === 'endless') {
+    for (let at = 0; at < 200; at++) response.write(frame({ choices: [{ index: 0, delta: { content: ' and on' } }] }))
+    return
+  }
+  const end = `${frame({ choices: [{ ...choice, delta: {} }] })}${frame({ choices: [], usage: OK })}data: [DONE]\n\n`
+  if (prompt === 'hold' || prompt === 'reset') response.write(end)
+  else response.end(end)
+  if (prompt === 'reset') setTimeout(() => response.destroy(), 50)
 }
 
 function heardBy(key: string): readonly string[] {
@@ -249,17 +256,18 @@ describe('several prompts in one call to a chat model', () => {
   })
 
   it('are streamed by the next seller when the first fails before anything was sent', async () => {
-    const prompt = ['spoil this', 'p1']
+    // Two of the answers are complete before their connections end as they should.
+    const prompt = ['spoil this', 'hold', 'reset', 'p3']
     const { data, response } = await client()
       .completions.create({ model: 'list-first', prompt, max_tokens: 16, stream: true })
       .withResponse()
-    const texts = ['', '']
+    const texts = ['', '', '', '']
     const costs: number[] = []
     for await (const { choices, usage } of data) {
       for (const { index, text } of choices) texts[index] += text
       if (usage) costs.push(Usage.parse(usage).buyer_cost_micro)
     }
-    expect([texts, costs]).toEqual([['ok spoil this', 'ok p1'], [42]])
+    expect([texts, costs]).toEqual([prompt.map((text) => `ok ${text}`), [84]])
     expect(response.headers.get('x-mkt-marketplace-attempts')).toBe('2')
   })
 
@@ -279,6 +287,29 @@ describe('several prompts in one call to a chat model', () => {
     const attempts = [{ provider: MODEL, status: 500, ms }]
     const told = { list_cost_micro: 52, buyer_cost_micro: 26, attempts }
     expect(await lookUp(response.headers.get('x-request-id'))).toMatchObject(told)
+  })
+
+  it('end one by one at their limit where the seller does not end them', async () => {
+    const model = 'list-left'
+    const prompt = ['endless', 'p1']
+    const texts = ['', '']
+    const ends: unknown[] = []
+    for await (const chunk of await client().completions.create({ model, prompt, max_tokens: 16, stream: true })) {
+      for (const { index, text, finish_reason: reason } of chunk.choices) {
+        texts[index] += text
+        if (reason) ends.push([index, reason])
+      }
+      // The first counts with its limit of 16 tokens, and with a quarter of the bytes of its prompt.
+      if (chunk.usage) expect(chunk.usage).toMatchObject({ prompt_tokens: 10, completion_tokens: 28 })
+    }
+    expect(texts[0]?.length).toBeGreaterThan(300)
+    expect([texts[1], ends]).toEqual([
+      'ok p1',
+      [
+        [0, 'length'],
+        [1, 'stop'],
+      ],
+    ])
   })
 
   it('are asked no further when the buyer leaves, and the one under way is read to its end', async () => {

@@ -296,7 +296,12 @@ describe('explaining', () => {
     expect((await explain({ input: 'hi', messages: undefined, max_tokens: undefined }, '/v1/responses')).status).toBe(
       200,
     )
-    expect((await explain({ prompt: 'hi', messages: undefined }, '/v1/completions')).status).toBe(200)
+    const prompts = async (prompt: unknown) => {
+      const told = await explain({ prompt, messages: undefined }, '/v1/completions')
+      return z.object({ endpoint: z.string(), hold_micro: z.number() }).parse(told.body)
+    }
+    const one = await prompts('hi')
+    expect(await prompts(['hi', 'ho', 'he'])).toEqual({ endpoint: 'chat', hold_micro: one.hold_micro * 3 })
   })
 
   it('refuses what the call would be refused with before routing, and paths that sell nothing', async () => {

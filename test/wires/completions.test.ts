@@ -367,8 +367,7 @@ describe('several prompts or answers of a chat model', () => {
       const { decoder } = decodeEach({ prompt: ['a', 'b', 'c'].slice(0, Math.max(2, texts.length)) }, texts)
       expect([decoder.contentPieces(), decoder.ending().contentBytes, decoder.ending().each]).toEqual([0, 0, []])
     }
-    const fewer = decodeEach({ n: 2 }, [chatAnswer(['only one'])])
-    expect(fewer.decoder.failure()?.kind).toBe('malformed')
+    expect(decodeEach({ n: 2 }, [chatAnswer(['only one'])]).decoder.failure()?.kind).toBe('malformed')
   })
 
   it('are streamed one after another under their indexes, with every end before the one usage', () => {

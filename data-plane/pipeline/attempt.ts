@@ -28,6 +28,7 @@ const LINGER_MS = 5_000
 const REUSE_MS = 250
 const PROGRESS_EVERY_MS = 2_000
 const PROGRESS_EVERY_PIECES = 1_000
+
 /** One try at one offer: one exchange with its provider, or several where requests follow the first. */
 export type AttemptJob = {
   readonly plan: AttemptPlan

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { x402Client } from '@x402/core/client'
@@ -16,6 +16,7 @@ import { base } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { readArtifacts, readSources, sourceDigest } from '#dev/chain/artifacts.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
 import { placeContracts } from '#dev/chain/place-contracts.ts'
 import { startAnvil } from '#dev/services/anvil.ts'
 import { BASE_CHAIN_ID } from '#shared/chain-terms.ts'
@@ -165,6 +166,23 @@ describe('the development chain', () => {
     expect(await placeContracts(chain.url, [])).toBe(true)
     expect(await balance(treasury)).toBe(0n)
     expect(readFileSync(join(folder, 'chain/state.json.broken')).length).toBe(1_000)
+  })
+
+  it('leaves nothing in the folder of its user, however long it runs', async () => {
+    const user = join(folder, 'user')
+    const before = process.env['HOME']
+    process.env['HOME'] = user
+    const long = await startAnvil({ chainId: BASE_CHAIN_ID, logFile: join(folder, 'long.log') }).finally(() => {
+      process.env['HOME'] = before
+    })
+    try {
+      await callChain(long.url, [['anvil_mine', ['0x600']]])
+      expect(await callChain(long.url, [['eth_blockNumber', []]])).toEqual(['0x600'])
+      const left = existsSync(user) ? readdirSync(user, { recursive: true, withFileTypes: true }) : []
+      expect(left.filter((entry) => entry.isFile())).toEqual([])
+    } finally {
+      await long.stop()
+    }
   })
 
   it('has contracts that were compiled from the sources that stand beside them', () => {

@@ -129,10 +129,8 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
   })
   const parts: Parts = { directory, files, writer, unposted, full, numbering }
   const { append, capture, progress } = createAppender(parts, clock)
-  const recapture = createRecapture({
-    ...{ directory, files, capture, log, sync: writer.sync, isUnposted: (seq) => unposted.has(seq) },
-    lastSeq: () => numbering.last,
-  })
+  const isUnposted = (seq: number) => unposted.has(seq)
+  const recapture = createRecapture({ directory, files, capture, log, sync: writer.sync, isUnposted })
   const adoption = createAdoption({
     root,
     boot,

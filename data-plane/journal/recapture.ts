@@ -15,8 +15,6 @@ type Parts = {
   capture(subject: Subject, event: string): void
   /** Resolves when all captures are on the disk. */
   sync(): Promise<void>
-  /** The sequence number of the last record of this journal. */
-  lastSeq(): number
   /** True for a capture of this journal that is not known to be posted. */
   isUnposted(seq: number): boolean
   readonly log: Logger
@@ -51,7 +49,7 @@ export function createRecapture(parts: Parts): Recapture {
     if (restoredTo === undefined) return
     const mark = markOf(left, restoredTo)
     if ((await files.status(left)) === undefined || (await files.status(mark)) !== undefined) return
-    await captureAgain(parts, { directory: left, instant: restoredTo, last: Number.MAX_SAFE_INTEGER })
+    await captureAgain(parts, left, restoredTo)
     await files.write(mark, '')
   }
 
@@ -60,7 +58,7 @@ export function createRecapture(parts: Parts): Recapture {
     async since(instant, left) {
       if (done !== undefined && done <= instant) return
       restoredTo = instant
-      const count = await captureAgain(parts, { directory, instant, last: parts.lastSeq() })
+      const count = await captureAgain(parts, directory, instant)
       await files.write(markOf(directory, instant), '')
       for (const path of left) await takenOver(path)
       done = instant
@@ -69,13 +67,12 @@ export function createRecapture(parts: Parts): Recapture {
   }
 }
 
-type Stretch = { readonly directory: string; readonly instant: number; readonly last: number }
-
-async function captureAgain(parts: Parts, { directory, instant, last }: Stretch): Promise<number> {
+/** What this captures itself is unposted when the reading comes to it, and so is every call that ends meanwhile. */
+async function captureAgain(parts: Parts, directory: string, instant: number): Promise<number> {
   const { files, capture, sync, isUnposted } = parts
   const isOwn = directory === parts.directory
   let count = 0
-  for await (const { seq, payload } of readCapturesSince(files, directory, { instant, last })) {
+  for await (const { seq, payload } of readCapturesSince(files, directory, instant)) {
     const subject = isOwn && isUnposted(seq) ? undefined : identify(payload)
     if (subject === undefined) continue
     capture(subject, payload)

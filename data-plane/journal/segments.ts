@@ -109,17 +109,16 @@ export function formatCursor({ posted, needed, at }: Cursor): string {
 
 /**
  * Reads the captures of a directory that were not known to be posted at `instant`: those above the last cursor that was
- * written before it. Captures numbered above `last` are left out. Damaged records are skipped.
+ * written before it. Damaged records are skipped.
  */
 export async function* readCapturesSince(
   files: JournalFiles,
   directory: string,
-  { instant, last }: { readonly instant: number; readonly last: number },
+  instant: number,
 ): AsyncGenerator<JournalRecord> {
   const segments = await listSegments(files, directory)
   const posted = await postedBefore(files, segments, instant)
   for await (const record of readSegments(files, segments, posted + 1)) {
-    if (record.seq > last) return
     if (record.type === 'C') yield record
   }
 }

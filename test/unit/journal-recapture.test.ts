@@ -1,0 +1,78 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { MINUTE, SECOND } from '#shared/clock.ts'
+import type { JournalWorld, Opened } from './fixtures/journal-world.ts'
+import { createJournalWorld } from './fixtures/journal-world.ts'
+
+let world: JournalWorld
+beforeEach(() => {
+  world = createJournalWorld()
+})
+
+/** Makes a call that is captured and posted a minute later. */
+async function serve(journal: Opened): Promise<string> {
+  const event = world.capture(journal)
+  await world.during(journal.sync())
+  await world.clock.pass(MINUTE)
+  await world.post(journal)
+  return event
+}
+
+const now = () => world.clock.time.now()
+
+describe('a journal of which the ledger went back in time', () => {
+  it('has the calls unposted again that were posted since, once, and none before them', async () => {
+    const journal = await world.open()
+    await serve(journal)
+    const instant = now() + SECOND
+    await world.clock.pass(MINUTE)
+    const lost = [await serve(journal), await serve(journal)]
+    const running = world.capture(journal)
+    await world.during(journal.recapture(instant))
+    expect(await world.unposted(journal)).toEqual([running, ...lost])
+    await world.post(journal)
+    expect(journal.unpostedCount()).toBe(0)
+  })
+
+  it('has what was captured before that instant and posted after it', async () => {
+    const journal = await world.open()
+    await serve(journal)
+    const lost = world.capture(journal)
+    const instant = now() + SECOND
+    await world.clock.pass(MINUTE)
+    await world.post(journal)
+    await world.during(journal.recapture(instant))
+    expect(await world.unposted(journal)).toEqual([lost])
+  })
+
+  it('is gone through once, and again for an earlier instant', async () => {
+    const journal = await world.open()
+    const [first, instant] = [await serve(journal), now() + SECOND]
+    await world.clock.pass(MINUTE)
+    const second = await serve(journal)
+    await world.during(journal.recapture(instant))
+    await world.post(journal)
+    await world.during(journal.recapture(instant))
+    expect(await world.unposted(journal)).toEqual([])
+    await world.during(journal.recapture(instant - 10 * MINUTE))
+    expect(new Set(await world.unposted(journal))).toEqual(new Set([first, second]))
+  })
+
+  it('leaves what its process had posted to the one that takes it over later, which goes through it once', async () => {
+    const [first, heir] = [await world.open(), await world.open()]
+    await serve(first)
+    const instant = now() + SECOND
+    await world.clock.pass(MINUTE)
+    const lost = await serve(first)
+    await world.during(heir.recapture(instant))
+    expect(heir.unpostedCount()).toBe(0)
+    world.kill(first)
+    await world.clock.pass(4 * SECOND)
+    expect(await world.unposted(heir)).toEqual([lost])
+    for (const inheritance of heir.inherited()) heir.crossOff(inheritance)
+    await world.post(heir)
+    world.kill(heir)
+    const later = await world.during(world.open())
+    await world.during(later.recapture(instant))
+    expect(await world.unposted(later)).toEqual([])
+  })
+})

@@ -1,13 +1,8 @@
 import type { ClientBase } from 'pg'
 import type { Finding } from './finding.ts'
 import { findingOf } from './finding.ts'
-
-/** A query of an invariant. Each row it gives describes one fault. */
-type Rule = {
-  readonly id: string
-  readonly looked: string
-  readonly wrong: string
-}
+import type { Rule } from './payment-rules.ts'
+import { PAYMENT_RULES } from './payment-rules.ts'
 
 /**
  * The checker's own list of account kinds. It takes nothing from the planes, so that a fault there cannot hide itself.
@@ -176,7 +171,7 @@ const RULES: readonly Rule[] = [
 /** Checks the invariants that Postgres alone can show. */
 export async function checkLedger(client: ClientBase): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const rule of RULES) {
+  for (const rule of [...RULES, ...PAYMENT_RULES]) {
     const { rows } = await client.query<{ wrong: string }>(rule.wrong)
     findings.push(
       findingOf(

@@ -75,7 +75,7 @@ describe('a sound market', () => {
     expect(findings.filter(({ state }) => state === 'breach')).toEqual([])
     expect(findings.map(({ id }) => id)).toEqual(Array.from({ length: 24 }, (_, index) => `I${index + 1}`))
     expect(findings.filter(({ state }) => state === 'ok').map(({ id }) => Number(id.slice(1)))).toEqual([
-      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 18, 24,
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 24,
     ])
     expect(findings.map(lineOf).join('\n')).toMatch(/^I3 {3}ok {6}.+\n/m)
     const [folder] = await readJournals(config.journalDir)
@@ -90,7 +90,7 @@ describe('a sound market', () => {
       run(process.execPath, ['--import', 'tsx', 'control-plane/check-ledger/main.ts'], {
         env: { ...environment, JOURNAL_DIR: config.journalDir },
       })
-    expect((await command()).stdout).toMatch(/^I1 {3}ok .+\n(.+\n)*I16 {2}no chain yet\n/)
+    expect((await command()).stdout).toMatch(/^I1 {3}ok .+\n(.+\n)*I19 {2}no payouts yet\n/)
     await world.redis.hincrby(`{m00}:a:${buyer}`, 'h', 1)
     const failed = await command().catch((error: unknown) => error)
     expect(failed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^I5 {3}BREACH .+holds 1/m) })

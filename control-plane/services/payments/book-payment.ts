@@ -15,13 +15,14 @@ import type { PaymentCtx } from './payment-ctx.ts'
 const BOOKED_IN: ReadonlySet<ChainPayment['state']> = new Set(['confirmed', 'written_off', 'released'])
 
 export type BookCtx = PaymentCtx & { readonly feed?: TradeFeed }
+type Booking = Pick<BookCtx, 'ledger' | 'gate' | 'ids' | 'log' | 'feed'>
 type Balance = Booked['balances'][number]
 
 /**
  * Books a payment in one transaction: its transfer into the payer's account, and the call's charge out of it. What is
  * left is the payer's credit. The platform stands in for a transfer that never came.
  */
-export async function bookPayment(ctx: BookCtx, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
+export async function bookPayment(ctx: Booking, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
   const done = await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     if (payment === undefined || payment.bookedAt !== null || !BOOKED_IN.has(payment.state)) return undefined
@@ -52,7 +53,7 @@ export async function bookPayment(ctx: BookCtx, { rid }: Pick<ChainPayment, 'rid
 }
 
 /** Books the charge of a call whose payment was booked before it. The payer's account has its money since then. */
-export async function bookLateCharge(ctx: BookCtx, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
+export async function bookLateCharge(ctx: Booking, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
   const booked = await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     return payment === undefined ? undefined : bookCharge(trx, payment)
@@ -67,7 +68,7 @@ async function bookCharge(trx: MoneyTransaction, payment: ChainPayment): Promise
 
 type Done = { readonly balances: readonly Balance[]; readonly booked: Booked | undefined }
 
-async function tell(ctx: BookCtx, rid: string, { balances, booked }: Done): Promise<void> {
+async function tell(ctx: Booking, rid: string, { balances, booked }: Done): Promise<void> {
   if (booked !== undefined) tellFeed(ctx, booked)
   // The outbox row stays when this fails, so a later drain tells the gate.
   await confirmBuyers(ctx, newest(balances)).catch((error: unknown) =>

@@ -3,7 +3,10 @@ import type { Logger } from '#shared/logger.ts'
 import type { Config, PaymentConfig } from './config.ts'
 import {
   addChainTransaction,
-  findChainTransaction,
+  forgetChainTransactions,
+  insertChainTransaction,
+  listChainTransactionsOf,
+  listMissingNonces,
   listUnminedChainTransactions,
   markChainTransactionMined,
   markChainTransactionSent,
@@ -11,17 +14,22 @@ import {
 } from './db/chain-transactions.ts'
 import type { Database } from './db/database.ts'
 import { createRpcChain } from './ports/chain/rpc-chain.ts'
-import type { TransactionStore } from './ports/facilitator/chain-sender.ts'
 import { createChainSender } from './ports/facilitator/chain-sender.ts'
 import { createOwnFacilitator } from './ports/facilitator/own-facilitator.ts'
 import type { PaymentParts, PaymentSettings } from './ports/facilitator/payment-parts.ts'
-import { newPaymentMemory } from './ports/facilitator/payment-parts.ts'
+import { newPaymentMemory, PAYMENT_TIMES } from './ports/facilitator/payment-parts.ts'
 import { createRemoteFacilitator } from './ports/facilitator/remote-facilitator.ts'
+import type { TransactionStore } from './ports/facilitator/transaction-store.ts'
 
 /** Puts together everything by which wallets pay; null where that is not configured. */
-export function openPayments({ payments, chainRpcUrl }: Config, db: Database, log: Logger): PaymentParts | null {
+export function openPayments(
+  { payments, chainRpcUrl }: Pick<Config, 'payments' | 'chainRpcUrl'>,
+  db: Database,
+  log: Logger,
+  times = PAYMENT_TIMES,
+): PaymentParts | null {
   if (payments === undefined) return null
-  const settings = { ...settingsOf(payments), memory: newPaymentMemory() }
+  const settings = { ...settingsOf(payments), memory: newPaymentMemory(), times }
   const chain = chainRpcUrl === undefined ? null : createRpcChain(chainRpcUrl.reveal())
   const store = storeIn(db)
   const unmine = (transaction: string) => unmineChainTransaction(db, transaction)
@@ -32,8 +40,8 @@ export function openPayments({ payments, chainRpcUrl }: Config, db: Database, lo
   }
   const rpcUrl = how.rpcUrl.reveal()
   const account = privateKeyToAccount(`0x${how.key.reveal().slice(2)}`)
-  const sender = createChainSender({ rpcUrl, chainId: payments.chainId, account, store, log })
-  const facilitator = createOwnFacilitator({ network: settings.network, rpcUrl, sender, store, log })
+  const sender = createChainSender({ rpcUrl, chainId: payments.chainId, account, store, log, times })
+  const facilitator = createOwnFacilitator({ network: settings.network, rpcUrl, sender, store, log, times })
   return { ...settings, facilitator, chain, sendAgain: sender.sendAgain, unmine }
 }
 
@@ -43,10 +51,14 @@ function settingsOf({ chainId, facilitator: _, ...rest }: PaymentConfig): Paymen
 
 function storeIn(db: Database): TransactionStore {
   return {
-    find: (ref) => findChainTransaction(db, ref),
+    list: (ref) => listChainTransactionsOf(db, ref),
     add: (entry, sign) => addChainTransaction(db, entry, sign),
+    replace: async (old, next) => void (await insertChainTransaction(db, old, next)),
+    fill: async (gap, next) => void (await insertChainTransaction(db, gap, next)),
+    missing: (sender, from, limit) => listMissingNonces(db, sender, from, limit),
     markSent: (hash) => markChainTransactionSent(db, hash),
     markMined: (hash, isReverted) => markChainTransactionMined(db, hash, isReverted),
+    forget: (sender, from, olderThanMs) => forgetChainTransactions(db, sender, from, olderThanMs),
     listUnmined: (sender, olderThanMs, limit) => listUnminedChainTransactions(db, sender, olderThanMs, limit),
   }
 }

@@ -1,39 +1,58 @@
 import { sql } from 'kysely'
-import type { Database } from './database.ts'
+import type { Database, Trx } from './database.ts'
 import { transact } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
+import { integer, nullable } from './tables/column.ts'
 
 const TABLE = CHAIN_PAYMENT_TABLES.chain_transaction
 const ROW = {
   hash: TABLE.hash,
   raw: TABLE.raw,
   nonce: TABLE.nonce,
+  ref: TABLE.ref,
+  sender: TABLE.sender,
+  /** Milliseconds since it was signed, and since it was last sent; null while it never was. */
+  ageMs: integer(),
+  sentMs: nullable(integer()),
   minedAt: TABLE.mined_at,
   isReverted: TABLE.is_reverted,
 }
 export type ChainTransaction = RowOf<typeof ROW>
-const COLUMNS = sql`hash, raw, nonce, mined_at as "minedAt", is_reverted as "isReverted"`
+const sinceMs = (column: string) =>
+  sql`least(extract(epoch from clock_timestamp() - ${sql.ref(column)}) * 1000, 2000000000)::integer`
+const COLUMNS = sql`hash, raw, nonce, ref, sender, ${sinceMs('signed_at')} as "ageMs", ${sinceMs('sent_at')} as "sentMs",
+  mined_at as "minedAt", is_reverted as "isReverted"`
+/** Most transactions that are read of one reference: some tries, each with some fees. */
+const MAX_OF_ONE = 50
 
-/** The newest transaction for a reference. */
-export async function findChainTransaction(db: Database, ref: string): Promise<ChainTransaction | undefined> {
-  const rows = await readRows(
+/** The transactions for a reference, newest first. */
+export async function listChainTransactionsOf(db: Database | Trx, ref: string): Promise<ChainTransaction[]> {
+  return readRows(
     db,
     ROW,
-    sql`select ${COLUMNS} from chain_transaction where ref = ${ref} order by signed_at desc limit 1`,
+    sql`select ${COLUMNS} from chain_transaction where ref = ${ref} order by signed_at desc limit ${MAX_OF_ONE}`,
   )
-  return rows[0]
 }
+
+type NewChainTransaction = {
+  readonly ref: string
+  readonly sender: string
+  readonly first: bigint
+  readonly maxJump: bigint
+}
+type Signed = Pick<ChainTransaction, 'hash' | 'raw'>
 
 /**
  * Takes the sender's next nonce, signs with it and stores the result in one transaction. Answers the stored one when the
- * reference has one. The row of the sender is the line in which all processes with its key wait.
+ * reference has one that is not reverted. The row of the sender is the line in which all processes with its key wait.
+ * Throws when `first` is further ahead than `maxJump`.
  */
 export async function addChainTransaction(
   db: Database,
-  { ref, sender, first }: { readonly ref: string; readonly sender: string; readonly first: bigint },
-  sign: (nonce: bigint) => Promise<{ readonly hash: string; readonly raw: string }>,
+  { ref, sender, first, maxJump }: NewChainTransaction,
+  sign: (nonce: bigint) => Promise<Signed>,
 ): Promise<ChainTransaction> {
   return transact(db, async (trx) => {
     await sql`insert into chain_sender (address, next_nonce) values (${sender}, ${first})
@@ -43,40 +62,74 @@ export async function addChainTransaction(
       { next: CHAIN_PAYMENT_TABLES.chain_sender.next_nonce },
       sql`select next_nonce as next from chain_sender where address = ${sender} for update`,
     )
-    const [known] = await readRows(
-      trx,
-      ROW,
-      sql`select ${COLUMNS} from chain_transaction where ref = ${ref} order by signed_at desc limit 1`,
-    )
+    const known = (await listChainTransactionsOf(trx, ref)).find(({ isReverted }) => isReverted !== true)
     if (known !== undefined) return known
-    // Another program may have used the key.
-    const nonce = line !== undefined && line.next > first ? line.next : first
-    const { hash, raw } = await sign(nonce)
-    await trx.insertInto('chain_transaction').values({ hash, sender, nonce, ref, raw }).execute()
-    await trx
-      .updateTable('chain_sender')
-      .set({ next_nonce: nonce + 1n })
-      .where('address', '=', sender)
-      .execute()
-    return { hash, raw, nonce, minedAt: null, isReverted: null }
+    const next = line?.next ?? first
+    if (first > next + maxJump) throw new Error(`the chain has used the nonces up to ${first}, and we know of ${next}`)
+    const nonce = next > first ? next : first
+    await sql`update chain_sender set next_nonce = ${nonce + 1n} where address = ${sender}`.execute(trx)
+    return insertChainTransaction(trx, { sender, nonce, ref }, await sign(nonce))
   })
 }
 
+/** Stores a signed transaction. One with the same bytes, of a chain that began anew, waits for its block again. */
+export async function insertChainTransaction(
+  db: Database | Trx,
+  { sender, nonce, ref }: Pick<ChainTransaction, 'sender' | 'nonce' | 'ref'>,
+  { hash, raw }: Signed,
+): Promise<ChainTransaction> {
+  await sql`insert into chain_transaction (hash, sender, nonce, ref, raw)
+    values (${hash}, ${sender}, ${nonce}, ${ref}, ${raw})
+    on conflict (hash) do update set mined_at = null, is_reverted = null`.execute(db)
+  return { hash, raw, nonce, ref, sender, ageMs: 0, sentMs: null, minedAt: null, isReverted: null }
+}
+
 export async function markChainTransactionSent(db: Database, hash: string): Promise<void> {
-  await sql`update chain_transaction set sent_at = now() where hash = ${hash}`.execute(db)
+  await sql`update chain_transaction set sent_at = now() where hash = ${hash.toLowerCase()}`.execute(db)
 }
 
+/** Notes that a transaction is in a block. The others with its nonce can then never be. */
 export async function markChainTransactionMined(db: Database, hash: string, isReverted: boolean): Promise<void> {
-  await sql`update chain_transaction set mined_at = now(), is_reverted = ${isReverted}
-    where hash = ${hash.toLowerCase()} and mined_at is null`.execute(db)
+  await sql`update chain_transaction as row set mined_at = now(), is_reverted = (row.hash <> mined.hash or ${isReverted})
+    from chain_transaction as mined where mined.hash = ${hash.toLowerCase()} and mined.mined_at is null
+    and row.sender = mined.sender and row.nonce = mined.nonce`.execute(db)
 }
 
-/** A block that had it is gone from the chain, so it is sent again. */
+/** A block that had it is gone from the chain, so all with its nonce may be mined again. */
 export async function unmineChainTransaction(db: Database, hash: string): Promise<void> {
-  await sql`update chain_transaction set mined_at = null, is_reverted = null where hash = ${hash}`.execute(db)
+  await sql`update chain_transaction as row set mined_at = null, is_reverted = null
+    from chain_transaction as mined where mined.hash = ${hash.toLowerCase()}
+    and row.sender = mined.sender and row.nonce = mined.nonce`.execute(db)
 }
 
-/** Transactions that are in no block, oldest first. */
+/** Forgets the blocks of transactions from a nonce on that were noted some milliseconds ago. Answers their number. */
+export async function forgetChainTransactions(
+  db: Database,
+  sender: string,
+  from: bigint,
+  olderThanMs: number,
+): Promise<number> {
+  const { numAffectedRows } = await sql`update chain_transaction set mined_at = null, is_reverted = null
+    where sender = ${sender} and nonce >= ${from} and mined_at < now() - make_interval(secs => ${olderThanMs / 1_000})`.execute(
+    db,
+  )
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** Nonces of a sender from `from` up to its next that no transaction has. */
+export async function listMissingNonces(db: Database, sender: string, from: bigint, limit: number): Promise<bigint[]> {
+  const rows = await readRows(
+    db,
+    { nonce: TABLE.nonce },
+    sql`select nonce from chain_sender, generate_series(${from}::bigint, next_nonce - 1) as nonce
+      where address = ${sender} and not exists (
+        select from chain_transaction as known where known.sender = ${sender} and known.nonce = nonce.nonce)
+      order by nonce limit ${limit}`,
+  )
+  return rows.map(({ nonce }) => nonce)
+}
+
+/** Transactions that are in no block, by nonce, oldest first. */
 export async function listUnminedChainTransactions(
   db: Database,
   sender: string,
@@ -87,6 +140,6 @@ export async function listUnminedChainTransactions(
     db,
     ROW,
     sql`select ${COLUMNS} from chain_transaction where sender = ${sender} and mined_at is null
-      and signed_at < now() - make_interval(secs => ${olderThanMs / 1_000}) order by nonce limit ${limit}`,
+      and signed_at < now() - make_interval(secs => ${olderThanMs / 1_000}) order by nonce, signed_at limit ${limit}`,
   )
 }

@@ -67,6 +67,8 @@ export type PaymentWorld = {
   stop(): Promise<void>
 }
 
+/** Waits that are short, because a local chain answers at once. */
+const TIMES = { confirmationMs: 500, againAfterMs: 200, restingMs: 50 }
 const DIGEST = 'ab'.repeat(32)
 const SERVE_MS = 60_000
 
@@ -92,7 +94,7 @@ export async function startPayments(
       ...environment,
       ...more,
     })
-    const payments = openPayments(config, db, log)
+    const payments = openPayments(config, db, log, TIMES)
     if (payments === null) throw new Error('payments are not set up')
     return { db, ledger: gate.ledger, gate: gate.gate, clock: systemClock, ids, log, payments }
   }

@@ -1,22 +1,69 @@
-import { createPublicClient, http, parseAbi, TransactionReceiptNotFoundError } from 'viem'
-import { getAddress } from 'viem/utils'
-import type { Chain } from './chain.ts'
+import type { Hex, Log } from 'viem'
+import { createPublicClient, http, parseAbi, parseEventLogs, TransactionReceiptNotFoundError } from 'viem'
+import { getAddress, isAddressEqual, numberToHex } from 'viem/utils'
+import type { Chain, PaymentOnChain } from './chain.ts'
 
 const RPC_TIMEOUT_MS = 4_000
-const TOKEN = parseAbi(['function balanceOf(address) view returns (uint256)'])
+/** Blocks in which a payment is looked for: more than an authorization lives on a chain with blocks of a second. */
+const MAX_BLOCKS = 2_000n
+/** Most transfers of one payer in them that are looked into. */
+const MAX_TRANSFERS = 200
+const TOKEN = parseAbi([
+  'function balanceOf(address) view returns (uint256)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+])
 
 /** Reads a chain through its JSON-RPC endpoint. */
 export function createRpcChain(rpcUrl: string): Chain {
   const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS }) })
+
+  async function readReceipt(hash: Hex) {
+    try {
+      return await client.getTransactionReceipt({ hash })
+    } catch (error) {
+      if (error instanceof TransactionReceiptNotFoundError) return undefined
+      throw error
+    }
+  }
+
+  /** True when a transaction used the payment's authorization. Of Permit2 only the call's data tells the nonce. */
+  async function isFor(hash: Hex, logs: readonly Log[], { asset, payer, nonce, settledBy }: PaymentOnChain) {
+    if (nonce.startsWith('0x')) {
+      return parseEventLogs({ abi: TOKEN, eventName: 'AuthorizationUsed', logs: logsOf(asset, logs) }).some(
+        ({ args }) => args.nonce.toLowerCase() === nonce && isAddressEqual(args.authorizer, getAddress(payer)),
+      )
+    }
+    // Nobody else can use it, but anybody can write any data beside a transfer.
+    const { from, input } = await client.getTransaction({ hash })
+    const isOurs = settledBy !== null && isAddressEqual(from, getAddress(settledBy))
+    return isOurs && input.toLowerCase().includes(numberToHex(BigInt(nonce), { size: 32 }).slice(2))
+  }
+
   return {
-    async receiptOf(hash) {
-      try {
-        const receipt = await client.getTransactionReceipt({ hash: `0x${hash.slice(2)}` })
-        return { block: receipt.blockNumber, isReverted: receipt.status === 'reverted' }
-      } catch (error) {
-        if (error instanceof TransactionReceiptNotFoundError) return undefined
-        throw error
+    async receiptOf(hash, payment) {
+      const receipt = await readReceipt(asHex(hash))
+      if (receipt === undefined) return undefined
+      const { blockNumber: block, status, logs } = receipt
+      return { block, isReverted: status === 'reverted', isPaid: movedBy(logs, payment) >= payment.amount }
+    },
+    async findTransfer(payment) {
+      const { asset, payer, payTo, amount } = payment
+      const head = await client.getBlockNumber({ cacheTime: 0 })
+      const transfers = await client.getLogs({
+        address: getAddress(asset),
+        event: TOKEN[1],
+        args: { from: getAddress(payer), to: getAddress(payTo) },
+        fromBlock: head > MAX_BLOCKS ? head - MAX_BLOCKS : 0n,
+        toBlock: head,
+      })
+      const hashes = new Set(transfers.slice(-MAX_TRANSFERS).map(({ transactionHash }) => transactionHash))
+      for (const hash of hashes) {
+        const receipt = await readReceipt(hash)
+        const isIt = receipt !== undefined && movedBy(receipt.logs, payment) >= amount
+        if (isIt && (await isFor(hash, receipt.logs, payment))) return hash.toLowerCase()
       }
+      return undefined
     },
     head: () => client.getBlockNumber({ cacheTime: 0 }),
     balanceOf: (asset, owner) =>
@@ -31,4 +78,23 @@ export function createRpcChain(rpcUrl: string): Chain {
       if (answered !== chainId) throw new Error(`the chain's id is ${answered}, not ${chainId}`)
     },
   }
+}
+
+/** What a transaction moved from the payer to us. */
+function movedBy(
+  logs: readonly Log[],
+  { asset, payer, payTo }: Pick<PaymentOnChain, 'asset' | 'payer' | 'payTo'>,
+): bigint {
+  const [from, to] = [getAddress(payer), getAddress(payTo)]
+  return parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: logsOf(asset, logs) })
+    .filter(({ args }) => isAddressEqual(args.from, from) && isAddressEqual(args.to, to))
+    .reduce((sum, { args }) => sum + args.value, 0n)
+}
+
+function logsOf(contract: string, logs: readonly Log[]): Log[] {
+  return logs.filter(({ address }) => isAddressEqual(address, getAddress(contract)))
+}
+
+function asHex(text: string): Hex {
+  return `0x${text.slice(2)}`
 }

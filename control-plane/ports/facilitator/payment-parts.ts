@@ -16,6 +16,18 @@ export type PaymentSettings = {
   readonly exposureMicro: bigint
 }
 
+/** Milliseconds between the tries of one payment. Tests are in more of a hurry. */
+export type PaymentTimes = {
+  /** How long one try waits for its block. A later try goes on waiting. */
+  readonly confirmationMs: number
+  /** How old a transaction without a block is before it is sent again. */
+  readonly againAfterMs: number
+  /** The time that the process has which was told the charge, before the worker tries. */
+  readonly restingMs: number
+}
+
+export const PAYMENT_TIMES: PaymentTimes = { confirmationMs: 5_000, againAfterMs: 5_000, restingMs: 2_000 }
+
 /** Everything by which wallets pay; see plane.ts. */
 export type PaymentParts = PaymentSettings & {
   readonly facilitator: Facilitator
@@ -26,6 +38,7 @@ export type PaymentParts = PaymentSettings & {
   /** Forgets that a transaction was in a block. */
   unmine(transaction: string): Promise<void>
   readonly memory: PaymentMemory
+  readonly times: PaymentTimes
 }
 
 /** The last word of the facilitator about itself. */

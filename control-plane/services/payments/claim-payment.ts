@@ -8,6 +8,7 @@ import {
 } from '#control-plane/db/chain-payments.ts'
 import { refusalOf, transact } from '#control-plane/db/database.ts'
 import { ensureUser } from '#control-plane/services/users.ts'
+import { SECOND } from '#shared/clock.ts'
 import type { ClaimAnswer, ClaimAskSchema } from '#shared/contract/chain-payments.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
@@ -18,6 +19,8 @@ import type { ReadPayment } from './signed-payment.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
 const RETRY_SECONDS = 5
+/** The asker gives up soon after it. A claim that comes later would serve nobody. */
+const VERIFY_MS = 5 * SECOND
 /** Most tries of the claim's transaction, which a rival may make repeat once. */
 const MAX_TRIES = 2
 
@@ -108,7 +111,7 @@ function readBalance({ payments, log }: PaymentCtx, payer: string): Promise<bigi
 
 /** Asks the facilitator. Undefined is a good payment. */
 async function verify(
-  { payments, log }: PaymentCtx,
+  { payments, clock, log }: PaymentCtx,
   { signed, payer }: ReadPayment,
   amountMicro: bigint,
 ): Promise<ClaimAnswer | undefined> {
@@ -120,13 +123,18 @@ async function verify(
     BigInt(requirements.amount) === amountMicro
   if (!isOurs) return { state: 'refused', reason: 'invalid_payment_requirements' }
   try {
-    const verdict = await payments.facilitator.verify(signed)
+    const verdict = await Promise.race([payments.facilitator.verify(signed), late(clock)])
     if (!verdict.isValid) return { state: 'refused', reason: verdict.reason }
     return verdict.payer.toLowerCase() === payer ? undefined : { state: 'refused', reason: 'invalid_payload' }
   } catch (error) {
     log.warn({ err: error }, 'a payment could not be verified')
     return closed('chain_unreachable')
   }
+}
+
+async function late(clock: PaymentCtx['clock']): Promise<never> {
+  await clock.sleep(VERIFY_MS)
+  throw new Error('the facilitator took too long')
 }
 
 /** True for a claim that is asked for again, because its answer was lost. */

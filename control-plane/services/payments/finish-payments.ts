@@ -1,3 +1,4 @@
+import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import {
   changeChainPayment,
   listOpenChainPayments,
@@ -5,18 +6,18 @@ import {
   lockChainPayment,
 } from '#control-plane/db/chain-payments.ts'
 import { transact } from '#control-plane/db/database.ts'
-import { MINUTE, SECOND } from '#shared/clock.ts'
+import type { Chain } from '#control-plane/ports/chain/chain.ts'
+import { MINUTE } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { BookCtx } from './book-payment.ts'
 import { bookPayment } from './book-payment.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
+import { chainIdOf } from './payment-terms.ts'
 import { pursue } from './settle-payment.ts'
 
 /** Payments that one turn looks at, of each kind. */
 const MAX_A_TURN = 200
-/** The process that was told the charge has so long for its own try. */
-const RESTING_MS = 2 * SECOND
 /** Time after its end in which a call may still tell its charge: the heir of a dead process reads its journal first. */
 const TELLING_MS = 10 * MINUTE
 
@@ -50,7 +51,7 @@ export async function finishPayments(ctx: FinishCtx): Promise<Finished> {
 
 async function send(ctx: FinishCtx): Promise<number> {
   await ctx.payments.sendAgain()
-  const due = await listOpenChainPayments(ctx.db, ['due'], RESTING_MS, MAX_A_TURN)
+  const due = await listOpenChainPayments(ctx.db, ['due'], ctx.payments.times.restingMs, MAX_A_TURN)
   await Promise.all(due.map((payment) => pursue(ctx, payment)))
   return due.length
 }
@@ -71,27 +72,45 @@ async function book(ctx: FinishCtx): Promise<number> {
 
 /** Looks at the blocks of mined transfers. One whose block is gone is due again, with the same signed bytes. */
 async function confirm(ctx: FinishCtx): Promise<number> {
-  const { chain, confirmations } = ctx.payments
+  const { chain, network } = ctx.payments
   const mined = await listOpenChainPayments(ctx.db, ['mined'], 0, MAX_A_TURN)
   if (mined.length === 0) return 0
-  const head = await chain?.head()
-  let count = 0
-  for (const { rid, transaction } of mined) {
-    if (transaction === null) continue
-    const receipt = await chain?.receiptOf(transaction)
-    if (chain !== null && receipt === undefined) {
-      ctx.log.warn({ rid, transaction }, 'the block of a payment is gone from the chain')
-      await ctx.payments.unmine(transaction)
-      await step(ctx, rid, 'unmine')
-    } else if (receipt?.isReverted === true) {
-      // The chain was reorganised, and the transfer failed in its new place.
-      await step(ctx, rid, 'unmine')
-    } else if (receipt === undefined || head === undefined || head - receipt.block + 1n >= BigInt(confirmations)) {
-      await step(ctx, rid, 'confirm', receipt?.block)
-      count += 1
-    }
+  if (chain === null) {
+    for (const { rid } of mined) await step(ctx, rid, 'confirm')
+    return mined.length
   }
+  await chain.checkChain(chainIdOf(network))
+  const head = await chain.head()
+  let count = 0
+  for (const payment of mined) if (await look(ctx, chain, payment, head)) count += 1
   return count
+}
+
+/** Looks at the block of one transfer. Answers whether it is final. */
+async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: bigint): Promise<boolean> {
+  const { confirmations, payTo } = ctx.payments
+  const { rid, transaction, asset, payer, due } = payment
+  if (transaction === null) return false
+  const receipt = await chain.receiptOf(transaction, { asset, payer, payTo, amount: due ?? 0n })
+  if (receipt === undefined || receipt.isReverted) {
+    // The chain was reorganised, and the transfer is nowhere, or it failed in its new place.
+    ctx.log.warn({ rid, transaction }, 'the block of a payment is gone from the chain')
+    await ctx.payments.unmine(transaction)
+    await step(ctx, rid, 'unmine')
+    return false
+  }
+  const isDeep = head - receipt.block + 1n >= BigInt(confirmations)
+  if (isDeep && !receipt.isPaid) {
+    ctx.log.error({ rid, transaction }, 'the facilitator named a transaction that does not pay us')
+    // Until the authorization has run out it may still come.
+    await step(ctx, rid, isOver(ctx, payment) ? 'disprove' : 'unmine')
+  } else if (isDeep) await step(ctx, rid, 'confirm', receipt.block)
+  return isDeep && receipt.isPaid
+}
+
+/** True when nobody can take a payment any more, by whatever clock. */
+function isOver({ clock }: FinishCtx, { validUntil }: ChainPayment): boolean {
+  return validUntil.getTime() + MINUTE < clock.now()
 }
 
 async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, block?: bigint): Promise<void> {
@@ -106,7 +125,7 @@ async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, block?:
 /** Lets go of claims whose authorization has run out. Nobody can take their money any more. */
 async function expire(ctx: FinishCtx): Promise<number> {
   const claimed = await listOpenChainPayments(ctx.db, ['claimed'], MINUTE, MAX_A_TURN)
-  const over = claimed.filter(({ validUntil }) => validUntil.getTime() + MINUTE < ctx.clock.now())
+  const over = claimed.filter((payment) => isOver(ctx, payment))
   for (const { rid } of over) await step(ctx, rid, 'release')
   return over.length
 }

@@ -4,19 +4,29 @@ import type { PaymentStanding } from '#shared/contract/chain-payments.ts'
 /**
  * What happens to a payment. `charge`: the call told what it owes. `release`: it owes nothing. `mine`: the transfer is in
  * a block. `confirm`: the block is deep enough. `unmine`: the block is gone. `refuse`: the transfer can never be.
+ * `disprove`: the named transaction is none that pays us, and no other can be.
  */
-export type PaymentEvent = 'charge' | 'release' | 'mine' | 'confirm' | 'unmine' | 'refuse'
+export type PaymentEvent = 'charge' | 'release' | 'mine' | 'confirm' | 'unmine' | 'refuse' | 'disprove'
 
 type Row = Readonly<Record<PaymentEvent, ChainPaymentState | null>>
 
 /** Null is a step that the state does not take. It then stays as it is. */
-const NOTHING: Row = { charge: null, release: null, mine: null, confirm: null, unmine: null, refuse: null }
+const NOTHING: Row = {
+  charge: null,
+  release: null,
+  mine: null,
+  confirm: null,
+  unmine: null,
+  refuse: null,
+  disprove: null,
+}
 
 /** The life of a payment by wallet: the state after each event. */
 export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
   claimed: { ...NOTHING, charge: 'due', release: 'released' },
   due: { ...NOTHING, mine: 'mined', refuse: 'written_off' },
-  mined: { ...NOTHING, confirm: 'confirmed', unmine: 'due' },
+  // A facilitator of others may name a transfer that is none.
+  mined: { ...NOTHING, confirm: 'confirmed', unmine: 'due', disprove: 'written_off' },
   confirmed: NOTHING,
   // A claim can run out before a node comes back that served its call.
   released: { ...NOTHING, charge: 'due' },

@@ -35,10 +35,7 @@ function whyClosed(known: FacilitatorStanding | undefined, now: number): string 
 }
 
 async function ask({ facilitator, network, chain }: PaymentParts, now: () => number): Promise<FacilitatorStanding> {
-  const [supported] = await Promise.all([
-    facilitator.supported(),
-    chain?.checkChain(Number(network.slice('eip155:'.length))),
-  ])
+  const [supported] = await Promise.all([facilitator.supported(), chain?.checkChain(chainIdOf(network))])
   const ours = supported.kinds.filter((kind) => kind.network === network && kind.x402Version === 2)
   const named = ours.find(({ scheme }) => scheme === 'upto')?.extra?.['facilitatorAddress']
   return {
@@ -46,4 +43,8 @@ async function ask({ facilitator, network, chain }: PaymentParts, now: () => num
     facilitator: typeof named === 'string' ? named : null,
     schemes: new Set(ours.map(({ scheme }) => scheme)),
   }
+}
+
+export function chainIdOf(network: PaymentParts['network']): number {
+  return Number(network.slice('eip155:'.length))
 }

@@ -1,3 +1,4 @@
+import type { PaymentRequirements } from '@x402/core/types'
 import type { z } from 'zod'
 import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-payments.ts'
 import { changeChainPayment, findChainPayment, lockChainPayment } from '#control-plane/db/chain-payments.ts'
@@ -16,6 +17,7 @@ import { bookLateCharge } from './book-payment.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
+import { chainIdOf } from './payment-terms.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
 type Ask = z.output<typeof SettleAskSchema>
@@ -24,6 +26,8 @@ const RELEASED = 'The payment was released.'
 
 /** Milliseconds before a refused transfer is tried once more. The chain's state may have been a passing one. */
 const SECOND_TRY_MS = 300
+/** Milliseconds between the tries that one asker waits for. */
+const NEXT_TRY_MS = 500
 
 /**
  * Takes down what a call owes, and transfers it. The charge is durable before the chain is asked, so the transfer comes
@@ -34,10 +38,16 @@ export async function settlePayment(ctx: BookCtx, ask: Ask): Promise<SettleAnswe
   // Money that was taken ahead of a call is its payer's credit by now.
   if (payment.bookedAt !== null) await bookLateCharge(ctx, payment)
   if (payment.state !== 'due') return answerOf(payment)
-  const pursuit = pursue(ctx, payment)
-  if (ask.waitMs === 0) return answerOf(payment)
-  await Promise.race([pursuit, ctx.clock.sleep(ask.waitMs)])
-  return answerOf((await findChainPayment(ctx.db, ask.rid)) ?? payment)
+  const end = ctx.clock.monotonic() + ask.waitMs
+  for (;;) {
+    const pursuit = pursue(ctx, payment)
+    const leftMs = end - ctx.clock.monotonic()
+    if (leftMs <= 0) return answerOf((await findChainPayment(ctx.db, ask.rid)) ?? payment)
+    await Promise.race([pursuit, ctx.clock.sleep(leftMs)])
+    const now = await findChainPayment(ctx.db, ask.rid)
+    if (now === undefined || now.state !== 'due') return answerOf(now ?? payment)
+    await ctx.clock.sleep(Math.min(NEXT_TRY_MS, Math.max(0, end - ctx.clock.monotonic())))
+  }
 }
 
 function answerOf({ state, transaction, due, reason }: ChainPayment): SettleAnswer {
@@ -132,14 +142,38 @@ async function transfer(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
   if (read === undefined || payment.due === null) throw new Error('a stored payment cannot be read')
   const { payload, requirements } = read.signed
   const amount = payment.due.toString()
-  const settle = () => ctx.payments.facilitator.settle({ payload, requirements: { ...requirements, amount } })
-  let outcome: Transfer = await settle()
+  const settle = async (): Promise<Transfer> => {
+    const outcome = await ctx.payments.facilitator.settle({ payload, requirements: { ...requirements, amount } })
+    return outcome.state === 'refused' ? ((await takenByOthers(ctx, payment, requirements)) ?? outcome) : outcome
+  }
+  let outcome = await settle()
   if (outcome.state === 'refused') {
     await ctx.clock.sleep(SECOND_TRY_MS)
     outcome = await settle()
   }
   crashPoint('payment_mined')
   await noteTransfer(ctx, payment.rid, outcome)
+}
+
+/**
+ * Looks for a refused transfer on the chain: anybody who saw an authorization may have sent it, and so may we, before
+ * the database lost it. Throws while the chain is silent, because a refusal without its word is not final.
+ */
+async function takenByOthers(
+  { payments: { chain, network }, log }: PaymentCtx,
+  { rid, payer, nonce, asset, due }: ChainPayment,
+  { payTo, extra }: PaymentRequirements,
+): Promise<Transfer | undefined> {
+  if (chain === null) return undefined
+  await chain.checkChain(chainIdOf(network))
+  const settledBy = extra['facilitatorAddress']
+  const transaction = await chain.findTransfer({
+    ...{ asset, payer, nonce, payTo, amount: due ?? 0n },
+    settledBy: typeof settledBy === 'string' ? settledBy : null,
+  })
+  if (transaction === undefined) return undefined
+  log.warn({ rid, transaction }, 'a payment was sent by somebody else')
+  return { state: 'mined', transaction }
 }
 
 /** Stores what became of a transfer. */
@@ -167,7 +201,8 @@ function changeFor({ state }: ChainPayment, outcome: Transfer): PaymentChange | 
       return next === null ? undefined : { state: next, transaction: outcome.transaction, reason: null }
     }
     case 'pending':
-      return after('mine') === null ? undefined : { transaction: outcome.transaction, reason: outcome.reason }
+      if (after('mine') === null) return undefined
+      return { reason: outcome.reason, ...(outcome.transaction === null ? {} : { transaction: outcome.transaction }) }
     case 'refused': {
       const next = after('refuse')
       return next === null ? undefined : { state: next, reason: outcome.reason.slice(0, 200) }

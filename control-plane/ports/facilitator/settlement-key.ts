@@ -1,0 +1,73 @@
+import type { Hex, PrivateKeyAccount } from 'viem'
+import { createPublicClient, http, keccak256 } from 'viem'
+import { SECOND } from '#shared/clock.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { PaymentTimes } from './payment-parts.ts'
+import type { SignedTransaction, TransactionStore } from './transaction-store.ts'
+
+const RPC_TIMEOUT_MS = 4 * SECOND
+/** Gas that any settlement stays below: one with a permit takes about 190,000. */
+export const GAS_LIMIT = 400_000n
+/** Fees are asked for once in so many milliseconds, and doubled, so that a few full blocks do not leave us behind. */
+const FEES_MS = 5 * SECOND
+const FEE_FACTOR = 2n
+
+export type SenderParts = {
+  readonly rpcUrl: string
+  readonly chainId: number
+  readonly account: PrivateKeyAccount
+  readonly store: TransactionStore
+  readonly log: Logger
+  readonly times: PaymentTimes
+}
+export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
+type Wish = Fees & { readonly to: Hex; readonly data?: Hex; readonly nonce: bigint; readonly gas: bigint }
+
+export type SettlementKey = ReturnType<typeof openSettlementKey>
+
+/** What a key does with one transaction: it signs and sends it, and reads where the chain stands. */
+export function openSettlementKey({ rpcUrl, chainId, account, store, log }: Omit<SenderParts, 'times'>) {
+  const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS }) })
+  const { address } = account
+  return {
+    client,
+    address,
+    /** The address as the store has it. */
+    sender: address.toLowerCase(),
+    readFees: createFeeReader(() => client.estimateFeesPerGas({ chain: null, type: 'eip1559' })),
+    countOf: async (blockTag: 'latest' | 'pending') => BigInt(await client.getTransactionCount({ address, blockTag })),
+    async sign({ nonce, ...wish }: Wish) {
+      crashPoint('before_sign')
+      const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce: Number(nonce), ...wish })
+      return { hash: keccak256(raw), raw }
+    },
+    async broadcast({ hash, raw }: Pick<SignedTransaction, 'hash' | 'raw'>): Promise<void> {
+      try {
+        await client.sendRawTransaction({ serializedTransaction: asHex(raw) })
+      } catch (error) {
+        // What the chain has already is what we want. Anything else is tried again, with the same bytes.
+        log.debug({ err: error, hash }, 'a transaction was not taken at once')
+      }
+      crashPoint('after_broadcast')
+      await store.markSent(hash)
+    },
+  }
+}
+
+/** Reads the fees of now, at most once in a while. */
+function createFeeReader(ask: () => Promise<Fees>): () => Promise<Fees> {
+  let known: (Fees & { readonly at: number }) | undefined
+  return async () => {
+    const now = performance.now()
+    if (known !== undefined && now - known.at < FEES_MS) return known
+    const { maxFeePerGas, maxPriorityFeePerGas } = await ask()
+    known = { at: now, maxFeePerGas: maxFeePerGas * FEE_FACTOR, maxPriorityFeePerGas }
+    return known
+  }
+}
+
+export function asHex(text: string): Hex {
+  if (!text.startsWith('0x')) throw new RangeError('not hexadecimal')
+  return `0x${text.slice(2)}`
+}

@@ -1,0 +1,104 @@
+import { parseTransaction, TransactionReceiptNotFoundError } from 'viem'
+import { MINUTE, SECOND } from '#shared/clock.ts'
+import type { SenderParts, SettlementKey } from './settlement-key.ts'
+import { asHex, GAS_LIMIT } from './settlement-key.ts'
+import type { SignedTransaction } from './transaction-store.ts'
+
+const PLAIN_GAS = 21_000n
+const MAX_AGAIN = 100
+/** A transaction that is next in line for so long has too low a fee. */
+const BUMP_AFTER_MS = 30 * SECOND
+/** Most transactions with one nonce. Each pays an eighth more than the one before, at least what nodes ask for. */
+const MAX_BUMPS = 10
+/** Time after which a transaction whose nonce another has used is given up. A node may be behind for a moment. */
+const DEAD_AFTER_MS = MINUTE
+
+type Parts = Pick<SenderParts, 'chainId' | 'store' | 'log' | 'times'>
+
+/**
+ * Makes the function that brings on stored transactions that are in no block: it sends them again, with a higher fee
+ * after a while, also those that the chain had and forgot. It closes gaps in the nonces, and answers how many waited.
+ */
+export function createSendAgain(key: SettlementKey, { chainId, store, log, times }: Parts): () => Promise<number> {
+  const { client, address, sender, sign, broadcast, readFees, countOf } = key
+  const { againAfterMs } = times
+  let lookedAt = Number.NEGATIVE_INFINITY
+
+  /** Signs the head of the line anew, with a higher fee. Any of the two may be mined, and never both. */
+  async function bump(old: SignedTransaction): Promise<void> {
+    const { to, data, gas = GAS_LIMIT, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = parseTransaction(asHex(old.raw))
+    if (to == null) return
+    const now = await readFees()
+    const fees = {
+      maxFeePerGas: higher(raised(maxFeePerGas), now.maxFeePerGas),
+      maxPriorityFeePerGas: higher(raised(maxPriorityFeePerGas), now.maxPriorityFeePerGas),
+    }
+    const next = await sign({ to, gas, nonce: old.nonce, ...(data && { data }), ...fees })
+    await store.replace(old, next)
+    log.warn({ hash: old.hash, next: next.hash, nonce: old.nonce }, 'a transaction waits too long: its fee was raised')
+    await broadcast(next)
+  }
+
+  /** Fills nonces that nobody has used, because all later transactions wait for them. */
+  async function fillGaps(count: bigint): Promise<void> {
+    const missing = await store.missing(sender, count, MAX_AGAIN)
+    const [first] = missing
+    // Another program of the key has sent it, and it waits for its block.
+    if (first === undefined || (await countOf('pending')) > first) return
+    const fees = await readFees()
+    for (const nonce of missing) {
+      const signed = await sign({ to: address, nonce, gas: PLAIN_GAS, ...fees })
+      await store.fill({ sender, nonce, ref: `gap ${sender} ${nonce}` }, signed)
+      log.warn({ nonce, hash: signed.hash }, 'a gap in the nonces was filled')
+      await broadcast(signed)
+    }
+  }
+
+  /** Looks after all transactions with one nonce, newest first. */
+  async function lookAfter(tries: readonly SignedTransaction[], count: bigint): Promise<void> {
+    const [newest] = tries
+    if (newest === undefined) return
+    for (const { hash } of tries) {
+      const receipt = await client.getTransactionReceipt({ hash: asHex(hash) }).catch(noneFound)
+      if (receipt !== undefined) return store.markMined(hash, receipt.status === 'reverted')
+    }
+    const { nonce, ageMs, sentMs } = newest
+    if (nonce < count) {
+      // Another transaction has its nonce, so it can never be.
+      if (ageMs > DEAD_AFTER_MS) await store.markMined(newest.hash, true)
+      return
+    }
+    // One that the chain has forgotten is sent as it is before it costs more.
+    const isStuck = ageMs > BUMP_AFTER_MS && sentMs !== null && sentMs < BUMP_AFTER_MS
+    if (nonce === count && isStuck && tries.length < MAX_BUMPS) await bump(newest)
+    else await broadcast(newest)
+  }
+
+  return async () => {
+    const now = performance.now()
+    if (now - lookedAt < againAfterMs) return 0
+    const answered = await client.getChainId()
+    if (answered !== chainId) throw new Error(`the chain's id is ${answered}, not ${chainId}`)
+    const count = await countOf('latest')
+    lookedAt = now
+    const forgotten = await store.forget(sender, count, againAfterMs)
+    if (forgotten > 0) log.warn({ forgotten, count }, 'the chain has forgotten transactions, which are sent again')
+    await fillGaps(count)
+    const waiting = byNonce(await store.listUnmined(sender, againAfterMs, MAX_AGAIN))
+    for (const tries of waiting.values()) await lookAfter(tries, count)
+    return waiting.size
+  }
+}
+
+function noneFound(error: unknown): undefined {
+  if (!(error instanceof TransactionReceiptNotFoundError)) throw error
+}
+
+function byNonce(rows: readonly SignedTransaction[]): Map<bigint, SignedTransaction[]> {
+  const groups = new Map<bigint, SignedTransaction[]>()
+  for (const row of rows) groups.set(row.nonce, [row, ...(groups.get(row.nonce) ?? [])])
+  return groups
+}
+
+const raised = (fee: bigint) => fee + fee / 8n + 1n
+const higher = (left: bigint, right: bigint) => (left > right ? left : right)

@@ -1,0 +1,347 @@
+import { sql } from 'kysely'
+import { createWalletClient, http, parseAbi } from 'viem'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
+import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
+import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { callChain } from '#dev/chain/place-contracts.ts'
+import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
+import { CHAIN, startChain } from '#test/support/chain.ts'
+import type { PaymentWorld, Scheme, Signed } from '#test/support/payments.ts'
+import { startPayments } from '#test/support/payments.ts'
+import type { RpcFault, RpcRelay } from '#test/support/rpc-relay.ts'
+import { rpcRelay } from '#test/support/rpc-relay.ts'
+import { until } from '#test/support/until.ts'
+
+const RICH = { usdc: 1_000_000n }
+const PRICE = 20_000n
+const CHARGE = 7_321n
+const TOKEN = parseAbi([
+  'function transfer(address, uint256) returns (bool)',
+  'function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, bytes)',
+])
+let chain: OwnChain
+let relay: RpcRelay
+let world: PaymentWorld
+
+beforeAll(async () => {
+  chain = await startChain()
+  relay = await rpcRelay(chain.rpcUrl)
+  world = await startPayments(chain, { rpcUrl: relay.url, CHAIN_CONFIRMATIONS: '4' })
+}, 60_000)
+afterEach(() => relay.pass())
+afterAll(async () => {
+  expect(await world.breaches()).toEqual([])
+  await world.stop()
+  await relay.close()
+  await chain.stop()
+}, 60_000)
+
+type Claimed = { readonly rid: string; readonly wallet: ChainWallet; readonly signed: Signed }
+
+async function claimed(scheme: Scheme, money = RICH): Promise<Claimed> {
+  const wallet = await chain.newWallet(money)
+  const signed = await world.sign(wallet, scheme, PRICE)
+  return { wallet, signed, rid: await world.claimed(signed) }
+}
+
+const spent = async ({ wallet }: Claimed) => 1_000_000n - (await chain.usdcBalance(wallet.address))
+const owed = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)
+
+/** Waits until the worker has brought a payment to a deep block and into the books, and expects one transfer of it. */
+async function endsPaid(payment: Claimed, scheme: Scheme, ctx: FinishCtx = world.ctx): Promise<void> {
+  await until('the payment is mined', 30_000, async () => {
+    await finishPayments(ctx)
+    return (await world.row(payment.rid)).state === 'mined'
+  })
+  await chain.mine(4)
+  expect(await world.booked(payment.rid, ctx)).toMatchObject({ state: 'confirmed', due: owed(scheme), charge: CHARGE })
+  expect(await spent(payment)).toBe(owed(scheme))
+  expect((await world.entries(payment.rid))[world.seller]).toBe(6_954n)
+}
+
+const FAULTS: readonly RpcFault[] = [
+  { kind: 'down' },
+  { kind: 'status', status: 500 },
+  { kind: 'nonsense' },
+  { kind: 'refuse' },
+  { kind: 'refuse', code: -32_603, message: 'an error inside' },
+]
+
+describe('a chain out of reach', () => {
+  it.each(FAULTS)('refuses no claim for what it does not know: $kind', async (fault) => {
+    const wallet = await chain.newWallet(RICH)
+    for (const scheme of ['exact', 'upto'] as const) {
+      const signed = await world.sign(wallet, scheme, PRICE)
+      for (const method of ['eth_call', '*']) {
+        relay.fault(method, fault)
+        expect(await world.claim(signed)).toMatchObject({ state: 'closed', reason: 'chain_unreachable' })
+        relay.pass()
+      }
+      expect(await world.claim(signed)).toMatchObject({ state: 'claimed' })
+    }
+  })
+
+  it.each(FAULTS)('leaves a charge pending, which is taken once when it is back: $kind', async (fault) => {
+    for (const scheme of ['exact', 'upto'] as const) {
+      const payment = await claimed(scheme)
+      relay.fault('*', fault)
+      expect(await world.settle(payment.rid, CHARGE, { waitMs: 600 })).toMatchObject({ state: 'pending' })
+      await finishPayments(world.ctx)
+      expect(await world.row(payment.rid)).toMatchObject({ state: 'due' })
+      relay.pass()
+      await endsPaid(payment, scheme)
+    }
+  })
+
+  it('that hangs keeps nobody waiting longer than it may', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const signed = await world.sign(wallet, 'exact', PRICE)
+    relay.fault('eth_call', { kind: 'hang' })
+    const begun = performance.now()
+    expect(await world.claim(signed)).toMatchObject({ state: 'closed', reason: 'chain_unreachable' })
+    expect(performance.now() - begun).toBeLessThan(7_500)
+  })
+
+  it('of another id closes payments, and writes nothing off', async () => {
+    const payment = await claimed('upto')
+    relay.fault('eth_chainId', { kind: 'answer', result: '0x1' })
+    relay.fault('eth_call', { kind: 'refuse', code: 3, message: 'execution reverted' })
+    const fresh = world.process()
+    expect(await readPaymentTerms(fresh)).toMatchObject({ isOpen: false, closedFor: 'chain_unreachable' })
+    expect(await world.settle(payment.rid, CHARGE, { waitMs: 600 })).toMatchObject({ state: 'pending' })
+    await finishPayments(world.ctx)
+    expect(await world.row(payment.rid)).toMatchObject({ state: 'due' })
+    relay.pass()
+    await endsPaid(payment, 'upto')
+  })
+})
+
+describe('a transaction on its way', () => {
+  it.each<RpcFault>([
+    { kind: 'done-refused' },
+    { kind: 'done-cut' },
+    { kind: 'dropped' },
+    { kind: 'twice' },
+    { kind: 'down' },
+    { kind: 'status', status: 500 },
+  ])('is taken once when it is sent into a fault: $kind', async (fault) => {
+    for (const scheme of ['exact', 'upto'] as const) {
+      const payment = await claimed(scheme)
+      relay.fault('eth_sendRawTransaction', fault, { times: 1 })
+      const { state } = await world.settle(payment.rid, CHARGE, { waitMs: 1_000 })
+      expect(state).not.toBe('failed')
+      await endsPaid(payment, scheme)
+    }
+  })
+
+  it('is taken once when the chain takes it and never answers', async () => {
+    const payment = await claimed('upto')
+    relay.fault('eth_sendRawTransaction', { kind: 'done-unheard' }, { times: 1 })
+    expect((await world.settle(payment.rid, CHARGE, { waitMs: 500 })).state).toBe('pending')
+    await endsPaid(payment, 'upto')
+  })
+
+  it('whose receipt never comes is pending under its hash, and is taken once when it comes', async () => {
+    const payment = await claimed('upto')
+    relay.fault('eth_getTransactionReceipt', { kind: 'answer', result: null })
+    const told = await world.settle(payment.rid, CHARGE, { waitMs: 1_000 })
+    expect(told).toMatchObject({ state: 'pending', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
+    relay.pass()
+    await endsPaid(payment, 'upto')
+  })
+
+  it('that the chain forgets in a reorganisation of 3 blocks is sent again', async () => {
+    const payments = [await claimed('exact'), await claimed('upto')]
+    await chain.mine(3)
+    for (const { rid } of payments) expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'settled' })
+    await finishPayments(world.ctx)
+    for (const { rid } of payments) expect((await world.row(rid)).state).toBe('mined')
+    await chain.reorganise(3)
+    for (const payment of payments) expect(await spent(payment)).toBe(0n)
+    await finishPayments(world.ctx)
+    for (const { rid } of payments) expect((await world.row(rid)).state).toBe('due')
+    await until('both are mined again', 30_000, async () => {
+      await finishPayments(world.ctx)
+      const rows = await Promise.all(payments.map(({ rid }) => world.row(rid)))
+      return rows.every(({ state }) => state === 'mined')
+    })
+    await chain.mine(4)
+    for (const payment of payments) {
+      const { due } = await world.booked(payment.rid)
+      expect(await spent(payment)).toBe(due)
+    }
+  })
+
+  it('that reverts is tried once more, and pays once', async () => {
+    const payer = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
+    const signed = await world.sign(payer, 'exact', PRICE)
+    const rid = await world.claimed(signed)
+    await chain.mining('off')
+    const settled = world.settle(rid, CHARGE, { waitMs: 15_000 })
+    await until('it is sent', 5_000, async () => relayed('eth_sendRawTransaction'))
+    // The payer is faster, and takes its money elsewhere in the same block.
+    const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: payer.account })
+    const away = (await chain.newWallet()).address
+    await wallet.writeContract({
+      ...{ address: CONTRACTS.LocalUsdc, abi: TOKEN, functionName: 'transfer', args: [away, 1_000_000n] },
+      ...{ maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n, gas: 100_000n },
+    })
+    await chain.mine()
+    expect(await chain.usdcBalance(payer.address)).toBe(0n)
+    await callChain(chain.rpcUrl, [
+      [
+        'anvil_setStorageAt',
+        [CONTRACTS.LocalUsdc, await slotOf(payer), `0x${1_000_000n.toString(16).padStart(64, '0')}`],
+      ],
+    ])
+    await chain.mining('automatic')
+    expect(await settled).toMatchObject({ state: 'settled' })
+    await endsPaid({ rid, wallet: payer, signed }, 'exact')
+    const { rows } =
+      await sql`select is_reverted from chain_transaction where ref like ${`%${payer.address.toLowerCase()}%`}
+      order by nonce`.execute(world.db)
+    expect(rows).toEqual([{ is_reverted: true }, { is_reverted: false }])
+  })
+
+  it('that waits too long has its fee raised under the same nonce, and pays once', async () => {
+    const payment = await claimed('upto')
+    await chain.mining('off')
+    expect(await world.settle(payment.rid, CHARGE, { waitMs: 500 })).toMatchObject({ state: 'pending' })
+    await sql`update chain_transaction set signed_at = now() - interval '40 seconds' where mined_at is null`.execute(
+      world.db,
+    )
+    const rows = async () =>
+      (
+        await sql<{ nonce: bigint; is_reverted: boolean | null }>`select nonce, is_reverted from chain_transaction
+          where ref like ${`%${payment.wallet.address.toLowerCase()}%`} order by signed_at`.execute(world.db)
+      ).rows
+    await until('the fee is raised', 30_000, async () => {
+      await world.ctx.payments.sendAgain()
+      return (await rows()).length === 2
+    })
+    await chain.mining('automatic')
+    await endsPaid(payment, 'upto')
+    const [old, next] = await rows()
+    expect([old?.is_reverted, next?.is_reverted, old?.nonce === next?.nonce]).toEqual([true, false, true])
+  })
+})
+
+const relayed = (method: string) => {
+  const before = relay.calls(method)
+  return until('a call passes', 5_000, () => relay.calls(method) > before).then(() => true)
+}
+
+async function slotOf({ address }: ChainWallet): Promise<string> {
+  const { encodeAbiParameters, keccak256 } = await import('viem')
+  return keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [address, 0n]))
+}
+
+describe('an authorization that somebody else has sent', () => {
+  it('counts as paid, by whoever', async () => {
+    const payment = await claimed('exact')
+    const stranger = await chain.newWallet({ eth: 10n ** 18n })
+    const { from, to, value, validAfter, validBefore, nonce } = Object(payment.signed.payload.payload['authorization'])
+    const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: stranger.account })
+    const signature = Object(payment.signed.payload.payload)['signature']
+    const args = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature] as const
+    const call = { address: CONTRACTS.LocalUsdc, abi: TOKEN, functionName: 'transferWithAuthorization', args } as const
+    const hash = await wallet.writeContract(call)
+    expect(await world.settle(payment.rid, CHARGE)).toMatchObject({ state: 'settled', transaction: hash })
+    await endsPaid(payment, 'exact')
+  })
+
+  it('counts as paid when we had sent it and have lost the record', async () => {
+    for (const scheme of ['exact', 'upto'] as const) {
+      const payment = await claimed(scheme)
+      const settled = await world.settle(payment.rid, CHARGE)
+      await sql`set session_replication_role = replica; delete from chain_transaction where hash = ${sql.lit(settled.transaction)};
+        update chain_payment set state = 'due', tx_hash = null where rid = ${sql.lit(payment.rid)};
+        set session_replication_role = default`.execute(world.db)
+      await until('it is found', 15_000, async () => {
+        await finishPayments(world.ctx)
+        return (await world.row(payment.rid)).state === 'mined'
+      })
+      expect((await world.row(payment.rid)).transaction).toBe(settled.transaction)
+      await endsPaid(payment, scheme)
+    }
+  })
+})
+
+describe('nonces', () => {
+  it('that nobody used are filled', async () => {
+    await sql`update chain_sender set next_nonce = next_nonce + 3`.execute(world.db)
+    const payment = await claimed('exact')
+    expect(await world.settle(payment.rid, CHARGE, { waitMs: 500 })).toMatchObject({ state: 'pending' })
+    await endsPaid(payment, 'exact')
+  })
+
+  it('fit a chain that went back to an older state', async () => {
+    const back = await chain.remember()
+    const before = [await claimed('exact'), await claimed('upto')]
+    for (const { rid } of before) await world.settle(rid, CHARGE)
+    await back()
+    await sql`update chain_transaction set mined_at = mined_at - interval '1 minute'`.execute(world.db)
+    const after = await claimed('exact')
+    await world.settle(after.rid, CHARGE, { waitMs: 500 })
+    await endsPaid(after, 'exact')
+  })
+
+  it('of an endpoint that lies are not believed', async () => {
+    const payment = await claimed('exact')
+    relay.fault('eth_getTransactionCount', { kind: 'answer', result: '0xffffff' })
+    expect(await world.settle(payment.rid, CHARGE, { waitMs: 1_500 })).toMatchObject({ state: 'pending' })
+    relay.pass()
+    await endsPaid(payment, 'exact')
+  })
+})
+
+describe('a facilitator', () => {
+  it('without gas money closes payments, and what is owed is taken when it has some', async () => {
+    const payment = await claimed('upto')
+    const { address } = await gasKey()
+    const before = await chain.publicClient.getBalance({ address })
+    await setGas(address, 0n)
+    const poor = world.process()
+    expect(await readPaymentTerms(poor)).toMatchObject({ isOpen: false, closedFor: 'no_gas_or_kinds' })
+    expect(await world.claim(payment.signed, { rid: payment.rid }, poor)).toMatchObject({ state: 'claimed' })
+    const other = await claimed('exact')
+    expect(await world.claim(await world.sign(other.wallet, 'exact', PRICE), {}, poor)).toMatchObject({
+      state: 'closed',
+    })
+    expect(await world.settle(payment.rid, CHARGE, { waitMs: 1_000 })).toMatchObject({ state: 'pending' })
+    await setGas(address, before)
+    await endsPaid(payment, 'upto')
+  })
+
+  it('of others that names a transfer of somebody else is not believed', async () => {
+    const payment = await claimed('exact')
+    const honest = await claimed('exact')
+    const { transaction } = await world.settle(honest.rid, CHARGE)
+    const liar: FinishCtx = {
+      ...world.ctx,
+      payments: {
+        ...world.ctx.payments,
+        facilitator: {
+          ...world.ctx.payments.facilitator,
+          settle: async () => ({ state: 'mined', transaction: transaction ?? '' }),
+        },
+      },
+    }
+    expect(await world.settle(payment.rid, CHARGE, {}, liar)).toMatchObject({ state: 'settled' })
+    await chain.mine(4)
+    await finishPayments(liar)
+    expect(await world.row(payment.rid)).toMatchObject({ state: 'due', bookedAt: null })
+    await endsPaid(payment, 'exact')
+  })
+})
+
+async function gasKey() {
+  const { privateKeyToAccount } = await import('viem/accounts')
+  return privateKeyToAccount(world.environment.FACILITATOR_PRIVATE_KEY)
+}
+
+async function setGas(address: string, wei: bigint): Promise<void> {
+  await callChain(chain.rpcUrl, [['anvil_setBalance', [address, `0x${wei.toString(16)}`]]])
+}

@@ -5,7 +5,7 @@ import type { FinishCtx } from '#control-plane/services/payments/finish-payments
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
-import { callChain } from '#dev/chain/place-contracts.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
 import { CHAIN, startChain } from '#test/support/chain.ts'
 import type { PaymentWorld, Scheme, Signed } from '#test/support/payments.ts'

@@ -50,17 +50,19 @@ Try it:
     -H 'Content-Type: application/json' \\
     -d '${body}'
 
-${describePayment(sandbox)}Ctrl-C stops everything and keeps the data.
+${describePayment(sandbox, file)}Ctrl-C stops everything and keeps the data.
 `
 }
 
-/** The lines of a call that a wallet pays for, without an account. Nothing where the wallet has no money. */
-function describePayment({ api_base_url: url, rpc_url, buyer_private_key: key }: Sandbox): string {
+/** The lines of a call that a wallet pays for, without an account. The key stays in the file: what is printed is kept. */
+function describePayment({ api_base_url: url, rpc_url, buyer_private_key: key }: Sandbox, file: string): string {
   if (rpc_url === '' || key === '') return ''
+  const read = (name: string) => `"$(node -p 'require(${JSON.stringify(file)}).${name}')"`
   return `Pay for one call with a wallet (USDC, no ETH, no account):
 
-  WALLET_KEY=${key} \\
-    npx market --url ${url} pay Say hello. --private-key-env WALLET_KEY --rpc-url ${rpc_url} --yes
+  WALLET_KEY=${read('buyer_private_key')} \\
+    npx market pay Say hello. --url ${url} --private-key-env WALLET_KEY --yes \\
+    --rpc-url ${read('rpc_url')}
 
 `
 }

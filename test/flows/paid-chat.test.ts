@@ -1,11 +1,16 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import OpenAI from 'openai'
 import pg from 'pg'
+import { privateKeyToAddress } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { testChain } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 
+const run = promisify(execFile)
 const MODEL = 'gpt-5-mini'
 let network: Network
 let client: OpenAI
@@ -187,5 +192,17 @@ describe('a paid chat call through both planes', () => {
   it('needs no more than a paste of the printed curl line', async () => {
     await until('the line is printed', 5_000, () => network.output().includes('/v1/chat/completions'))
     expect(network.output()).toContain(network.sandbox.buyer_key)
+  })
+
+  it('is paid for by a wallet with a paste of the printed lines', async () => {
+    await until('the lines are printed', 5_000, () => network.output().includes('.rpc_url'))
+    const { rpc_url: rpcUrl, buyer_private_key: key } = network.sandbox
+    const balance = () => testChain(rpcUrl).usdcBalance(privateKeyToAddress(key))
+    const before = await balance()
+    const [, lines = ''] = /^Pay for one call .*\n\n((?: {2}.*\n)+)/m.exec(network.output()) ?? []
+    const { stdout, stderr } = await run('/bin/sh', ['-c', lines], { timeout: 25_000 })
+    expect(stdout).toMatch(/^transaction +0x[0-9a-f]{64}$/m)
+    expect(stdout + stderr).not.toContain(key.slice(2))
+    expect(before - (await balance())).toBe(1_000n)
   })
 })

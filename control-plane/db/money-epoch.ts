@@ -1,6 +1,7 @@
 import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import { utcDay, utcMonth } from '#shared/clock.ts'
+import type { LedgerRestore } from '#shared/contract/money-scripts.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Balance } from './accounts.ts'
 import { listFundedAccounts } from './accounts.ts'
@@ -46,8 +47,8 @@ export type MoneyRecord = {
   readonly beat: number
   /** Unix milliseconds of that beat, by the clock of Postgres. */
   readonly beatAt: number
-  /** Unix milliseconds to which the ledger went back, while journals hold what it may lack. */
-  readonly restoredTo: number | undefined
+  /** The last step of the ledger back in time, while journals hold what it may lack. */
+  readonly restore: LedgerRestore | undefined
   /** True when no epoch has begun since that was noticed. */
   readonly isRestoreNew: boolean
 }
@@ -58,6 +59,7 @@ const RECORD_ROW = {
   beat: bigint(),
   beat_at: double(),
   restored_to: nullable(double()),
+  restored_at: nullable(double()),
   is_restore_new: boolean(),
 }
 
@@ -68,16 +70,18 @@ export async function readMoneyEpoch(db: Database): Promise<MoneyRecord> {
     sql`select epoch, harvested, beat, floor(extract(epoch from beat_at) * 1000)::float8 as beat_at,
       case when restored_at > now() - ${JOURNAL_HOURS} * interval '1 hour'
         then floor(extract(epoch from restored_to) * 1000)::float8 end as restored_to,
+      floor(extract(epoch from restored_at) * 1000)::float8 as restored_at,
       coalesce(restored_at > raised_at, false) as is_restore_new
     from money_epoch`,
   )
   const row = rows[0]
+  const { restored_to: to = null, restored_at: at = null } = row ?? {}
   return {
     epoch: Number(row?.epoch ?? 0n),
     harvested: Number(row?.harvested ?? 0n),
     beat: Number(row?.beat ?? 0n),
     beatAt: row?.beat_at ?? 0,
-    restoredTo: row?.restored_to ?? undefined,
+    restore: to === null || at === null ? undefined : { to, at },
     isRestoreNew: row?.is_restore_new ?? false,
   }
 }

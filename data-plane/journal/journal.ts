@@ -1,5 +1,6 @@
 import type { Journal, Progress } from '#data-plane/call.ts'
 import type { Time } from '#shared/clock.ts'
+import type { LedgerRestore } from '#shared/contract/money-scripts.ts'
 import type { RailName } from '#shared/contract/rails.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
@@ -49,10 +50,10 @@ export type JournalReplay = {
   /** Inheritances whose captures are in this journal and that this rail has not crossed off. */
   inherited(): readonly Inheritance[]
   /**
-   * Makes captures of all rails unposted again that were posted after `restoredTo`, the Unix milliseconds to which the
-   * ledger went back. It does so once for each instant. Rejects when the disk takes nothing.
+   * Makes captures of all rails unposted again that were posted after the instant to which the ledger went back. It does
+   * so once for each step back. Rejects when the disk takes nothing.
    */
-  recapture(restoredTo: number): Promise<void>
+  recapture(restore: LedgerRestore): Promise<void>
   /** Says that the rail has its captures of an inheritance and waits for nothing more of its member. */
   crossOff(inheritance: Inheritance): void
 }
@@ -258,7 +259,7 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
       unposted: (of) => readUnposted(parts, { rail, from: of?.from ?? 1, to: of?.to ?? Number.MAX_SAFE_INTEGER }),
       advance: (check) => takeTurn(turns, rail, () => advance((captures) => askOwn(rail, captures, check))),
       unpostedCount: () => unposted.sizeOf(rail),
-      recapture: (restoredTo) => recapture.since(restoredTo, adoption.paths),
+      recapture: (restore) => recapture.since(restore, adoption.paths),
       inherited: () => adoption.inherited().filter((inheritance) => !hasCrossedOff(rail, inheritance)),
       crossOff(inheritance) {
         const by = done.get(inheritance) ?? new Set()

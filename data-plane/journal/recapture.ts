@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { LedgerRestore } from '#shared/contract/money-scripts.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { JournalFiles } from './files.ts'
 import { readCapturesSince } from './segments.ts'
@@ -26,43 +27,41 @@ type Parts = {
  */
 export type Recapture = {
   /**
-   * Goes through this journal and the directories that it took over. Does nothing for an instant that it has been
-   * through.
+   * Goes through this journal and the directories that it took over. Does nothing for the step back that it has been
+   * through last.
    */
-  since(restoredTo: number, left: readonly string[]): Promise<void>
+  since(restore: LedgerRestore, left: readonly string[]): Promise<void>
   /** Goes through a directory that was just taken over, if the ledger went back. */
   takenOver(left: string): Promise<void>
 }
 
 export function createRecapture(parts: Parts): Recapture {
   const { directory, files, log } = parts
-  /**
-   * Unix milliseconds of the earliest instant to which the ledger went back, and of the instant last worked through.
-   */
-  let restoredTo: number | undefined
-  let done: number | undefined
+  /** The last step back, and the one that this process has been through. */
+  let restore: LedgerRestore | undefined
+  let done: LedgerRestore | undefined
 
   /** Later heirs leave a directory with this mark alone. Its cursors are those of the ledger that stands. */
-  const markOf = (path: string, instant: number) => join(path, `recaptured-${instant}`)
+  const markOf = (path: string, { at }: LedgerRestore) => join(path, `recaptured-${at}`)
 
   async function takenOver(left: string): Promise<void> {
-    if (restoredTo === undefined) return
-    const mark = markOf(left, restoredTo)
+    if (restore === undefined) return
+    const mark = markOf(left, restore)
     if ((await files.status(left)) === undefined || (await files.status(mark)) !== undefined) return
-    await captureAgain(parts, left, restoredTo)
+    await captureAgain(parts, left, restore.to)
     await files.write(mark, '')
   }
 
   return {
     takenOver,
-    async since(instant, left) {
-      if (done !== undefined && done <= instant) return
-      restoredTo = instant
-      const count = await captureAgain(parts, directory, instant)
-      await files.write(markOf(directory, instant), '')
+    async since(step, left) {
+      if (done?.at === step.at) return
+      restore = step
+      const count = await captureAgain(parts, directory, step.to)
+      await files.write(markOf(directory, step), '')
       for (const path of left) await takenOver(path)
-      done = instant
-      log.warn({ captures: count, restoredTo: instant }, 'captured again what the ledger may have lost')
+      done = step
+      log.warn({ captures: count, restoredTo: step.to }, 'captured again what the ledger may have lost')
     },
   }
 }

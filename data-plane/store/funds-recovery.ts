@@ -81,7 +81,7 @@ export function createHeir(ports: HeirPorts): Heir {
 
   return {
     async bringAll(membership) {
-      if (membership.restoredTo !== undefined) await journal.recapture(membership.restoredTo)
+      if (membership.restore !== undefined) await journal.recapture(membership.restore)
       const inherited = journal.inherited()
       const registrar = registrarIn(membership)
       // The take goes first: an heir that finds a hold here counts its capture only by its take.

@@ -1,6 +1,6 @@
 import type { Cancel, Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
-import type { MoneyPhase, MoneyScripts } from '#shared/contract/money-scripts.ts'
+import type { LedgerRestore, MoneyPhase, MoneyScripts } from '#shared/contract/money-scripts.ts'
 import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
@@ -18,8 +18,8 @@ const DOUBT_PATIENCE_MS = 1 * SECOND
 export type Membership = {
   readonly epoch: number
   readonly scripts: MoneyScripts
-  /** Unix milliseconds to which the ledger went back in time; absent when it never did. */
-  readonly restoredTo?: number
+  /** The last step of the ledger back in time; absent when there was none. */
+  readonly restore?: LedgerRestore
 }
 
 type Ports = {
@@ -168,8 +168,8 @@ async function step(
   if (state.joined?.epoch !== seen.epoch) {
     actions.close('a new epoch')
     state.isRegistered = false
-    const { epoch, restoredTo } = seen
-    state.joined = { epoch, scripts: moneyScripts(epoch), ...(restoredTo === undefined ? {} : { restoredTo }) }
+    const { epoch, restore } = seen
+    state.joined = { epoch, scripts: moneyScripts(epoch), ...(restore === undefined ? {} : { restore }) }
   }
   if (state.doubted?.epoch === seen.epoch) return askForRebuild(ports, state.doubted)
   if (seen.phase === 'join') return actions.close('the gate is being rebuilt')

@@ -50,27 +50,29 @@ function script(text: string): MoneyScript {
  */
 const MONEY_PHASES = ['join', 'register', 'count', 'open'] as const
 export type MoneyPhase = (typeof MONEY_PHASES)[number]
+/**
+ * A step of the ledger back in time, in Unix milliseconds: the instant to which it went, and the one at which that was
+ * noticed. Two steps may have the same `to`, when somebody restores one backup twice, but never the same `at`.
+ */
+export type LedgerRestore = { readonly to: number; readonly at: number }
 export type MoneyEpoch = {
   readonly epoch: number
   readonly phase: MoneyPhase
-  /**
-   * Unix milliseconds to which the ledger went back in time, if it did. Every node registers again the captures that
-   * may have been posted after it.
-   */
-  readonly restoredTo?: number
+  /** Set when the ledger went back. Every node registers the captures again that may have been posted after `to`. */
+  readonly restore?: LedgerRestore
 }
 
 /** Reads `m:epoch`. Undefined when it is absent or cannot be read, which asks for a rebuild. */
 export function parseMoneyEpoch(text: string | null): MoneyEpoch | undefined {
-  const match = /^([1-9]\d{0,14}):(\w+)(?::(\d{1,15}))?$/.exec(text ?? '')
+  const match = /^([1-9]\d{0,14}):(\w+)(?::(\d{1,15}):(\d{1,15}))?$/.exec(text ?? '')
   const phase = MONEY_PHASES.find((name) => name === match?.[2])
   if (!match || !phase) return undefined
   const read = { epoch: Number(match[1]), phase }
-  return match[3] === undefined ? read : { ...read, restoredTo: Number(match[3]) }
+  return match[3] === undefined ? read : { ...read, restore: { to: Number(match[3]), at: Number(match[4]) } }
 }
 
-export function formatMoneyEpoch({ epoch, phase, restoredTo }: MoneyEpoch): string {
-  return restoredTo === undefined ? `${epoch}:${phase}` : `${epoch}:${phase}:${restoredTo}`
+export function formatMoneyEpoch({ epoch, phase, restore }: MoneyEpoch): string {
+  return restore === undefined ? `${epoch}:${phase}` : `${epoch}:${phase}:${restore.to}:${restore.at}`
 }
 
 const StoredHold = z.object({

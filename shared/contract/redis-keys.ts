@@ -22,7 +22,7 @@ export function bucketNames(buckets: number): string[] {
 
 /** Keys of the money path. Names of sets hold the epoch, so that a rebuild leaves the old sets behind. */
 export const moneyKeys = {
-  /** `E:join`, `E:register`, `E:count` or `E:open`. `:ms` follows when the ledger went back to that instant. */
+  /** `E:join`, `E:register`, `E:count` or `E:open`. `:to:at` follows when the ledger went back, see LedgerRestore. */
   epoch: 'm:epoch',
   /** The newest beat that the ledger had. A ledger with a lower one went back in time. */
   beat: 'm:beat',

@@ -59,7 +59,7 @@ const epoch = async () => parseMoneyEpoch(await world.redis.get(moneyKeys.epoch)
 async function untilBookedAgain(node: Node, before: number): Promise<void> {
   await until('a newer epoch is open', 20_000, async () => {
     const now = await epoch()
-    return now !== undefined && now.epoch > before && now.phase === 'open' && now.restoredTo !== undefined
+    return now !== undefined && now.epoch > before && now.phase === 'open' && now.restore !== undefined
   })
   await untilOpen(node)
   await sweepHolds(parts(), 0)
@@ -89,6 +89,25 @@ describe('a ledger that goes back in time', () => {
     expect([await settled(kept), await settled(lost)]).toEqual([true, true])
     expect(await figures(world.gate, account)).toEqual({ p: 970, h: 0, u: 0, free: 970 })
     expect(await world.ledger.findBalances([account])).toMatchObject([{ balance: 970n }])
+  })
+
+  it('has everything booked again each time that the same backup is restored', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const account = await buyer()
+    await untilBeat()
+    const restore = await world.backUpLedger()
+    const lost: string[] = []
+    for (const charge of [20, 30]) {
+      lost.push(await serve(node, account, charge))
+      await until('the journal has moved on', 10_000, () => node.journal.unpostedCount() === 0)
+      await untilBeat()
+      const before = (await epoch())?.epoch ?? 0
+      await restore()
+      await untilBookedAgain(node, before)
+      for (const rid of lost) expect(await settled(rid)).toBe(true)
+    }
+    expect(await figures(world.gate, account)).toEqual({ p: 950, h: 0, u: 0, free: 950 })
   })
 
   it('is seen by the version of an account where no beat tells', async () => {

@@ -129,7 +129,7 @@ describe('comparisons', () => {
     // A gate that is ahead of the ledger shows that the ledger went back in time. The gate begins anew.
     await until('the gate was rebuilt', 10_000, async () => {
       const epoch = parseMoneyEpoch(await redis.get(moneyKeys.epoch))
-      return epoch?.restoredTo !== undefined && epoch.phase === 'open'
+      return epoch?.restore !== undefined && epoch.phase === 'open'
     })
     await untilOpen(node)
     expect(await watchBalances(market.plane)).toEqual([])

@@ -50,7 +50,7 @@ export function createTables(): LedgerTables {
     conflicts: [],
     poison: [],
     nodes: new Map(),
-    epoch: { epoch: 0, harvested: 0, beat: 0, beatAt: 0, restoredTo: undefined, isRestoreNew: false },
+    epoch: { epoch: 0, harvested: 0, beat: 0, beatAt: 0, restore: undefined, isRestoreNew: false },
     cappedKeys: new Map(),
     cappedOffers: new Map(),
   }

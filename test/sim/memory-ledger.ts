@@ -61,7 +61,7 @@ export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<Le
     markRestored: (restoredTo, atLeastBeat = 0) =>
       write(({ epoch }) => {
         epoch.beat = Math.max(epoch.beat, atLeastBeat) + 1
-        epoch.restoredTo = Math.min(restoredTo, epoch.restoredTo ?? restoredTo)
+        epoch.restore = { to: Math.min(restoredTo, epoch.restore?.to ?? restoredTo), at: wall() }
         epoch.isRestoreNew = true
       }),
     markHarvested: (epoch) =>

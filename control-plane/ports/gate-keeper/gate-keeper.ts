@@ -28,7 +28,7 @@ export type GateKeeper = {
   view(): Promise<GateView>
   /**
    * Announces the epoch and makes the server forget every money script, in one step. `before` is the epoch seen last.
-   * The later phases of the epoch keep its `restoredTo`.
+   * The later phases of the epoch keep its `restore`.
    */
   raise(next: Omit<MoneyEpoch, 'phase'>, before: MoneyEpoch | undefined): Promise<void>
   /** Notes the newest beat of the ledger. */

@@ -63,8 +63,8 @@ export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<numb
   const { ledger, keeper, clock, log } = ctx
   const startedAt = clock.monotonic()
   const epoch = await ledger.raiseEpoch(view.epoch?.epoch ?? 0)
-  const { restoredTo } = await ledger.readEpoch()
-  await keeper.raise(restoredTo === undefined ? { epoch } : { epoch, restoredTo }, view.epoch)
+  const { restore } = await ledger.readEpoch()
+  await keeper.raise(restore === undefined ? { epoch } : { epoch, restore }, view.epoch)
   await keeper.load(epoch)
   await ledger.insertNewNodes(nodesHere(view))
   const snapshot = await ledger.readSnapshot(view.now, ACCOUNTS_BEFORE_OPENING)
@@ -74,7 +74,7 @@ export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<numb
   const missing = await waitForMembers(ctx, {
     epoch,
     runId: view.runId,
-    waitMs: restoredTo === undefined ? READY_WAIT_MS : RESTORED_WAIT_MS,
+    waitMs: restore === undefined ? READY_WAIT_MS : RESTORED_WAIT_MS,
   })
   await keeper.startCounting(epoch)
   await seedOffers(ctx, epoch, view.now)

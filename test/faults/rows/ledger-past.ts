@@ -37,7 +37,7 @@ async function bookAgain(stage: Stage, servedBefore: number): Promise<void> {
   const began = performance.now()
   await until('the step back is noticed', NOTICED_WITHIN_MS, async () => {
     const epoch = parseMoneyEpoch(await world.money().get(moneyKeys.epoch))
-    return epoch?.restoredTo !== undefined && epoch.phase === 'open'
+    return epoch?.restore !== undefined && epoch.phase === 'open'
   })
   stage.figure('noticed and open after (ms)', performance.now() - began)
   await world.untilPaid()

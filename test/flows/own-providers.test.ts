@@ -127,6 +127,22 @@ describe("a buyer's own providers", () => {
     expect(open).toBe(0)
   })
 
+  it('share three attempts with the sellers, however many would still be there', async () => {
+    const key = await buyer(1, [{ model: MODEL }, { model: null, api_key: 'sk-own-2' }])
+    const sellers = await buyer(1, [])
+    await whileFailing([0, 1, 2, 3], async () => {
+      const answer = await ask(key, { fields: { allow_untrusted: true } })
+      expect([answer.status >= 500, answer.attempts]).toEqual([true, '3'])
+      const tried = z.object({ attempts: z.array(z.object({ provider: z.string() })) })
+      await until('the attempts are known', 10_000, async () => {
+        const { attempts } = tried.parse(await market.get(`/v1/requests/${answer.rid}`, key))
+        const [own, seller, last, ...more] = attempts.map(({ provider }) => provider)
+        return own === 'rt-own' && seller !== 'rt-own' && last === 'rt-own' && more.length === 0
+      })
+      expect((await ask(sellers, { fields: { allow_untrusted: true } })).attempts).toBe('3')
+    })
+  })
+
   it('stand outside floors, and not under min{N}; lists of the call are about them too', async () => {
     const key = await buyer(1, [{ model: MODEL }])
     expect((await ask(key, { fields: { min_discount_pct: 99 } })).seen).toEqual([200, 'own_key', 'rt-own'])

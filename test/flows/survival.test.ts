@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import OpenAI from 'openai'
+import pg from 'pg'
 import type { Hex } from 'viem'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts'
@@ -212,9 +213,20 @@ describe('the market survives', () => {
       10_000,
       async () => before - (await balance()) === BigInt(charge),
     )
+    // A call that ended is not ended again by the process that inherits its journal.
+    expect(await countConflicts()).toBe(0)
   }, 120_000)
 })
 
+async function countConflicts(): Promise<number> {
+  const client = new pg.Client(network.sandbox.database_url)
+  await client.connect()
+  try {
+    return (await client.query('select 1 from usage_conflict')).rows.length
+  } finally {
+    await client.end()
+  }
+}
 /** Micro-USD of a wallet on the market's chain. */
 function walletBalance(key: Hex): Promise<bigint> {
   return testChain(network.sandbox.rpc_url).usdcBalance(privateKeyToAddress(key))

@@ -4,6 +4,7 @@ import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import { PAYMENT_OF_ROW, paymentOf } from './payment-views.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { INPUT_TOKENS, OUTPUT_TOKENS, STARTED_AT_TEXT } from './settlements.ts'
@@ -139,6 +140,7 @@ const USAGE_LINE_ROW = {
   charge: bigint(),
   outcome: text<UsageEvent['outcome']>(),
   rail: SETTLEMENT_TABLES.settlement.rail,
+  ...PAYMENT_OF_ROW,
 }
 export type UsageLine = RowOf<typeof USAGE_LINE_ROW>
 
@@ -158,6 +160,7 @@ export async function listUsageLines(
     db,
     USAGE_LINE_ROW,
     sql`select rid, model, ${STARTED_AT_TEXT} as "createdAt", charge, outcome, rail,
+      ${paymentOf('settlement')},
       concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, cache_read_tokens, reasoning_tokens, charge, list_cost) as figures,
       concat_ws(',', ${usdText('charge')}, ${usdText('list_cost')}) as usd
     from settlement where ${matching(filter)} and rid > ${page.after} order by rid limit ${page.limit}`,

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import { PAYMENT_OF_ROW, paymentOf } from './payment-views.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { INPUT_TOKENS, OUTPUT_TOKENS, STARTED_AT_TEXT } from './settlements.ts'
@@ -71,12 +72,13 @@ const SALE_ROW = {
   startedAt: SETTLEMENT_TABLES.settlement.started_at,
   postedAt: SETTLEMENT_TABLES.settlement.posted_at,
   unitPrices: nullable(CATALOG_TABLES.model_price.unit_prices),
+  ...PAYMENT_OF_ROW,
 }
 export type Sale = RowOf<typeof SALE_ROW>
 
 const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.rail, s.charge, s.seller_net as "sellerNet", s.kept_bps as "keptBps",
   ${INPUT_TOKENS} as "inputTokens", ${OUTPUT_TOKENS} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
-  s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices"`
+  s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices", ${paymentOf('s')}`
 
 /** Sales of a seller, newest first, before the request id `before`. */
 export async function listSales(
@@ -128,6 +130,7 @@ const SOLD_ROW = {
   charge: SETTLEMENT_TABLES.settlement.charge,
   outcome: SETTLEMENT_TABLES.settlement.outcome,
   rail: SETTLEMENT_TABLES.settlement.rail,
+  ...PAYMENT_OF_ROW,
 }
 export type SoldRow = RowOf<typeof SOLD_ROW>
 
@@ -148,7 +151,7 @@ export async function listSoldAfter(
     db,
     SOLD_ROW,
     sql`select s.rid, s.model, s.offer, s.provider, s.charge, s.outcome, s.rail,
-      ${STARTED_AT_TEXT} as "createdAt",
+      ${STARTED_AT_TEXT} as "createdAt", ${paymentOf('s')},
       concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures
     from settlement s
     where s.seller_account = ${seller} and s.rid > ${page.after} and s.rid >= ${ulidFloor(from)}

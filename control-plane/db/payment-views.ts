@@ -1,9 +1,13 @@
+import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
+import { CHAIN_RAILS } from '#shared/contract/chain-payments.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import type { Database } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
+import { CATALOG_TABLES } from './tables/catalog.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
+import { bigint, nullable, text } from './tables/column.ts'
 
 const TABLE = CHAIN_PAYMENT_TABLES.chain_payment
 
@@ -48,6 +52,54 @@ export async function findPaidCall(db: Database, account: AccountId, rid: Reques
     sql`select ${PAID} from chain_payment where rid = ${rid} and account = ${account}`,
   )
   return rows[0]
+}
+
+/** The columns of a settlement's payment. Both are null for a call that no wallet paid. */
+export function paymentOf(call: 'settlement' | 's'): RawBuilder<unknown> {
+  const [rid, rail] = [sql.ref(`${call}.rid`), sql.ref(`${call}.rail`)]
+  const isByWallet = sql`${rail} in (${sql.join(CHAIN_RAILS.map((name) => sql.lit(name)))})`
+  return sql`case when ${isByWallet} then (select p.state from chain_payment p where p.rid = ${rid}) end as "paymentState",
+    case when ${isByWallet} then (select p.tx_hash from chain_payment p where p.rid = ${rid}) end as "transaction"`
+}
+export const PAYMENT_OF_ROW = { paymentState: nullable(TABLE.state), transaction: TABLE.tx_hash }
+
+/** A sale whose payment is not booked: the event of its call, and the prices that it names if they are still known. */
+const PENDING_SALE_ROW = {
+  rid: TABLE.rid,
+  event: text(),
+  transaction: TABLE.tx_hash,
+  unitPrices: nullable(CATALOG_TABLES.model_price.unit_prices),
+}
+export type PendingSale = RowOf<typeof PENDING_SALE_ROW>
+/** The condition for a seller's sales that are not booked. They are few, because exposure to wallets is bounded. */
+const isPendingOf = (seller: AccountId) =>
+  sql`(c.event::jsonb ->> 'sellerAccount') = ${seller} and c.booked_at is null and c.event is not null and c.charge > 0`
+
+/** A seller's sales that are not booked, newest first, before `before`. */
+export async function listPendingSales(
+  db: Database,
+  seller: AccountId,
+  page: { readonly before: string | undefined; readonly limit: number },
+): Promise<PendingSale[]> {
+  const before = page.before === undefined ? sql`` : sql`and c.rid < ${page.before}`
+  return readRows(
+    db,
+    PENDING_SALE_ROW,
+    sql`select c.rid, c.event, c.tx_hash as "transaction", m.unit_prices as "unitPrices" from chain_payment c
+      left join model_price m on m.version = c.event::jsonb ->> 'priceVersion'
+      where ${isPendingOf(seller)} ${before} order by c.rid desc limit ${page.limit}`,
+  )
+}
+
+/** What a seller's sales that are not booked come to, in micro-USD. */
+export async function sumPendingSales(db: Database, seller: AccountId): Promise<bigint> {
+  const rows = await readRows(
+    db,
+    { earned: bigint() },
+    sql`select coalesce(sum((c.event::jsonb ->> 'sellerNetMicro')::bigint), 0)::bigint as earned from chain_payment c
+      where ${isPendingOf(seller)}`,
+  )
+  return rows[0]?.earned ?? 0n
 }
 
 /** The account that a wallet's payment for a call is of. */

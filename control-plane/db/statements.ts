@@ -4,6 +4,7 @@ import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
+import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
 import { bigint, nullable, text } from './tables/column.ts'
 import { MONTH_VIEWS } from './tables/months.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
@@ -22,6 +23,7 @@ const STATEMENT_ROW = {
   model: nullable(SETTLEMENT_TABLES.settlement.model),
   provider: SETTLEMENT_TABLES.settlement.provider,
   keyId: SETTLEMENT_TABLES.settlement.key_id,
+  transaction: CHAIN_PAYMENT_TABLES.chain_payment.tx_hash,
 }
 export type StatementRow = RowOf<typeof STATEMENT_ROW>
 
@@ -59,12 +61,13 @@ export async function listStatementLines(db: Database, query: StatementQuery): P
     select l.tx as id, t.kind, t.note, t.at, l.amount,
       (a.balance - newer.total - coalesce(sum(l.amount) over (order by l.tx desc
         rows between unbounded preceding and 1 preceding), 0))::bigint as balance,
-      s.model, s.provider, s.key_id as "keyId"
+      s.model, s.provider, s.key_id as "keyId", p.tx_hash as "transaction"
     from lines l
     cross join newer
     join account a on a.id = ${account}
     join every_ledger_tx t on t.id = l.tx
     left join settlement s on s.rid = l.tx and s.account = ${account}
+    left join chain_payment p on p.rid = l.tx and p.account = ${account}
     order by l.tx desc`,
   )
   return rows

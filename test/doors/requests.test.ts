@@ -80,6 +80,15 @@ describe('a call by its request id', () => {
   })
 })
 
+const Earned = z.object({
+  pending_usdc: z.string(),
+  total_earned_usdc: z.string(),
+  recent_sales: z.array(z.looseObject({ id: z.string() })),
+})
+const Statement = z.object({
+  items: z.array(z.object({ kind: z.string(), amount_micro: z.number(), tx_hash: z.string().nullable() })),
+})
+
 describe('a call that a wallet pays', () => {
   let chain: TestChain
   let pay: ReturnType<typeof paidCalls>
@@ -134,6 +143,46 @@ describe('a call that a wallet pays', () => {
     expect(await told(rid, session)).toMatchObject(failed)
     await pay.booked(rid)
     expect(await told(rid, session)).toMatchObject({ ...failed, settlement_error: expect.stringMatching(/\w/) })
+  })
+
+  it('is a pending sale until it is booked, and then has its transfer in files and statements of both sides', async () => {
+    const seller = { key: ada.sellerKey }
+    const earned = async () => Earned.parse((await market.rest('GET', '/v1/seller/earnings', seller)).body)
+    const before = await earned()
+    const rid = await claimed()
+    const { transaction } = await pay.settle(rid, 10_000n)
+    const pending = await earned()
+    expect(pending.recent_sales[0]).toMatchObject({
+      ...{ id: rid, settlement_status: 'pending', seller_cost_usdc: '9500', tx_hash: transaction },
+      ...{ model: 'gpt-5-mini', input_tokens: 150, output_tokens: 50, cache_read_tokens: 30 },
+    })
+    for (const name of ['pending_usdc', 'total_earned_usdc'] as const) {
+      expect(BigInt(pending[name]) - BigInt(before[name])).toBe(9_500n)
+    }
+    const position = async () => (await market.rest('GET', '/v1/seller/payouts', seller)).body
+    const available = await position()
+    await pay.booked(rid)
+    const after = await earned()
+    expect(after.recent_sales[0]).toMatchObject({ id: rid, settlement_status: 'settled', tx_hash: transaction })
+    expect([after.pending_usdc, after.total_earned_usdc]).toEqual([pending.pending_usdc, pending.total_earned_usdc])
+    expect(await position()).not.toEqual(available)
+    const line = async (side: string, by: object) => {
+      const file = await market.rest('GET', `/v1/${side}/usage/export`, by)
+      return file.text.split('\r\n').find((text) => text.startsWith(rid)) ?? ''
+    }
+    expect(await line('buyer', { headers })).toMatch(new RegExp(`,settled,${transaction},.*,x402$`))
+    const sold = await line('seller', seller)
+    expect(sold).toMatch(new RegExp(`,settled,${transaction},x402$`))
+    expect(sold.toLowerCase()).not.toContain(wallet.address.slice(2).toLowerCase())
+    const lines = await market.rest('GET', '/v1/buyer/statements?max_items=2', { headers })
+    expect(
+      Statement.parse(lines.body).items.map(({ kind, amount_micro, tx_hash }) => [kind, amount_micro, tx_hash]),
+    ).toEqual(
+      expect.arrayContaining([
+        ['payment', 20_000, transaction],
+        ['settle', -10_000, transaction],
+      ]),
+    )
   })
 
   it('is free when it cost nothing', async () => {

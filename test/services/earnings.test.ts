@@ -232,6 +232,7 @@ describe('the usage file', () => {
       buyer_cost_micro: '8000',
       settlement_status: 'accrued',
       tx_hash: '',
+      settlement_type: 'credit',
     })
     expect(new Date(records[0]?.['created_at'] ?? '').toISOString()).toBe(records[0]?.['created_at'])
     expect((await market.rest('GET', `${location}x`)).status).toBe(404)

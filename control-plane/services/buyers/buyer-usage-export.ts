@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { UsageFilter } from '#control-plane/db/buyer-usage.ts'
+import type { UsageFilter, UsageLine } from '#control-plane/db/buyer-usage.ts'
 import { listUsageLines } from '#control-plane/db/buyer-usage.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -8,6 +8,9 @@ import { csvCell, csvLine, LINE_END } from '#control-plane/services/exports/csv.
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { ExportLinkSchema, makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
+import { standingByPayment } from '#control-plane/services/payments/payment-standing.ts'
+import type { SettlementStatus } from '#shared/contract/lookup.ts'
+import { settlementTypeOf } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -35,6 +38,7 @@ const COLUMNS = [
   'tx_hash',
   'buyer_cost_usd',
   'direct_cost_usd',
+  'settlement_type',
 ] as const
 
 /** Makes a link to a CSV file of the caller's calls, oldest first, with the filters of the list. */
@@ -73,15 +77,22 @@ export function writeBuyerUsage(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFil
   return { fileName: 'usage.csv', contentType: 'text/csv; charset=utf-8', chunks: chunksOf(ctx, filter) }
 }
 
+function statusOf({ charge, outcome, rail, paymentState: state, transaction }: UsageLine): SettlementStatus {
+  const call = { charge, outcome, errorCode: null, rail }
+  if (state === null) return standingOf(call, BOOKED).settlement_status
+  return standingByPayment(call, { state, transaction, reason: null, changedAt: new Date(BOOKED) }).settlement_status
+}
+
 async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: UsageFilter): AsyncGenerator<string> {
   yield csvLine(COLUMNS)
   const size = { batch: BATCH, limit: MAX_ROWS }
   for await (const rows of readAhead((page) => listUsageLines(ctx.db, filter, page), size)) {
     let text = ''
-    for (const { rid, createdAt, model, figures, usd, charge, outcome, rail } of rows) {
+    for (const line of rows) {
+      const { rid, createdAt, model, figures, usd, rail, transaction } = line
       // Every field but the model consists of letters and digits from the database.
-      const { settlement_status } = standingOf({ charge, outcome, errorCode: null, rail }, BOOKED)
-      text += `${rid},${createdAt},${csvCell(model)},${figures},${settlement_status},,${usd}${LINE_END}`
+      const money = `${statusOf(line)},${transaction ?? ''},${usd},${settlementTypeOf(rail)}`
+      text += `${rid},${createdAt},${csvCell(model)},${figures},${money}${LINE_END}`
     }
     yield text
   }

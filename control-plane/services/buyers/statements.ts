@@ -39,12 +39,13 @@ export const listStatements = defineOperation({
     const pages = pagesById(ctx, { list: 'statement.list', tenant: actor.account, filters: [input] })
     const query = { account: actor.account, ...window, before: pages.idIn(nextToken), limit: maxItems + 1 }
     const found = await listStatementLines(ctx.db, query)
-    return pages.pageOf(found, maxItems, ({ at, amount, balance, ...line }) => ({
+    return pages.pageOf(found, maxItems, ({ at, amount, balance, transaction, ...line }) => ({
       ...line,
       createdAt: at.getTime(),
       amountMicro: Number(amount),
       balanceMicro: Number(balance),
-      txHash: null,
+      // The note of a transfer is its transaction.
+      txHash: line.kind === 'payment' ? line.note : transaction,
     }))
   },
 })

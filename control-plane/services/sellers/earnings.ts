@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { findBalances } from '#control-plane/db/accounts.ts'
 import type { DayOfModel } from '#control-plane/db/earnings.ts'
-import { listSales, sumEarnings } from '#control-plane/db/earnings.ts'
+import { sumEarnings } from '#control-plane/db/earnings.ts'
 import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
+import { sumPendingSales } from '#control-plane/db/payment-views.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
@@ -12,7 +13,7 @@ import { DAY, utcDay } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidTime } from '#shared/ids.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
-import { viewSale } from './sales.ts'
+import { newestSales, viewSale } from './sales.ts'
 
 /** Number of days of each range, with today. Null covers all time. */
 const RANGES = { '7d': 7, '30d': 30, '90d': 90, lifetime: null } as const
@@ -68,7 +69,7 @@ export const EarningsSchema = z
     range: z.enum(RANGE_NAMES),
     /** The earnings of all time, whatever the range: what is pending, in flight and paid. */
     totalEarnedUsdc: MicroDigits,
-    /** The seller's balance at present. It is not yet paid out. */
+    /** What is not yet paid out: the seller's balance, and sales that wait for the chain. */
     pendingUsdc: MicroDigits,
     inFlightUsdc: MicroDigits,
     paidUsdc: MicroDigits,
@@ -95,18 +96,19 @@ export const getEarnings = defineOperation({
     const days = RANGES[range]
     const today = Math.floor(ctx.clock.now() / DAY) * DAY
     const since = days === null ? 0 : today - (days - 1) * DAY
-    const [sums, sales, balance, hold] = await Promise.all([
+    const [sums, sales, balance, unbooked, hold] = await Promise.all([
       sumEarnings(ctx.db, seller, { from: since, to: today + DAY }),
-      listSales(ctx.db, seller, { before: undefined, limit: RECENT_SALES }),
+      newestSales(ctx.db, seller, { before: undefined, limit: RECENT_SALES }),
       readBalance(ctx, seller),
+      sumPendingSales(ctx.db, seller),
       findPayoutHold(ctx),
     ])
     const byModel = sumModels(sums)
     const total = sums.reduce((sum, row) => sum + row.earned, 0n)
     return {
       range,
-      totalEarnedUsdc: balance.toString(),
-      pendingUsdc: balance.toString(),
+      totalEarnedUsdc: (balance + unbooked).toString(),
+      pendingUsdc: (balance + unbooked).toString(),
       inFlightUsdc: '0',
       paidUsdc: '0',
       daily: sumDays(sums, days === null ? [] : Array.from({ length: days }, (_, at) => utcDay(since + at * DAY))),

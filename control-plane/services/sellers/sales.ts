@@ -1,17 +1,23 @@
 import { z } from 'zod'
+import type { Database } from '#control-plane/db/database.ts'
 import type { Sale } from '#control-plane/db/earnings.ts'
 import { listSales } from '#control-plane/db/earnings.ts'
+import type { PendingSale } from '#control-plane/db/payment-views.ts'
+import { listPendingSales } from '#control-plane/db/payment-views.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { cursorOf, NextToken, signedPageOf } from '#control-plane/services/page.ts'
 import { Count, MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import type { AccountId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 import { tokenPrices } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
+import { inputTokens, outputTokens } from '#shared/usage.ts'
 
 /** One sale: the call's id, the seller's earnings, and the price. */
 export const SaleViewSchema = z
@@ -34,15 +40,54 @@ export const SaleViewSchema = z
   .meta({ id: 'Sale' })
 export type SaleView = z.infer<typeof SaleViewSchema>
 
-export function viewSale(sale: Sale): SaleView {
+/** A sale, whether it is booked or waits for the chain. */
+type AnySale = Omit<Sale, 'postedAt' | 'paymentState'> & { readonly postedAt: Date | null }
+
+/**
+ * A seller's newest sales. One that a wallet pays is pending until its payment is booked. The seller has the money then,
+ * even where the wallet never paid.
+ */
+export async function newestSales(
+  db: Database,
+  seller: AccountId,
+  page: { readonly before: string | undefined; readonly limit: number },
+): Promise<AnySale[]> {
+  // Pending sales come first. A sale that is booked between the two reads is then in both.
+  const pending = await listPendingSales(db, seller, page)
+  const booked = await listSales(db, seller, page)
+  if (pending.length === 0) return booked
+  const known = new Set<string>(booked.map(({ rid }) => rid))
+  const all = [...booked, ...pending.filter(({ rid }) => !known.has(rid)).flatMap(pendingSaleOf)]
+  all.sort((left, right) => (left.rid < right.rid ? 1 : -1))
+  return all.slice(0, page.limit)
+}
+
+function pendingSaleOf({ rid, event: text, transaction, unitPrices }: PendingSale): AnySale[] {
+  const event = readUsageEvent(text)
+  if (event === undefined) return []
+  const { model, offer, outcome, rail, chargeMicro, sellerNetMicro, usage, startedAt } = event
+  return [
+    {
+      ...{ rid, model, offer, outcome, rail, transaction, unitPrices, postedAt: null },
+      ...{ charge: chargeMicro, sellerNet: sellerNetMicro, keptBps: Number(event.keptBps) },
+      inputTokens: BigInt(inputTokens(usage)),
+      outputTokens: BigInt(outputTokens(usage)),
+      cacheReadTokens: BigInt(usage.cacheRead ?? 0),
+      startedAt: new Date(startedAt),
+    },
+  ]
+}
+
+export function viewSale(sale: AnySale): SaleView {
   const prices = UnitPricesSchema.safeParse(sale.unitPrices).data ?? {}
   const { input, output } = tokenPrices(prices, keptBps(sale.keptBps))
-  const { charge, outcome, rail } = sale
+  const { charge, outcome, rail, postedAt } = sale
+  const standing = standingOf({ charge, outcome, errorCode: null, rail }, postedAt?.getTime() ?? null)
   return {
     id: sale.rid,
     model: sale.model,
     offerId: sale.offer,
-    settlementStatus: standingOf({ charge, outcome, errorCode: null, rail }, sale.postedAt.getTime()).settlement_status,
+    settlementStatus: postedAt === null ? 'pending' : standing.settlement_status,
     createdAt: sale.startedAt.getTime(),
     sellerCostUsdc: sale.sellerNet.toString(),
     inputTokens: Number(sale.inputTokens),
@@ -50,7 +95,7 @@ export function viewSale(sale: Sale): SaleView {
     cacheReadTokens: Number(sale.cacheReadTokens),
     effectiveInputPer1m: input === null ? null : Number(input),
     effectiveOutputPer1m: output === null ? null : Number(output),
-    txHash: null,
+    txHash: sale.transaction,
   }
 }
 
@@ -75,7 +120,7 @@ export const listSalesHistory = defineOperation({
     const seller = await accountOf(ctx, actor, workspaceId)
     const scope = { list: 'sales', tenant: seller }
     const before = cursor === undefined ? undefined : readCursor(ctx, scope, cursor)
-    const sales = await listSales(ctx.db, seller, { before, limit: limit + 1 })
+    const sales = await newestSales(ctx.db, seller, { before, limit: limit + 1 })
     const page = signedPageOf(sales, limit, viewSale, ({ id }) => signCursor(ctx, scope, id))
     return { recentSales: page.items, nextToken: page.nextToken, cursorOf: page.cursorOf }
   },

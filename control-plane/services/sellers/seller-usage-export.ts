@@ -10,6 +10,7 @@ import { ExportLinkSchema, makeExportLink } from '#control-plane/services/export
 import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
+import { settlementTypeOf } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -37,6 +38,7 @@ const COLUMNS = [
   'buyer_cost_micro',
   'settlement_status',
   'tx_hash',
+  'settlement_type',
 ] as const
 
 /** Makes a link to a CSV file of the caller's sales, oldest first, by default of the last 30 days. */
@@ -81,11 +83,11 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: SoldFilter, limit: number
   yield csvLine(COLUMNS)
   for await (const rows of readAhead((page) => listSoldAfter(ctx.db, filter, page), { batch: BATCH, limit })) {
     let text = ''
-    for (const { rid, createdAt, model, offer, provider, figures, charge, outcome, rail } of rows) {
+    for (const { rid, createdAt, model, offer, provider, figures, charge, outcome, rail, transaction } of rows) {
       // Every field but the names consists of letters and digits from the database.
       const names = `${csvCell(model)},${csvCell(offer)},${csvCell(provider)}`
       const { settlement_status } = standingOf({ charge, outcome, errorCode: null, rail }, BOOKED)
-      text += `${rid},${createdAt},${names},${figures},${settlement_status},${LINE_END}`
+      text += `${rid},${createdAt},${names},${figures},${settlement_status},${transaction ?? ''},${settlementTypeOf(rail)}${LINE_END}`
     }
     yield text
   }

@@ -1,13 +1,17 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { findJob } from '#control-plane/db/jobs.ts'
+import { findJob, takeOverdueJobs } from '#control-plane/db/jobs.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
+import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
 import type { AskedJob } from '#control-plane/ports/provider/job-probe.ts'
 import { getRequest } from '#control-plane/services/lookup.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
 import { finishJobs } from '#control-plane/services/money/overdue-jobs.ts'
+import { createJobs } from '#data-plane/store/jobs.ts'
+import { capUseOf } from '#shared/contract/money-scripts/uses.ts'
+import { jobEndId } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { ProviderJob } from '#shared/jobs.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
@@ -17,6 +21,7 @@ import { endText, submitText } from '#test/support/job-events.ts'
 import { balanceOf, newAccount } from '#test/support/ledger.ts'
 import { listOffer } from '#test/support/offers.ts'
 import { createRandomOrder } from '#test/support/random-order.ts'
+import { eventText } from '#test/support/usage-events.ts'
 
 const ProviderAnswer = z.object({ id: z.string() })
 let market: TestMarket
@@ -235,5 +240,63 @@ describe('a long job', () => {
     expect(asked).toEqual([])
     expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
     expect(await breaches()).toEqual([])
+  })
+
+  it('is overdue for one worker alone: another passes it over and waits for nobody', async () => {
+    const [taken, free] = [await job(10_000), await job(10_000)]
+    const past = Date.now() - 60_000
+    await post(submitText(taken, past), submitText(free, past + 1))
+    const { db } = market.plane
+    await db.transaction().execute(async (trx) => {
+      await sql`select 1 from job where rid = ${taken.rid} for update`.execute(trx)
+      expect((await takeOverdueJobs(db, Date.now(), 8)).map(({ rid }) => rid)).toEqual([free.rid])
+    })
+    expect((await takeOverdueJobs(db, Date.now(), 8)).map(({ rid }) => rid)).toEqual([taken.rid])
+    await sql`update job set asked_at = now() - interval '1 hour' where ended_at is null`.execute(db)
+    expect(await finish()).toBe(2)
+  })
+
+  it('counts in the cap of its offer by its quote alone', () => {
+    const wish = { rid: ids.ulid(), account: 'acc_1', sellerAccount: 'acc_2', quote: 10_000, offer: 'ofr_1' }
+    expect(capUseOf(submitText(wish))).toMatchObject({ offer: 'ofr_1', chargeMicro: 10_000n })
+    expect(capUseOf(endText(wish, 6_000, { offer: 'ofr_1' }))).toBeUndefined()
+  })
+})
+
+describe('what the gate is told', () => {
+  /** Posts events and answers what the gate was told of them. */
+  async function told(...events: string[]): Promise<PostedChange[]> {
+    const heard: PostedChange[] = []
+    const { gate } = market.plane
+    const ack: typeof gate.ack = (changes) => {
+      heard.push(...changes)
+      return gate.ack(changes)
+    }
+    await postBatch({ ...market.plane, gate: { ...gate, ack } }, { events, source: 'test' })
+    return heard
+  }
+
+  it('is the time of booking for a call that was booked, and none for an event that contradicts it', async () => {
+    const { rid, account, sellerAccount } = await job(10_000)
+    const [first, other] = [700, 900].map((charge) => eventText({ rid, account, sellerAccount, charge }))
+    expect(await told(first ?? '')).toMatchObject([{ rid, postedAt: expect.any(Number) }])
+    const [contradicted] = await told(other ?? '')
+    expect([contradicted?.rid, contradicted?.postedAt]).toEqual([rid, undefined])
+  })
+
+  it('includes the end of a job that waits for its submit', async () => {
+    const wish = await job(10_000)
+    expect(await told(endText(wish, 6_000))).toMatchObject([{ rid: jobEndId(wish.rid), account: wish.account }])
+    expect(await told(submitText(wish))).toMatchObject([{ rid: wish.rid }])
+  })
+})
+
+describe('the end of a job in the store', () => {
+  it('is the first that came, whoever asks', async () => {
+    const jobs = createJobs(market.world.redis)
+    const rid = ids.requestId()
+    const end = (state: 'succeeded' | 'failed') => ({ event: state, state, artifacts: [], error: null })
+    expect(await jobs.end(rid, end('succeeded'))).toEqual(end('succeeded'))
+    expect(await jobs.end(rid, end('failed'))).toEqual(end('succeeded'))
   })
 })

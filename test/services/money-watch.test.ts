@@ -60,7 +60,7 @@ describe('the checker by the clock', () => {
     expect((await read()).payoutHolds).toEqual([])
     const shown = await metrics()
     expect(shown).toMatch(/^money_invariant_breach{id="I3"} 0$/m)
-    expect(shown).toMatch(/^money_invariant_breach{id="I16"} -1$/m)
+    expect(shown).toMatch(/^money_invariant_breach{id="I19"} -1$/m)
     expect(shown).toMatch(/^money_waiting{what="poisoned"} 0$/m)
     expect(shown).toMatch(/^# TYPE control_requests_total counter$/m)
   })

@@ -1,4 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts'
+import { systemClock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { Config, PaymentConfig } from './config.ts'
 import {
@@ -18,7 +19,9 @@ import { createChainSender } from './ports/facilitator/chain-sender.ts'
 import { createOwnFacilitator } from './ports/facilitator/own-facilitator.ts'
 import type { PaymentParts, PaymentSettings } from './ports/facilitator/payment-parts.ts'
 import { newPaymentMemory, PAYMENT_TIMES } from './ports/facilitator/payment-parts.ts'
+import { createPaymentSchemes } from './ports/facilitator/payment-schemes.ts'
 import { createRemoteFacilitator } from './ports/facilitator/remote-facilitator.ts'
+import { createSettlementRpc } from './ports/facilitator/settlement-rpc.ts'
 import type { TransactionStore } from './ports/facilitator/transaction-store.ts'
 
 /** Puts together everything by which wallets pay; null where that is not configured. */
@@ -40,8 +43,12 @@ export function openPayments(
   }
   const rpcUrl = how.rpcUrl.reveal()
   const account = privateKeyToAccount(`0x${how.key.reveal().slice(2)}`)
-  const sender = createChainSender({ rpcUrl, chainId: payments.chainId, account, store, log, times })
-  const facilitator = createOwnFacilitator({ network: settings.network, rpcUrl, sender, store, log, times })
+  const { network } = settings
+  const keeping = { store, clock: systemClock, log, times }
+  const rpc = createSettlementRpc(rpcUrl, account.address)
+  const sender = createChainSender({ ...keeping, rpc, chainId: payments.chainId, account })
+  const schemes = createPaymentSchemes({ network, rpcUrl, sender, times })
+  const facilitator = createOwnFacilitator({ ...keeping, network, schemes, sender })
   return { ...settings, facilitator, chain, sendAgain: sender.sendAgain, unmine }
 }
 

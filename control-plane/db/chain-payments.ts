@@ -6,6 +6,8 @@ import { readRows } from './rows.ts'
 import type { ChainPaymentState } from './tables/chain-payments.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
 import { bigint, integer } from './tables/column.ts'
+import type { User } from './users.ts'
+import { ensureUser } from './users.ts'
 
 const TABLE = CHAIN_PAYMENT_TABLES.chain_payment
 const ROW = {
@@ -182,12 +184,47 @@ export async function listUnbookedChainPayments(
   )
 }
 
+/** Reads of payments by wallet. */
+export type ChainPaymentReads = {
+  find(rid: string): Promise<ChainPayment | undefined>
+  /** The payment that has an authorization. */
+  findOf(authorization: Authorization): Promise<ChainPayment | undefined>
+  /** Payments in some states that have not changed for so many milliseconds, oldest first. */
+  listOpen(states: readonly ChainPaymentState[], restingMs: number, limit: number): Promise<ChainPayment[]>
+  /** Payments whose money is to be booked; see {@link listUnbookedChainPayments}. */
+  listUnbooked(overdueMs: number, limit: number): Promise<ChainPayment[]>
+}
+
+export function chainPaymentReads(db: Database): ChainPaymentReads {
+  return {
+    find: (rid) => findChainPayment(db, rid),
+    findOf: (authorization) => findChainPaymentOf(db, authorization),
+    listOpen: (states, restingMs, limit) => listOpenChainPayments(db, states, restingMs, limit),
+    listUnbooked: (overdueMs, limit) => listUnbookedChainPayments(db, overdueMs, limit),
+  }
+}
+
 /** Reads and writes of payments inside a transaction of the ledger. */
 export type ChainPaymentRows = {
   lock(rid: string): Promise<ChainPayment | undefined>
+  /** Returns false when the payment's authorization was claimed before. */
+  insert(payment: NewChainPayment): Promise<boolean>
+  /** Changes a locked payment. */
+  change(rid: RequestId, change: PaymentChange): Promise<void>
   markBooked(rid: string): Promise<void>
+  /** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
+  lockExposure(payer: string): Promise<Exposure>
+  /** Finds the payer's user, or adds `fresh`. Undefined when a rival has just added one. */
+  ensureUser(fresh: User, at: number): Promise<User | undefined>
 }
 
 export function chainPaymentRows(trx: Trx): ChainPaymentRows {
-  return { lock: (rid) => lockChainPayment(trx, rid), markBooked: (rid) => markChainPaymentBooked(trx, rid) }
+  return {
+    lock: (rid) => lockChainPayment(trx, rid),
+    insert: (payment) => insertChainPayment(trx, payment),
+    change: (rid, change) => changeChainPayment(trx, rid, change),
+    markBooked: (rid) => markChainPaymentBooked(trx, rid),
+    lockExposure: (payer) => lockExposure(trx, payer),
+    ensureUser: (fresh, at) => ensureUser(trx, fresh, at),
+  }
 }

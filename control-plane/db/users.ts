@@ -1,4 +1,5 @@
 import type { AccountId, UserId } from '#shared/ids.ts'
+import { openAccount } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
 
 /** A user: a wallet with an account on each side of the market. */
@@ -30,6 +31,15 @@ export async function insertUser(trx: Trx, user: User, at: number): Promise<bool
     .onConflict((conflict) => conflict.column('wallet').doNothing())
     .executeTakeFirstOrThrow()
   return numInsertedOrUpdatedRows === 1n
+}
+
+/** Finds the user of a wallet, or adds `fresh` with its accounts. Undefined when a rival has just added one. */
+export async function ensureUser(trx: Trx, fresh: User, at: number): Promise<User | undefined> {
+  const known = await findUserByWallet(trx, fresh.wallet)
+  if (known !== undefined) return known
+  await openAccount(trx, { id: fresh.buyerAccount, kind: 'buyer_credit', owner: fresh.id })
+  await openAccount(trx, { id: fresh.sellerAccount, kind: 'seller_available', owner: fresh.id })
+  return (await insertUser(trx, fresh, at)) ? fresh : undefined
 }
 
 /** Locks a user, so that one change to his keys runs at a time. */

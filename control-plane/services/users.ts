@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { openAccount } from '#control-plane/db/accounts.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { lockOrganization } from '#control-plane/db/organizations.ts'
 import { MANAGEMENT_ROLES } from '#control-plane/db/tables/organizations.ts'
 import type { User } from '#control-plane/db/users.ts'
-import { findUserByWallet, insertUser } from '#control-plane/db/users.ts'
+import { ensureUser as ensureUserRow } from '#control-plane/db/users.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { AppError } from '#shared/errors.ts'
@@ -69,18 +68,17 @@ export const createUser = defineOperation({
 
 /** Finds the user of a wallet, or makes one with an account on each side. */
 export async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wallet: string): Promise<User> {
-  const known = await findUserByWallet(trx, wallet)
-  if (known !== undefined) return known
-  const user: User = {
-    id: ctx.ids.make('usr'),
-    wallet,
-    buyerAccount: ctx.ids.make('acc'),
-    sellerAccount: ctx.ids.make('acc'),
-  }
-  await openAccount(trx, { id: user.buyerAccount, kind: 'buyer_credit', owner: user.id })
-  await openAccount(trx, { id: user.sellerAccount, kind: 'seller_available', owner: user.id })
-  // A rival has made the user and committed. A new try of this transaction finds it.
-  if (!(await insertUser(trx, user, ctx.clock.now()))) throw new AppError('conflict', { retryAfterSeconds: 1 })
+  return unrivalled(await ensureUserRow(trx, newUser(ctx, wallet), ctx.clock.now()))
+}
+
+/** A user with new ids. */
+export function newUser({ ids }: Pick<Ctx, 'ids'>, wallet: string): User {
+  return { id: ids.make('usr'), wallet, buyerAccount: ids.make('acc'), sellerAccount: ids.make('acc') }
+}
+
+/** Throws `conflict` when a rival has made the user and committed. A new try of the transaction finds it. */
+export function unrivalled(user: User | undefined): User {
+  if (user === undefined) throw new AppError('conflict', { retryAfterSeconds: 1 })
   return user
 }
 

@@ -1,8 +1,11 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
+import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import type { Job, JobEnd } from '#control-plane/db/jobs.ts'
 import type { Entry } from '#control-plane/db/ledger.ts'
 import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import type { Conflict, Poison, SettledRow } from '#control-plane/db/settlements.ts'
+import type { User } from '#control-plane/db/users.ts'
+import type { SignedTransaction } from '#control-plane/ports/facilitator/transaction-store.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
 /** The record of the epoch as it is written. */
@@ -15,6 +18,12 @@ export type SettlementRow = SettledRow & {
   readonly offer: string | null
   readonly charge: bigint
   readonly hold: bigint
+}
+
+/** A signed transaction, with Unix milliseconds of the world. */
+export type TransactionRow = Omit<SignedTransaction, 'ageMs' | 'sentMs'> & {
+  readonly signedAt: number
+  readonly sentAt: number | null
 }
 
 /** The tables of the money path in Postgres. */
@@ -35,6 +44,13 @@ export type LedgerTables = {
   /** The accounts of keys with a cap and of offers with a cap. */
   readonly cappedKeys: Map<string, string>
   readonly cappedOffers: Map<string, string>
+  /** Users by wallet. */
+  readonly users: Map<string, User>
+  /** Payments by wallet, by request id. */
+  readonly payments: Map<string, ChainPayment>
+  /** Signed transactions by hash, in the order in which they were signed, and the next nonce of each key. */
+  readonly signed: Map<string, TransactionRow>
+  readonly nonces: Map<string, bigint>
 }
 
 export function createTables(): LedgerTables {
@@ -53,6 +69,10 @@ export function createTables(): LedgerTables {
     epoch: { epoch: 0, harvested: 0, beat: 0, beatAt: 0, restore: undefined, isRestoreNew: false },
     cappedKeys: new Map(),
     cappedOffers: new Map(),
+    users: new Map(),
+    payments: new Map(),
+    signed: new Map(),
+    nonces: new Map(),
   }
 }
 
@@ -73,5 +93,9 @@ export function copyTables(tables: LedgerTables): LedgerTables {
     epoch: tables.epoch,
     cappedKeys: tables.cappedKeys,
     cappedOffers: tables.cappedOffers,
+    users: new Map(tables.users),
+    payments: new Map(tables.payments),
+    signed: new Map(tables.signed),
+    nonces: new Map(tables.nonces),
   }
 }

@@ -9,9 +9,11 @@ import type { LedgerSession, Statement } from './ledger-host.ts'
 import { failure } from './ledger-host.ts'
 import type { AccountRow, LedgerTables, SettlementRow } from './ledger-tables.ts'
 import { memoryJobs } from './memory-jobs.ts'
+import type { PaymentFlaw } from './memory-payments.ts'
+import { memoryPaymentReads, memoryPayments } from './memory-payments.ts'
 
 /** Deliberate faults of the ledger. */
-export type LedgerFlaw = 'insert_without_conflict'
+export type LedgerFlaw = 'insert_without_conflict' | PaymentFlaw
 
 const DATABASE = { systemId: 'memory', timeline: 1 }
 const MEMBER_SILENCE_MS = 48 * 60 * 60_000
@@ -23,6 +25,7 @@ export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<Le
     error instanceof Error && 'code' in error && /^(40001|57P01|ECONN|55P03)/.test(String(error.code))
   return {
     ...reads(read),
+    payments: memoryPaymentReads(read, wall),
     transact: (run) => session.transact((statement) => run(transaction(statement, wall, flaws))),
     isTransient,
     refusalOf: (error) =>
@@ -191,8 +194,7 @@ function transaction(statement: Statement, wall: () => number, flaws: ReadonlySe
   return {
     ...reads(statement),
     jobs: memoryJobs(statement, wall),
-    // No wallet pays in the simulation.
-    payments: { lock: () => Promise.resolve(undefined), markBooked: () => Promise.resolve() },
+    payments: memoryPayments(statement, wall, flaws),
     insertSettlements: (rows) =>
       statement(({ settlements }) => {
         const fresh = new Map<string, Date>()

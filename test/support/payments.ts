@@ -3,7 +3,6 @@ import { sql } from 'kysely'
 import { checkMoney } from '#control-plane/check-ledger/check.ts'
 import { readConfig } from '#control-plane/config.ts'
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
-import { findChainPayment } from '#control-plane/db/chain-payments.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { openPayments } from '#control-plane/open-payments.ts'
 import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
@@ -96,7 +95,7 @@ export async function startPayments(
     })
     const payments = openPayments(config, db, log, TIMES)
     if (payments === null) throw new Error('payments are not set up')
-    return { db, ledger: gate.ledger, gate: gate.gate, clock: systemClock, ids, log, payments }
+    return { ledger: gate.ledger, gate: gate.gate, clock: systemClock, ids, log, payments }
   }
   const ctx = process()
   const seller = await newAccount(db, 'seller_available')
@@ -149,7 +148,7 @@ function signing(ctx: FinishCtx, chain: TestChain) {
 
 function asking(ctx: FinishCtx, seller: AccountId) {
   const row = async (rid: string): Promise<ChainPayment> => {
-    const found = await findChainPayment(ctx.db, rid)
+    const found = await ctx.ledger.payments.find(rid)
     if (found === undefined) throw new Error(`no payment of ${rid}`)
     return found
   }

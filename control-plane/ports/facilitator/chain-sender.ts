@@ -36,11 +36,11 @@ const MAX_JUMP = 1_000n
 /** Makes the sender of a key. Several processes may share the key, because its nonces come from the store. */
 export function createChainSender(parts: SenderParts): ChainSender {
   const key = openSettlementKey(parts)
-  const { client, address, sender, sign, broadcast } = key
+  const { rpc, address, sender, sign, broadcast } = key
   return {
     address,
     async send(ref, { address: to, abi, functionName, args }) {
-      const [fees, first] = await Promise.all([key.readFees(), key.countOf('pending')])
+      const [fees, first] = await Promise.all([key.readFees(), rpc.countOf('pending')])
       const data = encodeFunctionData({ abi: [...abi], functionName, args: [...args] })
       // The fees were read before, because a database transaction waits for the signature.
       const signed = await parts.store.add({ ref, sender, first, maxJump: MAX_JUMP }, (nonce) =>
@@ -52,6 +52,6 @@ export function createChainSender(parts: SenderParts): ChainSender {
     },
     resend: broadcast,
     sendAgain: createSendAgain(key, parts),
-    gasMoney: () => client.getBalance({ address }),
+    gasMoney: rpc.gasMoney,
   }
 }

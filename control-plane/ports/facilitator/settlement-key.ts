@@ -1,12 +1,13 @@
 import type { Hex, PrivateKeyAccount } from 'viem'
-import { createPublicClient, http, keccak256 } from 'viem'
+import { keccak256 } from 'viem'
+import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { PaymentTimes } from './payment-parts.ts'
+import type { Fees, SettlementRpc } from './settlement-rpc.ts'
 import type { SignedTransaction, TransactionStore } from './transaction-store.ts'
 
-const RPC_TIMEOUT_MS = 4 * SECOND
 /** Gas that any settlement stays below: one with a permit takes about 190,000. */
 export const GAS_LIMIT = 400_000n
 /** Fees are asked for once in so many milliseconds, and doubled, so that a few full blocks do not leave us behind. */
@@ -14,29 +15,27 @@ const FEES_MS = 5 * SECOND
 const FEE_FACTOR = 2n
 
 export type SenderParts = {
-  readonly rpcUrl: string
+  readonly rpc: SettlementRpc
   readonly chainId: number
-  readonly account: PrivateKeyAccount
+  readonly account: Pick<PrivateKeyAccount, 'address' | 'signTransaction'>
   readonly store: TransactionStore
+  readonly clock: Pick<Clock, 'monotonic'>
   readonly log: Logger
   readonly times: PaymentTimes
 }
-export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 type Wish = Fees & { readonly to: Hex; readonly data?: Hex; readonly nonce: bigint; readonly gas: bigint }
 
 export type SettlementKey = ReturnType<typeof openSettlementKey>
 
 /** What a key does with one transaction: it signs and sends it, and reads where the chain stands. */
-export function openSettlementKey({ rpcUrl, chainId, account, store, log }: Omit<SenderParts, 'times'>) {
-  const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS }) })
+export function openSettlementKey({ rpc, chainId, account, store, clock, log }: Omit<SenderParts, 'times'>) {
   const { address } = account
   return {
-    client,
+    rpc,
     address,
     /** The address as the store has it. */
     sender: address.toLowerCase(),
-    readFees: createFeeReader(() => client.estimateFeesPerGas({ chain: null, type: 'eip1559' })),
-    countOf: async (blockTag: 'latest' | 'pending') => BigInt(await client.getTransactionCount({ address, blockTag })),
+    readFees: createFeeReader(rpc.estimateFees, clock.monotonic),
     async sign({ nonce, ...wish }: Wish) {
       crashPoint('before_sign')
       const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce: Number(nonce), ...wish })
@@ -44,7 +43,7 @@ export function openSettlementKey({ rpcUrl, chainId, account, store, log }: Omit
     },
     async broadcast({ hash, raw }: Pick<SignedTransaction, 'hash' | 'raw'>): Promise<void> {
       try {
-        await client.sendRawTransaction({ serializedTransaction: asHex(raw) })
+        await rpc.send(asHex(raw))
       } catch (error) {
         // What the chain has already is what we want. Anything else is tried again, with the same bytes.
         log.debug({ err: error, hash }, 'a transaction was not taken at once')
@@ -56,10 +55,10 @@ export function openSettlementKey({ rpcUrl, chainId, account, store, log }: Omit
 }
 
 /** Reads the fees of now, at most once in a while. */
-function createFeeReader(ask: () => Promise<Fees>): () => Promise<Fees> {
+function createFeeReader(ask: () => Promise<Fees>, monotonic: () => number): () => Promise<Fees> {
   let known: (Fees & { readonly at: number }) | undefined
   return async () => {
-    const now = performance.now()
+    const now = monotonic()
     if (known !== undefined && now - known.at < FEES_MS) return known
     const { maxFeePerGas, maxPriorityFeePerGas } = await ask()
     known = { at: now, maxFeePerGas: maxFeePerGas * FEE_FACTOR, maxPriorityFeePerGas }

@@ -1,4 +1,4 @@
-import { parseTransaction, TransactionReceiptNotFoundError } from 'viem'
+import { parseTransaction } from 'viem'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { SenderParts, SettlementKey } from './settlement-key.ts'
 import { asHex, GAS_LIMIT } from './settlement-key.ts'
@@ -13,14 +13,17 @@ const MAX_BUMPS = 10
 /** Time after which a transaction whose nonce another has used is given up. A node may be behind for a moment. */
 const DEAD_AFTER_MS = MINUTE
 
-type Parts = Pick<SenderParts, 'chainId' | 'store' | 'log' | 'times'>
+type Parts = Pick<SenderParts, 'chainId' | 'store' | 'clock' | 'log' | 'times'>
 
 /**
  * Makes the function that brings on stored transactions that are in no block: it sends them again, with a higher fee
  * after a while, also those that the chain had and forgot. It closes gaps in the nonces, and answers how many waited.
  */
-export function createSendAgain(key: SettlementKey, { chainId, store, log, times }: Parts): () => Promise<number> {
-  const { client, address, sender, sign, broadcast, readFees, countOf } = key
+export function createSendAgain(
+  key: SettlementKey,
+  { chainId, store, clock, log, times }: Parts,
+): () => Promise<number> {
+  const { rpc, address, sender, sign, broadcast, readFees } = key
   const { againAfterMs } = times
   let lookedAt = Number.NEGATIVE_INFINITY
 
@@ -44,7 +47,7 @@ export function createSendAgain(key: SettlementKey, { chainId, store, log, times
     const missing = await store.missing(sender, count, MAX_AGAIN)
     const [first] = missing
     // Another program of the key has sent it, and it waits for its block.
-    if (first === undefined || (await countOf('pending')) > first) return
+    if (first === undefined || (await rpc.countOf('pending')) > first) return
     const fees = await readFees()
     for (const nonce of missing) {
       const signed = await sign({ to: address, nonce, gas: PLAIN_GAS, ...fees })
@@ -59,8 +62,8 @@ export function createSendAgain(key: SettlementKey, { chainId, store, log, times
     const [newest] = tries
     if (newest === undefined) return
     for (const { hash } of tries) {
-      const receipt = await client.getTransactionReceipt({ hash: asHex(hash) }).catch(noneFound)
-      if (receipt !== undefined) return store.markMined(hash, receipt.status === 'reverted')
+      const receipt = await rpc.receiptOf(asHex(hash))
+      if (receipt !== undefined) return store.markMined(hash, receipt.isReverted)
     }
     const { nonce, ageMs, sentMs } = newest
     if (nonce < count) {
@@ -75,11 +78,11 @@ export function createSendAgain(key: SettlementKey, { chainId, store, log, times
   }
 
   return async () => {
-    const now = performance.now()
+    const now = clock.monotonic()
     if (now - lookedAt < againAfterMs) return 0
-    const answered = await client.getChainId()
+    const answered = await rpc.chainId()
     if (answered !== chainId) throw new Error(`the chain's id is ${answered}, not ${chainId}`)
-    const count = await countOf('latest')
+    const count = await rpc.countOf('latest')
     lookedAt = now
     const forgotten = await store.forget(sender, count, againAfterMs)
     if (forgotten > 0) log.warn({ forgotten, count }, 'the chain has forgotten transactions, which are sent again')
@@ -88,10 +91,6 @@ export function createSendAgain(key: SettlementKey, { chainId, store, log, times
     for (const tries of waiting.values()) await lookAfter(tries, count)
     return waiting.size
   }
-}
-
-function noneFound(error: unknown): undefined {
-  if (!(error instanceof TransactionReceiptNotFoundError)) throw error
 }
 
 function byNonce(rows: readonly SignedTransaction[]): Map<bigint, SignedTransaction[]> {

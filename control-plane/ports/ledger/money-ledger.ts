@@ -1,5 +1,5 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
-import type { ChainPaymentRows } from '#control-plane/db/chain-payments.ts'
+import type { ChainPaymentReads, ChainPaymentRows } from '#control-plane/db/chain-payments.ts'
 import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { Entry, LedgerTransaction, Movement } from '#control-plane/db/ledger.ts'
 import type { DatabaseIdentity, MoneyRecord, MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
@@ -56,6 +56,9 @@ export type MoneyLedger = MoneyReads & {
   isTransient(error: unknown): boolean
   /** The reason for which a statement was refused; undefined for other errors. */
   refusalOf(error: unknown): Refusal | undefined
+
+  /** Payments by wallet, outside of a transaction. */
+  readonly payments: ChainPaymentReads
 
   /** Buyer accounts with a balance above zero and an id above `after`, by id. */
   listFundedAccounts(after: string, limit: number): Promise<Balance[]>

@@ -6,7 +6,7 @@ import {
   listFundedAccounts,
   lockAccounts,
 } from '#control-plane/db/accounts.ts'
-import { chainPaymentRows } from '#control-plane/db/chain-payments.ts'
+import { chainPaymentReads, chainPaymentRows } from '#control-plane/db/chain-payments.ts'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import { isTransient, refusalOf, transact } from '#control-plane/db/database.ts'
 import { jobRows } from '#control-plane/db/jobs.ts'
@@ -79,6 +79,7 @@ export function createMoneyLedger(db: Database): MoneyLedger {
     transact: (run) => transact(db, (trx) => run(moneyTransaction(trx))),
     isTransient,
     refusalOf,
+    payments: chainPaymentReads(db),
     listFundedAccounts: bind(db, listFundedAccounts),
     listAccountChanges: bind(db, listAccountChanges),
     deleteAccountChanges: bind(db, deleteAccountChanges),

@@ -1,13 +1,7 @@
 import type { z } from 'zod'
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
-import {
-  findChainPaymentOf,
-  insertChainPayment,
-  lockExposure,
-  ONE_PAYMENT_A_CALL,
-} from '#control-plane/db/chain-payments.ts'
-import { refusalOf, transact } from '#control-plane/db/database.ts'
-import { ensureUser } from '#control-plane/services/users.ts'
+import { ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
+import { newUser, unrivalled } from '#control-plane/services/users.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { ClaimAnswer, ClaimAskSchema } from '#shared/contract/chain-payments.ts'
 import { crashPoint } from '#shared/crash-point.ts'
@@ -36,7 +30,7 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
   const { network, asset } = ctx.payments
   const { payer, nonce } = read
   const name = { network, asset: asset.toLowerCase(), payer, nonce }
-  const before = await findChainPaymentOf(ctx.db, name)
+  const before = await ctx.ledger.payments.findOf(name)
   if (before !== undefined) return isSame(before, ask) ? claimed(before) : used(before)
   const terms = await readPaymentTerms(ctx)
   if (!terms.isOpen) return closed(terms.closedFor ?? 'closed')
@@ -49,11 +43,11 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
       const answer = await insert(ctx, ask, read, { ...name, balance })
       crashPoint('after_claim')
       if (answer !== undefined) return answer
-      const rival = await findChainPaymentOf(ctx.db, name)
+      const rival = await ctx.ledger.payments.findOf(name)
       if (rival === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
       return isSame(rival, ask) ? claimed(rival) : used(rival)
     } catch (error) {
-      if (refusalOf(error)?.constraint === ONE_PAYMENT_A_CALL) {
+      if (ctx.ledger.refusalOf(error)?.constraint === ONE_PAYMENT_A_CALL) {
         throw new AppError('conflict', { message: 'The call has another payment.', cause: error })
       }
       // A rival has just made the payer's account.
@@ -73,8 +67,8 @@ async function insert(
 ): Promise<ClaimAnswer | undefined> {
   const { payer } = read
   const { payments } = ctx
-  return transact(ctx.db, async (trx) => {
-    const exposure = await lockExposure(trx, payer)
+  return ctx.ledger.transact(async (trx) => {
+    const exposure = await trx.payments.lockExposure(payer)
     const amount: bigint = ask.amountMicro
     if (exposure.owed > 0n) return { state: 'refused', reason: 'payer_owes' }
     if (exposure.open + amount > payments.payerExposureMicro) return closed('payer_exposure_limit')
@@ -83,8 +77,9 @@ async function insert(
     if (balance !== undefined && exposure.unmined + amount > balance) {
       return { state: 'refused', reason: 'insufficient_funds' }
     }
-    const { buyerAccount: account } = await ensureUser(ctx, trx, payer)
-    const isNew = await insertChainPayment(trx, {
+    const user = unrivalled(await trx.payments.ensureUser(newUser(ctx, payer), ctx.clock.now()))
+    const account = user.buyerAccount
+    const isNew = await trx.payments.insert({
       ...name,
       rid: ask.rid,
       rail: ask.rail,

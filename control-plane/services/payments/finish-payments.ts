@@ -1,11 +1,4 @@
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
-import {
-  changeChainPayment,
-  listOpenChainPayments,
-  listUnbookedChainPayments,
-  lockChainPayment,
-} from '#control-plane/db/chain-payments.ts'
-import { transact } from '#control-plane/db/database.ts'
 import type { Chain } from '#control-plane/ports/chain/chain.ts'
 import { MINUTE } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
@@ -51,14 +44,14 @@ export async function finishPayments(ctx: FinishCtx): Promise<Finished> {
 
 async function send(ctx: FinishCtx): Promise<number> {
   await ctx.payments.sendAgain()
-  const due = await listOpenChainPayments(ctx.db, ['due'], ctx.payments.times.restingMs, MAX_A_TURN)
+  const due = await ctx.ledger.payments.listOpen(['due'], ctx.payments.times.restingMs, MAX_A_TURN)
   await Promise.all(due.map((payment) => pursue(ctx, payment)))
   return due.length
 }
 
 async function book(ctx: FinishCtx): Promise<number> {
   let booked = 0
-  for (const payment of await listUnbookedChainPayments(ctx.db, TELLING_MS, MAX_A_TURN)) {
+  for (const payment of await ctx.ledger.payments.listUnbooked(TELLING_MS, MAX_A_TURN)) {
     try {
       await bookPayment(ctx, payment)
       booked += 1
@@ -73,7 +66,7 @@ async function book(ctx: FinishCtx): Promise<number> {
 /** Looks at the blocks of mined transfers. One whose block is gone is due again, with the same signed bytes. */
 async function confirm(ctx: FinishCtx): Promise<number> {
   const { chain, network } = ctx.payments
-  const mined = await listOpenChainPayments(ctx.db, ['mined'], 0, MAX_A_TURN)
+  const mined = await ctx.ledger.payments.listOpen(['mined'], 0, MAX_A_TURN)
   if (mined.length === 0) return 0
   if (chain === null) {
     for (const { rid } of mined) await step(ctx, rid, 'confirm')
@@ -114,17 +107,17 @@ function isOver({ clock }: FinishCtx, { validUntil }: ChainPayment): boolean {
 }
 
 async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, block?: bigint): Promise<void> {
-  await transact(ctx.db, async (trx) => {
-    const payment = await lockChainPayment(trx, rid)
+  await ctx.ledger.transact(async (trx) => {
+    const payment = await trx.payments.lock(rid)
     const state = payment && PAYMENT_STATES[payment.state][event]
     if (state == null) return
-    await changeChainPayment(trx, rid, { state, ...(block === undefined ? {} : { block }) })
+    await trx.payments.change(rid, { state, ...(block === undefined ? {} : { block }) })
   })
 }
 
 /** Lets go of claims whose authorization has run out. Nobody can take their money any more. */
 async function expire(ctx: FinishCtx): Promise<number> {
-  const claimed = await listOpenChainPayments(ctx.db, ['claimed'], MINUTE, MAX_A_TURN)
+  const claimed = await ctx.ledger.payments.listOpen(['claimed'], MINUTE, MAX_A_TURN)
   const over = claimed.filter((payment) => isOver(ctx, payment))
   for (const { rid } of over) await step(ctx, rid, 'release')
   return over.length

@@ -2,7 +2,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { PaymentParts } from '#control-plane/ports/facilitator/payment-parts.ts'
 
 /** The context of payments by wallet. */
-export type PaymentCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'clock' | 'ids' | 'log'> & {
+export type PaymentCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'ids' | 'log'> & {
   readonly payments: PaymentParts
 }
 

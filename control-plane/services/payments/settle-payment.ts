@@ -1,8 +1,6 @@
 import type { PaymentRequirements } from '@x402/core/types'
 import type { z } from 'zod'
 import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-payments.ts'
-import { changeChainPayment, findChainPayment, lockChainPayment } from '#control-plane/db/chain-payments.ts'
-import { transact } from '#control-plane/db/database.ts'
 import type { Transfer } from '#control-plane/ports/facilitator/facilitator.ts'
 import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
 import { isPoison, readEvent } from '#control-plane/services/money/usage-reading.ts'
@@ -42,9 +40,9 @@ export async function settlePayment(ctx: BookCtx, ask: Ask): Promise<SettleAnswe
   for (;;) {
     const pursuit = pursue(ctx, payment)
     const leftMs = end - ctx.clock.monotonic()
-    if (leftMs <= 0) return answerOf((await findChainPayment(ctx.db, ask.rid)) ?? payment)
+    if (leftMs <= 0) return answerOf((await ctx.ledger.payments.find(ask.rid)) ?? payment)
     await Promise.race([pursuit, ctx.clock.sleep(leftMs)])
-    const now = await findChainPayment(ctx.db, ask.rid)
+    const now = await ctx.ledger.payments.find(ask.rid)
     if (now === undefined || now.state !== 'due') return answerOf(now ?? payment)
     await ctx.clock.sleep(Math.min(NEXT_TRY_MS, Math.max(0, end - ctx.clock.monotonic())))
   }
@@ -69,8 +67,8 @@ function answerOf({ state, transaction, due, reason }: ChainPayment): SettleAnsw
 /** Stores the charge of a call. Throws `not_found` for a call without a claim, `conflict` for another charge. */
 async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro }: Ask): Promise<ChainPayment> {
   const charge: bigint = chargeMicro
-  return transact(ctx.db, async (trx) => {
-    const payment = await lockChainPayment(trx, rid)
+  return ctx.ledger.transact(async (trx) => {
+    const payment = await trx.payments.lock(rid)
     if (payment === undefined) throw new AppError('not_found')
     if (event !== null) requireEvent(payment, event, charge)
     if (payment.event !== null && event !== null) {
@@ -88,7 +86,7 @@ async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro }: Ask): Pr
       ...(state === 'due' ? { due: dueOf(payment, owed) } : {}),
     }
     if (Object.keys(next).length === 0) return payment
-    await changeChainPayment(trx, rid, next)
+    await trx.payments.change(rid, next)
     return { ...payment, ...next }
   })
 }
@@ -112,14 +110,14 @@ function dueOf({ requirement, amount }: ChainPayment, charge: bigint): bigint {
 }
 
 /** Ends a claim whose call owes nothing. Money that was taken ahead becomes the payer's credit. */
-export async function releasePayment(ctx: Pick<PaymentCtx, 'db' | 'clock'>, rid: RequestId): Promise<void> {
-  await transact(ctx.db, async (trx) => {
-    const payment = await lockChainPayment(trx, rid)
+export async function releasePayment(ctx: Pick<PaymentCtx, 'ledger' | 'clock'>, rid: RequestId): Promise<void> {
+  await ctx.ledger.transact(async (trx) => {
+    const payment = await trx.payments.lock(rid)
     if (payment === undefined) throw new AppError('not_found')
     const state = PAYMENT_STATES[payment.state].release
-    if (state !== null) await changeChainPayment(trx, rid, { state })
+    if (state !== null) await trx.payments.change(rid, { state })
     else if (payment.event === null && payment.serveUntil.getTime() > ctx.clock.now()) {
-      await changeChainPayment(trx, rid, { serveUntil: new Date(ctx.clock.now()) })
+      await trx.payments.change(rid, { serveUntil: new Date(ctx.clock.now()) })
     }
   })
 }
@@ -178,8 +176,8 @@ async function takenByOthers(
 
 /** Stores what became of a transfer. */
 async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer): Promise<void> {
-  await transact(ctx.db, async (trx) => {
-    const payment = await lockChainPayment(trx, rid)
+  await ctx.ledger.transact(async (trx) => {
+    const payment = await trx.payments.lock(rid)
     if (payment === undefined) throw new Error('a payment without a row')
     const change = changeFor(payment, outcome)
     if (change === undefined) return
@@ -189,7 +187,7 @@ async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer):
         'a payment was written off: its payer is refused',
       )
     }
-    await changeChainPayment(trx, rid, change)
+    await trx.payments.change(rid, change)
   })
 }
 

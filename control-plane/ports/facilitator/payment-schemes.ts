@@ -1,0 +1,117 @@
+import { x402Facilitator } from '@x402/core/facilitator'
+import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from '@x402/core/types'
+import { toFacilitatorEvmSigner } from '@x402/evm'
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
+import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
+import type { Hex, Log, PublicClient } from 'viem'
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
+  createPublicClient,
+  http,
+  verifyTypedData,
+} from 'viem'
+import type { ChainSender } from './chain-sender.ts'
+import type { PaymentTimes } from './payment-parts.ts'
+
+const RPC_TIMEOUT_MS = 4_000
+const POLLING_MS = 25
+
+/** The block of a transaction, or of another with its nonce. */
+export type BlockReceipt = {
+  readonly transactionHash: Hex
+  readonly status: 'success' | 'reverted'
+  readonly logs?: readonly Log[]
+}
+
+/** One use of the schemes. They read a silent chain as a bad payment, so silence is noted beside them. */
+export type SchemeUse = {
+  verify(payload: PaymentPayload, requirements: PaymentRequirements): Promise<VerifyResponse>
+  settle(payload: PaymentPayload, requirements: PaymentRequirements): Promise<SettleResponse>
+  getSupported: x402Facilitator['getSupported']
+  /** What the chain failed with; undefined when it answered everything. */
+  silence(): unknown
+}
+
+/** The schemes of payments on a chain. */
+export type PaymentSchemes = {
+  /** Throws when there is no block within so many milliseconds. */
+  waitForReceipt(hash: Hex, timeoutMs: number): Promise<BlockReceipt>
+  /** For one use. What it sends is the one transaction of the reference. It waits for blocks by `waitForBlock`. */
+  open(ref: string | undefined, waitForBlock: (hash: Hex) => Promise<BlockReceipt>): SchemeUse
+}
+
+type Parts = {
+  readonly network: `eip155:${number}`
+  readonly rpcUrl: string
+  readonly sender: ChainSender
+  readonly times: PaymentTimes
+}
+
+/** The schemes of x402 through the chain's JSON-RPC endpoint. */
+export function createPaymentSchemes({ network, rpcUrl, sender, times }: Parts): PaymentSchemes {
+  const transport = http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS })
+  const client = createPublicClient({ transport, pollingInterval: POLLING_MS })
+  return {
+    waitForReceipt: (hash, timeout) => client.waitForTransactionReceipt({ hash, timeout }),
+    open: (ref, waitForBlock) => openSchemes({ network, client, sender, waitForBlock, times }, ref),
+  }
+}
+
+type SchemeParts = Pick<Parts, 'network' | 'sender' | 'times'> & {
+  readonly client: PublicClient
+  waitForBlock(hash: Hex): Promise<BlockReceipt>
+}
+
+function openSchemes(
+  { network, client, sender, waitForBlock, times }: SchemeParts,
+  ref: string | undefined,
+): SchemeUse {
+  let silence: unknown
+  const note = (error: unknown): void => {
+    if (!isAnswer(error)) silence ??= error
+  }
+  const heard = <Result>(answer: Promise<Result>): Promise<Result> =>
+    answer.catch((error: unknown) => {
+      note(error)
+      throw error
+    })
+  const signer = toFacilitatorEvmSigner(
+    {
+      address: sender.address,
+      readContract: (read) => heard(client.readContract({ ...read, args: read.args ?? [], account: sender.address })),
+      verifyTypedData: (signed) => verifyTypedData(signed),
+      writeContract: (call) => {
+        if (ref === undefined) throw new Error('a settlement without a reference')
+        return heard(sender.send(ref, call))
+      },
+      sendTransaction: () => Promise.reject(new Error('only settlements are sent')),
+      waitForTransactionReceipt: ({ hash }) => waitForBlock(hash),
+      // A scheme may drop this promise, so it never rejects.
+      getCode: (where) => client.getCode(where).catch((error: unknown) => void note(error)),
+    },
+    { confirmationTimeoutMs: times.confirmationMs },
+  )
+  const schemes = new x402Facilitator()
+    .register(network, new UptoEvmScheme(signer))
+    .register(network, new ExactEvmScheme(signer))
+    .registerExtension({ key: 'eip2612GasSponsoring' })
+  return {
+    verify: (payload, requirements) => schemes.verify(payload, requirements),
+    settle: (payload, requirements) => schemes.settle(payload, requirements),
+    getSupported: () => schemes.getSupported(),
+    silence: () => silence,
+  }
+}
+
+/** True for an error by which the chain has answered: the call reverts, or there is no such contract. */
+function isAnswer(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return false
+  if (error.walk((cause) => cause instanceof ContractFunctionZeroDataError) !== null) return true
+  // An error inside the endpoint looks like a revert, but has neither data nor the word.
+  const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError)
+  return (
+    revert instanceof ContractFunctionRevertedError && (revert.raw !== undefined || /revert/i.test(revert.reason ?? ''))
+  )
+}

@@ -4,6 +4,7 @@ import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { OfferId, RequestId } from '#shared/ids.ts'
+import type { ImageBounds } from '#shared/images.ts'
 import type { JsonMember } from '#shared/json-members.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
@@ -148,6 +149,8 @@ export type DemandBounds = {
   readonly choices: number
   /** Bounds of units other than tokens; absent for a sale by tokens. */
   readonly units?: UnitBounds
+  /** The pictures that are asked for. Their model says whether it sells them by tokens, by the piece or by area. */
+  readonly images?: ImageBounds
   /**
    * The bounds of each exchange with the provider where the call is several, one after another. The members above are
    * their sums. Absent for one exchange.
@@ -272,6 +275,8 @@ export type Decoder = {
   stop(): void
   /** The last bytes, which carry the cost. For a whole reply they are all of it. */
   finish(receipt: Receipt): string
+  /** The same bytes of a whole reply that may be large, as pieces that are never joined. */
+  finishInPieces?(receipt: Receipt): readonly Buffer[]
   /** The wire's error inside a stream that has begun; empty when it has no such error and the stream is broken off. */
   fail(error: AppError): string
   /** The bytes to send in a silence; empty when nothing may be sent. */
@@ -288,7 +293,7 @@ export type BuyerReply = {
   /** Breaks a stream off, so that nobody takes the sent part for all of it. */
   cut(): void
   /** Sends a whole reply. */
-  whole(status: number, headers: Readonly<Record<string, string>>, body: string): void
+  whole(status: number, headers: Readonly<Record<string, string>>, body: string | readonly Buffer[]): void
   isStarted(): boolean
   /** True when the buyer has left before the end. */
   isGone(): boolean

@@ -18,6 +18,7 @@ import { completions } from './wires/completions/index.ts'
 import { embeddings } from './wires/embeddings/index.ts'
 import { messagesEnvelope } from './wires/envelopes/messages.ts'
 import { openAiEnvelope } from './wires/envelopes/openai.ts'
+import { imageEdits, images } from './wires/images/index.ts'
 import { messages } from './wires/messages/index.ts'
 import { responses } from './wires/responses/index.ts'
 import { speech } from './wires/speech/index.ts'
@@ -48,6 +49,14 @@ const COMPAT = { host: 'api', envelope: messagesEnvelope, idHeader: 'request-id'
 const FLOOR = { floorBehind: '' } as const
 const COMPAT_FLOOR = { floorBehind: '/compat' } as const
 
+/** Eight pictures of four megabytes in base64, or as the files of a form. */
+const SOURCES: JsonRowBody = { kind: 'json', limitBytes: 48 * MEGABYTE, inlinedIn: 'sources' }
+const SOURCES_OR_FORM: RowBody = {
+  kind: 'json-or-form',
+  json: SOURCES,
+  form: { kind: 'form', limitBytes: 40 * MEGABYTE },
+}
+
 /** The whole surface: the rows of calls, jobs, local answers and free answers, with their ways to pay. */
 export function surfaceRows(rails: Rails): readonly Row[] {
   const sold = soldRows(rails)
@@ -71,6 +80,8 @@ function soldRows({ credit, creditByEitherHeader, x402, mpp }: Rails): readonly 
       body: { kind: 'form', limitBytes: 26 * MEGABYTE },
       serves: sell(transcriptions, anyWay),
     },
+    { ...API, ...POST, path: '/v1/images/generations', ...FLOOR, body: SOURCES, serves: sell(images, anyWay) },
+    { ...API, ...POST, path: '/v1/images/edits', ...FLOOR, body: SOURCES_OR_FORM, serves: sell(imageEdits, anyWay) },
     {
       ...{ ...COMPAT, ...POST, path: '/compat/v1/messages', ...COMPAT_FLOOR, body: json(32, 'messages') },
       serves: sellToKeys(messages, creditByEitherHeader),

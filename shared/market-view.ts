@@ -113,6 +113,8 @@ const NO_PRICES: TokenPrices = { input: null, output: null, cacheRead: null, cac
  */
 const MEDIA_UNITS: readonly (readonly [UsageClass, bigint, string])[] = [
   ['images', 1n, 'image'],
+  ['images2k', 1n, 'image_2k'],
+  ['images4k', 1n, 'image_4k'],
   ['pixels', 1_000_000n, 'megapixel'],
   ['characters', 1n, 'character'],
   ['milliseconds', 1_000n, 'second'],

@@ -21,8 +21,10 @@ const FALLBACK: { readonly [Class in UsageClass]?: UsageClass } = {
   cacheRead: 'input',
   cacheWrite: 'input',
   audioInput: 'input',
+  imageInput: 'input',
   reasoning: 'output',
   audioOutput: 'output',
+  imageOutput: 'output',
 }
 
 /** The price of one unit of a class, or of its fallback class. Undefined when neither has a price. */
@@ -68,7 +70,7 @@ export function listInputCost(prices: UnitPrices, usage: Usage): MicroUsd {
   return chargeShare(picoUsd(pico), KEEP_ALL)
 }
 
-const INPUT_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'audioInput'] as const
+const INPUT_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'audioInput', 'imageInput'] as const
 
 /** The lines of a usage's bill: every class that has a price. */
 export function billLines(prices: UnitPrices, usage: Usage): Line[] {
@@ -86,12 +88,12 @@ export function billLines(prices: UnitPrices, usage: Usage): Line[] {
 
 /** The highest price of an input token. A ceiling needs it, because nobody knows beforehand what a cache will hold. */
 export function dearestInput(prices: UnitPrices): PicoUsd {
-  return dearest(prices, ['input', 'cacheWrite', 'audioInput', 'cacheRead'])
+  return dearest(prices, ['input', 'cacheWrite', 'audioInput', 'imageInput', 'cacheRead'])
 }
 
 /** The highest price of an output token. */
 export function dearestOutput(prices: UnitPrices): PicoUsd {
-  return dearest(prices, ['output', 'reasoning', 'audioOutput'])
+  return dearest(prices, ['output', 'reasoning', 'audioOutput', 'imageOutput'])
 }
 
 function dearest(prices: UnitPrices, classes: readonly UsageClass[]): PicoUsd {

@@ -2,8 +2,10 @@ import { z } from 'zod'
 
 /**
  * What a call can use, as classes of whole units that do not overlap. Every wire derives its usage object from them.
- * `input` excludes audio and what was read from or written to a prompt cache; `output` excludes reasoning and audio.
- * Area is in pixels and time in milliseconds, so that all units are whole.
+ * `input` excludes audio, pictures and what was read from or written to a prompt cache; `output` excludes reasoning,
+ * audio and pictures. `imageInput` and `imageOutput` are tokens; `images` counts pictures, those of the larger tiers of
+ * resolution apart where they have a price of their own. Area is in pixels and time in milliseconds, so that all units
+ * are whole.
  */
 export const USAGE_CLASSES = [
   'input',
@@ -13,8 +15,12 @@ export const USAGE_CLASSES = [
   'reasoning',
   'audioInput',
   'audioOutput',
+  'imageInput',
+  'imageOutput',
   'characters',
   'images',
+  'images2k',
+  'images4k',
   'pixels',
   'milliseconds',
   'calls',
@@ -38,8 +44,12 @@ export const UsageSchema: z.ZodType<Usage> = z.strictObject({
   reasoning: Count.optional(),
   audioInput: Count.optional(),
   audioOutput: Count.optional(),
+  imageInput: Count.optional(),
+  imageOutput: Count.optional(),
   characters: Count.optional(),
   images: Count.optional(),
+  images2k: Count.optional(),
+  images4k: Count.optional(),
   pixels: Count.optional(),
   milliseconds: Count.optional(),
   calls: Count.optional(),
@@ -63,12 +73,18 @@ export function sumUsage(usages: readonly Usage[]): Usage {
   return sum
 }
 
-/** Text tokens that a provider read, cached or not: `prompt_tokens` of the chat wire. */
+/** Tokens that a provider read, cached or not: `prompt_tokens` of the chat wire. */
 export function inputTokens(usage: Usage): number {
-  return (usage.input ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0) + (usage.audioInput ?? 0)
+  const { input = 0, cacheRead = 0, cacheWrite = 0, audioInput = 0, imageInput = 0 } = usage
+  return input + cacheRead + cacheWrite + audioInput + imageInput
 }
 
 /** Tokens that a provider produced, reasoning included: `completion_tokens` of the chat wire. */
 export function outputTokens(usage: Usage): number {
-  return (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.audioOutput ?? 0)
+  return (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.audioOutput ?? 0) + (usage.imageOutput ?? 0)
+}
+
+/** Pictures of all tiers of resolution. */
+export function imageCount(usage: Usage): number {
+  return (usage.images ?? 0) + (usage.images2k ?? 0) + (usage.images4k ?? 0)
 }

@@ -77,11 +77,12 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
       if (isStarted || response.destroyed) return
       isStarted = true
       const flat = flatHeaders(headers)
-      flat.push('content-length', String(Buffer.byteLength(body)))
+      flat.push('content-length', String(byteLength(body)))
       const isBodyRefused = status === TOO_LARGE
       if (isBodyRefused) flat.push('connection', 'close')
       response.writeHead(status, flat)
-      if (isBodyRefused) endAfterBody(response, body)
+      if (typeof body !== 'string') writePieces(response, body)
+      else if (isBodyRefused) endAfterBody(response, body)
       else response.end(body)
     },
     isStarted() {
@@ -99,6 +100,16 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
       response.on('drain', listener)
     },
   }
+}
+
+function byteLength(body: string | readonly Buffer[]): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.reduce((sum, piece) => sum + piece.length, 0)
+}
+
+/** Sends pieces as they lie in memory: Node keeps what waits as views of them. */
+function writePieces(response: ServerResponse, pieces: readonly Buffer[]): void {
+  for (const piece of pieces) response.write(piece)
+  response.end()
 }
 
 /** Lists names and values one after another. Node writes this form without any look-up. */

@@ -4,6 +4,7 @@ import type { Entrance } from '#data-plane/pipeline/entrance.ts'
 import type { JobRoute, SubmitRoute } from '#data-plane/pipeline/job-plane.ts'
 import type { LookUp } from '#data-plane/reads/look-up.ts'
 import type { Read } from '#data-plane/reads/read.ts'
+import type { InlinedIn } from '#data-plane/wires/inlined-spans.ts'
 import type { Envelope } from '#data-plane/wires/wire.ts'
 
 /** Methods that a row may name. A row that answers HEAD names it beside GET, because a paid GET has no free HEAD. */
@@ -16,14 +17,18 @@ export type RowHost = 'base' | 'api' | 'both'
 /** The body that a request may have. `raw` is passed on as it comes and never held. A form takes room in the spool. */
 export type RowBody =
   | { readonly kind: 'none' }
-  | { readonly kind: 'form' | 'raw'; readonly limitBytes: number }
+  | PlainRowBody
   | JsonRowBody
+  /** What the content type says. */
+  | { readonly kind: 'json-or-form'; readonly json: JsonRowBody; readonly form: PlainRowBody }
+
+export type PlainRowBody = { readonly kind: 'form' | 'raw'; readonly limitBytes: number }
 
 /** `inlinedIn` names the member in which a large body may have inlined data. */
 export type JsonRowBody = {
   readonly kind: 'json'
   readonly limitBytes: number
-  readonly inlinedIn?: 'messages' | 'input' | 'body'
+  readonly inlinedIn?: InlinedIn
 }
 
 /** The envelope of a path's refusals, and the header that carries the request id beside `x-request-id`. */

@@ -34,11 +34,11 @@ export type Mounted = {
 /** Makes the handler that begins a request's flow. The flow reads the body as the row says. */
 export function takeIn(mounted: Mounted, flow: Flow): Handler {
   const { row, reading } = mounted
-  const checkHeaders = HEADER_CHECKS[row.body.kind]
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)
-    checkHeaders(head.headers)
-    const taken = takeBody(mounted, flow, request, head)
+    const body = bodyOf(row.body, head.headers)
+    HEADER_CHECKS[body.kind](head.headers)
+    const taken = takeBody(mounted, flow, { request, head, body })
     reply.hijack()
     try {
       await flow.serve(taken, createHttpReply(reply.raw, head.requestId, row))
@@ -48,8 +48,16 @@ export function takeIn(mounted: Mounted, flow: Flow): Handler {
   }
 }
 
-/** Checks the head for the kind of body that the row takes. Throws `unsupported_media_type`. */
-const HEADER_CHECKS: Readonly<Record<RowBody['kind'], (headers: RequestHead['headers']) => void>> = {
+/** The kind of body that a request has. */
+type TakenBody = Exclude<RowBody, { kind: 'json-or-form' }>
+
+function bodyOf(body: RowBody, headers: RequestHead['headers']): TakenBody {
+  if (body.kind !== 'json-or-form') return body
+  return (headers['content-type'] ?? '').toLowerCase().startsWith('multipart/') ? body.form : body.json
+}
+
+/** Checks the head for the kind of body. Throws `unsupported_media_type`. */
+const HEADER_CHECKS: Readonly<Record<TakenBody['kind'], (headers: RequestHead['headers']) => void>> = {
   none: () => undefined,
   json: checkJsonHeaders,
   form: checkPlainBody,
@@ -59,13 +67,9 @@ const HEADER_CHECKS: Readonly<Record<RowBody['kind'], (headers: RequestHead['hea
 /** A request whose body is not read yet. `leave` ends its watches and counts when the flow is over. */
 type Taken = Incoming & { leave(): void }
 
-function takeBody(
-  { row, surface, spool }: Mounted,
-  { isCounted }: Flow,
-  request: RowRequest,
-  head: RequestHead,
-): Taken {
-  const { body } = row
+type Arriving = { readonly request: RowRequest; readonly head: RequestHead; readonly body: TakenBody }
+
+function takeBody({ surface, spool }: Mounted, { isCounted }: Flow, { request, head, body }: Arriving): Taken {
   const { open, maxOpenCalls } = surface
   let isOpen = false
   let giveBack: (() => void) | undefined
@@ -75,7 +79,7 @@ function takeBody(
     largeBytes: () => gauge?.bytes() ?? 0,
     async read() {
       if (body.kind === 'form') giveBack = spool.reserve(request.raw, body.limitBytes)
-      const raw = await readBody(request, head, body, gauge)
+      const raw = await readBody({ request, head, body }, gauge)
       if (isCounted) {
         if (open.count >= maxOpenCalls) throw overloaded('process')
         open.count++
@@ -100,12 +104,7 @@ function mayBeLarge(request: RowRequest['raw']): boolean {
   return (declaredLength(request) ?? WEIGHED_BYTES) >= WEIGHED_BYTES
 }
 
-async function readBody(
-  request: RowRequest,
-  head: RequestHead,
-  body: RowBody,
-  gauge: JsonGauge | undefined,
-): Promise<RawRequest> {
+async function readBody({ request, head, body }: Arriving, gauge: JsonGauge | undefined): Promise<RawRequest> {
   switch (body.kind) {
     case 'none':
       return withBody(head, NO_BODY)

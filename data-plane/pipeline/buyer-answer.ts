@@ -62,7 +62,6 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     return
   }
   const { isStreamed } = demand
-  const text = last.decoder.finish(settlement.receipt)
   const headers = replyHeaders({
     plan: last.plan,
     request: last.request,
@@ -76,13 +75,15 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     contentType: last.decoder.contentType?.(),
   })
   if (settlement.headers !== undefined) Object.assign(headers, settlement.headers)
+  const { decoder } = last
   if (!isStreamed) {
-    if (isKept) plane.paidAnswers.keep(call.hold.rid, { headers, body: text })
-    reply.whole(200, headers, text)
+    const body = decoder.finishInPieces?.(settlement.receipt) ?? decoder.finish(settlement.receipt)
+    if (isKept) plane.paidAnswers.keep(call.hold.rid, { headers, body })
+    reply.whole(200, headers, body)
     return
   }
   if (!reply.isStarted()) reply.start(headers)
-  reply.end(text)
+  reply.end(decoder.finish(settlement.receipt))
 }
 
 /** A protocol that has no error inside a stream can only break the connection. */

@@ -2,7 +2,7 @@ import type { Demand, DemandBounds, ModelDemand, ModelTarget, Target } from '#da
 import { isImageCapable } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
-import { BYTES_A_TOKEN } from './meter-usage.ts'
+import { BYTES_A_TOKEN } from './clip-usage.ts'
 
 /** A chat model answers at most so many prompts of one call. They are asked one after another. */
 const MAX_PROMPTS_IN_CHAT = 32

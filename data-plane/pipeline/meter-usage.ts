@@ -3,12 +3,10 @@ import { forModel } from '#data-plane/wires/wire.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { sumUsage } from '#shared/usage.ts'
+import { clipInput, estimate } from './clip-usage.ts'
+import { meterImages } from './meter-images.ts'
 import { meterUnits } from './meter-units.ts'
 
-/** Bytes that count as one token where a provider gives no figure. */
-export const BYTES_A_TOKEN = 4
-/** Tokens that a provider may add to the input as its own frame around a conversation and its tools. */
-const INPUT_OVERHEAD_TOKENS = 1_024
 /** Tokens that an answer may count without a byte of text, for its end and its turns. */
 const OUTPUT_OVERHEAD_TOKENS = 64
 const MAX_ANOMALIES = 10
@@ -49,6 +47,7 @@ function meterConsumed(plan: AttemptPlan, demand: Demand, ending: Ending): Meter
   const { unitPrices } = plan.target.price
   if (demand.kind !== 'model') return meterUnits(unitPrices, demand.bounds.units, ending)
   if (demand.bounds.units !== undefined) return meterUnits(unitPrices, demand.bounds.units, ending)
+  if (demand.bounds.images !== undefined) return meterImages(forModel(plan), demand, demand.bounds.images, ending)
   return meterTokens(forModel(plan), demand, ending)
 }
 
@@ -97,24 +96,9 @@ function meterInput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomal
   return { usage, source: hasFigures ? 'reported' : 'estimated', finishReason: ending.finishReason, anomalies }
 }
 
-function estimate(bytes: number): number {
-  return Math.max(1, Math.ceil(bytes / BYTES_A_TOKEN))
-}
-
 /** Estimates the output, at most what was asked for. */
 function estimateOutput({ maxOutputTokens }: ModelPlan, { bounds }: ModelDemand, contentBytes: number): number {
   return Math.min(estimate(contentBytes), maxOutputTokens * bounds.choices)
-}
-
-function clipInput({ target }: ModelPlan, demand: ModelDemand, { reported }: Ending, anomalies: string[]): number {
-  const { inputTokens: bytes, inputImages, inputs = 1 } = demand.bounds
-  const { imageTokens, contextLength } = target.model
-  const sent = bytes + inputImages * imageTokens
-  const bound = Math.min(sent, contextLength * inputs) + INPUT_OVERHEAD_TOKENS
-  const given = reported.inputTokens ?? 0
-  if (given <= bound) return given
-  anomalies.push('input_clipped')
-  return bound
 }
 
 function clipOutput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): number {
@@ -133,16 +117,20 @@ function splitClasses(input: number, output: number, { reported }: Ending): Usag
   const cacheRead = Math.min(reported.cachedTokens ?? 0, input)
   const cacheWrite = Math.min(reported.cacheWriteTokens ?? 0, input - cacheRead)
   const audioInput = Math.min(reported.audioInputTokens ?? 0, input - cacheRead - cacheWrite)
+  const imageInput = Math.min(reported.imageInputTokens ?? 0, input - cacheRead - cacheWrite - audioInput)
   const reasoning = Math.min(reported.reasoningTokens ?? 0, output)
   const audioOutput = Math.min(reported.audioOutputTokens ?? 0, output - reasoning)
+  const imageOutput = Math.min(reported.imageOutputTokens ?? 0, output - reasoning - audioOutput)
   const usage: { -readonly [Class in keyof Usage]: number } = {
-    input: input - cacheRead - cacheWrite - audioInput,
-    output: output - reasoning - audioOutput,
+    input: input - cacheRead - cacheWrite - audioInput - imageInput,
+    output: output - reasoning - audioOutput - imageOutput,
   }
   if (cacheRead > 0) usage.cacheRead = cacheRead
   if (cacheWrite > 0) usage.cacheWrite = cacheWrite
   if (audioInput > 0) usage.audioInput = audioInput
   if (reasoning > 0) usage.reasoning = reasoning
   if (audioOutput > 0) usage.audioOutput = audioOutput
+  if (imageInput > 0) usage.imageInput = imageInput
+  if (imageOutput > 0) usage.imageOutput = imageOutput
   return usage
 }

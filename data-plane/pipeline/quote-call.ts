@@ -1,8 +1,10 @@
-import type { Demand, DemandBounds, Offer, Target } from '#data-plane/call.ts'
+import type { Demand, DemandBounds, ModelTarget, Offer, Target } from '#data-plane/call.ts'
 import type { Quote } from '#data-plane/payment.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
+import type { ImageBounds } from '#shared/images.ts'
+import { imageUsage, mostImageTokens } from '#shared/images.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from '#shared/money.ts'
 import {
   billOf,
@@ -54,6 +56,7 @@ export function boundOf(target: Target, demand: Demand): Bound {
   if (demand.kind !== 'model' || target.kind !== 'model') return unitBound(target, demand.bounds.units?.most ?? {})
   const { model } = target
   const { bounds } = demand
+  if (bounds.images !== undefined) return imageBound(target, bounds, bounds.images)
   const given = bounds.maxOutputTokens
   const maxOutputTokens = Math.min(given ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
   const inputTokens = readableInput(model, bounds)
@@ -77,6 +80,17 @@ function readableInput(model: Model, bounds: DemandBounds): number {
   const { each, inputs = 1 } = bounds
   if (each !== undefined) return each.reduce((tokens, own) => tokens + readableInput(model, own), 0)
   return Math.min(bounds.inputTokens + bounds.inputImages * model.imageTokens, model.contextLength * inputs)
+}
+
+/** Bounds a call for pictures. It is paid whole or not bought. */
+function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBounds): Bound {
+  const { model, price } = target
+  const units = imageUsage(price.unitPrices, images, images.count)
+  if (units !== undefined) return unitBound(target, units)
+  const inputTokens = readableInput(model, bounds)
+  const maxOutputTokens = mostImageTokens(model.imageOutput, images)
+  const size = { inputTokens, outputTokens: maxOutputTokens * images.count, calls: 1, units: undefined }
+  return { ...size, maxOutputTokens, choices: images.count, isGiven: true, bill: ceilingBill(target, size) }
 }
 
 /** Bounds a call that has no tokens to limit. It is paid whole or not bought. */

@@ -56,6 +56,7 @@ function needOf(demand: Demand): ProtocolNeed {
   if (demand.kind !== 'model') return 'openai'
   const { endpoint, needs } = demand
   if (endpoint === 'video') return endpoint
+  if (endpoint === 'image' || endpoint === 'image-edit') return 'images'
   return needs.openAiFormat === true || endpoint !== 'chat' ? 'openai' : 'chat'
 }
 

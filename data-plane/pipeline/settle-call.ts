@@ -141,8 +141,12 @@ type Answered = { readonly plan: AttemptPlan; readonly decoder: Decoder }
 
 function meter(demand: Demand, { plan, decoder }: Answered, outcome: Outcome): Metered {
   const metered = meterUsage(plan, demand, decoder.ending())
-  // Half of a sound or of a transcript is worth nothing, and nobody knows which half it is.
-  return demand.bounds.units !== undefined && outcome === 'cut' ? { ...metered, usage: {} } : metered
+  // Half of a sound, a transcript or a picture is worth nothing, and nobody knows which half it is.
+  return isPaidWhole(demand) && outcome === 'cut' ? { ...metered, usage: {} } : metered
+}
+
+function isPaidWhole(demand: Demand): boolean {
+  return demand.bounds.units !== undefined || (demand.kind === 'model' && demand.bounds.images !== undefined)
 }
 
 function outcomeOf(relay: Relay): Outcome {

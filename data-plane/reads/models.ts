@@ -7,6 +7,7 @@ import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 60
 const MILLISECONDS_PER_SECOND = 1_000n
+const PIXELS_PER_MEGAPIXEL = 1_000_000n
 
 /**
  * `GET /v1/models`: the catalogue in OpenRouter's shape, sandbox models last. A model without prices is left out, because
@@ -98,6 +99,11 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
       input_cache_write: show(unit.cacheWrite),
       internal_reasoning: show(unit.reasoning),
       image: show(unit.images),
+      image_2k: show(unit.images2k),
+      image_4k: show(unit.images4k),
+      megapixel: show(unit.pixels, PIXELS_PER_MEGAPIXEL),
+      image_token: show(unit.imageInput),
+      image_output: show(unit.imageOutput),
       request: show(unit.calls),
       character: show(unit.characters),
       second: show(unit.milliseconds, MILLISECONDS_PER_SECOND),

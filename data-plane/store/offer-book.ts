@@ -1,7 +1,7 @@
 import type { MarketOffer } from '#data-plane/call.ts'
 import { byBookRank } from '#shared/market-view.ts'
 import type { ProtocolNeed } from '#shared/protocols/index.ts'
-import { canServe } from '#shared/protocols/index.ts'
+import { canServe, PROTOCOL_NEEDS } from '#shared/protocols/index.ts'
 
 /**
  * A model's offers as columns of numbers in the order of the routing, for walks over thousands of them. Providers are
@@ -22,7 +22,7 @@ export type OfferIndex = {
 export const TRUSTED = 1
 export const CAPPED = 2
 /** One bit for each need that an offer's protocol cannot meet. */
-export const LACKS: Readonly<Record<ProtocolNeed, number>> = { chat: 0, openai: 4, video: 8 }
+export const LACKS: Readonly<Record<ProtocolNeed, number>> = { chat: 0, openai: 4, video: 8, images: 16 }
 
 const MAX_PROVIDERS = 65_535
 
@@ -64,6 +64,12 @@ function fastestFirst(ranked: readonly MarketOffer[]): readonly MarketOffer[] {
   return [...ranked].sort((left, right) => speedOf(left) - speedOf(right))
 }
 
+function lacksOf(offer: MarketOffer): number {
+  let flags = 0
+  for (const need of PROTOCOL_NEEDS) if (!canServe(offer, need)) flags |= LACKS[need]
+  return flags
+}
+
 function buildIndex(offers: readonly MarketOffer[]): OfferIndex {
   const numbers = new Map<string, number>()
   const providerOf = new Uint16Array(offers.length)
@@ -77,11 +83,7 @@ function buildIndex(offers: readonly MarketOffer[]): OfferIndex {
     numbers.set(offer.provider, number)
     providerOf[at] = number
     kept[at] = Number(offer.keptBps)
-    flags[at] =
-      (offer.isTrusted ? TRUSTED : 0) |
-      (offer.capDailyMicro === null ? 0 : CAPPED) |
-      (canServe(offer, 'openai') ? 0 : LACKS.openai) |
-      (canServe(offer, 'video') ? 0 : LACKS.video)
+    flags[at] = (offer.isTrusted ? TRUSTED : 0) | (offer.capDailyMicro === null ? 0 : CAPPED) | lacksOf(offer)
     if (before === undefined || before.keptBps !== offer.keptBps || before.ttftMs !== offer.ttftMs) starts.push(at)
     before = offer
   }

@@ -102,14 +102,49 @@ export function fullLength(text: string): number {
 
 /** A request to a seller with the data in place of its stand-ins: views of the bytes that came, never copied. */
 export function putInlinedBack(request: UpstreamRequest, { bytes, hasStandIns }: InlinedSource): UpstreamRequest {
-  if (!hasStandIns) return request
-  const { body } = request
+  return hasStandIns ? { ...request, body: '', pieces: piecesOf(request.body, bytes) } : request
+}
+
+/** A text with the data in place of its stand-ins, as views of the bytes. */
+export function piecesOf(text: string, bytes: Buffer): readonly Buffer[] {
   const pieces: Buffer[] = []
   let from = 0
-  for (const { 0: standing, 1: start, 2: length, index } of body.matchAll(STAND_IN)) {
-    pieces.push(Buffer.from(body.slice(from, index)), bytes.subarray(Number(start), Number(start) + Number(length)))
+  for (const { 0: standing, 1: start, 2: length, index } of text.matchAll(STAND_IN)) {
+    pieces.push(Buffer.from(text.slice(from, index)), bytes.subarray(Number(start), Number(start) + Number(length)))
     from = index + standing.length
   }
-  pieces.push(Buffer.from(body.slice(from)))
-  return { ...request, body: '', pieces }
+  pieces.push(Buffer.from(text.slice(from)))
+  return pieces
+}
+
+/**
+ * The text of an answer with a stand-in for each long base64 text in it, and its own text where something could be taken
+ * for one. `bytes` are valid UTF-8. Throws `request_too_large` for an answer that nobody can read without a stall.
+ */
+export function readAnswerAround(bytes: Buffer): TextAround {
+  const gauge = createJsonGauge()
+  gauge.add(bytes)
+  const spans = [...gauge.spans.values()].sort((left, right) => left.start - right.start)
+  const kept = [0, ...spans.map(({ end }) => end)].map((from, at) => bytes.toString('utf8', from, spans[at]?.start))
+  if (spans.length === 0 || kept.some((text) => EDGE_LIKE.test(text))) {
+    return { text: bytes.toString('utf8'), hasStandIns: false }
+  }
+  return { text: kept.map((text, at) => text + standIn(spans[at])).join(''), hasStandIns: true }
+}
+
+/**
+ * The first characters of base64 in a `data:` URL behind its head, wherever its bytes are. Undefined for what is none.
+ */
+export function firstData(
+  url: string,
+  headLength: number,
+  count: number,
+  { bytes }: InlinedSource,
+): string | undefined {
+  const text = url.slice(headLength)
+  const standing = new RegExp(STAND_IN.source).exec(text)
+  const start = Number(standing?.[1])
+  const data = standing?.index === 0 ? bytes.toString('latin1', start, start + count * 2) : text.slice(0, count * 2)
+  const plain = data.replaceAll('\\', '').slice(0, count)
+  return /^[A-Za-z0-9+/=_-]+$/.test(plain) ? plain : undefined
 }

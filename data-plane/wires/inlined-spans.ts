@@ -13,7 +13,12 @@ import { closingQuote } from '#shared/json-gauge.ts'
 
 /** Members of a message's part that hold data: `data:` URLs, or base64 without a head. */
 const HOLDERS: ReadonlySet<string> = new Set(['url', 'image_url', 'file_data', 'data'])
+/** Members at the top that hold pictures to begin with: texts, objects, or lists of both. */
+const SOURCES: ReadonlySet<string> = new Set(['image', 'image_url', 'images', 'input_images'])
 const MAX_HOLDER_BYTES = 16
+
+/** The place of inlined data in a body: a member at the top, or the members that hold {@link SOURCES}. */
+export type InlinedIn = 'messages' | 'input' | 'body' | 'sources'
 
 /** Long base64 texts, by the place where their text begins. */
 export type KnownData = ReadonlyMap<number, InlinedSpan>
@@ -51,7 +56,7 @@ export function findInlinedSpans(bytes: Buffer, member: string, known: KnownData
         break
       case COLON:
         walk.name = nameOf(walk)
-        if (walk.depth === 1) walk.isInside = walk.name === member
+        if (walk.depth === 1) walk.isInside = member === 'sources' ? SOURCES.has(walk.name) : walk.name === member
         break
       case OPEN_OBJECT:
       case OPEN_LIST:
@@ -73,13 +78,19 @@ export function findInlinedSpans(bytes: Buffer, member: string, known: KnownData
 
 /** Passes the text that begins at `start`; answers with its closing quote, or -1 where it has none. */
 function passText(walk: Walk, start: number): number {
-  const { bytes, known, spans, name } = walk
-  const mayHold = walk.isInside && walk.depth > 1 && HOLDERS.has(name)
+  const { bytes, known, spans } = walk
+  const mayHold = walk.isInside && isHolder(walk)
   const span = mayHold ? known.get(start) : undefined
   if (span !== undefined) spans.push(span)
   const end = span?.end ?? closingQuote(bytes, start)
   walk.last = { start, end }
   return end
+}
+
+/** True where a text may be data. An element of a list has no name. */
+function isHolder({ member, depth, name }: Walk): boolean {
+  if (member !== 'sources') return depth > 1 && HOLDERS.has(name)
+  return name === '' ? depth > 1 : HOLDERS.has(name) || SOURCES.has(name)
 }
 
 /** The name before a colon; empty for one that is too long to be asked for. */

@@ -6,7 +6,7 @@ import type { JsonMember } from '#shared/json-members.ts'
 import { isRecord, scanMembers } from '#shared/json-members.ts'
 import { refuseElsewhere } from './elsewhere.ts'
 import { pause, readAroundInlined, readAroundInSteps } from './inlined-data.ts'
-import type { KnownData } from './inlined-spans.ts'
+import type { InlinedIn, KnownData } from './inlined-spans.ts'
 
 const MAX_MODEL_CHARS = 160
 /** The most members that the body's object may have. */
@@ -20,14 +20,14 @@ const LARGE_BYTES = 1_048_576
  * measured by `lengthOf` of the content, and the seller's request is passed through `putInlinedBack`. Throws AppError:
  * `invalid_json`, `invalid_request`, `request_too_large`.
  */
-export function readJsonBody(raw: ReadBody, inlinedIn?: 'messages' | 'input'): JsonBody {
+export function readJsonBody(raw: ReadBody, inlinedIn?: InlinedIn): JsonBody {
   const json = readAnyBody(raw, inlinedIn)
   refuseElsewhere(json.body)
   return json
 }
 
 /** Reads the object of a body that is not sent on. */
-export function readAnyBody({ body: bytes, json }: ReadBody, inlinedIn?: 'messages' | 'input'): JsonBody {
+export function readAnyBody({ body: bytes, json }: ReadBody, inlinedIn?: InlinedIn): JsonBody {
   if (json !== undefined) return json
   checkUtf8(bytes)
   const isSearched = inlinedIn !== undefined && bytes.length >= LARGE_BYTES

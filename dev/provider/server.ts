@@ -8,6 +8,7 @@ import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
 import type { JobBook } from './jobs.ts'
 import { createJobBook, SANDBOX_JOB_ENTRIES } from './jobs.ts'
+import { drawInChat, pictureOf } from './media/images.ts'
 import { isMediaPath, serveMedia } from './media/index.ts'
 import { readForm } from './media/transcriptions.ts'
 import { messagesReply } from './messages-reply.ts'
@@ -101,12 +102,18 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
       return reply.json(404, errorBody(text, 'invalid_request_error', 'model_not_found'))
     }
     if (method === 'POST' && path === '/v1/messages') return await message(provider, body, request.headers, reply)
+    const picture = method === 'GET' ? pictureOf(path) : undefined
+    if (picture !== undefined) {
+      reply.headers(200, { 'content-type': 'image/png', 'content-length': String(picture.length) })
+      return reply.end(picture)
+    }
     if (!GOOD_KEY.test(request.headers.authorization ?? `Bearer ${request.headers['x-api-key'] ?? ''}`)) {
       return reply.json(401, errorBody('Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key'))
     }
     if (method === 'GET' && path === '/v1/models') return reply.json(200, { object: 'list', data: models(provider) })
     if (method === 'POST' && isMediaPath(path)) {
-      return await serveMedia(path, body, actedModel(provider, modelOf(body)), reply)
+      const origin = `http://${request.headers.host ?? ''}/v1`
+      return await serveMedia({ path, body, model: actedModel(provider, modelOf(body)), origin }, reply)
     }
     if (method === 'POST' && path === '/v1/chat/completions') return await chat(provider, body, reply)
     if (method === 'POST' && path === '/v1/completions') return await texts(provider, body, reply)
@@ -156,6 +163,8 @@ async function chat(provider: Provider, body: unknown, reply: ReturnType<typeof 
   if (!request) {
     return reply.json(400, errorBody('The body is not a chat request.', 'invalid_request_error', null))
   }
+  const picture = drawInChat(body)
+  if (picture !== undefined && !request.isStream) return reply.json(200, picture)
   const facts = {
     cachedTokens: provider.cache.recall(request.model, request.prompt),
     now: Math.floor(Date.now() / 1_000),

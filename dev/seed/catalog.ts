@@ -59,10 +59,14 @@ function sandboxItems(): CatalogItem[] {
       'language',
       'prompt',
       'timestamp_granularities',
+      'size',
+      'quality',
+      'background',
+      'output_format',
     ],
     supported_features: ['vision', 'reasoning', 'tools', 'streaming'],
-    endpoints: ['chat', 'completions', 'embeddings', 'speech', 'transcription'],
-    unit_pricing: { characters: '0', seconds: '0' },
+    endpoints: ['chat', 'completions', 'embeddings', 'speech', 'transcription', 'image', 'image-edit'],
+    unit_pricing: { images: '0', characters: '0', seconds: '0' },
   }))
 }
 

@@ -27,7 +27,7 @@ const BookSchema = z.strictObject({
   /** The protocol of the provider's side. */
   api_format: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
   /**
-   * The models on offer. `sandbox/*` stands for all free ones. When absent: all models of text and speech but
+   * The models on offer. `sandbox/*` stands for all free ones. When absent: all models of text, speech and pictures but
    * `except_models`, and the sandbox models.
    */
   models: z.array(z.string()).optional(),
@@ -36,7 +36,7 @@ const BookSchema = z.strictObject({
 type Book = z.infer<typeof BookSchema>
 
 /** The endpoints that the sample providers serve. */
-const SOLD: ReadonlySet<string> = new Set(['chat', 'embeddings', 'speech', 'transcription'])
+const SOLD: ReadonlySet<string> = new Set(['chat', 'embeddings', 'speech', 'transcription', 'image', 'image-edit'])
 
 const SellersSchema = z.object({
   providers: z.array(z.strictObject({ id: z.string(), name: z.string(), host: z.ipv4(), trusted: z.boolean() })),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ImageTokensSchema } from '#shared/images.ts'
 
 /** The endpoints that a model can be sold on. */
 export const ENDPOINTS = [
@@ -15,7 +16,9 @@ export const ENDPOINTS = [
 export type Endpoint = (typeof ENDPOINTS)[number]
 
 /** The endpoints that have a path to buy from. The others stand in the catalogue for the day when they have one. */
-const SERVED: ReadonlySet<Endpoint> = new Set(['chat', 'completions', 'embeddings', 'speech', 'transcription', 'video'])
+const SERVED: ReadonlySet<Endpoint> = new Set([
+  ...(['chat', 'completions', 'embeddings', 'speech', 'transcription', 'image', 'image-edit', 'video'] as const),
+])
 
 export function isServedEndpoint(endpoint: Endpoint): boolean {
   return SERVED.has(endpoint)
@@ -47,6 +50,8 @@ export const ModelSchema = z.object({
   endpoints: z.array(z.enum(ENDPOINTS)).min(1),
   /** The largest number of tokens that one input image counts as. */
   imageTokens: z.number().int().positive(),
+  /** The tokens of pictures that it makes; null where it makes none or they are not sold by tokens. */
+  imageOutput: ImageTokensSchema.nullable().default(null),
   /** True for the sandbox models: price 0, last in listings, on no market page. */
   isSandbox: z.boolean(),
   /** The unit that media are sold by, in words for a reader (`per image`). Null for tokens. */

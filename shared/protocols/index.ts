@@ -1,13 +1,17 @@
 import { z } from 'zod'
+import type { Model } from '#shared/catalog/model.ts'
+import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec, JobKind } from './job-codec.ts'
 import { messages } from './messages/index.ts'
 import { openai } from './openai/index.ts'
 import type { ForwardPaths, Protocol } from './protocol.ts'
+import { together } from './together/index.ts'
 
 /** The protocols that providers speak, a row each. Offers, snapshots and all doors use these names. */
 export const PROTOCOLS = {
   openai,
   messages,
+  together,
 } as const satisfies Readonly<Record<string, Protocol>>
 
 export type ProtocolName = keyof typeof PROTOCOLS
@@ -25,14 +29,16 @@ export function protocolOf({ apiFormat }: Speaker): Protocol {
 }
 
 /**
- * What a call needs of a provider's protocol: a conversation, the parts that only OpenAI's protocols have, or a long
- * job.
+ * What a call needs of a provider's protocol: a conversation, the parts that only OpenAI's protocols have, pictures, or
+ * a long job.
  */
-export type ProtocolNeed = 'chat' | 'openai' | JobKind
+export type ProtocolNeed = 'chat' | 'openai' | 'images' | JobKind
+export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = ['chat', 'openai', 'images', 'video']
 
 export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
   if (need === 'chat') return true
-  const { forwards, jobs } = protocolOf(speaker)
+  const { forwards, images, jobs } = protocolOf(speaker)
+  if (need === 'images') return images !== undefined
   return need === 'openai' ? forwards !== undefined : jobs[need] !== undefined
 }
 
@@ -43,6 +49,13 @@ export function forwardPath(speaker: Speaker, asked: keyof ForwardPaths): string
   const path = protocolOf(speaker).forwards?.[asked]
   if (path === undefined) throw new RangeError(`no ${asked} can be forwarded in ${speaker.apiFormat}`)
   return path
+}
+
+/** The codec for a model's pictures. Ask only providers that {@link canServe} `images`. */
+export function imageCodecOf(speaker: Speaker, model: Model): ImageCodec {
+  const codec = protocolOf(speaker).images?.(model)
+  if (codec === undefined) throw new RangeError(`${speaker.apiFormat} has no pictures`)
+  return codec
 }
 
 /** The codec for a provider's long jobs. Ask only providers that {@link canServe} the kind. */

@@ -1,6 +1,7 @@
 import type { Model } from '#shared/catalog/model.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import type { EncodePlan } from './encode-plan.ts'
+import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec } from './job-codec.ts'
 import type { AnswerReader } from './middle-form/answer.ts'
 import type { Conversation, ResponseFormat } from './middle-form/conversation.ts'
@@ -34,6 +35,8 @@ export type Protocol = {
   reader(isStreamed: boolean): AnswerReader
   /** The paths that take requests of OpenAI's protocols unchanged. Absent when the protocol has chats only. */
   readonly forwards?: ForwardPaths
+  /** The messages for pictures of a model. Absent when the protocol has none. */
+  images?(model: Model): ImageCodec
   /** Long jobs by kind. An absent kind cannot be asked for. */
   readonly jobs: { readonly [Kind in keyof JobAsks]?: JobCodec<JobAsks[Kind]> }
 }

@@ -65,7 +65,7 @@ export function createReply(owner: SimProcess, stallMs: number, onEnd: (received
     cut: () => end('', false),
     whole(given, _headers, body) {
       status = given
-      end(body, true)
+      end(typeof body === 'string' ? body : Buffer.concat(body).toString(), true)
     },
     isStarted: () => state !== 'waiting',
     isGone: () => state === 'left',

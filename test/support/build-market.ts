@@ -28,6 +28,7 @@ export function buildModel(given: Partial<Model> = {}): Model {
     parameters: ['temperature', 'tools', 'max_tokens'],
     endpoints: ['chat'],
     imageTokens: 1_000,
+    imageOutput: null,
     isSandbox: false,
     mediaUnit: null,
     ...given,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readForm, writeForm } from '#data-plane/wires/transcriptions/form.ts'
+import { readForm, writeForm } from '#data-plane/wires/form.ts'
 import { AppError } from '#shared/errors.ts'
 
 const TYPE = 'multipart/form-data; boundary=b'

@@ -19,6 +19,7 @@ function model(lab: string, id: string, created: number, aliases: string[] = [])
     parameters: [],
     endpoints: ['chat'],
     imageTokens: 8_192,
+    imageOutput: null,
     isSandbox: lab === 'sandbox',
     mediaUnit: null,
   }

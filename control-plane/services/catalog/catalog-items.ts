@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import { DEFAULT_IMAGE_TOKENS, ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
+import { ImageTokensSchema } from '#shared/images.ts'
 import type { PicoUsd } from '#shared/money.ts'
 import { parseUnitPrice, picoUsd } from '#shared/money.ts'
 import { manyLines, oneLine } from '#shared/texts.ts'
@@ -38,12 +39,18 @@ export const CatalogItem = z.object({
     internal_reasoning: UnitDollars.optional(),
     audio: UnitDollars.optional(),
     audio_output: UnitDollars.optional(),
+    /** A token of a picture that is read, and of one that is made. */
+    image_token: UnitDollars.optional(),
+    image_output: UnitDollars.optional(),
     request: UnitDollars.optional(),
   }),
   /** Prices of media in dollars: of an image, a million pixels, a character, a second. */
   unit_pricing: z
     .object({
       images: UnitDollars.optional(),
+      /** An image of the tier 2K or 4K; without it the price of an image counts. */
+      images_2k: UnitDollars.optional(),
+      images_4k: UnitDollars.optional(),
       pixels_per_million: UnitDollars.optional(),
       characters: UnitDollars.optional(),
       seconds: UnitDollars.optional(),
@@ -54,6 +61,7 @@ export const CatalogItem = z.object({
   supported_features: Words,
   endpoints: z.array(z.enum(ENDPOINTS)).min(1),
   image_tokens: z.number().int().positive().optional(),
+  image_output_tokens: ImageTokensSchema.optional(),
 })
 export type CatalogItem = z.infer<typeof CatalogItem>
 
@@ -80,6 +88,7 @@ export function modelOf(item: CatalogItem): Model {
     parameters: item.supported_parameters,
     endpoints: item.endpoints,
     imageTokens: item.image_tokens ?? DEFAULT_IMAGE_TOKENS,
+    imageOutput: item.image_output_tokens ?? null,
     isSandbox,
     mediaUnit: mediaUnitOf(item),
   })
@@ -124,8 +133,12 @@ export function unitPricesOf({
     ['reasoning', read(pricing.internal_reasoning)],
     ['audioInput', read(pricing.audio)],
     ['audioOutput', read(pricing.audio_output)],
+    ['imageInput', read(pricing.image_token)],
+    ['imageOutput', read(pricing.image_output)],
     ['calls', read(pricing.request)],
     ['images', read(units?.images)],
+    ['images2k', read(units?.images_2k)],
+    ['images4k', read(units?.images_4k)],
     ['pixels', read(units?.pixels_per_million, PIXELS_PER_MEGAPIXEL)],
     ['characters', read(units?.characters)],
     ['milliseconds', read(units?.seconds, MILLISECONDS_PER_SECOND)],

@@ -6,7 +6,8 @@ import type { CatalogItem } from './catalog-items.ts'
 import { CatalogItem as Item } from './catalog-items.ts'
 
 const MAX_DESCRIPTION_CHARS = 2_000
-const { id, canonical, aliases, supported_features, endpoints, image_tokens, unit_pricing, pricing } = Item.shape
+const { id, canonical, aliases, supported_features, endpoints, unit_pricing, pricing } = Item.shape
+const { image_tokens, image_output_tokens } = Item.shape
 
 /**
  * Reads a price of a class. These lists write 0 for a class without its own price, which is charged like its parent
@@ -23,6 +24,8 @@ const RowPricing = pricing.transform((prices) => ({
   internal_reasoning: ownPrice(prices.internal_reasoning),
   audio: ownPrice(prices.audio),
   audio_output: ownPrice(prices.audio_output),
+  image_token: ownPrice(prices.image_token),
+  image_output: ownPrice(prices.image_output),
   request: ownPrice(prices.request),
 }))
 
@@ -51,6 +54,7 @@ export const CatalogRow = z.object({
   supported_features: supported_features.optional(),
   endpoints: endpoints.optional(),
   image_tokens,
+  image_output_tokens,
 })
 export type CatalogRow = z.infer<typeof CatalogRow>
 
@@ -74,6 +78,7 @@ export function completeRow(row: CatalogRow, named: string, known: Model | undef
     supported_features: row.supported_features ?? known?.features ?? featuresOf(row),
     endpoints: row.endpoints ?? known?.endpoints ?? endpointsOf(row),
     image_tokens: row.image_tokens ?? known?.imageTokens,
+    image_output_tokens: row.image_output_tokens ?? known?.imageOutput ?? undefined,
   })
 }
 

@@ -7,6 +7,7 @@ import type { AccountId, RequestId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { splitCharge, ZERO } from '#shared/money.ts'
+import { imageCount } from '#shared/usage.ts'
 import type { RailPosting, RailPostings } from './rail-postings.ts'
 import { RAIL_POSTINGS } from './rail-postings.ts'
 
@@ -160,15 +161,16 @@ export function settlementOf({ event, payer, payloadHash }: ReadEvent): NewSettl
     kept_bps: Number(event.keptBps),
     price_version: event.priceVersion,
     usage_source: event.usageSource,
-    input_tokens: usage.input ?? 0,
+    // Tokens of pictures have no column of their own.
+    input_tokens: (usage.input ?? 0) + (usage.imageInput ?? 0),
     cache_read_tokens: usage.cacheRead ?? 0,
     cache_write_tokens: usage.cacheWrite ?? 0,
-    output_tokens: usage.output ?? 0,
+    output_tokens: (usage.output ?? 0) + (usage.imageOutput ?? 0),
     reasoning_tokens: usage.reasoning ?? 0,
     audio_input_tokens: usage.audioInput ?? 0,
     audio_output_tokens: usage.audioOutput ?? 0,
     characters: usage.characters ?? 0,
-    images: usage.images ?? 0,
+    images: imageCount(usage),
     pixels: usage.pixels ?? 0,
     milliseconds: usage.milliseconds ?? 0,
     calls: usage.calls ?? 0,

@@ -1,7 +1,7 @@
 import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { FormField } from '#data-plane/wires/form.ts'
+import { writeForm } from '#data-plane/wires/form.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
-import type { FormField } from './form.ts'
-import { writeForm } from './form.ts'
 import type { TranscriptionRequest } from './read-request.ts'
 
 /** Media types of files that are named to a provider; another one is sent without a claim. */

@@ -1,15 +1,15 @@
 import type { RawRequest } from '#data-plane/call.ts'
 import { refuseElsewhereInForm } from '#data-plane/wires/elsewhere.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
+import type { Form, FormField, FormFile } from '#data-plane/wires/form.ts'
+import { readForm } from '#data-plane/wires/form.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readModelName } from '#data-plane/wires/json-body.ts'
+import { routingBody } from '#data-plane/wires/routing-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AudioDuration } from './audio-duration.ts'
 import { audioDuration } from './audio-duration.ts'
-import type { Form, FormField, FormFile } from './form.ts'
-import { readForm } from './form.ts'
-import { routingBody } from './routing-fields.ts'
 
 /** The formats of a transcript. */
 export const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const

@@ -1,26 +1,37 @@
 import { errorBody } from '#dev/provider/answer.ts'
 import type { Reply } from '#dev/provider/reply.ts'
 import { embed } from './embeddings.ts'
+import { draw } from './images.ts'
 import type { MediaAnswer } from './media-call.ts'
 import { actOf, sendMedia } from './media-call.ts'
 import { speak } from './speech.ts'
 import { transcribe } from './transcriptions.ts'
 
-const ANSWERS: Readonly<Record<string, (body: unknown, act: string) => MediaAnswer | undefined>> = {
+const ANSWERS: Readonly<Record<string, (body: unknown, act: string, origin: string) => MediaAnswer | undefined>> = {
   '/v1/embeddings': embed,
   '/v1/audio/speech': speak,
   '/v1/audio/transcriptions': transcribe,
+  '/v1/images/generations': draw,
+  '/v1/images/edits': draw,
 }
 
-/** True when the path asks for embeddings or audio. */
+/** True when the path asks for embeddings, audio or pictures. */
 export function isMediaPath(path: string): boolean {
   return Object.hasOwn(ANSWERS, path)
 }
 
-/** Answers a request for embeddings or audio with the behaviour of `model`. */
-export async function serveMedia(path: string, body: unknown, model: string, reply: Reply): Promise<void> {
+/** A request for media: the behaviour is that of `model`, and files are below `origin`. */
+export type MediaRequest = {
+  readonly path: string
+  readonly body: unknown
+  readonly model: string
+  readonly origin: string
+}
+
+/** Answers a request for embeddings, audio or pictures. */
+export async function serveMedia({ path, body, model, origin }: MediaRequest, reply: Reply): Promise<void> {
   const act = actOf(model)
-  const answer = ANSWERS[path]?.(body, act)
+  const answer = ANSWERS[path]?.(body, act, origin)
   if (answer !== undefined) return sendMedia(reply, act, answer)
   reply.json(400, errorBody('The body is no such request.', 'invalid_request_error', null))
 }

@@ -9,6 +9,11 @@ export type ReportedUsage = {
   reasoningTokens?: number
   audioInputTokens?: number
   audioOutputTokens?: number
+  imageInputTokens?: number
+  imageOutputTokens?: number
+  /** Pictures that came, and their pixels together where the provider names sizes. */
+  images?: number
+  pixels?: number
   milliseconds?: number
   /** The number of members whose value no count can have. */
   insaneFields: number
@@ -25,6 +30,21 @@ export function takeCount(into: ReportedUsage, source: unknown, field: string): 
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_SANE_TOKENS) return value
   into.insaneFields++
   return undefined
+}
+
+/** Adds the figures of an answer of pictures, in the members of OpenAI's image API or in those of a chat. */
+export function mergeImageUsage(into: ReportedUsage, raw: unknown): void {
+  if (!isRecord(raw)) return
+  mergeUsage(into, raw)
+  const take = (source: unknown, field: string) => takeCount(into, source, field)
+  const input = take(raw, 'input_tokens')
+  if (input !== undefined) into.inputTokens = input
+  const output = take(raw, 'output_tokens')
+  if (output !== undefined) into.outputTokens = output
+  const imageIn = take(raw['input_tokens_details'], 'image_tokens')
+  if (imageIn !== undefined) into.imageInputTokens = imageIn
+  const imageOut = take(raw['output_tokens_details'], 'image_tokens')
+  if (imageOut !== undefined) into.imageOutputTokens = imageOut
 }
 
 /** Adds the figures of an OpenAI-shaped `usage` object to `into`. Of each member the last believable value stays. */
@@ -47,4 +67,8 @@ export function mergeUsage(into: ReportedUsage, raw: unknown): void {
   if (audioIn !== undefined) into.audioInputTokens = audioIn
   const audioOut = take(completion, 'audio_tokens')
   if (audioOut !== undefined) into.audioOutputTokens = audioOut
+  const imageIn = take(prompt, 'image_tokens')
+  if (imageIn !== undefined) into.imageInputTokens = imageIn
+  const imageOut = take(completion, 'image_tokens')
+  if (imageOut !== undefined) into.imageOutputTokens = imageOut
 }

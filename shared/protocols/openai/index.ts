@@ -3,7 +3,9 @@ import { isErrorFree, readModelList } from '#shared/protocols/answers/model-list
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { Protocol } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { chatImages, makesImagesInChat } from './chat-images.ts'
 import { encodeConversation } from './encode.ts'
+import { openAiImages } from './images.ts'
 import { PATHS } from './paths.ts'
 import { openAiReader } from './reader.ts'
 import { videoJobs } from './video-jobs.ts'
@@ -27,5 +29,6 @@ export const openai: Protocol = {
   encode: encodeConversation,
   reader: openAiReader,
   forwards: PATHS,
+  images: (model) => (makesImagesInChat(model) ? chatImages : openAiImages),
   jobs: { video: videoJobs },
 }

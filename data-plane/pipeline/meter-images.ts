@@ -1,0 +1,59 @@
+import type { Ending, Metered, ModelDemand, ModelPlan } from '#data-plane/call.ts'
+import type { ImageBounds } from '#shared/images.ts'
+import { imageUsage, likelyImageTokens, mostImageTokens, pixelsOf } from '#shared/images.ts'
+import { unpricedClasses } from '#shared/pricing.ts'
+import type { Usage } from '#shared/usage.ts'
+import { clipInput, estimate } from './clip-usage.ts'
+
+/**
+ * Meters pictures by the unit that their model sells them in. Pieces and area count what came. Tokens are the provider's
+ * figures as far as they can be true. Without a figure they are derived from the size and the quality. An answer without
+ * a picture consumed nothing.
+ */
+export function meterImages(plan: ModelPlan, demand: ModelDemand, images: ImageBounds, ending: Ending): Metered {
+  const { reported, finishReason, contentBytes } = ending
+  const anomalies: string[] = []
+  if (reported.insaneFields > 0) anomalies.push('usage_insane')
+  const count = Math.min(reported.images ?? 0, images.count)
+  if (contentBytes === 0 || count === 0) return { usage: {}, source: 'reported', finishReason, anomalies }
+  const { unitPrices } = plan.target.price
+  const units = imageUsage(unitPrices, images, count, openArea(images, count, reported.pixels))
+  const usage = units ?? tokenUsage(plan, demand, images, { ending, count, anomalies })
+  for (const name of unpricedClasses(unitPrices, usage)) anomalies.push(`unpriced_${name}`)
+  const isEstimated = units === undefined && reported.outputTokens === undefined
+  return { usage, source: isEstimated ? 'estimated' : 'reported', finishReason, anomalies }
+}
+
+/** The area that came where the request left the size to the model, at most that of the bound. */
+function openArea(images: ImageBounds, count: number, pixels: number | undefined): number | undefined {
+  if (images.size !== undefined || pixels === undefined || pixels === 0) return undefined
+  return Math.min(pixels, pixelsOf(images) * count)
+}
+
+type Found = { readonly ending: Ending; readonly count: number; readonly anomalies: string[] }
+
+function tokenUsage(
+  plan: ModelPlan,
+  demand: ModelDemand,
+  images: ImageBounds,
+  { ending, count, anomalies }: Found,
+): Usage {
+  const { reported } = ending
+  const { model } = plan.target
+  const hasInput = reported.inputTokens !== undefined
+  const input = hasInput ? clipInput(plan, demand, ending, anomalies) : estimate(demand.bounds.inputBytes)
+  if (reported.outputTokens === undefined) anomalies.push('usage_missing')
+  const most = mostImageTokens(model.imageOutput, images) * images.count
+  const given = reported.outputTokens ?? likelyImageTokens(model.imageOutput, images) * count
+  if (given > most) anomalies.push('output_clipped')
+  const output = Math.min(given, most)
+  const imageInput = Math.min(reported.imageInputTokens ?? 0, input)
+  // Some models write a word beside their pictures. Where nobody says how many, all of it is pictures.
+  const imageOutput = Math.min(reported.imageOutputTokens ?? output, output)
+  return {
+    input: input - imageInput,
+    ...(imageInput > 0 && { imageInput }),
+    ...(output > imageOutput && { output: output - imageOutput }),
+    imageOutput,
+  }
+}

@@ -1,0 +1,144 @@
+import { isUtf8 } from 'node:buffer'
+import type { Decoder, InlinedSource, ModelPlan, Receipt } from '#data-plane/call.ts'
+import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import { piecesOf, readAnswerAround } from '#data-plane/wires/inlined-data.ts'
+import { costMembers } from '#data-plane/wires/usage-json.ts'
+import type { Found } from '#data-plane/wires/whole-answer.ts'
+import { foundMalformed, gatherWhole } from '#data-plane/wires/whole-answer.ts'
+import { hostOf } from '#shared/catalog/providers.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord, scanMembers } from '#shared/json-members.ts'
+import { checkPublicUrl } from '#shared/outbound-guard.ts'
+import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeImageUsage } from '#shared/protocols/answers/reported-usage.ts'
+import type { GivenImage, ImageAnswer, ImageFormat } from '#shared/protocols/image-codec.ts'
+import { imageCodecOf } from '#shared/protocols/index.ts'
+import { imageCount, inputTokens, outputTokens } from '#shared/usage.ts'
+import type { ImageRequest } from './read-request.ts'
+import { holdsPicture } from './sources.ts'
+
+type State = {
+  readonly reported: ReportedUsage
+  answer: ImageAnswer
+  /** Where the data of large pictures is. */
+  inlined: InlinedSource
+  contentBytes: number
+}
+
+const NO_ANSWER: ImageAnswer = { images: [], usage: undefined, told: {} }
+const PIXELS_A_MEGAPIXEL = 1_000_000
+
+/** Pictures, whole. The data of large ones stays in the bytes that came and is never a text. */
+export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
+  const state: State = {
+    reported: { insaneFields: 0 },
+    answer: NO_ANSWER,
+    inlined: { bytes: Buffer.alloc(0), hasStandIns: false },
+    contentBytes: 0,
+  }
+  const whole = gatherWhole((bytes) => read(state, bytes, plan, ask.count))
+  const write = (receipt: Receipt) => answerText(state.answer, plan, receipt, ask.format)
+  return {
+    ...whole,
+    ending: () => ({
+      reported: state.reported,
+      finishReason: null,
+      contentBytes: whole.contentBytes(),
+      reasoningBytes: 0,
+    }),
+    finish: (receipt) => Buffer.concat(piecesOf(write(receipt), state.inlined.bytes)).toString('utf8'),
+    finishInPieces: (receipt) => piecesOf(write(receipt), state.inlined.bytes),
+    fail: (error) => openAiErrorBody(error, plan.rid),
+  }
+}
+
+function read(state: State, bytes: Buffer, plan: ModelPlan, count: number): Found {
+  const body = parse(state, bytes)
+  if (body === undefined) return foundMalformed('not a JSON object of a sane depth')
+  const failure = errorInside(body)
+  if (failure) return { failure, contentBytes: 0 }
+  const answer = imageCodecOf(plan.offer, plan.target.model).read(body)
+  if (answer === undefined) return foundMalformed('not a list of pictures')
+  // Nobody pays for more pictures than were asked for, and nobody gets them.
+  const images = answer.images.slice(0, count)
+  const fault = images.map((image) => faultOf(image, plan, state.inlined)).find((text) => text !== undefined)
+  if (fault !== undefined) return foundMalformed(fault)
+  mergeImageUsage(state.reported, answer.usage)
+  state.reported.images = images.length
+  const pixels = areaOf(images)
+  if (pixels !== undefined) state.reported.pixels = pixels
+  state.answer = { ...answer, images }
+  return { contentBytes: images.length === 0 ? 0 : bytes.length }
+}
+
+function parse(state: State, bytes: Buffer): JsonObject | undefined {
+  if (!isUtf8(bytes)) return undefined
+  try {
+    const { text, hasStandIns } = readAnswerAround(bytes)
+    if (scanMembers(text) === undefined) return undefined
+    const body: unknown = JSON.parse(text)
+    // The bytes are kept for the data that stands in them alone.
+    if (hasStandIns) state.inlined = { bytes, hasStandIns }
+    return isRecord(body) ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Says why no client can load a picture. */
+function faultOf({ url, base64 }: GivenImage, { offer }: ModelPlan, inlined: InlinedSource): string | undefined {
+  if (url !== undefined) {
+    // A provider on the same machine may have its files there.
+    const isLoadable =
+      checkPublicUrl(url, { allowsLoopback: false }) !== undefined || hostOf(url) === hostOf(offer.baseUrl)
+    return isLoadable ? undefined : 'a picture at an address that nobody can load'
+  }
+  return holdsPicture(base64 ?? '', inlined) ? undefined : 'data that is no picture'
+}
+
+function areaOf(images: readonly GivenImage[]): number | undefined {
+  let pixels = 0
+  for (const { width, height } of images) {
+    if (width === undefined || height === undefined) return undefined
+    pixels += width * height
+  }
+  return pixels
+}
+
+function answerText(
+  { images, told }: ImageAnswer,
+  { createdAt, target, offer }: ModelPlan,
+  receipt: Receipt,
+  format: ImageFormat | undefined,
+): string {
+  const isOther = images.some(({ url }) => format !== undefined && (url === undefined) === (format === 'url'))
+  const { adaptedParams = [] } = receipt
+  const known = isOther ? { ...receipt, adaptedParams: [...adaptedParams, 'response_format'] } : receipt
+  const head = { created: createdAt, data: images.map(entryOf), model: target.id, provider: offer.provider, ...told }
+  return `${JSON.stringify(head).slice(0, -1)},"usage":${usageJson(known)}}`
+}
+
+function entryOf({ url, base64, revisedPrompt, width, height }: GivenImage) {
+  return {
+    ...(url === undefined ? { b64_json: base64 } : { url }),
+    ...(revisedPrompt !== undefined && { revised_prompt: revisedPrompt }),
+    ...(width !== undefined && { width, height }),
+  }
+}
+
+/** OpenAI's usage of pictures, beside it what they are sold by, and the cost. */
+function usageJson(receipt: Receipt): string {
+  const { usage } = receipt
+  const [input, output] = [inputTokens(usage), outputTokens(usage)]
+  const { imageInput = 0, imageOutput = 0, pixels } = usage
+  const tokens =
+    `"input_tokens":${input},"output_tokens":${output},"total_tokens":${input + output},` +
+    `"input_tokens_details":{"text_tokens":${input - imageInput},"image_tokens":${imageInput}},` +
+    `"output_tokens_details":{"text_tokens":${output - imageOutput},"image_tokens":${imageOutput}}`
+  const count = imageCount(usage)
+  const sold =
+    (count > 0 ? `,"images":${count}` : '') +
+    (pixels === undefined ? '' : `,"megapixels":${pixels / PIXELS_A_MEGAPIXEL}`)
+  return `{${tokens}${sold},${costMembers(receipt)}}`
+}

@@ -1,0 +1,64 @@
+import type { RawRequest } from '#data-plane/call.ts'
+import { refuseElsewhereInForm } from '#data-plane/wires/elsewhere.ts'
+import { mustBe } from '#data-plane/wires/fields.ts'
+import type { Form, FormFile } from '#data-plane/wires/form.ts'
+import { readForm } from '#data-plane/wires/form.ts'
+import { routingBody } from '#data-plane/wires/routing-fields.ts'
+import { AppError } from '#shared/errors.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isPicture, MAX_SOURCES } from './sources.ts'
+
+/** The largest picture of a form: 18 MB, as in JSON. */
+const MAX_FILE_BYTES = 18_874_368
+/** Fields that are numbers in JSON. */
+const NUMBERS: ReadonlySet<string> = new Set(['n', 'output_compression', 'partial_images', 'seed'])
+
+/** A form's fields as the members of a JSON request, and its pictures. */
+export type FormMembers = { readonly body: JsonObject; readonly form: Form; readonly files: readonly FormFile[] }
+
+/**
+ * Reads the form of an edit, as official clients send it. Throws AppError: `unsupported_media_type`, `invalid_request`,
+ * `mask_not_supported`, `too_many_input_images`, `image_required`, `invalid_image_input`, `request_too_large`.
+ */
+export function membersOfForm(raw: RawRequest): FormMembers {
+  const form = readForm(raw.headers['content-type'] ?? '', raw.body)
+  refuseElsewhereInForm(form.fields)
+  const { routing, fields } = routingBody(form.fields)
+  const body: Record<string, unknown> = { ...routing }
+  for (const { name, value } of fields) {
+    if (Object.hasOwn(body, name)) throw mustBe(name, 'given once')
+    if (/^(?:image|mask)/.test(name))
+      throw new AppError('invalid_image_input', { message: notAFile(name), param: name })
+    body[name] = NUMBERS.has(name) && /^-?\d{1,15}(?:\.\d+)?$/.test(value) ? Number(value) : flagOr(name, value)
+  }
+  return { body, form, files: pictures(form) }
+}
+
+function notAFile(name: string): string {
+  return `${name} is a file in a form. As JSON it may be an https URL or a data: URI.`
+}
+
+function flagOr(name: string, value: string): unknown {
+  return name === 'stream' && (value === 'true' || value === 'false') ? value === 'true' : value
+}
+
+function pictures({ files }: Form): readonly FormFile[] {
+  for (const { name } of files) {
+    if (name.startsWith('mask')) throw new AppError('mask_not_supported', { param: name })
+    if (name !== 'image' && name !== 'image[]') throw mustBe(name, 'no file: pictures are in image')
+  }
+  if (files.length === 0) throw new AppError('image_required', { param: 'image' })
+  if (files.length > MAX_SOURCES) throw new AppError('too_many_input_images', { param: 'image' })
+  for (const { bytes } of files) {
+    if (bytes.length > MAX_FILE_BYTES) {
+      throw new AppError('request_too_large', {
+        message: `A picture has at most ${MAX_FILE_BYTES} bytes.`,
+        param: 'image',
+      })
+    }
+    if (!isPicture(bytes)) {
+      throw new AppError('invalid_image_input', { message: 'A file is no picture of a known kind.', param: 'image' })
+    }
+  }
+  return files
+}

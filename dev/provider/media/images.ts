@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import type { MediaAnswer } from './media-call.ts'
+import { pngOf } from './png.ts'
+
+const JSON_TYPE = 'application/json'
+const BYTES_A_TOKEN = 4
+const SOURCE_TOKENS = 323
+/** Tokens of OpenAI's square pictures by quality. */
+const TOKENS = { low: 272, medium: 1_056, high: 4_160 } as const
+const PIXELS_A_SQUARE = 1_024 * 1_024
+
+const File = z.object({ name: z.string(), type: z.string(), bytes: z.instanceof(Buffer) })
+const Count = z.union([z.number().int(), z.string().regex(/^\d+$/).transform(Number)])
+const Body = z.looseObject({
+  model: z.string(),
+  prompt: z.string().min(1),
+  n: Count.nullish(),
+  size: z.string().nullish(),
+  quality: z.string().nullish(),
+  response_format: z.enum(['url', 'b64_json', 'base64']).nullish(),
+  /** Sides apart, as Together has them. */
+  width: z.number().int().positive().optional(),
+  height: z.number().int().positive().optional(),
+  images: z.array(z.object({ image_url: z.string() })).optional(),
+  image_url: z.string().optional(),
+  reference_images: z.array(z.string()).optional(),
+  image: z.union([File, z.array(File)]).optional(),
+  'image[]': z.union([File, z.array(File)]).optional(),
+})
+type Body = z.infer<typeof Body>
+
+/** OpenAI's models of this family answer in bytes alone, and say what they used. */
+const isByToken = (model: string) => model.includes('gpt-image')
+
+/** Draws pictures of the asked size. Undefined when the body is no request. */
+export function draw(body: unknown, act: string, origin: string): MediaAnswer | undefined {
+  const request = Body.safeParse(body).data
+  if (request === undefined) return undefined
+  const { model, prompt, response_format: format } = request
+  const { width, height } = sizeOf(request)
+  const count = request.n ?? 1
+  const isUrl = format === 'url' && !isByToken(model)
+  const data = Array.from({ length: count }, (_, index) => {
+    const name = `${prompt} ${index}`
+    if (isUrl) return { url: `${origin}/files/${width}x${height}/${encodeURIComponent(name.slice(0, 60))}.png` }
+    return { b64_json: pngOf(name, width, height).toString('base64') }
+  })
+  const told = isByToken(model) ? { output_format: 'png', size: `${width}x${height}` } : {}
+  const list = { created: Math.floor(Date.now() / 1_000), data, ...told, ...usageOf(request, act) }
+  return {
+    contentType: JSON_TYPE,
+    bytes: Buffer.from(JSON.stringify(list)),
+    empty: Buffer.from(JSON.stringify({ ...list, data: [] })),
+  }
+}
+
+/** The picture behind a path of {@link draw}. Undefined for another path. */
+export function pictureOf(path: string): Buffer | undefined {
+  const [, width = '', height = '', name = ''] = /^\/v1\/files\/(\d{1,5})x(\d{1,5})\/([^/]+)\.png$/.exec(path) ?? []
+  return name === '' ? undefined : pngOf(decodeURIComponent(name), Number(width), Number(height))
+}
+
+function sizeOf({ size, width, height }: Body): { readonly width: number; readonly height: number } {
+  const [, across = '1024', down = '1024'] = /^(\d+)x(\d+)$/.exec(size ?? '') ?? []
+  return { width: width ?? Number(across), height: height ?? Number(down) }
+}
+
+function sourcesOf({ images, image_url: base, reference_images: more, image, 'image[]': listed }: Body): number {
+  const files = [image, listed].flatMap((held) => held ?? [])
+  return (images?.length ?? 0) + (base === undefined ? 0 : 1) + (more?.length ?? 0) + files.length
+}
+
+function usageOf(request: Body, act: string): object {
+  if (act === 'usage-absurd') return { usage: { input_tokens: -1, output_tokens: 1e30 } }
+  if (act === 'usage-missing' || !isByToken(request.model)) return {}
+  const { width, height } = sizeOf(request)
+  const quality = TOKENS[request.quality === 'low' || request.quality === 'high' ? request.quality : 'medium']
+  const output = Math.ceil((quality * width * height) / PIXELS_A_SQUARE) * (request.n ?? 1)
+  const text = Math.ceil(Buffer.byteLength(request.prompt) / BYTES_A_TOKEN)
+  const image = SOURCE_TOKENS * sourcesOf(request)
+  return {
+    usage: {
+      input_tokens: text + image,
+      output_tokens: output,
+      total_tokens: text + image + output,
+      input_tokens_details: { text_tokens: text, image_tokens: image },
+    },
+  }
+}
+
+const ChatBody = z.looseObject({
+  model: z.string(),
+  modalities: z.array(z.string()),
+  messages: z.array(z.looseObject({ content: z.unknown() })).min(1),
+  image_config: z.looseObject({ aspect_ratio: z.string().optional() }).optional(),
+})
+const IMAGE_TOKENS = 1_290
+const RATIO_SIDE = 1_024
+
+/** A chat's answer with a picture, for a request that asks for one. Undefined for any other. */
+export function drawInChat(body: unknown): object | undefined {
+  const request = ChatBody.safeParse(body).data
+  if (request === undefined || !request.modalities.includes('image')) return undefined
+  const text = JSON.stringify(request.messages.at(-1)?.content)
+  const [, across = '1', down = '1'] = /^(\d+):(\d+)$/.exec(request.image_config?.aspect_ratio ?? '') ?? []
+  const height = Math.round((RATIO_SIDE * Number(down)) / Number(across))
+  const url = `data:image/png;base64,${pngOf(text, RATIO_SIDE, height).toString('base64')}`
+  const prompt = Math.ceil(Math.min(text.length, 4_000) / BYTES_A_TOKEN)
+  const spoken = 8
+  return {
+    id: 'chatcmpl-picture',
+    object: 'chat.completion',
+    created: Math.floor(Date.now() / 1_000),
+    model: request.model,
+    choices: [
+      {
+        index: 0,
+        finish_reason: 'stop',
+        message: {
+          role: 'assistant',
+          content: 'Here is the picture.',
+          images: [{ type: 'image_url', image_url: { url } }],
+        },
+      },
+    ],
+    usage: {
+      prompt_tokens: prompt,
+      completion_tokens: spoken + IMAGE_TOKENS,
+      total_tokens: prompt + spoken + IMAGE_TOKENS,
+      completion_tokens_details: { image_tokens: IMAGE_TOKENS },
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import type { ImageShape } from '#shared/images.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import type { EncodePlan } from './encode-plan.ts'
+import type { EncodedRequest } from './provider-request.ts'
+
+/** How a picture is answered: as a URL to load it from, or as base64 in the answer. */
+export type ImageFormat = 'url' | 'b64_json'
+
+/** A picture to begin with. Data in its URL may be a stand-in for bytes elsewhere. */
+export type ImageSource = {
+  /** An https URL or a `data:` URL. */
+  readonly url: string
+  /** The first is the base, the others are references. */
+  readonly role: 'start' | 'reference'
+}
+
+/** A request for pictures, independent of a protocol. */
+export type ImageAsk = ImageShape & {
+  readonly prompt: string
+  readonly count: number
+  readonly sources: readonly ImageSource[]
+  readonly format: ImageFormat | undefined
+  /** What else the request says, by member: each goes to a provider that knows it, or is named as left out. */
+  readonly extras: JsonObject
+}
+
+/** A picture in an answer, in one of two forms. */
+export type GivenImage = {
+  readonly url?: string
+  /** Base64 without a head; a stand-in for large data. */
+  readonly base64?: string
+  readonly contentType?: string
+  readonly width?: number
+  readonly height?: number
+  readonly revisedPrompt?: string
+}
+
+/** Pictures as a provider answered. */
+export type ImageAnswer = {
+  readonly images: readonly GivenImage[]
+  /** Its `usage`, if any, in OpenAI's chat members or OpenAI's image members. */
+  readonly usage: unknown
+  /** What it says of all pictures together: `background`, `output_format`, `quality`, `size`. */
+  readonly told: Readonly<Record<string, string>>
+}
+
+/** The fields of a request for an edit whose pictures are files of a form. */
+export type ImageForm = {
+  readonly path: string
+  readonly fields: readonly { readonly name: string; readonly value: string }[]
+  /** The name under which each file goes. */
+  readonly fileName: string
+  readonly adaptedParams: readonly string[]
+}
+
+/** One protocol's messages for pictures. Its answers are JSON and come whole. */
+export type ImageCodec = {
+  encode(ask: ImageAsk, plan: EncodePlan): EncodedRequest
+  /** The request as a form, for pictures that came as files. Absent where the protocol takes no form. */
+  form?(ask: ImageAsk, plan: EncodePlan): ImageForm
+  /** Undefined when an answer without an error has no list of pictures. */
+  read(body: JsonObject): ImageAnswer | undefined
+}

@@ -1,0 +1,19 @@
+import type { JsonObject } from '#shared/json-members.ts'
+import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
+
+/** Members of a request that go to a model, and the names of those that it does not take. */
+export type Taken = { readonly members: JsonObject; readonly adaptedParams: readonly string[] }
+
+/** Splits members by whether the model takes them. A model that lists no parameters takes all of them. */
+export function takeMembers({ target }: EncodePlan, members: JsonObject, isGated: (name: string) => boolean): Taken {
+  const { parameters } = target.model
+  const taken: Record<string, unknown> = {}
+  const adaptedParams: string[] = []
+  for (const name in members) {
+    const value = members[name]
+    if (value === undefined || value === null) continue
+    if (parameters.length > 0 && isGated(name) && !parameters.includes(name)) adaptedParams.push(name)
+    else taken[name] = value
+  }
+  return { members: taken, adaptedParams }
+}

@@ -1,0 +1,61 @@
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
+import type { GivenImage, ImageAnswer } from '#shared/protocols/image-codec.ts'
+
+/** The most pictures that are read of one answer. */
+const MAX_IMAGES = 64
+const DATA_URL = /^data:([\w.+/-]{1,100})(?:;[\w.+=-]{1,100})*;base64,/
+/** Members that say something of all pictures together. */
+const TOLD = ['background', 'output_format', 'quality', 'size'] as const
+const MAX_WORD_CHARS = 64
+const MAX_PROMPT_CHARS = 32_768
+
+/** Reads the list of pictures that OpenAI's protocol and its kin answer. */
+export function readImageList(body: JsonObject): ImageAnswer | undefined {
+  const { data } = body
+  if (!Array.isArray(data) || data.length > MAX_IMAGES) return undefined
+  const images: GivenImage[] = []
+  for (const entry of data) {
+    const image = isRecord(entry) ? readImage(entry) : undefined
+    if (image === undefined) return undefined
+    images.push(image)
+  }
+  return { images, usage: body['usage'], told: toldIn(body) }
+}
+
+function readImage(entry: JsonObject): GivenImage | undefined {
+  const { b64_json: base64, url, revised_prompt: revised, width, height } = entry
+  const given = typeof base64 === 'string' && base64 !== '' ? pictureAt(base64, 'base64') : pictureAt(url, 'url')
+  if (given === undefined) return undefined
+  return {
+    ...given,
+    ...(typeof revised === 'string' && revised.length <= MAX_PROMPT_CHARS && { revisedPrompt: revised }),
+    ...sizeOf(width, height),
+  }
+}
+
+/** A picture in a text: a URL, a `data:` URL, or bare base64 where that is meant. */
+export function pictureAt(text: unknown, meant: 'url' | 'base64'): GivenImage | undefined {
+  if (typeof text !== 'string' || text === '') return undefined
+  const head = DATA_URL.exec(text)
+  if (head !== null) return { base64: text.slice(head[0].length), contentType: (head[1] ?? '').toLowerCase() }
+  if (text.startsWith('data:')) return undefined
+  return meant === 'url' ? { url: text } : { base64: text }
+}
+
+function sizeOf(width: unknown, height: unknown): Pick<GivenImage, 'width' | 'height'> {
+  return isSide(width) && isSide(height) ? { width, height } : {}
+}
+
+function isSide(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value <= 65_536
+}
+
+function toldIn(body: JsonObject): Readonly<Record<string, string>> {
+  const told: Record<string, string> = {}
+  for (const name of TOLD) {
+    const value = body[name]
+    if (typeof value === 'string' && value !== '' && value.length <= MAX_WORD_CHARS) told[name] = value
+  }
+  return told
+}

@@ -1,0 +1,86 @@
+import type { Model } from '#shared/catalog/model.ts'
+import type { ImageSize } from '#shared/images.ts'
+import { tierOf } from '#shared/images.ts'
+import { isRecord } from '#shared/json-members.ts'
+import type { ImageCodec, ImageSource } from '#shared/protocols/image-codec.ts'
+import { takeMembers } from '#shared/protocols/images/extras.ts'
+import { pictureAt } from '#shared/protocols/images/read-images.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { PATHS } from './paths.ts'
+
+/** The ratios that such models know, as OpenRouter documents them for `image_config`. */
+const RATIOS: ReadonlySet<string> = new Set([
+  ...['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'],
+])
+/** Members of a request for pictures that a chat has as well. */
+const IN_CHAT: ReadonlySet<string> = new Set(['seed', 'user', 'temperature'])
+
+/**
+ * Pictures of a chat model (openrouter.ai/docs/features/multimodal/image-generation): the prompt is a message, and the
+ * answer's message has `images`. Such a model makes one picture a call.
+ */
+export const chatImages: ImageCodec = {
+  encode(ask, plan) {
+    const { prompt, sources, size, resolution, count, quality, extras } = ask
+    const ratio = size && ratioOf(size)
+    const config = {
+      ...(ratio !== undefined && { aspect_ratio: ratio }),
+      ...((size ?? resolution) !== undefined && tierOf(ask) !== '1K' && { image_size: tierOf(ask) }),
+    }
+    const { members, adaptedParams } = takeMembers(plan, extras, (name) => !IN_CHAT.has(name))
+    const lost = Object.keys(members).filter((name) => !IN_CHAT.has(name))
+    const body = {
+      model: plan.offer.providerModel,
+      messages: [{ role: 'user', content: [{ type: 'text', text: prompt }, ...sources.map(imagePart)] }],
+      modalities: ['image', 'text'],
+      ...Object.fromEntries(Object.entries(members).filter(([name]) => IN_CHAT.has(name))),
+      ...(Object.keys(config).length > 0 && { image_config: config }),
+    }
+    const left = [
+      ...(count > 1 ? ['n'] : []),
+      ...(size !== undefined && ratio === undefined ? ['size'] : []),
+      ...(quality === undefined ? [] : ['quality']),
+    ]
+    return {
+      ...JSON_REQUEST,
+      path: PATHS.chat,
+      body: JSON.stringify(body),
+      adaptedParams: [...left, ...adaptedParams, ...lost],
+    }
+  },
+  read(body) {
+    const { choices, usage } = body
+    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined
+    const message = isRecord(choice) ? choice['message'] : undefined
+    if (!isRecord(message)) return undefined
+    const { images } = message
+    // A model that answered in words alone has made no picture.
+    if (!Array.isArray(images)) return { images: [], usage, told: {} }
+    const given = images.map((part) => pictureAt(urlIn(part), 'url'))
+    return given.every((image) => image !== undefined) ? { images: given, usage, told: {} } : undefined
+  },
+}
+
+function imagePart({ url }: ImageSource) {
+  return { type: 'image_url', image_url: { url } }
+}
+
+function urlIn(part: unknown): unknown {
+  const holder = isRecord(part) ? part['image_url'] : undefined
+  return isRecord(holder) ? holder['url'] : holder
+}
+
+function ratioOf({ width, height }: ImageSize): string | undefined {
+  const common = greatestCommon(width, height)
+  const ratio = `${width / common}:${height / common}`
+  return RATIOS.has(ratio) ? ratio : undefined
+}
+
+function greatestCommon(left: number, right: number): number {
+  return right === 0 ? left : greatestCommon(right, left % right)
+}
+
+/** True for a model that makes its pictures in chats. */
+export function makesImagesInChat({ endpoints, outputModalities }: Model): boolean {
+  return endpoints.includes('chat') && outputModalities.includes('image')
+}

@@ -1,0 +1,70 @@
+import type { ImageSize, Resolution } from '#shared/images.ts'
+import { formatSize } from '#shared/images.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
+import type { ImageAsk, ImageCodec } from '#shared/protocols/image-codec.ts'
+import { takeMembers } from '#shared/protocols/images/extras.ts'
+import { readImageList } from '#shared/protocols/images/read-images.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+
+const GENERATIONS = '/images/generations'
+const EDITS = '/images/edits'
+/** Members that not every model takes. Those beside them go on as they are, because protocols grow. */
+const GATED: ReadonlySet<string> = new Set([
+  ...['size', 'resolution', 'quality', 'response_format', 'background', 'output_format', 'output_compression'],
+  ...['moderation', 'style', 'input_fidelity', 'seed', 'negative_prompt'],
+])
+const SQUARES: Readonly<Record<Resolution, ImageSize>> = {
+  '1K': { width: 1_024, height: 1_024 },
+  '2K': { width: 2_048, height: 2_048 },
+  '4K': { width: 4_096, height: 4_096 },
+}
+
+/**
+ * OpenAI's image API (platform.openai.com/docs/api-reference/images). An edit with sources in URLs goes as JSON, whose
+ * `images` name them. One with files goes as a form, as official clients send it.
+ */
+export const openAiImages: ImageCodec = {
+  encode(ask, plan) {
+    const { members, adaptedParams } = membersOf(ask, plan)
+    const { sources } = ask
+    const isEdit = sources.length > 0
+    const body = {
+      model: plan.offer.providerModel,
+      prompt: ask.prompt,
+      ...(isEdit && { images: sources.map(({ url }) => ({ image_url: url })) }),
+      ...members,
+    }
+    return { ...JSON_REQUEST, path: isEdit ? EDITS : GENERATIONS, body: JSON.stringify(body), adaptedParams }
+  },
+  form(ask, plan) {
+    const { members, adaptedParams } = membersOf(ask, plan)
+    const all: JsonObject = { model: plan.offer.providerModel.replace(/[\r\n]/g, ''), prompt: ask.prompt, ...members }
+    const fields = Object.entries(all).map(([name, value]) => ({
+      name,
+      value: typeof value === 'string' ? value : JSON.stringify(value),
+    }))
+    return { path: EDITS, fields, fileName: 'image[]', adaptedParams }
+  },
+  read: readImageList,
+}
+
+/** Everything but model, prompt and sources. */
+function membersOf(ask: ImageAsk, plan: EncodePlan) {
+  const { count, size, resolution, quality, format, extras } = ask
+  const { parameters } = plan.target.model
+  // A model that knows no tiers is asked for the square of the tier.
+  const knowsTiers = parameters.includes('resolution')
+  const square = size === undefined && resolution !== undefined && !knowsTiers ? SQUARES[resolution] : size
+  const asked = {
+    ...extras,
+    n: count === 1 ? undefined : count,
+    size: square && formatSize(square),
+    resolution: knowsTiers ? resolution : undefined,
+    quality,
+  }
+  const { members, adaptedParams } = takeMembers(plan, asked, (name) => GATED.has(name))
+  // Models without this member answer in the one form that they have, which is passed on in the form that was asked for.
+  const takesFormat = parameters.length === 0 || parameters.includes('response_format')
+  return { members: format && takesFormat ? { ...members, response_format: format } : members, adaptedParams }
+}

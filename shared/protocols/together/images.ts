@@ -1,0 +1,46 @@
+import { DEFAULT_SIZE } from '#shared/images.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import type { ImageCodec } from '#shared/protocols/image-codec.ts'
+import { takeMembers } from '#shared/protocols/images/extras.ts'
+import { readImageList } from '#shared/protocols/images/read-images.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+
+const PATH = '/images/generations'
+/** Members of ours that go under their own name. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['seed', 'steps', 'negative_prompt', 'guidance_scale', 'output_format', 'disable_safety_checker'],
+])
+const SIDES = { '1K': 1_024, '2K': 2_048, '4K': 4_096 } as const
+
+/**
+ * Together's image API (docs.together.ai/reference/post-images-generations): sides in pixels apart, `base64` for bytes,
+ * and sources beside the prompt on the same path.
+ */
+export const togetherImages: ImageCodec = {
+  encode(ask, plan) {
+    const { prompt, count, size, resolution, quality, sources, format, extras } = ask
+    const { members, adaptedParams } = takeMembers(plan, extras, () => false)
+    const [base, ...references] = sources
+    const side = resolution && SIDES[resolution]
+    const { width, height } = size ?? (side === undefined ? DEFAULT_SIZE : { width: side, height: side })
+    const body = {
+      model: plan.offer.providerModel,
+      prompt,
+      width,
+      height,
+      n: count,
+      ...(format !== undefined && { response_format: format === 'b64_json' ? 'base64' : 'url' }),
+      ...(base !== undefined && { image_url: base.url }),
+      ...(references.length > 0 && { reference_images: references.map(({ url }) => url) }),
+      ...known(members),
+    }
+    const lost = Object.keys(members).filter((name) => !KNOWN.has(name))
+    const left = quality === undefined ? lost : ['quality', ...lost]
+    return { ...JSON_REQUEST, path: PATH, body: JSON.stringify(body), adaptedParams: [...left, ...adaptedParams] }
+  },
+  read: readImageList,
+}
+
+function known(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => KNOWN.has(name)))
+}

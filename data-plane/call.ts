@@ -39,6 +39,9 @@ export type RawRequest = RequestHead & {
   readonly json?: JsonBody
 }
 
+/** The place of inlined data in a body: a member at the top, or all that hold pictures to begin with. */
+export type InlinedIn = 'messages' | 'input' | 'body' | 'sources'
+
 /** A request's bytes, and whether its text has stand-ins for parts of them. */
 export type InlinedSource = { readonly bytes: Buffer; readonly hasStandIns: boolean }
 

@@ -1,10 +1,10 @@
+import type { InlinedIn } from '#data-plane/call.ts'
 import type { LocalRoute } from '#data-plane/pipeline/answer-locally.ts'
 import type { CallRoute } from '#data-plane/pipeline/call-plane.ts'
 import type { Entrance } from '#data-plane/pipeline/entrance.ts'
 import type { JobRoute, SubmitRoute } from '#data-plane/pipeline/job-plane.ts'
 import type { LookUp } from '#data-plane/reads/look-up.ts'
 import type { Read } from '#data-plane/reads/read.ts'
-import type { InlinedIn } from '#data-plane/wires/inlined-spans.ts'
 import type { Envelope } from '#data-plane/wires/wire.ts'
 
 /** Methods that a row may name. A row that answers HEAD names it beside GET, because a paid GET has no free HEAD. */

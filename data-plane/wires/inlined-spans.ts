@@ -17,9 +17,6 @@ const HOLDERS: ReadonlySet<string> = new Set(['url', 'image_url', 'file_data', '
 const SOURCES: ReadonlySet<string> = new Set(['image', 'image_url', 'images', 'input_images'])
 const MAX_HOLDER_BYTES = 16
 
-/** The place of inlined data in a body: a member at the top, or the members that hold {@link SOURCES}. */
-export type InlinedIn = 'messages' | 'input' | 'body' | 'sources'
-
 /** Long base64 texts, by the place where their text begins. */
 export type KnownData = ReadonlyMap<number, InlinedSpan>
 

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
-import type { JsonBody, RawRequest } from '#data-plane/call.ts'
+import type { InlinedIn, JsonBody, RawRequest } from '#data-plane/call.ts'
 import { AppError } from '#shared/errors.ts'
 import { tooDeep } from '#shared/json-gauge.ts'
 import type { JsonMember } from '#shared/json-members.ts'
 import { isRecord, scanMembers } from '#shared/json-members.ts'
 import { refuseElsewhere } from './elsewhere.ts'
 import { pause, readAroundInlined, readAroundInSteps } from './inlined-data.ts'
-import type { InlinedIn, KnownData } from './inlined-spans.ts'
+import type { KnownData } from './inlined-spans.ts'
 
 const MAX_MODEL_CHARS = 160
 /** The most members that the body's object may have. */

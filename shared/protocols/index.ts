@@ -5,13 +5,14 @@ import type { JobAsks, JobCodec, JobKind } from './job-codec.ts'
 import { messages } from './messages/index.ts'
 import { openai } from './openai/index.ts'
 import type { ForwardPaths, Protocol } from './protocol.ts'
-import { together } from './together/index.ts'
+import { togetherImages } from './together/images.ts'
 
 /** The protocols that providers speak, a row each. Offers, snapshots and all doors use these names. */
 export const PROTOCOLS = {
   openai,
   messages,
-  together,
+  /** OpenAI's protocols, with Together's own for pictures. */
+  together: { ...openai, images: () => togetherImages },
 } as const satisfies Readonly<Record<string, Protocol>>
 
 export type ProtocolName = keyof typeof PROTOCOLS

@@ -1,10 +1,10 @@
 import type { ImageSize, Resolution } from '#shared/images.ts'
 import { formatSize } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
+import { readImageList } from '#shared/protocols/answers/image-list.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import type { ImageAsk, ImageCodec } from '#shared/protocols/image-codec.ts'
-import { takeMembers } from '#shared/protocols/images/extras.ts'
-import { readImageList } from '#shared/protocols/images/read-images.ts'
+import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 
 const GENERATIONS = '/images/generations'

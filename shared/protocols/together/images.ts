@@ -1,8 +1,8 @@
 import { DEFAULT_SIZE } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
+import { readImageList } from '#shared/protocols/answers/image-list.ts'
 import type { ImageCodec } from '#shared/protocols/image-codec.ts'
-import { takeMembers } from '#shared/protocols/images/extras.ts'
-import { readImageList } from '#shared/protocols/images/read-images.ts'
+import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 
 const PATH = '/images/generations'

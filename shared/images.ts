@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { UnitPrices } from './pricing.ts'
+import { oneLine } from './texts.ts'
 import type { Usage } from './usage.ts'
 
 /** A picture's size in pixels. */
@@ -89,7 +90,7 @@ const Tokens = z.record(z.string().max(16), z.number().int().positive().max(1_00
  */
 export const ImageTokensSchema = z.object({
   tokens: z.record(z.string().max(16), Tokens),
-  source: z.string().max(300),
+  source: oneLine(300),
   date: z.iso.date(),
 })
 export type ImageTokens = z.infer<typeof ImageTokensSchema>

@@ -86,12 +86,13 @@ function queryOf(components: Components, { query, examples = {} }: DataRoute): J
   }))
 }
 
-function bodyOf(components: Components, { body, isForm, examples = {} }: DataRoute): Json {
+function bodyOf(components: Components, { body, isForm, isFormToo, examples = {} }: DataRoute): Json {
   const schema = body === undefined ? {} : describeSchema(components, body, { io: 'input', isSnake: false })
   const named = Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))
   // No example text can hold a file.
   if (isForm === true) return { required: true, content: { 'multipart/form-data': { schema } } }
-  return { required: true, content: { 'application/json': { schema, examples: named } } }
+  const form = isFormToo === true ? { 'multipart/form-data': { schema } } : {}
+  return { required: true, content: { 'application/json': { schema, examples: named }, ...form } }
 }
 
 function goodAnswers(components: Components, route: DataRoute): Json {

@@ -21,6 +21,7 @@ const TAGS: readonly (readonly [name: string, description: string])[] = [
   ['Messages', 'Anthropic’s messages protocol, under /compat.'],
   ['Completions', 'Plain texts.'],
   ['Embeddings', 'Vectors of texts.'],
+  ['Images', 'Make pictures, and change them.'],
   ['Audio', 'Speech and transcripts.'],
   ['Video', 'Long jobs.'],
   ['Catalog', 'Models, providers and prices.'],

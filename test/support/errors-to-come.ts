@@ -5,12 +5,6 @@ import type { ErrorCode } from '#shared/errors.ts'
  * it: a test requires every code to be raised in product code or listed here.
  */
 export const ERRORS_TO_COME: Readonly<Record<string, readonly ErrorCode[]>> = {
-  'images, video, music and their files': [
-    'image_required',
-    'invalid_image_input',
-    'mask_not_supported',
-    'too_many_input_images',
-  ],
   'the provider-key market, its proxy, and the forwarded families': [
     'api_secret_unsupported',
     'insufficient_credit',

@@ -28,6 +28,11 @@ const CatalogEntry = z
       input_cache_write: Price.optional(),
       internal_reasoning: Price.optional(),
       image: Price.optional(),
+      image_2k: Price.optional(),
+      image_4k: Price.optional(),
+      megapixel: Price.optional(),
+      image_token: Price.optional(),
+      image_output: Price.optional(),
       request: Price.optional(),
       character: Price.optional(),
       second: Price.optional(),
@@ -48,6 +53,8 @@ const CompatModel = z
 /** US dollars of one unit, where media are sold by it. */
 const PriceOfUnits = {
   image: Dollars.optional(),
+  image_2k: Dollars.optional(),
+  image_4k: Dollars.optional(),
   megapixel: Dollars.optional(),
   character: Dollars.optional(),
   second: Dollars.optional(),

@@ -19,6 +19,8 @@ export type DataRoute = {
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   readonly isForm?: boolean
+  /** True when the body may be a form as well as JSON. */
+  readonly isFormToo?: boolean
   /** The bodies of a good answer by media type. */
   readonly answers: Readonly<Record<string, z.ZodType>>
   /** Bodies, or queries of a read, by name. A test sends them as they are. */

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { IMAGE_QUALITIES, RESOLUTIONS } from '#shared/images.ts'
+import type { DataRoute } from './route.ts'
+import { CALL_REFUSALS, Cost, Count, ROUTING } from './route.ts'
+
+const sold = {
+  method: 'post',
+  envelope: 'v1',
+  access: 'buyer',
+  isPaid: true,
+  takesFloor: true,
+  tag: 'Images',
+  refusals: CALL_REFUSALS,
+} as const
+
+const Source = z.union([
+  z.string().describe('An https URL, which is never fetched here, or a data: URI.'),
+  z.looseObject({ url: z.string(), role: z.enum(['start', 'reference']).nullish() }),
+])
+const SHAPE = {
+  model: z.string().min(1),
+  prompt: z.string().min(1).max(32_768),
+  size: z.string().nullish().describe('WIDTHxHEIGHT, "auto", or a tier.'),
+  resolution: z.enum(RESOLUTIONS).nullish().describe('The tier of resolution; derived from the size when absent.'),
+  quality: z.enum(IMAGE_QUALITIES).nullish(),
+  response_format: z.enum(['url', 'b64_json']).nullish(),
+}
+const SOURCES = {
+  image: z.union([Source, z.array(Source)]).nullish(),
+  image_url: Source.nullish().describe('Another name of image.'),
+  input_images: z.array(Source).max(8).nullish().describe('The first is the base, the others are references.'),
+}
+
+const ImageRequest = z
+  .looseObject({ ...SHAPE, n: Count.min(1).max(10).nullish(), ...SOURCES, ...ROUTING })
+  .meta({ id: 'ImageRequest' })
+const ImageEditRequest = z
+  .looseObject({ ...SHAPE, n: z.literal(1).nullish(), ...SOURCES, ...ROUTING })
+  .meta({ id: 'ImageEditRequest' })
+
+const Tokens = z.object({ text_tokens: Count, image_tokens: Count })
+const ImageAnswer = z
+  .object({
+    created: Count,
+    data: z.array(
+      z.object({
+        b64_json: z.string().optional(),
+        url: z.string().optional(),
+        revised_prompt: z.string().optional(),
+        width: Count.optional(),
+        height: Count.optional(),
+      }),
+    ),
+    model: z.string(),
+    provider: z.string(),
+    background: z.string().optional(),
+    output_format: z.string().optional(),
+    quality: z.string().optional(),
+    size: z.string().optional(),
+    usage: Cost.extend({
+      input_tokens: Count,
+      output_tokens: Count,
+      total_tokens: Count,
+      input_tokens_details: Tokens,
+      output_tokens_details: Tokens,
+      images: Count.optional().describe('Pictures, where the model is sold by the piece.'),
+      megapixels: z.number().optional().describe('The area, where the model is sold by it.'),
+    }),
+  })
+  .meta({ id: 'ImageAnswer' })
+
+/** One white pixel. */
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII='
+
+/** The wires that sell pictures. */
+export const IMAGE_ROUTES: readonly DataRoute[] = [
+  {
+    ...sold,
+    path: '/v1/images/generations',
+    summary: 'Make pictures',
+    description: 'With a source in the body it is an edit.',
+    body: ImageRequest,
+    answers: { 'application/json': ImageAnswer },
+    examples: {
+      whole: { model: 'dall-e-3', prompt: 'A boat on a lake.', size: '256x256', response_format: 'b64_json' },
+    },
+  },
+  {
+    ...sold,
+    path: '/v1/images/edits',
+    summary: 'Change a picture',
+    description: 'As JSON, or as the form that official clients send, with the pictures as files in image or image[].',
+    isFormToo: true,
+    body: ImageEditRequest,
+    answers: { 'application/json': ImageAnswer },
+    examples: { whole: { model: 'gpt-image-1', prompt: 'Add a hat.', image: PIXEL, quality: 'low' } },
+  },
+]

@@ -7,6 +7,7 @@ import { codeOfStatus, toRestError } from './api/errors.ts'
 import { GRAPHQL_PATH, mountGraphQL } from './api/graphql/door.ts'
 import { acceptJsonOnly } from './api/json-body.ts'
 import { mountPayments } from './api/payments/door.ts'
+import { mountFacilitator } from './api/payments/facilitator.ts'
 import { mountReference } from './api/reference/door.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
 import { mountTrpc } from './api/trpc/door.ts'
@@ -61,6 +62,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   mountMetrics(server, plane.registry)
   mountRest(server, plane)
   mountPayments(server, plane)
+  mountFacilitator(server, plane)
   mountReference(server, DOCUMENTATION, plane.config)
   mountGraphQL(server, plane, plane.config)
   await mountTrpc(server, plane)

@@ -177,6 +177,17 @@ describe('a claim', () => {
     await release(rid)
   })
 
+  it('of a nonce in other digits is the same', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const signed = await world.sign(wallet, 'upto', 20_000n)
+    const rid = await world.claimed(signed)
+    const permit = Object(signed.payload.payload['permit2Authorization'])
+    const permit2Authorization = { ...permit, nonce: `0${permit.nonce}` }
+    const payload = { ...signed.payload, payload: { ...signed.payload.payload, permit2Authorization } }
+    expect(await world.claim({ ...signed, payload })).toMatchObject({ state: 'used', rid })
+    await release(rid)
+  })
+
   it('of two authorizations over one balance is one', async () => {
     const wallet = await chain.newWallet({ usdc: 30_000n })
     const signed = await Promise.all([world.sign(wallet, 'exact', 20_000n), world.sign(wallet, 'exact', 20_000n)])

@@ -30,12 +30,13 @@ export type Facilitator = {
   supported(): Promise<SupportedResponse>
 }
 
-/** The name of an authorization, which is its reference everywhere: network, asset, payer and nonce in lower case. */
+/** The name of an authorization, which is its reference everywhere: network, asset, payer and nonce, in one spelling. */
 export function refOf({ payload, requirements }: SignedPayment): string | undefined {
   const { authorization, permit2Authorization } = payload.payload
   const signed: unknown = authorization ?? permit2Authorization
   if (typeof signed !== 'object' || signed === null || !('from' in signed) || !('nonce' in signed)) return undefined
   const { from, nonce } = signed
   if (typeof from !== 'string' || typeof nonce !== 'string') return undefined
-  return [requirements.network, requirements.asset, from, nonce].join(' ').toLowerCase()
+  const name = /^\d{1,78}$/.test(nonce) ? BigInt(nonce).toString() : nonce
+  return [requirements.network, requirements.asset, from, name].join(' ').toLowerCase()
 }

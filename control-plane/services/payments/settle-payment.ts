@@ -18,7 +18,8 @@ import { PAYMENT_STATES } from './payment-states.ts'
 import { chainIdOf } from './payment-terms.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
-type Ask = z.output<typeof SettleAskSchema>
+/** `aheadMicro` is what is taken ahead of the service; all unless named. */
+type Ask = z.output<typeof SettleAskSchema> & { readonly aheadMicro?: bigint }
 
 const RELEASED = 'The payment was released.'
 
@@ -65,7 +66,7 @@ function answerOf({ state, transaction, due, reason }: ChainPayment): SettleAnsw
 }
 
 /** Stores the charge of a call. Throws `not_found` for a call without a claim, `conflict` for another charge. */
-async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro }: Ask): Promise<ChainPayment> {
+async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro, aheadMicro }: Ask): Promise<ChainPayment> {
   const charge: bigint = chargeMicro
   return ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
@@ -76,7 +77,7 @@ async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro }: Ask): Pr
       ctx.log.error({ rid }, 'a payment was told two charges: the first stands')
       throw new AppError('conflict', { message: 'The payment has another charge.' })
     }
-    const owed = event === null ? payment.amount : charge
+    const owed = event === null ? (aheadMicro ?? payment.amount) : charge
     // A call that cost nothing takes nothing, not even the least price.
     const state = PAYMENT_STATES[payment.state][owed === 0n ? 'release' : 'charge']
     if (event === null && payment.state === 'released') throw new AppError('conflict', { message: RELEASED })

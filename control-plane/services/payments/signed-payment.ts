@@ -13,9 +13,17 @@ const SignedSchema = z.union([
       from: Address,
       nonce: z.string().regex(/^0x[0-9a-fA-F]{64}$/),
       validBefore: Digits,
+      value: Digits,
     }),
   }),
-  z.object({ permit2Authorization: z.object({ from: Address, nonce: Digits, deadline: Digits }) }),
+  z.object({
+    permit2Authorization: z.object({
+      from: Address,
+      nonce: Digits,
+      deadline: Digits,
+      permitted: z.object({ amount: Digits }),
+    }),
+  }),
 ])
 
 const RequirementSchema = z.object({
@@ -43,6 +51,8 @@ export type ReadPayment = {
   /** In lower case. */
   readonly payer: string
   readonly nonce: string
+  /** The signed amount. */
+  readonly most: bigint
   readonly validUntil: Date
 }
 
@@ -56,13 +66,14 @@ export function readSignedPayment(payload: unknown, requirement: unknown): ReadP
   if (!read.success || !required.success) return undefined
   const signed = SignedSchema.safeParse(read.data.payload)
   if (!signed.success) return undefined
-  const { from, nonce, until } = membersOf(signed.data)
+  const { from, nonce, until, most } = membersOf(signed.data)
   const seconds = BigInt(until) > END_OF_TIME_SECONDS ? END_OF_TIME_SECONDS : BigInt(until)
   return {
     signed: { payload: asPayload(read.data), requirements: required.data },
     scheme: required.data.scheme,
     payer: from.toLowerCase(),
-    nonce: nonce.toLowerCase(),
+    nonce,
+    most: BigInt(most),
     validUntil: new Date(Number(seconds) * SECOND),
   }
 }
@@ -71,11 +82,14 @@ function asPayload({ resource, extensions, ...rest }: z.infer<typeof PayloadSche
   return { ...rest, ...(resource && { resource }), ...(extensions && { extensions }) }
 }
 
-function membersOf(signed: z.infer<typeof SignedSchema>): { from: string; nonce: string; until: string } {
+type Members = { readonly from: string; readonly nonce: string; readonly until: string; readonly most: string }
+
+function membersOf(signed: z.infer<typeof SignedSchema>): Members {
   if ('authorization' in signed) {
-    const { from, nonce, validBefore: until } = signed.authorization
-    return { from, nonce, until }
+    const { from, nonce, validBefore: until, value: most } = signed.authorization
+    return { from, nonce: nonce.toLowerCase(), until, most }
   }
-  const { from, nonce, deadline: until } = signed.permit2Authorization
-  return { from, nonce, until }
+  const { from, nonce, deadline: until, permitted } = signed.permit2Authorization
+  // The signature is over the number. Each spelling of it is the same authorization.
+  return { from, nonce: BigInt(nonce).toString(), until, most: permitted.amount }
 }

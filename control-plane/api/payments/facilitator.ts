@@ -1,0 +1,64 @@
+import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { actorOf } from '#control-plane/api/caller.ts'
+import { sendLimit } from '#control-plane/api/limit-headers.ts'
+import { peerOf } from '#control-plane/api/peer.ts'
+import { countCall } from '#control-plane/operation/call-limits.ts'
+import type { Ctx, LimitKind } from '#control-plane/operation/ctx.ts'
+import { parseInput } from '#control-plane/operation/parse-input.ts'
+import {
+  FacilitateSchema,
+  settleOutside,
+  supportedPayments,
+  verifyPayment,
+} from '#control-plane/services/payments/facilitate.ts'
+import { withPayments } from '#control-plane/services/payments/payment-ctx.ts'
+import { INTERNAL_TOKEN_HEADER } from '#shared/contract/chain-payments.ts'
+import { AppError } from '#shared/errors.ts'
+import { internalToken, isInternalToken } from '#shared/internal-token.ts'
+
+/** Bytes of the longest body. A payment with a permit and extensions takes about 4,000. */
+const BODY_LIMIT = 64 * 1_024
+const PATH = '/facilitator'
+
+/**
+ * The standard paths of an x402 facilitator, so that the stock client of one fits. Anybody may ask whether a payment to
+ * this market is good. Only an operator and the data planes settle one.
+ */
+export function mountFacilitator(server: FastifyInstance, plane: Ctx): void {
+  const ctx = withPayments(plane)
+  const expected = internalToken(plane.settings.keyPepper)
+  const isPlane = ({ headers }: FastifyRequest): boolean => {
+    const given = headers[INTERNAL_TOKEN_HEADER]
+    return typeof given === 'string' && isInternalToken(expected, given)
+  }
+
+  /** Throws unless the caller may make this call now. */
+  async function enter(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    kind: LimitKind,
+  ): Promise<NonNullable<typeof ctx>> {
+    if (ctx === undefined) throw new AppError('not_found')
+    if (isPlane(request)) return ctx
+    const actor = await actorOf(plane, request)
+    const options = {
+      peer: peerOf(request),
+      onLimit: (state: Parameters<typeof sendLimit>[1]) => sendLimit(reply, state),
+    }
+    await countCall({ ctx: plane, kind, options }, actor)
+    if (kind !== 'write' || actor.kind === 'operator') return ctx
+    throw new AppError(actor.kind === 'nobody' ? 'invalid_api_key' : 'forbidden')
+  }
+
+  const limits = { bodyLimit: BODY_LIMIT }
+  server.get(`${PATH}/supported`, async (request, reply): Promise<SupportedResponse> => {
+    return supportedPayments(await enter(request, reply, 'read'))
+  })
+  server.post(`${PATH}/verify`, limits, async (request, reply): Promise<VerifyResponse> => {
+    return verifyPayment(await enter(request, reply, 'read'), parseInput(FacilitateSchema, request.body))
+  })
+  server.post(`${PATH}/settle`, limits, async (request, reply): Promise<SettleResponse> => {
+    return settleOutside(await enter(request, reply, 'write'), parseInput(FacilitateSchema, request.body))
+  })
+}

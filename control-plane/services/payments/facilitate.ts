@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import type { PaymentRequirements, SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
+import { z } from 'zod'
+import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { ClaimAnswer, SettleAnswer } from '#shared/contract/chain-payments.ts'
+import { LEAST_PAYMENT_MICRO, MOST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
+import type { BookCtx } from './book-payment.ts'
+import { claimPayment } from './claim-payment.ts'
+import type { PaymentCtx } from './payment-ctx.ts'
+import { readPaymentTerms } from './payment-terms.ts'
+import { settlePayment } from './settle-payment.ts'
+import type { ReadPayment } from './signed-payment.ts'
+import { readSignedPayment } from './signed-payment.ts'
+
+// The standard paths of a facilitator, for payments to this market alone. Money always goes through a claim, so nothing
+// that a call has claimed is taken beside it, and what no call has claimed becomes its payer's credit.
+
+/** Milliseconds that a settlement waits for the chain. The stock client waits for 30 seconds. */
+const WAIT_MS = 15_000
+
+/** The body of `/verify` and `/settle`. */
+export const FacilitateSchema = z.strictObject({
+  x402Version: z.literal(2),
+  paymentPayload: z.record(z.string(), z.unknown()),
+  paymentRequirements: z.record(z.string(), z.unknown()),
+})
+type Ask = z.output<typeof FacilitateSchema>
+type FacilitateCtx = BookCtx & Pick<Ctx, 'ids'>
+
+/** The kinds of payments that are taken now: none while payments are closed. */
+export async function supportedPayments(ctx: PaymentCtx): Promise<SupportedResponse> {
+  const { isOpen } = await readPaymentTerms(ctx)
+  if (isOpen) return ctx.payments.facilitator.supported()
+  return { kinds: [], extensions: [], signers: {} }
+}
+
+/** Says whether a payment would be taken. It claims nothing. */
+export async function verifyPayment(ctx: PaymentCtx, ask: Ask): Promise<VerifyResponse> {
+  const read = readSignedPayment(ask.paymentPayload, ask.paymentRequirements)
+  if (read === undefined) return { isValid: false, invalidReason: 'invalid_payload' }
+  const { payer, signed } = read
+  const refused = (invalidReason: string): VerifyResponse => ({ isValid: false, invalidReason, payer })
+  if (!isForUs(ctx, signed.requirements)) return refused('invalid_payment_requirements')
+  if ((await findClaim(ctx, read)) !== undefined) return refused('payment_already_used')
+  const verdict = await ctx.payments.facilitator.verify(signed).catch((cause: unknown) => {
+    throw new AppError('service_unavailable', { cause, retryAfterSeconds: 5 })
+  })
+  return verdict.isValid ? { isValid: true, payer } : refused(verdict.reason)
+}
+
+/**
+ * Takes a payment that no call has claimed. It becomes its payer's credit. One that a call has claimed is answered as it
+ * stands, and nothing is done with it.
+ */
+export async function settleOutside(ctx: FacilitateCtx, ask: Ask): Promise<SettleResponse> {
+  const read = readSignedPayment(ask.paymentPayload, ask.paymentRequirements)
+  const { network } = ctx.payments
+  if (read === undefined) return { success: false, errorReason: 'invalid_payload', transaction: '', network }
+  const { payer } = read
+  const refused = (errorReason: string): SettleResponse => ({
+    ...{ success: false, errorReason, transaction: '', network, payer },
+  })
+  const { requirements } = read.signed
+  const amount = BigInt(requirements.amount)
+  const isPriced = amount >= LEAST_PAYMENT_MICRO && read.most <= MOST_PAYMENT_MICRO && amount <= read.most
+  if (!isForUs(ctx, requirements) || !isPriced) return refused('invalid_payment_requirements')
+  const claim = await claimOutside(ctx, ask, read)
+  switch (claim.state) {
+    case 'refused':
+      return refused(claim.reason)
+    case 'closed':
+      throw new AppError('service_unavailable', { retryAfterSeconds: claim.retryAfterSeconds })
+    case 'used': {
+      const payment = await ctx.ledger.payments.find(claim.rid)
+      return payment === undefined ? refused('payment_already_used') : standing(payment)
+    }
+    case 'claimed': {
+      const { rid } = claim
+      const taken = { rid, event: null, chargeMicro: microUsd(0), aheadMicro: amount, waitMs: WAIT_MS }
+      return answer(read, network, await settlePayment(ctx, taken))
+    }
+  }
+}
+
+type OutsideClaim = Exclude<ClaimAnswer, { state: 'claimed' }> | { readonly state: 'claimed'; readonly rid: RequestId }
+
+/** Claims a payment for no call. The most that may be taken is what was signed, whatever is wanted of it. */
+async function claimOutside(ctx: FacilitateCtx, ask: Ask, { signed, most }: ReadPayment): Promise<OutsideClaim> {
+  const rid = ctx.ids.requestId()
+  const { scheme } = signed.requirements
+  const amount = scheme === 'upto' ? most : BigInt(signed.requirements.amount)
+  const claim = await claimPayment(ctx, {
+    rid,
+    rail: scheme === 'upto' ? 'x402-upto' : 'x402-exact',
+    amountMicro: microUsd(amount),
+    bodyDigest: createHash('sha256').update(JSON.stringify(ask)).digest('hex'),
+    payload: ask.paymentPayload,
+    requirement: { ...ask.paymentRequirements, amount: amount.toString() },
+    // Nobody will serve it.
+    serveUntil: ctx.clock.now(),
+  })
+  return claim.state === 'claimed' ? { state: 'claimed', rid } : claim
+}
+
+function isForUs({ payments }: PaymentCtx, { network, asset, payTo }: PaymentRequirements): boolean {
+  return (
+    network === payments.network &&
+    asset.toLowerCase() === payments.asset.toLowerCase() &&
+    payTo.toLowerCase() === payments.payTo.toLowerCase()
+  )
+}
+
+function findClaim({ ledger, payments }: PaymentCtx, { payer, nonce }: ReadPayment): Promise<ChainPayment | undefined> {
+  return ledger.payments.findOf({ network: payments.network, asset: payments.asset.toLowerCase(), payer, nonce })
+}
+
+/** How a payment stands that another has claimed. */
+function standing({ state, payer, network, transaction, due, reason }: ChainPayment): SettleResponse {
+  const named = { transaction: transaction ?? '', network: asNetwork(network), payer }
+  switch (state) {
+    case 'mined':
+    case 'confirmed':
+      return { success: true, ...named, amount: (due ?? 0n).toString() }
+    case 'due':
+      return { success: false, errorReason: 'settlement_pending', ...named }
+    case 'claimed':
+    case 'released':
+      return { success: false, errorReason: 'payment_already_used', ...named }
+    case 'written_off':
+      return { success: false, errorReason: reason ?? 'unexpected_settle_error', ...named }
+  }
+}
+
+function answer(
+  { payer }: ReadPayment,
+  network: `eip155:${number}`,
+  { state, transaction, amountMicro, reason }: SettleAnswer,
+): SettleResponse {
+  const named = { transaction: transaction ?? '', network, payer }
+  if (state === 'settled') return { success: true, ...named, amount: amountMicro.toString() }
+  return { success: false, errorReason: state === 'pending' ? 'settlement_pending' : (reason ?? 'failed'), ...named }
+}
+
+function asNetwork(text: string): `${string}:${string}` {
+  const [namespace = '', reference = ''] = text.split(':')
+  return `${namespace}:${reference}`
+}

@@ -1,6 +1,6 @@
 import type { RawRequest } from '#data-plane/call.ts'
 import type { Chargeable, Hold, PaymentDesk, Quote, Settled } from '#data-plane/payment.ts'
-import type { ChainRailName, ClaimAnswer, SettleAnswer } from '#shared/contract/chain-payments.ts'
+import type { ChainRailName, ClaimAnswer, PaymentTerms, SettleAnswer } from '#shared/contract/chain-payments.ts'
 import { MOST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
@@ -71,6 +71,12 @@ function claimedBy(answer: ClaimAnswer, bodyDigest: string): { readonly account:
     case 'closed':
       throw paymentsClosed(answer.reason, answer.retryAfterSeconds)
   }
+}
+
+/** The terms of a rail; undefined while it takes no payments. */
+export function termsOf(desk: Pick<PaymentDesk, 'terms'>, rail: ChainRailName): PaymentTerms | undefined {
+  const terms = desk.terms()
+  return terms?.switchedOff.includes(rail) === true ? undefined : terms
 }
 
 /** The refusal while no wallet can pay. Keys go on. */

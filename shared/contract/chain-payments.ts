@@ -33,6 +33,8 @@ export const PaymentTermsSchema = z.object({
   payTo: Address,
   /** The only sender that may settle an `upto` payment; null leaves that scheme out. */
   facilitator: Address.nullable(),
+  /** Ways to pay that operators have switched off. */
+  switchedOff: z.array(z.enum(CHAIN_RAILS)).default([]),
 })
 export type PaymentTerms = z.infer<typeof PaymentTermsSchema>
 

@@ -5,6 +5,7 @@ import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
 import { withPayments } from '#control-plane/services/payments/payment-ctx.ts'
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import { releasePayment, settlePayment } from '#control-plane/services/payments/settle-payment.ts'
+import { listSwitchedOff, refuseSwitchedOff } from '#control-plane/services/payments/switched-rails.ts'
 import type { ClaimAnswer, PaymentTerms, SettleAnswer } from '#shared/contract/chain-payments.ts'
 import {
   ClaimAskSchema,
@@ -29,9 +30,14 @@ export function mountPayments(server: FastifyInstance, plane: Ctx): void {
     return ctx
   }
 
-  server.get(`${PAYMENTS_PATH}/terms`, (request): Promise<PaymentTerms> => readPaymentTerms(enter(request)))
+  server.get(`${PAYMENTS_PATH}/terms`, async (request): Promise<PaymentTerms> => {
+    const [terms, switchedOff] = await Promise.all([readPaymentTerms(enter(request)), listSwitchedOff(plane)])
+    return { ...terms, switchedOff }
+  })
   server.post(`${PAYMENTS_PATH}/claim`, async (request): Promise<ClaimAnswer> => {
-    return claimPayment(enter(request), read(ClaimAskSchema, request.body))
+    const entered = enter(request)
+    const ask = read(ClaimAskSchema, request.body)
+    return (await refuseSwitchedOff(plane, ask.rail)) ?? claimPayment(entered, ask)
   })
   server.post(`${PAYMENTS_PATH}/settle`, async (request): Promise<Written<SettleAnswer>> => {
     const answer = await settlePayment(enter(request), read(SettleAskSchema, request.body))

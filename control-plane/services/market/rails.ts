@@ -1,18 +1,20 @@
 import { z } from 'zod'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-
-/** The market's present ways to pay. */
-const RAILS = ['credit'] as const
+import { withPayments } from '#control-plane/services/payments/payment-ctx.ts'
+import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
+import { listSwitchedOff } from '#control-plane/services/payments/switched-rails.ts'
+import { CHAIN_RAILS } from '#shared/contract/chain-payments.ts'
+import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 
 /** A way to pay: `up`, `switched_off` by operators, or `down` while no paid call can be admitted. */
 export const RailStateSchema = z.object({
-  rail: z.enum(RAILS),
+  rail: z.enum([CREDIT_RAIL, ...CHAIN_RAILS]),
   state: z.enum(['up', 'switched_off', 'down']),
 })
 export type RailState = z.infer<typeof RailStateSchema>
 
-/** Lists the present state of every rail. */
+/** Lists the present state of every rail. Those of wallets are left out where the market has no chain. */
 export const listRails = defineOperation({
   name: 'market.rails',
   access: 'public',
@@ -21,12 +23,26 @@ export const listRails = defineOperation({
   idempotency: 'none',
   output: z.array(RailStateSchema).readonly(),
   run: async (ctx): Promise<readonly RailState[]> => {
-    const state = await stateOfCredit(ctx)
-    return RAILS.map((rail) => ({ rail, state }))
+    const isPaid = await ctx.controls.isOn('paid_calls')
+    const credit = { rail: CREDIT_RAIL, state: isPaid ? await stateOfCredit(ctx) : 'switched_off' } as const
+    const chain = await statesOfChain(ctx)
+    return [credit, ...chain.map(({ rail, state }) => ({ rail, state: isPaid ? state : 'switched_off' }) as const)]
   },
 })
 
-async function stateOfCredit({ controls, gate }: Pick<Ctx, 'gate' | 'controls'>): Promise<RailState['state']> {
-  if (!(await controls.isOn('paid_calls'))) return 'switched_off'
+async function stateOfCredit({ gate }: Pick<Ctx, 'gate'>): Promise<RailState['state']> {
   return (await gate.isOpen()) ? 'up' : 'down'
+}
+
+async function statesOfChain(
+  ctx: Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'ids' | 'log' | 'payments' | 'controls'>,
+): Promise<RailState[]> {
+  const paying = withPayments(ctx)
+  if (paying === undefined) return []
+  const [terms, off] = await Promise.all([readPaymentTerms(paying), listSwitchedOff(ctx)])
+  return CHAIN_RAILS.map((rail) => {
+    // By upto only a named facilitator may take the money.
+    const isUp = terms.isOpen && (rail !== 'x402-upto' || terms.facilitator !== null)
+    return { rail, state: off.includes(rail) ? 'switched_off' : isUp ? 'up' : 'down' }
+  })
 }

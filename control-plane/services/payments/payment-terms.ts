@@ -7,8 +7,11 @@ import type { PaymentCtx } from './payment-ctx.ts'
 const FRESH_MS = 5 * SECOND
 const DEAD_AFTER_MS = MINUTE
 
+/** The terms without the operators' switches. */
+type ChainTerms = Omit<PaymentTerms, 'switchedOff'>
+
 /** The terms on which wallets pay now. Payments are closed while the chain or the facilitator is out of reach. */
-export async function readPaymentTerms({ payments, clock, log }: PaymentCtx): Promise<PaymentTerms> {
+export async function readPaymentTerms({ payments, clock, log }: PaymentCtx): Promise<ChainTerms> {
   const { network, asset, assetName, assetVersion, payTo, memory } = payments
   const now = clock.monotonic()
   if (memory.standing === undefined || now - memory.standing.at > FRESH_MS) {

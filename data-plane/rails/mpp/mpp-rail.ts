@@ -1,7 +1,7 @@
 import type { RequestHead } from '#data-plane/call.ts'
 import type { PaymentDesk } from '#data-plane/payment.ts'
 import type { Telling } from '#data-plane/rails/claim.ts'
-import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead } from '#data-plane/rails/claim.ts'
+import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead, termsOf } from '#data-plane/rails/claim.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
 import { walletPayer } from '#data-plane/rails/wallet-payer.ts'
@@ -42,7 +42,7 @@ export function mppRail({ desk, ids, clock, urlOf }: MppPorts): Rail<ReadCredent
     recognize: ({ headers }) => readCredential(headers.authorization),
     identify: (read) => Promise.resolve(walletPayer('credential' in read ? payerOf(read) : undefined)),
     challenge(quote, raw) {
-      const terms = desk.terms()
+      const terms = termsOf(desk, NAME)
       if (terms === undefined || raw.pathFloorPercent !== undefined) return undefined
       refuseDear(quote)
       const amount = paymentPrice(quote.wantMicro).toString()
@@ -54,7 +54,7 @@ export function mppRail({ desk, ids, clock, urlOf }: MppPorts): Rail<ReadCredent
     },
     async reserve(_payer, read, quote, raw) {
       if ('problem' in read) throw refused(read.problem)
-      const terms = desk.terms()
+      const terms = termsOf(desk, NAME)
       if (terms === undefined) throw paymentsClosed('closed')
       refuseDear(quote)
       const { payload } = read.credential

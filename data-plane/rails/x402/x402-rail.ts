@@ -1,7 +1,7 @@
 import type { RawRequest, RequestHead } from '#data-plane/call.ts'
 import type { PaymentDesk, Quote } from '#data-plane/payment.ts'
 import type { Telling } from '#data-plane/rails/claim.ts'
-import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead } from '#data-plane/rails/claim.ts'
+import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead, termsOf } from '#data-plane/rails/claim.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
 import { walletPayer } from '#data-plane/rails/wallet-payer.ts'
@@ -47,14 +47,14 @@ export function x402Rail(scheme: Scheme, { desk, seal, clock, urlOf }: X402Ports
     },
     identify: (read) => Promise.resolve(walletPayer('payment' in read ? payerOf(read.payment) : undefined)),
     challenge(quote, raw) {
-      const terms = desk.terms()
+      const terms = termsOf(desk, name)
       if (terms === undefined || (scheme === 'upto' && terms.facilitator === null)) return undefined
       refuseDear(quote)
       return { accepts: [demandOn(terms, quote, raw)], headers: {}, extensions: EXTENSIONS[scheme] }
     },
     async reserve(_payer, read, quote, raw) {
       if ('reason' in read) throw paymentRefused(read.reason)
-      const terms = desk.terms()
+      const terms = termsOf(desk, name)
       if (terms === undefined) throw paymentsClosed('closed')
       refuseDear(quote)
       const { payment } = read

@@ -150,7 +150,7 @@ export async function signOff(connection: MoneyConnection, member: string): Prom
 type CursorPorts = {
   readonly connection: MoneyConnection
   readonly member: GateMember
-  readonly settles: SettleQueue
+  readonly settles: Pick<SettleQueue, 'holds'>
   readonly buckets: number
 }
 

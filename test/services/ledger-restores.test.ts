@@ -1,19 +1,21 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
+import type { DatabaseIdentity } from '#control-plane/db/money-epoch.ts'
 import { retireNodes } from '#control-plane/db/money-epoch.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { rebuildGate } from '#control-plane/services/money/gate-rebuild.ts'
 import { answerSeedRequests } from '#control-plane/services/money/gate-watch.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
-import { askForRepost } from '#control-plane/services/money/ledger-restores.ts'
+import { askForRepost, watchVersions } from '#control-plane/services/money/ledger-restores.ts'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
-import { HOUR, MINUTE, systemClock } from '#shared/clock.ts'
+import { HOUR, MINUTE, SECOND, systemClock } from '#shared/clock.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
-import { figures, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
+import { figures, log, markDead, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
 import { newAccount } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
@@ -83,9 +85,12 @@ describe('a ledger that goes back in time', () => {
     await until('the journal has moved on', 10_000, () => node.journal.unpostedCount() === 0)
     await untilBeat()
     const before = (await epoch())?.epoch ?? 0
+    const copiedAt = Date.now()
     await restore()
     expect(await settled(lost)).toBe(false)
     await untilBookedAgain(node, before)
+    // Clocks differ, so the nodes go a minute further back than the copy.
+    expect((await epoch())?.restore?.to).toBeLessThan(copiedAt - MINUTE)
     expect([await settled(kept), await settled(lost)]).toEqual([true, true])
     expect(await figures(world.gate, account)).toEqual({ p: 970, h: 0, u: 0, free: 970 })
     expect(await world.ledger.findBalances([account])).toMatchObject([{ balance: 970n }])
@@ -150,7 +155,10 @@ describe('a ledger that goes back in time', () => {
     await answering
   })
 
-  it('is seen where another cluster or timeline answers than the one on record', async () => {
+  it.each([
+    ['timeline', (here: DatabaseIdentity) => ({ ...here, timeline: here.timeline + 1 })],
+    ['cluster', (here: DatabaseIdentity) => ({ ...here, systemId: `${here.systemId}1` })],
+  ])('is seen where another %s answers than the one on record', async (_what, other) => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await buyer()
@@ -163,11 +171,74 @@ describe('a ledger that goes back in time', () => {
     await restore()
     await world.redis.del(moneyKeys.beat)
     // The backup of a cluster that went on elsewhere looks like this.
-    await world.ledger.noteIdentity({ ...here, timeline: here.timeline + 1 })
+    await world.ledger.noteIdentity(other(here))
     world.startRebuilder()
     await untilBookedAgain(node, before)
     expect(await settled(lost)).toBe(true)
+    expect((await epoch())?.restore?.to).toBeLessThan(Date.now() - MINUTE)
     expect((await world.ledger.readIdentity()).known).toEqual(here)
+  })
+
+  it('is seen where a balance is only told, and not where an older one is told late', async () => {
+    const account = await world.account(1_000)
+    const told = (version: bigint) => world.gate.seed([{ account, balanceMicro: microUsd(1_000), version }])
+    let looks = 0
+    const ledger: GateWorld['ledger'] = {
+      ...world.ledger,
+      findBalances(accounts) {
+        looks += 1
+        return world.ledger.findBalances(accounts)
+      },
+    }
+    const known = () =>
+      told(1n).then(
+        () => true,
+        () => false,
+      )
+    await until('the gate has an epoch', 10_000, known)
+    await world.stopRebuilder()
+    const note = watchVersions(() => ({ ...parts(), ledger }))
+    // A look begins when the one before it is over.
+    await until('a look is over', 2_000, () => {
+      note([account])
+      return looks > 1
+    })
+    expect((await world.ledger.readEpoch()).restore).toBeUndefined()
+    await told(2n)
+    await told(1n)
+    await until('it is seen', 2_000, async () => (await world.ledger.readEpoch()).isRestoreNew)
+  })
+
+  it('is recorded with the earliest instant, above every beat and document version that was given out', async () => {
+    await world.stopRebuilder()
+    const versions = () => sql<{ at: bigint }>`select last_value as at from snapshot_version`.execute(world.db)
+    const [before, now] = [(await versions()).rows[0]?.at, Date.now()]
+    await world.ledger.markRestored(now - HOUR, 5_000)
+    const first = await world.ledger.readEpoch()
+    expect(first).toMatchObject({ beat: 5_001, restore: { to: now - HOUR }, isRestoreNew: true })
+    await world.ledger.markRestored(now - MINUTE)
+    const second = await world.ledger.readEpoch()
+    expect(second).toMatchObject({ beat: 5_002, restore: { to: now - HOUR } })
+    expect(second.restore?.at).toBeGreaterThan(first.restore?.at ?? 0)
+    expect(Number((await versions()).rows[0]?.at) - Number(before)).toBeGreaterThan(1_000_000_000)
+  })
+
+  it('gives its nodes two minutes to read their journals, and ten seconds otherwise', async () => {
+    await world.stopRebuilder()
+    await world.ledger.insertNewNodes(['silent'])
+    let at = 0
+    const sleep = async () => {
+      at += SECOND
+    }
+    const clock = { ...systemClock, monotonic: () => at, sleep }
+    const timed = async () => {
+      const began = at
+      await rebuildGate({ ledger: world.ledger, keeper: world.keeper, clock, log }, await world.keeper.view())
+      return at - began
+    }
+    expect(await timed()).toBe(10 * SECOND)
+    await world.ledger.markRestored(Date.now() - HOUR)
+    expect(await timed()).toBe(120 * SECOND)
   })
 
   it('lends nobody what it does not have any more', async () => {
@@ -241,10 +312,3 @@ describe('a ledger that goes back in time', () => {
     expect(await settled(lost)).toBe(true)
   })
 })
-
-/** Turns a lock into that of a dead process: its own pid, with another start time. */
-async function markDead(root: string, node: Node): Promise<void> {
-  const boot = (await readdir(root)).find((name) => node.journal.member.endsWith(name)) ?? ''
-  const path = `${root}/${boot}/lock.json`
-  await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), startTicks: '1' }))
-}

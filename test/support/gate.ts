@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -178,6 +178,13 @@ async function openNode({ id, redisUrl, journalDir, buckets }: NodeOptions): Pro
 
 export async function untilOpen(node: Node, deadlineMs = 5_000): Promise<void> {
   await until(`${node.id} admits paid calls`, deadlineMs, () => node.funds.isOpen())
+}
+
+/** Turns the lock of a node's journal into that of a dead process: its own pid, with another start time. */
+export async function markDead(root: string, node: Node): Promise<void> {
+  const boot = (await readdir(root)).find((name) => node.journal.member.endsWith(name)) ?? ''
+  const path = `${root}/${boot}/lock.json`
+  await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), startTicks: '1' }))
 }
 
 type Wish = {

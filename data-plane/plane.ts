@@ -270,7 +270,11 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     rows: [...surfaceRows(rails), ...more.rows],
     calls,
     jobs: { calls, jobs: stores.jobs, rails: railsByName, limits: JOB_LIMITS, tokenOf: tokensUnder(config.keyPepper) },
-    reads: { market, health, caps: offerCaps, feed: stores.tradeFeed, clock, memory: createReadMemory() },
+    reads: {
+      ...{ market, health, caps: offerCaps, feed: stores.tradeFeed, clock, memory: createReadMemory() },
+      payments: stores.paymentDesk,
+      addresses: config,
+    },
     lookups: {
       requests: { funds, buyerKeys: stores.buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
       keys: {

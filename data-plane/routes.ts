@@ -3,6 +3,7 @@ import type { RowIndex } from './http/row-index.ts'
 import { createRowIndex } from './http/row-index.ts'
 import { answerTokenCount } from './local/count-tokens.ts'
 import { explainCall } from './local/explain.ts'
+import { leastDemands, payablePaths, withCatalogueEntries } from './payable-paths.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { listCompatModels, readCompatModel } from './reads/compat-models.ts'
 import { readTradeFeed } from './reads/feed.ts'
@@ -10,6 +11,7 @@ import type { LookUp } from './reads/look-up.ts'
 import { lookUpGeneration, lookUpKey, lookUpRequest } from './reads/look-up.ts'
 import { listMarkets, listMarketsInDollars, readMarketOrPerformance } from './reads/markets.ts'
 import { listInferenceModels, listModels, readModel } from './reads/models.ts'
+import { x402Info, x402Resources } from './reads/payments.ts'
 import { listPrices } from './reads/prices.ts'
 import { listProviders } from './reads/providers.ts'
 import type { Read } from './reads/read.ts'
@@ -59,8 +61,16 @@ const SOURCES_OR_FORM: RowBody = {
 
 /** The whole surface: the rows of calls, jobs, local answers and free answers, with their ways to pay. */
 export function surfaceRows(rails: Rails): readonly Row[] {
-  const sold = soldRows(rails)
-  return [...sold, ...jobRows(rails), ...localRows(rails, createRowIndex(sold, API)), ...keyedRows(rails), ...FREE_ROWS]
+  const sold = withCatalogueEntries(soldRows(rails), rails)
+  const index = createRowIndex(sold, API)
+  return [
+    ...sold,
+    ...jobRows(rails),
+    ...localRows(rails, index),
+    ...keyedRows(rails),
+    ...paymentRows(sold, rails),
+    ...FREE_ROWS,
+  ]
 }
 
 /** Rows that are sold by the call. */
@@ -126,6 +136,15 @@ function keyedRows({ creditByEitherHeader }: Rails): readonly Row[] {
       serves: { ...read(listCompatModels, 'limit', 'after_id', 'before_id', 'beta'), keys },
     },
     { ...COMPAT, ...GET, path: '/compat/v1/models/*id', serves: { ...read(readCompatModel, 'beta'), keys } },
+  ]
+}
+
+/** What can be paid for by wallet, for agents and crawlers. */
+function paymentRows(sold: readonly Row[], rails: Rails): readonly Row[] {
+  const paths = payablePaths(sold, rails)
+  return [
+    { ...SITE, ...GET, path: '/api/x402/info', serves: read(x402Info(paths, leastDemands)) },
+    { ...SITE, ...GET, path: '/.well-known/x402', serves: read(x402Resources(paths, leastDemands)) },
   ]
 }
 

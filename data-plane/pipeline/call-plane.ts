@@ -103,4 +103,6 @@ export type CallRoute = {
   /** The answer to a request without a credential. */
   readonly withoutCredential: 'challenge' | 'reject'
   readonly failover: Failover
+  /** What a 402 of this path says to catalogues of paid paths, as extensions of x402; absent where nobody can pay so. */
+  readonly extensions?: Readonly<Record<string, unknown>>
 }

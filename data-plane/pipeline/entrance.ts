@@ -7,7 +7,7 @@ import { ZERO } from '#shared/money.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 
 /** The ways to pay on a path, and the answer there to a request without a credential. */
-export type Entrance = Pick<CallRoute, 'rails' | 'withoutCredential'>
+export type Entrance = Pick<CallRoute, 'rails' | 'withoutCredential' | 'extensions'>
 
 /** The count of a request in its payer's limits, from the door to the end of its answer. */
 export type Visit = {
@@ -140,16 +140,18 @@ export type PaymentDemand = {
 /** The demand of every rail of the path for this very call. Without a quote nothing is demanded yet. */
 export function demandOf(
   addresses: Addresses,
-  { rails }: Pick<Entrance, 'rails'>,
+  { rails, extensions }: Pick<Entrance, 'rails' | 'extensions'>,
   asked: RequestHead | RawRequest,
   quote: Pick<Quote, 'wantMicro' | 'minMicro'> | undefined,
 ): PaymentDemand {
   const challenges =
     quote === undefined || !('body' in asked) ? [] : rails.flatMap((rail) => rail.challenge?.(quote, asked) ?? [])
+  const accepts = challenges.flatMap((challenge) => challenge.accepts)
+  const shown = accepts.length === 0 ? undefined : extensions
   return {
-    accepts: challenges.flatMap(({ accepts }) => accepts),
+    accepts,
     headers: Object.assign({}, ...challenges.map(({ headers }) => headers)),
-    extensions: Object.assign({}, ...challenges.map(({ extensions }) => extensions ?? {})),
+    extensions: Object.assign({}, shown, ...challenges.map((challenge) => challenge.extensions ?? {})),
     resource: {
       url: askedUrl(addresses, asked),
       description: 'Inference, paid by the request',

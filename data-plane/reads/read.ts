@@ -4,6 +4,7 @@ import type { Market } from '#data-plane/store/market.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
 import type { TradeFeed } from '#data-plane/store/trade-feed.ts'
 import type { Clock } from '#shared/clock.ts'
+import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import type { ReadMemory } from './read-memory.ts'
 
 /** Sources of free answers: the snapshot and live state. */
@@ -14,6 +15,9 @@ export type ReadSources = {
   readonly feed: TradeFeed
   readonly clock: Clock
   readonly memory: ReadMemory
+  /** The terms on which wallets pay now; undefined while none can. */
+  readonly payments: { terms(): PaymentTerms | undefined }
+  readonly addresses: { readonly baseUrl: string; readonly apiBaseUrl: string }
 }
 
 export type ReadRequest = {

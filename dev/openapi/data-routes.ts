@@ -32,12 +32,17 @@ function withFloor({ path, method, summary, floorExample }: DataRoute, operation
     path: `${prefix}/min{floor}${path.slice(prefix.length)}`,
     method,
     operation: {
-      ...operation,
+      ...withoutPayment(operation),
       operationId: `${String(operation['operationId'])}.floor`,
       summary: `${summary}, at a smallest discount`,
       parameters: [floorExample === undefined ? FLOOR : { ...FLOOR, example: floorExample }, ...parameters],
     },
   }
+}
+
+/** A path with a floor takes x402 alone, whose crawlers know the plain path. */
+function withoutPayment({ 'x-payment-info': _, ...operation }: Json): Json {
+  return operation
 }
 
 function operationOf(components: Components, route: DataRoute): Json {
@@ -52,6 +57,29 @@ function operationOf(components: Components, route: DataRoute): Json {
     parameters: [...variablesOf(route), ...queryOf(components, route)],
     ...body,
     responses: { ...goodAnswers(components, route), ...refusalsOf(envelope, route.refusals) },
+    ...(isForWallets(route) && { 'x-payment-info': paymentInfo(path) }),
+  }
+}
+
+/** True for a call that a wallet can pay for. */
+function isForWallets({ isPaid, envelope, refusals }: DataRoute): boolean {
+  return isPaid === true && envelope === 'v1' && refusals.includes(402)
+}
+
+/**
+ * How such a call is paid, for crawlers of MPP (`offers`) and of x402 (the rest). The price of a call stands in its 402.
+ */
+function paymentInfo(path: string): Json {
+  const isX402Alone = path.startsWith('/x402/')
+  const money = { amount: null, currency: 'USDC' }
+  return {
+    offers: isX402Alone
+      ? [{ method: 'x402', intent: 'charge', ...money, description: 'x402, version 2, upto or exact, on eip155:8453' }]
+      : [{ method: 'evm', intent: 'charge', ...money, description: 'USDC on chain 8453' }],
+    protocols: isX402Alone ? ['x402'] : ['x402', 'mpp'],
+    pricingMode: 'dynamic',
+    minPrice: '0.001',
+    maxPrice: '1.00',
   }
 }
 

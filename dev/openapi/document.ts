@@ -67,6 +67,10 @@ export function buildDocument(version: string): Json {
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    'x-service-info': {
+      categories: ['ai', 'inference'],
+      docs: { homepage: '/docs', apiReference: '/openapi.json', llms: '/llms.txt' },
+    },
     servers: [{ url: '/', description: 'Where this document was read.' }],
     tags: TAGS.map(([name, description]) => ({ name, description })),
     paths: pathsOf(routes),

@@ -110,6 +110,8 @@ async function load(url: string): Promise<void> {
     feed: { latest: async () => [] },
     clock: systemClock,
     memory: createReadMemory(),
+    payments: { terms: () => undefined },
+    addresses: { baseUrl: 'http://site.test', apiBaseUrl: 'http://api.test' },
   }
   const listAt = performance.now()
   await listMarkets(sources, { params: {}, query: new URLSearchParams() })

@@ -60,6 +60,54 @@ const PriceOfUnits = {
   second: Dollars.optional(),
   request: Dollars.optional(),
 }
+const Open = z.boolean().describe('False while no wallet can pay so.')
+const PaymentNotes = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    description: z.string(),
+    x402: z.object({
+      version: Count,
+      is_open: Open,
+      schemes: Names,
+      preferred_scheme: z.string().nullable(),
+      network: z.string().nullable(),
+      chain_id: Count.nullable(),
+      asset: z.string().nullable(),
+      asset_symbol: z.string(),
+      asset_decimals: Count,
+      pay_to: z.string().nullable(),
+      facilitator: z.string().nullable(),
+      headers: z.object({ demand: z.string(), payment: z.string(), receipt: z.string() }),
+    }),
+    mpp: z.object({ method: z.string(), intent: z.string(), is_open: Open }),
+    inference: z.object({
+      endpoints: z.array(
+        z.object({
+          method: z.string(),
+          path: z.string(),
+          url: z.string(),
+          protocols: z.array(z.enum(['x402', 'mpp'])),
+        }),
+      ),
+      models_url: z.string(),
+      prices_url: z.string(),
+      pricing: z.object({ mode: z.string(), currency: z.string(), min_usd: z.number(), max_usd: z.number() }),
+      flow: Names,
+    }),
+    discovery: z.object({ well_known: z.string(), openapi: z.string(), llms_txt: z.string(), bazaar: z.boolean() }),
+  })
+  .meta({ id: 'PaymentNotes' })
+const PayableResources = z
+  .object({
+    version: Count,
+    x402Version: Count,
+    resources: Names,
+    items: z.array(
+      z.object({ resource: z.string(), method: z.string(), accepts: z.array(z.record(z.string(), z.unknown())) }),
+    ),
+  })
+  .meta({ id: 'PayableResources' })
 const PriceList = z
   .object({
     models: z.array(
@@ -271,6 +319,23 @@ const CATALOG_READS: readonly DataRoute[] = [
     tag: 'Catalog',
     summary: 'List the best price of each provider (second path)',
     answers: json(PriceList),
+  },
+  {
+    ...open,
+    ...once,
+    path: '/api/x402/info',
+    tag: 'Catalog',
+    summary: 'Say how to pay for single calls',
+    description: 'For a wallet without an account: x402 and MPP, the paths that take them, and the flow.',
+    answers: json(PaymentNotes),
+  },
+  {
+    ...open,
+    ...once,
+    path: '/.well-known/x402',
+    tag: 'Catalog',
+    summary: 'List the addresses that take x402',
+    answers: json(PayableResources),
   },
 ]
 

@@ -1,0 +1,80 @@
+import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import { LEAST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
+import { microUsd } from '#shared/money.ts'
+import type { Row } from './http/row.ts'
+import type { AnyRail } from './rails/rail.ts'
+import { requirementFor } from './rails/x402/requirement.ts'
+import type { PayablePath } from './reads/payments.ts'
+
+/** A short request of each wire, which catalogues show as an example. Clients send it back, so it stays short. */
+const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  chat: { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Say hello.' }] },
+  completions: { model: 'gpt-5-mini', prompt: 'Once upon a time' },
+  responses: { model: 'gpt-5-mini', input: 'Say hello.' },
+  embeddings: { model: 'text-embedding-3-small', input: 'hello' },
+  speech: { model: 'tts-1', voice: 'alloy', input: 'Good morning.' },
+  transcriptions: { model: 'gpt-4o-transcribe', file: 'audio.mp3' },
+  images: { model: 'dall-e-3', prompt: 'A boat on a lake.' },
+  'image-edits': { model: 'gpt-image-1', prompt: 'Add a hat.', image: 'https://example.com/boat.png' },
+}
+
+/** Gives the rows that a wallet can pay for the words by which catalogues of paid paths find them. */
+export function withCatalogueEntries(rows: readonly Row[], ways: WalletRails): readonly Row[] {
+  return rows.map((row) => {
+    const { serves } = row
+    if (serves.kind !== 'call' || !protocolsOf(row, ways).includes('x402')) return row
+    const bazaar = bazaarOf(EXAMPLES[serves.wire.name] ?? {}, row.body.kind === 'form')
+    return { ...row, serves: { ...serves, extensions: { bazaar } } }
+  })
+}
+
+/** The paths that a wallet can pay for, and by which protocols. */
+export function payablePaths(rows: readonly Row[], ways: WalletRails): readonly PayablePath[] {
+  return rows.flatMap((row) => {
+    const protocols = protocolsOf(row, ways)
+    return protocols.length === 0 ? [] : [{ method: 'POST', path: row.path, host: row.host, protocols }]
+  })
+}
+
+/** Ways of wallets to pay, by protocol. */
+type WalletRails = { readonly x402: readonly AnyRail[]; readonly mpp: readonly AnyRail[] }
+
+function protocolsOf({ serves }: Row, { x402, mpp }: WalletRails): PayablePath['protocols'] {
+  if (serves.kind !== 'call' || serves.withoutCredential !== 'challenge') return []
+  const { rails } = serves
+  const takes = (ways: readonly AnyRail[]) => rails.some((rail) => ways.includes(rail))
+  return [...(takes(x402) ? (['x402'] as const) : []), ...(takes(mpp) ? (['mpp'] as const) : [])]
+}
+
+/** The demands of a request without a body: the least price. */
+export function leastDemands(terms: PaymentTerms): readonly Readonly<Record<string, unknown>>[] {
+  const { switchedOff, facilitator } = terms
+  const schemes = (['upto', 'exact'] as const).filter((scheme) => !switchedOff.includes(`x402-${scheme}`))
+  const open = schemes.filter((scheme) => scheme === 'exact' || facilitator !== null)
+  return open.map((scheme) => requirementFor(scheme, terms, microUsd(LEAST_PAYMENT_MICRO), undefined))
+}
+
+/** The bazaar extension of x402: an example of the input, and a JSON Schema that it fits. */
+function bazaarOf(example: Readonly<Record<string, unknown>>, isForm: boolean): Readonly<Record<string, unknown>> {
+  const bodyType = isForm ? 'form-data' : 'json'
+  const input = { type: 'http', method: 'POST', bodyType, body: example }
+  const body = {
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(example).map(([name, value]) => [name, typeOf(value)])),
+    required: Object.keys(example),
+  }
+  const properties = { type: { const: 'http' }, method: { const: 'POST' }, bodyType: { const: bodyType }, body }
+  return {
+    info: { input, output: { type: 'json' } },
+    schema: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: { input: { type: 'object', properties, required: Object.keys(properties) } },
+      required: ['input'],
+    },
+  }
+}
+
+function typeOf(value: unknown): object {
+  return { type: Array.isArray(value) ? 'array' : 'string' }
+}

@@ -1,0 +1,108 @@
+import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import { LEAST_PAYMENT_MICRO, MOST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
+import { microUsd, microUsdToDollars } from '#shared/money.ts'
+import type { Read, ReadSources } from './read.ts'
+
+/** A path that a wallet can pay for. */
+export type PayablePath = {
+  readonly method: 'POST'
+  readonly path: string
+  readonly host: 'base' | 'api' | 'both'
+  readonly protocols: readonly ('x402' | 'mpp')[]
+}
+
+/** What a 402 demands at least, on present terms, in x402's form. */
+export type LeastDemands = (terms: PaymentTerms) => readonly Readonly<Record<string, unknown>>[]
+
+/** Operators open and close ways to pay within seconds. */
+const MAX_AGE_SECONDS = 15
+const VERSION = '1'
+const X402_VERSION = 2
+/** Stands for the terms while there are none. */
+const CLOSED = {}
+const PRICING = {
+  mode: 'dynamic',
+  currency: 'USD',
+  min_usd: microUsdToDollars(microUsd(LEAST_PAYMENT_MICRO)),
+  max_usd: microUsdToDollars(microUsd(MOST_PAYMENT_MICRO)),
+}
+const HEADERS = { demand: 'PAYMENT-REQUIRED', payment: 'PAYMENT-SIGNATURE', receipt: 'PAYMENT-RESPONSE' }
+const FLOW = [
+  'POST the request without a credential: the answer is 402 with its price in accepts and in PAYMENT-REQUIRED.',
+  'Choose an entry of accepts, upto before exact: upto takes what the call cost, exact the quoted price.',
+  'Sign it and send the same request again with PAYMENT-SIGNATURE.',
+  'The answer is 200 with PAYMENT-RESPONSE; the last event of a stream says how the payment stands.',
+]
+
+/** `GET /api/x402/info`: how to pay for single calls, and for which. */
+export function x402Info(paths: readonly PayablePath[], demands: LeastDemands): Read {
+  return ({ payments, addresses, memory }) => {
+    const terms = payments.terms()
+    const json = memory.textOf('x402Info', [terms ?? CLOSED], () => {
+      return JSON.stringify({
+        name: 'Inference marketplace',
+        version: VERSION,
+        description: 'Inference by the request, paid in USDC: many sellers, each call at the cheapest healthy offer.',
+        x402: x402Of(terms, demands),
+        mpp: { method: 'evm', intent: 'charge', is_open: terms !== undefined && !terms.switchedOff.includes('mpp') },
+        inference: {
+          endpoints: paths.map((path) => ({
+            ...{ method: path.method, path: path.path, url: urlOf(path, addresses), protocols: path.protocols },
+          })),
+          models_url: `${addresses.baseUrl}/api/inference/v1/models`,
+          prices_url: `${addresses.baseUrl}/api/inference/v1/prices`,
+          pricing: PRICING,
+          flow: FLOW,
+        },
+        discovery: {
+          well_known: `${addresses.baseUrl}/.well-known/x402`,
+          openapi: `${addresses.baseUrl}/openapi.json`,
+          llms_txt: `${addresses.baseUrl}/llms.txt`,
+          bazaar: true,
+        },
+      })
+    })
+    return { json, maxAgeSeconds: MAX_AGE_SECONDS }
+  }
+}
+
+/** Facts of the chain are null while payments are closed. */
+function x402Of(terms: PaymentTerms | undefined, demands: LeastDemands) {
+  const schemes = terms === undefined ? [] : demands(terms).map(({ scheme }) => scheme)
+  return {
+    version: X402_VERSION,
+    is_open: schemes.length > 0,
+    schemes,
+    preferred_scheme: schemes[0] ?? null,
+    network: terms?.network ?? null,
+    chain_id: terms === undefined ? null : Number(terms.network.slice('eip155:'.length)),
+    asset: terms?.asset ?? null,
+    asset_symbol: 'USDC',
+    asset_decimals: 6,
+    pay_to: terms?.payTo ?? null,
+    facilitator: terms?.facilitator ?? null,
+    headers: HEADERS,
+  }
+}
+
+/** `GET /.well-known/x402`: the addresses that take x402, for crawlers. */
+export function x402Resources(paths: readonly PayablePath[], demands: LeastDemands): Read {
+  return ({ payments, addresses, memory }) => {
+    const terms = payments.terms()
+    const json = memory.textOf('x402Resources', [terms ?? CLOSED], () => {
+      const accepts = terms === undefined ? [] : demands(terms)
+      const urls = paths.filter(({ protocols }) => protocols.includes('x402')).map((path) => urlOf(path, addresses))
+      return JSON.stringify({
+        version: 1,
+        x402Version: X402_VERSION,
+        resources: urls,
+        items: urls.map((resource) => ({ resource, method: 'POST', accepts })),
+      })
+    })
+    return { json, maxAgeSeconds: MAX_AGE_SECONDS }
+  }
+}
+
+function urlOf({ host, path }: PayablePath, { baseUrl, apiBaseUrl }: ReadSources['addresses']): string {
+  return (host === 'base' ? baseUrl : apiBaseUrl) + path
+}

@@ -1,0 +1,125 @@
+import { request } from 'node:http'
+import type { PaymentPayload, PaymentRequired } from '@x402/core/types'
+import { createWalletClient, http, parseAbi } from 'viem'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { CONTRACTS } from '#dev/chain/addresses.ts'
+import type { ChainWallet, TestChain } from '#test/support/chain.ts'
+import { CHAIN, chainOf } from '#test/support/chain.ts'
+import type { Network } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
+import { inHeader, signPayment, stockClient } from '#test/support/wallet-client.ts'
+
+let chain: TestChain
+let network: Network
+beforeAll(async () => {
+  chain = await chainOf()
+  network = await sharedNetwork()
+}, 120_000)
+
+const CHAT = '/v1/chat/completions'
+const RICH = { usdc: 1_000_000n, eth: 10n ** 16n }
+const bodyOf = (more: object = {}) =>
+  JSON.stringify({ model: 'gpt-5-mini', max_tokens: 60, messages: [{ role: 'user', content: 'Say hello.' }], ...more })
+
+function ask(body: string, headers: Record<string, string> = {}): Promise<Response> {
+  const asked = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body }
+  return fetch(network.sandbox.base_url + CHAT, asked)
+}
+
+const demandFor = async (body: string): Promise<PaymentRequired> => (await ask(body)).json()
+const signed = async (wallet: ChainWallet, scheme: 'exact' | 'upto', body = bodyOf()): Promise<PaymentPayload> =>
+  signPayment(stockClient(chain, wallet, scheme), await demandFor(body))
+
+const Refusal = z.object({ error: z.string() })
+async function refusalOf(answer: Response) {
+  return [answer.status, Refusal.parse(await answer.json()).error]
+}
+
+const TOKEN = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+])
+const Exact = z.object({
+  signature: z.templateLiteral(['0x', z.string()]),
+  authorization: z.object({
+    from: z.templateLiteral(['0x', z.string()]),
+    to: z.templateLiteral(['0x', z.string()]),
+    value: z.coerce.bigint(),
+    validAfter: z.coerce.bigint(),
+    validBefore: z.coerce.bigint(),
+    nonce: z.templateLiteral(['0x', z.string()]),
+  }),
+})
+
+describe('a payment', () => {
+  it('C283: whose nonce is used on the chain is refused, and nothing is served', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const payment = await signed(wallet, 'exact')
+    const { signature, authorization } = Exact.parse(payment.payload)
+    const { from, to, value, validAfter, validBefore, nonce } = authorization
+    const client = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: wallet.account })
+    const hash = await client.writeContract({
+      address: CONTRACTS.LocalUsdc,
+      abi: TOKEN,
+      functionName: 'transferWithAuthorization',
+      args: [from, to, value, validAfter, validBefore, nonce, signature],
+    })
+    await chain.publicClient.waitForTransactionReceipt({ hash })
+    const answer = await ask(bodyOf(), inHeader(payment))
+    expect([answer.status, (await refusalOf(answer))[1]]).toEqual([402, expect.stringMatching(/nonce|authorization/)])
+    expect(await chain.usdcBalance(wallet.address)).toBe(1_000_000n - value)
+  })
+
+  it('C290: is at least 1,000 micro-USD, and a call that may cost more than a dollar is refused', async () => {
+    const { accepts } = await demandFor(bodyOf({ max_tokens: 1 }))
+    expect(accepts.map(({ amount }) => amount)).toEqual(['1000', '1000'])
+    const dear = await ask(bodyOf({ model: 'claude-opus-4.1', max_tokens: 32_000 }))
+    const Limit = z.object({ error: z.looseObject({ code: z.string(), limit_usdc: z.string() }) })
+    expect([dear.status, Limit.parse(await dear.json()).error]).toEqual([
+      402,
+      expect.objectContaining({ code: 'cost_ceiling_reached', limit_usdc: '1000000' }),
+    ])
+  })
+
+  it('C294: is asked for in less than 8 KB of headers, into which no name of the request gets', async () => {
+    const answer = await ask(
+      bodyOf({ model: 'gpt-5-mini', user: 'x'.repeat(200), metadata: { a: '\r\nset-cookie: b' } }),
+    )
+    expect(answer.status).toBe(402)
+    const bytes = [...answer.headers].reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
+    expect(bytes).toBeLessThan(8_192)
+    expect(answer.headers.get('set-cookie')).toBeNull()
+  })
+
+  it.each([
+    ['20 KB', 20_000],
+    ['100 KB', 100_000],
+  ])('C267: in a header of %s is refused with 431, in words', async (_name, length) => {
+    const url = new URL(network.sandbox.base_url + CHAT)
+    const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'payment-signature': 'A'.repeat(length) }
+      const sent = request(url, { method: 'POST', headers }, (response) => {
+        let text = ''
+        response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      })
+      sent.on('error', reject)
+      sent.end(bodyOf())
+    })
+    const Told = z.object({ error: z.looseObject({ message: z.string() }) })
+    expect([answer.status, Told.parse(JSON.parse(answer.text)).error.message]).toEqual([
+      431,
+      'The headers are larger than accepted here.',
+    ])
+  })
+
+  it('C284: by upto for a call that used nothing takes nothing', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const body = bodyOf({ model: 'sandbox/empty' })
+    const answer = await ask(body, inHeader(await signed(wallet, 'upto', body)))
+    await answer.text()
+    expect(await chain.usdcBalance(wallet.address)).toBe(1_000_000n)
+    // What a call that could not be served has claimed pays for no other.
+    expect(answer.headers.get('x-mkt-buyer-cost-micro') ?? '0').toBe('0')
+  })
+})

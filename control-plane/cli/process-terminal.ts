@@ -1,3 +1,5 @@
+import { Writable } from 'node:stream'
+import { Secret } from '#shared/secret.ts'
 import { usageError } from './failure.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -42,6 +44,21 @@ export function openTerminal({ allowsColor, columns }: Wishes): Terminal {
         return await lines.question(question, { signal: interruption.signal })
       } finally {
         lines.close()
+      }
+    },
+    async askSecret(question) {
+      const { createInterface } = await import('node:readline/promises')
+      // A terminal's own echo is off while a line is read, and what would be echoed in its place goes nowhere.
+      const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+      const lines = createInterface({ input: stdin, output: nowhere, terminal: true, historySize: 0 })
+      try {
+        const answer = lines.question('', { signal: interruption.signal })
+        // Who is asked now types unseen.
+        stderr.write(question)
+        return new Secret(await answer)
+      } finally {
+        lines.close()
+        stderr.write('\n')
       }
     },
   }

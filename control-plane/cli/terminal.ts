@@ -1,3 +1,4 @@
+import type { Secret } from '#shared/secret.ts'
 import type { Looks } from './output.ts'
 
 /** The program's input and output. Answers go to `out`, everything else to `err`. */
@@ -12,6 +13,8 @@ export type Terminal = {
   readInput(maxBytes: number): Promise<string>
   /** Asks for a line. */
   ask(question: string): Promise<string>
+  /** Asks for a line that is not shown while it is typed. */
+  askSecret(question: string): Promise<Secret>
   /** Aborts when the person presses Ctrl-C. */
   readonly interrupted: AbortSignal
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestChain } from '#test/support/chain.ts'
 import { chainOf } from '#test/support/chain.ts'
-import { runMarket } from '#test/support/command-line.ts'
+import { runInTerminal, runMarket } from '#test/support/command-line.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 import type { ScriptFolder } from '#test/support/script-folder.ts'
 import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
@@ -64,6 +64,26 @@ describe('market pay', () => {
       expect([code, err, left]).toEqual([0, '', 999_000n])
       expect(out).toMatch(/^transaction +0x[0-9a-f]{64}$/m)
       expect(out + err).not.toContain(key)
+    },
+    RUN_MS,
+  )
+
+  it(
+    'asks a person for the key where none is named, and does not show what is typed',
+    async () => {
+      const { privateKey, address } = await chain.newWallet({ usdc: 1_000_000n })
+      const env = {
+        HOME: scripts.path,
+        MARKET_CONFIG_DIR: join(scripts.path, 'config'),
+        MARKET_URL: scripts.network.sandbox.api_base_url,
+        NO_COLOR: '1',
+      }
+      const args = ['pay', 'Say', 'hello.', '--scheme', 'exact', '--yes', '--max-tokens', '50']
+      const answers = [{ when: 'not shown: ', type: `${privateKey}\r` }]
+      const { code, out } = await runInTerminal(args, { env, answers })
+      expect([code, await chain.usdcBalance(address)]).toEqual([0, 999_000n])
+      expect(out).toMatch(/transaction +0x[0-9a-f]{64}/)
+      expect(out).not.toContain(privateKey.slice(2, 20))
     },
     RUN_MS,
   )

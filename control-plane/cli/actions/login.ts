@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Action, Options } from '#control-plane/cli/command.ts'
+import type { Action, Cli, Options } from '#control-plane/cli/command.ts'
 import type { Side } from '#control-plane/cli/config.ts'
 import { readSecretVariable, SIDES } from '#control-plane/cli/config.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
@@ -13,7 +13,8 @@ const Challenge = z.object({ message: z.string().max(4_000) })
 const IssuedKey = z.looseObject({ id: z.string(), key: z.string(), key_prefix: z.string(), wallet: z.string() })
 
 /** Signs in with a wallet for a key, or keeps a given key, for later commands. */
-export const login: Action = async ({ connection }, { options }) => {
+export const login: Action = async (cli, { options }) => {
+  const { connection } = cli
   const side = SIDES.find((known) => known === (textOption(options, 'side') ?? 'buyer')) ?? 'buyer'
   const given = secretOption(options, 'key')
   const origin = connection.url
@@ -23,7 +24,7 @@ export const login: Action = async ({ connection }, { options }) => {
   }
   if (side === 'operator')
     throw usageError('An operator key is made on the machine: name it by --key-env or --key-from.')
-  const wallet = await openWallet(options)
+  const wallet = await openWallet(cli, options)
   const query = { address: wallet.address }
   const challenge = readAnswer(Challenge, await connection.call('GET', `/v1/${side}/auth/challenge`, { query }))
   checkChallenge(challenge.message, { origin, address: wallet.address })
@@ -48,10 +49,13 @@ function secretOption(options: Options, name: 'key' | 'privateKey'): Secret | un
   return found
 }
 
-/** The wallet of a private key in a variable or a file. */
-export async function openWallet(options: Options) {
-  const secret = secretOption(options, 'privateKey')
-  if (secret === undefined) throw usageError('Name the wallet: --private-key-env or --private-key-from.')
+/** The wallet of a private key in a variable or a file, or one that a person types. */
+export async function openWallet({ terminal }: Pick<Cli, 'terminal'>, options: Options) {
+  const named = secretOption(options, 'privateKey')
+  if (named === undefined && !terminal.canAsk) {
+    throw usageError('Name the wallet: --private-key-env or --private-key-from.')
+  }
+  const secret = named ?? (await terminal.askSecret('Private key of the wallet, not shown: '))
   const digits = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(secret.reveal().trim())?.[1]
   if (digits === undefined) throw usageError('That is no private key of a wallet: 64 hexadecimal digits.')
   const { privateKeyToAccount } = await import('viem/accounts')

@@ -55,7 +55,7 @@ export const pay: Action = async (cli, given) => {
     throw new CommandFailure('unavailable', `This market takes no payments by ${scheme} now.`, { code: demand.error })
   }
   await agree(cli, options, requirement)
-  const header = await sign(options, demand, requirement)
+  const header = await sign(cli, options, { demand, requirement })
   const answer = await callRaw({ ...call, headers: { ...call.headers, [HEADER]: header } })
   if (answer.status !== 200) throw refusedPayment(answer)
   const paid = readAnswer(Paid, parsed(answer))
@@ -90,8 +90,10 @@ async function agree(cli: Cli, options: Options, { amount, scheme }: z.infer<typ
   await confirm(cli, `Pay ${most}${dollars(Number(amount))} for this call?`, isSet(options, 'yes'))
 }
 
-async function sign(options: Options, demand: Demand, requirement: z.infer<typeof Requirement>): Promise<string> {
-  const account = await openWallet(options)
+type Asked = { readonly demand: Demand; readonly requirement: z.infer<typeof Requirement> }
+
+async function sign(cli: Cli, options: Options, { demand, requirement }: Asked): Promise<string> {
+  const account = await openWallet(cli, options)
   const [{ x402Client }, { ExactEvmScheme }, { UptoEvmScheme }, { toClientEvmSigner }, { createPublicClient, http }] =
     await Promise.all([
       import('@x402/core/client'),

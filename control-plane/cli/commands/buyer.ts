@@ -50,7 +50,10 @@ export const BUYER_COMMANDS: readonly Command[] = [
     summary: 'Say something to a model and pay for that call with a wallet. No account, no key, no ETH.',
     arguments: [{ name: '[prompt...]', text: 'what to say; - or nothing reads the standard input' }],
     options: [
-      { flags: '--private-key-env <name>', text: 'the variable with the private key of the wallet' },
+      {
+        flags: '--private-key-env <name>',
+        text: 'the variable with the private key of the wallet; without either it is asked for',
+      },
       { flags: '--private-key-from <file>', text: 'a file with it, which only you may read' },
       {
         flags: '--scheme <scheme>',

@@ -7,8 +7,12 @@ import pg from 'pg'
 import { DATA_PLANE_FLAGS } from '#dev/network/start.ts'
 import type { Claim } from '#dev/services/ports.ts'
 import { claimPort } from '#dev/services/ports.ts'
+import type { OwnChain } from '#test/support/chain.ts'
+import { startChain } from '#test/support/chain.ts'
 import type { Relay } from '#test/support/relay.ts'
 import { startRelay } from '#test/support/relay.ts'
+import type { RpcRelay } from '#test/support/rpc-relay.ts'
+import { rpcRelay } from '#test/support/rpc-relay.ts'
 import { until } from '#test/support/until.ts'
 import type { Binaries, Mutant } from './build.ts'
 import { buildBinaries } from './build.ts'
@@ -38,6 +42,8 @@ export type WorldOptions = {
   readonly control?: PlaneControl
   /** Additional environment of every process. */
   readonly environment?: Environment
+  /** True when wallets pay as well, on a chain of this world behind a relay. */
+  readonly hasChain?: boolean
   readonly mutant?: Mutant
 }
 
@@ -61,6 +67,8 @@ export type World = {
   readonly relays: Readonly<Record<RelayName, Relay>>
   readonly market: Market
   readonly buyers: readonly Buyer[]
+  /** The chain and the relay in front of it, in a world that has them. */
+  readonly chain: WorldChain | undefined
   readonly secrets: WorldSecrets
   readonly exits: Exit[]
   /** Connects to the server directly, past every relay. */
@@ -86,6 +94,9 @@ export type World = {
   abandon(): Promise<void>
 }
 
+/** A chain that the settlement key reaches through a relay. */
+export type WorldChain = { readonly chain: OwnChain; readonly rpc: RpcRelay; readonly environment: Environment }
+
 const RELAYS = ['redis0', 'redis1', 'redisControl', 'redisWorker', 'postgres', 'sellerA', 'sellerB'] as const
 const MONEY_RELAYS = ['redis0', 'redis1', 'redisControl', 'redisWorker'] as const
 export type RelayName = (typeof RELAYS)[number]
@@ -98,6 +109,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const ports = await claimPorts(options.workers ?? 1)
   const secrets = makeSecrets()
   const binaries = buildBinaries(join(folder, 'bin'), options.mutant)
+  const chain = options.hasChain === true ? await startWorldChain(secrets) : undefined
   const program = (name: string, args: readonly string[], environment: Environment, readyUrl?: string) =>
     createProgram(
       {
@@ -147,6 +159,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     // Every client in this world has the same address.
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
     ...secrets.environment,
+    ...chain?.environment,
     ...options.environment,
   }
   mkdirSync(journalDir)
@@ -238,6 +251,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     relays,
     market,
     buyers,
+    chain,
     secrets,
     exits,
     money: () => money,
@@ -257,6 +271,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
     async heal() {
       for (const relay of Object.values(relays)) relay.pass()
+      chain?.rpc.pass()
       for (const server of [postgres, redis, cache]) if (!server.isRunning()) await server.start()
       for (const each of processes) {
         if (each.isRunning()) each.signal('SIGCONT')
@@ -279,8 +294,18 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     await Promise.all([...processes, ...providers].map((each) => each.kill()))
     await Promise.all([postgres.kill(), redis.kill(), cache.kill()])
     await Promise.all(Object.values(relays).map((relay) => relay.close()))
+    await chain?.rpc.close()
+    await chain?.chain.stop()
     ports.release()
   }
+}
+
+async function startWorldChain({ all }: WorldSecrets): Promise<WorldChain> {
+  const chain = await startChain()
+  const rpc = await rpcRelay(chain.rpcUrl)
+  const environment = await chain.environment(rpc.url)
+  all.set('the settlement key', environment.FACILITATOR_PRIVATE_KEY.slice(2))
+  return { chain, rpc, environment }
 }
 
 /** Ports that the processes of a world use again after every death. */

@@ -7,6 +7,7 @@ import { FIGURE_ROWS } from './figures.ts'
 import { HOSTILE_ROWS } from './hostile.ts'
 import { JOURNAL_ROWS } from './journal.ts'
 import { LEDGER_PAST_ROWS } from './ledger-past.ts'
+import { PAYMENT_ROWS } from './payments.ts'
 import { POSTING_ROWS } from './posting.ts'
 import { REDIS_ROWS } from './redis.ts'
 import { REDIS_WIRE_ROWS } from './redis-wire.ts'
@@ -22,6 +23,7 @@ export const ROWS: readonly Row[] = [
   ...HOSTILE_ROWS,
   ...JOURNAL_ROWS,
   ...LEDGER_PAST_ROWS,
+  ...PAYMENT_ROWS,
   ...POSTING_ROWS,
   ...REDIS_ROWS,
   ...REDIS_WIRE_ROWS,

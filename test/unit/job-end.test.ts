@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest'
+import { showJob } from '#data-plane/pipeline/finish-job.ts'
+import { systemClock } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
+
+const ids = createIds(systemClock)
+const rid = ids.requestId()
+const JOB = {
+  ...{ rid, account: ids.make('acc'), keyId: null, wallet: null, rail: 'credit', payment: null, model: 'sandbox/job' },
+  ...{ provider: 'sample', servedBy: 'marketplace', attempts: [], createdAt: 0 },
+}
+const END = {
+  event: '{}',
+  state: 'succeeded',
+  artifacts: [{ url: 'https://files.test/a', contentType: 'video/mp4' }],
+  error: null,
+}
+
+/** Asks for a job whose end is written down and not booked yet. `settle` is what its rail does. */
+function ask(settle: () => Promise<unknown>) {
+  const steps: string[] = []
+  const plane = {
+    calls: {
+      clock: { now: () => 0, monotonic: () => 0 },
+      journal: { capture: () => steps.push('journal'), sync: async () => steps.push('sync') },
+      events: { captured: () => steps.push('announced'), usage: () => steps.push('announced') },
+    },
+    jobs: {
+      find: async () => ({ job: JOB, end: END, isBooked: false }),
+      markBooked: async () => void steps.push('marked'),
+    },
+    rails: new Map([
+      [
+        'credit',
+        {
+          settle: async () => {
+            const settled = await settle()
+            steps.push('settled')
+            return settled
+          },
+        },
+      ],
+    ]),
+    tokenOf: () => 'token',
+  }
+  const route = { wire: { shown: () => 'the result' }, rails: [] }
+  const head = { params: { id: `job_${rid}` }, headers: { 'x-job-token': 'token' }, startedAt: 0 }
+  return { shown: showJob(plane as never, route as never, head as never, false), steps }
+}
+
+it('the result of a job is shown and marked once it is booked, and not before', async () => {
+  let settle = (_settled: unknown) => {}
+  const { shown, steps } = ask(() => new Promise((resolve) => (settle = resolve)))
+  const told = shown.then(({ text }) => steps.push(text))
+  await new Promise(setImmediate)
+  expect(steps).toEqual(['journal'])
+  settle({ state: 'pending', booking: 'by-name' })
+  await told
+  expect(steps.filter((step) => step !== 'announced')).toEqual(['journal', 'settled', 'sync', 'marked', 'the result'])
+})
+
+it('a job whose end nobody took shows nothing, and is booked at the next question', async () => {
+  const { shown, steps } = ask(() => Promise.reject(new Error('neither the rail nor the disk')))
+  await expect(shown).rejects.toThrow('neither')
+  expect(steps).toEqual(['journal'])
+})

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import { DAY, HOUR, MINUTE } from '#shared/clock.ts'
 import type { CrashAt } from '#shared/crash-point.ts'
 import type { Environment } from '#shared/environment.ts'
 import { flag, optionalText, readEnvironment, sharedVariables, wholeNumber } from '#shared/environment.ts'
@@ -9,6 +10,7 @@ import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
 import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
+import type { ArtifactLimits } from './store/artifact-store.ts'
 
 const { version: VERSION } = z
   .object({ version: z.string() })
@@ -35,6 +37,12 @@ export type Config = {
   readonly journalDir: string
   /** Goes on when a dead process's journal is damaged in its middle, and leaves out what follows there. */
   readonly acceptsJournalDamage: boolean
+  /** Folder of media files. It is made with the first file. */
+  readonly artifactDir: string
+  readonly artifacts: ArtifactLimits & {
+    /** Milliseconds for which a link opens its file. */
+    readonly linkMs: number
+  }
   /** Path of the copy of the snapshot on disk. Without it there is no copy. */
   readonly snapshotFile: string | undefined
   /** Name of this process, unique among all. It has one journal and one seat in the gate's recovery. */
@@ -57,6 +65,8 @@ export type Config = {
   readonly crashAt: CrashAt | undefined
 }
 
+const GIGABYTE = 1_073_741_824
+
 const Variables = z.object({
   ...sharedVariables,
   ...telemetryVariables,
@@ -65,6 +75,12 @@ const Variables = z.object({
   JOURNAL_DIR: z.string('JOURNAL_DIR is required').min(1, 'JOURNAL_DIR is required'),
   JOURNAL_ACCEPT_DAMAGE: flag,
   SNAPSHOT_FILE: optionalText,
+  ARTIFACT_DIR: optionalText,
+  ARTIFACT_KEEP_MS: wholeNumber(DAY, MINUTE, 30 * DAY),
+  ARTIFACT_LINK_MS: wholeNumber(HOUR, MINUTE, 7 * DAY),
+  ARTIFACT_FILE_BYTES: wholeNumber(2 * GIGABYTE, 1, 1_024 * GIGABYTE),
+  ARTIFACT_OWNER_BYTES: wholeNumber(5 * GIGABYTE, 1, 1_024 * GIGABYTE),
+  ARTIFACT_TOTAL_BYTES: wholeNumber(20 * GIGABYTE, 1, 1_024 * GIGABYTE),
   NODE_ID: z
     .string()
     .regex(/^[\w.-]{0,64}$/, 'NODE_ID is up to 64 letters, digits, dots and dashes')
@@ -104,6 +120,14 @@ export function readConfig(environment: Environment = process.env): Config {
     keyPepper: found.KEY_PEPPER,
     journalDir: found.JOURNAL_DIR,
     acceptsJournalDamage: found.JOURNAL_ACCEPT_DAMAGE,
+    artifactDir: found.ARTIFACT_DIR ?? `${found.JOURNAL_DIR.replace(/\/+$/, '')}-artifacts`,
+    artifacts: {
+      keepMs: found.ARTIFACT_KEEP_MS,
+      linkMs: found.ARTIFACT_LINK_MS,
+      fileBytes: found.ARTIFACT_FILE_BYTES,
+      ownerBytes: found.ARTIFACT_OWNER_BYTES,
+      totalBytes: found.ARTIFACT_TOTAL_BYTES,
+    },
     snapshotFile: found.SNAPSHOT_FILE,
     nodeId: found.NODE_ID,
     allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,

@@ -45,6 +45,9 @@ import type { KeySources } from './reads/key.ts'
 import { createReadMemory } from './reads/read-memory.ts'
 import type { Rails } from './routes.ts'
 import { CONTROL_PREFIXES, surfaceRows } from './routes.ts'
+import { openArtifactFolder } from './store/artifact-folder.ts'
+import type { Artifacts } from './store/artifacts.ts'
+import { createArtifacts } from './store/artifacts.ts'
 import { openBullQueues } from './store/bull-queues.ts'
 import { createBuyerKeys } from './store/buyer-keys.ts'
 import { createEventQueues } from './store/events.ts'
@@ -196,11 +199,12 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
   })
   const clocks = watchClock(queueRedis, { clock, log })
   const paymentDesk = openDesk({ config, clock, log })
+  const artifacts = openArtifacts({ config, clock, log })
   return {
     journal,
     funds,
     offerCaps: funds.offerCaps,
-    jobs: createJobs(queueRedis),
+    ...{ jobs: createJobs(queueRedis), artifacts },
     ...{ snapshot, events, health, buyerKeys, rates, clocks, warm },
     tradeFeed: createTradeFeed(cache),
     paidAnswers: createPaidAnswers(cache, log),
@@ -215,6 +219,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
       health.close()
       buyerKeys.close()
       await pending.close()
+      await artifacts.close()
       paymentDesk.close()
       await events.close()
       await funds.leave(POSTING_MS)
@@ -225,6 +230,14 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
       queueRedis.disconnect()
     },
   }
+}
+
+/** Opens the place for media files. Links to them are signed under a secret that serves nothing else. */
+function openArtifacts({ config, clock, log }: Omit<Basics, 'ids'>): Artifacts {
+  const { artifactDir: dir, nodeId: node, artifacts: limits, keyPepper, apiBaseUrl } = config
+  const store = openArtifactFolder({ dir, node, limits, clock, log })
+  const secret = keyPepper.derive('links to media files')
+  return createArtifacts({ store, secret, apiBaseUrl, linkMs: limits.linkMs, clock })
 }
 
 function describe({ gate }: FundsStore, market: Market) {
@@ -319,6 +332,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     warm: stores.warm,
     ownCalls: stores.ownCalls,
     paidAnswers: stores.paidAnswers,
+    artifacts: stores.artifacts,
     ownProviders: payBy(stores.ownProviders, true),
     offerCaps,
     rates,
@@ -357,6 +371,7 @@ function figureSources(stores: Stores, { open, drains, admission, ready }: Count
     snapshot: snapshot.figures,
     health: health.figures,
     epoch: () => (funds.gate.member.open() ?? funds.gate.member.registered())?.epoch,
+    artifacts: stores.artifacts.figures,
     droppedEvents: events.dropped,
     clockSkews: clocks.skews,
   }

@@ -110,7 +110,7 @@ function siteRows(name: string, body: RowBody, wire: AnyWire, { anyWay, x402 }: 
   ]
 }
 
-/** Rows that are sold as a long job. */
+/** Rows that are sold as a long job, and the files that calls and jobs have made. */
 function jobRows({ credit }: Rails): readonly Row[] {
   const route = { wire: video, rails: [credit] }
   const path = '/v1/video/generations'
@@ -121,6 +121,7 @@ function jobRows({ credit }: Rails): readonly Row[] {
     },
     { ...API, ...GET, path: `${path}/:id`, ...FLOOR, serves: { kind: 'job-question', ...route } },
     { ...API, ...DELETE, path: `${path}/:id`, ...FLOOR, serves: { kind: 'job-cancel', ...route } },
+    { ...API, ...GET, path: '/v1/media/artifacts/:jobId/:index', serves: { kind: 'artifact', rails: [credit] } },
   ]
 }
 

@@ -99,7 +99,7 @@ export function answerMetrics({ surface: { metrics } }: Mounted): Handler {
  * The query of a request, each member once. Throws `invalid_request` for a member that is not known here or given
  * twice.
  */
-function readQuery({ url }: FastifyRequest, known: readonly string[]): URLSearchParams {
+export function readQuery({ url }: FastifyRequest, known: readonly string[]): URLSearchParams {
   const at = url.indexOf('?')
   const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
   const seen = new Set<string>()

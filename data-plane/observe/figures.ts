@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client'
 import { Counter, Gauge } from 'prom-client'
 import type { Admission } from '#data-plane/http/admission.ts'
 import type { WriterFigures } from '#data-plane/journal/writer.ts'
+import type { Artifacts } from '#data-plane/store/artifacts.ts'
 import type { KeyFigures } from '#data-plane/store/buyer-keys.ts'
 import type { RateFigures } from '#data-plane/store/rate-limits.ts'
 import type { SnapshotFigures } from '#data-plane/store/snapshot.ts'
@@ -23,6 +24,7 @@ export type FigureSources = {
   /** The epoch in which this process takes part; undefined while it takes part in none. */
   readonly epoch: () => number | undefined
   readonly journal: { figures(): WriterFigures; unpostedCount(): number; isWritable(): boolean }
+  readonly artifacts: Artifacts['figures']
   readonly droppedEvents: () => number
   /** Milliseconds by which this clock is ahead of each other clock. */
   readonly clockSkews: () => ReadonlyMap<string, number>
@@ -33,6 +35,7 @@ export function mountFigures(registry: Registry, sources: FigureSources): void {
   mountTraffic(figures, sources)
   mountMarket(figures, sources)
   mountMoney(figures, sources)
+  mountArtifacts(figures, sources)
 }
 
 type Figures = ReturnType<typeof createFigures>
@@ -152,4 +155,13 @@ function mountMoney(to: Figures, { funds, epoch, journal, droppedEvents, clockSk
   )
   to.gauge('market_journal_unposted_captures', 'Captures not known to be posted', journal.unpostedCount)
   to.gauges('market_clock_skew_ms', 'Milliseconds by which this clock is ahead of another', 'against', clockSkews)
+}
+
+function mountArtifacts(to: Figures, { artifacts }: FigureSources): void {
+  to.gauge('market_artifact_bytes', 'Bytes of media files, with those being written', () => artifacts().bytes)
+  to.gauge('market_artifact_files', 'Media files that are kept', () => artifacts().files)
+  to.gauge('market_artifact_downloads_open', 'Downloads of media files under way', () => artifacts().open)
+  to.counter('market_artifact_downloads_total', 'Downloads of media files', () => artifacts().downloads)
+  to.counter('market_artifacts_swept_total', 'Media files removed after their time', () => artifacts().swept)
+  to.counters('market_artifact_refusals_total', 'Media files not kept, by bound', 'bound', () => artifacts().refused)
 }

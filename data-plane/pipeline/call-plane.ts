@@ -1,5 +1,6 @@
 import type { AttemptPlan, CallFacts, Journal, RequestHead } from '#data-plane/call.ts'
 import type { AnyRail, Payment } from '#data-plane/rails/rail.ts'
+import type { Artifacts } from '#data-plane/store/artifacts.ts'
 import type { EventQueues } from '#data-plane/store/events.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
@@ -80,6 +81,8 @@ export type CallPlane = {
   readonly ownProviders: Payment
   readonly ownCalls: OwnCalls
   readonly paidAnswers: PaidAnswers
+  /** Media files of answers. `artifacts.keep` stores one and links to it. */
+  readonly artifacts: Omit<Artifacts, 'figures' | 'close'>
   /** Admitted calls of this process, for look-ups before their end. */
   readonly running: TurnoverMap<RequestId, RunningCall>
   /** Set when the process ends. Calls that still run are cut in their protocol's own way and settled. */

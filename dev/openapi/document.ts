@@ -24,6 +24,7 @@ const TAGS: readonly (readonly [name: string, description: string])[] = [
   ['Images', 'Make pictures, and change them.'],
   ['Audio', 'Speech and transcripts.'],
   ['Video', 'Long jobs.'],
+  ['Media files', 'Files that answers link to.'],
   ['Catalog', 'Models, providers and prices.'],
   ['Market', 'What everybody may see of the market.'],
   ['Calls', 'What became of calls, and what would.'],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { keepArtifact } from '#test/support/kept-artifact.ts'
 import type { OutcomeMarket } from '#test/support/outcome-market.ts'
 import { catalogItem, startOutcomeMarket } from '#test/support/outcome-market.ts'
 import { until } from '#test/support/until.ts'
@@ -215,6 +216,105 @@ function lastUsage(text: string): z.infer<typeof Usage> {
   const line = text.split('\n').find((found) => found.includes('"buyer_cost_micro"'))
   return Usage.parse(JSON.parse((line ?? '').slice('data: '.length)))
 }
+
+describe('a media file', () => {
+  const file = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 251))
+  const fetchFile = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(market.url + path, { method, headers })
+  const keyed = () => ({ authorization: `Bearer ${key}` })
+  /** Keeps a file of a new job. The link of the market's site opens it here, too. */
+  async function kept(contentType = 'image/png', bytes = file) {
+    const { id, job_token: token } = await submit('long-job-endless')
+    const place = { journal: 'journal-ends', job: id, index: 0 }
+    const { url } = await keepArtifact(market.network, place, { contentType, pieces: [bytes] })
+    const { pathname, search } = new URL(url)
+    return { id, token, path: pathname, link: pathname + search }
+  }
+
+  it('is opened by its link, the key of its buyer and the token of its job, whole and in parts', async () => {
+    const { token, path, link } = await kept()
+    for (const answer of [
+      await fetchFile(link),
+      await fetchFile(path, keyed()),
+      await fetchFile(path, { 'x-job-token': token }),
+    ]) {
+      expect(answer.status).toBe(200)
+      expect(Object.fromEntries(answer.headers)).toMatchObject({
+        'content-type': 'image/png',
+        'content-length': '300000',
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': "default-src 'none'; sandbox",
+        'cache-control': 'private',
+        'accept-ranges': 'bytes',
+        'access-control-allow-origin': '*',
+        'x-request-id': expect.stringMatching(/^[0-9A-Z]{26}$/),
+      })
+      expect(Buffer.from(await answer.arrayBuffer()).equals(file)).toBe(true)
+    }
+    const head = await fetchFile(link, {}, 'HEAD')
+    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '300000', ''])
+    const part = await fetchFile(link, { range: 'bytes=1000-1002' })
+    expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 1000-1002/300000'])
+    expect(Buffer.from(await part.arrayBuffer()).equals(file.subarray(1_000, 1_003))).toBe(true)
+    const beyond = await fetchFile(link, { range: 'bytes=300000-' })
+    expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, 'bytes */300000'])
+    expect(await beyond.json()).toMatchObject({ error: { code: 'invalid_request' } })
+    const etag = head.headers.get('etag') ?? ''
+    const known = await fetchFile(link, { 'if-none-match': etag })
+    expect([known.status, await known.text()]).toEqual([304, ''])
+    const changed = await fetchFile(link, { range: 'bytes=0-1', 'if-range': '"old"' })
+    expect([changed.status, (await changed.arrayBuffer()).byteLength]).toEqual([200, 300_000])
+  })
+
+  it('is not shown by a browser when its type is none of pictures, films and sound', async () => {
+    const { link } = await kept('text/html; charset=utf-8')
+    const answer = await fetchFile(link)
+    await answer.arrayBuffer()
+    expect(answer.headers.get('content-type')).toBe('application/octet-stream')
+    expect(answer.headers.get('content-disposition')).toBe('attachment')
+  })
+
+  it('is nobody else’s, and nobody is told whether it exists [C080] [C253]', async () => {
+    const { id, token, path, link } = await kept()
+    const stranger = { authorization: `Bearer ${await market.buyer(1)}` }
+    const none = '/v1/media/artifacts/job_01ARZ3NDEKTSV4RRFFQ69G5FAV/0'
+    const refused = await Promise.all([
+      fetchFile(path, stranger),
+      fetchFile(none, keyed()),
+      fetchFile(path, { 'x-job-token': `${token.slice(0, -1)}_` }),
+      fetchFile(`${link.slice(0, -1)}_`),
+      fetchFile(link.replace(/expires=\d+/, 'expires=1')),
+      fetchFile(link.replace(/expires=\d+/, 'expires=9999999999')),
+      fetchFile(link.replace('/0?', '/1?')),
+      fetchFile(`${path}?expires=9999999999`, keyed()),
+      ...['-1', '1e9', '0x0', '00', '100', '..%2f'].map((index) =>
+        fetchFile(`/v1/media/artifacts/${id}/${index}`, keyed()),
+      ),
+    ])
+    for (const answer of refused) expect([answer.url, answer.status]).toEqual([answer.url, 404])
+    const told = await Promise.all(
+      refused.slice(0, 8).map(async (answer) => JSON.stringify((await answer.json()).error)),
+    )
+    expect(new Set(told.map((text) => text.replace(/"request_id":"\w+"/, ''))).size).toBe(1)
+    expect((await fetchFile(path)).status).toBe(401)
+    const unknown = await fetchFile(`${link}&size=1`)
+    expect(await unknown.json()).toMatchObject({ error: { code: 'invalid_request', param: 'size' } })
+  })
+
+  it('is read no further once its buyer has left', async () => {
+    // More than the buffers of a connection hold.
+    const { path, token } = await kept('video/mp4', Buffer.alloc(40_000_000))
+    const open = async () => {
+      const text = await (await fetch(`${market.url}/metrics`)).text()
+      return Number(/^market_artifact_downloads_open (\d+)$/m.exec(text)?.[1])
+    }
+    const leaving = new AbortController()
+    const answer = await fetch(market.url + path, { headers: { 'x-job-token': token }, signal: leaving.signal })
+    expect([answer.status, await open()]).toEqual([200, 1])
+    leaving.abort()
+    await until('the download is over', 5_000, async () => (await open()) === 0)
+  })
+})
 
 describe('a stream under way', () => {
   it('ends at the price and under the key it began with, whatever is published meanwhile [F42]', async () => {

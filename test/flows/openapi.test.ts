@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { chainOf } from '#test/support/chain.ts'
 import type { DescribedOperation, LiveAnswer } from '#test/support/description.ts'
 import { OPERATIONS, problemsOf } from '#test/support/description.ts'
+import { keepArtifact } from '#test/support/kept-artifact.ts'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 import type { TestWallet } from '#test/support/wallet.ts'
@@ -101,6 +102,14 @@ const PREPARE: Readonly<Record<string, (sent: Sent) => Promise<Sent | undefined>
   },
   memberUpdate: (sent) => withMember(sent),
   memberRemove: (sent) => withMember(sent),
+  getV1MediaArtifactsJobIdIndex: async (sent) => {
+    const job = ids.get('/v1/video/generations/') ?? ''
+    const pieces = [Buffer.from('a picture')]
+    await keepArtifact(network, { journal: 'journal', job, index: 0 }, { contentType: 'image/png', pieces })
+    ids.set('/v1/media/artifacts/', job)
+    ids.set('/v1/media/artifacts/{jobId}/', '0')
+    return sent
+  },
   postV1AudioTranscriptions: async (sent) => ({ ...sent, body: form() }),
   postV1AudioTranscriptionsFloor: async (sent) => ({ ...sent, body: form() }),
 }

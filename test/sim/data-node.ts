@@ -149,6 +149,13 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     ...{ health, spentCaps: createSpentCaps(), warm: createWarmOffers(), ownCalls },
     // No wallet pays in the simulation.
     paidAnswers: { keep: () => undefined, find: () => Promise.resolve(undefined) },
+    // No answer of the simulation is a file.
+    artifacts: {
+      keep: () => Promise.reject(new AppError('service_unavailable')),
+      open: () => Promise.resolve(undefined),
+      isSigned: () => false,
+      admitDownload: () => () => undefined,
+    },
     ownProviders: payBy(ownProviderRail(ownCalls), true),
     offerCaps: watchCaps(caps, watch, process),
     // Counts are not shared between processes, because no money depends on them.

@@ -84,7 +84,9 @@ const jobs = {
   refusals: [...KEY_REFUSALS, 409, 502, 504],
 } as const
 
-/** The wires that sell media. */
+const FILE = z.string().meta({ format: 'binary' })
+
+/** The wires that sell media, and their files. */
 export const MEDIA_ROUTES: readonly DataRoute[] = [
   {
     ...sold,
@@ -153,5 +155,21 @@ export const MEDIA_ROUTES: readonly DataRoute[] = [
     summary: 'Cancel a video',
     answers: { 'application/json': Job },
     examples: { whole: {} },
+  },
+  {
+    method: 'get',
+    path: '/v1/media/artifacts/{jobId}/{index}',
+    tag: 'Media files',
+    summary: 'Download a media file',
+    description:
+      'For a key of the payer, the token of the job in X-Job-Token, or the expires and signature of a link that an answer gave. Takes Range, If-Range and If-None-Match: 206 is a part, 304 nothing new, 416 a part that does not exist.',
+    envelope: 'v1',
+    access: 'buyer',
+    query: z.object({
+      expires: z.string().optional().describe('Unix seconds until which the link opens the file.'),
+      signature: z.string().optional().describe('The signature of the link.'),
+    }),
+    answers: { 'image/*': FILE, 'video/*': FILE, 'audio/*': FILE, 'application/octet-stream': FILE },
+    refusals: [400, 401, 403, 404, 405, 416, 429, 500, 503],
   },
 ]

@@ -1,0 +1,85 @@
+import type { ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream'
+import type { Download } from '#data-plane/pipeline/open-artifact.ts'
+import { DOWNLOAD_IDLE_MS, openArtifact } from '#data-plane/pipeline/open-artifact.ts'
+import { AppError } from '#shared/errors.ts'
+import { readQuery } from './answer.ts'
+import type { Wanted } from './byte-range.ts'
+import { readWanted } from './byte-range.ts'
+import { CORS_HEADERS, idHeaders } from './http-reply.ts'
+import { readRequestHead } from './raw-request.ts'
+import type { ServesOf } from './row.ts'
+import { requestIdOf, sendError } from './send-error.ts'
+import type { Handler, Mounted } from './take-in.ts'
+
+const QUERY = ['expires', 'signature'] as const
+
+/** Types that a browser may show. All others are bytes to be saved. */
+const SHOWN_TYPES: ReadonlySet<string> = new Set([
+  ...['png', 'jpeg', 'webp', 'gif', 'avif'].map((name) => `image/${name}`),
+  ...['mp4', 'webm', 'quicktime'].map((name) => `video/${name}`),
+  ...['mpeg', 'wav', 'x-wav', 'ogg', 'flac', 'aac', 'mp4', 'opus', 'webm'].map((name) => `audio/${name}`),
+])
+
+/** Nothing in the file may act in our origin's name. */
+const FILE_HEADERS: Readonly<Record<string, string>> = {
+  ...CORS_HEADERS,
+  'access-control-expose-headers': `${CORS_HEADERS['access-control-expose-headers']}, content-range, accept-ranges, etag`,
+  'accept-ranges': 'bytes',
+  'cache-control': 'private',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+}
+
+/** Sends a media file, or a part of it. The bytes go past the framework, no faster than the buyer takes them. */
+export function answerArtifact({ surface, row, reading }: Mounted, route: ServesOf<'artifact'>): Handler {
+  return async (request, reply) => {
+    const head = readRequestHead(request, requestIdOf(request), reading)
+    readQuery(request, QUERY)
+    const download = await openArtifact(surface.jobs, route, head)
+    const { bytes, tag, contentType } = download.file.facts
+    const etag = `"${tag}"`
+    const wanted = readWanted(head.method, head.headers, etag, bytes)
+    if (wanted.status === 416) {
+      await closeFile(download)
+      const message = `The file has ${bytes} bytes.`
+      reply.headers({ 'content-range': `bytes */${bytes}`, 'accept-ranges': 'bytes' })
+      return sendError({ request, reply }, row, new AppError('invalid_request', { message, param: 'range' }), 416)
+    }
+    const headers = {
+      ...FILE_HEADERS,
+      ...idHeaders(row, request.id),
+      etag,
+      ...contentHeaders(wanted, contentType, bytes),
+    }
+    reply.hijack()
+    reply.raw.writeHead(wanted.status, headers)
+    if (head.method !== 'HEAD' && wanted.status !== 304) return sendFile(download, wanted, reply.raw)
+    reply.raw.end()
+    return closeFile(download)
+  }
+}
+
+function contentHeaders(wanted: Wanted, contentType: string, bytes: number): Readonly<Record<string, string>> {
+  if (wanted.status === 304) return {}
+  const [type = ''] = contentType.toLowerCase().split(';', 1)
+  const isShown = SHOWN_TYPES.has(type.trim())
+  const { first, last } = wanted.status === 206 ? wanted.part : { first: 0, last: bytes - 1 }
+  return {
+    'content-type': isShown ? type.trim() : 'application/octet-stream',
+    'content-length': String(last - first + 1),
+    ...(isShown ? {} : { 'content-disposition': 'attachment' }),
+    ...(wanted.status === 206 ? { 'content-range': `bytes ${first}-${last}/${bytes}` } : {}),
+  }
+}
+
+/** A buyer who leaves ends the reading at once, and one who takes nothing any more is cut. */
+function sendFile({ file, leave }: Download, wanted: Wanted, response: ServerResponse): void {
+  response.setTimeout(DOWNLOAD_IDLE_MS, () => response.destroy())
+  pipeline(file.stream(wanted.status === 206 ? wanted.part : undefined), response, () => leave())
+}
+
+async function closeFile({ file, leave }: Download): Promise<void> {
+  leave()
+  await file.close()
+}

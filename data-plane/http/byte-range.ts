@@ -1,0 +1,40 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** Positions of the first and the last byte of a part. */
+type Part = { readonly first: number; readonly last: number }
+
+/** The answer to a request for a file. A part is wanted, all of it, nothing new, or a part that does not exist. */
+export type Wanted =
+  | { readonly status: 200 }
+  | { readonly status: 206; readonly part: Part }
+  | { readonly status: 304 }
+  | { readonly status: 416 }
+
+const WHOLE: Wanted = { status: 200 }
+
+/** Reads what a request wants of a file with this entity tag and length (RFC 9110, sections 13 and 14). */
+export function readWanted(method: string, headers: IncomingHttpHeaders, etag: string, bytes: number): Wanted {
+  if (isAmong(etag, headers['if-none-match'])) return { status: 304 }
+  const { range, 'if-range': condition } = headers
+  if (method !== 'GET' || range === undefined || (condition !== undefined && condition !== etag)) return WHOLE
+  return readRange(range, bytes)
+}
+
+function isAmong(etag: string, list: string | undefined): boolean {
+  if (list === undefined) return false
+  return list.split(',').some((entry) => ['*', etag, `W/${etag}`].includes(entry.trim()))
+}
+
+/** Reads one range. Several, other units and what cannot be read mean the whole file, as the standard allows. */
+function readRange(range: string, bytes: number): Wanted {
+  const [all, from = '', to = ''] = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(range) ?? []
+  if (all === undefined || (from === '' && to === '')) return WHOLE
+  if (from === '') {
+    const count = Math.min(Number(to), bytes)
+    return count === 0 ? { status: 416 } : { status: 206, part: { first: bytes - count, last: bytes - 1 } }
+  }
+  const first = Number(from)
+  if (to !== '' && Number(to) < first) return WHOLE
+  if (first >= bytes) return { status: 416 }
+  return { status: 206, part: { first, last: to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1) } }
+}

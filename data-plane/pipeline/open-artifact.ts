@@ -1,0 +1,95 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { RequestHead } from '#data-plane/call.ts'
+import type { ArtifactId, OpenArtifact } from '#data-plane/store/artifact-store.ts'
+import { MINUTE } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Entrance } from './entrance.ts'
+import { recognize } from './entrance.ts'
+import type { JobPlane } from './job-plane.ts'
+import { jobIdOf, requestOfJob } from './job-plane.ts'
+
+/** Downloads of one owner's files in a minute, and at once. They are no calls and have a count of their own. */
+const DOWNLOADS_PER_MINUTE = 600
+const DOWNLOADS_AT_ONCE = 32
+/** Milliseconds for which a buyer may read nothing before its download is cut. */
+export const DOWNLOAD_IDLE_MS = MINUTE
+
+/** A download that is allowed. `leave` counts it out. */
+export type Download = { readonly file: OpenArtifact; leave(): void }
+
+/**
+ * Opens a media file for whoever holds a signed link, the job's token, or a key of the payer. A file that does not
+ * exist, another payer's file and a wrong or old link get the same answer.
+ *
+ * Throws AppError: `authentication_required` without any of the three, `not_found`, the refusals of the rail,
+ * `rate_limited`, `too_many_in_flight`, `overloaded`.
+ */
+export async function openArtifact(
+  plane: JobPlane,
+  route: Pick<Entrance, 'rails'>,
+  head: RequestHead,
+): Promise<Download> {
+  const { artifacts, rates } = plane.calls
+  const id = readId(head.params)
+  if (id === undefined) throw noArtifact()
+  const owner = await readOwner(plane, route, head, id)
+  const file = await artifacts.open(id)
+  if (file === undefined) throw noArtifact()
+  const scope = `artifacts ${file.facts.owner}`
+  try {
+    if (owner !== undefined && owner !== file.facts.owner) throw noArtifact()
+    rates.enter(scope, DOWNLOADS_PER_MINUTE, DOWNLOADS_AT_ONCE)
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+  try {
+    const countOut = artifacts.admitDownload()
+    return {
+      file,
+      leave() {
+        countOut()
+        rates.leave(scope)
+      },
+    }
+  } catch (error) {
+    rates.leave(scope)
+    await file.close()
+    throw error
+  }
+}
+
+function noArtifact(): AppError {
+  return new AppError('not_found', {
+    message: 'There is no such file for you: it does not exist or is over, or its link is.',
+  })
+}
+
+function readId({ jobId = '', index = '' }: RequestHead['params']): ArtifactId | undefined {
+  const rid = requestOfJob(jobId)
+  return rid !== undefined && /^(0|[1-9]\d?)$/.test(index) ? { rid, index: Number(index) } : undefined
+}
+
+/** The payer whose file it must be; undefined when a link or the job's token opens it for everybody. */
+async function readOwner(
+  { calls, tokenOf }: JobPlane,
+  route: Pick<Entrance, 'rails'>,
+  head: RequestHead,
+  id: ArtifactId,
+): Promise<string | undefined> {
+  const [expires, signature] = [head.query.get('expires'), head.query.get('signature')]
+  if (expires !== null || signature !== null) {
+    if (calls.artifacts.isSigned(id, expires ?? '', signature ?? '')) return undefined
+    throw noArtifact()
+  }
+  const token = head.headers['x-job-token']
+  if (typeof token === 'string') {
+    const [given, expected] = [Buffer.from(token), Buffer.from(tokenOf(jobIdOf(id.rid)))]
+    if (given.length === expected.length && timingSafeEqual(given, expected)) return undefined
+    throw noArtifact()
+  }
+  const payment = recognize(route, head)
+  if (payment === undefined) throw new AppError('authentication_required')
+  const { account, wallet } = await payment.identify()
+  return account ?? wallet ?? ''
+}

@@ -1,0 +1,79 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Secret } from '#shared/secret.ts'
+import type { ArtifactFigures, ArtifactId, ArtifactStore, NewArtifact, OpenArtifact } from './artifact-store.ts'
+
+/** Downloads that one process serves at once. */
+const MAX_DOWNLOADS = 128
+const RETRY_SECONDS = 1
+
+/** A link that opens a file without a key, until an instant in Unix milliseconds. */
+export type ArtifactLink = { readonly url: string; readonly expiresAt: number }
+
+/** Media files of answers: where they are kept, and links to them. */
+export type Artifacts = {
+  /** Stores a file and links to it. Throws as {@link ArtifactStore.put} does; the caller then answers in another way. */
+  keep(id: ArtifactId, artifact: NewArtifact): Promise<ArtifactLink>
+  open(id: ArtifactId): Promise<OpenArtifact | undefined>
+  /** True while the two members of a link are ours and its time is not over. */
+  isSigned(id: ArtifactId, expires: string, signature: string): boolean
+  /** Counts a download in; the answer counts it out. Throws `overloaded`. */
+  admitDownload(): () => void
+  figures(): ArtifactFigures & { readonly downloads: number; readonly open: number }
+  close(): Promise<void>
+}
+
+type Parts = {
+  readonly store: ArtifactStore
+  /** Signs links and nothing else. */
+  readonly secret: Secret
+  readonly apiBaseUrl: string
+  /** Milliseconds for which a link opens its file. */
+  readonly linkMs: number
+  readonly clock: Clock
+}
+
+export function createArtifacts({ store, secret, apiBaseUrl, linkMs, clock }: Parts): Artifacts {
+  const count = { downloads: 0, open: 0 }
+  const sign = ({ rid, index }: ArtifactId, expires: string) =>
+    createHmac('sha256', secret.reveal()).update(`${rid}\n${index}\n${expires}`).digest()
+  return {
+    async keep(id, artifact) {
+      const facts = await store.put(id, artifact)
+      const seconds = Math.floor(Math.min(clock.now() + linkMs, facts.expiresAt) / SECOND)
+      const signature = sign(id, String(seconds)).toString('base64url')
+      const path = `/v1/media/artifacts/job_${id.rid}/${id.index}`
+      return {
+        url: `${apiBaseUrl}${path}?expires=${seconds}&signature=${signature}`,
+        expiresAt: seconds * SECOND,
+      }
+    },
+    open: store.open,
+    isSigned(id, expires, signature) {
+      if (!/^[1-9]\d{0,11}$/.test(expires) || !/^[\w-]{43}$/.test(signature)) return false
+      // The text is compared, because two texts may stand for the same bytes.
+      const expected = Buffer.from(sign(id, expires).toString('base64url'))
+      const isOurs = timingSafeEqual(Buffer.from(signature), expected)
+      return isOurs && Number(expires) * SECOND > clock.now()
+    },
+    admitDownload() {
+      if (count.open >= MAX_DOWNLOADS) {
+        throw new AppError('overloaded', {
+          detail: { limit_source: 'downloads', limit_scope: 'platform', resets_at: null },
+          retryAfterSeconds: RETRY_SECONDS,
+        })
+      }
+      count.open++
+      count.downloads++
+      let isDue = true
+      return () => {
+        if (isDue) count.open--
+        isDue = false
+      }
+    },
+    figures: () => ({ ...store.figures(), ...count }),
+    close: store.close,
+  }
+}

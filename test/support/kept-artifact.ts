@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { z } from 'zod'
+import { openArtifactFolder } from '#data-plane/store/artifact-folder.ts'
+import type { NewArtifact } from '#data-plane/store/artifact-store.ts'
+import type { ArtifactLink } from '#data-plane/store/artifacts.ts'
+import { createArtifacts } from '#data-plane/store/artifacts.ts'
+import { HOUR, systemClock } from '#shared/clock.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { parseAnswerId } from '#shared/ids.ts'
+import { createLogger } from '#shared/logger.ts'
+import { Secret } from '#shared/secret.ts'
+import type { Network } from './network.ts'
+
+const BYTES = 100_000_000
+const Secrets = z.object({ KEY_PEPPER: z.string() })
+const Job = z.object({ account: z.string() })
+
+type Place = { readonly journal: string; readonly job: string; readonly index: number }
+
+/** Keeps a file of a job, as another data plane on this machine would, and links to it. The job's buyer owns it. */
+export async function keepArtifact(
+  { home, sandbox }: Network,
+  { journal, job, index }: Place,
+  artifact: Omit<NewArtifact, 'owner'>,
+): Promise<ArtifactLink> {
+  const rid = parseAnswerId(job)
+  if (rid === undefined) throw new RangeError(`${job} is no job`)
+  const redis = new Redis(sandbox.redis_url)
+  const { account: owner } = Job.parse(JSON.parse((await redis.hget(moneyKeys.job(rid), 'job')) ?? 'null'))
+  redis.disconnect()
+  const { KEY_PEPPER: pepper } = Secrets.parse(JSON.parse(readFileSync(join(home, 'secrets.json'), 'utf8')))
+  const store = openArtifactFolder({
+    ...{ dir: join(home, `${journal}-artifacts`), node: 'beside', clock: systemClock },
+    limits: { fileBytes: BYTES, ownerBytes: BYTES, totalBytes: BYTES, keepMs: HOUR },
+    log: createLogger('data-plane', 'silent'),
+  })
+  const secret = new Secret(pepper).derive('links to media files')
+  const artifacts = createArtifacts({
+    store,
+    secret,
+    apiBaseUrl: sandbox.api_base_url,
+    linkMs: HOUR,
+    clock: systemClock,
+  })
+  const link = await artifacts.keep({ rid, index }, { ...artifact, owner })
+  await artifacts.close()
+  return link
+}

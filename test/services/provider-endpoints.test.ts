@@ -14,17 +14,14 @@ import { refusalOf } from '#test/support/refusal.ts'
 import { textModel } from '#test/support/text-model.ts'
 
 const VECTORS = 'vectors-test'
-const PICTURES = 'pictures-test'
+const SONGS = 'songs-test'
 let market: TestMarket
 let ada: Person
 
 beforeAll(async () => {
   market = await startMarket()
   ada = await market.person()
-  const models = [
-    textModel(VECTORS, { endpoints: ['embeddings'] }),
-    textModel(PICTURES, { endpoints: ['image', 'image-edit'] }),
-  ]
+  const models = [textModel(VECTORS, { endpoints: ['embeddings'] }), textModel(SONGS, { endpoints: ['music'] })]
   await invoke(market.plane, operator, importCatalog, { source: 'test', models })
 })
 afterAll(() => market.stop())
@@ -118,16 +115,16 @@ describe('an offer of a model none of whose endpoints the host runs', () => {
 
 describe('an offer of a model that no path of the market serves', () => {
   it('is refused with that reason before the provider is asked, whatever its host runs', async () => {
-    for (const endpoints of [null, ['image']]) {
+    for (const endpoints of [null, ['music']]) {
       await put({ endpoints })
       market.provider.requests.reset()
-      const refused = await refusalOf(listOffer(market, ada.seller, { model: PICTURES, providerModel: 'gpt-test' }))
+      const refused = await refusalOf(listOffer(market, ada.seller, { model: SONGS, providerModel: 'gpt-test' }))
       expect([refused.code, refused.status, refused.detail]).toEqual([
         'model_capability_unsupported',
         400,
-        { model_endpoints: ['image', 'image-edit'] },
+        { model_endpoints: ['music'] },
       ])
-      expect(refused.message).toBe('The model is for image, image-edit, which the market does not sell yet.')
+      expect(refused.message).toBe('The model is for music, which the market does not sell yet.')
       expect(market.provider.requests.count()).toBe(0)
     }
     await put({})

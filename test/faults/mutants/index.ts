@@ -5,11 +5,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'ack-without-commit',
     file: 'control-plane/services/money/ingest.ts',
-    find: 'ctx.ledger.transact((trx) => book(trx, events, batch.source))',
+    find: 'ctx.ledger.transact((trx) => bookCalls(trx, events, batch.source))',
     replace: `(async () => {
       let booked
       await ctx.ledger.transact(async (trx) => {
-        booked = await book(trx, events, batch.source)
+        booked = await bookCalls(trx, events, batch.source)
         throw new Error('nobody commits')
       }).catch(() => undefined)
       return booked

@@ -55,8 +55,10 @@ async function crashWorker(stage: Stage, points: readonly CrashPoint[]): Promise
 export async function requireNoFailedJobs({ world, require }: Stage): Promise<void> {
   const failed = await world.money().zcard('bull:usage:failed')
   require(failed === 0, `${failed} jobs failed for good`)
-  const { rows } = await world.sql.query<{ count: string }>('select count(*) from usage_poison')
-  require(rows[0]?.count === '0', `${rows[0]?.count} events were set aside`)
+  const { rows } = await world.sql.query<{ why: string }>(
+    "select coalesce(string_agg(reason || ' ' || detail || ': ' || left(event, 400), ' | '), '') as why from usage_poison",
+  )
+  require(rows[0]?.why === '', `events were set aside: ${rows[0]?.why}`)
 }
 
 /** Requires that every call was served. A refusal with 503 is allowed only where others load the machine as well. */

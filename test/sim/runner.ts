@@ -39,15 +39,22 @@ export async function runnerOf(name: string | undefined): Promise<Runner> {
 }
 
 export type Notice = { readonly seed: number; readonly message: string }
-/** The plans in which a mutant is looked for. */
-export type Hunt = { readonly operations: number; readonly most: number; readonly shares: Shares }
+/** The plans in which a mutant is looked for: those of the seeds from 1 to `most`, and `first` before them. */
+export type Hunt = {
+  readonly operations: number
+  readonly most: number
+  readonly first?: number | undefined
+  readonly shares: Shares
+}
 
 /**
  * Plays seeds until one breaks a promise, at most so many. Undefined when none does. Throws when the same seed breaks
  * one without the mutant, because then it was not the mutant that broke it.
  */
-export async function seekNotice(run: Runner, { operations, most, shares }: Hunt): Promise<Notice | undefined> {
-  for (let seed = 1; seed <= most; seed++) {
+export async function seekNotice(run: Runner, hunt: Hunt): Promise<Notice | undefined> {
+  const { operations, most, first, shares } = hunt
+  const others = Array.from({ length: most }, (_, place) => place + 1).filter((seed) => seed !== first)
+  for (const seed of first === undefined ? others : [first, ...others]) {
     const plan = () => planOf(seed, operations, shares)
     const { error } = await run(seed, plan())
     if (error === undefined) continue

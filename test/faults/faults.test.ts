@@ -9,7 +9,7 @@ const ROW_LIMIT_MS = 120_000
 let world: World
 
 beforeAll(async () => {
-  world = await startWorld()
+  world = await startWorld({ hasChain: true })
 }, START_LIMIT_MS)
 
 afterAll(async () => {
@@ -25,7 +25,7 @@ describe('a market of real processes', () => {
         // A world that a row has broken is replaced, so that the next row is not judged by it.
         if (wrong.length > 0) {
           await world.remove()
-          world = await startWorld()
+          world = await startWorld({ hasChain: true })
         }
         expect(wrong).toEqual([])
       },

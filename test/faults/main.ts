@@ -98,7 +98,7 @@ async function runRows(mutant: Mutant | undefined): Promise<number> {
   const chosen = ROWS.filter(
     (row) =>
       (wanted.length === 0 || wanted.some((name) => row.number.startsWith(name))) &&
-      (!values.quick || row.isQuick === true),
+      (!values.quick || row.isQuick === true || mutant !== undefined),
   )
   const results: Result[] = []
   const isLong = (row: Row) => row.isLong === true && !values.quick && mutant === undefined

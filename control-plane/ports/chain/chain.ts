@@ -13,16 +13,18 @@ export type PaymentOnChain = {
 /** Reads of the chain. Each throws when the chain is out of reach. */
 export type Chain = {
   /**
-   * The block of a transaction and whether it did what it was for; undefined while it is in none. `isPaid` says that it
-   * moved at least the payment's amount from the payer to us.
+   * The block of a transaction; undefined while it is in none. `moved` is what it took from the payer to us by the
+   * payment's own authorization, and 0 for a transaction that is of another payment. Of several transfers in one
+   * transaction nobody says whose each is: then the largest that is not above the payment's amount counts.
    */
   receiptOf(
     hash: string,
-    payment: Pick<PaymentOnChain, 'asset' | 'payer' | 'payTo' | 'amount'>,
-  ): Promise<{ readonly block: bigint; readonly isReverted: boolean; readonly isPaid: boolean } | undefined>
+    payment: PaymentOnChain,
+  ): Promise<{ readonly block: bigint; readonly isReverted: boolean; readonly moved: bigint } | undefined>
   /** The transaction in a recent block that took a payment, whoever sent it. */
   findTransfer(payment: PaymentOnChain): Promise<string | undefined>
-  head(): Promise<bigint>
+  /** The newest block: its number, and its time in Unix milliseconds. */
+  head(): Promise<{ readonly block: bigint; readonly at: number }>
   /** The token balance in the token's units. */
   balanceOf(asset: string, owner: string): Promise<bigint>
   /** Throws unless the endpoint speaks for the chain with this id. */

@@ -1,6 +1,7 @@
 import type { Hex, Log } from 'viem'
 import { createPublicClient, http, parseAbi, parseEventLogs, TransactionReceiptNotFoundError } from 'viem'
 import { getAddress, isAddressEqual, numberToHex } from 'viem/utils'
+import { SECOND } from '#shared/clock.ts'
 import type { Chain, PaymentOnChain } from './chain.ts'
 
 const RPC_TIMEOUT_MS = 4_000
@@ -45,7 +46,9 @@ export function createRpcChain(rpcUrl: string): Chain {
       const receipt = await readReceipt(asHex(hash))
       if (receipt === undefined) return undefined
       const { blockNumber: block, status, logs } = receipt
-      return { block, isReverted: status === 'reverted', isPaid: movedBy(logs, payment) >= payment.amount }
+      const transfers = transfersOf(logs, payment)
+      const isIts = transfers.length > 0 && (await isFor(asHex(hash), logs, payment))
+      return { block, isReverted: status === 'reverted', moved: isIts ? itsTransfer(transfers, payment.amount) : 0n }
     },
     async findTransfer(payment) {
       const { asset, payer, payTo, amount } = payment
@@ -60,12 +63,15 @@ export function createRpcChain(rpcUrl: string): Chain {
       const hashes = new Set(transfers.slice(-MAX_TRANSFERS).map(({ transactionHash }) => transactionHash))
       for (const hash of hashes) {
         const receipt = await readReceipt(hash)
-        const isIt = receipt !== undefined && movedBy(receipt.logs, payment) >= amount
+        const isIt = receipt !== undefined && itsTransfer(transfersOf(receipt.logs, payment), amount) >= amount
         if (isIt && (await isFor(hash, receipt.logs, payment))) return hash.toLowerCase()
       }
       return undefined
     },
-    head: () => client.getBlockNumber({ cacheTime: 0 }),
+    async head() {
+      const { number, timestamp } = await client.getBlock({ blockTag: 'latest' })
+      return { block: number, at: Number(timestamp) * SECOND }
+    },
     balanceOf: (asset, owner) =>
       client.readContract({
         address: getAddress(asset),
@@ -80,15 +86,22 @@ export function createRpcChain(rpcUrl: string): Chain {
   }
 }
 
-/** What a transaction moved from the payer to us. */
-function movedBy(
+/** What a transaction moved from the payer to us, by transfer. */
+function transfersOf(
   logs: readonly Log[],
   { asset, payer, payTo }: Pick<PaymentOnChain, 'asset' | 'payer' | 'payTo'>,
-): bigint {
+): readonly bigint[] {
   const [from, to] = [getAddress(payer), getAddress(payTo)]
   return parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: logsOf(asset, logs) })
     .filter(({ args }) => isAddressEqual(args.from, from) && isAddressEqual(args.to, to))
-    .reduce((sum, { args }) => sum + args.value, 0n)
+    .map(({ args }) => args.value)
+}
+
+/** The only transfer, or the largest of several that is not above an amount. */
+function itsTransfer(transfers: readonly bigint[], amount: bigint): bigint {
+  const [only = 0n] = transfers
+  if (transfers.length <= 1) return only
+  return transfers.reduce((most, value) => (value <= amount && value > most ? value : most), 0n)
 }
 
 function logsOf(contract: string, logs: readonly Log[]): Log[] {

@@ -4,6 +4,7 @@ import { MINUTE } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { BookCtx } from './book-payment.ts'
 import { bookPayment } from './book-payment.ts'
+import { isOver, onChain } from './payment-on-chain.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { chainIdOf } from './payment-terms.ts'
@@ -75,16 +76,22 @@ async function confirm(ctx: FinishCtx): Promise<number> {
   await chain.checkChain(chainIdOf(network))
   const head = await chain.head()
   let count = 0
-  for (const payment of mined) if (await look(ctx, chain, payment, head)) count += 1
+  for (const payment of mined) {
+    try {
+      if (await look(ctx, chain, payment, head)) count += 1
+    } catch (error) {
+      ctx.log.warn({ err: error, rid: payment.rid }, 'a payment will be looked up again')
+    }
+  }
   return count
 }
 
 /** Looks at the block of one transfer. Answers whether it is final. */
-async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: bigint): Promise<boolean> {
-  const { confirmations, payTo } = ctx.payments
-  const { rid, transaction, asset, payer, due } = payment
+async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: Head): Promise<boolean> {
+  const { rid, transaction } = payment
+  const due = payment.due ?? 0n
   if (transaction === null) return false
-  const receipt = await chain.receiptOf(transaction, { asset, payer, payTo, amount: due ?? 0n })
+  const receipt = await chain.receiptOf(transaction, onChain(payment))
   if (receipt === undefined || receipt.isReverted) {
     // The chain was reorganised, and the transfer is nowhere, or it failed in its new place.
     ctx.log.warn({ rid, transaction }, 'the block of a payment is gone from the chain')
@@ -92,33 +99,37 @@ async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: b
     await step(ctx, rid, 'unmine')
     return false
   }
-  const isDeep = head - receipt.block + 1n >= BigInt(confirmations)
-  if (isDeep && !receipt.isPaid) {
+  const { block, moved } = receipt
+  if (head.block - block + 1n < BigInt(ctx.payments.confirmations)) return false
+  if (moved < due) {
     ctx.log.error({ rid, transaction }, 'the facilitator named a transaction that does not pay us')
     // Until the authorization has run out it may still come.
-    await step(ctx, rid, isOver(ctx, payment) ? 'disprove' : 'unmine')
-  } else if (isDeep) await step(ctx, rid, 'confirm', receipt.block)
-  return isDeep && receipt.isPaid
+    await step(ctx, rid, isOver(payment, head.at) ? 'disprove' : 'unmine')
+    return false
+  }
+  if (moved > due) ctx.log.error({ rid, transaction }, 'the facilitator took more than it was told to')
+  // What was taken beyond the charge is the payer's credit.
+  await step(ctx, rid, 'confirm', { block, due: moved })
+  return true
 }
 
-/** True when nobody can take a payment any more, by whatever clock. */
-function isOver({ clock }: FinishCtx, { validUntil }: ChainPayment): boolean {
-  return validUntil.getTime() + MINUTE < clock.now()
-}
+type Head = Awaited<ReturnType<Chain['head']>>
+/** What the chain shows of a payment. */
+type Found = { readonly block?: bigint; readonly due?: bigint }
 
-async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, block?: bigint): Promise<void> {
+async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, found: Found = {}): Promise<void> {
   await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     const state = payment && PAYMENT_STATES[payment.state][event]
     if (state == null) return
-    await trx.payments.change(rid, { state, ...(block === undefined ? {} : { block }) })
+    await trx.payments.change(rid, { state, ...found })
   })
 }
 
 /** Lets go of claims whose authorization has run out. Nobody can take their money any more. */
 async function expire(ctx: FinishCtx): Promise<number> {
   const claimed = await ctx.ledger.payments.listOpen(['claimed'], MINUTE, MAX_A_TURN)
-  const over = claimed.filter((payment) => isOver(ctx, payment))
+  const over = claimed.filter((payment) => isOver(payment, ctx.clock.now()))
   for (const { rid } of over) await step(ctx, rid, 'release')
   return over.length
 }

@@ -1,4 +1,3 @@
-import type { PaymentRequirements } from '@x402/core/types'
 import type { z } from 'zod'
 import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-payments.ts'
 import type { Transfer } from '#control-plane/ports/facilitator/facilitator.ts'
@@ -13,6 +12,7 @@ import { microUsd } from '#shared/money.ts'
 import type { BookCtx } from './book-payment.ts'
 import { bookLateCharge } from './book-payment.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
+import { isOver, onChain } from './payment-on-chain.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { chainIdOf } from './payment-terms.ts'
@@ -143,7 +143,8 @@ async function transfer(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
   const amount = payment.due.toString()
   const settle = async (): Promise<Transfer> => {
     const outcome = await ctx.payments.facilitator.settle({ payload, requirements: { ...requirements, amount } })
-    return outcome.state === 'refused' ? ((await takenByOthers(ctx, payment, requirements)) ?? outcome) : outcome
+    if (outcome.state === 'refused') return (await takenByOthers(ctx, payment)) ?? outcome
+    return (await lastWord(ctx, payment, outcome)) ?? outcome
   }
   let outcome = await settle()
   if (outcome.state === 'refused') {
@@ -158,21 +159,33 @@ async function transfer(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
  * Looks for a refused transfer on the chain: anybody who saw an authorization may have sent it, and so may we, before
  * the database lost it. Throws while the chain is silent, because a refusal without its word is not final.
  */
-async function takenByOthers(
-  { payments: { chain, network }, log }: PaymentCtx,
-  { rid, payer, nonce, asset, due }: ChainPayment,
-  { payTo, extra }: PaymentRequirements,
-): Promise<Transfer | undefined> {
+async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPayment): Promise<Transfer | undefined> {
+  const { chain, network } = payments
   if (chain === null) return undefined
   await chain.checkChain(chainIdOf(network))
-  const settledBy = extra['facilitatorAddress']
-  const transaction = await chain.findTransfer({
-    ...{ asset, payer, nonce, payTo, amount: due ?? 0n },
-    settledBy: typeof settledBy === 'string' ? settledBy : null,
-  })
+  const transaction = await chain.findTransfer(onChain(payment))
   if (transaction === undefined) return undefined
-  log.warn({ rid, transaction }, 'a payment was sent by somebody else')
+  log.warn({ rid: payment.rid, transaction }, 'a payment was sent by somebody else')
   return { state: 'mined', transaction }
+}
+
+/** The code of a payment that ran out while its facilitator named a transfer, or one to come, that is not there. */
+const NOT_ON_CHAIN = 'transfer_not_on_chain'
+
+/**
+ * What the chain says of a payment that nobody can take any more, whatever its facilitator goes on saying. Undefined
+ * while it can be taken, and while the facilitator is right. Throws while the chain is silent.
+ */
+async function lastWord(ctx: PaymentCtx, payment: ChainPayment, outcome: Transfer): Promise<Transfer | undefined> {
+  const { chain } = ctx.payments
+  // This clock only spares a read; the chain's own says whether it is over.
+  if (chain === null || payment.validUntil.getTime() > ctx.clock.now()) return undefined
+  if (!isOver(payment, (await chain.head()).at)) return undefined
+  if (outcome.state === 'mined') {
+    const receipt = await chain.receiptOf(outcome.transaction, onChain(payment))
+    if (receipt !== undefined && receipt.moved >= (payment.due ?? 0n)) return undefined
+  }
+  return (await takenByOthers(ctx, payment)) ?? { state: 'refused', reason: NOT_ON_CHAIN }
 }
 
 /** Stores what became of a transfer. */

@@ -164,5 +164,21 @@ export async function compareWallets(
   const twice = calls.filter(({ served }) => served.size > 1)
   for (const { wallet, served } of twice)
     wrong.push(`a payment of ${wallet} was served as ${[...served].join(' and ')}`)
-  return wrong
+  return [...wrong, ...(await findUnpaid(sql, calls))]
+}
+
+const Unpaid = z.object({ rid: z.string(), state: z.string().nullable() })
+
+/** Calls whose buyers have the whole answer, and whose charge was never taken. No wallet here is short of money. */
+async function findUnpaid(sql: World['sql'], calls: WalletLoad['calls']): Promise<readonly string[]> {
+  const served = calls.flatMap((call) => [...call.served])
+  const { rows } = await sql.query(
+    `select call.rid, state from unnest($1::text[]) as call (rid) left join chain_payment using (rid)
+      where state is null or state not in ('mined', 'confirmed') or charge is null`,
+    [served],
+  )
+  return z
+    .array(Unpaid)
+    .parse(rows)
+    .map(({ rid, state }) => `${rid} was served and is ${state ?? 'unknown'}`)
 }

@@ -48,4 +48,25 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "      const digest = hash('sha256', key, 'base64')\n      console.log('key', key)\n",
     caughtBy: 'N03',
   },
+  {
+    name: 'payment-serves-again',
+    file: 'control-plane/services/payments/claim-payment.ts',
+    find: 'const name = { network, asset: asset.toLowerCase(), payer, nonce }',
+    replace: 'const name = { network, asset: asset.toLowerCase(), payer, nonce: nonce + ask.rid }',
+    caughtBy: 'F35b',
+  },
+  {
+    name: 'nobody-settles-later',
+    file: 'data-plane/pipeline/pending-settlements.ts',
+    find: 'if (due.has(ridOf(text))) await settleAgain(settle, text)',
+    replace: 'void due',
+    caughtBy: 'F35b',
+  },
+  {
+    name: 'overpayment-is-kept',
+    file: 'control-plane/services/payments/book-payment.ts',
+    find: 'const amount = (isPaid ? payment.due : payment.charge) ?? 0n',
+    replace: 'const amount = payment.charge ?? 0n',
+    caughtBy: 'F35b',
+  },
 ]

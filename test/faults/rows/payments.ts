@@ -127,6 +127,6 @@ const world = { hasChain: true } as const
 
 export const PAYMENT_ROWS: readonly Row[] = [
   { number: 'F35a', title: 'a chain that fails in every way under payments of wallets', world, run: faultTheChain },
-  { number: 'F35b', title: 'deaths at every place on the way of a payment', world, run: dieOnTheWay },
+  { number: 'F35b', title: 'deaths at every place on the way of a payment', isQuick: true, world, run: dieOnTheWay },
   { number: 'F35c', title: 'servers that die under payments of wallets', world, run: killServers },
 ]

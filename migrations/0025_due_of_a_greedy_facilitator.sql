@@ -1,0 +1,14 @@
+-- A facilitator of others may take more than it was told to, within what was signed. What it took is then what was due,
+-- so that the rest is booked as its payer's credit. It is known once the transfer is final.
+create or replace function keep_chain_payment() returns trigger language plpgsql as $$
+begin
+  if (new.rid, new.rail, new.network, new.asset, new.payer, new.nonce, new.account, new.amount, new.payload) is distinct from
+     (old.rid, old.rail, old.network, old.asset, old.payer, old.nonce, old.account, old.amount, old.payload)
+     or (old.due is not null and new.due is distinct from old.due
+         and not (old.state = 'mined' and new.state = 'confirmed' and new.due > old.due))
+     or (old.event is not null and new.event is distinct from old.event)
+     or (old.booked_at is not null and (new.state, new.booked_at) is distinct from (old.state, old.booked_at)) then
+    raise exception 'a payment keeps what it is' using errcode = 'restrict_violation';
+  end if;
+  return new;
+end $$;

@@ -1,0 +1,208 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
+import { SECOND } from '#shared/clock.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
+import { startChain } from '#test/support/chain.ts'
+import type { PaymentWorld, Scheme } from '#test/support/payments.ts'
+import { startPayments } from '#test/support/payments.ts'
+import type { Lie, StockFacilitator } from '#test/support/stock-facilitator.ts'
+import { stockFacilitator } from '#test/support/stock-facilitator.ts'
+import { until } from '#test/support/until.ts'
+
+const RICH = 1_000_000n
+const PRICE = 20_000n
+const CHARGE = 7_321n
+const SCHEMES = ['exact', 'upto'] as const
+let chain: OwnChain
+let facilitator: StockFacilitator
+let world: PaymentWorld
+
+beforeAll(async () => {
+  chain = await startChain()
+  facilitator = await stockFacilitator(chain)
+  // The chain is known beside the facilitator, so its word is looked into.
+  world = await startPayments(chain, { FACILITATOR_URL: facilitator.url, CHAIN_CONFIRMATIONS: '2' })
+}, 60_000)
+afterEach(() => facilitator.honest())
+afterAll(async () => {
+  expect(await world.breaches()).toEqual([])
+  await world.stop()
+  await facilitator.close()
+  await chain.stop()
+}, 60_000)
+
+const dueOf = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)
+const spent = async ({ address }: ChainWallet) => RICH - (await chain.usdcBalance(address))
+
+async function claimed(scheme: Scheme, wallet?: ChainWallet) {
+  const payer = wallet ?? (await chain.newWallet({ usdc: RICH }))
+  return { payer, rid: await world.claimed(await world.sign(payer, scheme, PRICE)) }
+}
+
+/** One turn of the worker behind as many blocks as a transfer needs. */
+async function turn(): Promise<void> {
+  await chain.mine(2)
+  await finishPayments(world.ctx)
+}
+
+/** Lets the worker take turns until the payment's transfer is in a deep block and booked. */
+async function settled(rid: string) {
+  await until('the payment is mined', 10_000, async () => {
+    await finishPayments(world.ctx)
+    return (await world.row(rid)).state !== 'due'
+  })
+  await chain.mine(2)
+  return world.booked(rid)
+}
+
+/** Expects one transfer of what the payment owes, and books that say so. */
+async function endsPaid({ payer, rid }: { payer: ChainWallet; rid: string }, scheme: Scheme): Promise<void> {
+  expect(await settled(rid)).toMatchObject({ state: 'confirmed', due: dueOf(scheme), charge: CHARGE })
+  expect(await spent(payer)).toBe(dueOf(scheme))
+  expect((await world.entries(rid))[world.seller]).toBe(6_954n)
+}
+
+describe('a facilitator of somebody else', () => {
+  it.each(SCHEMES)('verifies and settles by %s, and the books say so', async (scheme) => {
+    expect(await readPaymentTerms(world.ctx)).toMatchObject({ isOpen: true })
+    const payment = await claimed(scheme)
+    expect(await world.settle(payment.rid, CHARGE)).toMatchObject({ state: 'settled', amountMicro: dueOf(scheme) })
+    await endsPaid(payment, scheme)
+    expect(await world.credit(payment.payer)).toBe(dueOf(scheme) - CHARGE)
+  })
+
+  it('refuses a payment in its own words, with a status of 4xx too', async () => {
+    const poor = await chain.newWallet({ usdc: 1n })
+    expect(await world.claim(await world.sign(poor, 'exact', PRICE))).toMatchObject({ state: 'refused' })
+    const body = JSON.stringify({ isValid: false, invalidReason: 'not_today' })
+    facilitator.lie('/verify', { status: 400, body })
+    const payer = await chain.newWallet({ usdc: RICH })
+    expect(await world.claim(await world.sign(payer, 'exact', PRICE))).toEqual({
+      state: 'refused',
+      reason: 'not_today',
+    })
+  })
+})
+
+const NONSENSE: readonly (readonly [string, Lie])[] = [
+  ['a page', { type: 'text/html', body: '<html><body>welcome</body></html>' }],
+  ['5 MB', { body: JSON.stringify({ success: true, text: 'x'.repeat(5_000_000) }) }],
+  ['half a reply', { body: '{"success":tr' }],
+  ['status 500', { status: 500, body: '{"success":false,"errorReason":"db"}' }],
+  ['a redirect', { status: 302, location: 'http://127.0.0.1:1/', body: '' }],
+  ['an empty object', { body: '{}' }],
+  ['a success of nothing', { body: '{"success":true,"transaction":"","network":"eip155:8453","payer":"0x0"}' }],
+  ['a success of no hash', { body: '{"success":true,"transaction":"0xdone","network":"eip155:8453"}' }],
+]
+
+describe('a facilitator that talks nonsense', () => {
+  it.each(NONSENSE)('%s leaves a charge pending, which is taken once when it is honest', async (_what, lie) => {
+    const payment = await claimed('upto')
+    facilitator.lie('/settle', lie)
+    expect(await world.settle(payment.rid, CHARGE, { waitMs: 300 })).toMatchObject({ state: 'pending' })
+    await finishPayments(world.ctx)
+    expect(await world.row(payment.rid)).toMatchObject({ state: 'due', transaction: null })
+    facilitator.honest()
+    await endsPaid(payment, 'upto')
+  })
+
+  it.each(NONSENSE)('%s as a verdict claims nothing', async (_what, lie) => {
+    const payer = await chain.newWallet({ usdc: RICH })
+    const signed = await world.sign(payer, 'exact', PRICE)
+    facilitator.lie('/verify', lie)
+    expect(await world.claim(signed)).toMatchObject({ state: 'closed', reason: 'chain_unreachable' })
+    facilitator.honest()
+    expect(await world.claim(signed)).toMatchObject({ state: 'claimed' })
+  })
+
+  it('silence keeps nobody waiting longer than it may', async () => {
+    const payer = await chain.newWallet({ usdc: RICH })
+    const signed = await world.sign(payer, 'exact', PRICE)
+    facilitator.lie('/verify', 'silence')
+    const begun = performance.now()
+    expect(await world.claim(signed)).toMatchObject({ state: 'closed', reason: 'chain_unreachable' })
+    expect(performance.now() - begun).toBeLessThan(7_500)
+  })
+
+  it('that supports nothing, or another chain, closes payments', async () => {
+    for (const kinds of [[], [{ x402Version: 2, scheme: 'exact', network: 'eip155:1' }]]) {
+      facilitator.lie('/supported', { body: JSON.stringify({ kinds, extensions: [], signers: {} }) })
+      expect(await readPaymentTerms(world.process())).toMatchObject({ isOpen: false, closedFor: 'no_gas_or_kinds' })
+    }
+  })
+})
+
+describe('a facilitator that lies', () => {
+  it.each(SCHEMES)('says that it failed what it has taken by %s: the chain has the last word', async (scheme) => {
+    const payment = await claimed(scheme)
+    facilitator.lie('/settle', (honest) => ({ ...honest, success: false, errorReason: 'failed', transaction: '' }))
+    expect(await world.settle(payment.rid, CHARGE)).toMatchObject({ state: 'settled' })
+    await endsPaid(payment, scheme)
+  })
+
+  it.each(SCHEMES)('names another transfer of the same payer for one by %s', async (scheme) => {
+    const first = await claimed(scheme)
+    const { transaction } = await world.settle(first.rid, CHARGE)
+    await endsPaid(first, scheme)
+    const second = await claimed(scheme, first.payer)
+    facilitator.lie('/settle', {
+      body: JSON.stringify({ success: true, transaction, network: 'eip155:8453', payer: first.payer.address }),
+    })
+    await world.settle(second.rid, CHARGE)
+    await turn()
+    // It pays once, for the first.
+    expect(await world.row(second.rid)).toMatchObject({ state: 'due', bookedAt: null })
+    facilitator.honest()
+    expect(await settled(second.rid)).toMatchObject({ state: 'confirmed', due: dueOf(scheme) })
+    expect(await spent(first.payer)).toBe(2n * dueOf(scheme))
+  })
+
+  it('takes all that was signed for where less was due: the rest is the payer’s credit', async () => {
+    const payment = await claimed('upto')
+    const { rid } = payment
+    // It settles behind our back, for the whole of it.
+    const { payload, requirement } = Object(await world.ctx.ledger.payments.find(rid))
+    await world.ctx.payments.facilitator.settle({ payload, requirements: requirement })
+    facilitator.lie('/settle', { status: 400, body: '{"success":false,"errorReason":"nonce_used","transaction":""}' })
+    expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'settled' })
+    expect(await settled(rid)).toMatchObject({ state: 'confirmed', due: PRICE, charge: CHARGE })
+    expect(await spent(payment.payer)).toBe(PRICE)
+    expect(await world.credit(payment.payer)).toBe(PRICE - CHARGE)
+    expect((await world.entries(rid))[PLATFORM_ACCOUNTS.externalUsdc]).toBe(-PRICE)
+  })
+
+  it('names a transfer that never was, or one to come, for ever: what has run out is written off', async () => {
+    const never = { success: true, transaction: `0x${'ab'.repeat(32)}`, network: 'eip155:8453' }
+    const later = { success: false, errorReason: 'settlement_pending', transaction: '', network: 'eip155:8453' }
+    const payments = [
+      { told: never, ...(await claimed('exact')) },
+      { told: later, ...(await claimed('upto')) },
+    ]
+    for (const { told, rid } of payments) {
+      facilitator.lie('/settle', { body: JSON.stringify(told) })
+      await world.settle(rid, CHARGE, { waitMs: 300 })
+      for (let turns = 0; turns < 3; turns++) await turn()
+      expect((await world.row(rid)).state).not.toBe('written_off')
+    }
+    const ends = await Promise.all(payments.map(async ({ rid }) => (await world.row(rid)).validUntil.getTime()))
+    // The chain's clock goes beyond both ends, and stays there.
+    const after = Math.floor(Math.max(...ends) / SECOND) + 120
+    await callChain(chain.rpcUrl, [['evm_setNextBlockTimestamp', [after]]])
+    await chain.mine()
+    const late = { ...world.ctx, clock: { ...world.ctx.clock, now: () => after * SECOND } }
+    for (const { told, rid, payer } of payments) {
+      facilitator.lie('/settle', { body: JSON.stringify(told) })
+      const writtenOff = {
+        state: 'written_off',
+        reason: 'transfer_not_on_chain',
+        due: dueOf(told === never ? 'exact' : 'upto'),
+      }
+      expect(await world.booked(rid, late)).toMatchObject(writtenOff)
+      expect((await world.entries(rid))[PLATFORM_ACCOUNTS.shortfall]).toBe(-CHARGE)
+      expect(await spent(payer)).toBe(0n)
+    }
+  })
+})

@@ -39,7 +39,7 @@ export function openPayments(
   const { facilitator: how } = payments
   if ('url' in how) {
     const facilitator = createRemoteFacilitator(how.url)
-    return { ...settings, facilitator, chain, sendAgain: () => Promise.resolve(0), unmine }
+    return { ...settings, facilitator, chain, gasMoney: null, sendAgain: () => Promise.resolve(0), unmine }
   }
   const rpcUrl = how.rpcUrl.reveal()
   const account = privateKeyToAccount(`0x${how.key.reveal().slice(2)}`)
@@ -49,7 +49,8 @@ export function openPayments(
   const sender = createChainSender({ ...keeping, rpc, chainId: payments.chainId, account })
   const schemes = createPaymentSchemes({ network, rpcUrl, sender, times })
   const facilitator = createOwnFacilitator({ ...keeping, network, schemes, sender })
-  return { ...settings, facilitator, chain, sendAgain: sender.sendAgain, unmine }
+  const { sendAgain, gasMoney } = sender
+  return { ...settings, facilitator, chain, gasMoney, sendAgain, unmine }
 }
 
 function settingsOf({ chainId, facilitator: _, ...rest }: PaymentConfig): PaymentSettings {

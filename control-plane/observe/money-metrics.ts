@@ -2,6 +2,7 @@ import { Counter, Gauge, Registry } from 'prom-client'
 import type { MoneyMetrics } from '#control-plane/ports/telemetry/money-metrics.ts'
 import { SECOND } from '#shared/clock.ts'
 
+const WEI_AN_ETH = 1e18
 const STATES = { ok: 0, breach: 1, none: -1 } as const
 
 /** Creates the metrics of the money path and their registry. */
@@ -15,6 +16,7 @@ export function createMoneyMetrics(): { readonly registry: Registry; readonly me
   const found = gauge('money_findings', 'What the last comparison found to differ', ['kind'])
   const waiting = gauge('money_waiting', 'What waits for a person or a sweep', ['what'])
   const shortfall = gauge('money_shortfall_micro_usd', 'What the platform could not collect, micro-USD')
+  const gas = gauge('payment_gas_money_eth', 'What the settlement key has for gas, in ETH')
   const swept = new Counter({
     name: 'money_swept_total',
     help: 'What sweepers had to finish for somebody else',
@@ -33,6 +35,7 @@ export function createMoneyMetrics(): { readonly registry: Registry; readonly me
         for (const [what, count] of Object.entries(counts)) waiting.set({ what }, count)
         shortfall.set(Number(shortfallMicro))
       },
+      gasMoney: (wei) => gas.set(Number(wei) / WEI_AN_ETH),
       swept: (what, count) => {
         if (count > 0) swept.inc({ what }, count)
       },

@@ -4,6 +4,7 @@ import { finishDebits } from '#control-plane/services/money/ledger-debits.ts'
 import { withAuditFault } from '#test/support/audit-faults.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { ids } from '#test/support/gate.ts'
 import { listOffer } from '#test/support/offers.ts'
 
 let market: TestMarket
@@ -43,6 +44,37 @@ describe('operators at the tRPC door', () => {
     expect(await door.shortfall.read.query()).toEqual({ owedMicro: '0', lines: [] })
   })
 
+  it('see payments by wallet, those that hang, and who owes, and forgive a debt once', async () => {
+    const door = market.trpc(operatorKey)
+    const { wallet } = buyer
+    const payer = wallet.toLowerCase()
+    const [owed, hanging] = [ids.ulid(), ids.ulid()]
+    await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, charge, event, state,
+        payload, requirement, body_digest, valid_until, serve_until, tx_hash, reason, changed_at)
+      select rid, 'x402-upto', 'eip155:8453', '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', ${payer}, rid, buyer_account,
+        20000, 5000, 5000, '{}', state, '{}', '{}', ${'ab'.repeat(32)}, now(), now(), null, reason, at
+      from app_user, (values (${owed}, 'written_off', 'insufficient_funds', now()),
+        (${hanging}, 'due', 'settlement_pending', now() - interval '2 minutes')) as given (rid, state, reason, at)
+      where wallet = ${payer}`.execute(market.world.db)
+    const due = { state: 'due', count: 1, amountMicro: '5000' }
+    expect(await door.payments.state.query()).toMatchObject({
+      ...{ isSetUp: false, isOpen: false, closedFor: 'not_set_up', hanging: 1, exposureMicro: '5000' },
+      states: [due, { ...due, state: 'written_off' }],
+    })
+    const rids = async (filter: object) => (await door.payments.list.query(filter)).map(({ rid }) => rid)
+    expect(await rids({ isHanging: true })).toEqual([hanging])
+    expect(await rids({ state: 'written_off', payer: wallet.toUpperCase().replace('X', 'x') })).toEqual([owed])
+    expect(await rids({ payer: `0x${'1'.repeat(40)}` })).toEqual([])
+    expect(await door.payments.debtors.query({})).toMatchObject([{ payer, owedMicro: '5000', payments: 1 }])
+    const debt = { rid: owed, reason: 'the issuer blocked it by mistake' }
+    expect(await door.payments.forgive.mutate(debt)).toEqual({ rid: owed, payer })
+    expect(await door.payments.debtors.query({})).toEqual([])
+    expect(await trpcCodeOf(door.payments.forgive.mutate(debt))).toBe('not_found')
+    expect(await trpcCodeOf(door.payments.forgive.mutate({ rid: hanging, reason: 'x' }))).toBe('not_found')
+    const { items } = await door.auditLog.search.query({ subject: owed })
+    expect(items).toMatchObject([{ operation: 'payments.forgive', after: { state: 'forgiven', reason: debt.reason } }])
+  })
+
   it('are the only ones who may', async () => {
     const org = await market.managementKey('org')
     const calls = (key: string | undefined) => {
@@ -58,6 +90,10 @@ describe('operators at the tRPC door', () => {
         door.shortfall.read.query(),
         door.invariants.read.query(),
         door.payoutHold.clear.mutate({ id: '0'.repeat(26), reason: 'x' }),
+        door.payments.state.query(),
+        door.payments.list.query({}),
+        door.payments.debtors.query({}),
+        door.payments.forgive.mutate({ rid: '0'.repeat(26), reason: 'x' }),
       ].map(trpcCodeOf)
     }
     expect(new Set(await Promise.all(calls(undefined)))).toEqual(new Set(['authentication_required']))

@@ -68,6 +68,7 @@ describe('operations of operators', () => {
     'conflict',
     'invariants',
     'payoutHold',
+    'payments',
   )
 
   it('open to no other key, whatever the input, and to nobody without one [C311]', async () => {

@@ -39,7 +39,14 @@ const TRPC_ALONE = [
     'ledger.adjust',
     'ledger.read',
   ],
-  ...['ledger.reverse', 'marketOffer.delist', 'marketOffer.restore', 'payoutHold.clear', 'poison.discard'],
+  ...[
+    'ledger.reverse',
+    'marketOffer.delist',
+    'marketOffer.restore',
+    'payoutHold.clear',
+    'payments.forgive',
+    'poison.discard',
+  ],
   ...['poison.read', 'poison.retry', 'price.put', 'provider.put', 'provider.remove', 'provider.trust', 'queue.failed'],
   ...['queue.retry', 'rateLimit.put', 'refund.fiat', 'shortfall.explain', 'snapshot.republish', 'user.create'],
 ]

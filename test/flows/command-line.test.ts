@@ -263,6 +263,15 @@ describe('an operator at the command line', () => {
       const Report = z.looseObject({ owedMicro: z.string(), lines: z.array(z.unknown()) })
       expect(await json(Report, 'operator', 'shortfall', 'list')).toMatchObject({ owedMicro: '0', lines: [] })
       expect(await json(z.array(z.unknown()), 'operator', 'conflicts', 'list')).toEqual([])
+      const Wallets = z.looseObject({ isOpen: z.boolean(), gasWei: z.string().nullable(), hanging: z.number() })
+      expect(await json(Wallets, 'operator', 'payments', 'state')).toMatchObject({ isOpen: true, hanging: 0 })
+      expect(await json(z.array(z.unknown()), 'operator', 'payments', 'list', '--state', 'written_off')).toEqual([])
+      expect(await json(z.array(z.unknown()), 'operator', 'payments', 'debtors')).toEqual([])
+      const forgiven = await runMarket(
+        ['operator', 'payments', 'forgive', '0'.repeat(26), '--reason', 'flow test', '--yes'],
+        { env },
+      )
+      expect([forgiven.code, forgiven.err]).toEqual([4, expect.stringContaining('not_found')])
       const unknown = await runMarket(['operator', 'poison', 'read', 'a'.repeat(64)], { env })
       expect([unknown.code, unknown.err]).toEqual([4, expect.stringContaining('not_found')])
       const old = ['--since', '2020-01-01T00:00:00Z', '--reason', 'flow test', '--yes']

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { forgivePayment, listDebtors } from '#control-plane/db/payment-desk.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { releasePayment } from '#control-plane/services/payments/settle-payment.ts'
 import { parseRequestId } from '#shared/ids.ts'
@@ -300,7 +301,12 @@ describe('a payer who does not pay', () => {
       state: 'refused',
       reason: 'payer_owes',
     })
-    await sql`update chain_payment set cleared_at = now() where rid = ${rid}`.execute(world.db)
+    const payer = wallet.address.toLowerCase()
+    const debtors = async () => (await listDebtors(world.db, 100)).filter((debtor) => debtor.payer === payer)
+    expect(await debtors()).toMatchObject([{ owed: 7_321n, payments: 1 }])
+    const forgive = () => world.db.transaction().execute((trx) => forgivePayment(trx, rid))
+    expect([await forgive(), await forgive()]).toEqual([payer, undefined])
+    expect(await debtors()).toEqual([])
     expect(await world.claim(await world.sign(wallet, 'exact', 1_000n))).toMatchObject({ state: 'claimed' })
   })
 })

@@ -299,6 +299,9 @@ const OPERATING: readonly DoorRow[] = by('operator', [
   reads('conflict.list', 'conflictingEvents', 'conflict.list'),
   reads('shortfall.read', 'shortfall', 'shortfall.read'),
   reads('invariants.read', 'moneyState', 'invariants.read'),
+  reads('payments.state', 'walletPaymentsState', 'payments.state'),
+  reads('payments.list', 'walletPayments', 'payments.list', () => ({ limit: 5 })),
+  reads('payments.debtors', 'walletDebtors', 'payments.debtors'),
 ])
 
 /** Every operation with two doors or three. */

@@ -21,6 +21,12 @@ import {
   resolveContradiction,
   retryPoisoned,
 } from '#control-plane/services/money/usage-review.ts'
+import {
+  forgiveDebt,
+  listPaymentDebtors,
+  listPayments,
+  readPaymentsState,
+} from '#control-plane/services/payments/operator-payments.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 
 /** Operators' operations on money: payments in and out, cases for a person, and the checker's findings. */
@@ -67,4 +73,11 @@ export const journal = router({
 
 export const payoutHold = router({
   clear: mutationOf(clearHold),
+})
+
+export const payments = router({
+  state: queryOf(readPaymentsState),
+  list: queryOf(listPayments),
+  debtors: queryOf(listPaymentDebtors),
+  forgive: mutationOf(forgiveDebt),
 })

@@ -35,7 +35,18 @@ import {
   snapshot,
 } from './market.ts'
 import { market } from './market-figures.ts'
-import { conflict, deposit, invariants, journal, ledger, payoutHold, poison, refund, shortfall } from './money.ts'
+import {
+  conflict,
+  deposit,
+  invariants,
+  journal,
+  ledger,
+  payments,
+  payoutHold,
+  poison,
+  refund,
+  shortfall,
+} from './money.ts'
 import { config, earnings, offer, operation, probe } from './offers.ts'
 import { audit, invitation, member, organization, organizationKey, workspace, workspaceKey } from './organizations.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
@@ -133,6 +144,7 @@ export const appRouter = router({
   invariants,
   journal,
   payoutHold,
+  payments,
   market,
 })
 export type AppRouter = typeof appRouter

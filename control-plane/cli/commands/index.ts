@@ -22,6 +22,7 @@ export const GROUPS: readonly Group[] = [
   { name: 'operator shortfall', summary: 'Charges that no balance covered.' },
   { name: 'operator journal', summary: 'Journals of the data planes.' },
   { name: 'operator payout-holds', summary: 'What payouts wait for.' },
+  { name: 'operator payments', summary: 'Payments by wallet.' },
   { name: 'operator features', summary: 'Switches of both planes.' },
   { name: 'operator limits', summary: 'Limits of calls.' },
   { name: 'operator holds', summary: 'Money that calls hold.' },

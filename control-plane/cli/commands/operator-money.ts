@@ -94,4 +94,32 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).clearPayoutHold,
   },
+  {
+    name: 'operator payments state',
+    summary: 'How payments by wallet stand: open or not, what hangs, money for gas.',
+    load: async () => (await import('#control-plane/cli/actions/operator-payments.ts')).readState,
+  },
+  {
+    name: 'operator payments list',
+    summary: 'Payments by wallet, newest first.',
+    options: [
+      { flags: '--state <state>', text: 'claimed, due, mined, confirmed, released or written_off' },
+      { flags: '--payer <address>', text: 'of this wallet' },
+      { flags: '--hanging', text: 'only those without a step for a minute' },
+    ],
+    examples: ['operator payments list --hanging'],
+    load: async () => (await import('#control-plane/cli/actions/operator-payments.ts')).listPayments,
+  },
+  {
+    name: 'operator payments debtors',
+    summary: 'Wallets that owe for calls which they never paid, and are refused.',
+    load: async () => (await import('#control-plane/cli/actions/operator-payments.ts')).listDebtors,
+  },
+  {
+    name: 'operator payments forgive',
+    summary: 'Forgive what a wallet owes by one payment.',
+    arguments: [{ name: '<request>', text: 'its request id' }],
+    options: [REASON, YES],
+    load: async () => (await import('#control-plane/cli/actions/operator-payments.ts')).forgiveDebt,
+  },
 ]

@@ -7,6 +7,8 @@ export type MoneyBacklog = {
   readonly unfinishedDebits: number
   readonly parkedEnds: number
   readonly payoutHolds: number
+  readonly hangingPayments: number
+  readonly debtors: number
   /** Micro-USD that the platform could not collect. */
   readonly shortfallMicro: bigint
 }
@@ -18,6 +20,8 @@ export type MoneyMetrics = {
   /** Shows the number of differences that a comparison of this kind found. */
   findings(kind: string, count: number): void
   backlog(backlog: MoneyBacklog): void
+  /** Shows the settlement key's money for gas in wei. */
+  gasMoney(wei: bigint): void
   /** Counts the things that a sweep finished. */
   swept(what: 'expired' | 'posted' | 'told' | 'debits' | 'jobs', count: number): void
 }

@@ -21,7 +21,7 @@ import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine } from '#shared/texts.ts'
 
-type WatchCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'checkMoney' | 'metrics'>
+type WatchCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'checkMoney' | 'metrics' | 'payments'>
 
 /** Checker runs without findings that are kept. */
 const KEPT_RUNS = 500
@@ -61,6 +61,8 @@ export async function runInvariants(ctx: WatchCtx, confirmAfterMs = 0): Promise<
   await trimInvariantRuns(ctx.db, KEPT_RUNS)
   if (report !== undefined) ctx.metrics.invariants(findings, startedAt)
   ctx.metrics.backlog(await countBacklog(ctx.db))
+  const gas = await ctx.payments?.gasMoney?.().catch(() => undefined)
+  if (gas !== undefined) ctx.metrics.gasMoney(gas)
   return run
 }
 

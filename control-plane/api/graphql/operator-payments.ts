@@ -1,0 +1,70 @@
+import { CHAIN_PAYMENT_STATES } from '#control-plane/db/tables/chain-payments.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import type {
+  DebtorView,
+  DeskPaymentView,
+  PaymentsState,
+  StateCount,
+} from '#control-plane/services/payments/operator-payments.ts'
+import {
+  DebtorSchema,
+  DeskPaymentSchema,
+  listPaymentDebtors,
+  listPayments,
+  PaymentsStateSchema,
+  readPaymentsState,
+  StateCountSchema,
+} from '#control-plane/services/payments/operator-payments.ts'
+import { builder } from './builder.ts'
+import { given } from './given.ts'
+import { membersOf } from './members.ts'
+
+const State = builder.enumType('WalletPaymentState', { values: CHAIN_PAYMENT_STATES })
+
+const Count = builder.objectRef<StateCount>('WalletPaymentCount').implement({
+  fields: (t) => ({
+    ...membersOf(t, StateCountSchema, { ints: ['count'], without: ['state'] }),
+    state: t.expose('state', { type: State }),
+  }),
+})
+const Desk = builder.objectRef<PaymentsState>('WalletPayments').implement({
+  description: 'How payments by wallet stand. Amounts are micro-USD as plain digits.',
+  authScopes: { operator: true },
+  fields: (t) => ({
+    ...membersOf(t, PaymentsStateSchema, { ints: ['hanging', 'unminedTransactions'], without: ['states'] }),
+    states: t.field({ type: [Count], resolve: ({ states }) => states }),
+  }),
+})
+const Payment = builder.objectRef<DeskPaymentView>('WalletPayment').implement({
+  fields: (t) => ({
+    ...membersOf(t, DeskPaymentSchema, { ids: ['rid', 'account'], without: ['state'] }),
+    state: t.expose('state', { type: State }),
+  }),
+})
+const Debtor = builder.objectRef<DebtorView>('WalletDebtor').implement({
+  description: 'A wallet that owes for calls which it never paid. It is refused until the debt is forgiven.',
+  fields: (t) => membersOf(t, DebtorSchema, { ints: ['payments'] }),
+})
+
+/** The longest list of operators' rows, for its cost. */
+const COST = { field: 1, multiplier: 50 }
+
+builder.queryFields((t) => ({
+  walletPaymentsState: t.field({
+    type: Desk,
+    complexity: { field: 1, multiplier: 10 },
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, readPaymentsState, {}, options),
+  }),
+  walletPayments: t.field({
+    type: [Payment],
+    args: { state: t.arg({ type: State }), payer: t.arg.string(), isHanging: t.arg.boolean(), limit: t.arg.int() },
+    complexity: COST,
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listPayments, given(args), options),
+  }),
+  walletDebtors: t.field({
+    type: [Debtor],
+    args: { limit: t.arg.int() },
+    complexity: COST,
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listPaymentDebtors, given(args), options),
+  }),
+}))

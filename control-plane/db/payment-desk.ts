@@ -1,0 +1,106 @@
+import { sql } from 'kysely'
+import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import type { ChainPaymentState } from './tables/chain-payments.ts'
+import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
+import { bigint, integer, nullable, timestamp } from './tables/column.ts'
+
+const TABLE = CHAIN_PAYMENT_TABLES.chain_payment
+
+/** Payments in one state that still matter: their count, what they may come to in micro-USD, and the oldest's last step. */
+const STATE_ROW = { state: TABLE.state, count: integer(), amount: bigint(), oldestAt: timestamp() }
+
+/** Counts the payments that are not at their end, and those that were written off and not forgiven. */
+export async function countPaymentStates(db: Database): Promise<RowOf<typeof STATE_ROW>[]> {
+  return readRows(
+    db,
+    STATE_ROW,
+    sql`select state, count(*)::integer as count, sum(coalesce(due, amount))::bigint as amount, min(changed_at) as "oldestAt"
+      from chain_payment where state in ('claimed', 'due', 'mined') or (state = 'written_off' and cleared_at is null)
+      group by state order by state`,
+  )
+}
+
+/** Transactions that were signed and are in no block yet, and when the oldest was signed. */
+export async function countUnminedTransactions(db: Database): Promise<{ count: number; oldestAt: Date | null }> {
+  const [row] = await readRows(
+    db,
+    { count: integer(), oldestAt: nullable(timestamp()) },
+    sql`select count(*)::integer as count, min(signed_at) as "oldestAt" from chain_transaction where mined_at is null`,
+  )
+  return row ?? { count: 0, oldestAt: null }
+}
+
+const DESK_ROW = {
+  rid: TABLE.rid,
+  rail: TABLE.rail,
+  payer: TABLE.payer,
+  account: TABLE.account,
+  state: TABLE.state,
+  amount: TABLE.amount,
+  due: TABLE.due,
+  charge: TABLE.charge,
+  transaction: TABLE.tx_hash,
+  reason: TABLE.reason,
+  claimedAt: timestamp(),
+  changedAt: timestamp(),
+  validUntil: TABLE.valid_until,
+  bookedAt: TABLE.booked_at,
+  clearedAt: TABLE.cleared_at,
+}
+export type DeskPayment = RowOf<typeof DESK_ROW>
+
+export type PaymentFilter = {
+  readonly state?: ChainPaymentState | undefined
+  /** In lower case. */
+  readonly payer?: string | undefined
+  /** Only those that are due or mined and have not changed for so many milliseconds. */
+  readonly restingMs?: number | undefined
+}
+
+/** Payments by wallet, newest first. */
+export async function listDeskPayments(db: Database, filter: PaymentFilter, limit: number): Promise<DeskPayment[]> {
+  const { state, payer, restingMs } = filter
+  const conditions = [
+    ...(state === undefined ? [] : [sql`state = ${state}`]),
+    ...(payer === undefined ? [] : [sql`payer = ${payer}`]),
+    ...(restingMs === undefined
+      ? []
+      : [sql`state in ('due', 'mined') and changed_at < now() - make_interval(secs => ${restingMs / 1_000})`]),
+    sql`true`,
+  ]
+  return readRows(
+    db,
+    DESK_ROW,
+    sql`select rid, rail, payer, account, state, amount, due, charge, tx_hash as "transaction", reason,
+        claimed_at as "claimedAt", changed_at as "changedAt", valid_until as "validUntil", booked_at as "bookedAt",
+        cleared_at as "clearedAt"
+      from chain_payment where ${sql.join(conditions, sql` and `)} order by rid desc limit ${limit}`,
+  )
+}
+
+const DEBTOR_ROW = { payer: TABLE.payer, owed: bigint(), payments: integer(), since: timestamp() }
+export type Debtor = RowOf<typeof DEBTOR_ROW>
+
+/** Payers whose payments were written off and not forgiven. They are refused. The largest debts come first. */
+export async function listDebtors(db: Database, limit: number): Promise<Debtor[]> {
+  return readRows(
+    db,
+    DEBTOR_ROW,
+    sql`select payer, sum(due)::bigint as owed, count(*)::integer as payments, min(changed_at) as since
+      from chain_payment where state = 'written_off' and cleared_at is null
+      group by payer order by 2 desc, 1 limit ${limit}`,
+  )
+}
+
+/** Forgives the debt of a payment. Answers its payer; undefined when nothing is owed by it. */
+export async function forgivePayment(trx: Trx, rid: string): Promise<string | undefined> {
+  const [row] = await readRows(
+    trx,
+    { payer: TABLE.payer },
+    sql`update chain_payment set cleared_at = now()
+      where rid = ${rid} and state = 'written_off' and cleared_at is null returning payer`,
+  )
+  return row?.payer
+}

@@ -1,4 +1,3 @@
-import { CHAIN_PAYMENT_STATES } from '#control-plane/db/tables/chain-payments.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type {
   DebtorView,
@@ -14,12 +13,13 @@ import {
   PaymentsStateSchema,
   readPaymentsState,
   StateCountSchema,
+  WalletPaymentStateSchema,
 } from '#control-plane/services/payments/operator-payments.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { membersOf } from './members.ts'
 
-const State = builder.enumType('WalletPaymentState', { values: CHAIN_PAYMENT_STATES })
+const State = builder.enumType('WalletPaymentState', { values: WalletPaymentStateSchema.options })
 
 const Count = builder.objectRef<StateCount>('WalletPaymentCount').implement({
   fields: (t) => ({

@@ -16,6 +16,7 @@ import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
+import type { PaymentCtx } from './payment-ctx.ts'
 import { withPayments } from './payment-ctx.ts'
 import { readPaymentTerms } from './payment-terms.ts'
 
@@ -27,8 +28,9 @@ const Wallet = oneLine(42)
   .regex(/^0x[0-9a-fA-F]{40}$/)
   .toLowerCase()
 
+export const WalletPaymentStateSchema = z.enum(CHAIN_PAYMENT_STATES)
 export const StateCountSchema = z.object({
-  state: z.enum(CHAIN_PAYMENT_STATES),
+  state: WalletPaymentStateSchema,
   count: Count,
   amountMicro: MicroDigits,
   oldestAt: UnixMs,
@@ -90,12 +92,13 @@ export const readPaymentsState = defineOperation({
 })
 
 type Standing = Omit<PaymentsState, 'exposureMicro' | 'hanging' | 'unminedTransactions' | 'oldestUnminedAt' | 'states'>
+type StandingCtx = Omit<PaymentCtx, 'payments'> & Pick<Ctx, 'payments'>
 const NOT_SET_UP: Standing = {
   ...{ isSetUp: false, isOpen: false, closedFor: 'not_set_up', network: null, payTo: null, facilitator: null },
   ...{ gasWei: null, exposureLimitMicro: null, payerExposureLimitMicro: null },
 }
 
-async function readStanding(ctx: Ctx): Promise<Standing> {
+async function readStanding(ctx: StandingCtx): Promise<Standing> {
   const paying = withPayments(ctx)
   if (paying === undefined) return NOT_SET_UP
   const { payments } = paying

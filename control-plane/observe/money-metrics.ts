@@ -16,7 +16,7 @@ export function createMoneyMetrics(): { readonly registry: Registry; readonly me
   const found = gauge('money_findings', 'What the last comparison found to differ', ['kind'])
   const waiting = gauge('money_waiting', 'What waits for a person or a sweep', ['what'])
   const shortfall = gauge('money_shortfall_micro_usd', 'What the platform could not collect, micro-USD')
-  const gas = gauge('payment_gas_money_eth', 'What the settlement key has for gas, in ETH')
+  const gas = gauge('money_gas_eth', 'What the settlement key has for gas, in ETH')
   const swept = new Counter({
     name: 'money_swept_total',
     help: 'What sweepers had to finish for somebody else',

@@ -76,6 +76,11 @@ export function tierOf({ size, resolution }: Pick<ImageShape, 'size' | 'resoluti
   return MOST_PIXELS.find(([, most]) => width * height <= most)?.[0] ?? '4K'
 }
 
+/** The square that a tier is named after. */
+export function squareOf(resolution: Resolution): ImageSize {
+  return { width: SIDE_OF[resolution], height: SIDE_OF[resolution] }
+}
+
 /** The pixels of a picture that is asked for. */
 export function pixelsOf({ size, resolution }: Pick<ImageShape, 'size' | 'resolution'>): number {
   if (size !== undefined) return size.width * size.height

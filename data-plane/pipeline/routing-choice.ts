@@ -5,6 +5,7 @@ import { strictestFloor } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { ProtocolNeed } from '#shared/protocols/index.ts'
+import { needOfEndpoint } from '#shared/protocols/index.ts'
 
 /** A refusal repeats at most so many names. */
 const MAX_NAMED = 50
@@ -55,9 +56,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
 function needOf(demand: Demand): ProtocolNeed {
   if (demand.kind !== 'model') return 'openai'
   const { endpoint, needs } = demand
-  if (endpoint === 'video') return endpoint
-  if (endpoint === 'image' || endpoint === 'image-edit') return 'images'
-  return needs.openAiFormat === true || endpoint !== 'chat' ? 'openai' : 'chat'
+  return needs.openAiFormat === true ? 'openai' : needOfEndpoint(endpoint)
 }
 
 const NONE: ReadonlySet<string> = new Set()

@@ -1,6 +1,6 @@
 import type { Decoder, Ending, ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts'
-import { protocolOf } from '#shared/protocols/index.ts'
+import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
 import { askByTool, readByTool } from '#shared/protocols/middle-form/answer-tool.ts'
@@ -38,7 +38,7 @@ type State = {
  * member for the answer's format, the answer is asked for as a call of a tool, and the format is named as adapted.
  */
 export function translateRequest(asked: Conversation, plan: ModelPlan): UpstreamRequest {
-  const protocol = protocolOf(plan.offer)
+  const protocol = chatCodecOf(plan.offer)
   const conversation = hasLeftOver(asked) ? withoutChoice(asked) : asked
   if (!needsTool(conversation.responseFormat, plan)) return protocol.encode(conversation, plan)
   const adaptedParams = [...conversation.adaptedParams, spelled(conversation, 'response_format')]
@@ -72,7 +72,7 @@ function spelled({ spelling }: Conversation, name: string): string {
 
 /** True when the plan's provider cannot be asked for the format itself. */
 export function needsTool(format: ResponseFormat | undefined, { offer, target }: ModelPlan): boolean {
-  return format !== undefined && !protocolOf(offer).saysFormat(target.model, format)
+  return format !== undefined && !chatCodecOf(offer).saysFormat(target.model, format)
 }
 
 /**
@@ -84,7 +84,7 @@ export function translateAnswer(
   asked: Asked,
   writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
 ): Decoder {
-  const plain = protocolOf(plan.offer).reader(asked.isStreamed)
+  const plain = chatCodecOf(plan.offer).reader(asked.isStreamed)
   const asWished = needsTool(asked.responseFormat, plan) ? readByTool(plain, asked) : plain
   const reader = readByOrigin(asWished, asked.origins)
   return join(reader, writerOf(reader.reported), plan)

@@ -6,6 +6,7 @@ import { errorBody } from './answer.ts'
 import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
 import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
+import { falModelOf, isFalCall, serveFal } from './fal.ts'
 import type { JobBook } from './jobs.ts'
 import { createJobBook, SANDBOX_JOB_ENTRIES } from './jobs.ts'
 import { drawInChat, pictureOf } from './media/images.ts'
@@ -94,7 +95,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     if (path.startsWith('/__sandbox/')) return reply.json(...administer(provider, path, body))
     const method = request.method ?? 'GET'
     provider.log.add({ method, path, headers: request.headers, body, bodyBytes: bytes.length })
-    const model = modelOf(body)
+    const model = isFalCall(request.headers) ? falModelOf(path) : modelOf(body)
     if (method === 'POST' && isForeign(provider, model)) {
       const text = `The model \`${model.slice(0, MAX_SHOWN_NAME)}\` does not exist or you do not have access to it.`
       if (path === '/v1/messages')
@@ -107,12 +108,18 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
       reply.headers(200, { 'content-type': 'image/png', 'content-length': String(picture.length) })
       return reply.end(picture)
     }
+    const origin = `http://${request.headers.host ?? ''}/v1`
+    if (isFalCall(request.headers)) {
+      return await serveFal(
+        { method, headers: request.headers, body, model: actedModel(provider, model), origin },
+        reply,
+      )
+    }
     if (!GOOD_KEY.test(request.headers.authorization ?? `Bearer ${request.headers['x-api-key'] ?? ''}`)) {
       return reply.json(401, errorBody('Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key'))
     }
     if (method === 'GET' && path === '/v1/models') return reply.json(200, { object: 'list', data: models(provider) })
     if (method === 'POST' && isMediaPath(path)) {
-      const origin = `http://${request.headers.host ?? ''}/v1`
       return await serveMedia({ path, body, model: actedModel(provider, modelOf(body)), origin }, reply)
     }
     if (method === 'POST' && path === '/v1/chat/completions') return await chat(provider, body, reply)

@@ -4,7 +4,7 @@ import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { ProviderEndpointsSchema } from '#shared/catalog/providers.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
-import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
+import { canServe, DEFAULT_PROTOCOL, needOfEndpoint, ProtocolNameSchema } from '#shared/protocols/index.ts'
 
 const ProvidersSchema = z.object({
   providers: z.array(
@@ -27,7 +27,7 @@ const BookSchema = z.strictObject({
   /** The protocol of the provider's side. */
   api_format: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
   /**
-   * The models on offer. `sandbox/*` stands for all free ones. When absent: all models of text, speech and pictures but
+   * The models on offer, as far as the protocol serves them. `sandbox/*` stands for all free ones. When absent: all models of text, speech and pictures but
    * `except_models`, and the sandbox models.
    */
   models: z.array(z.string()).optional(),
@@ -103,10 +103,14 @@ function offersOf(book: Book, models: readonly Model[]): SeedBook['offers'] {
       : book.models.includes(model.isSandbox ? 'sandbox/*' : model.id)
   // Lists show the newest offers first, and no list should begin with the fault models of the sandbox.
   const inOrder = models.toSorted((left, right) => Number(right.isSandbox) - Number(left.isSandbox))
-  return inOrder.filter(isListed).map((model) => ({
-    model: model.id,
-    discountPercent: model.isSandbox ? 0 : (book.discounts[model.id] ?? book.discount_pct),
-  }))
+  const isSpoken = ({ endpoints }: Model) =>
+    endpoints.some((endpoint) => canServe({ apiFormat: book.api_format }, needOfEndpoint(endpoint)))
+  return inOrder
+    .filter((model) => isListed(model) && isSpoken(model))
+    .map((model) => ({
+      model: model.id,
+      discountPercent: model.isSandbox ? 0 : (book.discounts[model.id] ?? book.discount_pct),
+    }))
 }
 
 function readJson(name: string): unknown {

@@ -1,10 +1,12 @@
 import { z } from 'zod'
-import type { Model } from '#shared/catalog/model.ts'
+import type { Endpoint, Model } from '#shared/catalog/model.ts'
+import { fal } from './fal/index.ts'
 import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec, JobKind } from './job-codec.ts'
+import { isJobKind } from './job-codec.ts'
 import { messages } from './messages/index.ts'
 import { openai } from './openai/index.ts'
-import type { ForwardPaths, Protocol } from './protocol.ts'
+import type { ChatCodec, ForwardPaths, Protocol } from './protocol.ts'
 import { togetherImages } from './together/images.ts'
 
 /** The protocols that providers speak, a row each. Offers, snapshots and all doors use these names. */
@@ -13,6 +15,8 @@ export const PROTOCOLS = {
   messages,
   /** OpenAI's protocols, with Together's own for pictures. */
   together: { ...openai, images: () => togetherImages },
+  /** Pictures alone, each model under a path of its own. */
+  fal,
 } as const satisfies Readonly<Record<string, Protocol>>
 
 export type ProtocolName = keyof typeof PROTOCOLS
@@ -36,9 +40,16 @@ export function protocolOf({ apiFormat }: Speaker): Protocol {
 export type ProtocolNeed = 'chat' | 'openai' | 'images' | JobKind
 export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = ['chat', 'openai', 'images', 'video']
 
+/** The need of every call to an endpoint. Some calls need more. */
+export function needOfEndpoint(endpoint: Endpoint): ProtocolNeed {
+  if (isJobKind(endpoint)) return endpoint
+  if (endpoint === 'image' || endpoint === 'image-edit') return 'images'
+  return endpoint === 'chat' ? 'chat' : 'openai'
+}
+
 export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
-  if (need === 'chat') return true
-  const { forwards, images, jobs } = protocolOf(speaker)
+  const { chat, forwards, images, jobs } = protocolOf(speaker)
+  if (need === 'chat') return chat !== undefined
   if (need === 'images') return images !== undefined
   return need === 'openai' ? forwards !== undefined : jobs[need] !== undefined
 }
@@ -50,6 +61,13 @@ export function forwardPath(speaker: Speaker, asked: keyof ForwardPaths): string
   const path = protocolOf(speaker).forwards?.[asked]
   if (path === undefined) throw new RangeError(`no ${asked} can be forwarded in ${speaker.apiFormat}`)
   return path
+}
+
+/** The codec for conversations. Ask only providers that {@link canServe} `chat`. */
+export function chatCodecOf(speaker: Speaker): ChatCodec {
+  const { chat } = protocolOf(speaker)
+  if (chat === undefined) throw new RangeError(`${speaker.apiFormat} has no conversations`)
+  return chat
 }
 
 /** The codec for a model's pictures. Ask only providers that {@link canServe} `images`. */

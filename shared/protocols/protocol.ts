@@ -20,25 +20,31 @@ export type Protocol = {
     /** Reads the provider's own names of its models. Undefined when the answer is no list. */
     read(text: string): ReadonlySet<string> | undefined
   }
-  /** The cheapest question to a model, for one token. */
+  /** The cheapest question to a model: one token, or what a maker of files does not charge. */
   readonly probe: {
     request(providerModel: string): ProviderRequest
-    /** True when the body of an answer of status 200 shows that the model answers. */
-    isAnswer(text: string): boolean
+    /** True when an answer shows that the model is there for the key. */
+    isAnswer(status: number, text: string): boolean
   }
   /** Reads the body of a refusal. */
   readError(text: string): ErrorBody
-  /** True when a request can ask the model itself for an answer in the format. */
-  saysFormat(model: Model, format: ResponseFormat): boolean
-  /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
-  encode(conversation: Conversation, plan: EncodePlan): EncodedRequest
-  reader(isStreamed: boolean): AnswerReader
+  /** Conversations. Absent when the protocol has none. */
+  readonly chat?: ChatCodec
   /** The paths that take requests of OpenAI's protocols unchanged. Absent when the protocol has chats only. */
   readonly forwards?: ForwardPaths
   /** The messages for pictures of a model. Absent when the protocol has none. */
   images?(model: Model): ImageCodec
   /** Long jobs by kind. An absent kind cannot be asked for. */
   readonly jobs: { readonly [Kind in keyof JobAsks]?: JobCodec<JobAsks[Kind]> }
+}
+
+/** One protocol's messages for conversations. */
+export type ChatCodec = {
+  /** True when a request can ask the model itself for an answer in the format. */
+  saysFormat(model: Model, format: ResponseFormat): boolean
+  /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
+  encode(conversation: Conversation, plan: EncodePlan): EncodedRequest
+  reader(isStreamed: boolean): AnswerReader
 }
 
 /** Paths behind a base URL, by the endpoint of OpenAI's protocols. */

@@ -130,3 +130,15 @@ describe('an offer of a model that no path of the market serves', () => {
     await put({})
   })
 })
+
+describe('an offer in a protocol that has no endpoint of the model', () => {
+  it.each(['messages', 'fal'] as const)('is refused before the provider is asked: %s', async (apiFormat) => {
+    await put({ endpoints: null })
+    const refused = refusalOf(listOffer(market, ada.seller, { model: VECTORS, apiFormat }))
+    expect(await refused).toMatchObject({
+      code: 'model_capability_unsupported',
+      param: 'apiFormat',
+      detail: { api_format: apiFormat, model_endpoints: ['embeddings'] },
+    })
+  })
+})

@@ -46,10 +46,10 @@ export function createProviderProbe(policy: OutboundPolicy): ProviderProbe {
 
 /**
  * Asks the free question first: does the provider's list name the model? A list that refuses the key settles the
- * answer. When there is no list or it lacks the model, the probe requests one token.
+ * answer. When there is no list or it lacks the model, the probe asks the model itself.
  */
 async function probeProvider(agent: Agent, policy: OutboundPolicy, target: ProbeTarget): Promise<ProbeResult> {
-  const { listing, probe: oneToken } = protocolOf(target)
+  const { listing, probe: cheapest } = protocolOf(target)
   const startedAt = performance.now()
   const accepted = (): ProbeResult => ({ isAccepted: true, latencyMs: Math.round(performance.now() - startedAt) })
   try {
@@ -63,8 +63,8 @@ async function probeProvider(agent: Agent, policy: OutboundPolicy, target: Probe
       }
       if (status === 200 && listing.read(text)?.has(target.providerModel)) return accepted()
     }
-    const asked = await send(agent, signal, target, oneToken.request(target.providerModel))
-    if (asked.status === 200 && oneToken.isAnswer(asked.text)) return accepted()
+    const asked = await send(agent, signal, target, cheapest.request(target.providerModel))
+    if (cheapest.isAnswer(asked.status, asked.text)) return accepted()
     if (asked.status === 401 || asked.status === 403) return refused(asked.status, 'the provider refused the key')
     return refused(asked.status, 'the provider did not serve the model')
   } catch (error) {

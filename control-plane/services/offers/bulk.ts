@@ -151,7 +151,7 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<s
   if (model === undefined) throw new AppError('unknown_model')
   const providerModel = row.providerModel ?? row.model
   const { base, key, common } = bulk
-  await requireEndpoint(ctx, base.provider, model)
+  await requireEndpoint(ctx, { provider: base.provider, apiFormat: common.apiFormat }, model)
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
   await requireServed(ctx, bulk, providerModel)
   const wish = {

@@ -33,11 +33,11 @@ export const createOffer = defineOperation({
     const model = await findModelByName(ctx.db, input.model)
     if (model === undefined) throw new AppError('unknown_model', { param: 'model' })
     const base = await checkBaseUrl(ctx, input.sellerBaseUrl)
-    await requireEndpoint(ctx, base.provider, model)
+    const { apiFormat, providerModel = input.model } = input
+    await requireEndpoint(ctx, { provider: base.provider, apiFormat }, model)
     const seller = actor.account
     const key = await chooseKey(ctx, seller, base, input)
     await refuseTwin(ctx, seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
-    const { apiFormat, providerModel = input.model } = input
     const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel })
     if (!result.isAccepted) throw probeFailed(base, result)
 

@@ -4,14 +4,20 @@ import { ModelSchema, servedEndpoints } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { runsModel } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
+import type { Speaker } from '#shared/protocols/index.ts'
+import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
 
 const Body = ModelSchema.pick({ endpoints: true })
 
 /**
- * Throws `model_capability_unsupported` for a model that no path of the market serves, and for a host that runs no
- * endpoint of the model: its offer could serve nobody.
+ * Throws `model_capability_unsupported` for a model that no path of the market serves, and for a host or a protocol
+ * without an endpoint of the model: its offer could serve nobody.
  */
-export async function requireEndpoint(ctx: Pick<Ctx, 'db'>, provider: Provider, model: string): Promise<void> {
+export async function requireEndpoint(
+  ctx: Pick<Ctx, 'db'>,
+  { provider, apiFormat }: Speaker & { readonly provider: Provider },
+  model: string,
+): Promise<void> {
   const [body] = await listBodiesOf(ctx.db, [model])
   const { endpoints } = Body.parse(body)
   const served = servedEndpoints({ endpoints })
@@ -22,7 +28,15 @@ export async function requireEndpoint(ctx: Pick<Ctx, 'db'>, provider: Provider, 
       detail: { model_endpoints: endpoints },
     })
   }
-  if (provider.endpoints === null || runsModel(provider, { endpoints: served })) return
+  const spoken = served.filter((endpoint) => canServe({ apiFormat }, needOfEndpoint(endpoint)))
+  if (spoken.length === 0) {
+    throw new AppError('model_capability_unsupported', {
+      message: `The protocol ${apiFormat} has nothing for ${endpoints.join(', ')}, which the model is for.`,
+      param: 'apiFormat',
+      detail: { api_format: apiFormat, model_endpoints: endpoints },
+    })
+  }
+  if (provider.endpoints === null || runsModel(provider, { endpoints: spoken })) return
   throw new AppError('model_capability_unsupported', {
     message: `The host of ${provider.name} runs ${provider.endpoints.join(', ')}; the model is for ${endpoints.join(', ')}.`,
     param: 'model',

@@ -12,10 +12,14 @@ const MAX_PROMPT_CHARS = 32_768
 
 /** Reads the list of pictures that OpenAI's protocol and its kin answer. */
 export function readImageList(body: JsonObject): ImageAnswer | undefined {
-  const { data } = body
-  if (!Array.isArray(data) || data.length > MAX_IMAGES) return undefined
+  return readImages(body['data'], body)
+}
+
+/** Reads a list of pictures, each with bytes or an address, and what the answer around it says of them all. */
+export function readImages(list: unknown, body: JsonObject): ImageAnswer | undefined {
+  if (!Array.isArray(list) || list.length > MAX_IMAGES) return undefined
   const images: GivenImage[] = []
-  for (const entry of data) {
+  for (const entry of list) {
     const image = isRecord(entry) ? readImage(entry) : undefined
     if (image === undefined) return undefined
     images.push(image)

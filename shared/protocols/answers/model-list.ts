@@ -9,8 +9,9 @@ export function readModelList(text: string): ReadonlySet<string> | undefined {
   return parsed.success ? new Set(parsed.data.data.map(({ id }) => id)) : undefined
 }
 
-/** False for an answer with an `error`, whatever its status. */
-export function isErrorFree(text: string): boolean {
+/** True for an answer of status 200 without an `error`. */
+export function isErrorFree(status: number, text: string): boolean {
+  if (status !== 200) return false
   const value = parseJson(text)
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !('error' in value)
 }

@@ -22,9 +22,11 @@ export const messages: Protocol = {
     isAnswer: isErrorFree,
   },
   readError: readErrorBody,
-  // Only a schema can be asked for, and only of models that are known to take one.
-  saysFormat: ({ parameters }, { kind }) => kind === 'schema' && parameters.includes('structured_outputs'),
-  encode: encodeMessages,
-  reader: messagesReader,
+  chat: {
+    // Only a schema can be asked for, and only of models that are known to take one.
+    saysFormat: ({ parameters }, { kind }) => kind === 'schema' && parameters.includes('structured_outputs'),
+    encode: encodeMessages,
+    reader: messagesReader,
+  },
   jobs: {},
 }

@@ -1,5 +1,4 @@
-import type { ImageSize, Resolution } from '#shared/images.ts'
-import { formatSize } from '#shared/images.ts'
+import { formatSize, squareOf } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { readImageList } from '#shared/protocols/answers/image-list.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
@@ -14,11 +13,6 @@ const GATED: ReadonlySet<string> = new Set([
   ...['size', 'resolution', 'quality', 'response_format', 'background', 'output_format', 'output_compression'],
   ...['moderation', 'style', 'input_fidelity', 'seed', 'negative_prompt'],
 ])
-const SQUARES: Readonly<Record<Resolution, ImageSize>> = {
-  '1K': { width: 1_024, height: 1_024 },
-  '2K': { width: 2_048, height: 2_048 },
-  '4K': { width: 4_096, height: 4_096 },
-}
 
 /**
  * OpenAI's image API (platform.openai.com/docs/api-reference/images). An edit with sources in URLs goes as JSON, whose
@@ -55,7 +49,7 @@ function membersOf(ask: ImageAsk, plan: EncodePlan) {
   const { parameters } = plan.target.model
   // A model that knows no tiers is asked for the square of the tier.
   const knowsTiers = parameters.includes('resolution')
-  const square = size === undefined && resolution !== undefined && !knowsTiers ? SQUARES[resolution] : size
+  const square = size === undefined && resolution !== undefined && !knowsTiers ? squareOf(resolution) : size
   const asked = {
     ...extras,
     n: count === 1 ? undefined : count,

@@ -1,4 +1,4 @@
-import { DEFAULT_SIZE } from '#shared/images.ts'
+import { DEFAULT_SIZE, squareOf } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { readImageList } from '#shared/protocols/answers/image-list.ts'
 import type { ImageCodec } from '#shared/protocols/image-codec.ts'
@@ -10,7 +10,6 @@ const PATH = '/images/generations'
 const KNOWN: ReadonlySet<string> = new Set([
   ...['seed', 'steps', 'negative_prompt', 'guidance_scale', 'output_format', 'disable_safety_checker'],
 ])
-const SIDES = { '1K': 1_024, '2K': 2_048, '4K': 4_096 } as const
 
 /**
  * Together's image API (docs.together.ai/reference/post-images-generations): sides in pixels apart, `base64` for bytes,
@@ -21,8 +20,7 @@ export const togetherImages: ImageCodec = {
     const { prompt, count, size, resolution, quality, sources, format, extras } = ask
     const { members, adaptedParams } = takeMembers(plan, extras, () => false)
     const [base, ...references] = sources
-    const side = resolution && SIDES[resolution]
-    const { width, height } = size ?? (side === undefined ? DEFAULT_SIZE : { width: side, height: side })
+    const { width, height } = size ?? (resolution === undefined ? DEFAULT_SIZE : squareOf(resolution))
     const body = {
       model: plan.offer.providerModel,
       prompt,

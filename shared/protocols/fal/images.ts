@@ -1,0 +1,63 @@
+import { DEFAULT_SIZE, squareOf } from '#shared/images.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
+import { readImages } from '#shared/protocols/answers/image-list.ts'
+import type { ImageCodec, ImageSource } from '#shared/protocols/image-codec.ts'
+import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { pathOfModel } from './path.ts'
+
+/** Members of ours, and the name that each has there. */
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ...['seed', 'negative_prompt', 'guidance_scale', 'num_inference_steps', 'output_format', 'strength'].map(
+    (name) => [name, name] as const,
+  ),
+  ['steps', 'num_inference_steps'],
+  ['enable_safety_checker', 'enable_safety_checker'],
+])
+
+/**
+ * Pictures of fal's synchronous endpoints (fal.ai/docs/model-api-reference/image-generation-api): sides in `image_size`,
+ * and each picture with its address, sides and type. Such models are sold by the megapixel or by the piece.
+ */
+export const falImages: ImageCodec = {
+  encode(ask, plan) {
+    const { prompt, count, size, resolution, quality, sources, format, extras } = ask
+    const { members, adaptedParams } = takeMembers(plan, extras, () => false)
+    const { width, height } = size ?? (resolution === undefined ? DEFAULT_SIZE : squareOf(resolution))
+    const body = {
+      prompt,
+      image_size: { width, height },
+      num_images: count,
+      // Bytes in the answer in place of an address.
+      sync_mode: format !== 'url',
+      ...sourceMembers(sources, plan.target.model.parameters),
+      ...renamed(members),
+    }
+    const lost = Object.keys(members).filter((name) => !NAMES.has(name))
+    const left = quality === undefined ? lost : ['quality', ...lost]
+    const path = pathOfModel(plan.offer.providerModel)
+    return { ...JSON_REQUEST, path, body: JSON.stringify(body), adaptedParams: [...left, ...adaptedParams] }
+  },
+  read(body) {
+    // Some models answer one picture beside no list.
+    const { images, image } = body
+    return readImages(isRecord(image) ? [image] : images, body)
+  },
+}
+
+/** One source has a member of its own, but for models that take a list alone. */
+function sourceMembers(sources: readonly ImageSource[], parameters: readonly string[]): JsonObject {
+  const [base] = sources
+  if (base === undefined) return {}
+  const urls = sources.map(({ url }) => url)
+  return urls.length > 1 || parameters.includes('image_urls') ? { image_urls: urls } : { image_url: base.url }
+}
+
+function renamed(members: JsonObject): JsonObject {
+  const entries = Object.entries(members).flatMap(([name, value]) => {
+    const known = NAMES.get(name)
+    return known === undefined ? [] : [[known, value] as const]
+  })
+  return Object.fromEntries(entries)
+}

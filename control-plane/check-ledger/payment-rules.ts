@@ -48,23 +48,31 @@ export const PAYMENT_RULES: readonly Rule[] = [
     id: 'I17',
     looked: 'each payment by wallet is booked once with its call, written off with a reason, or young',
     wrong: `with booked as (
-        select p.rid, p.state, p.account, p.booked_at, ${OWED} as owed, t.id as tx, t.kind,
-          (select coalesce(sum(e.amount), 0) from every_ledger_entry e where e.tx = t.id and e.account = p.account) as came,
+        select p.rid, p.state, p.account, p.booked_at, ${OWED} as owed, t.id as tx, t.kind, late.tx as late_tx,
+          (select coalesce(sum(e.amount), 0) from every_ledger_entry e where e.tx = t.id and (e.account = p.account
+            or (late.tx is not null and e.account = 'acc_platform_shortfall'))) as came,
+          (select coalesce(-sum(e.amount), 0) from every_ledger_entry e where e.tx in (p.rid, k.tx, late.tx)
+            and e.account = 'acc_platform_shortfall') as stood_in,
           (select coalesce(-sum(e.amount), 0) from every_ledger_entry e where e.tx = t.id
             and e.account = case p.state when 'confirmed' then 'acc_external_usdc' else 'acc_platform_shortfall' end)
             as gave
         from chain_payment p
         left join ledger_key k on k.key = 'payment:' || p.rid
-        left join every_ledger_tx t on t.id = k.tx)
+        left join ledger_key late on late.key = 'late_payment:' || p.rid and p.state = 'confirmed'
+        left join every_ledger_tx t on t.id = coalesce(late.tx, k.tx))
       select rid || ' (' || state || ') owes the ledger ' || owed || ', booked are ' || came || ' from ' || gave as wrong
         from booked where booked_at is not null and owed is not null and (tx is null or came <> owed or gave <> owed
           or kind <> case state when 'confirmed' then 'payment' else 'write_off' end)
       union all select rid || ' (' || state || ') is booked as ' || kind || ' and owes nothing'
         from booked where booked_at is not null and owed is null and tx is not null
-      union all select rid || ' is in the ledger and not marked' from booked where booked_at is null and tx is not null
+      union all select rid || ' is in the ledger and not marked' from booked
+        where booked_at is null and tx is not null and kind <> 'write_off'
+      union all select rid || ' came after its write-off, and the platform still stands in for ' || stood_in
+        from booked where late_tx is not null and stood_in <> 0
       union all select t.id || ' (' || t.kind || ') is booked and has no payment' from every_ledger_tx t
         where t.kind in ('payment', 'write_off') and not exists (
-          select 1 from ledger_key k join chain_payment p on k.key = 'payment:' || p.rid where k.tx = t.id)
+          select 1 from ledger_key k join chain_payment p
+            on k.key in ('payment:' || p.rid, 'late_payment:' || p.rid) where k.tx = t.id)
       union all select p.rid || ' is booked and its call is not settled at ' || p.charge from chain_payment p
         where p.booked_at is not null and p.event is not null
           and (p.changed_at <= p.booked_at or p.changed_at < now() - ${ALARM_AGE})

@@ -104,18 +104,22 @@ export async function lockChainPayment(trx: Trx, rid: string): Promise<ChainPaym
 }
 
 export type PaymentChange = Partial<
-  Pick<ChainPayment, 'state' | 'due' | 'charge' | 'event' | 'transaction' | 'block' | 'reason' | 'serveUntil'>
+  Pick<ChainPayment, 'state' | 'due' | 'charge' | 'event' | 'transaction' | 'block' | 'reason' | 'serveUntil'> & {
+    /** Null makes the payment one that is to be booked again. */
+    readonly bookedAt: null
+  }
 >
 
 /** Changes a locked payment. */
 export async function changeChainPayment(trx: Trx, rid: RequestId, change: PaymentChange): Promise<void> {
-  const { transaction, serveUntil, ...rest } = change
+  const { transaction, serveUntil, bookedAt, ...rest } = change
   await trx
     .updateTable('chain_payment')
     .set({
       ...rest,
       ...(transaction === undefined ? {} : { tx_hash: transaction }),
       ...(serveUntil === undefined ? {} : { serve_until: serveUntil }),
+      ...(bookedAt === undefined ? {} : { booked_at: bookedAt }),
       changed_at: sql`now()`,
     })
     .where('rid', '=', rid)
@@ -184,6 +188,20 @@ export async function listUnbookedChainPayments(
   )
 }
 
+/** Payments that were written off less than so many milliseconds after their end, oldest first. */
+export async function listWrittenOffChainPayments(
+  db: Database,
+  afterlifeMs: number,
+  limit: number,
+): Promise<ChainPayment[]> {
+  return readRows(
+    db,
+    ROW,
+    sql`select ${COLUMNS} from chain_payment where state = 'written_off'
+      and valid_until > now() - make_interval(secs => ${afterlifeMs / 1_000}) order by valid_until limit ${limit}`,
+  )
+}
+
 /** Reads of payments by wallet. */
 export type ChainPaymentReads = {
   find(rid: string): Promise<ChainPayment | undefined>
@@ -193,6 +211,8 @@ export type ChainPaymentReads = {
   listOpen(states: readonly ChainPaymentState[], restingMs: number, limit: number): Promise<ChainPayment[]>
   /** Payments whose money is to be booked; see {@link listUnbookedChainPayments}. */
   listUnbooked(overdueMs: number, limit: number): Promise<ChainPayment[]>
+  /** Payments that were written off and are over for less than so many milliseconds. */
+  listWrittenOff(afterlifeMs: number, limit: number): Promise<ChainPayment[]>
 }
 
 export function chainPaymentReads(db: Database): ChainPaymentReads {
@@ -201,6 +221,7 @@ export function chainPaymentReads(db: Database): ChainPaymentReads {
     findOf: (authorization) => findChainPaymentOf(db, authorization),
     listOpen: (states, restingMs, limit) => listOpenChainPayments(db, states, restingMs, limit),
     listUnbooked: (overdueMs, limit) => listUnbookedChainPayments(db, overdueMs, limit),
+    listWrittenOff: (afterlifeMs, limit) => listWrittenOffChainPayments(db, afterlifeMs, limit),
   }
 }
 

@@ -337,6 +337,9 @@ export async function readOfferUses(
           select s.offer, coalesce(j.quote, s.charge) as amount
             from settlement s left join job j on j.rid = s.rid where s.rid >= ${dayFloor}
           union all select offer, quote from job where rid >= ${dayFloor} and ended_at is null
+          -- A call that a wallet pays for is settled once its block is deep.
+          union all select p.event::jsonb->>'offer', p.charge from chain_payment p
+            where p.rid >= ${dayFloor} and p.charge > 0 and not exists (select 1 from settlement s where s.rid = p.rid)
         ) u join offer o on o.id = u.offer
         where o.cap_daily_micro is not null group by u.offer`,
       )
@@ -344,7 +347,8 @@ export async function readOfferUses(
         trx,
         { rid: SETTLEMENT_TABLES.job.rid },
         sql`select rid from settlement where rid = any(${rids}::text[])
-        union select rid from job where rid = any(${rids}::text[])`,
+        union select rid from job where rid = any(${rids}::text[])
+        union select rid from chain_payment where rid = any(${rids}::text[]) and event is not null`,
       )
       const capped = await readRows(
         trx,

@@ -56,12 +56,13 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     return
   }
   if (last === undefined) return
-  if (settlement.refusal !== undefined && !reply.isStarted()) {
-    // The answer was not paid, so it stays here.
-    refuse(call.route.wire, raw, reply, { error: settlement.refusal, attempts: relay.attempts.length, standing })
+  const { isStreamed } = demand
+  // The answer was not paid, so it stays here. One that is kept can be had once its transfer has come all the same.
+  const withheld = reply.isStarted() ? undefined : settlement.refusal
+  if (withheld !== undefined && (isStreamed || !isKept)) {
+    refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
     return
   }
-  const { isStreamed } = demand
   const headers = replyHeaders({
     plan: last.plan,
     request: last.request,
@@ -79,7 +80,8 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
   if (!isStreamed) {
     const body = decoder.finishInPieces?.(settlement.receipt) ?? decoder.finish(settlement.receipt)
     if (isKept) plane.paidAnswers.keep(call.hold.rid, { headers, body })
-    reply.whole(200, headers, body)
+    if (withheld === undefined) reply.whole(200, headers, body)
+    else refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
     return
   }
   if (!reply.isStarted()) reply.start(headers)

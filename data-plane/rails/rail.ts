@@ -58,9 +58,13 @@ export function paymentUsed(isRepeat: boolean, detail: { readonly paid_request_i
 
 type ErrorFacts = Readonly<Record<string, unknown>>
 
-/** The call whose answer a repeated request may have again. Undefined for any other error. */
+/**
+ * The call whose answer a repeated request may have again. Undefined for any other error, and where the payment of that
+ * call was never taken.
+ */
 export function repeatedCall(error: unknown): RequestId | undefined {
   if (!(error instanceof AppError) || error.detail['is_repeat'] !== true) return undefined
+  if (error.detail['settlement_status'] === 'failed') return undefined
   const rid = error.detail['paid_request_id']
   return typeof rid === 'string' ? parseRequestId(rid) : undefined
 }

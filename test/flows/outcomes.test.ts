@@ -59,7 +59,11 @@ async function endedOf(rid: string): Promise<Ended> {
   await until(`${rid} is booked`, BOOKED_MS, async () => {
     const found = await market.database.query('select * from settlement where rid = $1', [rid])
     row = found.rows[0] === undefined ? undefined : Row.parse(found.rows[0])
-    return row !== undefined
+    if (row !== undefined) return true
+    // An event that was set aside is never booked, so there is nothing to wait for.
+    const aside = await market.database.query('select reason, detail, event from usage_poison where rid = $1', [rid])
+    if (aside.rows.length > 0) throw new Error(`${rid} was set aside: ${JSON.stringify(aside.rows[0])}`)
+    return false
   })
   // A long job moves money twice: to escrow, and out of it.
   const entries = await market.database.query<{ kind: string; amount: string }>(

@@ -238,18 +238,47 @@ async function slotOf({ address }: ChainWallet): Promise<string> {
   return keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [address, 0n]))
 }
 
+/** Somebody who has seen an exact payment sends it. Answers the transaction. */
+async function sendByStranger({ signed }: Awaited<ReturnType<typeof claimed>>): Promise<string> {
+  const stranger = await chain.newWallet({ eth: 10n ** 18n })
+  const { from, to, value, validAfter, validBefore, nonce } = Object(signed.payload.payload['authorization'])
+  const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: stranger.account })
+  const signature = Object(signed.payload.payload)['signature']
+  const args = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature] as const
+  const call = { address: CONTRACTS.LocalUsdc, abi: TOKEN, functionName: 'transferWithAuthorization', args } as const
+  return wallet.writeContract(call)
+}
+
 describe('an authorization that somebody else has sent', () => {
   it('counts as paid, by whoever', async () => {
     const payment = await claimed('exact')
-    const stranger = await chain.newWallet({ eth: 10n ** 18n })
-    const { from, to, value, validAfter, validBefore, nonce } = Object(payment.signed.payload.payload['authorization'])
-    const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: stranger.account })
-    const signature = Object(payment.signed.payload.payload)['signature']
-    const args = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature] as const
-    const call = { address: CONTRACTS.LocalUsdc, abi: TOKEN, functionName: 'transferWithAuthorization', args } as const
-    const hash = await wallet.writeContract(call)
+    const hash = await sendByStranger(payment)
     expect(await world.settle(payment.rid, CHARGE)).toMatchObject({ state: 'settled', transaction: hash })
     await endsPaid(payment, 'exact')
+  })
+
+  it('counts as paid after its write-off: the payer owes nothing, and the platform has its own back', async () => {
+    const payment = await claimed('exact')
+    const { rid, wallet } = payment
+    await chain.blacklist(wallet.address)
+    expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'failed' })
+    expect(await world.booked(rid)).toMatchObject({ state: 'written_off', due: PRICE, charge: CHARGE })
+    expect((await world.entries(rid))['acc_platform_shortfall']).toBe(-CHARGE)
+    await chain.blacklist(wallet.address, false)
+    expect(await world.claim(await world.sign(wallet, 'exact', PRICE))).toMatchObject({ reason: 'payer_owes' })
+    const hash = await sendByStranger(payment)
+    await until('it is booked anew', 15_000, async () => {
+      await finishPayments(world.ctx)
+      const { state, bookedAt } = await world.row(rid)
+      return state === 'confirmed' && bookedAt !== null
+    })
+    expect(await world.row(rid)).toMatchObject({ transaction: hash, due: PRICE, charge: CHARGE })
+    const entries = await world.entries(rid)
+    expect(entries['acc_platform_shortfall']).toBe(0n)
+    expect(entries['acc_external_usdc']).toBe(-PRICE)
+    expect(await world.credit(wallet)).toBe(PRICE - CHARGE)
+    expect(await world.breaches()).toEqual([])
+    expect(await world.claim(await world.sign(wallet, 'exact', PRICE))).toMatchObject({ state: 'claimed' })
   })
 
   it('counts as paid when we had sent it and have lost the record', async () => {

@@ -118,7 +118,9 @@ describe('a payment by wallet', () => {
     await expect(world.settle(rid, 3_000n, { event: '{}' })).rejects.toMatchObject({ code: 'invalid_request' })
     const first = await world.eventOf(rid, 3_000n)
     await world.settle(rid, 3_000n, { event: first })
-    await expect(world.settle(rid, 4_000n)).rejects.toMatchObject({ code: 'conflict' })
+    // The heir of a dead process may tell another. It hears how the first stands, so that it can let go of its own.
+    expect(await world.settle(rid, 4_000n)).toMatchObject({ state: 'settled', amountMicro: 3_000n })
+    expect(await world.db.selectFrom('usage_conflict').select('rid').where('rid', '=', rid).execute()).toHaveLength(1)
     expect(await world.booked(rid)).toMatchObject({ charge: 3_000n, due: 3_000n })
     await release(other)
   })
@@ -183,7 +185,7 @@ describe('a claim', () => {
     const signed = await world.sign(wallet, 'upto', 20_000n)
     const rid = await world.claimed(signed)
     const permit = Object(signed.payload.payload['permit2Authorization'])
-    const permit2Authorization = { ...permit, nonce: `0${permit.nonce}` }
+    const permit2Authorization = { ...permit, nonce: permit.nonce.padStart(78, '0') }
     const payload = { ...signed.payload, payload: { ...signed.payload.payload, permit2Authorization } }
     expect(await world.claim({ ...signed, payload })).toMatchObject({ state: 'used', rid })
     await release(rid)

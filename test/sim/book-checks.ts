@@ -1,6 +1,7 @@
 import { microUsd, splitCharge } from '#shared/money.ts'
 import type { LedgerTables } from './ledger-tables.ts'
 import { FEE_BPS } from './market.ts'
+import { paymentTransactions } from './payment-checks.ts'
 
 /**
  * Compares what the platform and the sellers have with what the settlements give them. The entries of a transaction sum
@@ -27,10 +28,12 @@ export function bookMistakes(tables: LedgerTables): string[] {
 }
 
 /** What the platform gave for long jobs, and what it should have given: the cost beyond what their buyers paid. */
-function jobShortfall({ entries, jobs, settlements }: LedgerTables): { booked: bigint; due: bigint } {
+function jobShortfall(tables: LedgerTables): { booked: bigint; due: bigint } {
+  const { entries, jobs, settlements } = tables
+  const ofPayments = paymentTransactions(tables)
   let booked = 0n
   for (const { tx, account, amount } of entries) {
-    const isOfCall = settlements.has(tx) && !jobs.has(tx)
+    const isOfCall = (settlements.has(tx) && !jobs.has(tx)) || ofPayments.has(tx)
     if (account === 'acc_platform_shortfall' && !isOfCall) booked += amount
   }
   let due = 0n

@@ -3,6 +3,7 @@ import { utcDay } from '#shared/clock.ts'
 import { OWNER_DIED } from '#shared/contract/hold.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { CHANNELS, moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import type { Ground } from './ground.ts'
 import { BUCKET } from './ground.ts'
 import { bookedFor, checkEscrow, checkJobSettlement, checkParked, isJobEnd } from './job-checks.ts'
@@ -13,6 +14,7 @@ import type { ScriptRun } from './memory-redis.ts'
 import { runOf } from './memory-scripts.ts'
 import type { Model, ModelRequest, Use } from './model.ts'
 import { isLost, mostDue } from './model.ts'
+import { createExposureCheck } from './payment-checks.ts'
 import { violation } from './violation.ts'
 
 export type CheckParts = {
@@ -100,7 +102,7 @@ function noteAbsent(parts: CheckParts): void {
   const tables = postgres.tables()
   parts.model.befall('owner_away', (request) => {
     const { rid, state, machine, pid } = request
-    if (state !== 'running' && state !== 'captured') return false
+    if (request.payment !== undefined || (state !== 'running' && state !== 'captured')) return false
     const hold = data.fields(moneyKeys.hold(BUCKET, rid))
     const isBrought = Number(hold.get('ep')) === epoch
     if (isBrought && (hold.get('st') === 'open' || hold.get('st') === 'captured')) return false
@@ -151,7 +153,7 @@ function checkGate(parts: CheckParts): void {
       else if (request.faults.has('owner_away')) bounds.set(request.account, bound + booked)
       continue
     }
-    if (isJobEnd(request) || !isKnown(parts, request, epoch)) continue
+    if (isJobEnd(request) || request.payment !== undefined || !isKnown(parts, request, epoch)) continue
     const amount = request.state === 'running' ? request.heldMicro : (request.chargeMicro ?? 0n)
     bounds.set(request.account, bound - amount)
     known.set(request.account, [...(known.get(request.account) ?? []), `${request.rid} ${request.state} ${amount}`])
@@ -264,9 +266,13 @@ function createReferee(parts: CheckParts) {
   }
 }
 
+/** Kinds of accounts whose rows hold no balance. */
+const SUMMED: ReadonlySet<AccountKind> = new Set(['platform_fee', 'promo', 'external_fiat', 'external_usdc'])
+
 /** Checks I1, I3, I4, I6 to I9 and I15 on the commits since the last look. */
 function createLedgerCheck({ ground, model }: CheckParts): () => void {
   const balances = new Map<string, { amount: bigint; entries: bigint }>()
+  const checkExposure = createExposureCheck()
   let seenEntries = 0
   let seenSettlements = 0
   return () => {
@@ -281,7 +287,7 @@ function createLedgerCheck({ ground, model }: CheckParts): () => void {
     seenEntries = entries.length
     for (const [tx, total] of sums) if (total !== 0n) throw violation('I1', `${tx} sums to ${total}`)
     for (const { account, kind, balance, version } of accounts.values()) {
-      if (kind === 'platform_fee' || kind === 'promo' || kind === 'external_fiat') continue
+      if (SUMMED.has(kind)) continue
       const sum = balances.get(account) ?? { amount: 0n, entries: 0n }
       if (sum.amount !== balance || sum.entries !== version) {
         throw violation('I3', `${account} has ${balance} v${version} instead of ${sum.amount} v${sum.entries}`)
@@ -297,6 +303,7 @@ function createLedgerCheck({ ground, model }: CheckParts): () => void {
     seenSettlements = settlements.size
     checkEscrow(tables)
     checkParked(tables)
+    checkExposure(tables)
   }
 }
 

@@ -1,15 +1,23 @@
+import type { RequestHead } from '#data-plane/call.ts'
 import type { JournalFiles } from '#data-plane/journal/files.ts'
 import type { OpenJournal } from '#data-plane/journal/journal.ts'
 import { openJournal } from '#data-plane/journal/journal.ts'
 import type { Processes } from '#data-plane/journal/processes.ts'
+import type { PaymentDesk } from '#data-plane/payment.ts'
 import type { CallPlane, CallRoute } from '#data-plane/pipeline/call-plane.ts'
 import { CHAT_LIMITS } from '#data-plane/pipeline/call-plane.ts'
 import type { JobPlane, SubmitRoute } from '#data-plane/pipeline/job-plane.ts'
+import type { PendingSettlements } from '#data-plane/pipeline/pending-settlements.ts'
+import { createPendingSettlements } from '#data-plane/pipeline/pending-settlements.ts'
 import { createRetryBudget } from '#data-plane/pipeline/retry-budget.ts'
 import { createTicker } from '#data-plane/pipeline/ticker.ts'
 import { creditRail } from '#data-plane/rails/credit.ts'
 import { ownProviderRail } from '#data-plane/rails/own-providers.ts'
-import { payBy } from '#data-plane/rails/rail.ts'
+import type { AnyRail } from '#data-plane/rails/rail.ts'
+import { defineRail, payBy } from '#data-plane/rails/rail.ts'
+import { createQuoteSeal } from '#data-plane/rails/x402/quote-seal.ts'
+import type { Scheme } from '#data-plane/rails/x402/requirement.ts'
+import { x402Rail } from '#data-plane/rails/x402/x402-rail.ts'
 import { createEventQueues } from '#data-plane/store/events.ts'
 import type { FundsStore } from '#data-plane/store/funds.ts'
 import { openFunds } from '#data-plane/store/funds.ts'
@@ -17,6 +25,7 @@ import { createHealth } from '#data-plane/store/health.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
 import { createOwnCalls } from '#data-plane/store/own-calls.ts'
+import { createPaidAnswers } from '#data-plane/store/paid-answers.ts'
 import { createRateLimits } from '#data-plane/store/rate-limits.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import { createWarmOffers } from '#data-plane/store/warm-offers.ts'
@@ -26,6 +35,7 @@ import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
+import { Secret } from '#shared/secret.ts'
 import { createTurnoverMap } from '#shared/turnover-map.ts'
 import { BUCKETS, log } from './ground.ts'
 import type { Market } from './market.ts'
@@ -36,6 +46,7 @@ import { createLink } from './redis-link.ts'
 import type { SimProcess } from './scheduler.ts'
 import type { Watch } from './watched.ts'
 import { watchCaps, watchFunds, watchJournal } from './watched.ts'
+import { watchRail } from './watched-payments.ts'
 
 /**
  * A data-plane process of the product's own parts. Only sockets, clock, disk and the transport of Redis are simulated.
@@ -57,7 +68,13 @@ export type DataNode = {
   close(): Promise<void>
 }
 
-export type NodeParts = { readonly watch: Watch; readonly market: Market; readonly providers: Providers }
+export type NodeParts = {
+  readonly watch: Watch
+  readonly market: Market
+  readonly providers: Providers
+  /** The desk for payments by wallet as a process reaches it; undefined where nobody pays by wallet. */
+  readonly deskOf: ((owner: SimProcess) => PaymentDesk) | undefined
+}
 
 type Seam = {
   /** The machine on which it runs. */
@@ -101,7 +118,8 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
   const watched = watchJournal(journal, watch)
   const { plane, redis } = openPlane(parts, { id, process, ids, events, caps, journal: watched.journal })
   const credit = creditRail({ funds: watchFunds(funds, watch), buyerKeys: keysOf(parts.market) })
-  const rails = [credit]
+  const wallets = openWalletRails(parts, { process, journal, events })
+  const rails = [credit, ...wallets.rails]
   return {
     ...{ process, watch, ids, journal, funds, plane },
     jobs: {
@@ -116,11 +134,30 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
     calls: { running: 0, isEnding: false },
     async close() {
       plane.ticker.close()
+      await wallets.pending?.close()
       await events.close()
       await funds.leave(POSTING_MS)
       await journal.close()
     },
   }
+}
+
+type Wallets = { readonly rails: readonly AnyRail[]; readonly pending: PendingSettlements | undefined }
+
+/** Opens the ways of wallets to pay, and the settling of what dead processes left. */
+function openWalletRails(
+  { watch, deskOf }: NodeParts,
+  { process, journal, events }: Pick<Seam, 'process'> & Pick<DataNode, 'journal'> & Pick<CallPlane, 'events'>,
+): Wallets {
+  if (deskOf === undefined) return { rails: [], pending: undefined }
+  const clock = process.time
+  const pending = createPendingSettlements({ journal, events, clock, log })
+  const urlOf = ({ path }: RequestHead) => `https://api.example${path}`
+  const ports = { desk: deskOf(process), clock, seal: createQuoteSeal(new Secret('pepper')), urlOf }
+  const railOf = (scheme: Scheme) => defineRail(watchRail(pending.watched(x402Rail(scheme, ports)), watch))
+  const rails = [railOf('upto'), railOf('exact')]
+  pending.start()
+  return { rails, pending }
 }
 
 type Stores = Pick<Seam, 'id' | 'process'> &
@@ -147,8 +184,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     },
     market: market.published,
     ...{ health, spentCaps: createSpentCaps(), warm: createWarmOffers(), ownCalls },
-    // No wallet pays in the simulation.
-    paidAnswers: { keep: () => undefined, find: () => Promise.resolve(undefined) },
+    paidAnswers: createPaidAnswers(redis, log),
     // No answer of the simulation is a file.
     artifacts: {
       keep: () => Promise.reject(new AppError('service_unavailable')),

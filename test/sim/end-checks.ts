@@ -26,13 +26,15 @@ export function endMistake(end: PlayedEnd): string | undefined {
 }
 
 /** The outcomes by which the end of a call may be told. */
-function outcomesOf({ call, tookMs, isStopping }: PlayedEnd): readonly UsageEvent['outcome'][] {
+function outcomesOf({ call, received, tookMs, isStopping }: PlayedEnd): readonly UsageEvent['outcome'][] {
   const { request, plan, attempts } = call
   const isDisturbed = isStopping || tookMs > PATIENCE_MS
   if (request.deliveredMicro === 0n) {
     const isEmpty = plan.failures[attempts - 1] === 'empty'
     return isEmpty || isDisturbed ? ['succeeded', 'failed', 'cancelled'] : ['failed', 'cancelled']
   }
+  // A stream is withheld when its payment cannot be taken ahead. Its provider has delivered by then.
+  if (plan.isStreamed && request.payment?.isExact === true && received.status === 402) return ['cut']
   const outcome = OUTCOMES[plan.ending]
   return isDisturbed ? [outcome, 'cut', 'cancelled'] : [outcome]
 }
@@ -45,6 +47,8 @@ function answerMistake({ call, received }: PlayedEnd, event: UsageEvent): string
   const hasError = text.includes('"error"')
   // The buyer left, or his connection was cut before anything came.
   if (event.outcome === 'cancelled' || !isWhole || status === undefined) return undefined
+  // An answer is withheld when its payment can never be taken. P4 looks whether it could.
+  if (call.request.payment !== undefined && status === 402) return undefined
   const isGood = event.outcome === 'succeeded'
   const isPriced = event.outcome !== 'cut' || text === '' || received.costMicro === BigInt(event.chargeMicro)
   const ends = call.plan.isStreamed && isGood ? streamEnds(text) : ''

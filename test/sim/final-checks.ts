@@ -5,6 +5,7 @@ import { BUCKET } from './ground.ts'
 import { isJobEnd, jobMistake } from './job-checks.ts'
 import type { ModelRequest } from './model.ts'
 import { isLost, mostDue } from './model.ts'
+import { paymentMistakes, paymentTransactions } from './payment-checks.ts'
 import type { World } from './world.ts'
 
 /** Lists what is wrong once nothing moves any more: I10, I12, I24, and the end of every request. */
@@ -12,7 +13,7 @@ export function checkRest(world: World, debits: DebitDesk): string[] {
   const left: string[] = []
   if (debits.unfinished() > 0) left.push(`${debits.unfinished()} movements are not booked`)
   left.push(...checkGateRest(world), ...checkRequests(world), ...checkShortfall(world))
-  left.push(...bookMistakes(world.ground.postgres.tables()))
+  left.push(...bookMistakes(world.ground.postgres.tables()), ...paymentMistakes(world))
   return left
 }
 
@@ -100,13 +101,17 @@ function isAllowed(request: ModelRequest, charge: bigint | undefined): boolean {
 
 /** I24: an amount that could not be taken counts against the platform, and happens only after a named double fault. */
 function checkShortfall({ ground, model }: World): string[] {
-  const { entries, settlements, jobs } = ground.postgres.tables()
+  const tables = ground.postgres.tables()
+  const { entries, settlements, jobs, payments } = tables
+  const ofPayments = paymentTransactions(tables)
   const left: string[] = []
   const isExcused = (request: ModelRequest) => request.faults.has('owner_away') || isLost(request)
   const excused = new Set([...model.requests.values()].filter(isExcused).map((request) => request.account))
   for (const { tx, account, amount } of entries) {
     // The end of a job pays back what its submit was short of.
-    if (account !== 'acc_platform_shortfall' || amount > 0n) continue
+    if (account !== 'acc_platform_shortfall' || amount > 0n || ofPayments.has(tx)) continue
+    // What the platform stands in for by a payment is checked with it; see payment-checks.ts.
+    if (payments.has(tx)) continue
     const buyer = settlements.get(tx)?.account ?? jobs.get(tx)?.account
     if (buyer === undefined || !excused.has(buyer)) left.push(`I24: ${tx} of ${buyer} is short of ${-amount}`)
   }

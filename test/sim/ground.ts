@@ -1,4 +1,5 @@
 import { createLogger } from '#shared/logger.ts'
+import type { ChainHost } from './chain-host.ts'
 import type { Crash } from './crash.ts'
 import type { JobQueue } from './job-queue.ts'
 import type { LedgerHost } from './ledger-host.ts'
@@ -14,6 +15,8 @@ export type Ground = {
   readonly redis: RedisHost
   readonly postgres: LedgerHost
   readonly queue: JobQueue
+  /** Undefined in a world where nobody pays by wallet. */
+  readonly chain: ChainHost | undefined
   readonly crash: Crash
   /** The one deliberate fault, if any. */
   readonly mutant: Mutant | undefined

@@ -44,7 +44,7 @@ describe('long jobs on the simulated ledger', () => {
  */
 async function playJobs(seed: number): Promise<string[]> {
   const wrong: string[] = []
-  const world = createWorld(seed, (error) => wrong.push(String(error)))
+  const world = createWorld(seed, (error) => wrong.push(String(error)), { hasWallets: false })
   const { scheduler, postgres, queue } = world.ground
   const random = createRandom(seed).fork('jobs')
   postgres.onCommit(() => wrong.push(...escrowMistakes(postgres.tables())))

@@ -13,6 +13,7 @@ const { values } = parseArgs({
     trace: { type: 'boolean', default: false },
     keep: { type: 'string' },
     jobs: { type: 'string' },
+    wallets: { type: 'string' },
     faults: { type: 'string' },
     mutants: { type: 'boolean', default: false },
   },
@@ -42,12 +43,20 @@ async function tryMutants(): Promise<number> {
 async function main(): Promise<number> {
   const run = await runnerOf(values.mutant)
   const [first, seeds, count] = [Number(values.first), Number(values.seeds), Number(values.operations)]
+  const shares = {
+    jobs: shareOf(values.jobs),
+    wallets: shareOf(values.wallets),
+    faults: shareOf(values.faults),
+  }
+  const asked = (['jobs', 'wallets', 'faults'] as const).map((name) =>
+    values[name] === undefined ? '' : ` --${name} ${values[name]}`,
+  )
   const kept = values.keep?.split(',').map(Number)
   const startedAt = performance.now()
   const sum = { steps: 0, settled: 0 }
   const all: Record<string, number> = {}
   for (let seed = first; seed < first + seeds; seed++) {
-    const planned = planOf(seed, count, { jobs: shareOf(values.jobs), faults: shareOf(values.faults) })
+    const planned = planOf(seed, count, shares)
     const operations = kept === undefined ? planned : kept.flatMap((index) => planned[index] ?? [])
     const { error, steps, settled, calls } = await run(seed, operations, values.trace ? print : undefined)
     sum.steps += steps
@@ -61,7 +70,7 @@ async function main(): Promise<number> {
     for (const operation of small.operations) print(`  ${JSON.stringify(operation)}`)
     const keep = small.operations.map((operation) => planned.indexOf(operation)).join()
     print(
-      `again: npm run test:sim -- --seeds 1 --first ${seed} --operations ${count}${values.jobs === undefined ? '' : ` --jobs ${values.jobs}`} --keep ${keep} --trace`,
+      `again: npm run test:sim -- --seeds 1 --first ${seed} --operations ${count}${asked.join('')} --keep ${keep} --trace`,
     )
     return 1
   }

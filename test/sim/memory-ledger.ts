@@ -1,4 +1,5 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
+import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import type { Job } from '#control-plane/db/jobs.ts'
 import type { MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
 import type { MoneyLedger, MoneyReads, MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
@@ -177,17 +178,26 @@ function quotesOf({ jobs }: LedgerTables, floor: string, counts: (job: Job) => b
 function offerUses(tables: LedgerTables, now: number, asked: Parameters<MoneyLedger['readOfferUses']>[1]): OfferUses {
   const day = utcDay(now)
   const floor = ulidFloor(Date.parse(`${day}T00:00:00Z`))
-  const { cappedOffers, jobs, settlements } = tables
+  const { cappedOffers, jobs, settlements, payments } = tables
+  /** Charges of calls that wallets pay for and whose blocks are not deep yet. */
+  const unsettled = [...payments.values()].filter(({ rid, event }) => event !== null && !settlements.has(rid))
   // A long job counts with its quote, whatever it costs in the end.
   const total = (id: string) =>
     chargesOf(tables, floor, ({ offer, rid }) => offer === id && !jobs.has(rid)) +
-    quotesOf(tables, floor, ({ offer }) => offer === id)
+    quotesOf(tables, floor, ({ offer }) => offer === id) +
+    unsettled.reduce((sum, row) => (row.rid >= floor && offerIn(row) === id ? sum + (row.charge ?? 0n) : sum), 0n)
   return {
     day,
     totals: new Map([...cappedOffers.keys()].map((id) => [id, total(id)])),
-    posted: new Set(asked.rids.filter((rid) => settlements.has(rid) || jobs.has(rid))),
+    posted: new Set(
+      asked.rids.filter((rid) => settlements.has(rid) || jobs.has(rid) || unsettled.some((row) => row.rid === rid)),
+    ),
     capped: new Set(asked.offers.filter((offer) => tables.cappedOffers.has(offer))),
   }
+}
+
+function offerIn({ event }: ChainPayment): string | undefined {
+  return /"offer":"([^"]+)"/.exec(event ?? '')?.[1]
 }
 
 function transaction(statement: Statement, wall: () => number, flaws: ReadonlySet<LedgerFlaw>): MoneyTransaction {

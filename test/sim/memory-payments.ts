@@ -28,6 +28,14 @@ export function memoryPaymentReads(ask: Statement, wall: () => number): ChainPay
           limit,
         ),
       ),
+    listWrittenOff: (afterlifeMs, limit) =>
+      ask((tables) =>
+        listed(
+          tables,
+          ({ state, validUntil }) => state === 'written_off' && validUntil.getTime() > wall() - afterlifeMs,
+          limit,
+        ),
+      ),
     listUnbooked: (overdueMs, limit) =>
       ask((tables) =>
         listed(

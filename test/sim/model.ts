@@ -2,6 +2,7 @@ import type { CappedOffer } from '#data-plane/call.ts'
 import type { CaptureOutcome } from '#data-plane/payment.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import type { ModelJob } from './model-jobs.ts'
+import type { ModelPayment } from './model-payments.ts'
 
 /** A request as an outsider can know it: the money set aside, the answer delivered, and the charge written down. */
 export type ModelRequest = {
@@ -9,6 +10,8 @@ export type ModelRequest = {
   readonly rid: string
   readonly account: AccountId
   readonly keyId: KeyId | null
+  /** The payment of a wallet; undefined for a call that credit pays for. */
+  readonly payment?: ModelPayment
   readonly machine: string
   /** The process that serves it. */
   readonly pid: number
@@ -94,12 +97,14 @@ export type Model = {
   readonly unresolved: Set<ModelRequest>
   /** Long jobs by their request ids. */
   readonly jobs: Map<string, ModelJob>
+  /** Payments of wallets by their names. */
+  readonly payments: Map<string, ModelPayment>
   readonly takes: Takes
   /** True when takes ran out. Then used amounts of an offer's cap may no longer be counted. */
   hasLostCaps: boolean
   /** When Redis last lost writes, in milliseconds of the world. */
   forgottenAt: number
-  start(request: Pick<ModelRequest, 'rid' | 'account' | 'keyId' | 'machine' | 'pid'>): ModelRequest
+  start(request: Pick<ModelRequest, 'rid' | 'account' | 'keyId' | 'payment' | 'machine' | 'pid'>): ModelRequest
   /** Notes a fault on every request that `isHit` selects. */
   befall(fault: RequestFault, isHit: (request: ModelRequest) => boolean): void
 }
@@ -111,6 +116,7 @@ export function createModel(): Model {
     requests,
     unresolved,
     jobs: new Map(),
+    payments: new Map(),
     hasLostCaps: false,
     takes: createTakes(),
     forgottenAt: Number.NEGATIVE_INFINITY,

@@ -4,6 +4,8 @@ import type { JobPlan } from './job-plan.ts'
 import { jobPlan } from './job-plan.ts'
 import type { JobFault } from './job-queue.ts'
 import type { CommitFault } from './ledger-host.ts'
+import type { ChainEvent, PaidPlan } from './payment-plan.ts'
+import { chainEvent, paidPlan } from './payment-plan.ts'
 import type { Random } from './random.ts'
 import { createRandom } from './random.ts'
 
@@ -19,6 +21,8 @@ export type CrashPoint =
   | 'after register'
   | 'after commit'
   | 'before capture'
+  | 'before broadcast'
+  | 'after broadcast'
 
 /** One thing that happens to a world, `gapMs` milliseconds after the one before it. */
 export type Operation = { readonly gapMs: number } & (
@@ -45,6 +49,8 @@ export type Operation = { readonly gapMs: number } & (
   | { readonly kind: 'commit'; readonly fault: CommitFault }
   | { readonly kind: 'postgres_down'; readonly ms: number }
   | { readonly kind: 'cut_leader' }
+  | { readonly kind: 'paid_call'; readonly machine: number; readonly plan: PaidPlan }
+  | { readonly kind: 'chain'; readonly event: ChainEvent }
 )
 
 const CRASH_POINTS: readonly [CrashPoint, ...CrashPoint[]] = [
@@ -59,6 +65,9 @@ const CRASH_POINTS: readonly [CrashPoint, ...CrashPoint[]] = [
   'after commit',
   'before capture',
 ]
+
+/** Those on the way of payments. */
+const PAYMENT_CRASHES: readonly [CrashPoint, ...CrashPoint[]] = ['before broadcast', 'after broadcast', 'after commit']
 
 type Maker = (random: Random) => Operation
 
@@ -202,23 +211,46 @@ function callPlan(random: Random): CallPlan {
 export const JOB_SHARE = 0.06
 
 /** Shares of the operations that have something more before them. */
-export type Shares = { readonly jobs?: number | undefined; readonly faults?: number | undefined }
+export type Shares = {
+  readonly jobs?: number | undefined
+  readonly wallets?: number | undefined
+  readonly faults?: number | undefined
+}
+
+/** How many operations of a plan have a call before them that a wallet pays for, or an event of the chain. */
+export const WALLET_SHARE = 0.08
+/** Such a plan has one event of the chain, or death at a place where payments go out, among so many of them. */
+const CHAIN_EVENTS = 0.3
+const PAYMENT_DEATHS = 0.05
 
 /**
- * The operations of a seed. They are always the same. Its long jobs and the faults beyond the usual ones are drawn from
- * numbers of their own, so the other operations do not depend on the shares.
+ * The operations of a seed. They are always the same. Its long jobs, its payments by wallet and the faults beyond the
+ * usual ones are drawn from numbers of their own, so the other operations do not depend on the shares.
  */
-export function planOf(seed: number, count: number, { jobs = JOB_SHARE, faults = 0 }: Shares = {}): Operation[] {
+export function planOf(seed: number, count: number, shares: Shares = {}): Operation[] {
+  const { jobs = JOB_SHARE, wallets = WALLET_SHARE, faults = 0 } = shares
   const random = createRandom(seed).fork('long jobs')
+  const paying = createRandom(seed).fork('wallets')
   const more = createRandom(seed).fork('more faults')
   return otherOperations(seed, count).flatMap((operation): Operation[] => {
     const before: Operation[] = []
     if (random.chance(jobs)) {
       before.push({ kind: 'long_job', gapMs: gap(random), machine: random.between(0, 2), plan: jobPlan(random) })
     }
+    if (paying.chance(wallets)) before.push(walletOperation(paying))
     if (more.chance(faults)) before.push(drawOf(FAULTS, more))
     return [...before, operation]
   })
+}
+
+function walletOperation(random: Random): Operation {
+  const gapMs = gap(random)
+  if (random.chance(CHAIN_EVENTS)) return { kind: 'chain', gapMs, event: chainEvent(random) }
+  if (random.chance(PAYMENT_DEATHS)) {
+    const point = random.pick(PAYMENT_CRASHES)
+    return { kind: 'crash_at', gapMs, victim: random.between(3, 4), point, downMs: downtime(random) }
+  }
+  return { kind: 'paid_call', gapMs, machine: random.between(0, 2), plan: paidPlan(random, callPlan(random)) }
 }
 
 function otherOperations(seed: number, count: number): Operation[] {

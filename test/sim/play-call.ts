@@ -7,7 +7,7 @@ import type { DataNode, NodeParts } from './data-node.ts'
 import type { PlayedEnd } from './end-checks.ts'
 import { endMistake } from './end-checks.ts'
 import type { Machine } from './machine.ts'
-import type { Buyer, Market } from './market.ts'
+import type { Market } from './market.ts'
 import { CHAT_MODEL } from './market.ts'
 import type { ModelRequest } from './model.ts'
 import { mostDue } from './model.ts'
@@ -33,7 +33,7 @@ export async function playCall(parts: NodeParts, machine: Machine, plan: CallPla
     leave: reply.leave,
   }
   const words = providers.expect(call)
-  const head = headOf(node, rid, buyer)
+  const head = headOf(node, rid, { authorization: `Bearer ${keyId}` })
   const body = Buffer.from(bodyOf(market, plan, words))
   node.calls.running += 1
   await serveCall(
@@ -43,19 +43,23 @@ export async function playCall(parts: NodeParts, machine: Machine, plan: CallPla
     reply,
   )
   node.calls.running -= 1
-  providers.forget(words)
+  providers.forget(words, call)
   const tookMs = node.process.time.monotonic() - head.startedAt
   over(parts, node, { call, received: reply.received(), tookMs, isStopping: node.calls.isEnding })
 }
 
-function headOf({ process: { time } }: DataNode, requestId: RequestHead['requestId'], { keyId }: Buyer): RequestHead {
+export function headOf(
+  { process: { time } }: DataNode,
+  requestId: RequestHead['requestId'],
+  credential: RequestHead['headers'],
+): RequestHead {
   return {
     requestId,
     method: 'POST',
     path: '/v1/chat/completions',
     query: new URLSearchParams(),
     params: {},
-    headers: { authorization: `Bearer ${keyId}`, 'content-type': 'application/json' },
+    headers: { ...credential, 'content-type': 'application/json' },
     pathFloorPercent: undefined,
     receivedAt: time.now(),
     startedAt: time.monotonic(),
@@ -64,7 +68,7 @@ function headOf({ process: { time } }: DataNode, requestId: RequestHead['request
 
 const BYTES_A_TOKEN = 4
 
-function bodyOf(market: Market, plan: CallPlan, words: string): string {
+export function bodyOf(market: Market, plan: CallPlan, words: string): string {
   const named = plan.offers.map((index) => market.offers[index % market.offers.length]?.provider)
   return JSON.stringify({
     model: CHAT_MODEL,
@@ -76,7 +80,7 @@ function bodyOf(market: Market, plan: CallPlan, words: string): string {
 }
 
 /** I13: the cost in an answer is the captured charge, and no answer has it before the capture. */
-function told(node: DataNode, request: ModelRequest, { costMicro, isWhole, status, text }: Received): void {
+export function told(node: DataNode, request: ModelRequest, { costMicro, isWhole, status, text }: Received): void {
   const { rid, state, chargeMicro } = request
   if (costMicro !== undefined && costMicro > 0n && (state !== 'captured' || costMicro !== chargeMicro)) {
     node.watch.fail(violation('I13', `${rid} is told ${costMicro}, is ${state} and costs ${chargeMicro}`))
@@ -96,7 +100,7 @@ export function acknowledge({ process, syncFailedAt }: DataNode, request: ModelR
 }
 
 /** Checks a call as soon as it is over. */
-function over({ watch, market }: NodeParts, node: DataNode, end: PlayedEnd): void {
+export function over({ watch, market }: NodeParts, node: DataNode, end: PlayedEnd): void {
   const { request, plan, attempts } = end.call
   if (request.state === 'asking') {
     request.state = 'refused'

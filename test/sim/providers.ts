@@ -25,7 +25,11 @@ export type PlayedCall = {
 export type Providers = {
   /** Notes a call. Answers the words by which providers recognise it. */
   expect(call: PlayedCall): string
-  forget(words: string): void
+  /** New words, of a call that comes later. */
+  expectWords(): string
+  /** Notes a call by such words. Of several calls with the same words one is served. */
+  expectAs(words: string, call: PlayedCall): void
+  forget(words: string, call: PlayedCall): void
   /** Those that are about long jobs. */
   readonly jobs: JobProviders
   /** Sends the requests of a process, in place of sockets. */
@@ -48,12 +52,15 @@ const JSON_TYPE = 'application/json'
 
 /** Providers that answer as each call's plan says. They keep to the limits that they are told. */
 export function createProviders(market: Market, jobs: JobProviders, fail: (error: unknown) => void): Providers {
-  const calls = new Map<string, PlayedCall>()
+  const calls = new Map<string, readonly PlayedCall[]>()
   let count = 0
+  const newWords = () => `call ${++count}`
+  const expectAs = (words: string, call: PlayedCall) => void calls.set(words, [...(calls.get(words) ?? []), call])
 
   function receive(owner: SimProcess, to: Destination, request: UpstreamRequest, events: UpstreamEvents): Sent {
     const content = /call \d+ [.]*/.exec(request.body)?.[0] ?? ''
-    const call = calls.get(wordsOf(content))
+    const named = calls.get(wordsOf(content)) ?? []
+    const call = named.find(({ request }) => request.state === 'running') ?? named[0]
     const offer = market.offers.find(({ baseUrl }) => baseUrl === to.baseUrl)
     const limit = Number(/"max_(?:completion_)?tokens":(\d+)/.exec(request.body)?.[1] ?? Number.NaN)
     if (call === undefined || offer === undefined || Number.isNaN(limit)) {
@@ -66,11 +73,17 @@ export function createProviders(market: Market, jobs: JobProviders, fail: (error
   return {
     jobs,
     expect(call) {
-      const words = `call ${++count}`
-      calls.set(words, call)
+      const words = newWords()
+      expectAs(words, call)
       return words
     },
-    forget: (words) => void calls.delete(words),
+    expectWords: newWords,
+    expectAs,
+    forget(words, call) {
+      const others = (calls.get(words) ?? []).filter((other) => other !== call)
+      if (others.length > 0) calls.set(words, others)
+      else calls.delete(words)
+    },
     upstreamOf: (owner) => ({
       holdsKey: () => false,
       send(to, request, _options, events) {

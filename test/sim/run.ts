@@ -1,6 +1,7 @@
 import { DEADLINE_SOURCE } from '#control-plane/services/money/finish-job.ts'
 import { CHAT_LIMITS } from '#data-plane/pipeline/call-plane.ts'
 import { microUsd } from '#shared/money.ts'
+import { applyChain } from './apply-chain.ts'
 import type { Checks } from './checks.ts'
 import { startChecks } from './checks.ts'
 import type { DebitDesk } from './debits.ts'
@@ -9,9 +10,11 @@ import { applyProcess, applyRedis } from './faults.ts'
 import { checkHeirs, checkRest } from './final-checks.ts'
 import { isJobEnd } from './job-checks.ts'
 import type { Mutant } from './mutants.ts'
+import { noteRunOut } from './payment-checks.ts'
 import type { Operation } from './plan.ts'
 import { playCall } from './play-call.ts'
 import { playJob } from './play-job.ts'
+import { playPaidCall } from './play-paid-call.ts'
 import { traceWorld } from './trace.ts'
 import { violation } from './violation.ts'
 import type { World } from './world.ts'
@@ -38,7 +41,8 @@ export async function runOperations(
   const fail = (error: unknown) => {
     failed ??= error
   }
-  const world = createWorld(seed, fail, options.mutant)
+  const hasWallets = operations.some(({ kind }) => kind === 'paid_call' || kind === 'chain')
+  const world = createWorld(seed, fail, { mutant: options.mutant, hasWallets })
   const { scheduler } = world.ground
   scheduler.onStep(() => {
     if (failed !== undefined) throw failed
@@ -75,6 +79,7 @@ function outcomesOf({ model, ground }: World): string[] {
   for (const request of model.requests.values()) {
     if (!isJobEnd(request) && !model.jobs.has(request.rid)) outcomes.push(request.state)
   }
+  for (const { state } of ground.postgres.tables().payments.values()) outcomes.push(`payment ${state}`)
   for (const { submit, end } of model.jobs.values()) {
     if (!jobs.has(submit.rid)) outcomes.push(`job ${submit.state}`)
     else outcomes.push(`job ended by ${jobEnds.get(submit.rid)?.source === DEADLINE_SOURCE ? 'deadline' : 'buyer'}`)
@@ -93,12 +98,13 @@ const SWEEPS_MS = 130_000
 /** Ends all faults. Everything runs, holds of dead calls run out, and sweepers sweep. Then nothing may be left. */
 async function rest({ world, checks, debits }: Play): Promise<void> {
   const { ground, machines, workers } = world
-  const { scheduler, redis, postgres } = ground
+  const { scheduler, redis, postgres, chain } = ground
   const heal = () => {
     redis.start()
     redis.thaw()
     redis.setSlow(false)
     postgres.setUp(true)
+    chain?.heal()
     for (const part of [...machines, ...workers]) {
       part.process()?.thaw()
       part.boot()
@@ -131,6 +137,12 @@ function apply({ world, debits, fail }: Play, operation: Operation): void {
     case 'long_job':
       playJob(world.parts, machines, operation.machine, operation.plan).catch(fail)
       return
+    case 'paid_call':
+      playPaidCall(world.parts, machines, operation.machine, operation.plan).catch(fail)
+      return
+    case 'chain':
+      applyChain(world, operation.event)
+      return
     case 'deposit':
       debits.deposit(operation.buyer, BigInt(operation.amount))
       return
@@ -152,6 +164,7 @@ function apply({ world, debits, fail }: Play, operation: Operation): void {
       if (operation.ms > TAKE_MS) model.hasLostCaps = true
       // Holds may run out now although their calls still run.
       model.befall('owner_away', (request) => request.deadline < scheduler.wall())
+      noteRunOut(world)
       return
     case 'pass':
       return

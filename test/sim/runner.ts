@@ -8,6 +8,7 @@ import { REPOSITORY } from '#dev/network/programs.ts'
 import { mutate } from '#test/faults/harness/build.ts'
 import { LONG_MUTANTS } from './long-mutants.ts'
 import { MUTANTS } from './mutants.ts'
+import { PAYMENT_MUTANTS } from './payment-mutants.ts'
 import type { Operation, Shares } from './plan.ts'
 import { planOf } from './plan.ts'
 import type { ProductMutant } from './product-mutants.ts'
@@ -22,14 +23,15 @@ export type Runner = (
   trace?: (line: string) => void,
 ) => Promise<Outcome>
 
-export const MUTANT_NAMES: readonly string[] = [...MUTANTS, ...PRODUCT_MUTANTS.map(({ name }) => name)]
+const BUILT_IN = [...PRODUCT_MUTANTS, ...PAYMENT_MUTANTS]
+export const MUTANT_NAMES: readonly string[] = [...MUTANTS, ...BUILT_IN.map(({ name }) => name)]
 
 /** Finds the runner of a mutant, or the one without a fault. Throws for a name that is no mutant's. */
 export async function runnerOf(name: string | undefined): Promise<Runner> {
   if (name === undefined) return (seed, operations, trace) => runOperations(seed, operations, { trace })
   const mutant = MUTANTS.find((known) => known === name)
   if (mutant !== undefined) return (seed, operations, trace) => runOperations(seed, operations, { mutant, trace })
-  const inProduct = [...PRODUCT_MUTANTS, ...LONG_MUTANTS].find((known) => known.name === name)
+  const inProduct = [...BUILT_IN, ...LONG_MUTANTS].find((known) => known.name === name)
   if (inProduct === undefined) {
     const names = [...MUTANT_NAMES, ...LONG_MUTANTS.map((mutant) => mutant.name)]
     throw new Error(`mutants are ${names.join(', ')}`)

@@ -6,9 +6,14 @@ import { answerSeedRequests, watchGate } from '#control-plane/services/money/gat
 import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
+import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
+import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import { createIds } from '#shared/ids.ts'
+import { openChainPayments } from './chain-ports.ts'
 import type { Ground } from './ground.ts'
 import { BUCKETS, log } from './ground.ts'
 import type { JobProviders } from './job-providers.ts'
+import type { LedgerSession } from './ledger-host.ts'
 import { createMemoryLedger } from './memory-ledger.ts'
 import { ackBeforeCommit } from './mutant-services.ts'
 import { ledgerFlaws } from './mutants.ts'
@@ -28,19 +33,33 @@ export type Worker = {
   ctx(): IngestCtx | undefined
   /** The gate through which its debits are set aside. */
   debitGate(): DebitGate | undefined
+  /** Its part in payments by wallet; undefined while it does not live, and where nobody pays by wallet. */
+  payments(): PaymentWorker | undefined
 }
+
+/** The part of a worker that takes payments by wallet. */
+export type PaymentWorker = { readonly ctx: FinishCtx }
 
 const SWEEP_EVERY_MS = 30_000
 const OVERDUE_EVERY_MS = 7_000
 const COMMAND_TIMEOUT_MS = 2_000
+const FINISH_EVERY_MS = 1_000
+
+type Running = {
+  readonly process: SimProcess
+  readonly ctx: IngestCtx
+  readonly debits: DebitGate
+  readonly payments: PaymentWorker | undefined
+}
 
 export function createWorker(ground: Ground, name: string, providers: JobProviders): Worker {
   const { scheduler, postgres, redis, queue, mutant, random } = ground
-  let running: { readonly process: SimProcess; readonly ctx: IngestCtx; readonly debits: DebitGate } | undefined
+  let running: Running | undefined
 
-  function start(process: SimProcess): { ctx: IngestCtx; debits: DebitGate } {
+  function start(process: SimProcess): Omit<Running, 'process'> {
     const clock = process.time
-    const ledger = createMemoryLedger(postgres.session(process), ledgerFlaws(mutant))
+    const session = postgres.session(process)
+    const ledger = createMemoryLedger(session, ledgerFlaws(mutant))
     const link = (timeoutMs?: number) =>
       createLink({ scheduler, host: redis, owner: process, ...(timeoutMs === undefined ? {} : { timeoutMs }) }).client
     const gate = createRedisGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS })
@@ -59,7 +78,25 @@ export function createWorker(ground: Ground, name: string, providers: JobProvide
       clock.every(SWEEP_EVERY_MS, sweep)
     })
     clock.every(OVERDUE_EVERY_MS, () => void endOverdue(ground, ctx, providers).catch(() => undefined))
-    return { ctx, debits: createRedisDebitGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS }) }
+    const debits = createRedisDebitGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS })
+    return { ctx, debits, payments: takePayments(process, session, ctx) }
+  }
+
+  function takePayments(process: SimProcess, session: LedgerSession, ctx: IngestCtx): PaymentWorker | undefined {
+    const { chain: host, crash } = ground
+    if (host === undefined) return undefined
+    const clock = process.time
+    const own = random.fork(`payments ${process.pid}`)
+    const ids = createIds(clock, (pool) => {
+      for (let index = 0; index < pool.length; index++) pool[index] = own.between(0, 255)
+    })
+    const payments = openChainPayments({ host, process, session, pass: crash.pass })
+    const paying: FinishCtx = { ...ctx, ids, payments }
+    const turn = () => {
+      void finishPayments(paying).finally(() => clock.after(FINISH_EVERY_MS, turn))
+    }
+    clock.after(own.fraction() * FINISH_EVERY_MS, turn)
+    return { ctx: paying }
   }
 
   return {
@@ -79,5 +116,6 @@ export function createWorker(ground: Ground, name: string, providers: JobProvide
     },
     ctx: () => (running?.process.isAlive() === true ? running.ctx : undefined),
     debitGate: () => (running?.process.isAlive() === true ? running.debits : undefined),
+    payments: () => (running?.process.isAlive() === true ? running.payments : undefined),
   }
 }

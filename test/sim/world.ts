@@ -1,3 +1,4 @@
+import { createChainHost } from './chain-host.ts'
 import { createCrash } from './crash.ts'
 import type { NodeParts } from './data-node.ts'
 import type { Ground } from './ground.ts'
@@ -14,10 +15,13 @@ import type { Model } from './model.ts'
 import { createModel, isOnDisk } from './model.ts'
 import type { Mutant } from './mutants.ts'
 import { scriptFlaws } from './mutants.ts'
+import { createSimDesk } from './payment-desk.ts'
 import { createProviders } from './providers.ts'
 import { createRandom } from './random.ts'
 import { createRedisHost } from './redis-host.ts'
+import type { SimProcess } from './scheduler.ts'
 import { createScheduler } from './scheduler.ts'
+import { WALLETS } from './wallets.ts'
 import type { Watch } from './watched.ts'
 import type { Worker } from './worker.ts'
 import { createWorker } from './worker.ts'
@@ -35,23 +39,31 @@ export type World = {
   onMoney(listener: () => void): void
 }
 
+/** `hasWallets` brings a chain and wallets. Without them nothing of a world depends on them. */
+export type WorldOptions = { readonly mutant?: Mutant | undefined; readonly hasWallets: boolean }
+
 /** `fail` takes broken promises that cannot be thrown at the place where they break. */
-export function createWorld(seed: number, fail: (error: unknown) => void, mutant?: Mutant): World {
+export function createWorld(seed: number, fail: (error: unknown) => void, { mutant, hasWallets }: WorldOptions): World {
   const random = createRandom(seed).fork('world')
   const scheduler = createScheduler()
   const server = createMemoryRedis(scheduler.wall, createSemantics(scriptFlaws(mutant)))
   const redis = createRedisHost(scheduler, server, random.fork('redis'))
   const postgres = createLedgerHost(scheduler, random.fork('postgres'))
   const queue = createJobQueue(scheduler, redis, random.fork('queue'))
-  const ground: Ground = { scheduler, random, redis, postgres, queue, crash: createCrash(), mutant }
+  const chain = hasWallets ? createChainHost(scheduler, random.fork('chain')) : undefined
+  const ground: Ground = { scheduler, random, redis, postgres, queue, chain, crash: createCrash(), mutant }
   const market = createMarket(random.fork('market'))
   const accounts = market.buyers.map((buyer) => buyer.account)
   fill(ground, market)
+  if (chain !== undefined) for (const { payer, openingMicro } of WALLETS) chain.chain.fund(payer, openingMicro)
   const model = createModel()
   let touch: () => void = () => undefined
   const watch: Watch = { ground, model, onMoney: () => touch(), fail }
   const jobs = createJobProviders(market, scheduler.wall)
-  const parts: NodeParts = { watch, market, providers: createProviders(market, jobs, fail) }
+  let workers: readonly Worker[] = []
+  const desk = { scheduler, random: random.fork('desk'), workers: () => workers }
+  const deskOf = hasWallets ? (owner: SimProcess) => createSimDesk(desk, owner) : undefined
+  const parts: NodeParts = { watch, market, providers: createProviders(market, jobs, fail), deskOf }
   const machines = ['n1', 'n2', 'n3'].map((id) =>
     createMachine(parts, id, (pid, unwrittenSince) =>
       model.befall(
@@ -60,7 +72,7 @@ export function createWorld(seed: number, fail: (error: unknown) => void, mutant
       ),
     ),
   )
-  const workers = ['w1', 'w2'].map((name) => createWorker(ground, name, jobs))
+  workers = ['w1', 'w2'].map((name) => createWorker(ground, name, jobs))
   for (const part of [...machines, ...workers]) part.boot()
   const onMoney = (listener: () => void) => {
     touch = listener
@@ -75,6 +87,7 @@ function fill({ postgres }: Ground, market: Market): void {
     ['acc_platform_fee', 'platform_fee'],
     ['acc_platform_shortfall', 'platform_shortfall'],
     ['acc_external_fiat', 'external_fiat'],
+    ['acc_external_usdc', 'external_usdc'],
     ['acc_promo', 'promo'],
   ] as const) {
     tables.accounts.set(account, { account, kind, balance: 0n, version: 0n })

@@ -67,7 +67,7 @@ export type PaymentWorld = {
 }
 
 /** Waits that are short, because a local chain answers at once. */
-const TIMES = { confirmationMs: 500, againAfterMs: 200, restingMs: 50 }
+const TIMES = { confirmationMs: 500, againAfterMs: 200, restingMs: 50, watchEveryMs: 100 }
 const DIGEST = 'ab'.repeat(32)
 const SERVE_MS = 60_000
 
@@ -198,7 +198,9 @@ function books({ db, databaseUrl, redisUrl }: GateWorld) {
   return {
     entries: async (rid: string) => {
       const { rows } = await sql<{ account: string; amount: bigint }>`select account, amount from ledger_entry
-        where tx = ${rid} or tx in (select tx from ledger_key where key = ${`payment:${rid}`})`.execute(db)
+        where tx = ${rid} or tx in (select tx from ledger_key where key in (${`payment:${rid}`}, ${`late_payment:${rid}`}))`.execute(
+        db,
+      )
       const sums: Record<string, bigint> = {}
       for (const { account, amount } of rows) sums[account] = (sums[account] ?? 0n) + amount
       return sums

@@ -24,9 +24,16 @@ export type PaymentTimes = {
   readonly againAfterMs: number
   /** The time that the process has which was told the charge, before the worker tries. */
   readonly restingMs: number
+  /** Milliseconds between two looks for transfers of payments that were written off. */
+  readonly watchEveryMs: number
 }
 
-export const PAYMENT_TIMES: PaymentTimes = { confirmationMs: 5_000, againAfterMs: 5_000, restingMs: 2_000 }
+export const PAYMENT_TIMES: PaymentTimes = {
+  confirmationMs: 5_000,
+  againAfterMs: 5_000,
+  restingMs: 2_000,
+  watchEveryMs: 10_000,
+}
 
 /** Everything by which wallets pay; see plane.ts. */
 export type PaymentParts = PaymentSettings & {
@@ -57,8 +64,10 @@ export type PaymentMemory = {
   asking: Promise<void> | undefined
   /** Transfers that this process is at work on, by request id. */
   readonly underWay: Map<string, Promise<void>>
+  /** When written-off payments were last looked for. Monotonic milliseconds. */
+  watchedAt: number
 }
 
 export function newPaymentMemory(): PaymentMemory {
-  return { standing: undefined, asking: undefined, underWay: new Map() }
+  return { standing: undefined, asking: undefined, underWay: new Map(), watchedAt: Number.NEGATIVE_INFINITY }
 }

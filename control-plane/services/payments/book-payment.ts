@@ -26,23 +26,7 @@ export async function bookPayment(ctx: Booking, { rid }: Pick<ChainPayment, 'rid
   const done = await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     if (payment === undefined || payment.bookedAt !== null || !BOOKED_IN.has(payment.state)) return undefined
-    const isPaid = payment.state === 'confirmed'
-    const amount = (isPaid ? payment.due : payment.charge) ?? 0n
-    const source = isPaid ? PLATFORM_ACCOUNTS.externalUsdc : PLATFORM_ACCOUNTS.shortfall
-    const deposited =
-      amount === 0n
-        ? []
-        : await postTransaction(trx, {
-            id: ctx.ids.ulid(),
-            key: `payment:${rid}`,
-            kind: isPaid ? 'payment' : 'write_off',
-            note: payment.transaction ?? payment.reason ?? undefined,
-            entries: [
-              { account: source, amount: -amount },
-              { account: payment.account, amount },
-            ],
-          })
-    if (deposited === undefined) throw new Error(`the payment ${rid} was booked and not marked`)
+    const deposited = await deposit(trx, payment, ctx.ids.ulid())
     const booked = await bookCharge(trx, payment)
     await trx.payments.markBooked(rid)
     crashPoint('payment_in_tx')
@@ -50,6 +34,51 @@ export async function bookPayment(ctx: Booking, { rid }: Pick<ChainPayment, 'rid
   })
   crashPoint('payment_booked')
   if (done !== undefined) await tell(ctx, rid, done)
+}
+
+const keyOf = (rid: string) => `payment:${rid}`
+const lateKeyOf = (rid: string) => `late_payment:${rid}`
+
+/**
+ * Books what came, or what the platform stands in for. Of money that comes after its write-off the platform takes back
+ * what it stood in for; the rest is the payer's. Answers the balances that changed.
+ */
+async function deposit(trx: MoneyTransaction, payment: ChainPayment, id: string): Promise<readonly Balance[]> {
+  const { rid, account, due, charge, transaction, reason } = payment
+  const isPaid = payment.state === 'confirmed'
+  const writtenOff = await trx.findLedgerKey(keyOf(rid))
+  // It was given up, came, and went again with its block. The platform still stands in for it.
+  if (writtenOff !== undefined && !isPaid) return []
+  const amount = (isPaid ? due : charge) ?? 0n
+  if (amount === 0n) return []
+  const stoodIn = isPaid ? await shortfallOf(trx, [rid, writtenOff]) : 0n
+  const back = stoodIn > amount ? amount : stoodIn
+  const isLate = writtenOff !== undefined
+  const deposited = await postTransaction(trx, {
+    id,
+    key: isLate ? lateKeyOf(rid) : keyOf(rid),
+    kind: isPaid ? 'payment' : 'write_off',
+    note: transaction ?? reason ?? undefined,
+    entries: [
+      { account: isPaid ? PLATFORM_ACCOUNTS.externalUsdc : PLATFORM_ACCOUNTS.shortfall, amount: -amount },
+      { account, amount: amount - back },
+      { account: PLATFORM_ACCOUNTS.shortfall, amount: back },
+    ],
+  })
+  if (deposited === undefined) throw new Error(`the payment ${rid} was booked and not marked`)
+  return deposited
+}
+
+/** What the platform gave in some transactions. */
+async function shortfallOf(trx: MoneyTransaction, txs: readonly (string | undefined)[]): Promise<bigint> {
+  let given = 0n
+  for (const tx of txs) {
+    if (tx === undefined) continue
+    for (const { account, amount } of await trx.findEntries(tx)) {
+      if (account === PLATFORM_ACCOUNTS.shortfall) given -= amount
+    }
+  }
+  return given
 }
 
 /** Books the charge of a call whose payment was booked before it. The payer's account has its money since then. */

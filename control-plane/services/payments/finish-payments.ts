@@ -1,4 +1,4 @@
-import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
+import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-payments.ts'
 import type { Chain } from '#control-plane/ports/chain/chain.ts'
 import { MINUTE } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
@@ -14,6 +14,8 @@ import { pursue } from './settle-payment.ts'
 const MAX_A_TURN = 200
 /** Time after its end in which a call may still tell its charge: the heir of a dead process reads its journal first. */
 const TELLING_MS = 10 * MINUTE
+/** Time after a payment's end in which a transfer that was given up is looked for: a block is older than its news. */
+const AFTERLIFE_MS = 10 * MINUTE
 
 export type FinishCtx = BookCtx
 export type Finished = {
@@ -39,6 +41,7 @@ export async function finishPayments(ctx: FinishCtx): Promise<Finished> {
   const sent = await attempt('send', () => send(ctx))
   const confirmed = await attempt('confirm', () => confirm(ctx))
   const expired = await attempt('expire', () => expire(ctx))
+  await attempt('watch', () => watch(ctx))
   const booked = await attempt('book', () => book(ctx))
   return { sent, confirmed, booked, expired }
 }
@@ -113,9 +116,31 @@ async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: H
   return true
 }
 
+/**
+ * Looks for transfers of payments that were written off. A chain that was reorganised may mine what had failed, and
+ * anybody may send an exact payment. Such a payment is booked like others, and its payer is no debtor any more.
+ */
+async function watch(ctx: FinishCtx): Promise<number> {
+  const { chain, network, memory, times } = ctx.payments
+  const now = ctx.clock.monotonic()
+  if (chain === null || now - memory.watchedAt < times.watchEveryMs) return 0
+  const given = await ctx.ledger.payments.listWrittenOff(AFTERLIFE_MS, MAX_A_TURN)
+  if (given.length > 0) await chain.checkChain(chainIdOf(network))
+  let count = 0
+  for (const payment of given) {
+    const transaction = await chain.findTransfer(onChain(payment))
+    if (transaction === undefined) continue
+    ctx.log.warn({ rid: payment.rid, transaction }, 'a payment that was written off has come all the same')
+    await step(ctx, payment.rid, 'appear', { transaction, bookedAt: null })
+    count += 1
+  }
+  memory.watchedAt = now
+  return count
+}
+
 type Head = Awaited<ReturnType<Chain['head']>>
 /** What the chain shows of a payment. */
-type Found = { readonly block?: bigint; readonly due?: bigint }
+type Found = Pick<PaymentChange, 'block' | 'due' | 'transaction' | 'bookedAt'>
 
 async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, found: Found = {}): Promise<void> {
   await ctx.ledger.transact(async (trx) => {

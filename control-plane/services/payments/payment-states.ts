@@ -4,9 +4,10 @@ import type { PaymentStanding } from '#shared/contract/chain-payments.ts'
 /**
  * What happens to a payment. `charge`: the call told what it owes. `release`: it owes nothing. `mine`: the transfer is in
  * a block. `confirm`: the block is deep enough. `unmine`: the block is gone. `refuse`: the transfer can never be.
- * `disprove`: the named transaction is none that pays us, and no other can be.
+ * `disprove`: the named transaction is none that pays us, and no other can be. `appear`: a transfer that was given up is
+ * in a block all the same.
  */
-export type PaymentEvent = 'charge' | 'release' | 'mine' | 'confirm' | 'unmine' | 'refuse' | 'disprove'
+export type PaymentEvent = 'charge' | 'release' | 'mine' | 'confirm' | 'unmine' | 'refuse' | 'disprove' | 'appear'
 
 type Row = Readonly<Record<PaymentEvent, ChainPaymentState | null>>
 
@@ -19,6 +20,7 @@ const NOTHING: Row = {
   unmine: null,
   refuse: null,
   disprove: null,
+  appear: null,
 }
 
 /** The life of a payment by wallet: the state after each event. */
@@ -30,7 +32,8 @@ export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
   confirmed: NOTHING,
   // A claim can run out before a node comes back that served its call.
   released: { ...NOTHING, charge: 'due' },
-  written_off: NOTHING,
+  // A transfer that failed in a block comes about in another, or somebody sends it, until its authorization is over.
+  written_off: { ...NOTHING, appear: 'mined' },
 }
 
 /** How each state reads for the buyer. */

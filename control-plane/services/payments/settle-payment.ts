@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-payments.ts'
 import type { Transfer } from '#control-plane/ports/facilitator/facilitator.ts'
 import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
+import type { ReadEvent } from '#control-plane/services/money/usage-reading.ts'
 import { isPoison, readEvent } from '#control-plane/services/money/usage-reading.ts'
 import type { SettleAnswer, SettleAskSchema } from '#shared/contract/chain-payments.ts'
 import { LEAST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
@@ -65,17 +66,23 @@ function answerOf({ state, transaction, due, reason }: ChainPayment): SettleAnsw
   }
 }
 
-/** Stores the charge of a call. Throws `not_found` for a call without a claim, `conflict` for another charge. */
+/**
+ * Stores the charge of a call. Throws `not_found` for a call without a claim. The first charge stands: the heir of a
+ * process that died between telling it and writing it down tells another, which is kept as a conflict.
+ */
 async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro, aheadMicro }: Ask): Promise<ChainPayment> {
   const charge: bigint = chargeMicro
   return ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     if (payment === undefined) throw new AppError('not_found')
-    if (event !== null) requireEvent(payment, event, charge)
-    if (payment.event !== null && event !== null) {
-      if (payment.event === event) return payment
-      ctx.log.error({ rid }, 'a payment was told two charges: the first stands')
-      throw new AppError('conflict', { message: 'The payment has another charge.' })
+    if (event !== null) {
+      const { payloadHash } = requireEvent(payment, event, charge)
+      if (payment.event !== null) {
+        if (payment.event === event) return payment
+        ctx.log.warn({ rid }, 'a payment was told two charges: the first stands')
+        await trx.insertConflicts([{ rid, payloadHash, event, source: 'payment' }])
+        return payment
+      }
     }
     const owed = event === null ? (aheadMicro ?? payment.amount) : charge
     // A call that cost nothing takes nothing, not even the least price.
@@ -92,8 +99,8 @@ async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro, aheadMicro
   })
 }
 
-/** Takes no event that could not be booked later. */
-function requireEvent({ rid, rail, account, amount }: ChainPayment, event: string, charge: bigint): void {
+/** Reads an event. Throws `invalid_request` for one that could not be booked later. */
+function requireEvent({ rid, rail, account, amount }: ChainPayment, event: string, charge: bigint): ReadEvent {
   const read = readEvent(event, 'payment', PAYMENT_POSTINGS)
   if (isPoison(read)) throw new AppError('invalid_request', { message: `The event is not valid: ${read.reason}.` })
   const { event: told } = read
@@ -101,6 +108,7 @@ function requireEvent({ rid, rail, account, amount }: ChainPayment, event: strin
   if (!isItsOwn || told.chargeMicro !== charge || charge > amount) {
     throw new AppError('invalid_request', { message: 'The event is not of this payment.' })
   }
+  return read
 }
 
 /** An exact payment is taken whole. Of another at least the least price is taken; what is over is the payer's credit. */

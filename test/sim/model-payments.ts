@@ -1,0 +1,11 @@
+import type { SignedByWallet } from './wallets.ts'
+
+/** A payment of a wallet as an outsider can know it. */
+export type ModelPayment = SignedByWallet & {
+  /** The request id of the one call that may be served for it. */
+  paidFor: string | undefined
+  /** The payer took money away while the payment was open. Then a transfer may fail by the payer's own fault. */
+  isDrained: boolean
+  /** The world's clock has jumped over the payment's end. Then a transfer may come too late by nobody's fault. */
+  hasRunOut: boolean
+}

@@ -1,0 +1,97 @@
+import type { ProductMutant } from './product-mutants.ts'
+
+const CLAIM = 'control-plane/services/payments/claim-payment.ts'
+const SETTLE = 'control-plane/services/payments/settle-payment.ts'
+const BOOK = 'control-plane/services/payments/book-payment.ts'
+const STATES = 'control-plane/services/payments/payment-states.ts'
+const PENDING = 'data-plane/pipeline/pending-settlements.ts'
+const ANSWER = 'data-plane/pipeline/buyer-answer.ts'
+const FACILITATOR = 'control-plane/ports/facilitator/own-facilitator.ts'
+
+const mutant = (name: string, file: string, find: string, replace: string) =>
+  ({ name, edits: [{ file, find, replace }] }) as const
+
+/** Mistakes on the way of payments by wallet. */
+export const PAYMENT_MUTANTS = [
+  mutant(
+    'payment_serves_again',
+    CLAIM,
+    'return isSame(before, ask) ? claimed(before) : used(before)',
+    'return claimed(before)',
+  ),
+  mutant(
+    'payer_exposure_unbounded',
+    CLAIM,
+    "if (exposure.open + amount > payments.payerExposureMicro) return closed('payer_exposure_limit')",
+    '',
+  ),
+  mutant(
+    'one_balance_for_two_payments',
+    CLAIM,
+    'if (balance !== undefined && exposure.unmined + amount > balance) {',
+    'if (balance !== undefined && amount > balance) {',
+  ),
+  mutant(
+    'upto_takes_all',
+    SETTLE,
+    "if (requirement['scheme'] !== 'upto') return amount",
+    'if (amount > 0n) return amount',
+  ),
+  mutant(
+    'refusal_is_believed_unseen',
+    SETTLE,
+    "if (outcome.state === 'refused') return (await takenByOthers(ctx, payment)) ?? outcome",
+    "if (outcome.state === 'refused') return outcome",
+  ),
+  mutant(
+    'late_charge_of_a_booked_payment_is_lost',
+    SETTLE,
+    'if (payment.bookedAt !== null) await bookLateCharge(ctx, payment)',
+    '',
+  ),
+  mutant(
+    'second_charge_keeps_its_heir',
+    SETTLE,
+    "await trx.insertConflicts([{ rid, payloadHash, event, source: 'payment' }])",
+    "throw new AppError('conflict', { cause: payloadHash })",
+  ),
+  mutant('charge_after_a_release_is_lost', STATES, "released: { ...NOTHING, charge: 'due' }", 'released: NOTHING'),
+  mutant(
+    'rest_of_a_payment_is_kept',
+    BOOK,
+    'const amount = (isPaid ? due : charge) ?? 0n',
+    'const amount = charge ?? 0n',
+  ),
+  mutant(
+    'left_charges_are_crossed_off',
+    PENDING,
+    'for await (const text of replay.unposted(inheritance)) await settleAgain(settle, text)',
+    '',
+  ),
+  mutant('pending_charges_are_forgotten', PENDING, 'pending.add(rid)\n      return', 'return'),
+  mutant('write_off_is_final', STATES, "written_off: { ...NOTHING, appear: 'mined' }", 'written_off: NOTHING'),
+  mutant(
+    'late_money_is_the_platforms',
+    BOOK,
+    'const back = stoodIn > amount ? amount : stoodIn',
+    'const back = writtenOff === undefined ? 0n : amount',
+  ),
+  mutant(
+    'late_money_is_all_the_payers',
+    BOOK,
+    'const stoodIn = isPaid ? await shortfallOf(trx, [rid, writtenOff]) : 0n',
+    'const stoodIn = await shortfallOf(trx, [])',
+  ),
+  mutant(
+    'unpaid_answer_goes_out',
+    ANSWER,
+    'const withheld = reply.isStarted() ? undefined : settlement.refusal',
+    'const withheld = reply.isStarted() ? settlement.refusal : undefined',
+  ),
+  mutant(
+    'failed_transfer_is_mined',
+    FACILITATOR,
+    "status === 'reverted'\n          ?",
+    'status !== status\n          ?',
+  ),
+] as const satisfies readonly ProductMutant[]

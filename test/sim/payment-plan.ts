@@ -1,0 +1,73 @@
+import type { CallPlan } from './call-plan.ts'
+import type { EndpointFault } from './chain-host.ts'
+import { ENDPOINT_FAULTS } from './chain-host.ts'
+import type { Random } from './random.ts'
+
+/** A second showing of a payment that was sent before. */
+export type Showing = {
+  readonly afterMs: number
+  readonly machine: number
+  /** True for the same body as before. */
+  readonly isSame: boolean
+}
+
+/** The course of a call that a wallet pays for. It is drawn before the call begins. */
+export type PaidPlan = {
+  readonly call: CallPlan
+  readonly wallet: number
+  readonly scheme: 'upto' | 'exact'
+  /** What the wallet signs beyond the price, where it may, in micro-USD. */
+  readonly overMicro: number
+  readonly showings: readonly Showing[]
+}
+
+/** What happens to the chain and to wallets. */
+export type ChainEvent =
+  | { readonly what: 'reorganise'; readonly depth: number }
+  | { readonly what: 'forget' }
+  | { readonly what: 'full' | 'no_gas'; readonly ms: number }
+  | { readonly what: 'endpoint'; readonly fault: EndpointFault; readonly ms: number }
+  | { readonly what: 'drain'; readonly wallet: number; readonly percent: number }
+  | { readonly what: 'fund'; readonly wallet: number; readonly amount: number }
+  /** Somebody sends an exact payment that is on its way. */
+  | { readonly what: 'front_run' }
+
+type Weighed = readonly [weight: number, make: (random: Random) => ChainEvent]
+
+const EVENTS: readonly [Weighed, ...Weighed[]] = [
+  [4, (random) => ({ what: 'reorganise', depth: random.between(1, 3) })],
+  [2, () => ({ what: 'forget' })],
+  [1, (random) => ({ what: random.pick(['full', 'no_gas']), ms: random.between(500, 9_000) })],
+  [4, (random) => ({ what: 'endpoint', fault: random.pick(ENDPOINT_FAULTS), ms: random.between(100, 8_000) })],
+  [1, (random) => ({ what: 'drain', wallet: random.between(0, 2), percent: random.pick([50, 100]) })],
+  [3, (random) => ({ what: 'fund', wallet: random.between(0, 2), amount: random.between(1_000, 60_000) })],
+  [3, () => ({ what: 'front_run' })],
+]
+
+export function chainEvent(random: Random): ChainEvent {
+  let left = random.fraction() * EVENTS.reduce((sum, [weight]) => sum + weight, 0)
+  for (const [weight, make] of EVENTS) {
+    left -= weight
+    if (left < 0) return make(random)
+  }
+  return { what: 'forget' }
+}
+
+export function paidPlan(random: Random, call: CallPlan): PaidPlan {
+  return {
+    call,
+    wallet: random.between(0, 2),
+    scheme: random.pick(['upto', 'exact']),
+    overMicro: random.chance(0.5) ? 0 : random.between(0, 3_000),
+    showings: random.chance(0.5) ? [showing(random)] : [],
+  }
+}
+
+function showing(random: Random): Showing {
+  return {
+    // Some come while the first is still being served.
+    afterMs: random.chance(0.3) ? random.between(0, 20) : random.between(100, 9_000),
+    machine: random.between(0, 2),
+    isSame: random.chance(0.7),
+  }
+}

@@ -1,0 +1,127 @@
+import type { RequestHead } from '#data-plane/call.ts'
+import { serveCall } from '#data-plane/pipeline/serve-call.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { Received, SimReply } from './buyer-reply.ts'
+import { createReply } from './buyer-reply.ts'
+import type { DataNode, NodeParts } from './data-node.ts'
+import type { Machine } from './machine.ts'
+import { CHAT_MODEL } from './market.ts'
+import type { ModelPayment } from './model-payments.ts'
+import type { PaidPlan } from './payment-plan.ts'
+import { bodyOf, headOf, over, told } from './play-call.ts'
+import type { PlayedCall } from './providers.ts'
+import { violation } from './violation.ts'
+import { demandIn, signPayment, WALLETS } from './wallets.ts'
+
+/** Nobody's account. The payer's own is made by the claim. */
+const NO_ACCOUNT: AccountId = 'acc_wallet'
+
+/**
+ * Plays a call that a wallet pays for: the wallet asks for the price, signs it, and calls. Some payments are shown again,
+ * at any machine. The product's own pipeline serves it all.
+ */
+export async function playPaidCall(
+  parts: NodeParts,
+  machines: readonly Machine[],
+  first: number,
+  plan: PaidPlan,
+): Promise<void> {
+  const machine = machines[first % machines.length]
+  const node = machine?.node()
+  if (machine === undefined || node === undefined || node.calls.isEnding) return
+  const { market, watch, providers } = parts
+  const words = providers.expectWords()
+  const body = bodyOf(market, plan.call, words)
+  const demand = demandIn(await askPrice(node, body), plan.scheme)
+  // Payments may be closed, and a process that died does not answer.
+  if (demand === undefined) return
+  const { payer } = WALLETS[plan.wallet % WALLETS.length] ?? WALLETS[0]
+  const { model, ground } = watch
+  const wish = { payer, nonce: BigInt(model.payments.size + 1), overMicro: BigInt(plan.overMicro) }
+  const signed = signPayment(demand, { ...wish, now: ground.scheduler.wall() })
+  const payment: ModelPayment = { ...signed, paidFor: undefined, isDrained: false, hasRunOut: false }
+  model.payments.set(payment.name, payment)
+  for (const { afterMs, machine: index, isSame } of plan.showings) {
+    ground.scheduler.after(afterMs, () => {
+      const other = machines[index % machines.length]
+      const shown = { payment, plan, words, body: isSame ? body : body.replace('}', ' }') }
+      if (other !== undefined) pay(parts, other, shown).catch(watch.fail)
+    })
+  }
+  await pay(parts, machine, { payment, plan, words, body })
+}
+
+type Shown = {
+  readonly payment: ModelPayment
+  readonly plan: PaidPlan
+  readonly words: string
+  readonly body: string
+}
+
+/** Calls with a payment. */
+async function pay(parts: NodeParts, machine: Machine, { payment, plan, words, body }: Shown): Promise<void> {
+  const node = machine.node()
+  if (node === undefined || node.calls.isEnding) return
+  const { market, watch, providers } = parts
+  const rid = node.ids.requestId()
+  const request = watch.model.start({
+    ...{ rid, account: NO_ACCOUNT, keyId: null, payment, machine: machine.id, pid: node.process.pid },
+  })
+  const reply = createReply(node.process, plan.call.stallMs, (received) => {
+    if (request.state === 'asking') checkRepeat(parts, payment, received)
+    else told(node, request, received)
+    checkTold(parts, payment, received, plan)
+  })
+  const call: PlayedCall = {
+    ...{ request, plan: plan.call, prices: market.pricesOf(CHAT_MODEL), attempts: 0, leave: reply.leave },
+  }
+  providers.expectAs(words, call)
+  const head = headOf(node, rid, { 'payment-signature': payment.header })
+  await serve(node, head, body, reply)
+  providers.forget(words, call)
+  const tookMs = node.process.time.monotonic() - head.startedAt
+  over(parts, node, { call, received: reply.received(), tookMs, isStopping: node.calls.isEnding })
+}
+
+async function serve(node: DataNode, head: RequestHead, body: string, reply: SimReply): Promise<void> {
+  node.calls.running += 1
+  const read = () => Promise.resolve({ ...head, body: Buffer.from(body) })
+  await serveCall(node.plane, node.routes.chat, { head, read, largeBytes: () => 0 }, reply)
+  node.calls.running -= 1
+}
+
+/** Asks what a call costs, as one who brings no money. */
+async function askPrice(node: DataNode, body: string): Promise<string> {
+  let received: Received | undefined
+  const reply = createReply(node.process, 0, (answer) => {
+    received = answer
+  })
+  await serve(node, headOf(node, node.ids.requestId(), {}), body, reply)
+  return received?.text ?? '{}'
+}
+
+/** P6: a payment that is shown again brings the answer that it paid for, or no answer at all. */
+function checkRepeat({ watch }: NodeParts, { name, paidFor }: ModelPayment, { costMicro, status }: Received): void {
+  if (status !== 200) return
+  const first = watch.model.requests.get(paidFor ?? '')
+  if (first?.state === 'captured' && first.chargeMicro === costMicro) return
+  watch.fail(violation('P6', `${name} brings an answer that costs ${costMicro}; ${paidFor} cost ${first?.chargeMicro}`))
+}
+
+const STATUS = /"payment":\{"type":"x402","status":"(\w+)","transaction":(null|"0x[0-9a-f]+")/
+
+/** P6: what an answer says of its payment is true of the row then. */
+function checkTold({ watch }: NodeParts, { name, paidFor }: ModelPayment, received: Received, plan: PaidPlan): void {
+  const [, status, transaction] = STATUS.exec(received.text) ?? []
+  // A stream has gone out by then. A whole answer stays here.
+  if (status === 'failed' && received.status === 200 && !plan.call.isStreamed) {
+    watch.fail(violation('P4', `${name} cannot be taken, and its answer goes out`))
+  }
+  if (status !== 'settled' || paidFor === undefined) return
+  const row = watch.ground.postgres.tables().payments.get(paidFor)
+  // A block may have gone since, so a payment that was settled may be due again.
+  const isTrue =
+    row?.charge === 0n || (row?.transaction !== null && row?.state !== 'claimed' && row?.state !== 'written_off')
+  if (isTrue && transaction !== undefined) return
+  watch.fail(violation('P6', `${name} is told settled by ${transaction} and is ${row?.state} by ${row?.transaction}`))
+}

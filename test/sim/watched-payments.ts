@@ -1,0 +1,45 @@
+import type { Rail } from '#data-plane/rails/rail.ts'
+import { violation } from './violation.ts'
+import type { Watch } from './watched.ts'
+
+/**
+ * Wraps a way to pay by wallet. The model learns when a payment becomes a call's, and whether the desk heard of its
+ * charge. P1: a payment serves one call.
+ */
+export function watchRail<Proof>(rail: Rail<Proof>, { model, fail }: Watch): Rail<Proof> {
+  return {
+    ...rail,
+    async reserve(payer, proof, quote, raw) {
+      const hold = await rail.reserve(payer, proof, quote, raw)
+      const request = model.requests.get(hold.rid)
+      const payment = request?.payment
+      if (request === undefined || payment === undefined) {
+        fail(violation('P1', `${hold.rid} is paid by nobody's payment`))
+        return hold
+      }
+      if (payment.paidFor !== undefined && payment.paidFor !== hold.rid) {
+        fail(violation('P1', `${payment.name} pays for ${payment.paidFor} and for ${hold.rid}`))
+      }
+      payment.paidFor = hold.rid
+      request.state = 'running'
+      request.heldMicro = hold.grantedMicro
+      request.deadline = raw.receivedAt + quote.ttlMs
+      return hold
+    },
+    async settle(hold, charge, event) {
+      const settled = await rail.settle(hold, charge, event)
+      const request = model.requests.get(hold.rid)
+      if (request === undefined) return settled
+      request.captured = settled.state === 'final' ? 'accepted' : 'queued'
+      // The desk was away and did not take this charge, so only the journal has it.
+      if (settled.state !== 'final') request.faults.add('redis_lost')
+      return settled
+    },
+    release(hold, reason, event) {
+      const request = model.requests.get(hold.rid)
+      if (request?.state === 'running') request.state = 'released'
+      if (request !== undefined) request.endEvent ??= event
+      return rail.release(hold, reason, event)
+    },
+  }
+}

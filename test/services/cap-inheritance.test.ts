@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { retireNodes } from '#control-plane/db/money-epoch.ts'
 import { rebuildGate } from '#control-plane/services/money/gate-rebuild.ts'
@@ -13,6 +14,7 @@ import { insertCappedOffer, newAccount } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
 import { eventText as anyEventText } from '#test/support/usage-events.ts'
 
+const WALLET = `0x${'12'.repeat(20)}`
 let world: GateWorld
 beforeEach(async () => {
   world = await startGateWorld()
@@ -65,6 +67,20 @@ describe('the daily cap of an offer', () => {
     const usedBy = async (asked: Node) => (await capsOf(asked).usedToday([offer.id])).get(offer.id)
     return { serve, serveAhead, running, usedBy }
   }
+
+  it('counts calls that wallets pay for before they are settled, whatever Redis has lost', async () => {
+    const offer = ids.make('ofr')
+    await insertCappedOffer(world.db, offer, 1_000)
+    const [rid, account] = [ids.ulid(), await newAccount(world.db, 'buyer_credit')]
+    const event = anyEventText({ rid, account, sellerAccount: null, charge: 700 }, { rail: 'x402-upto', offer })
+    await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, charge, event,
+        state, payload, requirement, body_digest, valid_until, serve_until)
+      values (${rid}, 'x402-upto', 'eip155:8453', ${WALLET}, ${WALLET}, '7', ${account}, 5000, 1000, 700, ${event},
+        'due', '{}', '{}', ${'ab'.repeat(32)}, now(), now())`.execute(world.db)
+    const uses = await world.ledger.readOfferUses(Date.now(), { rids: [rid], offers: [offer] })
+    expect(uses.totals.get(offer)).toBe(700n)
+    expect([...uses.posted]).toEqual([rid])
+  })
 
   it('counts what a dead process took at what it came to, once that is brought', async () => {
     const journalDir = `${world.folder}/journal`

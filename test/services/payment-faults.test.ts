@@ -267,11 +267,7 @@ describe('an authorization that somebody else has sent', () => {
     await chain.blacklist(wallet.address, false)
     expect(await world.claim(await world.sign(wallet, 'exact', PRICE))).toMatchObject({ reason: 'payer_owes' })
     const hash = await sendByStranger(payment)
-    await until('it is booked anew', 15_000, async () => {
-      await finishPayments(world.ctx)
-      const { state, bookedAt } = await world.row(rid)
-      return state === 'confirmed' && bookedAt !== null
-    })
+    await endsPaid(payment, 'exact')
     expect(await world.row(rid)).toMatchObject({ transaction: hash, due: PRICE, charge: CHARGE })
     const entries = await world.entries(rid)
     expect(entries['acc_platform_shortfall']).toBe(0n)

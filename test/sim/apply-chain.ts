@@ -1,6 +1,10 @@
+import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import type { ChainEvent } from './payment-plan.ts'
 import { WALLETS } from './wallets.ts'
 import type { World } from './world.ts'
+
+/** Payments that one stranger sends at most. */
+const MOST_FRONT_RUN = 3
 
 /** Applies an event of the chain, and tells the model what it excuses. */
 export function applyChain({ ground, model }: World, event: ChainEvent): void {
@@ -35,18 +39,18 @@ export function applyChain({ ground, model }: World, event: ChainEvent): void {
       chain.fund(walletOf(event.wallet), BigInt(event.amount))
       return
     case 'front_run': {
+      const { payments, signed } = postgres.tables()
+      const isWaiting = ({ state }: ChainPayment) => state === 'due' || state === 'written_off'
       // Only what was sent is known to others.
-      const due = [...postgres.tables().payments.values()].find(({ state, rid, requirement }) => {
-        const isSent = state === 'due' && requirement['scheme'] === 'exact'
-        return isSent && [...postgres.tables().signed.values()].some(({ ref }) => ref.endsWith(nonceOf(rid)))
-      })
-      const payment = due && [...model.payments.values()].find(({ paidFor }) => paidFor === due.rid)
-      if (payment !== undefined) chain.sendByOther(payment)
+      const isKnown = ({ nonce }: ChainPayment) => [...signed.values()].some(({ ref }) => ref.endsWith(nonce))
+      const rows = [...payments.values()].filter((row) => row.requirement['scheme'] === 'exact' && isWaiting(row))
+      for (const { rid } of rows
+        .filter((row) => row.state === 'written_off' || isKnown(row))
+        .slice(0, MOST_FRONT_RUN)) {
+        const payment = [...model.payments.values()].find(({ paidFor }) => paidFor === rid)
+        if (payment !== undefined) chain.sendByOther(payment)
+      }
       return
     }
-  }
-
-  function nonceOf(rid: string): string {
-    return postgres.tables().payments.get(rid)?.nonce ?? rid
   }
 }

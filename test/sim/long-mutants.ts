@@ -1,4 +1,5 @@
 import { END_MUTANTS } from './end-mutants.ts'
+import { RARE_PAYMENT_MUTANTS } from './payment-mutants.ts'
 import { JOB_SHARE } from './plan.ts'
 import type { ProductMutant } from './product-mutants.ts'
 
@@ -6,6 +7,8 @@ import type { ProductMutant } from './product-mutants.ts'
 export type LongMutant = ProductMutant & {
   /** The share of operations that have a long job before them. */
   readonly jobs: number
+  /** The share that have a call before them that a wallet pays for. None unless named. */
+  readonly wallets?: number
   /** It has to be noticed within so many seeds. */
   readonly mostSeeds: number
 }
@@ -202,4 +205,10 @@ const RECOVERY: readonly LongMutant[] = [
   }),
 ]
 
-export const LONG_MUTANTS: readonly LongMutant[] = [...JOBS, ...POSTING, ...RECOVERY, ...END_MUTANTS]
+export const LONG_MUTANTS: readonly LongMutant[] = [
+  ...JOBS,
+  ...POSTING,
+  ...RECOVERY,
+  ...END_MUTANTS,
+  ...RARE_PAYMENT_MUTANTS,
+]

@@ -25,9 +25,9 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 /** Tries every mutant of the long run. Each has to be noticed within its seeds. */
 async function tryMutants(): Promise<number> {
   let survivors = 0
-  for (const { name, jobs, mostSeeds } of LONG_MUTANTS) {
+  for (const { name, jobs, wallets = 0, mostSeeds } of LONG_MUTANTS) {
     const startedAt = performance.now()
-    const hunt = { operations: Number(values.operations), most: mostSeeds, shares: { jobs } }
+    const hunt = { operations: Number(values.operations), most: mostSeeds, shares: { jobs, wallets } }
     const found = await seekNotice(await runnerOf(name), hunt)
     if (found === undefined) survivors += 1
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)

@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { LONG_MUTANTS } from './long-mutants.ts'
 import type { Mutant } from './mutants.ts'
+import type { PaymentMutantName } from './payment-mutants.ts'
+import { PAYMENT_MUTANTS } from './payment-mutants.ts'
 import { JOB_SHARE } from './plan.ts'
 import type { ProductMutantName } from './product-mutants.ts'
 import { MUTANT_NAMES, runnerOf, seekNotice } from './runner.ts'
 
 const OPERATIONS = 300
 /** Each mutant has to be noticed within so many seeds. */
-const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName, number>> = {
+const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMutantName, number>> = {
   insert_without_conflict: 10,
   ack_without_version: 40,
   expire_without_state: 20,
@@ -43,6 +45,16 @@ const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName, number>> = {
   rest_of_a_quote_is_kept: 5,
   negative_counts_are_read: 5,
   hold_freed_before_its_debit_is_told: 10,
+  payment_serves_again: 5,
+  payer_exposure_unbounded: 10,
+  one_balance_for_two_payments: 10,
+  upto_takes_all: 5,
+  late_charge_of_a_booked_payment_is_lost: 15,
+  charge_after_a_release_is_lost: 30,
+  rest_of_a_payment_is_kept: 5,
+  left_charges_are_crossed_off: 5,
+  pending_charges_are_forgotten: 5,
+  unpaid_answer_goes_out: 40,
 }
 
 /** Long jobs among the operations, for mutants in their code. The others are looked for in runs of calls alone. */
@@ -64,6 +76,10 @@ const JOB_SHARES: ReadonlyMap<string, number> = new Map([
 /** More faults than usual, for a mutant that needs two of them at once. */
 const FAULT_SHARES: ReadonlyMap<string, number> = new Map([['job_told_before_sync', 0.2]])
 
+/** Calls that wallets pay for among the operations, for mutants on their way. */
+const MANY_WALLETS = 0.3
+const OF_PAYMENTS: ReadonlySet<string> = new Set(PAYMENT_MUTANTS.map(({ name }) => name))
+
 /** Seeds that noticed the rarer ones before. They are tried first; a plan that changed only makes the search longer. */
 const FIRST_SEEDS: ReadonlyMap<string, number> = new Map([
   ['ack_without_version', 8],
@@ -72,6 +88,9 @@ const FIRST_SEEDS: ReadonlyMap<string, number> = new Map([
   ['cap_outside_script', 7],
   ['answer_before_sync', 27],
   ['job_told_before_sync', 25],
+  ['late_charge_of_a_booked_payment_is_lost', 7],
+  ['charge_after_a_release_is_lost', 18],
+  ['unpaid_answer_goes_out', 31],
 ])
 
 describe('the simulation', () => {
@@ -82,7 +101,8 @@ describe('the simulation', () => {
   it.each(Object.entries(MOST_SEEDS))(
     'notices the mutant %s',
     async (mutant, most) => {
-      const shares = { jobs: JOB_SHARES.get(mutant) ?? 0, faults: FAULT_SHARES.get(mutant) }
+      const wallets = OF_PAYMENTS.has(mutant) ? MANY_WALLETS : 0
+      const shares = { jobs: JOB_SHARES.get(mutant) ?? 0, wallets, faults: FAULT_SHARES.get(mutant) }
       const first = FIRST_SEEDS.get(mutant)
       const found = await seekNotice(await runnerOf(mutant), { operations: OPERATIONS, most, first, shares })
       expect(found, `not in ${most} seeds`).toBeDefined()

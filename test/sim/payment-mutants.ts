@@ -1,3 +1,4 @@
+import type { LongMutant } from './long-mutants.ts'
 import type { ProductMutant } from './product-mutants.ts'
 
 const CLAIM = 'control-plane/services/payments/claim-payment.ts'
@@ -38,22 +39,10 @@ export const PAYMENT_MUTANTS = [
     'if (amount > 0n) return amount',
   ),
   mutant(
-    'refusal_is_believed_unseen',
-    SETTLE,
-    "if (outcome.state === 'refused') return (await takenByOthers(ctx, payment)) ?? outcome",
-    "if (outcome.state === 'refused') return outcome",
-  ),
-  mutant(
     'late_charge_of_a_booked_payment_is_lost',
     SETTLE,
     'if (payment.bookedAt !== null) await bookLateCharge(ctx, payment)',
     '',
-  ),
-  mutant(
-    'second_charge_keeps_its_heir',
-    SETTLE,
-    "await trx.insertConflicts([{ rid, payloadHash, event, source: 'payment' }])",
-    "throw new AppError('conflict', { cause: payloadHash })",
   ),
   mutant('charge_after_a_release_is_lost', STATES, "released: { ...NOTHING, charge: 'due' }", 'released: NOTHING'),
   mutant(
@@ -69,6 +58,18 @@ export const PAYMENT_MUTANTS = [
     '',
   ),
   mutant('pending_charges_are_forgotten', PENDING, 'pending.add(rid)\n      return', 'return'),
+  mutant(
+    'unpaid_answer_goes_out',
+    ANSWER,
+    'const withheld = reply.isStarted() ? undefined : settlement.refusal',
+    'const withheld = reply.isStarted() ? settlement.refusal : undefined',
+  ),
+] as const satisfies readonly ProductMutant[]
+
+export type PaymentMutantName = (typeof PAYMENT_MUTANTS)[number]['name']
+
+/** Those that take a rarer meeting of faults. Only the long run tries them. */
+export const RARE_PAYMENT_MUTANTS: readonly LongMutant[] = [
   mutant('write_off_is_final', STATES, "written_off: { ...NOTHING, appear: 'mined' }", 'written_off: NOTHING'),
   mutant(
     'late_money_is_the_platforms',
@@ -83,15 +84,21 @@ export const PAYMENT_MUTANTS = [
     'const stoodIn = await shortfallOf(trx, [])',
   ),
   mutant(
-    'unpaid_answer_goes_out',
-    ANSWER,
-    'const withheld = reply.isStarted() ? undefined : settlement.refusal',
-    'const withheld = reply.isStarted() ? settlement.refusal : undefined',
-  ),
-  mutant(
     'failed_transfer_is_mined',
     FACILITATOR,
     "status === 'reverted'\n          ?",
     'status !== status\n          ?',
   ),
-] as const satisfies readonly ProductMutant[]
+  mutant(
+    'refusal_is_believed_unseen',
+    SETTLE,
+    "if (outcome.state === 'refused') return (await takenByOthers(ctx, payment)) ?? outcome",
+    "if (outcome.state === 'refused') return outcome",
+  ),
+  mutant(
+    'second_charge_keeps_its_heir',
+    SETTLE,
+    "await trx.insertConflicts([{ rid, payloadHash, event, source: 'payment' }])",
+    "throw new AppError('conflict', { cause: payloadHash })",
+  ),
+].map((made) => ({ ...made, jobs: 0, wallets: 0.6, mostSeeds: 150 }))

@@ -33,33 +33,41 @@ export type RoutedMarket = {
   stop(): Promise<void>
 }
 
-export async function startRoutedMarket(): Promise<RoutedMarket> {
-  const network = await startNetwork()
+/** Starts it in a market of its own, or puts it into one that runs. The sellers also sell `more` models. */
+export async function startRoutedMarket(
+  running?: Network,
+  more: readonly ReturnType<typeof textModel>[] = [],
+): Promise<RoutedMarket> {
+  const network = running ?? (await startNetwork())
   const providers = await Promise.all(
     [...SELLERS.map(({ id }) => id), 'rt-own'].map((name, at) =>
       createSampleProvider({ host: `127.0.0.${61 + at}`, port: 0, name }),
     ),
   )
   const doors = doorsOf(network)
+  const models = [MODEL, ...more.map(({ canonical }) => canonical)]
   const put = (id: string, baseUrl: string | undefined, isTrusted = true) =>
     doors.operator('provider.put', { id, name: `Routed ${id}`, baseUrl, isTrusted })
   for (const [at, { id, isTrusted }] of SELLERS.entries()) await put(id, providers[at]?.url, isTrusted)
   await put('rt-own', providers[3]?.url)
   await put('rt-empty', 'http://127.0.0.70:1/v1')
-  await doors.operator('catalog.import', { source: 'test', models: [modelOf(MODEL), modelOf('unsold')] })
+  await doors.operator('catalog.import', { source: 'test', models: [modelOf(MODEL), modelOf('unsold'), ...more] })
   for (const [at, { discount }] of SELLERS.entries()) {
     const seller = await doors.user()
-    await doors.post('/v1/seller/offers', seller.sellerKey, {
-      model: MODEL,
-      api_key: `sk-routed-${at}`,
-      seller_base_url: providers[at]?.url,
-      discount,
-    })
+    for (const model of models) {
+      const offer = { model, api_key: `sk-routed-${at}`, seller_base_url: providers[at]?.url, discount }
+      await doors.post('/v1/seller/offers', seller.sellerKey, offer)
+    }
   }
-  await until('three offers are on sale', 20_000, async () => {
-    const answer = await fetch(`${network.sandbox.api_base_url}/api/markets/${MODEL}`)
-    const market = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
-    return market.success && market.data.offers.length === SELLERS.length
+  await until('three offers of each model are on sale', 20_000, async () => {
+    const books = await Promise.all(
+      models.map(async (model) => {
+        const answer = await fetch(`${network.sandbox.api_base_url}/api/markets/${model}`)
+        const market = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
+        return market.success && market.data.offers.length === SELLERS.length
+      }),
+    )
+    return books.every((isWhole) => isWhole)
   })
   return {
     network,

@@ -254,6 +254,16 @@ export type Ending = {
   readonly each?: readonly Ending[]
 }
 
+/** A file within an answer that its buyer wants a link to. */
+export type AnswerFile = {
+  /** Its place in the answer. */
+  readonly index: number
+  readonly contentType: string
+  readonly pieces: Iterable<Uint8Array>
+  /** Puts a link in the place of the bytes. */
+  link(url: string): void
+}
+
 /** Turns a provider's bytes into the buyer's. It holds back text before the first content. */
 export type Decoder = {
   /** The media type of the answer; absent when it is JSON, or an event stream that was asked for. */
@@ -276,6 +286,10 @@ export type Decoder = {
   ending(): Ending
   /** Ends the answer early with finish reason `length`. Nothing is pushed after it. */
   stop(): void
+  /** The files of a whole answer that go out as links once they are kept; absent where there are never any. */
+  files?(): readonly AnswerFile[]
+  /** The buyer's parameters that the answer does not follow, beside those that were changed for the provider. */
+  adaptedParams?(): readonly string[]
   /** The last bytes, which carry the cost. For a whole reply they are all of it. */
   finish(receipt: Receipt): string
   /** The same bytes of a whole reply that may be large, as pieces that are never joined. */

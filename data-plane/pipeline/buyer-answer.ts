@@ -74,6 +74,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     // The cost of a stream is in its last chunk, unless it was known from the beginning.
     receipt: isStreamed && demand.hasFixedCharge !== true ? undefined : settlement.receipt,
     contentType: last.decoder.contentType?.(),
+    adaptedParams: last.decoder.adaptedParams?.(),
   })
   if (settlement.headers !== undefined) Object.assign(headers, settlement.headers)
   const { decoder } = last

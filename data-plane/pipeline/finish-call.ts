@@ -4,6 +4,7 @@ import type { AdmittedCall } from './admitted-call.ts'
 import { endAnswer } from './buyer-answer.ts'
 import type { CallPlane } from './call-plane.ts'
 import { emitCall } from './emit-call.ts'
+import { keepFiles } from './keep-files.ts'
 import type { Relay } from './relay-with-failover.ts'
 import { relayWithFailover } from './relay-with-failover.ts'
 import type { Settlement } from './settle-call.ts'
@@ -56,9 +57,16 @@ export async function finishCall(plane: CallPlane, call: AdmittedCall, relayed: 
     relay = brokenRelay(plane, call, thrown)
     settlement = await settleCall(plane, call, relay, relayed.hasProgress)
   }
+  const files = relay.last?.decoder.files?.()
+  if (files !== undefined && files.length > 0 && isSent(call, relay, settlement)) await keepFiles(plane, call, files)
   endAnswer(plane, call, { relay, settlement, decisionMs: relayed.decisionMs })
   emitCall(plane, call, relay, settlement)
   noteWarm(plane, call, relay, settlement)
+}
+
+/** True for an answer that its buyer waits for, or may come back for. */
+function isSent({ reply }: AdmittedCall, { error }: Relay, { refusal, headers }: Settlement): boolean {
+  return error === undefined && refusal === undefined && (headers !== undefined || !reply.isGone())
 }
 
 /** Remembers the offer that now has the conversation in its prompt cache. */

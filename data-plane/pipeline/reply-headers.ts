@@ -11,6 +11,8 @@ export type ReplyFacts = {
   readonly overheadMs: number
   readonly plan: { readonly offer: Pick<AttemptPlan['offer'], 'servedBy' | 'provider'> } | undefined
   readonly request: Pick<UpstreamRequest, 'adaptedParams'> | undefined
+  /** Parameters that the answer itself does not follow. */
+  readonly adaptedParams?: readonly string[] | undefined
   /** Absent on streams of text, whose cost is in the last chunk, and on long jobs that are not over. */
   readonly receipt: Pick<Receipt, 'chargeMicro' | 'listMicro'> | undefined
   /** Set when the answer is neither JSON nor an event stream. */
@@ -33,7 +35,10 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
     headers['x-mkt-served-by'] = plan.offer.servedBy
     headers['x-mkt-provider-family'] = plan.offer.provider
   }
-  if (request !== undefined && request.adaptedParams.length > 0) {
+  const { adaptedParams } = facts
+  if (adaptedParams !== undefined && adaptedParams.length > 0) {
+    headers['x-mkt-adapted-params'] = adaptedList([...(request?.adaptedParams ?? []), ...adaptedParams])
+  } else if (request !== undefined && request.adaptedParams.length > 0) {
     headers['x-mkt-adapted-params'] = adaptedList(request.adaptedParams)
   }
   if (receipt !== undefined) {

@@ -137,6 +137,47 @@ describe('a picture', () => {
     expect(listMicro).toBe(due(text * 300_000n + 8n * 2_500_000n + 1_290n * 30_000_000n, 10_000))
   })
 
+  it('of a provider that has bytes alone comes as a link that opens it without a key, for a while', async () => {
+    const { data: answer, response } = await client.images
+      .generate({ model: BY_TOKEN, prompt: 'a cat', size: '1536x1024', quality: 'low', response_format: 'url' })
+      .withResponse()
+    const [{ url = '', b64_json: bytes } = {}] = answer.data ?? []
+    expect([bytes, response.headers.get('x-mkt-adapted-params')]).toEqual([undefined, null])
+    expect(answer.usage).not.toHaveProperty('adapted_params')
+    expect(answer.usage).toMatchObject({ input_tokens: 2, output_tokens: 408 })
+    const id = response.headers.get('x-request-id')
+    expect(url).toMatch(`${network.sandbox.api_base_url}/v1/media/artifacts/job_${id}/0?expires=`)
+
+    const file = await fetch(url)
+    const picture = Buffer.from(await file.arrayBuffer())
+    expect([file.status, sizeOf(picture)]).toEqual([200, '1536x1024'])
+    const { headers } = file
+    expect([headers.get('content-type'), headers.get('x-content-type-options')]).toEqual(['image/png', 'nosniff'])
+    const head = await fetch(url, { method: 'HEAD' })
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, String(picture.length)])
+    const part = await fetch(url, { headers: { range: 'bytes=1-3' } })
+    expect([part.status, await part.text()]).toEqual([206, 'PNG'])
+    const [path = ''] = url.split('?')
+    const own = await fetch(path, { headers: { authorization: `Bearer ${network.sandbox.buyer_key}` } })
+    expect([own.status, (await own.arrayBuffer()).byteLength]).toEqual([200, picture.length])
+    expect([(await fetch(path)).status, (await fetch(url.replace(/expires=\d+/, 'expires=1'))).status]).toEqual([
+      401, 404,
+    ])
+  })
+
+  it('of a chat model and of an edit comes as a link, too', async () => {
+    const source = `data:image/png;base64,${pngOf('a source', 64, 64).toString('base64')}`
+    for (const answer of [
+      await generate({ model: IN_CHAT, response_format: 'url' }),
+      await edit({ image: source, quality: 'low', response_format: 'url' }),
+    ]) {
+      const { data, usage } = await paid(answer)
+      expect(usage.adapted_params).toBeUndefined()
+      const loaded = await fetch(data[0]?.url ?? '')
+      expect(sizeOf(Buffer.from(await loaded.arrayBuffer()))).toBe('1024x1024')
+    }
+  })
+
   it('is charged by the table where its provider gives no figure', async () => {
     await behaveOnce(BY_TOKEN, 'usage-missing')
     const { usage } = await paid(await generate({ model: BY_TOKEN, quality: 'low', size: '1024x1024' }))

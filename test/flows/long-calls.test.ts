@@ -266,6 +266,16 @@ describe('a media file', () => {
     expect([changed.status, (await changed.arrayBuffer()).byteLength]).toEqual([200, 300_000])
   })
 
+  it('is not opened by a link whose time is over, and still by its buyer’s key', async () => {
+    const { id } = await submit('long-job-endless')
+    const place = { journal: 'journal-ends', job: id, index: 0, linkMs: -1_000 }
+    const { url } = await keepArtifact(market.network, place, { contentType: 'image/png', pieces: [file] })
+    const { pathname, search } = new URL(url)
+    const over = await fetchFile(pathname + search)
+    expect([over.status, await over.json()]).toMatchObject([404, { error: { code: 'not_found' } }])
+    expect((await fetchFile(pathname, keyed(), 'HEAD')).status).toBe(200)
+  })
+
   it('is not shown by a browser when its type is none of pictures, films and sound', async () => {
     const { link } = await kept('text/html; charset=utf-8')
     const answer = await fetchFile(link)

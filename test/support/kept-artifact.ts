@@ -17,12 +17,18 @@ const BYTES = 100_000_000
 const Secrets = z.object({ KEY_PEPPER: z.string() })
 const Job = z.object({ account: z.string() })
 
-type Place = { readonly journal: string; readonly job: string; readonly index: number }
+type Place = {
+  readonly journal: string
+  readonly job: string
+  readonly index: number
+  /** Milliseconds for which its link opens it. */
+  readonly linkMs?: number
+}
 
 /** Keeps a file of a job, as another data plane on this machine would, and links to it. The job's buyer owns it. */
 export async function keepArtifact(
   { home, sandbox }: Network,
-  { journal, job, index }: Place,
+  { journal, job, index, linkMs = HOUR }: Place,
   artifact: Omit<NewArtifact, 'owner'>,
 ): Promise<ArtifactLink> {
   const rid = parseAnswerId(job)
@@ -41,7 +47,7 @@ export async function keepArtifact(
     store,
     secret,
     apiBaseUrl: sandbox.api_base_url,
-    linkMs: HOUR,
+    linkMs,
     clock: systemClock,
   })
   const link = await artifacts.keep({ rid, index }, { ...artifact, owner })

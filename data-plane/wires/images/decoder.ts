@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { Decoder, InlinedSource, ModelPlan, Receipt } from '#data-plane/call.ts'
+import type { AnswerFile, Decoder, InlinedSource, ModelPlan, Receipt } from '#data-plane/call.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { piecesOf, readAnswerAround } from '#data-plane/wires/inlined-data.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
@@ -15,6 +15,7 @@ import { mergeImageUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { GivenImage, ImageAnswer, ImageFormat } from '#shared/protocols/image-codec.ts'
 import { imageCodecOf } from '#shared/protocols/index.ts'
 import { imageCount, inputTokens, outputTokens } from '#shared/usage.ts'
+import { pictureBytes, pictureType } from './picture-bytes.ts'
 import type { ImageRequest } from './read-request.ts'
 import { holdsPicture } from './sources.ts'
 
@@ -27,6 +28,9 @@ type State = {
 }
 
 const NO_ANSWER: ImageAnswer = { images: [], usage: undefined, told: {} }
+const NO_DATA: InlinedSource = { bytes: Buffer.alloc(0), hasStandIns: false }
+const NOTHING_ADAPTED: readonly string[] = []
+const FORMAT_ADAPTED: readonly string[] = ['response_format']
 const PIXELS_A_MEGAPIXEL = 1_000_000
 
 /** Pictures, whole. The data of large ones stays in the bytes that came and is never a text. */
@@ -34,11 +38,12 @@ export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
   const state: State = {
     reported: { insaneFields: 0 },
     answer: NO_ANSWER,
-    inlined: { bytes: Buffer.alloc(0), hasStandIns: false },
+    inlined: NO_DATA,
     contentBytes: 0,
   }
   const whole = gatherWhole((bytes) => read(state, bytes, plan, ask.count))
-  const write = (receipt: Receipt) => answerText(state.answer, plan, receipt, ask.format)
+  const adaptedParams = () => (isInOtherForm(state.answer, ask.format) ? FORMAT_ADAPTED : NOTHING_ADAPTED)
+  const write = (receipt: Receipt) => answerText(state.answer, plan, withAdapted(receipt, adaptedParams()))
   return {
     ...whole,
     ending: () => ({
@@ -47,6 +52,8 @@ export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
       contentBytes: whole.contentBytes(),
       reasoningBytes: 0,
     }),
+    files: () => (ask.format === 'url' ? filesIn(state) : []),
+    adaptedParams,
     finish: (receipt) => Buffer.concat(piecesOf(write(receipt), state.inlined.bytes)).toString('utf8'),
     finishInPieces: (receipt) => piecesOf(write(receipt), state.inlined.bytes),
     fail: (error) => openAiErrorBody(error, plan.rid),
@@ -97,6 +104,36 @@ function faultOf({ url, base64 }: GivenImage, { offer }: ModelPlan, inlined: Inl
   return holdsPicture(base64 ?? '', inlined) ? undefined : 'data that is no picture'
 }
 
+/** The pictures that came as bytes. */
+function filesIn(state: State): readonly AnswerFile[] {
+  const { inlined } = state
+  return state.answer.images.flatMap(({ base64 }, index) => {
+    if (base64 === undefined) return []
+    const link = (url: string) => putLink(state, index, url)
+    return [{ index, contentType: pictureType(base64, inlined), pieces: pictureBytes(base64, inlined), link }]
+  })
+}
+
+function putLink(state: State, place: number, url: string): void {
+  const images = state.answer.images.map((image, index) => {
+    if (index !== place) return image
+    const { base64: _, ...rest } = image
+    return { ...rest, url }
+  })
+  state.answer = { ...state.answer, images }
+  // What came is not needed once a link stands for all of it.
+  if (images.every(({ base64 }) => base64 === undefined)) state.inlined = NO_DATA
+}
+
+function isInOtherForm({ images }: ImageAnswer, format: ImageFormat | undefined): boolean {
+  return format !== undefined && images.some(({ url }) => (url === undefined) === (format === 'url'))
+}
+
+function withAdapted(receipt: Receipt, names: readonly string[]): Receipt {
+  const { adaptedParams = [] } = receipt
+  return names.length === 0 ? receipt : { ...receipt, adaptedParams: [...adaptedParams, ...names] }
+}
+
 function areaOf(images: readonly GivenImage[]): number | undefined {
   let pixels = 0
   for (const { width, height } of images) {
@@ -106,17 +143,9 @@ function areaOf(images: readonly GivenImage[]): number | undefined {
   return pixels
 }
 
-function answerText(
-  { images, told }: ImageAnswer,
-  { createdAt, target, offer }: ModelPlan,
-  receipt: Receipt,
-  format: ImageFormat | undefined,
-): string {
-  const isOther = images.some(({ url }) => format !== undefined && (url === undefined) === (format === 'url'))
-  const { adaptedParams = [] } = receipt
-  const known = isOther ? { ...receipt, adaptedParams: [...adaptedParams, 'response_format'] } : receipt
+function answerText({ images, told }: ImageAnswer, { createdAt, target, offer }: ModelPlan, receipt: Receipt): string {
   const head = { created: createdAt, data: images.map(entryOf), model: target.id, provider: offer.provider, ...told }
-  return `${JSON.stringify(head).slice(0, -1)},"usage":${usageJson(known)}}`
+  return `${JSON.stringify(head).slice(0, -1)},"usage":${usageJson(receipt)}}`
 }
 
 function entryOf({ url, base64, revisedPrompt, width, height }: GivenImage) {

@@ -1,0 +1,50 @@
+import type { AnswerFile } from '#data-plane/call.ts'
+import { SECOND } from '#shared/clock.ts'
+import type { AdmittedCall } from './admitted-call.ts'
+import type { CallPlane } from './call-plane.ts'
+
+/** Milliseconds that keeping the files of one answer may take. Then the answer goes out with what is left of them. */
+const KEEP_MS = 10 * SECOND
+
+/**
+ * Keeps the files of an answer and puts links in their place. A file that cannot be kept stays in the answer, whose
+ * decoder then names what was not done as asked. Never rejects.
+ */
+export async function keepFiles(
+  { artifacts, clock, log }: CallPlane,
+  { hold }: AdmittedCall,
+  files: readonly AnswerFile[],
+): Promise<void> {
+  const { rid } = hold
+  // The media route compares with this member of whoever asks.
+  const owner = hold.account ?? hold.wallet ?? ''
+  const wait = { isOver: false }
+  const keepAll = async () => {
+    for (const { index, contentType, pieces, link } of files) {
+      const { url } = await artifacts.keep({ rid, index }, { owner, contentType, pieces: until(wait, pieces) })
+      if (wait.isOver) return
+      link(url)
+    }
+  }
+  await new Promise<void>((resolve) => {
+    const endWait = clock.after(KEEP_MS, () => {
+      wait.isOver = true
+      log.warn({ rid }, 'the files of an answer could not be kept in time')
+      resolve()
+    })
+    keepAll()
+      .catch((error: unknown) => log.warn({ rid, err: error }, 'a file of an answer could not be kept'))
+      .finally(() => {
+        endWait()
+        resolve()
+      })
+  })
+}
+
+/** Passes pieces on until nobody waits any more. Then what is stored of them is removed. */
+function* until(wait: { readonly isOver: boolean }, pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
+  for (const piece of pieces) {
+    if (wait.isOver) throw new Error('nobody waits for the file any more')
+    yield piece
+  }
+}

@@ -1,0 +1,42 @@
+import type { InlinedSource } from '#data-plane/call.ts'
+import { piecesOf } from '#data-plane/wires/inlined-data.ts'
+
+/** Characters of base64 that are decoded at once. Four of them are three bytes. */
+const STEP_CHARS = 262_144
+const HEAD_CHARS = 32
+const UNKNOWN_TYPE = 'application/octet-stream'
+
+/**
+ * Decodes the base64 of a picture step by step, wherever its data is, so that the whole of it never stands in memory
+ * twice. Throws RangeError for what goes on behind its padding.
+ */
+export function* pictureBytes(base64: string, { bytes }: InlinedSource): Generator<Buffer> {
+  let left = ''
+  let isPadded = false
+  for (const piece of piecesOf(base64, bytes)) {
+    for (let at = 0; at < piece.length; at += STEP_CHARS) {
+      // JSON may write a slash as `\/`.
+      const step = piece.toString('latin1', at, at + STEP_CHARS).replaceAll('\\', '')
+      const text = left + step
+      if (/=[^=]/.test(text) || (isPadded && /[^=]/.test(step))) throw new RangeError('base64 goes on behind its end')
+      isPadded ||= step.endsWith('=')
+      const whole = text.length - (text.length % 4)
+      left = text.slice(whole)
+      if (whole > 0) yield Buffer.from(text.slice(0, whole), 'base64')
+    }
+  }
+  const rest = Buffer.from(left, 'base64')
+  if (rest.length > 0) yield rest
+}
+
+/** The media type of a picture, by its first bytes; that of any file for a kind that browsers do not show. */
+export function pictureType(base64: string, source: InlinedSource): string {
+  const [first] = piecesOf(base64, source.bytes).filter(({ length }) => length > 0)
+  const head = Buffer.from(first?.toString('latin1', 0, HEAD_CHARS).replaceAll('\\', '') ?? '', 'base64')
+  const text = head.toString('latin1')
+  if (text.startsWith('\x89PNG')) return 'image/png'
+  if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg'
+  if (text.startsWith('GIF8')) return 'image/gif'
+  if (text.startsWith('RIFF') && text.startsWith('WEBP', 8)) return 'image/webp'
+  return /^.{4}ftypavi[fs]/s.test(text) ? 'image/avif' : UNKNOWN_TYPE
+}

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Decoder } from '#data-plane/call.ts'
+import { images } from '#data-plane/wires/images/index.ts'
+import { pictureBytes, pictureType } from '#data-plane/wires/images/picture-bytes.ts'
+import { pngOf } from '#dev/provider/media/png.ts'
+import { microUsd } from '#shared/money.ts'
+import { buildPlan, buildRaw } from '#test/support/build-market.ts'
+
+const RECEIPT = {
+  chargeMicro: microUsd(1n),
+  listMicro: microUsd(2n),
+  listInputMicro: microUsd(0n),
+  usage: { images: 1 },
+  adaptedParams: ['quality'],
+}
+const NOTHING_INLINED = { bytes: Buffer.alloc(0), hasStandIns: false }
+
+/** A decoder that has read an answer with these pictures, as a provider writes it that escapes its slashes. */
+function decoded(format: string | undefined, data: readonly object[]): Decoder {
+  const body = { model: 'm', prompt: 'a cat', n: data.length, response_format: format }
+  const decoder = images.read(buildRaw(JSON.stringify(body))).decoder(buildPlan())
+  decoder.push(Buffer.from(JSON.stringify({ data }).replaceAll('/', '\\/')))
+  decoder.end()
+  expect(decoder.failure()).toBeUndefined()
+  return decoder
+}
+
+function written(decoder: Decoder): { data: object[]; usage: { adapted_params: string[] } } {
+  return JSON.parse(Buffer.concat([...(decoder.finishInPieces?.(RECEIPT) ?? [])]).toString())
+}
+
+/** A picture as a head and noise, whose base64 has slashes. */
+const picture = (bytes: number) => Buffer.concat([pngOf('a cat', 16, 16), randomBytes(bytes)])
+
+describe('an answer of pictures', () => {
+  it('that came as bytes gives them up byte for byte, and has links in their place', () => {
+    const [small, large] = [picture(10), picture(900_000)]
+    const data = [small, large].map((bytes) => ({ b64_json: bytes.toString('base64'), revised_prompt: 'A cat.' }))
+    const decoder = decoded('url', data)
+    const files = decoder.files?.() ?? []
+    expect(files.map(({ index, contentType }) => [index, contentType])).toEqual([
+      [0, 'image/png'],
+      [1, 'image/png'],
+    ])
+    for (const [at, file] of files.entries()) {
+      expect(Buffer.concat([...file.pieces]).equals([small, large][at] ?? Buffer.alloc(0))).toBe(true)
+      file.link(`https://api.example/${at}`)
+    }
+    expect(decoder.adaptedParams?.()).toEqual([])
+    const answer = written(decoder)
+    expect(answer.data).toEqual([0, 1].map((at) => ({ url: `https://api.example/${at}`, revised_prompt: 'A cat.' })))
+    expect(answer.usage.adapted_params).toEqual(['quality'])
+  })
+
+  it('keeps the bytes that have no link, and says so', () => {
+    const [first, second] = [picture(40_000), picture(50_000)]
+    const decoder = decoded(
+      'url',
+      [first, second].map((bytes) => ({ b64_json: bytes.toString('base64') })),
+    )
+    decoder.files?.()[1]?.link('https://api.example/1')
+    expect(decoder.adaptedParams?.()).toEqual(['response_format'])
+    const answer = written(decoder)
+    expect(answer.data).toEqual([{ b64_json: first.toString('base64') }, { url: 'https://api.example/1' }])
+    expect(answer.usage.adapted_params).toEqual(['quality', 'response_format'])
+  })
+
+  it.each<[string, string | undefined, object, readonly string[]]>([
+    ['bytes that were asked for', 'b64_json', { b64_json: picture(0).toString('base64') }, []],
+    ['bytes where no form was asked for', undefined, { b64_json: picture(0).toString('base64') }, []],
+    ['a URL that was asked for', 'url', { url: 'https://files.example.com/a.png' }, []],
+    ['a URL in place of bytes', 'b64_json', { url: 'https://files.example.com/a.png' }, ['response_format']],
+  ])('has no files in %s', (_name, format, entry, adapted) => {
+    const decoder = decoded(format, [entry])
+    expect([decoder.files?.(), decoder.adaptedParams?.()]).toEqual([[], adapted])
+    expect(written(decoder).data).toEqual([entry])
+  })
+})
+
+describe('a picture in base64', () => {
+  const bytes = (text: string, inlined = NOTHING_INLINED) => Buffer.concat([...pictureBytes(text, inlined)])
+
+  it('is decoded in steps of every length, with slashes escaped or not, wherever it stands', () => {
+    const length = fc.oneof(
+      fc.nat(40),
+      fc.integer({ min: 196_600, max: 196_620 }),
+      fc.integer({ min: 393_200, max: 393_230 }),
+    )
+    fc.assert(
+      fc.property(length, fc.boolean(), fc.boolean(), fc.boolean(), (count, escapes, isUrlSafe, isStandIn) => {
+        const data = Buffer.alloc(count, Buffer.from([0xff, 0xef, 0xbe, 0x3f, 0x01]))
+        const plain = data.toString(isUrlSafe ? 'base64url' : 'base64')
+        const text = escapes ? plain.replaceAll('/', '\\/') : plain
+        const around = { bytes: Buffer.from(`{"b64_json":"${text}"}`), hasStandIns: true }
+        const standIn = `\uffff13:${text.length}\uffff`
+        expect(bytes(isStandIn ? standIn : text, isStandIn ? around : undefined).equals(data)).toBe(true)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it.each(['QUJD=QUJD', 'QQ==QQ==', `${'A'.repeat(262_143)}=QUJD`])(
+    'is none when it goes on behind its end: %.12s',
+    (text) => {
+      expect(() => bytes(text)).toThrow('base64 goes on')
+    },
+  )
+
+  it.each([
+    ['image/png', pngOf('a', 1, 1)],
+    ['image/jpeg', Buffer.from([0xff, 0xd8, 0xff, 0xe0])],
+    ['image/gif', Buffer.from('GIF89a')],
+    ['image/webp', Buffer.from('RIFF\x10\x00\x00\x00WEBPVP8 ')],
+    ['image/avif', Buffer.from('\x00\x00\x00\x20ftypavif')],
+    ['application/octet-stream', Buffer.from('<svg onload="alert(1)">')],
+    ['application/octet-stream', Buffer.alloc(0)],
+  ])('is %s by its first bytes', (type, data) => {
+    expect(pictureType(data.toString('base64'), NOTHING_INLINED)).toBe(type)
+  })
+})

@@ -144,7 +144,7 @@ describe('a picture', () => {
     const [{ url = '', b64_json: bytes } = {}] = answer.data ?? []
     expect([bytes, response.headers.get('x-mkt-adapted-params')]).toEqual([undefined, null])
     expect(answer.usage).not.toHaveProperty('adapted_params')
-    expect(answer.usage).toMatchObject({ input_tokens: 2, output_tokens: 408 })
+    expect(answer.usage).toMatchObject({ input_tokens: 2, output_tokens: 400 })
     const id = response.headers.get('x-request-id')
     expect(url).toMatch(`${network.sandbox.api_base_url}/v1/media/artifacts/job_${id}/0?expires=`)
 

@@ -18,7 +18,7 @@ export async function keepFiles(
   const { rid } = hold
   // The media route compares with this member of whoever asks.
   const owner = hold.account ?? hold.wallet ?? ''
-  const wait = { isOver: false }
+  const wait: { isOver: boolean } = { isOver: false }
   const keepAll = async () => {
     for (const { index, contentType, pieces, link } of files) {
       const { url } = await artifacts.keep({ rid, index }, { owner, contentType, pieces: until(wait, pieces) })

@@ -226,6 +226,30 @@ describe('a transaction on its way', () => {
     const [old, next] = await rows()
     expect([old?.is_reverted, next?.is_reverted, old?.nonce === next?.nonce]).toEqual([true, false, true])
   })
+
+  it('whose fee was raised is named as it is in the block', async () => {
+    const payment = await claimed('upto')
+    const patient = world.process({}, { confirmationMs: 15_000 })
+    await chain.mining('off')
+    const settled = world.settle(payment.rid, CHARGE, { waitMs: 15_000 }, patient)
+    const hashes = async (where = sql`true`) =>
+      (
+        await sql<{ hash: string }>`select hash from chain_transaction
+          where ref like ${`%${payment.wallet.address.toLowerCase()}%`} and ${where}`.execute(world.db)
+      ).rows.map(({ hash }) => hash)
+    await until('it is sent', 10_000, async () => (await hashes(sql`sent_at is not null`)).length === 1)
+    await sql`update chain_transaction set signed_at = now() - interval '40 seconds' where mined_at is null`.execute(
+      world.db,
+    )
+    await until('the fee is raised', 10_000, async () => {
+      await world.ctx.payments.sendAgain()
+      return (await hashes()).length === 2
+    })
+    await chain.mining('automatic')
+    const { state, transaction } = await settled
+    await endsPaid(payment, 'upto')
+    expect([state, transaction]).toEqual(['settled', ...(await hashes(sql`not is_reverted`))])
+  })
 })
 
 const relayed = (method: string) => {

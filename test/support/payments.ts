@@ -5,6 +5,7 @@ import { readConfig } from '#control-plane/config.ts'
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { openPayments } from '#control-plane/open-payments.ts'
+import type { PaymentTimes } from '#control-plane/ports/facilitator/payment-parts.ts'
 import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
 import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
@@ -44,7 +45,7 @@ export type PaymentWorld = {
   readonly ctx: FinishCtx
   readonly seller: AccountId
   /** The context of another process with the same key, on the same database. */
-  process(environment?: Partial<Record<string, string>>): FinishCtx
+  process(environment?: Partial<Record<string, string>>, times?: Partial<PaymentTimes>): FinishCtx
   requirement(scheme: Scheme, amount: bigint): Promise<PaymentRequirements>
   /** A payment by the stock client. Without `permit` a payer by upto needs an allowance. */
   sign(wallet: ChainWallet, scheme: Scheme, amount: bigint, permit?: boolean): Promise<Signed>
@@ -80,7 +81,7 @@ export async function startPayments(
   const environment = { ...(await chain.environment(rpcUrl)), ...rest }
   const gate = await startGateWorld()
   const { db } = gate
-  const process = (more: Partial<Record<string, string>> = {}): FinishCtx => {
+  const process: PaymentWorld['process'] = (more = {}, times = {}) => {
     const config = readConfig({
       NODE_ENV: 'test',
       DATABASE_URL: gate.databaseUrl,
@@ -93,7 +94,7 @@ export async function startPayments(
       ...environment,
       ...more,
     })
-    const payments = openPayments(config, db, log, TIMES)
+    const payments = openPayments(config, db, log, { ...TIMES, ...times })
     if (payments === null) throw new Error('payments are not set up')
     return { ledger: gate.ledger, gate: gate.gate, clock: systemClock, ids, log, payments }
   }

@@ -38,7 +38,7 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
     return receipt
   }
 
-  const use = (ref?: string) => schemes.open(ref, waitForBlock)
+  const use = (ref?: string, wait = waitForBlock) => schemes.open(ref, wait)
 
   /** Waits for a transaction that was signed before. */
   const followUp = ({ hash }: SignedTransaction): Promise<Transfer> =>
@@ -66,9 +66,15 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
   }
 
   async function settleAnew(ref: string, payment: SignedPayment): Promise<Transfer> {
-    const { settle, silence } = use(ref)
+    let inBlock: Hex | undefined
+    const { settle, silence } = use(ref, async (hash) => {
+      const receipt = await waitForBlock(hash)
+      inBlock = receipt.transactionHash
+      return receipt
+    })
     const settled = await settle(payment.payload, payment.requirements)
-    if (settled.success) return { state: 'mined', transaction: settled.transaction.toLowerCase() }
+    // The schemes name what they sent. With a raised fee another transaction with its nonce is in the block.
+    if (settled.success) return { state: 'mined', transaction: (inBlock ?? settled.transaction).toLowerCase() }
     // What was signed may be mined whatever the scheme thinks of it.
     const signed = (await store.list(ref)).find(({ minedAt }) => minedAt === null)
     if (signed !== undefined) {

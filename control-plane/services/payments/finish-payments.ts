@@ -8,7 +8,7 @@ import { isOver, onChain } from './payment-on-chain.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { chainIdOf } from './payment-terms.ts'
-import { pursue } from './settle-payment.ts'
+import { NOT_ON_CHAIN, pursue } from './settle-payment.ts'
 
 /** Payments that one turn looks at, of each kind. */
 const MAX_A_TURN = 200
@@ -107,7 +107,8 @@ async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: H
   if (moved < due) {
     ctx.log.error({ rid, transaction }, 'the facilitator named a transaction that does not pay us')
     // Until the authorization has run out it may still come.
-    await step(ctx, rid, isOver(payment, head.at) ? 'disprove' : 'unmine')
+    if (isOver(payment, head.at)) await step(ctx, rid, 'disprove', { reason: NOT_ON_CHAIN })
+    else await step(ctx, rid, 'unmine')
     return false
   }
   if (moved > due) ctx.log.error({ rid, transaction }, 'the facilitator took more than it was told to')
@@ -140,7 +141,7 @@ async function watch(ctx: FinishCtx): Promise<number> {
 
 type Head = Awaited<ReturnType<Chain['head']>>
 /** What the chain shows of a payment. */
-type Found = Pick<PaymentChange, 'block' | 'due' | 'transaction' | 'bookedAt'>
+type Found = Pick<PaymentChange, 'block' | 'due' | 'transaction' | 'reason' | 'bookedAt'>
 
 async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, found: Found = {}): Promise<void> {
   await ctx.ledger.transact(async (trx) => {

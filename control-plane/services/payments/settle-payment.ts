@@ -178,7 +178,7 @@ async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPaymen
 }
 
 /** The code of a payment that ran out while its facilitator named a transfer, or one to come, that is not there. */
-const NOT_ON_CHAIN = 'transfer_not_on_chain'
+export const NOT_ON_CHAIN = 'transfer_not_on_chain'
 
 /**
  * What the chain says of a payment that nobody can take any more, whatever its facilitator goes on saying. Undefined

@@ -65,8 +65,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'overpayment-is-kept',
     file: 'control-plane/services/payments/book-payment.ts',
-    find: 'const amount = (isPaid ? payment.due : payment.charge) ?? 0n',
-    replace: 'const amount = payment.charge ?? 0n',
+    find: 'const amount = (isPaid ? due : charge) ?? 0n',
+    replace: 'const amount = charge ?? 0n',
     caughtBy: 'F35b',
   },
 ]

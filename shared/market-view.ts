@@ -118,6 +118,8 @@ const MEDIA_UNITS: readonly (readonly [UsageClass, bigint, string])[] = [
   ['pixels', 1_000_000n, 'megapixel'],
   ['characters', 1n, 'character'],
   ['milliseconds', 1_000n, 'second'],
+  ['milliseconds1080p', 1_000n, 'second_1080p'],
+  ['milliseconds4k', 1_000n, 'second_4k'],
   ['calls', 1n, 'request'],
 ]
 const PICO_PER_DOLLAR = 1e12

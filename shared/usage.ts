@@ -4,8 +4,8 @@ import { z } from 'zod'
  * What a call can use, as classes of whole units that do not overlap. Every wire derives its usage object from them.
  * `input` excludes audio, pictures and what was read from or written to a prompt cache; `output` excludes reasoning,
  * audio and pictures. `imageInput` and `imageOutput` are tokens; `images` counts pictures, those of the larger tiers of
- * resolution apart where they have a price of their own. Area is in pixels and time in milliseconds, so that all units
- * are whole.
+ * resolution apart where they have a price of their own, and so is the time of films. Area is in pixels and time in
+ * milliseconds, so that all units are whole.
  */
 export const USAGE_CLASSES = [
   'input',
@@ -23,6 +23,8 @@ export const USAGE_CLASSES = [
   'images4k',
   'pixels',
   'milliseconds',
+  'milliseconds1080p',
+  'milliseconds4k',
   'calls',
 ] as const
 
@@ -52,6 +54,8 @@ export const UsageSchema: z.ZodType<Usage> = z.strictObject({
   images4k: Count.optional(),
   pixels: Count.optional(),
   milliseconds: Count.optional(),
+  milliseconds1080p: Count.optional(),
+  milliseconds4k: Count.optional(),
   calls: Count.optional(),
 }) as z.ZodType<Usage>
 
@@ -87,4 +91,9 @@ export function outputTokens(usage: Usage): number {
 /** Pictures of all tiers of resolution. */
 export function imageCount(usage: Usage): number {
   return (usage.images ?? 0) + (usage.images2k ?? 0) + (usage.images4k ?? 0)
+}
+
+/** Milliseconds of films of all resolutions, and of everything else that is sold by time. */
+export function usedTime(usage: Usage): number {
+  return (usage.milliseconds ?? 0) + (usage.milliseconds1080p ?? 0) + (usage.milliseconds4k ?? 0)
 }

@@ -107,6 +107,8 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
       request: show(unit.calls),
       character: show(unit.characters),
       second: show(unit.milliseconds, MILLISECONDS_PER_SECOND),
+      second_1080p: show(unit.milliseconds1080p, MILLISECONDS_PER_SECOND),
+      second_4k: show(unit.milliseconds4k, MILLISECONDS_PER_SECOND),
     },
     top_provider: {
       context_length: model.contextLength,

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { Clip } from '#shared/clips.ts'
+import { ANY_CLIP, ClipSchema } from '#shared/clips.ts'
 import { ImageTokensSchema } from '#shared/images.ts'
 
 /** The endpoints that a model can be sold on. */
@@ -52,6 +54,8 @@ export const ModelSchema = z.object({
   imageTokens: z.number().int().positive(),
   /** The tokens of pictures that it makes; null where it makes none or they are not sold by tokens. */
   imageOutput: ImageTokensSchema.nullable().default(null),
+  /** What can be asked of a maker of films or music; null where nobody said. */
+  clip: ClipSchema.nullable().default(null),
   /** True for the sandbox models: price 0, last in listings, on no market page. */
   isSandbox: z.boolean(),
   /** The unit that media are sold by, in words for a reader (`per image`). Null for tokens. */
@@ -62,6 +66,11 @@ export type Model = z.infer<typeof ModelSchema>
 /** True when either member says so. The two can disagree. */
 export function isImageCapable(model: Model): boolean {
   return model.inputModalities.includes('image') || model.features.includes('vision')
+}
+
+/** What can be asked of a maker of films or music. */
+export function clipOf({ clip }: Pick<Model, 'clip'>): Clip {
+  return clip ?? ANY_CLIP
 }
 
 export function takesParameter(model: Model, parameter: string): boolean {

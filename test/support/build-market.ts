@@ -29,6 +29,7 @@ export function buildModel(given: Partial<Model> = {}): Model {
     endpoints: ['chat'],
     imageTokens: 1_000,
     imageOutput: null,
+    clip: null,
     isSandbox: false,
     mediaUnit: null,
     ...given,

@@ -20,6 +20,7 @@ function model(lab: string, id: string, created: number, aliases: string[] = [])
     endpoints: ['chat'],
     imageTokens: 8_192,
     imageOutput: null,
+    clip: null,
     isSandbox: lab === 'sandbox',
     mediaUnit: null,
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import { DEFAULT_IMAGE_TOKENS, ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
+import { ClipSchema } from '#shared/clips.ts'
 import { ImageTokensSchema } from '#shared/images.ts'
 import type { PicoUsd } from '#shared/money.ts'
 import { parseUnitPrice, picoUsd } from '#shared/money.ts'
@@ -54,6 +55,9 @@ export const CatalogItem = z.object({
       pixels_per_million: UnitDollars.optional(),
       characters: UnitDollars.optional(),
       seconds: UnitDollars.optional(),
+      /** A second of a film of the tier 1080p or 4K; without it the price of the next lower tier counts. */
+      seconds_1080p: UnitDollars.optional(),
+      seconds_4k: UnitDollars.optional(),
     })
     .optional(),
   top_provider: z.object({ max_completion_tokens: z.number().int().positive().nullish() }),
@@ -62,6 +66,8 @@ export const CatalogItem = z.object({
   endpoints: z.array(z.enum(ENDPOINTS)).min(1),
   image_tokens: z.number().int().positive().optional(),
   image_output_tokens: ImageTokensSchema.optional(),
+  /** What can be asked of a maker of films or music. */
+  clip: ClipSchema.optional(),
 })
 export type CatalogItem = z.infer<typeof CatalogItem>
 
@@ -89,6 +95,7 @@ export function modelOf(item: CatalogItem): Model {
     endpoints: item.endpoints,
     imageTokens: item.image_tokens ?? DEFAULT_IMAGE_TOKENS,
     imageOutput: item.image_output_tokens ?? null,
+    clip: item.clip ?? null,
     isSandbox,
     mediaUnit: mediaUnitOf(item),
   })
@@ -142,6 +149,8 @@ export function unitPricesOf({
     ['pixels', read(units?.pixels_per_million, PIXELS_PER_MEGAPIXEL)],
     ['characters', read(units?.characters)],
     ['milliseconds', read(units?.seconds, MILLISECONDS_PER_SECOND)],
+    ['milliseconds1080p', read(units?.seconds_1080p, MILLISECONDS_PER_SECOND)],
+    ['milliseconds4k', read(units?.seconds_4k, MILLISECONDS_PER_SECOND)],
   ]
   const given = prices.filter((row): row is readonly [UsageClass, PicoUsd] => row[1] !== undefined)
   return Object.fromEntries(given.map(([usageClass, price]) => [usageClass, price.toString()]))

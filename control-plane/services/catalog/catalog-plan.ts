@@ -106,7 +106,10 @@ type Standing = {
 }
 
 /** Usage classes that a list without media prices leaves unchanged. */
-const MEDIA_CLASSES = ['images', 'images2k', 'images4k', 'pixels', 'characters', 'milliseconds'] as const
+const MEDIA_CLASSES = [
+  ...(['images', 'images2k', 'images4k', 'pixels', 'characters'] as const),
+  ...(['milliseconds', 'milliseconds1080p', 'milliseconds4k'] as const),
+]
 
 function planModel({ row, name }: NamedRow, { known, current, aliases }: Standing): PlannedModel {
   const item = completeRow(row, name, known)

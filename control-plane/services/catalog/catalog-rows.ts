@@ -7,7 +7,7 @@ import { CatalogItem as Item } from './catalog-items.ts'
 
 const MAX_DESCRIPTION_CHARS = 2_000
 const { id, canonical, aliases, supported_features, endpoints, unit_pricing, pricing } = Item.shape
-const { image_tokens, image_output_tokens } = Item.shape
+const { image_tokens, image_output_tokens, clip } = Item.shape
 
 /**
  * Reads a price of a class. These lists write 0 for a class without its own price, which is charged like its parent
@@ -55,6 +55,7 @@ export const CatalogRow = z.object({
   endpoints: endpoints.optional(),
   image_tokens,
   image_output_tokens,
+  clip,
 })
 export type CatalogRow = z.infer<typeof CatalogRow>
 
@@ -79,6 +80,7 @@ export function completeRow(row: CatalogRow, named: string, known: Model | undef
     endpoints: row.endpoints ?? known?.endpoints ?? endpointsOf(row),
     image_tokens: row.image_tokens ?? known?.imageTokens,
     image_output_tokens: row.image_output_tokens ?? known?.imageOutput ?? undefined,
+    clip: row.clip ?? known?.clip ?? undefined,
   })
 }
 

@@ -7,7 +7,7 @@ import type { AccountId, RequestId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { splitCharge, ZERO } from '#shared/money.ts'
-import { imageCount } from '#shared/usage.ts'
+import { imageCount, usedTime } from '#shared/usage.ts'
 import type { RailPosting, RailPostings } from './rail-postings.ts'
 import { RAIL_POSTINGS } from './rail-postings.ts'
 
@@ -172,7 +172,7 @@ export function settlementOf({ event, payer, payloadHash }: ReadEvent): NewSettl
     characters: usage.characters ?? 0,
     images: imageCount(usage),
     pixels: usage.pixels ?? 0,
-    milliseconds: usage.milliseconds ?? 0,
+    milliseconds: usedTime(usage),
     calls: usage.calls ?? 0,
     ttft_ms: event.ttftMs,
     stream_ms: event.streamMs,

@@ -36,6 +36,8 @@ const CatalogEntry = z
       request: Price.optional(),
       character: Price.optional(),
       second: Price.optional(),
+      second_1080p: Price.optional(),
+      second_4k: Price.optional(),
     }),
     top_provider: z.object({ context_length: Count, max_completion_tokens: Count, is_moderated: z.boolean() }),
     per_request_limits: z.null(),
@@ -58,6 +60,8 @@ const PriceOfUnits = {
   megapixel: Dollars.optional(),
   character: Dollars.optional(),
   second: Dollars.optional(),
+  second_1080p: Dollars.optional(),
+  second_4k: Dollars.optional(),
   request: Dollars.optional(),
 }
 const Open = z.boolean().describe('False while no wallet can pay so.')

@@ -11,6 +11,7 @@ import { Secret } from '#shared/secret.ts'
 import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
 import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
 import type { ArtifactLimits } from './store/artifact-store.ts'
+import type { BucketAddress } from './store/s3-bucket.ts'
 
 const { version: VERSION } = z
   .object({ version: z.string() })
@@ -39,6 +40,8 @@ export type Config = {
   readonly acceptsJournalDamage: boolean
   /** Folder of media files. It is made with the first file. */
   readonly artifactDir: string
+  /** The bucket that has media files instead of the folder. */
+  readonly artifactBucket: BucketAddress | undefined
   readonly artifacts: ArtifactLimits & {
     /** Milliseconds for which a link opens its file. */
     readonly linkMs: number
@@ -76,6 +79,23 @@ const Variables = z.object({
   JOURNAL_ACCEPT_DAMAGE: flag,
   SNAPSHOT_FILE: optionalText,
   ARTIFACT_DIR: optionalText,
+  ARTIFACT_S3_BUCKET: optionalText,
+  ARTIFACT_S3_PREFIX: optionalText.pipe(
+    z
+      .string()
+      .regex(/^[\w./-]{1,200}$/, 'ARTIFACT_S3_PREFIX is up to 200 letters, digits, dots, dashes and slashes')
+      .optional(),
+  ),
+  ARTIFACT_S3_ENDPOINT: optionalText.pipe(
+    z
+      .string()
+      .regex(/^https?:\/\/[^/@?#\s]+\/?$/, 'ARTIFACT_S3_ENDPOINT is an http or https URL without a path')
+      .optional(),
+  ),
+  ARTIFACT_S3_REGION: optionalText,
+  ARTIFACT_S3_HOST_STYLE: flag,
+  ARTIFACT_S3_KEY_ID: optionalText,
+  ARTIFACT_S3_SECRET: optionalText,
   ARTIFACT_KEEP_MS: wholeNumber(DAY, MINUTE, 30 * DAY),
   ARTIFACT_LINK_MS: wholeNumber(HOUR, MINUTE, 7 * DAY),
   ARTIFACT_FILE_BYTES: wholeNumber(2 * GIGABYTE, 1, 1_024 * GIGABYTE),
@@ -121,6 +141,7 @@ export function readConfig(environment: Environment = process.env): Config {
     journalDir: found.JOURNAL_DIR,
     acceptsJournalDamage: found.JOURNAL_ACCEPT_DAMAGE,
     artifactDir: found.ARTIFACT_DIR ?? `${found.JOURNAL_DIR.replace(/\/+$/, '')}-artifacts`,
+    artifactBucket: readBucket(found),
     artifacts: {
       keepMs: found.ARTIFACT_KEEP_MS,
       linkMs: found.ARTIFACT_LINK_MS,
@@ -140,5 +161,24 @@ export function readConfig(environment: Environment = process.env): Config {
     logCallShare: found.LOG_CALL_SHARE,
     telemetry: telemetryOf(found, 'market-data-plane'),
     crashAt: found.CRASH_AT,
+  }
+}
+
+/** The bucket of media files, where one is named. Throws an Error that names what is missing. */
+function readBucket(found: z.infer<typeof Variables>): BucketAddress | undefined {
+  const { ARTIFACT_S3_BUCKET: bucket, ARTIFACT_S3_KEY_ID: keyId, ARTIFACT_S3_SECRET: secret } = found
+  if (bucket === undefined) return undefined
+  if (keyId === undefined) throw new Error('ARTIFACT_S3_BUCKET needs ARTIFACT_S3_KEY_ID')
+  if (secret === undefined) throw new Error('ARTIFACT_S3_BUCKET needs ARTIFACT_S3_SECRET')
+  const endpoint = found.ARTIFACT_S3_ENDPOINT
+  return {
+    bucket,
+    prefix: found.ARTIFACT_S3_PREFIX ?? '',
+    region: found.ARTIFACT_S3_REGION ?? 'us-east-1',
+    endpoint,
+    // Only AWS can be counted on to know the name of a bucket in its host.
+    isPathStyle: endpoint !== undefined && !found.ARTIFACT_S3_HOST_STYLE,
+    keyId: new Secret(keyId),
+    secret: new Secret(secret),
   }
 }

@@ -45,6 +45,7 @@ import type { KeySources } from './reads/key.ts'
 import { createReadMemory } from './reads/read-memory.ts'
 import type { Rails } from './routes.ts'
 import { CONTROL_PREFIXES, surfaceRows } from './routes.ts'
+import { openArtifactBucket } from './store/artifact-bucket.ts'
 import { openArtifactFolder } from './store/artifact-folder.ts'
 import type { Artifacts } from './store/artifacts.ts'
 import { createArtifacts } from './store/artifacts.ts'
@@ -64,6 +65,7 @@ import { createOwnCalls } from './store/own-calls.ts'
 import { createPaidAnswers } from './store/paid-answers.ts'
 import { createRateLimits } from './store/rate-limits.ts'
 import { connectReads } from './store/read-connection.ts'
+import { openS3Bucket } from './store/s3-bucket.ts'
 import { shareWarmth } from './store/shared-warmth.ts'
 import { createSnapshotStore } from './store/snapshot.ts'
 import { createSpentCaps } from './store/spent-caps.ts'
@@ -199,7 +201,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
   })
   const clocks = watchClock(queueRedis, { clock, log })
   const paymentDesk = openDesk({ config, clock, log })
-  const artifacts = openArtifacts({ config, clock, log })
+  const artifacts = await openArtifacts({ config, clock, log })
   return {
     journal,
     funds,
@@ -233,9 +235,12 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
 }
 
 /** Opens the place for media files. Links to them are signed under a secret that serves nothing else. */
-function openArtifacts({ config, clock, log }: Omit<Basics, 'ids'>): Artifacts {
-  const { artifactDir: dir, nodeId: node, artifacts: limits, keyPepper, apiBaseUrl } = config
-  const store = openArtifactFolder({ dir, node, limits, clock, log })
+async function openArtifacts({ config, clock, log }: Omit<Basics, 'ids'>): Promise<Artifacts> {
+  const { artifactDir: dir, artifactBucket: address, nodeId: node, artifacts: limits, keyPepper, apiBaseUrl } = config
+  const store =
+    address === undefined
+      ? openArtifactFolder({ dir, node, limits, clock, log })
+      : openArtifactBucket({ bucket: await openS3Bucket(address, clock), limits, clock, log })
   const secret = keyPepper.derive('links to media files')
   return createArtifacts({ store, secret, apiBaseUrl, linkMs: limits.linkMs, clock })
 }

@@ -155,6 +155,7 @@ const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
     name: /^fastify$/,
     only: /^(data-plane\/(http\/|plane\.ts)|control-plane\/(server\.ts|observe\/|api\/)|dev\/|test\/)/,
   },
+  { name: /^@aws-sdk\//, only: /^(data-plane\/store\/s3-bucket\.ts|test\/)/ },
   { name: /^@opentelemetry\//, only: /^(shared\/telemetry\/open-tracer\.ts|test\/)/ },
   { name: /^(graphql|graphql-yoga|@pothos\/.*)$/, only: /^(control-plane\/(server\.ts|api\/)|test\/)/ },
   { name: /^@trpc\//, only: /^(control-plane\/(server\.ts|api\/|cli\/)|dev\/|test\/)/ },

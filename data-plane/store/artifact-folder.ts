@@ -6,22 +6,22 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { isMissing } from '#data-plane/journal/files.ts'
 import type { Time } from '#shared/clock.ts'
-import { HOUR, MINUTE } from '#shared/clock.ts'
+import { HOUR } from '#shared/clock.ts'
 import type { Logger } from '#shared/logger.ts'
+import type { ArtifactRoom } from './artifact-room.ts'
+import { openArtifactRoom } from './artifact-room.ts'
 import type { ArtifactFacts, ArtifactId, ArtifactLimits, ArtifactStore, NewArtifact } from './artifact-store.ts'
+import { nameOfArtifact, STORED_NAME } from './artifact-store.ts'
 import type { ArtifactTally } from './artifact-tally.ts'
-import { createArtifactTally } from './artifact-tally.ts'
 
 /** Bytes before the content in which the facts stand, padded with spaces. So one rename shows both or neither. */
 const HEAD_BYTES = 1_024
 const READ_BYTES = 262_144
-const SWEEP_MS = MINUTE
 /** Files of other processes that a sweep reads, and expired files that it removes. The next sweep goes on. */
 const MAX_LEARNED = 2_000
 const MAX_SWEPT = 2_000
 /** An unfinished file of another process that did not change for so long is left behind. */
 const LEFT_BEHIND_MS = HOUR
-const STORED_NAME = /^[0-9A-Z]{26}-\d{1,2}$/
 const UNFINISHED_NAME = /^\.[0-9A-Z]{26}-\d{1,2}\.[\w.-]*\.part$/
 
 const Head = z.object({
@@ -41,7 +41,7 @@ type Parts = {
   readonly log: Logger
 }
 
-type Folder = Parts & { readonly boot: string; readonly tally: ArtifactTally; readonly counts: { swept: number } }
+type Folder = Parts & { readonly boot: string }
 
 /**
  * Keeps media files in a folder of this machine, which its processes may share. A file is written under another name
@@ -49,66 +49,32 @@ type Folder = Parts & { readonly boot: string; readonly tally: ArtifactTally; re
  * its first file.
  */
 export function openArtifactFolder(parts: Parts): ArtifactStore {
-  const folder: Folder = {
-    ...parts,
-    boot: randomBytes(6).toString('hex'),
-    tally: createArtifactTally(parts.limits),
-    counts: { swept: 0 },
-  }
-  let sweeping: Promise<void> | undefined
-  const sweep = () => {
-    sweeping ??= sweepFolder(folder)
-      .catch((error: unknown) => parts.log.warn({ err: error }, 'media files could not be swept'))
-      .finally(() => {
-        sweeping = undefined
-      })
-    return sweeping
-  }
-  void sweep()
-  const stop = parts.clock.every(SWEEP_MS, () => void sweep())
+  const folder: Folder = { ...parts, boot: randomBytes(6).toString('hex') }
+  const room = openArtifactRoom({ ...parts, sweep: (tally) => sweepFolder(folder, tally) })
   return {
-    put: (id, artifact) => put(folder, id, artifact, sweep),
-    open: (id) => openStored(folder, nameOf(id)),
-    remove: (id) => removeStored(folder, nameOf(id)),
-    figures: () => ({
-      files: folder.tally.files.size,
-      bytes: folder.tally.bytes(),
-      swept: folder.counts.swept,
-      refused: folder.tally.refused,
-    }),
-    async close() {
-      stop()
-      await sweeping
-    },
+    put: (id, artifact) => put(folder, room, id, artifact),
+    open: (id) => openStored(folder, nameOfArtifact(id)),
+    remove: (id) => removeStored(folder, room.tally, nameOfArtifact(id)),
+    figures: room.figures,
+    close: room.close,
   }
 }
 
-function nameOf({ rid, index }: ArtifactId): string {
-  return `${rid}-${index}`
-}
-
-async function put(folder: Folder, id: ArtifactId, artifact: NewArtifact, sweep: () => Promise<void>) {
-  const { dir, node, boot, limits, clock, tally } = folder
+async function put(folder: Folder, room: ArtifactRoom, id: ArtifactId, artifact: NewArtifact) {
+  const { dir, node, boot, limits, clock } = folder
   const { owner, contentType } = artifact
-  const name = nameOf(id)
+  const name = nameOfArtifact(id)
   const now = clock.now()
   const tag = `${now.toString(36)}${randomBytes(4).toString('hex')}`
   const head = { v: 1 as const, owner, contentType, tag, expiresAt: now + limits.keepMs }
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, `.${name}.${node}.${boot}${randomBytes(4).toString('hex')}.part`)
   const handle = await open(path, 'wx', 0o600)
-  let bytes = 0
+  const intake = room.takeIn(artifact)
   try {
     try {
       await writeAll(handle, headBytes(head))
-      for await (const piece of artifact.pieces) {
-        if (tally.boundOver(owner, piece.length, bytes) !== undefined) await sweep()
-        const bound = tally.boundOver(owner, piece.length, bytes)
-        if (bound !== undefined) throw tally.refuse(bound)
-        tally.reserve(owner, piece.length)
-        bytes += piece.length
-        await writeAll(handle, piece)
-      }
+      for await (const piece of intake.pieces) await writeAll(handle, piece)
       await handle.sync()
     } finally {
       await handle.close()
@@ -118,9 +84,10 @@ async function put(folder: Folder, id: ArtifactId, artifact: NewArtifact, sweep:
     await rm(path, { force: true })
     throw error
   } finally {
-    tally.reserve(owner, -bytes)
+    intake.leave()
   }
-  tally.add(name, { owner, bytes, expiresAt: head.expiresAt })
+  const bytes = intake.bytes()
+  room.tally.add(name, { owner, bytes, expiresAt: head.expiresAt })
   return { owner, contentType, tag, expiresAt: head.expiresAt, bytes }
 }
 
@@ -177,14 +144,17 @@ async function readFacts(handle: FileHandle): Promise<ArtifactFacts | undefined>
   return { ...facts, bytes: (await handle.stat()).size - HEAD_BYTES }
 }
 
-async function removeStored({ dir, tally }: Folder, name: string): Promise<void> {
+async function removeStored({ dir }: Folder, tally: ArtifactTally, name: string): Promise<void> {
   await rm(join(dir, name), { force: true })
   tally.drop(name)
 }
 
-/** Learns what other processes stored and removed, and removes what is over and what was left unfinished. */
-async function sweepFolder(folder: Folder): Promise<void> {
-  const { dir, clock, tally, counts } = folder
+/**
+ * Learns what other processes stored and removed, and removes what is over and what was left unfinished. Answers how
+ * many files were over.
+ */
+async function sweepFolder(folder: Folder, tally: ArtifactTally): Promise<number> {
+  const { dir, clock } = folder
   const known = [...tally.files.keys()]
   const names = await readdir(dir).catch((error: unknown) => {
     if (isMissing(error)) return []
@@ -193,24 +163,20 @@ async function sweepFolder(folder: Folder): Promise<void> {
   const present = new Set(names)
   for (const name of known) if (!present.has(name)) tally.drop(name)
   const foreign = names.filter((name) => STORED_NAME.test(name) && !tally.files.has(name))
-  for (const name of foreign.slice(0, MAX_LEARNED)) await learn(folder, name)
+  for (const name of foreign.slice(0, MAX_LEARNED)) await learn(folder, tally, name)
   for (const name of names.filter((each) => UNFINISHED_NAME.test(each))) await removeLeftBehind(folder, name)
-  const now = clock.now()
-  const over = [...tally.files].filter(([, { expiresAt }]) => expiresAt <= now)
-  over.sort(([, a], [, b]) => a.expiresAt - b.expiresAt)
-  for (const [name] of over.slice(0, MAX_SWEPT)) {
-    await removeStored(folder, name)
-    counts.swept++
-  }
+  const over = tally.over(clock.now()).slice(0, MAX_SWEPT)
+  for (const name of over) await removeStored(folder, tally, name)
+  return over.length
 }
 
-async function learn(folder: Folder, name: string): Promise<void> {
-  const handle = await openOrMissing(join(folder.dir, name))
+async function learn({ dir }: Folder, tally: ArtifactTally, name: string): Promise<void> {
+  const handle = await openOrMissing(join(dir, name))
   if (handle === undefined) return
   const facts = await readFacts(handle).catch(() => undefined)
   await handle.close()
-  if (facts === undefined) await rm(join(folder.dir, name), { force: true })
-  else folder.tally.add(name, facts)
+  if (facts === undefined) await rm(join(dir, name), { force: true })
+  else tally.add(name, facts)
 }
 
 /** A process removes the unfinished files of its earlier runs at once, and those of others once nobody writes them. */

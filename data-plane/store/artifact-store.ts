@@ -4,6 +4,13 @@ import type { RequestId } from '#shared/ids.ts'
 /** The name of a media file: the request that made it, and its place in the answer. */
 export type ArtifactId = { readonly rid: RequestId; readonly index: number }
 
+/** The name under which stores keep a file. */
+export const STORED_NAME = /^[0-9A-Z]{26}-\d{1,2}$/
+
+export function nameOfArtifact({ rid, index }: ArtifactId): string {
+  return `${rid}-${index}`
+}
+
 /** A file that is to be kept. Its bytes may be in memory, or come from a source that is read no faster than stored. */
 export type NewArtifact = {
   /** The account or the wallet that paid. Only this payer's key opens the file. */

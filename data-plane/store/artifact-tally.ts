@@ -13,6 +13,8 @@ export type ArtifactTally = {
   /** Counts a stored file in. It takes the place of one with its name. */
   add(name: string, file: TalliedFile): void
   drop(name: string): void
+  /** The names of the files whose time is over, the oldest first. */
+  over(now: number): readonly string[]
   /** The bound over which so many more bytes of a file would go. */
   boundOver(owner: string, more: number, fileBytes: number): ArtifactBound | undefined
   /** Reserves bytes of a file that is being written, or gives them back when the number is negative. */
@@ -48,6 +50,10 @@ export function createArtifactTally(limits: ArtifactLimits): ArtifactTally {
       reserve(file.owner, file.bytes)
     },
     drop,
+    over(now) {
+      const found = [...files].filter(([, { expiresAt }]) => expiresAt <= now)
+      return found.sort(([, a], [, b]) => a.expiresAt - b.expiresAt).map(([name]) => name)
+    },
     boundOver(owner, more, fileBytes) {
       if (fileBytes + more > limits.fileBytes) return 'artifact_file'
       if ((owners.get(owner) ?? 0) + more > limits.ownerBytes) return 'artifact_owner'

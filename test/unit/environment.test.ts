@@ -4,7 +4,7 @@ import { readConfig as readControlPlane } from '#control-plane/config.ts'
 import { readConfig as readDataPlane } from '#data-plane/config.ts'
 
 const example = readFileSync('.env.example', 'utf8')
-const explained = new Set([...example.matchAll(/^([A-Z_]+)=/gm)].map((match) => match[1]))
+const explained = new Set([...example.matchAll(/^([A-Z][A-Z0-9_]+)=/gm)].map((match) => match[1]))
 const secrets = {
   CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
   KEY_PEPPER: 'canary-key-pepper-0123456789',
@@ -25,7 +25,7 @@ describe('the environment', () => {
   it.each(['control-plane/config.ts', 'data-plane/config.ts', 'shared/environment.ts', 'shared/telemetry/settings.ts'])(
     '%s: .env.example explains every variable',
     (file) => {
-      const read = [...readFileSync(file, 'utf8').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map((match) => match[1])
+      const read = [...readFileSync(file, 'utf8').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map((match) => match[1])
       expect(read.filter((name) => !explained.has(name))).toEqual([])
     },
   )

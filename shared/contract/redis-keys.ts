@@ -52,6 +52,11 @@ export const moneyKeys = {
   job: (rid: string) => `job:${rid}`,
   /** Takes of an offer's daily cap. */
   offerCap: (offer: string) => `{${offer}}:cap`,
+  /**
+   * What each buyer took of a lent key's daily cap on a UTC day: a hash of account or wallet → micro-USD. It lasts two
+   * days, and bounds the share of one buyer.
+   */
+  offerBuyers: (offer: string, day: string) => `{${offer}}:buyers:${day}`,
 } as const
 
 /** Keys of the snapshot, the key store, health and limits. They may lie on a second instance. */
@@ -77,7 +82,17 @@ export const cacheKeys = {
   /** A call at a provider of the buyer's own (the data plane's own-calls.ts). */
   ownCall: (rid: string) => `own-call:${rid}`,
   rate: (scope: string, window: number) => `rate:${scope}:${window}`,
+  /** A job at a provider, by a hash of the provider's own id of it: see JobBinding in lent-offers.ts. */
+  jobBinding: (resource: string, jobHash: string) => `job-binding:${resource}:${jobHash}`,
+  /**
+   * Demand that the rules of a lent key refused on a UTC day: a hash of `{rule}:calls` and `{rule}:micro` → a count and
+   * the quotes in micro-USD. It lasts {@link REFUSALS_TTL_SECONDS}. Losing it is acceptable.
+   */
+  refusals: (offer: string, day: string) => `refusals:${offer}:${day}`,
 } as const
+
+/** Seconds that counts of refused demand last: longer than any range of analytics. */
+export const REFUSALS_TTL_SECONDS = 35 * 86_400
 
 /** Channels. Messages are JSON arrays of names. */
 export const CHANNELS = {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
+import { ResourceSchema } from '#shared/catalog/resources.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
@@ -10,7 +11,8 @@ import { TradesText } from './trades.ts'
 /**
  * The documents that the data plane reads. Each has a name and a version that only rises. The index holds every name
  * with its version, and a publication announces the changed names on a channel. The names are `models`, `prices`,
- * `providers`, `markets`, `trades`, `limits`, and `offers:{model}` for each model with offers.
+ * `providers`, `resources`, `markets`, `trades`, `limits`, `offers:{model}` for each model with offers, and
+ * `lent:{resource}` for each resource or family with lent keys.
  */
 const SNAPSHOT_SCHEMA_VERSION = 1
 
@@ -40,6 +42,11 @@ export type OfferRow = z.infer<typeof OfferRowSchema>
 export const OffersDocumentSchema = z.object({ model: z.string(), offers: z.array(OfferRowSchema) })
 const ModelsDocumentSchema = z.object({ models: z.array(ModelSchema) })
 const ProvidersDocumentSchema = z.object({ providers: z.array(ProviderSchema) })
+
+/** The records of resources and forwarded families. Calls carry the version of the record that priced them. */
+export const ResourcesDocumentSchema = z.object({
+  resources: z.array(z.object({ version: z.number().int().positive(), record: ResourceSchema })),
+})
 
 /** Reference prices by canonical model id, each version with its date and source. */
 export const PricesDocumentSchema = z.object({
@@ -103,6 +110,7 @@ export const DOCUMENT_SCHEMAS = {
   models: ModelsDocumentSchema,
   prices: PricesDocumentSchema,
   providers: ProvidersDocumentSchema,
+  resources: ResourcesDocumentSchema,
   markets: MarketsDocumentSchema,
   trades: TradesDocumentSchema,
   limits: LimitsDocumentSchema,
@@ -146,4 +154,16 @@ export function offersDocumentName(model: string): `offers:${string}` {
 /** The model of an offers document's name. Undefined for any other document. */
 export function modelOfDocument(name: string): string | undefined {
   return name.startsWith(OFFERS) ? name.slice(OFFERS.length) : undefined
+}
+
+const LENT = 'lent:'
+
+/** The name of the document of a resource's or a family's lent keys. */
+export function lentDocumentName(resource: string): `lent:${string}` {
+  return `${LENT}${resource}`
+}
+
+/** The resource of a lent document's name. Undefined for any other document. */
+export function resourceOfDocument(name: string): string | undefined {
+  return name.startsWith(LENT) ? name.slice(LENT.length) : undefined
 }

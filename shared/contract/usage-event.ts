@@ -55,6 +55,22 @@ const SubmittedJobSchema = z.object({
 })
 export type SubmittedJob = z.infer<typeof SubmittedJobSchema>
 
+/** What was bought when it was no model. `model` of the event is then `resource/…` or `family/…` with the id. */
+const SoldSchema = z.object({
+  kind: z.enum(['resource', 'family']),
+  /** The id of the record. */
+  id: z.string().min(1).max(40),
+  /** The good, and the route that was called. Null for calls that buy nothing, such as a poll. */
+  good: Word.nullable(),
+  route: z.string().min(1).max(40),
+})
+export type Sold = z.infer<typeof SoldSchema>
+
+/** The name of what was sold in `model` of an event, in look-ups, statements and the ledger. */
+export function soldName({ kind, id }: Pick<Sold, 'kind' | 'id'>): string {
+  return `${kind}/${id}`
+}
+
 const JOB_END = '.end'
 
 /** The id under which a long job's end is captured, journalled and queued. `job` is the submit's request id. */
@@ -101,6 +117,8 @@ export const UsageEventSchema = z.object({
     .optional(),
   wire: Word,
   endpoint: Word,
+  /** Absent when a model was bought. */
+  sold: SoldSchema.optional(),
   /** The canonical model, and the name that the buyer asked for. */
   model: Word,
   requestedModel: Word,

@@ -1,0 +1,349 @@
+import { z } from 'zod'
+import { isForwardableHeader } from '#shared/catalog/forwardable-headers.ts'
+import { hostOf } from '#shared/catalog/providers.ts'
+import { parseUnitPrice } from '#shared/money.ts'
+import type { RuleRoot } from '#shared/rules/parse-rule.ts'
+import { MAX_RULE_CHARS, parseRule, RuleError, rootsOf } from '#shared/rules/parse-rule.ts'
+import { parsePathPattern } from '#shared/rules/path-pattern.ts'
+import { USAGE_CLASSES } from '#shared/usage.ts'
+
+/**
+ * The record of a provider whose accounts sellers lend, or of a family of calls that is forwarded. It says as data
+ * everything that either plane must know of that provider, so an operator adds one without a release. Records are
+ * plain JSON; `shared/resources/` reads them.
+ */
+
+/** Methods that are passed on. */
+export const RESOURCE_METHODS = ['GET', 'POST', 'PUT'] as const
+export type ResourceMethod = (typeof RESOURCE_METHODS)[number]
+
+const MAX_HOSTS = 8
+const MAX_ROUTES = 64
+const MAX_FENCES = 64
+const MAX_GOODS = 500
+const MAX_FACTS = 16
+const MAX_TRAITS = 32
+const MAX_HEADERS = 32
+const MAX_STATES = 16
+const MAX_RPC_METHODS = 200
+/** The most requests in a batch of JSON-RPC. */
+export const MAX_RPC_BATCH = 100
+/** The longest name of a good: a model at the provider, or a kind of call. */
+export const MAX_GOOD_CHARS = 200
+
+const Slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/)
+const Sentence = z.string().min(1).max(300)
+
+/** A rule over some of the roots. A record with a rule that cannot be read is refused with the place in it. */
+function ruleOver(...roots: readonly RuleRoot[]) {
+  return z
+    .string()
+    .min(1)
+    .max(MAX_RULE_CHARS)
+    .check((context) => {
+      const complain = (message: string) => context.issues.push({ code: 'custom', message, input: context.value })
+      try {
+        const strange = [...rootsOf(parseRule(context.value))].filter((root) => !roots.includes(root))
+        if (strange.length > 0) complain(`${strange.join(', ')} cannot be seen by this rule`)
+      } catch (thrown) {
+        if (!(thrown instanceof RuleError)) throw thrown
+        complain(thrown.message)
+      }
+    })
+}
+
+/** A rule about the request, before anything is sent. */
+const RequestRule = ruleOver('body', 'query', 'path', 'size', 'model')
+/** A rule about the request that decides what is bought, so it knows no facts of it yet. */
+const GoodRule = ruleOver('body', 'query', 'path')
+/** A rule about the answer: the whole of a JSON body, or one event of a stream. */
+const AnswerRule = ruleOver('answer', 'header', 'path', 'model')
+/** A rule about the answer alone. */
+const BareAnswerRule = ruleOver('answer', 'header')
+
+const Pattern = z.string().refine((text) => parsePathPattern(text) !== undefined, 'not a pattern of a path')
+
+/** Units that a rule counts, by class. What has a price at the good costs it; the others are facts for statistics. */
+const unitRules = (rule: ReturnType<typeof ruleOver>) => z.partialRecord(z.enum(USAGE_CLASSES), rule)
+
+/** Something that is sold through a resource, and what the provider takes for it. */
+const GoodSchema = z.strictObject({
+  /** The name by which the rules of routes find it: a model at the provider, or a kind of call. */
+  id: z.string().min(1).max(MAX_GOOD_CHARS),
+  /** US dollars of one unit by usage class, as decimal texts. */
+  prices: z
+    .partialRecord(z.enum(USAGE_CLASSES), z.string().max(40).refine(isUnitPrice, 'not a decimal price'))
+    .refine((prices) => Object.keys(prices).length > 0, 'a good has a price'),
+  /** Numbers that rules find under `model`. */
+  facts: z
+    .record(z.string().regex(/^[a-z][A-Za-z0-9]{0,31}$/), z.number().min(0).max(1_000_000_000))
+    .refine((facts) => Object.keys(facts).length <= MAX_FACTS, `at most ${MAX_FACTS} facts`)
+    .default({}),
+  /** True when it can run for minutes, so that it is bought by the queue's routes alone. */
+  mustQueue: z.boolean().default(false),
+})
+
+/** What an answer says of how a call or a job goes. A state that is in neither list means that it goes on. */
+const StateSchema = z.strictObject({
+  at: BareAnswerRule,
+  done: z.array(z.string().max(40)).max(MAX_STATES).default([]),
+  failed: z.array(z.string().max(40)).max(MAX_STATES).default([]),
+})
+
+/** Methods of JSON-RPC that are forwarded, each in a class with a price in units of `calls`. */
+const RpcSchema = z.strictObject({
+  classes: z.record(Slug, z.number().int().min(1).max(10_000)),
+  methods: z
+    .record(z.string().regex(/^[A-Za-z][\w]{0,79}$/), Slug)
+    .refine((methods) => Object.keys(methods).length <= MAX_RPC_METHODS, `at most ${MAX_RPC_METHODS} methods`)
+    .refine(
+      (methods) => !Object.keys(methods).some(isWritingMethod),
+      'a method that writes or signs is never forwarded',
+    ),
+})
+
+/** What a call of a route is to the market. */
+const ROUTE_KINDS = [
+  /** It is paid when its answer is there. */
+  'sale',
+  /** It costs nothing, like a list of models. */
+  'free',
+  /** It starts a job at the provider. */
+  'submit',
+  /** It asks about a job, fetches its result, or ends it. The job's id stands in the path as `{job}`. */
+  'status',
+  'result',
+  'cancel',
+] as const
+export type RouteKind = (typeof ROUTE_KINDS)[number]
+
+/** Calls that can be made, and their price. The first route that fits a call is the call's. */
+const RouteSchema = z.strictObject({
+  /** The name in scopes, figures and statements: `text-to-image`. */
+  id: Slug,
+  /** What it does, for a reader. */
+  title: z.string().min(1).max(100),
+  kind: z.enum(ROUTE_KINDS),
+  methods: z.array(z.enum(RESOURCE_METHODS)).min(1).max(RESOURCE_METHODS.length),
+  /** The host that it is sent to, by its role. */
+  host: Slug,
+  path: Pattern,
+  /** The path at the provider where it is another one. It takes the captures of `path`. */
+  forwardTo: Pattern.optional(),
+  /** The only values that a capture may have. */
+  captures: z.record(z.string(), z.array(z.string().max(80)).min(1).max(50)).default({}),
+  /** The good that is bought: its name, or a rule that finds it. Neither is given on free routes and those of jobs. */
+  good: z.string().min(1).max(MAX_GOOD_CHARS).optional(),
+  goodAt: GoodRule.optional(),
+  /** The most that the call can consume. A call whose quote cannot be read is refused. */
+  quote: unitRules(RequestRule).optional(),
+  /** What the provider says that was consumed. The quote counts where it says nothing. */
+  reported: unitRules(AnswerRule).optional(),
+  /** How an answer of a good status may still be a failure, or where a job's state stands. */
+  state: StateSchema.optional(),
+  /** The id that the provider gives to the job which a `submit` starts. */
+  jobAt: BareAnswerRule.optional(),
+  rpc: RpcSchema.optional(),
+})
+export type ResourceRoute = z.infer<typeof RouteSchema>
+
+/** Calls that are never made, whatever routes and sellers say. */
+const FenceSchema = z.strictObject({
+  methods: z.array(z.enum(RESOURCE_METHODS)).min(1).max(RESOURCE_METHODS.length).optional(),
+  /** Absent for every host. */
+  host: Slug.optional(),
+  path: Pattern,
+  /** Why, for the reader of a refusal: `Account settings of the lender.` */
+  reason: Sentence,
+})
+
+/** Where a trait's truth comes from: the seller says so, or the probe's answer showed it. */
+export const TRAIT_PROVENANCES = ['declared', 'probed'] as const
+export type TraitProvenance = (typeof TRAIT_PROVENANCES)[number]
+export const TraitName = z
+  .string()
+  .max(80)
+  .regex(/^[a-z][a-z0-9-]*\.[a-z0-9][a-z0-9-]*$/)
+
+const TraitSchema = z.strictObject({
+  name: TraitName,
+  title: Sentence,
+  /** The values by which the probe's answer shows the trait. Without them sellers declare it. */
+  shownBy: z
+    .strictObject({ at: BareAnswerRule, isOneOf: z.array(z.string().max(80)).min(1).max(MAX_STATES) })
+    .optional(),
+})
+
+const ForwardableHeaders = z
+  .array(
+    z
+      .string()
+      .regex(/^[a-z0-9-]{1,60}$/)
+      .refine(isForwardableHeader, 'this header is never forwarded'),
+  )
+  .max(MAX_HEADERS)
+  .default([])
+
+const HostSchema = z.strictObject({
+  /** `api`, `run`, `queue`. */
+  role: Slug,
+  /** The origin, and in a path-style resource a path before the routes' own; without a trailing slash. */
+  baseUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(300)
+    .refine((text) => /^https?:\/\/[^/?#@]+(\/[\w.~-]+)*$/.test(text), 'an origin, with plain segments behind it'),
+})
+
+const RecordSchema = z.strictObject({
+  /** Slug in paths, offers and statements: `provider-h`. */
+  id: Slug,
+  kind: z.enum(['resource', 'family']),
+  name: z.string().min(1).max(100),
+  /** What it is sold by, for a reader: `per image`. */
+  unit: z.string().min(1).max(60),
+  /** `header`: the target is a URL in `x-target-url`. `path`: it follows the resource in the path. */
+  style: z.enum(['header', 'path']),
+  hosts: z.array(HostSchema).min(1).max(MAX_HOSTS),
+  /** The header that carries the lent key, with what stands before it. */
+  credential: z.strictObject({
+    header: z.string().regex(/^[a-z0-9-]{1,60}$/),
+    prefix: z.string().regex(/^[\x21-\x7e]{0,20} ?$/),
+  }),
+  /** Vendor headers that pass to the provider and back, beside those that always do. */
+  requestHeaders: ForwardableHeaders,
+  answerHeaders: ForwardableHeaders,
+  /** A free call that shows whether a key is good. */
+  probe: z.strictObject({
+    host: Slug,
+    path: z
+      .string()
+      .max(300)
+      .regex(/^\/[\w.~/-]*(\?[\w.~=&-]+)?$/),
+    accepts: z.array(z.number().int().min(200).max(499)).min(1).max(8),
+  }),
+  traits: z.array(TraitSchema).max(MAX_TRAITS).default([]),
+  goods: z.array(GoodSchema).max(MAX_GOODS).default([]),
+  routes: z.array(RouteSchema).min(1).max(MAX_ROUTES),
+  fences: z.array(FenceSchema).max(MAX_FENCES).default([]),
+  /** The provider's terms on sharing an account, which a lender confirms to have read. */
+  termsUrl: z
+    .url({ protocol: /^https$/ })
+    .max(500)
+    .nullable()
+    .default(null),
+  /** True while it can be bought. A record that is switched off keeps its offers. */
+  isOn: z.boolean().default(true),
+})
+
+/** A record whose parts fit together. */
+export const ResourceSchema = RecordSchema.check((context) => {
+  for (const { path, message } of misfitsOf(context.value)) {
+    context.issues.push({ code: 'custom', message, path: [...path], input: context.value })
+  }
+})
+export type Resource = z.infer<typeof RecordSchema>
+export type ResourceInput = z.input<typeof RecordSchema>
+export type ResourceGood = z.infer<typeof GoodSchema>
+
+type MisfitOf = { readonly path: readonly (string | number)[]; readonly message: string }
+
+function* misfitsOf(record: Resource): Generator<MisfitOf> {
+  yield* repeated(
+    record.hosts.map(({ role }) => role),
+    'hosts',
+  )
+  yield* repeated(
+    record.goods.map(({ id }) => id),
+    'goods',
+  )
+  yield* repeated(
+    record.routes.map(({ id }) => id),
+    'routes',
+  )
+  yield* repeated(
+    record.traits.map(({ name }) => name),
+    'traits',
+  )
+  const roles = new Set(record.hosts.map(({ role }) => role))
+  if (!roles.has(record.probe.host)) yield { path: ['probe', 'host'], message: 'no host has this role' }
+  for (const [at, { host }] of record.fences.entries()) {
+    if (host !== undefined && !roles.has(host)) yield { path: ['fences', at, 'host'], message: 'no host has this role' }
+  }
+  const hosts = record.hosts.map(({ baseUrl }) => hostOf(baseUrl))
+  if (record.style === 'header') {
+    // The host alone tells the role of a target, so no two share one, and nothing stands before the path.
+    if (new Set(hosts).size < hosts.length) yield { path: ['hosts'], message: 'two roles share a host' }
+    for (const [at, { baseUrl }] of record.hosts.entries()) {
+      if (new URL(baseUrl).pathname !== '/') yield { path: ['hosts', at, 'baseUrl'], message: 'an origin alone' }
+    }
+  }
+  const goods = new Set(record.goods.map(({ id }) => id))
+  for (const [at, route] of record.routes.entries()) {
+    for (const misfit of routeMisfits(route, roles, goods)) {
+      yield { path: ['routes', at, ...misfit.path], message: misfit.message }
+    }
+  }
+}
+
+function* routeMisfits(
+  route: ResourceRoute,
+  roles: ReadonlySet<string>,
+  goods: ReadonlySet<string>,
+): Generator<MisfitOf> {
+  const { kind, rpc, captures } = route
+  const names = new Set(namesIn(route.path))
+  const isSold = kind === 'sale' || kind === 'submit'
+  const goodsGiven = [route.good, route.goodAt].filter((given) => given !== undefined).length
+  const pricesGiven = [route.quote, rpc].filter((given) => given !== undefined && Object.keys(given).length > 0).length
+  const isOfJob = kind === 'status' || kind === 'result' || kind === 'cancel'
+  if (!roles.has(route.host)) yield { path: ['host'], message: 'no host has this role' }
+  if (route.good !== undefined && !goods.has(route.good)) yield { path: ['good'], message: 'no good has this id' }
+  if (goodsGiven !== (isSold ? 1 : 0)) {
+    yield { path: ['good'], message: 'a sold route names its good or finds it by a rule, and no other route does' }
+  }
+  if (pricesGiven !== (isSold ? 1 : 0)) {
+    yield { path: ['quote'], message: 'a sold route has a quote or is JSON-RPC, and no other route is' }
+  }
+  if (!isSold && route.reported !== undefined && kind !== 'result') {
+    yield { path: ['reported'], message: 'only what is sold reports usage' }
+  }
+  if ((kind === 'submit') !== (route.jobAt !== undefined)) {
+    yield { path: ['jobAt'], message: 'a submit says where the id of its job stands, and no other route does' }
+  }
+  if (isOfJob && !names.has('job')) yield { path: ['path'], message: 'the path of a job captures {job}' }
+  for (const name of [...Object.keys(captures), ...namesIn(route.forwardTo ?? '/')]) {
+    if (!names.has(name)) yield { path: ['path'], message: `the path does not capture {${name}}` }
+  }
+  for (const [method, name] of Object.entries(rpc?.methods ?? {})) {
+    if (rpc !== undefined && !Object.hasOwn(rpc.classes, name)) {
+      yield { path: ['rpc', 'methods', method], message: 'no class has this name' }
+    }
+  }
+}
+
+function* repeated(ids: readonly string[], list: string): Generator<MisfitOf> {
+  for (const [at, id] of ids.entries()) {
+    if (ids.indexOf(id) < at) yield { path: [list, at], message: `${id} is named twice` }
+  }
+}
+
+function namesIn(pattern: string): readonly string[] {
+  return (parsePathPattern(pattern)?.segments ?? []).flatMap((segment) => ('name' in segment ? [segment.name] : []))
+}
+
+function isUnitPrice(text: string): boolean {
+  try {
+    parseUnitPrice(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Methods of nodes that change a chain, use a key of the node, or steer it. */
+const WRITING_METHOD =
+  /^(personal|wallet|admin|miner|debug|engine|clique|txpool|les|parity|hardhat|anvil|evm)_|_(send|sign|submit|accounts|coinbase|mining|new|uninstall|subscribe|unsubscribe)|^(send|sign|submit)/i
+
+function isWritingMethod(method: string): boolean {
+  return WRITING_METHOD.test(method)
+}

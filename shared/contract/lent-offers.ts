@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { MAX_GOOD_CHARS, RESOURCE_METHODS, TRAIT_PROVENANCES, TraitName } from '#shared/catalog/resources.ts'
+import { parsePathPattern } from '#shared/rules/path-pattern.ts'
+import { KeptBpsNumber, MicroUsdText } from './amount.ts'
+import { SealedCredentialSchema } from './sealed-credential.ts'
+
+/** The most entries of each list in a seller's rules. */
+const MAX_SCOPE_ENTRIES = 100
+
+/** What a seller's rules are about, in the order in which they are checked. Each refuses a call by itself. */
+export const LENT_RULES = ['models', 'methods', 'paths', 'rate', 'buyer_share'] as const
+export type LentRule = (typeof LENT_RULES)[number]
+
+/** What a lent key may be used for. Null allows everything that the resource's record allows. */
+export const LentScopeSchema = z.object({
+  /** Goods of the record, by id. Calls that buy none, such as lists and polls, pass. */
+  models: z.array(z.string().min(1).max(MAX_GOOD_CHARS)).min(1).max(MAX_SCOPE_ENTRIES).nullable(),
+  methods: z.array(z.enum(RESOURCE_METHODS)).min(1).max(RESOURCE_METHODS.length).nullable(),
+  /** Patterns of the path at the provider. A poll of a job that the key has started passes in any case. */
+  paths: z
+    .array(z.string().refine((text) => parsePathPattern(text) !== undefined, 'not a pattern of a path'))
+    .min(1)
+    .max(MAX_SCOPE_ENTRIES)
+    .nullable(),
+})
+export type LentScope = z.infer<typeof LentScopeSchema>
+
+/** One lent key with all that a filter, the ranking and a relay need. Its health stands beside those of other offers. */
+export const LentOfferSchema = z.object({
+  id: z.string().startsWith('ofr_'),
+  /** The id of the resource or family. */
+  resource: z.string(),
+  /** Account the sale is credited to; never shown to a buyer. */
+  sellerAccount: z.string().startsWith('acc_'),
+  /** The seller's name in a public book. It is stable and tells nothing. */
+  sellerAlias: z.string(),
+  keptBps: KeptBpsNumber,
+  capDailyMicro: MicroUsdText.nullable(),
+  /** Sealed for the resource: `host` is the resource's id, and the record's hosts are where it may go. */
+  credential: SealedCredentialSchema,
+  scope: LentScopeSchema,
+  /** Calls a minute of all buyers together. Null for no limit. */
+  ratePerMinute: z.number().int().positive().nullable(),
+  /** The most of the daily cap that one buyer may use, in percent. Null for no limit; always null without a cap. */
+  buyerSharePct: z.number().int().min(1).max(100).nullable(),
+  /** The traits that the account claims, each with the source of its truth. */
+  traits: z.array(z.object({ name: TraitName, provenance: z.enum(TRAIT_PROVENANCES) })),
+  createdAt: z.number().int(),
+})
+export type LentOffer = z.infer<typeof LentOfferSchema>
+
+/** The document `lent:{resource}`: its active offers, best discount first. */
+export const LentDocumentSchema = z.object({ resource: z.string(), offers: z.array(LentOfferSchema) })
+
+/** Milliseconds that a job at a provider stays bound to its buyer and to the key that started it: 27 hours. */
+export const JOB_BINDING_MS = 27 * 3_600_000
+
+/** Who may ask about a provider's job, and by which key. Kept in Redis for {@link JOB_BINDING_MS}. */
+export const JobBindingSchema = z.object({
+  /** The call that started it. */
+  rid: z.string().length(26),
+  /** The buyer: an account, or the wallet of a payer without one. */
+  buyer: z.string().min(1).max(100),
+  offer: z.string().startsWith('ofr_'),
+  sellerAccount: z.string().startsWith('acc_'),
+  /** The id of the credential, so that a key that was put in its place is not used. */
+  credentialId: z.string().startsWith('crd_'),
+  good: z.string().max(MAX_GOOD_CHARS).nullable(),
+  boundAt: z.number().int(),
+})
+export type JobBinding = z.infer<typeof JobBindingSchema>

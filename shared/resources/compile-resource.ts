@@ -1,0 +1,143 @@
+import { hostOf } from '#shared/catalog/providers.ts'
+import type { Resource, ResourceGood, ResourceMethod, ResourceRoute } from '#shared/catalog/resources.ts'
+import { parseUnitPrice } from '#shared/money.ts'
+import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
+import type { Rule } from '#shared/rules/parse-rule.ts'
+import { parseRule } from '#shared/rules/parse-rule.ts'
+import type { PathPattern } from '#shared/rules/path-pattern.ts'
+import { matchPath, parsePathPattern } from '#shared/rules/path-pattern.ts'
+import type { UsageClass } from '#shared/usage.ts'
+import { USAGE_CLASSES } from '#shared/usage.ts'
+
+/** Rules that count units, by class. */
+export type UnitRules = readonly { readonly class: UsageClass; readonly rule: Rule }[]
+
+/** A good with its prices read. */
+export type Good = Pick<ResourceGood, 'id' | 'facts' | 'mustQueue'> & { readonly price: ReferencePrice }
+
+/** A route with its patterns and rules read. */
+export type Route = Pick<ResourceRoute, 'id' | 'kind' | 'title' | 'methods' | 'host' | 'rpc'> & {
+  readonly path: PathPattern
+  readonly forwardTo: PathPattern
+  readonly captures: ReadonlyMap<string, ReadonlySet<string>>
+  /** The good that is always bought here. Undefined where {@link goodAt} finds it, and on routes that sell nothing. */
+  readonly good: string | undefined
+  readonly goodAt: Rule | undefined
+  readonly quote: UnitRules
+  readonly reported: UnitRules
+  readonly state: StateRule | undefined
+  readonly jobAt: Rule | undefined
+}
+
+export type StateRule = {
+  readonly at: Rule
+  readonly done: ReadonlySet<string>
+  readonly failed: ReadonlySet<string>
+}
+
+/** A host that calls are sent to. */
+export type ResourceHost = { readonly role: string; readonly baseUrl: string; readonly host: string }
+
+/** A record that is ready to be asked: every rule, pattern and price in it is read, once for each version of it. */
+export type CompiledResource = {
+  readonly record: Resource
+  readonly version: number
+  readonly hosts: ReadonlyMap<string, ResourceHost>
+  readonly goods: ReadonlyMap<string, Good>
+  readonly routes: readonly Route[]
+  readonly fences: readonly Fence[]
+}
+
+type Fence = {
+  readonly methods: ReadonlySet<string> | undefined
+  readonly host: string | undefined
+  readonly path: PathPattern
+  readonly reason: string
+}
+
+/** Reads a valid record. `version` names it in the price of each call. */
+export function compileResource(record: Resource, version: number): CompiledResource {
+  return {
+    record,
+    version,
+    hosts: new Map(record.hosts.map(({ role, baseUrl }) => [role, { role, baseUrl, host: hostOf(baseUrl) ?? '' }])),
+    goods: new Map(record.goods.map((good) => [good.id, compileGood(good, `${record.id}@${version}`)])),
+    routes: record.routes.map(compileRoute),
+    fences: record.fences.map(({ methods, host, path, reason }) => ({
+      methods: methods && new Set(methods),
+      host,
+      path: patternOf(path),
+      reason,
+    })),
+  }
+}
+
+function compileGood({ id, facts, mustQueue, prices }: ResourceGood, version: string): Good {
+  const unitPrices: UnitPrices = Object.fromEntries(
+    Object.entries(prices).map(([name, price]) => [name, parseUnitPrice(price)]),
+  )
+  return { id, facts, mustQueue, price: { version, unitPrices } }
+}
+
+function compileRoute(route: ResourceRoute): Route {
+  const { id, kind, title, methods, host, rpc, state } = route
+  return {
+    ...{ id, kind, title, methods, host, rpc, good: route.good },
+    path: patternOf(route.path),
+    forwardTo: patternOf(route.forwardTo ?? route.path),
+    captures: new Map(Object.entries(route.captures).map(([name, values]) => [name, new Set(values)])),
+    goodAt: route.goodAt === undefined ? undefined : parseRule(route.goodAt),
+    quote: unitRules(route.quote),
+    reported: unitRules(route.reported),
+    state: state && { at: parseRule(state.at), done: new Set(state.done), failed: new Set(state.failed) },
+    jobAt: route.jobAt === undefined ? undefined : parseRule(route.jobAt),
+  }
+}
+
+function unitRules(rules: ResourceRoute['quote']): UnitRules {
+  return USAGE_CLASSES.flatMap((name) => {
+    const text = rules?.[name]
+    return text === undefined ? [] : [{ class: name, rule: parseRule(text) }]
+  })
+}
+
+/** The pattern of a record that was checked. */
+function patternOf(text: string): PathPattern {
+  const pattern = parsePathPattern(text)
+  if (pattern === undefined) throw new RangeError('the record was not checked')
+  return pattern
+}
+
+/** A call to a provider: its method, the role of the host, and the path there without a query. */
+export type AskedRoute = { readonly method: string; readonly role: string; readonly path: string }
+
+/** A route that a call fits, and what its path says. */
+export type FoundRoute = { readonly route: Route; readonly captures: Readonly<Record<string, string>> }
+
+/**
+ * Finds the route of a call. A fence wins over every route, and what no route describes is not reachable either: both
+ * are `platform_route_refused`. `reason` is a sentence for the refusal.
+ */
+export function findRoute(
+  { routes, fences }: CompiledResource,
+  { method, role, path }: AskedRoute,
+): FoundRoute | { readonly reason: string } {
+  for (const fence of fences) {
+    const isMeant = (fence.methods?.has(method) ?? true) && (fence.host ?? role) === role
+    if (isMeant && matchPath(fence.path, path) !== undefined) return { reason: fence.reason }
+  }
+  for (const route of routes) {
+    if (route.host !== role || !route.methods.includes(method as ResourceMethod)) continue
+    const captures = matchPath(route.path, path)
+    if (captures === undefined) continue
+    let isAllowed = true
+    for (const [name, values] of route.captures) isAllowed &&= values.has(captures[name] ?? '')
+    if (isAllowed) return { route, captures }
+  }
+  return { reason: 'No route of the provider that is sold here has this method and path.' }
+}
+
+/** True when a route was found. */
+export function isFound(found: FoundRoute | { readonly reason: string }): found is FoundRoute {
+  return 'route' in found
+}

@@ -1,0 +1,119 @@
+import type { PicoUsd } from '#shared/money.ts'
+import { billOf, picoUsd } from '#shared/money.ts'
+import { billLines, unitPrice } from '#shared/pricing.ts'
+import type { RuleScope } from '#shared/rules/apply-rule.ts'
+import { applyCount, applyText } from '#shared/rules/apply-rule.ts'
+import type { Usage, UsageClass } from '#shared/usage.ts'
+import type { CompiledResource, FoundRoute, Good, Route, UnitRules } from './compile-resource.ts'
+
+/**
+ * What rules see of a request. A body that is no JSON is absent. A body in which an object names a member twice must be
+ * refused before, because the provider may read the other of the two.
+ */
+export type AskedCall = {
+  readonly body: unknown
+  readonly query: URLSearchParams
+  /** Bytes of the body. */
+  readonly size: number
+}
+
+/** What rules see of an answer: a JSON body, or the data of one event of a stream, and headers in lower case. */
+export type GivenAnswer = {
+  readonly answer: unknown
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
+/** The most that one call may be quoted at: 10,000 US dollars. */
+const MAX_QUOTE = picoUsd(10_000_000_000_000_000n)
+
+/** The good that a call buys. Undefined where the record has none of that name: such a call cannot be priced. */
+export function goodOf(
+  { goods }: CompiledResource,
+  { route, captures }: FoundRoute,
+  call: AskedCall,
+): Good | undefined {
+  const scope: RuleScope = { body: call.body, query: queryOf(call.query), path: captures }
+  const id = route.good ?? (route.goodAt === undefined ? undefined : applyText(route.goodAt, scope))
+  return id === undefined ? undefined : goods.get(id)
+}
+
+/**
+ * The most units that a call can consume. Undefined where a unit with a price cannot be counted beforehand: such a call
+ * cannot be priced. For JSON-RPC see {@link rpcUnits}.
+ */
+export function quoteUnits({ route, captures }: FoundRoute, good: Good, call: AskedCall): Usage | undefined {
+  const { body, query, size } = call
+  const units = countUnits(route.quote, { body, query: queryOf(query), path: captures, size, model: good.facts })
+  for (const name in good.price.unitPrices) if (units[name as UsageClass] === undefined) return undefined
+  return billFor(good, units) > MAX_QUOTE ? undefined : units
+}
+
+/**
+ * The units that the provider reports. Undefined where it reports nothing, or not all that has a price: then the quote
+ * counts. A unit that this route never reports is taken from the quote.
+ */
+export function reportedUnits(
+  { route, captures }: FoundRoute,
+  good: Good,
+  quoted: Usage,
+  { answer, headers }: GivenAnswer,
+): Usage | undefined {
+  if (route.reported.length === 0) return undefined
+  const units = countUnits(route.reported, { answer, header: headers, path: captures, model: good.facts })
+  for (const { class: name } of route.reported) {
+    if (units[name] === undefined && unitPrice(good.price.unitPrices, name) !== undefined) return undefined
+  }
+  const rest = Object.entries(quoted).filter(([name]) => route.reported.every((rule) => rule.class !== name))
+  return { ...Object.fromEntries(rest), ...units }
+}
+
+/** What is charged: the reported usage or the quote, whichever costs less. */
+export function chargeableUnits(good: Good, quoted: Usage, reported: Usage | undefined): Usage {
+  return reported !== undefined && billFor(good, reported) < billFor(good, quoted) ? reported : quoted
+}
+
+/** The units of `calls` that a method of JSON-RPC costs. Undefined for one that is never forwarded. */
+export function rpcUnits({ rpc }: Pick<Route, 'rpc'>, method: string): number | undefined {
+  if (rpc === undefined || !Object.hasOwn(rpc.methods, method)) return undefined
+  return rpc.classes[rpc.methods[method] ?? '']
+}
+
+/** How an answer of a good status says that its call or job goes. */
+export function stateOf({ state }: Pick<Route, 'state'>, given: GivenAnswer): 'done' | 'failed' | 'unknown' {
+  const text = state === undefined ? undefined : applyText(state.at, { answer: given.answer, header: given.headers })
+  if (state === undefined || text === undefined) return 'unknown'
+  if (state.failed.has(text)) return 'failed'
+  return state.done.has(text) ? 'done' : 'unknown'
+}
+
+/** The longest id that a provider gives to a job. */
+const MAX_JOB_CHARS = 256
+
+/** The id that the provider gave to the job which a submit started. It stands in paths later, so it has to be plain. */
+export function jobOf({ jobAt }: Pick<Route, 'jobAt'>, { answer, headers }: GivenAnswer): string | undefined {
+  const id = jobAt === undefined ? undefined : applyText(jobAt, { answer, header: headers })
+  return id !== undefined && id.length <= MAX_JOB_CHARS && /^[\w.~:-]+$/.test(id) ? id : undefined
+}
+
+function billFor({ price }: Good, usage: Usage): PicoUsd {
+  return billOf(billLines(price.unitPrices, usage))
+}
+
+function countUnits(rules: UnitRules, scope: RuleScope): { -readonly [Class in UsageClass]?: number } {
+  const units: { -readonly [Class in UsageClass]?: number } = {}
+  for (const { class: name, rule } of rules) {
+    const count = applyCount(rule, scope)
+    if (count !== undefined) units[name] = count
+  }
+  return units
+}
+
+/** A member that a query names twice is a list, so that no rule takes one of the two for the whole truth. */
+function queryOf(query: URLSearchParams): Readonly<Record<string, string | string[]>> {
+  const members: Record<string, string | string[]> = Object.create(null)
+  for (const name of new Set(query.keys())) {
+    const values = query.getAll(name)
+    members[name] = values.length === 1 ? (values[0] ?? '') : values
+  }
+  return members
+}

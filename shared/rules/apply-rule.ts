@@ -1,0 +1,216 @@
+import type { Rule, RuleRoot, Step } from './parse-rule.ts'
+import { EVERY } from './parse-rule.ts'
+
+/** The values that rules look at, by root. A root that is not there is absent, like a member that is not there. */
+export type RuleScope = { readonly [Root in RuleRoot]?: unknown }
+
+/** The most places of a request or an answer that one rule looks at. */
+export const MAX_LOOKS = 100_000
+/** Numbers beyond this are no counts of anything that is sold. */
+export const MAX_COUNT = 1_000_000_000_000
+const MAX_TEXT_CHARS = 1_000
+const MAX_DEPTH = 64
+/** Decimals that count. What lies behind them is the noise of binary fractions. */
+const DECIMALS = 6
+
+/**
+ * The whole number of units that a rule finds; parts of a unit count as one. Undefined where the rule finds no number,
+ * a negative one, or one above {@link MAX_COUNT}, and where it meets something of another kind than it expects. It
+ * never throws, whatever the scope holds.
+ */
+export function applyCount(rule: Rule, scope: RuleScope): number | undefined {
+  const value = apply(rule, scope)
+  if (typeof value !== 'number' || !(value >= 0 && value <= MAX_COUNT)) return undefined
+  return Math.ceil(Number(value.toFixed(DECIMALS)))
+}
+
+/** The text that a rule finds; numbers and truths are written out. Undefined where it finds none. It never throws. */
+export function applyText(rule: Rule, scope: RuleScope): string | undefined {
+  return textOf(apply(rule, scope))
+}
+
+/** Ends a rule that meets something of another kind than it expects. */
+class Misfit extends Error {}
+const MISFIT = new Misfit('the rule does not fit')
+
+type Look = { readonly scope: RuleScope; left: number }
+
+function apply(rule: Rule, scope: RuleScope): unknown {
+  try {
+    return valueIn(rule, { scope, left: MAX_LOOKS })
+  } catch (thrown) {
+    if (thrown === MISFIT) return undefined
+    throw thrown
+  }
+}
+
+/** The value of a part. Absent values, null among them, are undefined. */
+function valueIn(rule: Rule, look: Look): unknown {
+  switch (rule.is) {
+    case 'literal':
+      return rule.value
+    case 'path':
+      return rule.steps.includes(EVERY) ? placesOf(rule, look) : placesOf(rule, look)[0]
+    case 'call':
+      return rule.name === '??' ? eitherOf(rule.args, look) : call(rule, look)
+  }
+}
+
+function eitherOf(args: readonly Rule[], look: Look): unknown {
+  for (const arg of args) {
+    const value = valueIn(arg, look)
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+function call({ name, args }: Extract<Rule, { is: 'call' }>, look: Look): unknown {
+  const [first, second] = args
+  if (first === undefined) throw MISFIT
+  switch (name) {
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+      return second && calculate(name, numberOf(first, look), numberOf(second, look))
+    case 'min':
+    case 'max':
+      return extreme(
+        name,
+        args.map((arg) => numberOf(arg, look)),
+      )
+    case 'ceil':
+    case 'floor':
+      return whole(name, numberOf(first, look))
+    case 'number':
+      return parsed(valueIn(first, look))
+    case 'count':
+      return listOf(first, look).length
+    case 'sum':
+      return listOf(first, look).reduce((total: number, value) => finite(total + numeric(value)), 0)
+    case 'bytes':
+      return bytesOf(valueIn(first, look), look, MAX_DEPTH)
+    case 'pixels':
+      return area(valueIn(first, look))
+    case 'pick':
+      return pick(args, look)
+    case 'join':
+      return join(args.map((arg) => valueIn(arg, look)))
+    case '??':
+      return eitherOf(args, look)
+  }
+}
+
+function placesOf({ root, steps }: Extract<Rule, { is: 'path' }>, look: Look): unknown[] {
+  let places: unknown[] = [look.scope[root]]
+  for (const step of steps) {
+    const next: unknown[] = []
+    for (const place of places) {
+      // Elements are added one by one, because a list may be longer than a call may have arguments.
+      if (step === EVERY) for (const each of Array.isArray(place) ? place : []) take(next, each, look)
+      else take(next, member(place, step), look)
+    }
+    places = next
+  }
+  return places.filter((place) => place !== undefined && place !== null)
+}
+
+function take(into: unknown[], value: unknown, look: Look): void {
+  if (--look.left < 0) throw MISFIT
+  if (value !== undefined && value !== null) into.push(value)
+}
+
+function member(place: unknown, step: Exclude<Step, typeof EVERY>): unknown {
+  if (typeof place !== 'object' || place === null) return undefined
+  if (typeof step === 'number') return Array.isArray(place) ? place.at(step) : undefined
+  if (Array.isArray(place) || !Object.hasOwn(place, step)) return undefined
+  return Object.getOwnPropertyDescriptor(place, step)?.value
+}
+
+function numberOf(rule: Rule, look: Look): number | undefined {
+  const value = valueIn(rule, look)
+  return value === undefined ? undefined : numeric(value)
+}
+
+function numeric(value: unknown): number {
+  if (typeof value !== 'number') throw MISFIT
+  return finite(value)
+}
+
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw MISFIT
+  return value
+}
+
+function calculate(name: '+' | '-' | '*' | '/', left: number | undefined, right: number | undefined): unknown {
+  if (left === undefined || right === undefined) return undefined
+  if (name === '+') return finite(left + right)
+  if (name === '-') return finite(left - right)
+  return finite(name === '*' ? left * right : left / right)
+}
+
+function extreme(name: 'min' | 'max', values: readonly (number | undefined)[]): number | undefined {
+  const given = values.filter((value) => value !== undefined)
+  return given.length < values.length ? undefined : Math[name](...given)
+}
+
+function whole(name: 'ceil' | 'floor', value: number | undefined): number | undefined {
+  if (value === undefined) return undefined
+  return Math[name](Math.abs(value) > MAX_COUNT ? value : Number(value.toFixed(DECIMALS)))
+}
+
+function parsed(value: unknown): number | undefined {
+  if (value === undefined || typeof value === 'number') return value
+  if (typeof value !== 'string' || !/^\d{1,15}(\.\d{1,12})?$/.test(value)) throw MISFIT
+  return Number(value)
+}
+
+/** The elements of a list. A value that is absent has none, and any other value is a misfit. */
+function listOf(rule: Rule, look: Look): readonly unknown[] {
+  const value = valueIn(rule, look) ?? []
+  if (!Array.isArray(value)) throw MISFIT
+  look.left -= value.length
+  if (look.left < 0) throw MISFIT
+  return value
+}
+
+function bytesOf(value: unknown, look: Look, depth: number): number {
+  if (value === undefined) return 0
+  if (typeof value === 'string') return Buffer.byteLength(value) + 2
+  if (typeof value !== 'object' || value === null) return String(value).length
+  if (depth === 0) throw MISFIT
+  let bytes = 2
+  for (const [name, inner] of Object.entries(value)) {
+    if (--look.left < 0) throw MISFIT
+    bytes += 1 + (Array.isArray(value) ? 0 : Buffer.byteLength(name) + 3) + bytesOf(inner, look, depth - 1)
+  }
+  return bytes
+}
+
+function area(value: unknown): number | undefined {
+  if (value === undefined) return undefined
+  const [, width, height] = (typeof value === 'string' ? /^(\d{1,5})x(\d{1,5})$/.exec(value) : null) ?? []
+  if (width === undefined || height === undefined) throw MISFIT
+  return Number(width) * Number(height)
+}
+
+function pick([asked, ...pairs]: readonly Rule[], look: Look): unknown {
+  const value = asked && textOf(valueIn(asked, look))
+  if (value === undefined) return undefined
+  for (let at = 0; at + 1 < pairs.length; at += 2) {
+    const [name, result] = [pairs[at], pairs[at + 1]]
+    if (name !== undefined && result !== undefined && textOf(valueIn(name, look)) === value)
+      return valueIn(result, look)
+  }
+  return undefined
+}
+
+function join(values: readonly unknown[]): string | undefined {
+  const texts = values.map(textOf).filter((text) => text !== undefined)
+  return texts.length < values.length ? undefined : textOf(texts.join(''))
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return typeof value === 'string' && value.length <= MAX_TEXT_CHARS ? value : undefined
+}

@@ -9,6 +9,7 @@ import { MONTH_TABLES, MONTH_VIEWS } from './tables/months.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 import { ORGANIZATION_TABLES } from './tables/organizations.ts'
+import { RESOURCE_TABLES } from './tables/resources.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { USAGE_DAY_TABLES } from './tables/usage-days.ts'
 import { WEBHOOK_TABLES } from './tables/webhooks.ts'
@@ -29,6 +30,7 @@ export const TABLES = {
   ...WEBHOOK_TABLES,
   ...OPERATION_TABLES,
   ...CHAIN_PAYMENT_TABLES,
+  ...RESOURCE_TABLES,
 }
 
 /** The types of every table for kysely. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { LentDocumentSchema } from '#shared/contract/lent-offers.ts'
 import type { DocumentName, OfferRow } from '#shared/contract/snapshot.ts'
 import {
   DOCUMENT_SCHEMAS,
@@ -6,8 +7,10 @@ import {
   modelOfDocument,
   OfferRowSchema,
   OffersDocumentSchema,
+  resourceOfDocument,
 } from '#shared/contract/snapshot.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
+import { compileResource } from '#shared/resources/compile-resource.ts'
 import type { MarketBodies } from './market.ts'
 import { EMPTY_BODIES, rankOffers } from './market.ts'
 import type { OfferBook } from './offer-book.ts'
@@ -43,7 +46,7 @@ export type MarketDocuments = {
   refuse(name: string, version: number): void
   /** Names in the index whose version is neither held nor refused. */
   wanted(index: Readonly<Record<string, string>>): string[]
-  /** Drops the offers of models that are no longer in the index. Answers how many. */
+  /** Drops the offers of models and resources that are no longer in the index. Answers how many documents. */
   dropMissing(index: Readonly<Record<string, string>>): number
   figures(): DocumentFigures
 }
@@ -73,9 +76,9 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
     async take(name, text) {
       const envelope = DocumentEnvelopeSchema.parse(JSON.parse(text))
       if (envelope.name !== name) throw new Error('the document has another name')
-      parts = isOffersName(name)
-        ? withOffers(parts, await readOffers(envelope.body, reading))
-        : withDocument(parts, name, envelope.body)
+      if (isOffersName(name)) parts = withOffers(parts, await readOffers(envelope.body, reading))
+      else if (isLentName(name)) parts = withLent(parts, LentDocumentSchema.parse(envelope.body))
+      else parts = withDocument(parts, name, envelope.body)
       versions.set(name, envelope.version)
       changed.set(name, text)
       refused.delete(name)
@@ -87,9 +90,9 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
         return isMarketName(name) && versions.get(name) !== version && refused.get(name) !== version
       }),
     dropMissing(index) {
-      const gone = [...versions.keys()].filter((name) => isOffersName(name) && index[name] === undefined)
+      const gone = [...versions.keys()].filter((name) => hasOffers(name) && index[name] === undefined)
       for (const name of gone) {
-        parts = withoutOffers(parts, name)
+        parts = isLentName(name) ? withoutLent(parts, name) : withoutOffers(parts, name)
         versions.delete(name)
         changed.set(name, null)
       }
@@ -98,7 +101,7 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
     figures() {
       const newest = new Map<string, number>()
       for (const [name, version] of versions) {
-        const kind = isOffersName(name) ? 'offers' : name
+        const kind = isOffersName(name) ? 'offers' : isLentName(name) ? 'lent' : name
         newest.set(kind, Math.max(newest.get(kind) ?? 0, version))
       }
       return { held: versions.size, refused: refused.size, versions: newest }
@@ -135,6 +138,11 @@ function withDocument(parts: MarketBodies, name: string, body: unknown): MarketB
       return { ...parts, models: DOCUMENT_SCHEMAS.models.parse(body).models }
     case 'providers':
       return { ...parts, providers: DOCUMENT_SCHEMAS.providers.parse(body).providers }
+    case 'resources': {
+      const { resources } = DOCUMENT_SCHEMAS.resources.parse(body)
+      const read = resources.map(({ record, version }) => [record.id, compileResource(record, version)] as const)
+      return { ...parts, resources: new Map(read) }
+    }
     case 'prices':
       return { ...parts, prices: new Map(Object.entries(DOCUMENT_SCHEMAS.prices.parse(body).prices)) }
     case 'markets':
@@ -196,12 +204,31 @@ function withoutOffers(parts: MarketBodies, name: string): MarketBodies {
   return { ...parts, offers }
 }
 
+function withLent(parts: MarketBodies, { resource, offers }: z.infer<typeof LentDocumentSchema>): MarketBodies {
+  return { ...parts, lent: new Map([...parts.lent, [resource, offers]]) }
+}
+
+function withoutLent(parts: MarketBodies, name: string): MarketBodies {
+  const lent = new Map(parts.lent)
+  lent.delete(resourceOfDocument(name) ?? '')
+  return { ...parts, lent }
+}
+
 function isOffersName(name: string): boolean {
   return modelOfDocument(name) !== undefined
 }
 
+function isLentName(name: string): boolean {
+  return resourceOfDocument(name) !== undefined
+}
+
+/** True for a document that there is only while somebody offers something. */
+function hasOffers(name: string): boolean {
+  return isOffersName(name) || isLentName(name)
+}
+
 function isMarketName(name: string): boolean {
-  return isOffersName(name) || isDocumentName(name)
+  return hasOffers(name) || isDocumentName(name)
 }
 
 function isDocumentName(name: string): name is DocumentName {

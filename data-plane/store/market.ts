@@ -5,12 +5,14 @@ import type { FindProvider, Provider } from '#shared/catalog/providers.ts'
 import { createProviderFinder, runsEndpoint } from '#shared/catalog/providers.ts'
 import type { ResolveModel } from '#shared/catalog/resolve.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
+import type { LentOffer } from '#shared/contract/lent-offers.ts'
 import type { Limits, MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import type { parseTrades } from '#shared/contract/trades.ts'
 import { isId } from '#shared/ids.ts'
 import { byRank } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
+import type { CompiledResource } from '#shared/resources/compile-resource.ts'
 import type { OfferBook } from './offer-book.ts'
 
 /** The validated bodies of the documents, before anything is indexed. */
@@ -23,6 +25,10 @@ export type MarketBodies = {
   readonly trades: ReadonlyMap<string, string>
   readonly limits: Limits
   readonly offers: ReadonlyMap<string, OfferBook>
+  /** Resources and forwarded families by id. */
+  readonly resources: ReadonlyMap<string, CompiledResource>
+  /** Their lent keys, best discount first. */
+  readonly lent: ReadonlyMap<string, readonly LentOffer[]>
 }
 
 /** The market as the hot path reads it. It is never changed, only replaced whole. */
@@ -50,6 +56,8 @@ export const EMPTY_BODIES: MarketBodies = {
   trades: new Map(),
   limits: DEFAULT_LIMITS,
   offers: new Map(),
+  resources: new Map(),
+  lent: new Map(),
 }
 
 /** Builds the indexes. Takes over from `previous` those whose documents are the same. */

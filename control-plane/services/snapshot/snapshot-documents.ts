@@ -4,16 +4,19 @@ import type { Trx } from '#control-plane/db/database.ts'
 import type { ListedOffer } from '#control-plane/db/listed-offers.ts'
 import { listActiveOffers } from '#control-plane/db/listed-offers.ts'
 import { listTrades } from '#control-plane/db/market-figures.ts'
+import { listResources } from '#control-plane/db/resources.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { buildAccountPolicy } from '#control-plane/services/buyers/account-policy.ts'
 import { dayBefore, readRowBodies, readSpeedClasses } from '#control-plane/services/market/market-rows.ts'
 import { readDataPlaneControls } from '#control-plane/services/operators/operator-controls.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
+import { ResourceSchema } from '#shared/catalog/resources.ts'
 import type {
   LimitsDocumentSchema,
   MarketsDocumentSchema,
   OfferRowSchema,
   PricesDocumentSchema,
+  ResourcesDocumentSchema,
   TradesDocumentSchema,
 } from '#shared/contract/snapshot.ts'
 import { accountOfDocument, DOCUMENT_SCHEMAS, modelOfDocument } from '#shared/contract/snapshot.ts'
@@ -47,6 +50,8 @@ async function readBody(ctx: BuildCtx, trx: Trx, name: string): Promise<unknown>
       return buildPrices(trx, ctx.clock.now())
     case 'providers':
       return { providers: await listProviders(trx) }
+    case 'resources':
+      return buildResources(trx)
     case 'markets':
       return buildMarkets(trx)
     case 'trades':
@@ -56,6 +61,11 @@ async function readBody(ctx: BuildCtx, trx: Trx, name: string): Promise<unknown>
     default:
       throw new RangeError(`no document is called ${name}`)
   }
+}
+
+async function buildResources(trx: Trx): Promise<z.input<typeof ResourcesDocumentSchema>> {
+  const stored = await listResources(trx)
+  return { resources: stored.map(({ version, record }) => ({ version, record: ResourceSchema.parse(record) })) }
 }
 
 function listModels(trx: Trx) {

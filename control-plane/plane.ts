@@ -28,6 +28,7 @@ import { createRedisDebitGate } from './ports/gate/redis-debit-gate.ts'
 import { createRedisGate } from './ports/gate/redis-gate.ts'
 import { createRedisGateAudit } from './ports/gate/redis-gate-audit.ts'
 import { openRedisGateKeeper } from './ports/gate-keeper/redis-gate-keeper.ts'
+import { createRedisJobBook } from './ports/jobs/redis-job-book.ts'
 import { createRedisKeyCounters } from './ports/key-counters/redis-key-counters.ts'
 import { createMoneyLedger } from './ports/ledger/postgres-money-ledger.ts'
 import { createLiveControls } from './ports/limits/live-controls.ts'
@@ -117,7 +118,6 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     usageQueue: createRedisUsageQueue(money),
     feed: createRedisTradeFeed(cache),
     gateAudit: createRedisGateAudit({ redis: money, buckets: config.moneyBuckets }),
-    askProvider: parts.provider.askJob,
     moneyTimes: config.money,
     workerId: `${hostname()}-${process.pid}-${ctx.ids.ulid()}`,
   }
@@ -164,7 +164,7 @@ function openParts(config: Config, overrides: Overrides) {
   const db = createDatabase(config.databaseUrl.reveal(), { max: config.databasePool, onIdleError, watch })
   const money = connect(config.redisUrl.reveal(), log)
   const cache = connect(config.redisCacheUrl.reveal(), log)
-  const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
+  const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams }, clock)
   const waker = createRedisWaker(money, log)
   const webhooks = createWebhookSender({ allowsLoopback: config.allowsLoopbackUpstreams })
   const updates = createRedisUpdates(cache, log)
@@ -212,6 +212,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     ids: overrides.ids ?? createIds(clock),
     gate,
     keyCounters: overrides.keyCounters ?? createRedisKeyCounters({ redis: money, buckets: config.moneyBuckets }),
+    jobBook: overrides.jobBook ?? createRedisJobBook(money),
     debits: overrides.debits ?? createRedisDebitGate({ redis: money, buckets: config.moneyBuckets }),
     checkMoney:
       overrides.checkMoney ?? (() => checkMoney({ ...where, journalDir: config.journalDir }, { isQuiesced: false })),
@@ -222,6 +223,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     publication: createPublication({ db, publisher, settings, clock, log, sellerAlias }),
     probe: overrides.probe ?? provider.probe,
     listModels: overrides.listModels ?? provider.listModels,
+    askJob: overrides.askJob ?? provider.askJob,
     wake: overrides.wake ?? waker.wake,
     announce,
     sendWebhook: overrides.sendWebhook ?? webhooks.send,

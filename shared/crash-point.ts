@@ -27,6 +27,9 @@ export const CRASH_POINTS = [
   'payment_mined',
   'payment_in_tx',
   'payment_booked',
+  'job_asked',
+  'job_end_written',
+  'job_end_booked',
   'sweeper_mid',
   'seed_mid',
 ] as const

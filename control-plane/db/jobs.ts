@@ -9,7 +9,7 @@ import { OFFER_TABLES } from './tables/offers.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
 /** A long job whose quote is in escrow. Amounts are micro-USD. */
-const JOB_ROW = {
+export const JOB_ROW = {
   /** The request id of its submit. */
   rid: SETTLEMENT_TABLES.job.rid,
   account: SETTLEMENT_TABLES.job.account,
@@ -27,9 +27,14 @@ const JOB_ROW = {
   deadlineAt: SETTLEMENT_TABLES.job.deadline_at,
   postedAt: SETTLEMENT_TABLES.job.posted_at,
   endedAt: SETTLEMENT_TABLES.job.ended_at,
+  provider: SETTLEMENT_TABLES.job.provider,
+  pollAt: SETTLEMENT_TABLES.job.poll_at,
+  /** Questions to its provider so far, and those in a row that it answered with "no such job". */
+  polls: SETTLEMENT_TABLES.job.polls,
+  unknownPolls: SETTLEMENT_TABLES.job.unknown_polls,
 }
 export type Job = RowOf<typeof JOB_ROW>
-export type NewJob = Omit<Job, 'postedAt' | 'endedAt'>
+export type NewJob = Omit<Job, 'postedAt' | 'endedAt' | 'polls' | 'unknownPolls'>
 
 /** The end of a job as it was received. `rid` is the job's. It is not booked while its submit is missing. */
 const JOB_END_ROW = {
@@ -60,9 +65,10 @@ export type JobRows = {
   markEndBooked(rid: string): Promise<void>
 }
 
-const JOB = sql`rid, account, seller_account as "sellerAccount", escrow_account as "escrowAccount", offer,
+export const JOB_COLUMNS = sql`rid, account, seller_account as "sellerAccount", escrow_account as "escrowAccount", offer,
   key_id as "keyId", provider_job as "providerJob", quote, paid, event, payload_hash as "payloadHash",
-  deadline_at as "deadlineAt", posted_at as "postedAt", ended_at as "endedAt"`
+  deadline_at as "deadlineAt", posted_at as "postedAt", ended_at as "endedAt", provider,
+  poll_at as "pollAt", polls, unknown_polls as "unknownPolls"`
 const END = sql`rid, event, payload_hash as "payloadHash", source, received_at as "receivedAt", booked_at as "bookedAt"`
 
 /** The id of a buyer's only escrow account. */
@@ -81,7 +87,7 @@ export function jobRows(trx: Trx): JobRows {
       return id
     },
     async lockJob(rid) {
-      const rows = await readRows(trx, JOB_ROW, sql`select ${JOB} from job where rid = ${rid} for no key update`)
+      const rows = await readRows(trx, JOB_ROW, sql`select ${JOB_COLUMNS} from job where rid = ${rid} for no key update`)
       return rows[0]
     },
     async insertJob(job) {
@@ -89,9 +95,9 @@ export function jobRows(trx: Trx): JobRows {
         trx,
         { at: SETTLEMENT_TABLES.job.posted_at },
         sql`insert into job (rid, account, seller_account, escrow_account, offer,
-          key_id, provider_job, quote, paid, event, payload_hash, deadline_at)
+          key_id, provider_job, quote, paid, event, payload_hash, deadline_at, provider, poll_at)
         values (${job.rid}, ${job.account}, ${job.sellerAccount}, ${job.escrowAccount}, ${job.offer}, ${job.keyId},
-          ${job.providerJob}, ${job.quote}, ${job.paid}, ${job.event}, ${job.payloadHash}, ${job.deadlineAt})
+          ${job.providerJob}, ${job.quote}, ${job.paid}, ${job.event}, ${job.payloadHash}, ${job.deadlineAt}, ${job.provider}, ${job.pollAt})
         on conflict (rid) do nothing returning posted_at as at`,
       )
       return rows[0]?.at
@@ -122,7 +128,7 @@ async function findEnd(db: Database | Trx, rid: string): Promise<JobEnd | undefi
 
 /** Reads a job of an account, ended or not. */
 export async function findJob(db: Database, account: AccountId, rid: string): Promise<Job | undefined> {
-  const rows = await readRows(db, JOB_ROW, sql`select ${JOB} from job where rid = ${rid} and account = ${account}`)
+  const rows = await readRows(db, JOB_ROW, sql`select ${JOB_COLUMNS} from job where rid = ${rid} and account = ${account}`)
   return rows[0]
 }
 
@@ -137,52 +143,28 @@ export async function listParkedEnds(db: Database, limit: number): Promise<JobEn
   return rows
 }
 
-/** Takes overdue jobs whose provider was not asked yet. Each job goes to one caller once. */
-export async function takeOverdueJobs(db: Database, now: number, limit: number): Promise<Job[]> {
-  const rows = await readRows(
-    db,
-    JOB_ROW,
-    sql`update job set asked_at = ${new Date(now)} where rid in (
-      select rid from job where ended_at is null and asked_at is null and deadline_at <= ${new Date(now)}
-      order by deadline_at limit ${limit} for update skip locked)
-    returning ${JOB}`,
-  )
-  return rows
-}
-
-/**
- * Jobs without an end whose provider was asked before an instant (Unix milliseconds). The process that asked has died.
- */
-export async function listAskedJobs(db: Database, before: number, limit: number): Promise<Job[]> {
-  const rows = await readRows(
-    db,
-    JOB_ROW,
-    sql`select ${JOB} from job where ended_at is null
-    and asked_at < ${new Date(before)} order by deadline_at limit ${limit}`,
-  )
-  return rows
-}
-
 /**
  * The provider's address and key for questions about an offer's jobs. `sealed` is JSON; the caller parses it with its
  * schema.
  */
 const JOB_PLACE_ROW = {
+  offer: OFFER_TABLES.offer.id,
   baseUrl: OFFER_TABLES.offer.base_url,
   apiFormat: OFFER_TABLES.offer.api_format,
   sealed: OFFER_TABLES.credential.sealed,
 }
 export type JobPlace = RowOf<typeof JOB_PLACE_ROW>
 
-/** The provider's address and key for an offer, on sale or not. */
-export async function findJobPlace(db: Database, offer: string): Promise<JobPlace | undefined> {
+/** The providers' addresses and keys for offers, on sale or not. An offer whose key was destroyed is left out. */
+export async function listJobPlaces(db: Database, offers: readonly string[]): Promise<JobPlace[]> {
+  if (offers.length === 0) return []
   const rows = await readRows(
     db,
     JOB_PLACE_ROW,
-    sql`select o.base_url as "baseUrl", o.api_format as "apiFormat", c.sealed
-    from offer o join credential c on c.id = o.credential_id where o.id = ${offer}`,
+    sql`select o.id as offer, o.base_url as "baseUrl", o.api_format as "apiFormat", c.sealed
+    from offer o join credential c on c.id = o.credential_id where o.id = any(${[...offers]}::text[])`,
   )
-  return rows[0]
+  return rows
 }
 
 /** A job with the bytes of the end that was booked for it. */

@@ -5,6 +5,7 @@ import type { Exporters } from '#control-plane/ports/exports/exporter.ts'
 import type { PaymentParts } from '#control-plane/ports/facilitator/payment-parts.ts'
 import type { DebitGate } from '#control-plane/ports/gate/debit-gate.ts'
 import type { Gate } from '#control-plane/ports/gate/gate.ts'
+import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { KeyCounters } from '#control-plane/ports/key-counters/key-counters.ts'
 import type { MoneyCheck } from '#control-plane/ports/ledger/money-check.ts'
 import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
@@ -12,6 +13,7 @@ import type { CallLimit, Controls } from '#control-plane/ports/limits/controls.t
 import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
 import type { LiveOffers } from '#control-plane/ports/live-offers/live-offers.ts'
 import type { MarketMemory } from '#control-plane/ports/market-memory/market-memory.ts'
+import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
 import type { ListModels, Probe } from '#control-plane/ports/provider/probe.ts'
 import type { Publication } from '#control-plane/ports/publisher/publication.ts'
 import type { Publisher } from '#control-plane/ports/publisher/publisher.ts'
@@ -75,6 +77,7 @@ export type MoneyParts = {
   readonly gate: Gate
   readonly debits: DebitGate
   readonly keyCounters: KeyCounters
+  readonly jobBook: JobBook
   readonly checkMoney: MoneyCheck
   readonly metrics: MoneyMetrics
 }
@@ -83,6 +86,7 @@ export type MoneyParts = {
 export type OutsideParts = {
   readonly probe: Probe
   readonly listModels: ListModels
+  readonly askJob: JobProbe
   readonly sendWebhook: WebhookSender
   readonly contractWallets: ContractWallets
   /** Payments by wallets; null where they are not set up. */

@@ -1,6 +1,7 @@
 import { startFinishPayments } from './finish-payments.ts'
 import { startMonthPartitions } from './month-partitions.ts'
 import { startNoteKeyUses } from './note-key-uses.ts'
+import { startFinishJobs, startPollJobs } from './poll-jobs.ts'
 import { startPostUsage } from './post-usage.ts'
 import { startProbeOffers } from './probe-offers.ts'
 import { startReconcileSnapshot, startWatchStore } from './publish-snapshot.ts'
@@ -13,7 +14,6 @@ import {
   startCheckMoney,
   startCompareBalances,
   startCompareCounters,
-  startFinishJobs,
   startSweepHolds,
 } from './sweep-holds.ts'
 import { startSweepSecrets } from './sweep-secrets.ts'
@@ -24,6 +24,7 @@ import type { RunningWorker, WorkerPlane } from './worker.ts'
 const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startPostUsage,
   startSweepHolds,
+  startPollJobs,
   startFinishJobs,
   startFinishPayments,
   startCompareBalances,

@@ -1,7 +1,6 @@
 import { finishDebits } from '#control-plane/services/money/ledger-debits.ts'
 import { watchBalances, watchCounters } from '#control-plane/services/money/money-compare.ts'
 import { runInvariants } from '#control-plane/services/money/money-watch.ts'
-import { finishJobs } from '#control-plane/services/money/overdue-jobs.ts'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
@@ -19,7 +18,6 @@ const CONFIRM_AFTER_MS = 20 * SECOND
 const SWEEP_LEASE_MS = 10 * SECOND
 /** After a start the gate may need a rebuild before it can answer. The rebuild also sweeps. */
 const GATE_REBUILD_MS = 1 * SECOND
-const JOBS_LEASE_MS = 30 * SECOND
 
 /**
  * Finishes the holds, captures and debits that dead processes left. One process does this every few seconds. While the
@@ -39,18 +37,6 @@ export function startSweepHolds(plane: WorkerPlane): RunningWorker {
       plane.metrics.swept('posted', posted)
       plane.metrics.swept('told', told)
       plane.metrics.swept('debits', await finishDebits(plane))
-    },
-  })
-}
-
-/** Ends jobs past their deadline. It is a worker of its own, because it waits for providers. */
-export function startFinishJobs(plane: WorkerPlane): RunningWorker {
-  return repeat(plane, {
-    name: 'finish-jobs',
-    everyMs: plane.moneyTimes.sweepEveryMs,
-    leaseMs: JOBS_LEASE_MS,
-    run: async () => {
-      plane.metrics.swept('jobs', await finishJobs(plane))
     },
   })
 }

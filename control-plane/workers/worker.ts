@@ -1,6 +1,5 @@
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { GateAudit } from '#control-plane/ports/gate/gate-audit.ts'
-import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
 import type { UsageQueue } from '#control-plane/ports/queue/usage-queue.ts'
 import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
 import { endLease, withLease } from '#control-plane/services/leases.ts'
@@ -26,7 +25,6 @@ export type WorkerPlane = Ctx & {
   readonly usageQueue: UsageQueue
   readonly feed: TradeFeed
   readonly gateAudit: GateAudit
-  readonly askProvider: JobProbe
   readonly moneyTimes: MoneyTimes
   /** Identifies this process among those that run the same workers. */
   readonly workerId: string

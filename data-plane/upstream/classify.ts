@@ -26,7 +26,7 @@ export type UpstreamFailure = {
 }
 
 /** The longest back-off that a provider's Retry-After may ask for. */
-const MAX_RETRY_AFTER_MS = 600_000
+export const MAX_RETRY_AFTER_MS = 600_000
 const MAX_DETAIL_CHARS = 300
 
 /** Classifies a provider's error status, with its words as far as they may be told. */
@@ -85,14 +85,6 @@ export function paymentFailure(error: AppError): UpstreamFailure {
 /** A failure that this process found itself: a limit of time or size. */
 export function ownFailure(errorClass: 'timeout' | 'bad_response' | 'cut', detail: string): UpstreamFailure {
   return offerFault(errorClass, { status: 0, detail, retryAfterMs: undefined })
-}
-
-/** Reads a Retry-After header in milliseconds, capped. It holds seconds or a date (RFC 9110, 10.2.3). */
-export function readRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
-  if (typeof value !== 'string') return undefined
-  if (/^\d{1,15}$/.test(value)) return Math.min(Number(value) * 1_000, MAX_RETRY_AFTER_MS)
-  const at = Date.parse(value)
-  return Number.isNaN(at) ? undefined : Math.min(Math.max(0, at - now), MAX_RETRY_AFTER_MS)
 }
 
 type Facts = Pick<UpstreamFailure, 'status' | 'detail' | 'retryAfterMs'>

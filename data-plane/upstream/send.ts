@@ -9,7 +9,8 @@ import type { Clock } from '#shared/clock.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
-import { readRetryAfter } from './classify.ts'
+import { readRetryAfter } from '#shared/retry-after.ts'
+import { MAX_RETRY_AFTER_MS } from './classify.ts'
 import type { OpenCredential } from './credentials.ts'
 import { holdsKey } from './key-traces.ts'
 
@@ -175,7 +176,7 @@ function takeHead(sending: Sending, status: number, headers: IncomingHttpHeaders
   sending.events.onHead({
     status,
     contentType: (headers['content-type'] ?? '').toLowerCase(),
-    retryAfterMs: retryAfter === undefined ? undefined : readRetryAfter(retryAfter, sending.clock.now()),
+    retryAfterMs: retryAfter === undefined ? undefined : readRetryAfter(retryAfter, sending.clock.now(), MAX_RETRY_AFTER_MS),
   })
 }
 

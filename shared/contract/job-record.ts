@@ -70,3 +70,36 @@ export const JobEndSchema = z.object({
 })
 /** The end of a job: its usage event as the text to capture, and the answer that the buyer is shown after that. */
 export type JobEnd = z.infer<typeof JobEndSchema>
+
+/** A job as it is kept in Redis, in the fields that {@link JOB_FIELDS} names. */
+export type StoredJob = {
+  readonly job: JobRecord
+  readonly end: JobEnd | undefined
+  /** True once the event of the end has been captured or booked. */
+  readonly isBooked: boolean
+}
+
+/**
+ * The fields of a job's hash. `job` is written at the submit. `end` is written once, by whoever first hears of the end,
+ * and only with HSETNX: it alone says how the job ended. `booked` is `1` after that end is durable in the money path.
+ */
+export const JOB_FIELDS = ['job', 'end', 'booked'] as const
+
+/** Reads a job from the values of {@link JOB_FIELDS}. Undefined when there is none. */
+export function readStoredJob([job, end, booked]: readonly (string | null | undefined)[]): StoredJob | undefined {
+  const read = JobRecordSchema.safeParse(parse(job))
+  return read.success ? { job: read.data, end: readJobEnd(end), isBooked: booked === '1' } : undefined
+}
+
+export function readJobEnd(text: string | null | undefined): JobEnd | undefined {
+  const read = JobEndSchema.safeParse(parse(text))
+  return read.success ? read.data : undefined
+}
+
+function parse(text: string | null | undefined): unknown {
+  try {
+    return JSON.parse(text ?? 'null')
+  } catch {
+    return undefined
+  }
+}

@@ -298,7 +298,7 @@ function createLedgerCheck({ ground, model }: CheckParts): () => void {
     for (const row of [...settlements.values()].slice(seenSettlements)) {
       const job = model.jobs.get(row.rid)
       if (job === undefined) checkSettlement(model, row)
-      else checkJobSettlement(job, tables, row)
+      else checkJobSettlement(job, tables, row, model)
     }
     seenSettlements = settlements.size
     checkEscrow(tables)

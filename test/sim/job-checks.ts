@@ -1,5 +1,5 @@
 import type { LedgerTables, SettlementRow } from './ledger-tables.ts'
-import type { ModelRequest } from './model.ts'
+import type { Model, ModelRequest } from './model.ts'
 import { isLost } from './model.ts'
 import type { ModelJob } from './model-jobs.ts'
 import { violation } from './violation.ts'
@@ -38,8 +38,13 @@ export function checkParked({ jobs, jobEnds }: LedgerTables): void {
 }
 
 /** Checks I6, I7, I12 and I15 on the end of a job when it is booked. */
-export function checkJobSettlement(job: ModelJob, { jobs }: LedgerTables, row: SettlementRow): void {
+export function checkJobSettlement(job: ModelJob, { jobs, jobEnds }: LedgerTables, row: SettlementRow, model: Model): void {
   const { submit, end } = job
+  const text = jobEnds.get(row.rid)?.event
+  job.endText ??= text
+  if (text !== job.endText && model.forgottenAt < job.submittedAt) {
+    throw violation('I6', `${row.rid} is booked as ${text} and was ended as ${job.endText}`)
+  }
   const taken = job.taken.get(jobs.get(row.rid)?.providerJob ?? '')
   if (taken === undefined) throw violation('I6', `${row.rid} was settled and no provider has it`)
   if (row.hold !== taken.quoteMicro || row.hold !== submit.chargeMicro) {

@@ -29,6 +29,8 @@ export type JobPlan = {
   readonly questions: readonly JobQuestion[]
   /** The provider does not answer at the deadline. */
   readonly isSilentLate: boolean
+  /** What workers hear of the provider before the deadline: the truth, nothing, or that there is no such job. */
+  readonly toWorkers: 'open' | 'silent' | 'forgetful'
 }
 
 const LEAST_RUN_MS = 10
@@ -51,5 +53,6 @@ export function jobPlan(random: Random): JobPlan {
       fault: random.chance(0.2) ? random.pick(FAULTS) : undefined,
     })),
     isSilentLate: random.chance(0.3),
+    toWorkers: random.pick(['open', 'open', 'open', 'silent', 'silent', 'forgetful']),
   }
 }

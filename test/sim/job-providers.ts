@@ -1,3 +1,4 @@
+import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import type { MarketOffer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Destination, UpstreamEvents } from '#data-plane/upstream/send.ts'
 import type { ProviderJob } from '#shared/jobs.ts'
@@ -19,8 +20,8 @@ export type JobProviders = {
   receive(owner: SimProcess, to: Destination, request: UpstreamRequest, events: UpstreamEvents): () => void
   /** True when a provider here has the job. */
   has(providerJob: string): boolean
-  /** The provider's answer at the deadline; undefined when it is silent. */
-  askLate(providerJob: string): ProviderJob | undefined
+  /** The provider's answer to a worker, which asks on its own. At the deadline it is the last one. */
+  askByWorker(owner: SimProcess, providerJob: string, isLate: boolean): Promise<JobAnswer>
 }
 
 /** A job at the provider that took it. */
@@ -111,17 +112,23 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
       }
     },
     has: (id) => taken.has(id),
-    askLate(id) {
+    async askByWorker(owner, id, isLate) {
       const at = taken.get(id)
       if (at === undefined) throw violation('simulation', `a provider has no job ${id}`)
+      const { job } = at
+      await owner.time.sleep(job.plan.paceMs)
+      const { toWorkers, isSilentLate, usedSeconds } = job.plan
+      if (!isLate && toWorkers === 'forgetful') {
+        job.isEndedUnasked = true
+        return { kind: 'unknown' }
+      }
       const state = stateOf(at)
       // A provider that told somebody of an end says the same at the deadline.
-      const isSilent = at.job.plan.isSilentLate && at.job.asking === 0 && at.job.end === undefined
-      if (isSilent || state === 'running') at.job.isEndedUnasked = true
-      if (isSilent) return undefined
-      const { usedSeconds } = at.job.plan
+      const isSilent = isLate ? isSilentLate && job.asking === 0 && job.end === undefined : toWorkers === 'silent'
+      if (isLate && (isSilent || state === 'running')) job.isEndedUnasked = true
+      if (isSilent) return { kind: 'silent', status: null, retryAfterMs: undefined }
       const usage = usedSeconds === undefined ? undefined : { milliseconds: usedSeconds * MILLISECONDS, calls: 1 }
-      return { id, state, usage, artifacts: [] }
+      return { kind: 'told', job: { id, state, usage, artifacts: [] } }
     },
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { deadlineEnd } from '#control-plane/services/money/deadline-end.ts'
+import { endOfJob } from '#control-plane/services/money/end-job.ts'
 import { DEADLINE_SOURCE } from '#control-plane/services/money/finish-job.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { endEvent, submitEvent, termsOf } from '#data-plane/pipeline/job-event.ts'
@@ -133,7 +133,7 @@ function endOverdue({ workers, ground }: World, jobs: readonly Played[], isDue: 
     if (row.endedAt !== null || (!isDue && played?.said === undefined)) continue
     for (const worker of workers) {
       const ctx = worker.ctx()
-      const text = deadlineEnd(row, played?.saidLate, now)
+      const text = endOfJob(row, played?.saidLate ?? 'overdue', now)?.event
       if (ctx === undefined || text === undefined) continue
       void postBatch(ctx, { events: [text], source: DEADLINE_SOURCE }).catch(() => undefined)
     }

@@ -16,7 +16,8 @@ export type LongMutant = ProductMutant & {
 const SUBMIT = 'data-plane/pipeline/submit-job.ts'
 const SHOW = 'data-plane/pipeline/finish-job.ts'
 const END = 'control-plane/services/money/finish-job.ts'
-const DEADLINE = 'control-plane/services/money/deadline-end.ts'
+const END_JOB = 'control-plane/services/money/end-job.ts'
+const ATTEND = 'control-plane/services/money/attend-job.ts'
 const TAKE_OVER = 'data-plane/journal/take-over.ts'
 const JOURNAL = 'data-plane/journal/journal.ts'
 const RECOVER = 'data-plane/store/funds-recovery.ts'
@@ -105,8 +106,23 @@ const JOBS: readonly LongMutant[] = [
     find: 'await trx.insertSettlements([settlementOf(read)])',
     replace: '',
   }),
+  ofJobs('job_end_is_overwritten', 20, {
+    file: 'control-plane/ports/jobs/redis-job-book.ts',
+    find: "await redis.hsetnx(key, 'end', JSON.stringify(end))",
+    replace: "await redis.hset(key, 'end', JSON.stringify(end))",
+  }),
+  ofJobs('job_end_is_booked_beside_its_record', 10, {
+    file: ATTEND,
+    find: 'hasRecord ? await ctx.jobBook.end(job.rid, end) : end',
+    replace: 'hasRecord ? end : end',
+  }),
+  ofJobs('job_that_ran_out_is_charged', 5, {
+    file: END_JOB,
+    find: "if (said?.state !== 'succeeded') return NOTHING",
+    replace: "if (said?.state === 'failed' || said?.state === 'cancelled') return NOTHING",
+  }),
   ofJobs('job_nobody_answers_for_is_charged', 5, {
-    file: DEADLINE,
+    file: END_JOB,
     find: "if (said?.state !== 'succeeded') return NOTHING",
     replace: `if (said === undefined) return { ...NOTHING, chargeMicro: submit.holdMicro }
       if (said.state !== 'succeeded') return NOTHING`,

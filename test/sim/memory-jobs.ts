@@ -18,7 +18,7 @@ export function memoryJobs(statement: Statement, wall: () => number): JobRows {
       statement(({ jobs }) => {
         if (jobs.has(job.rid)) return undefined
         const postedAt = new Date(wall())
-        jobs.set(job.rid, { ...job, postedAt, endedAt: null })
+        jobs.set(job.rid, { ...job, postedAt, endedAt: null, polls: 0, unknownPolls: 0 })
         return postedAt
       }),
     markJobEnded: (rid) =>

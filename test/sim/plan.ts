@@ -23,6 +23,9 @@ export type CrashPoint =
   | 'before capture'
   | 'before broadcast'
   | 'after broadcast'
+  | 'before job end'
+  | 'after job end'
+  | 'after job booking'
 
 /** One thing that happens to a world, `gapMs` milliseconds after the one before it. */
 export type Operation = { readonly gapMs: number } & (
@@ -68,6 +71,9 @@ const CRASH_POINTS: readonly [CrashPoint, ...CrashPoint[]] = [
 
 /** Those on the way of payments. */
 const PAYMENT_CRASHES: readonly [CrashPoint, ...CrashPoint[]] = ['before broadcast', 'after broadcast', 'after commit']
+
+/** Those of a worker that ends a long job. */
+const JOB_CRASHES: readonly [CrashPoint, ...CrashPoint[]] = ['before job end', 'after job end', 'after job booking']
 
 type Maker = (random: Random) => Operation
 
@@ -222,6 +228,8 @@ export const WALLET_SHARE = 0.08
 /** Such a plan has one event of the chain, or death at a place where payments go out, among so many of them. */
 const CHAIN_EVENTS = 0.3
 const PAYMENT_DEATHS = 0.05
+/** So many long jobs have the death of a worker beside them, at a place where it ends one. */
+const JOB_DEATHS = 0.15
 
 /**
  * The operations of a seed. They are always the same. Its long jobs, its payments by wallet and the faults beyond the
@@ -236,6 +244,10 @@ export function planOf(seed: number, count: number, shares: Shares = {}): Operat
     const before: Operation[] = []
     if (random.chance(jobs)) {
       before.push({ kind: 'long_job', gapMs: gap(random), machine: random.between(0, 2), plan: jobPlan(random) })
+      if (random.chance(JOB_DEATHS)) {
+        const victim = random.between(3, 4)
+        before.push({ kind: 'crash_at', gapMs: 0, victim, point: random.pick(JOB_CRASHES), downMs: downtime(random) })
+      }
     }
     if (paying.chance(wallets)) before.push(walletOperation(paying))
     if (more.chance(faults)) before.push(drawOf(FAULTS, more))

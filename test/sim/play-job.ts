@@ -182,7 +182,9 @@ function checkAnswer(node: DataNode, job: ModelJob, end: ModelRequest, text: str
   const costMicro = costIn(text)
   if (costMicro === undefined) return
   const { rid } = job.submit
-  const isBooked = end.state === 'captured' || job.end !== undefined
+  // A worker books an end without a capture.
+  const isSettled = node.watch.ground.postgres.tables().settlements.has(rid)
+  const isBooked = end.state === 'captured' || job.end !== undefined || isSettled
   if (!isBooked) throw violation('I13', `${rid} is shown to cost ${costMicro} and its end is ${end.state}`)
   if (end.chargeMicro !== undefined && end.chargeMicro !== costMicro) {
     throw violation('I13', `${rid} is shown to cost ${costMicro} and its end says ${end.chargeMicro}`)

@@ -202,9 +202,9 @@ export const PRODUCT_MUTANTS = [
     name: 'job_deadline_ignored',
     edits: [
       {
-        file: 'control-plane/services/money/deadline-end.ts',
-        find: 'if (isPoison(read)) return undefined',
-        replace: 'if (isPoison(read) || said === undefined) return undefined',
+        file: 'control-plane/services/money/attend-job.ts',
+        find: "if (isLate(job, now)) return 'overdue'",
+        replace: '',
       },
     ],
   },

@@ -2,6 +2,8 @@ import type { DebitGate } from '#control-plane/ports/gate/debit-gate.ts'
 import { createRedisDebitGate } from '#control-plane/ports/gate/redis-debit-gate.ts'
 import { createRedisGate } from '#control-plane/ports/gate/redis-gate.ts'
 import { createRedisGateKeeper } from '#control-plane/ports/gate-keeper/redis-gate-keeper.ts'
+import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
+import { createRedisJobBook } from '#control-plane/ports/jobs/redis-job-book.ts'
 import { answerSeedRequests, watchGate } from '#control-plane/services/money/gate-watch.ts'
 import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
@@ -10,6 +12,7 @@ import type { FinishCtx } from '#control-plane/services/payments/finish-payments
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { createIds } from '#shared/ids.ts'
 import { openChainPayments } from './chain-ports.ts'
+import type { Crash } from './crash.ts'
 import type { Ground } from './ground.ts'
 import { BUCKETS, log } from './ground.ts'
 import type { JobProviders } from './job-providers.ts'
@@ -17,7 +20,7 @@ import type { LedgerSession } from './ledger-host.ts'
 import { createMemoryLedger } from './memory-ledger.ts'
 import { ackBeforeCommit } from './mutant-services.ts'
 import { ledgerFlaws } from './mutants.ts'
-import { endOverdue } from './overdue.ts'
+import { pollDueJobs } from './poll-jobs.ts'
 import { createLink } from './redis-link.ts'
 import type { SimProcess } from './scheduler.ts'
 
@@ -41,7 +44,7 @@ export type Worker = {
 export type PaymentWorker = { readonly ctx: FinishCtx }
 
 const SWEEP_EVERY_MS = 30_000
-const OVERDUE_EVERY_MS = 7_000
+const POLL_EVERY_MS = 3_000
 const COMMAND_TIMEOUT_MS = 2_000
 const FINISH_EVERY_MS = 1_000
 
@@ -77,7 +80,9 @@ export function createWorker(ground: Ground, name: string, providers: JobProvide
       sweep()
       clock.every(SWEEP_EVERY_MS, sweep)
     })
-    clock.every(OVERDUE_EVERY_MS, () => void endOverdue(ground, ctx, providers).catch(() => undefined))
+    const jobBook = crashingBook(createRedisJobBook(link(COMMAND_TIMEOUT_MS)), ground.crash)
+    const poll = () => void pollDueJobs({ ctx: { ...ctx, jobBook }, session, process, providers }).catch(() => undefined)
+    clock.every(POLL_EVERY_MS, poll)
     const debits = createRedisDebitGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS })
     return { ctx, debits, payments: takePayments(process, session, ctx) }
   }
@@ -117,5 +122,22 @@ export function createWorker(ground: Ground, name: string, providers: JobProvide
     ctx: () => (running?.process.isAlive() === true ? running.ctx : undefined),
     debitGate: () => (running?.process.isAlive() === true ? running.debits : undefined),
     payments: () => (running?.process.isAlive() === true ? running.payments : undefined),
+  }
+}
+
+/** The records of jobs as a worker reaches them, which may die before and after each step of an end. */
+function crashingBook(book: JobBook, crash: Crash): JobBook {
+  return {
+    ...book,
+    async end(rid, end) {
+      crash.pass('before job end')
+      const standing = await book.end(rid, end)
+      crash.pass('after job end')
+      return standing
+    },
+    async markBooked(rid) {
+      crash.pass('after job booking')
+      await book.markBooked(rid)
+    },
   }
 }

@@ -11,12 +11,14 @@ type JobWish = {
   readonly offer?: string
   /** The provider's own id of the job. */
   readonly providerJob?: string
+  readonly startedAt?: number
 }
 
 /** The submit event of a long job, as text. */
 export function submitText(job: JobWish, deadlineAt = Date.now() + 60_000): string {
   const { rid, account, sellerAccount, quote, offer, providerJob = 'p-1' } = job
-  const wish = { rid, account, sellerAccount, charge: quote, hold: quote }
+  const started = job.startedAt === undefined ? {} : { startedAt: job.startedAt }
+  const wish = { rid, account, sellerAccount, charge: quote, hold: quote, ...started }
   // The price is a micro-USD a millisecond, so that a quote is a time.
   const terms = { unitPrices: { milliseconds: '1000000' }, bound: { milliseconds: quote } }
   const place = { wire: 'video', endpoint: 'video', keptBps: 10_000, ...(offer === undefined ? {} : { offer }) }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { classifyBadAnswer, classifyError, classifyStatus, readRetryAfter } from '#data-plane/upstream/classify.ts'
+import { classifyBadAnswer, classifyError, classifyStatus } from '#data-plane/upstream/classify.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
+import { readRetryAfter } from '#shared/retry-after.ts'
 
 /** A provider that never repeats its key. */
 const NOBODY = { holdsKey: () => false, asked: () => '' }
@@ -69,10 +70,10 @@ describe('the classifier of upstream failures', () => {
 
   it('reads Retry-After as seconds or a date, capped', () => {
     const now = Date.UTC(2026, 0, 1)
-    expect(readRetryAfter('7', now)).toBe(7_000)
-    expect(readRetryAfter('99999', now)).toBe(600_000)
-    expect(readRetryAfter(new Date(now + 5_000).toUTCString(), now)).toBe(5_000)
-    expect(readRetryAfter('soon', now)).toBeUndefined()
-    expect(readRetryAfter(undefined, now)).toBeUndefined()
+    expect(readRetryAfter('7', now, 600_000)).toBe(7_000)
+    expect(readRetryAfter('99999', now, 600_000)).toBe(600_000)
+    expect(readRetryAfter(new Date(now + 5_000).toUTCString(), now, 600_000)).toBe(5_000)
+    expect(readRetryAfter('soon', now, 600_000)).toBeUndefined()
+    expect(readRetryAfter(undefined, now, 600_000)).toBeUndefined()
   })
 })

@@ -123,8 +123,19 @@ export const SETTLEMENT_TABLES = {
     payload_hash: text(),
     deadline_at: timestamp(),
     posted_at: withDefault(timestamp()),
-    asked_at: nullable(timestamp()),
     ended_at: nullable(timestamp()),
+    /** The provider that runs it, as its submit names it. */
+    provider: withDefault(text()),
+    /** When its provider is asked next. While a worker asks: when another may do so in its place. */
+    poll_at: withDefault(timestamp()),
+    /** The worker that asks now. */
+    asker: nullable(text()),
+    polls: withDefault(integer()),
+    /** Questions in a row that the provider answered with "no such job". */
+    unknown_polls: withDefault(integer()),
+    /** The count of its files, and when its end was told. */
+    artifacts: nullable(integer()),
+    told_at: nullable(timestamp()),
   },
   job_end: {
     /** The request id of the job. */

@@ -7,7 +7,18 @@ export type AskedJob = {
   readonly kind: JobKind
   readonly providerJob: string
   readonly place: ProviderPlace
+  /** True asks the provider to cancel the job. */
+  readonly isCancel?: boolean
 }
 
-/** Asks the provider once for the state of a job. Returns undefined when the answer cannot be used. Never throws. */
-export type JobProbe = (job: AskedJob) => Promise<ProviderJob | undefined>
+/**
+ * A provider's answer. `told` is the state of the job. `unknown`: there is no such job. `silent`: nothing that can be
+ * read, or nothing at all. `retryAfterMs` is how long the provider wants to be left alone.
+ */
+export type JobAnswer =
+  | { readonly kind: 'told'; readonly job: ProviderJob }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'silent'; readonly status: number | null; readonly retryAfterMs: number | undefined }
+
+/** Asks the provider once about a job. No behaviour of the provider makes it throw. */
+export type JobProbe = (job: AskedJob) => Promise<JobAnswer>

@@ -1,14 +1,16 @@
 import { isIP } from 'node:net'
 import { Agent, request } from 'undici'
 import { guardedLookup } from '#control-plane/ports/outbound/guarded-lookup.ts'
-import { SECOND } from '#shared/clock.ts'
+import type { Clock } from '#shared/clock.ts'
+import { HOUR, SECOND } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isDialable } from '#shared/outbound-guard.ts'
 import { jobCodecOf, protocolOf } from '#shared/protocols/index.ts'
 import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
-import type { AskedJob, JobProbe } from './job-probe.ts'
+import { readRetryAfter } from '#shared/retry-after.ts'
+import type { AskedJob, JobAnswer, JobProbe } from './job-probe.ts'
 import type { ListedModels, ListModels, Probe, ProbeResult, ProbeTarget, ProviderPlace } from './probe.ts'
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND
@@ -18,6 +20,11 @@ const TOTAL_TIMEOUT_MS = 20 * SECOND
 const MAX_BODY_BYTES = 4 * 1_024 * 1_024
 const MAX_HEADER_BYTES = 32 * 1_024
 const MAX_SOCKETS = 8
+/** A question about a job is short, and so is its answer. Jobs have sockets of their own, because there may be many. */
+const JOB_TIMEOUT_MS = 10 * SECOND
+const MAX_JOB_BODY_BYTES = 256 * 1_024
+const MAX_JOB_SOCKETS = 32
+const MAX_RETRY_AFTER_MS = HOUR
 
 type ProviderProbe = {
   readonly probe: Probe
@@ -27,20 +34,25 @@ type ProviderProbe = {
 }
 
 /** Probes providers over connections of its own. `close` ends them. */
-export function createProviderProbe(policy: OutboundPolicy): ProviderProbe {
-  const agent = new Agent({
-    connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
-    connections: MAX_SOCKETS,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    bodyTimeout: HEADERS_TIMEOUT_MS,
-    maxResponseSize: MAX_BODY_BYTES,
-    maxHeaderSize: MAX_HEADER_BYTES,
-  })
+export function createProviderProbe(policy: OutboundPolicy, clock: Clock): ProviderProbe {
+  const open = (connections: number, maxResponseSize: number) =>
+    new Agent({
+      connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
+      connections,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      bodyTimeout: HEADERS_TIMEOUT_MS,
+      maxResponseSize,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    })
+  const agent = open(MAX_SOCKETS, MAX_BODY_BYTES)
+  const jobAgent = open(MAX_JOB_SOCKETS, MAX_JOB_BODY_BYTES)
   return {
     probe: (target) => probeProvider(agent, policy, target),
     listModels: (place) => listModels(agent, policy, place),
-    askJob: (job) => askJob(agent, policy, job).catch(() => undefined),
-    close: () => agent.close(),
+    askJob: (job) => askJob({ agent: jobAgent, policy, clock }, job).catch(() => silent(null)),
+    close: async () => {
+      await Promise.all([agent.close(), jobAgent.close()])
+    },
   }
 }
 
@@ -86,12 +98,24 @@ async function listModels(agent: Agent, policy: OutboundPolicy, place: ProviderP
   }
 }
 
-async function askJob(agent: Agent, policy: OutboundPolicy, { kind, providerJob, place }: AskedJob) {
-  if (isLiteralRefused(place.baseUrl, policy)) return undefined
+type JobParts = { readonly agent: Agent; readonly policy: OutboundPolicy; readonly clock: Clock }
+
+async function askJob(
+  { agent, policy, clock }: JobParts,
+  { kind, providerJob, place, isCancel = false }: AskedJob,
+): Promise<JobAnswer> {
+  if (isLiteralRefused(place.baseUrl, policy)) return silent(null)
   const codec = jobCodecOf(place, kind)
-  const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
-  const { status, text } = await send(agent, signal, place, codec.question(providerJob))
-  return status === 200 ? codec.read(text) : undefined
+  const asked = isCancel ? codec.cancel(providerJob) : codec.question(providerJob)
+  const { status, text, retryAfter } = await send(agent, AbortSignal.timeout(JOB_TIMEOUT_MS), place, asked)
+  if (status === 404 || status === 410) return { kind: 'unknown' }
+  const job = status >= 200 && status < 300 ? codec.read(text) : undefined
+  if (job !== undefined) return { kind: 'told', job }
+  return silent(status, readRetryAfter(retryAfter, clock.now(), MAX_RETRY_AFTER_MS))
+}
+
+function silent(status: number | null, retryAfterMs?: number): JobAnswer {
+  return { kind: 'silent', status, retryAfterMs }
 }
 
 type Refused = Extract<ProbeResult, { isAccepted: false }>
@@ -110,7 +134,11 @@ function listOf(place: ProviderPlace): ProviderRequest {
   return { ...JSON_REQUEST, method: 'GET', path: protocolOf(place).listing.path, body: '' }
 }
 
-type Said = { readonly status: number; readonly text: string }
+type Said = {
+  readonly status: number
+  readonly text: string
+  readonly retryAfter: string | string[] | undefined
+}
 
 /** Sends one request. Redirects are not followed. The body is read up to its limit. */
 async function send(agent: Agent, signal: AbortSignal, place: ProviderPlace, asked: ProviderRequest): Promise<Said> {
@@ -121,7 +149,7 @@ async function send(agent: Agent, signal: AbortSignal, place: ProviderPlace, ask
   const url = place.baseUrl.href.replace(/\/+$/, '') + path
   const sent = { dispatcher: agent, signal, method, headers, body: method === 'POST' ? body : null }
   const answer = await request(url, sent)
-  return { status: answer.statusCode, text: await answer.body.text() }
+  return { status: answer.statusCode, text: await answer.body.text(), retryAfter: answer.headers['retry-after'] }
 }
 
 /** An address in place of a name never reaches the lookup, so it is checked here. */

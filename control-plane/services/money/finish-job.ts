@@ -8,6 +8,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId, ulidFloor } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { microUsd, min } from '#shared/money.ts'
+import { firstPoll } from './job-schedule.ts'
 import type { LedgerLine } from './ledger.ts'
 import { mergeLines } from './ledger.ts'
 import { isBounded } from './rail-postings.ts'
@@ -21,7 +22,7 @@ export type JobOutcome = {
   readonly balances: readonly Balance[]
 }
 
-/** The source of ends that the worker makes at a deadline. Such an end wins over a parked one that cannot be booked. */
+/** The source of ends that a worker books at a deadline. Such an end wins over a parked one that cannot be booked. */
 export const DEADLINE_SOURCE = 'deadline'
 
 /**
@@ -72,6 +73,8 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent): Promise<JobOu
     event: text,
     payloadHash,
     deadlineAt: new Date(terms.deadlineAt),
+    provider: event.provider ?? '',
+    pollAt: new Date(firstPoll({ rid, now: event.startedAt, deadlineAt: terms.deadlineAt })),
   })
   const moved = await post(trx, { id: rid, kind: 'escrow' }, [
     { account, amount: -paid },

@@ -103,7 +103,8 @@ function brokenRule(event: UsageEvent, { isFree }: RailPosting): Broken | undefi
   }
   if (event.chargeMicro === ZERO) return undefined
   if (event.sellerAccount === null) return { reason: 'no_seller', detail: 'sellerAccount: null with a charge' }
-  if (isFree) return { reason: 'rail', detail: `rail: ${event.rail} charges nothing` }
+  // The end of a job takes nothing from its payer: it splits what the submit took.
+  if (isFree && event.kind !== 'end') return { reason: 'rail', detail: `rail: ${event.rail} charges nothing` }
   return undefined
 }
 

@@ -1,0 +1,78 @@
+import { sql } from 'kysely'
+import type { Database, Trx } from './database.ts'
+import type { Job } from './jobs.ts'
+import { JOB_COLUMNS, JOB_ROW } from './jobs.ts'
+import { readRows } from './rows.ts'
+import { boolean } from './tables/column.ts'
+
+/** Number of the advisory lock. One worker takes jobs at a time, so the questions to a provider are counted right. */
+const TAKE_LOCK = 712_018
+
+type Take = {
+  readonly asker: string
+  /** Unix milliseconds. */
+  readonly now: number
+  /** Milliseconds after which another worker may ask in this one's place. */
+  readonly leaseMs: number
+  readonly limit: number
+  /** Most questions to one provider at a time, of all workers together. */
+  readonly perProvider: number
+  /** Offers whose provider wants to be left alone. Their jobs wait, but not beyond their deadline. */
+  readonly resting: readonly string[]
+}
+
+/** Claims the right to take jobs until the end of the transaction. Returns false while another worker has it. */
+export async function lockTaking(trx: Trx): Promise<boolean> {
+  const rows = await readRows(trx, { isMine: boolean() }, sql`select pg_try_advisory_xact_lock(${sql.lit(TAKE_LOCK)}) as "isMine"`)
+  return rows[0]?.isMine === true
+}
+
+/**
+ * Takes jobs whose provider is to be asked now, the longest due first, as many of each provider as it may be asked
+ * about at once. A job goes to one worker at a time. The caller has {@link lockTaking}.
+ */
+export async function takeDueJobs(trx: Trx, { asker, now, leaseMs, ...most }: Take): Promise<Job[]> {
+  const at = new Date(now)
+  const rows = await readRows(
+    trx,
+    JOB_ROW,
+    sql`with recursive provider as (
+      (select provider as name from job where ended_at is null order by provider limit 1)
+      union all
+      select (select j.provider from job j where j.ended_at is null and j.provider > p.name order by j.provider limit 1)
+      from provider p where p.name is not null
+    ), room as (
+      select name, ${most.perProvider} - (select count(*) from job j
+        where j.ended_at is null and j.provider = p.name and j.asker is not null and j.poll_at > ${at}) as places
+      from provider p where name is not null
+    ), due as (
+      select d.rid from room r cross join lateral (
+        select j.rid, j.poll_at from job j
+        where j.ended_at is null and j.provider = r.name and j.poll_at <= ${at}
+          and (j.offer is null or j.offer <> all(${[...most.resting]}::text[]) or j.deadline_at <= ${at})
+        order by j.poll_at limit greatest(0, r.places) for no key update skip locked
+      ) d order by d.poll_at limit ${most.limit}
+    )
+    update job set asker = ${asker}, polls = polls + 1, poll_at = ${new Date(now + leaseMs)}
+    where rid in (select rid from due) returning ${JOB_COLUMNS}`,
+  )
+  return rows
+}
+
+/** The next question about a job that is not over. */
+export type NextPoll = { readonly rid: string; readonly at: number; readonly unknownPolls: number }
+
+/** Says when jobs that a worker asked about are asked about next. Jobs that another worker took over stay as they are. */
+export async function updatePolls(db: Database, asker: string, next: readonly NextPoll[]): Promise<void> {
+  if (next.length === 0) return
+  await sql`update job j set asker = null, poll_at = n.at, unknown_polls = n.unknown_polls
+    from unnest(${next.map(({ rid }) => rid)}::text[], ${next.map(({ at }) => new Date(at).toISOString())}::timestamptz[],
+      ${next.map(({ unknownPolls }) => unknownPolls)}::int[]) n (rid, at, unknown_polls)
+    where j.rid = n.rid and j.asker = ${asker} and j.ended_at is null`.execute(db)
+}
+
+/** Has a job asked about at an instant at the latest. Does nothing for a job that a worker asks about now. */
+export async function hastenPoll(db: Database, rid: string, at: number): Promise<void> {
+  await sql`update job set poll_at = least(poll_at, ${new Date(at)})
+    where rid = ${rid} and asker is null and ended_at is null`.execute(db)
+}

@@ -1,0 +1,15 @@
+import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
+
+/**
+ * The records of long jobs in Redis, which both planes read and write. The end that is written first stands, whoever
+ * writes it. Every method rejects while Redis is out of reach.
+ */
+export type JobBook = {
+  /** Reads jobs by the request ids of their submits, in that order. Undefined for a job that has no record. */
+  read(rids: readonly string[]): Promise<(StoredJob | undefined)[]>
+  /** Writes a record again that Redis has lost. A record that is there stays as it is. */
+  restore(job: JobRecordText, now: number): Promise<void>
+  /** Writes the end of a job unless it has one. Returns the end that stands. The job has to have a record. */
+  end(rid: string, end: JobEnd): Promise<JobEnd>
+  markBooked(rid: string): Promise<void>
+}

@@ -1,0 +1,73 @@
+import type { Job } from '#control-plane/db/jobs.ts'
+import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
+import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import type { Ending } from './end-job.ts'
+import { endOfJob, isOver } from './end-job.ts'
+import { DEADLINE_SOURCE } from './finish-job.ts'
+import type { IngestCtx } from './ingest.ts'
+import { postBatch } from './ingest.ts'
+import { JOB_POLLS } from './job-schedule.ts'
+
+export type AttendCtx = IngestCtx & { readonly jobBook: JobBook }
+
+/** How a job can be asked about. */
+export type Line = {
+  /** The record to write again when Redis has lost it; undefined when it cannot be made any more. */
+  readonly record: JobRecordText | undefined
+  ask(isCancel?: boolean): Promise<JobAnswer>
+}
+
+/** The state of a job after it was attended to. One that goes on is asked about later. */
+export type Attended = { readonly isOver: true } | { readonly isOver: false; readonly answer: JobAnswer | undefined }
+
+const POLL_SOURCE = 'job-poll'
+
+/**
+ * Brings an open job forward: books the end that its record has, or asks its provider and, when the job is over, writes
+ * the end there and books it. The first end in the record stands, whoever wrote it, so the ledger books what the buyer
+ * is shown. At the deadline the job ends whatever its provider says. Rejects while Redis or the ledger is away.
+ */
+export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | undefined, line: Line): Promise<Attended> {
+  if (kept?.end !== undefined && (await bookEnd(ctx, job, kept.end))) return { isOver: true }
+  if (kept === undefined && line.record !== undefined) await ctx.jobBook.restore(line.record, ctx.clock.now())
+  const answer = await line.ask()
+  crashPoint('job_asked')
+  const now = ctx.clock.now()
+  const ending = endingIn(job, answer, now)
+  const end = ending === undefined ? undefined : endOfJob(job, ending, now)
+  if (end === undefined) return { isOver: false, answer }
+  // A job without a record has no buyer who could be shown another end.
+  const hasRecord = kept !== undefined || line.record !== undefined
+  const standing = hasRecord ? await ctx.jobBook.end(job.rid, end) : end
+  crashPoint('job_end_written')
+  if (await bookEnd(ctx, job, standing)) return { isOver: true }
+  // Nobody can book what the record says. At the deadline the buyer's money does not wait for that any longer.
+  if (isLate(job, now) && (await bookEnd(ctx, job, end))) return { isOver: true }
+  return { isOver: false, answer }
+}
+
+/** The end that an answer means; undefined while the job goes on. */
+function endingIn(job: Job, answer: JobAnswer, now: number): Ending | undefined {
+  if (answer.kind === 'told' && isOver(answer.job)) return answer.job
+  if (isLate(job, now)) return 'overdue'
+  if (answer.kind === 'unknown' && job.unknownPolls + 1 >= JOB_POLLS.lostAfter) return 'forgotten'
+  return undefined
+}
+
+function isLate({ deadlineAt }: Job, now: number): boolean {
+  return deadlineAt.getTime() <= now
+}
+
+/** Books an end, which may be booked already. Returns false for one that does not fit its job. */
+async function bookEnd(ctx: AttendCtx, job: Job, { event }: JobEnd): Promise<boolean> {
+  const { rid } = job
+  const source = isLate(job, ctx.clock.now()) ? DEADLINE_SOURCE : POLL_SOURCE
+  const { posted, repeats } = await postBatch(ctx, { events: [event], source })
+  if (posted + repeats === 0) return false
+  crashPoint('job_end_booked')
+  // A process that does not hear of it books the same words again, which changes nothing.
+  await ctx.jobBook.markBooked(rid).catch((error: unknown) => ctx.log.debug({ err: error, rid }, 'a job is not marked'))
+  return true
+}

@@ -1,0 +1,97 @@
+import type { Job, JobPlace } from '#control-plane/db/jobs.ts'
+import { listJobPlaces } from '#control-plane/db/jobs.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { JobAnswer, JobProbe } from '#control-plane/ports/provider/job-probe.ts'
+import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import type { JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
+import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import { writeUnitPrices } from '#shared/pricing.ts'
+import { isJobKind } from '#shared/protocols/job-codec.ts'
+import { openCredential } from '#shared/seal.ts'
+import type { AttendCtx, Line } from './attend-job.ts'
+
+export type LineCtx = AttendCtx & Pick<Ctx, 'db' | 'settings' | 'log'> & { readonly askJob: JobProbe }
+
+/** The address, protocol and sealed key of a job's provider. */
+type Place = Pick<JobPlace, 'baseUrl' | 'apiFormat' | 'sealed'>
+
+const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
+
+/**
+ * The ways to ask about jobs, in their order. A seller's provider is asked with the key that the offer stands on now; a
+ * buyer's own with the key that submitted the job.
+ */
+export async function linesOf(
+  ctx: LineCtx,
+  jobs: readonly Job[],
+  kept: readonly (StoredJob | undefined)[],
+): Promise<Line[]> {
+  const offers = new Set(jobs.flatMap(({ offer }) => offer ?? []))
+  const places = new Map<string, Place>((await listJobPlaces(ctx.db, [...offers])).map((place) => [place.offer, place]))
+  const urls = checkedOnce(ctx)
+  return jobs.map((job, index) => {
+    const own = job.offer === null ? kept[index]?.job : undefined
+    const place = job.offer === null ? own && { ...own, sealed: own.credential } : places.get(job.offer)
+    return { record: place && recordOf(job, place), ask: (isCancel = false) => ask({ ...ctx, urls }, job, place, isCancel) }
+  })
+}
+
+type Urls = (text: string) => Promise<URL>
+
+/** Checks each base URL against the allow-list once. */
+function checkedOnce(ctx: LineCtx): Urls {
+  const checked = new Map<string, Promise<URL>>()
+  return (text) => {
+    const known = checked.get(text) ?? checkBaseUrl(ctx, text).then(({ url }) => url)
+    checked.set(text, known)
+    return known
+  }
+}
+
+type AskCtx = LineCtx & { readonly urls: Urls }
+
+/** Asks the provider. A job whose provider nobody can ask any more is met with silence until its deadline. */
+async function ask(ctx: AskCtx, { rid, event, providerJob }: Job, place: Place | undefined, isCancel: boolean) {
+  try {
+    const kind = readUsageEvent(event)?.wire ?? ''
+    if (place === undefined || !isJobKind(kind)) return SILENT
+    const baseUrl = await ctx.urls(place.baseUrl)
+    const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(place.sealed))
+    return await ctx.askJob({ kind, providerJob, place: { baseUrl, apiFormat: place.apiFormat, apiKey }, isCancel })
+  } catch (error) {
+    ctx.log.warn({ err: error, rid }, 'the provider of a job could not be asked')
+    return SILENT
+  }
+}
+
+/** Makes the record of a job again, from its submit. Undefined for a submit that does not say enough. */
+function recordOf({ rid, event: text, providerJob }: Job, place: Place): JobRecordText | undefined {
+  const event = readUsageEvent(text)
+  const credential = SealedCredentialSchema.safeParse(place.sealed)
+  const { job: terms } = event ?? {}
+  if (event === undefined || terms?.unitPrices === undefined || terms.bound === undefined || !credential.success) {
+    return undefined
+  }
+  const { account, keyId, wallet, rail, payment, wire, endpoint, model, requestedModel, offer, sellerAccount } = event
+  return {
+    v: 1,
+    ...{ rid, account, keyId, rail, wire, endpoint, model, requestedModel, offer, sellerAccount, providerJob },
+    wallet: wallet ?? null,
+    payment: payment ?? null,
+    servedBy: event.servedBy ?? 'marketplace',
+    provider: event.provider ?? '',
+    baseUrl: place.baseUrl,
+    apiFormat: place.apiFormat,
+    credential: credential.data,
+    priceVersion: event.priceVersion,
+    unitPrices: writeUnitPrices(terms.unitPrices),
+    keptBps: Number(event.keptBps),
+    feeBps: Number(event.feeBps),
+    quoteMicro: event.holdMicro.toString(),
+    bound: { ...terms.bound },
+    attempts: event.attempts,
+    createdAt: event.startedAt,
+    deadlineAt: terms.deadlineAt,
+  }
+}

@@ -23,7 +23,11 @@ type Take = {
 
 /** Claims the right to take jobs until the end of the transaction. Returns false while another worker has it. */
 export async function lockTaking(trx: Trx): Promise<boolean> {
-  const rows = await readRows(trx, { isMine: boolean() }, sql`select pg_try_advisory_xact_lock(${sql.lit(TAKE_LOCK)}) as "isMine"`)
+  const rows = await readRows(
+    trx,
+    { isMine: boolean() },
+    sql`select pg_try_advisory_xact_lock(${sql.lit(TAKE_LOCK)}) as "isMine"`,
+  )
   return rows[0]?.isMine === true
 }
 

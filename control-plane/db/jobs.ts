@@ -87,7 +87,11 @@ export function jobRows(trx: Trx): JobRows {
       return id
     },
     async lockJob(rid) {
-      const rows = await readRows(trx, JOB_ROW, sql`select ${JOB_COLUMNS} from job where rid = ${rid} for no key update`)
+      const rows = await readRows(
+        trx,
+        JOB_ROW,
+        sql`select ${JOB_COLUMNS} from job where rid = ${rid} for no key update`,
+      )
       return rows[0]
     },
     async insertJob(job) {
@@ -128,7 +132,11 @@ async function findEnd(db: Database | Trx, rid: string): Promise<JobEnd | undefi
 
 /** Reads a job of an account, ended or not. */
 export async function findJob(db: Database, account: AccountId, rid: string): Promise<Job | undefined> {
-  const rows = await readRows(db, JOB_ROW, sql`select ${JOB_COLUMNS} from job where rid = ${rid} and account = ${account}`)
+  const rows = await readRows(
+    db,
+    JOB_ROW,
+    sql`select ${JOB_COLUMNS} from job where rid = ${rid} and account = ${account}`,
+  )
   return rows[0]
 }
 

@@ -10,12 +10,7 @@ import { startRollUpMarkets } from './roll-up-markets.ts'
 import { startSellerOperations, startWakeSellerOperations } from './seller-operations.ts'
 import { startStoreHealth } from './store-health.ts'
 import { startSumUsageDays } from './sum-usage-days.ts'
-import {
-  startCheckMoney,
-  startCompareBalances,
-  startCompareCounters,
-  startSweepHolds,
-} from './sweep-holds.ts'
+import { startCheckMoney, startCompareBalances, startCompareCounters, startSweepHolds } from './sweep-holds.ts'
 import { startSweepSecrets } from './sweep-secrets.ts'
 import { startPurgeWebhooks, startSendWebhooks, startWatchAlerts } from './webhooks.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'

@@ -176,7 +176,8 @@ function takeHead(sending: Sending, status: number, headers: IncomingHttpHeaders
   sending.events.onHead({
     status,
     contentType: (headers['content-type'] ?? '').toLowerCase(),
-    retryAfterMs: retryAfter === undefined ? undefined : readRetryAfter(retryAfter, sending.clock.now(), MAX_RETRY_AFTER_MS),
+    retryAfterMs:
+      retryAfter === undefined ? undefined : readRetryAfter(retryAfter, sending.clock.now(), MAX_RETRY_AFTER_MS),
   })
 }
 

@@ -4,62 +4,41 @@ import { z } from 'zod'
 import { findJob } from '#control-plane/db/jobs.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
-import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { AskedJob, JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import { getRequest } from '#control-plane/services/lookup.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
-import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
-import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
-import { bookParkedEnds, createJobPolls } from '#control-plane/services/money/poll-jobs.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { capUseOf } from '#shared/contract/money-scripts/uses.ts'
-import { jobEndId, readUsageEvent } from '#shared/contract/usage-event.ts'
+import { jobEndId } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
-import { parseRequestId } from '#shared/ids.ts'
-import type { ProviderJob } from '#shared/jobs.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { figures, ids } from '#test/support/gate.ts'
+import type { JobDesk } from '#test/support/job-desk.ts'
+import { openJobDesk, SILENT, told, UNKNOWN } from '#test/support/job-desk.ts'
 import { endText, submitText } from '#test/support/job-events.ts'
-import { balanceOf, newAccount } from '#test/support/ledger.ts'
+import { balanceOf } from '#test/support/ledger.ts'
 import { listOffer } from '#test/support/offers.ts'
 import { createRandomOrder } from '#test/support/random-order.ts'
-import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 const ProviderAnswer = z.object({ id: z.string() })
 let market: TestMarket
 let seller: AccountId
+let jobs: JobDesk
 
 beforeAll(async () => {
   market = await startMarket()
-  seller = await newAccount(market.plane.db, 'seller_available')
+  jobs = await openJobDesk(market)
+  seller = jobs.seller
 })
 afterAll(() => market.stop())
 
-async function job(quote: number, balance = 1_000_000) {
-  const account = await newAccount(market.plane.db, 'buyer_credit', balance)
-  await drainAccountChanges(market.plane)
-  return { rid: ids.ulid(), account, sellerAccount: seller, quote }
-}
-const post = (...events: string[]) => postBatch(market.plane, { events, source: 'test' })
-const escrowOf = (account: AccountId) => balanceOf(market.plane.db, `acc_escrow_${account.slice(4)}`)
-const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
-const told = (state: ProviderJob['state'], milliseconds = 6_000): JobAnswer => {
-  const artifacts = [{ url: 'https://files.example/1.mp4', contentType: 'video/mp4' }]
-  return { kind: 'told', job: { id: 'p-1', state, usage: { milliseconds, calls: 1 }, artifacts } }
-}
-/** One turn of a worker over the jobs that are due. Each provider gives the same answer, or is really asked. */
-async function finish(answer?: JobAnswer, asked: AskedJob[] = [], jobBook: JobBook = market.plane.jobBook) {
-  const askJob = async (job: AskedJob) => {
-    asked.push(job)
-    return answer ?? market.plane.askJob(job)
-  }
-  const polls = createJobPolls({ ...market.plane, askJob, jobBook }, market.plane.ids.ulid())
-  await polls.turn()
-  await polls.settle()
-  return polls.ended() + (await bookParkedEnds(market.plane))
-}
+const job = (quote: number, balance?: number) => jobs.job(quote, balance)
+const post = (...events: string[]) => jobs.post(...events)
+const escrowOf = (account: AccountId) => jobs.escrowOf(account)
+const finish = (answer?: JobAnswer, asked?: AskedJob[]) => jobs.turn(answer, { asked })
+const breaches = () => jobs.breaches()
 /** A job of four seconds at the sample provider after its first question. The next question is its last. */
 async function submitToProvider(model: string, key: string): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -68,11 +47,6 @@ async function submitToProvider(model: string, key: string): Promise<string> {
   const { id } = ProviderAnswer.parse(await (await fetch(place, { method: 'POST', headers, body })).json())
   await (await fetch(`${place}/${id}`, { headers })).arrayBuffer()
   return id
-}
-
-async function breaches(): Promise<string[]> {
-  const { findings } = await market.plane.checkMoney()
-  return findings.filter(({ state }) => state === 'breach').map(({ id, detail }) => `${id} ${detail}`)
 }
 
 describe('a long job', () => {
@@ -178,7 +152,7 @@ describe('a long job', () => {
       [told('running'), 0],
       [SILENT, 0],
       [{ ...SILENT, retryAfterMs: 3_600_000 }, 0],
-      [{ kind: 'unknown' } as const, 0],
+      [UNKNOWN, 0],
     ] as const) {
       const providerJob = `vid-${market.plane.ids.ulid()}`
       const wish = { ...(await job(10_000)), offer, providerJob }
@@ -262,205 +236,6 @@ describe('a long job', () => {
   })
 })
 
-describe('a job that nobody asks about', () => {
-  let offer: string
-  beforeAll(async () => {
-    offer = (await listOffer(market, (await market.person()).seller)).id
-  })
-  const store = () => createJobs(market.world.redis)
-  const wishOf = async (quote = 10_000) => ({ ...(await job(quote)), offer, providerJob: `vid-${ids.ulid()}` })
-  const scheduleOf = async (rid: string) => {
-    const { rows } = await sql<{ at: Date; polls: number; asker: string | null; unknown: number }>`select poll_at as at,
-      polls, asker, unknown_polls as unknown from job where rid = ${rid}`.execute(market.plane.db)
-    const [row] = rows
-    if (row === undefined) throw new Error('no such job')
-    return { ...row, inMs: row.at.getTime() - market.plane.clock.now() }
-  }
-  /** Moves the clock to the instant at which a job is asked about next. */
-  const wait = async (rid: string) => market.advance(Math.max(0, (await scheduleOf(rid)).inMs) + 1)
-  const ridOf = ({ rid }: { rid: string }) => {
-    const id = parseRequestId(rid)
-    if (id === undefined) throw new Error('no request id')
-    return id
-  }
-  const DAY = 24 * 3_600_000
-  const submit = async (wish: Awaited<ReturnType<typeof wishOf>>, lifeMs = DAY) => {
-    const text = submitText({ ...wish, startedAt: market.plane.clock.now() }, market.plane.clock.now() + lifeMs)
-    await post(text)
-    return wish
-  }
-  const endIn = async (rid: string) => {
-    const { rows } = await sql<{ event: string }>`select event from job_end where rid = ${rid}`.execute(market.plane.db)
-    return rows[0]?.event
-  }
-
-  it('is asked about by workers, with longer and longer pauses, until its provider is done', async () => {
-    const wish = await submit(await wishOf())
-    const asked: AskedJob[] = []
-    expect(await finish(told('succeeded'), asked)).toBe(0)
-    expect(asked).toEqual([])
-    const pauses: number[] = []
-    for (let question = 0; question < 14; question++) {
-      pauses.push((await scheduleOf(wish.rid)).inMs)
-      await wait(wish.rid)
-      expect(await finish(told('running'), asked)).toBe(0)
-      expect(asked).toHaveLength(question + 1)
-    }
-    expect(pauses[0]).toBeLessThan(6_001)
-    expect(pauses.every((pause, index) => pause < 360_001 && pause > (pauses[index - 1] ?? 0) * 0.6)).toBe(true)
-    expect(pauses.at(-1)).toBeGreaterThan(239_000)
-    await wait(wish.rid)
-    expect(await finish(told('succeeded', 4_000), asked)).toBe(1)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(996_000)
-    expect(await breaches()).toEqual([])
-  })
-
-  it('ends in Redis as in the ledger, so its buyer is shown what was booked', async () => {
-    const wish = await submit(await wishOf())
-    await wait(wish.rid)
-    expect(await finish(told('succeeded', 4_000))).toBe(1)
-    const kept = await store().find(ridOf(wish))
-    expect(kept).toMatchObject({ isBooked: true, end: { state: 'succeeded', error: null } })
-    expect(kept?.end?.artifacts).toEqual([{ url: 'https://files.example/1.mp4', contentType: 'video/mp4' }])
-    expect(kept?.end?.event).toBe(await endIn(wish.rid))
-    expect(kept?.job).toMatchObject({ rid: wish.rid, providerJob: wish.providerJob, quoteMicro: 10_000n })
-  })
-
-  it('ends as its record says, when a buyer heard of the end and its process died before the booking', async () => {
-    const wish = await submit(await wishOf())
-    await wait(wish.rid)
-    await finish(told('running'))
-    const event = endText(wish, 3_000)
-    await store().end(ridOf(wish), { event, state: 'succeeded', artifacts: [], error: null })
-    await wait(wish.rid)
-    const asked: AskedJob[] = []
-    // Its provider has changed the price since.
-    expect(await finish(told('succeeded', 9_000), asked)).toBe(1)
-    expect(asked).toEqual([])
-    expect(await endIn(wish.rid)).toBe(event)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(997_000)
-    expect(await store().find(ridOf(wish))).toMatchObject({ isBooked: true })
-  })
-
-  it('ends once when a buyer and two workers hear of it at the same moment', async () => {
-    const wishes = await Promise.all(Array.from({ length: 8 }, async () => submit(await wishOf())))
-    for (const wish of wishes) await wait(wish.rid)
-    await finish(told('running'))
-    for (const wish of wishes) await wait(wish.rid)
-    await Promise.all([
-      ...wishes.map(async (wish) => {
-        const own = { event: endText(wish, 2_000), state: 'succeeded', artifacts: [], error: null } as const
-        const { event } = await store().end(ridOf(wish), own)
-        await post(event)
-      }),
-      finish(told('succeeded', 4_000)),
-      finish(told('failed')),
-    ])
-    await finish(told('failed'))
-    for (const wish of wishes) {
-      const event = (await store().find(ridOf(wish)))?.end?.event
-      expect(event).toBe(await endIn(wish.rid))
-      const { chargeMicro } = readUsageEvent(event ?? '') ?? {}
-      expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000 - Number(chargeMicro))
-    }
-    expect(await breaches()).toEqual([])
-  })
-
-  it('waits while Redis is away, even at its deadline, and then ends once', async () => {
-    const wish = await submit(await wishOf(), 60_000)
-    const away: JobBook = { ...market.plane.jobBook, read: () => Promise.reject(new Error('away')) }
-    const deaf: JobBook = { ...market.plane.jobBook, end: () => Promise.reject(new Error('away')) }
-    const asked: AskedJob[] = []
-    for (const book of [away, deaf]) {
-      market.advance(600_000)
-      expect(await finish(told('succeeded'), asked, book)).toBe(0)
-    }
-    expect(asked).toHaveLength(1)
-    expect(await escrowOf(wish.account)).toBe(10_000)
-    await wait(wish.rid)
-    expect(await finish(told('succeeded'), asked)).toBe(1)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(994_000)
-  })
-
-  it('waits as long as its provider asks for, with the others of its offer, but not beyond its deadline', async () => {
-    const [limited, other, due] = [await wishOf(), await wishOf(), await wishOf()]
-    for (const wish of [limited, other]) await submit(wish)
-    await submit(due, 20_000)
-    await wait(limited.rid)
-    const worker = createJobPolls(
-      {
-        ...market.plane,
-        askJob: async ({ providerJob }) => {
-          asked.push(providerJob)
-          return { kind: 'silent', status: 429, retryAfterMs: 1_200_000 }
-        },
-      },
-      'limited',
-    )
-    const asked: string[] = []
-    const turn = async () => {
-      await worker.turn()
-      await worker.settle()
-      return asked.splice(0)
-    }
-    expect(await turn()).toContain(limited.providerJob)
-    expect((await scheduleOf(limited.rid)).inMs).toBeGreaterThan(1_199_000)
-    market.advance(15_000)
-    // Only the job past its deadline is asked about.
-    expect(await turn()).toEqual([due.providerJob])
-    expect(await balanceOf(market.plane.db, due.account)).toBe(1_000_000)
-    for (const { rid } of [limited, other]) await wait(rid)
-    expect(await finish(told('failed'))).toBe(2)
-  })
-
-  it('that its provider does not know any more ends without a charge, but not after a few such answers', async () => {
-    const wish = await submit(await wishOf())
-    const ask = async (answer: JobAnswer) => {
-      await wait(wish.rid)
-      return finish(answer)
-    }
-    for (let time = 0; time < 5; time++) expect(await ask({ kind: 'unknown' })).toBe(0)
-    expect(await ask(told('running'))).toBe(0)
-    for (let time = 0; time < 5; time++) expect(await ask({ kind: 'unknown' })).toBe(0)
-    expect((await scheduleOf(wish.rid)).unknown).toBe(5)
-    expect(await ask({ kind: 'unknown' })).toBe(1)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
-    expect((await store().find(ridOf(wish)))?.end).toMatchObject({ state: 'failed', error: expect.stringContaining('know') })
-  })
-
-  it('is one worker’s at a time, another’s after its death, and one of so many at a provider', async () => {
-    const wishes = await Promise.all(Array.from({ length: 40 }, async () => submit(await wishOf(100))))
-    for (const { rid } of wishes) await wait(rid)
-    const waiting: (() => void)[] = []
-    const asked: string[] = []
-    const stuck = (name: string) =>
-      createJobPolls(
-        {
-          ...market.plane,
-          askJob: ({ providerJob }) => {
-            asked.push(providerJob)
-            return new Promise((resolve) => waiting.push(() => resolve(told('running'))))
-          },
-        },
-        name,
-      )
-    const workers = ['one', 'two', 'three'].map(stuck)
-    for (let round = 0; round < 2; round++) for (const worker of workers) await worker.turn()
-    await until('the questions are out', 5_000, () => asked.length >= JOB_POLLS.perProvider)
-    expect(asked).toHaveLength(JOB_POLLS.perProvider)
-    expect(new Set(asked).size).toBe(JOB_POLLS.perProvider)
-    // They die. After the lease their jobs are another's.
-    market.advance(JOB_POLLS.leaseMs + 1)
-    expect(await finish(told('succeeded', 40))).toBe(JOB_POLLS.perProvider)
-    expect(await finish(told('succeeded', 40))).toBe(8)
-    // What the dead say after all changes nothing.
-    for (const answer of waiting) answer()
-    await Promise.all(workers.map((worker) => worker.settle()))
-    for (const { account } of wishes) expect(await balanceOf(market.plane.db, account)).toBe(999_960)
-    expect(await breaches()).toEqual([])
-  })
-})
-
 describe('what the gate is told', () => {
   /** Posts events and answers what the gate was told of them. */
   async function told(...events: string[]): Promise<PostedChange[]> {
@@ -491,10 +266,10 @@ describe('what the gate is told', () => {
 
 describe('the end of a job in the store', () => {
   it('is the first that came, whoever asks', async () => {
-    const jobs = createJobs(market.world.redis)
+    const store = createJobs(market.world.redis)
     const rid = ids.requestId()
     const end = (state: 'succeeded' | 'failed') => ({ event: state, state, artifacts: [], error: null })
-    expect(await jobs.end(rid, end('succeeded'))).toEqual(end('succeeded'))
-    expect(await jobs.end(rid, end('failed'))).toEqual(end('succeeded'))
+    expect(await store.end(rid, end('succeeded'))).toEqual(end('succeeded'))
+    expect(await store.end(rid, end('failed'))).toEqual(end('succeeded'))
   })
 })

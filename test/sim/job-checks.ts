@@ -38,7 +38,12 @@ export function checkParked({ jobs, jobEnds }: LedgerTables): void {
 }
 
 /** Checks I6, I7, I12 and I15 on the end of a job when it is booked. */
-export function checkJobSettlement(job: ModelJob, { jobs, jobEnds }: LedgerTables, row: SettlementRow, model: Model): void {
+export function checkJobSettlement(
+  job: ModelJob,
+  { jobs, jobEnds }: LedgerTables,
+  row: SettlementRow,
+  model: Model,
+): void {
   const { submit, end } = job
   const text = jobEnds.get(row.rid)?.event
   job.endText ??= text

@@ -31,6 +31,8 @@ export type JobPlan = {
   readonly isSilentLate: boolean
   /** What workers hear of the provider before the deadline: the truth, nothing, or that there is no such job. */
   readonly toWorkers: 'open' | 'silent' | 'forgetful'
+  /** Its answers to workers take so long. A buyer may hear of the end meanwhile. */
+  readonly workerPaceMs: number
 }
 
 const LEAST_RUN_MS = 10
@@ -54,5 +56,6 @@ export function jobPlan(random: Random): JobPlan {
     })),
     isSilentLate: random.chance(0.3),
     toWorkers: random.pick(['open', 'open', 'open', 'silent', 'silent', 'forgetful']),
+    workerPaceMs: random.chance(0.5) ? random.between(1, 150) : random.between(500, 9_000),
   }
 }

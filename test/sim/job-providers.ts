@@ -116,8 +116,8 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
       const at = taken.get(id)
       if (at === undefined) throw violation('simulation', `a provider has no job ${id}`)
       const { job } = at
-      await owner.time.sleep(job.plan.paceMs)
-      const { toWorkers, isSilentLate, usedSeconds } = job.plan
+      const { toWorkers, isSilentLate, usedSeconds, workerPaceMs } = job.plan
+      await owner.time.sleep(workerPaceMs / 2)
       if (!isLate && toWorkers === 'forgetful') {
         job.isEndedUnasked = true
         return { kind: 'unknown' }
@@ -128,6 +128,8 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
       if (isLate && (isSilent || state === 'running')) job.isEndedUnasked = true
       if (isSilent) return { kind: 'silent', status: null, retryAfterMs: undefined }
       const usage = usedSeconds === undefined ? undefined : { milliseconds: usedSeconds * MILLISECONDS, calls: 1 }
+      // It knows what it says now, and the worker hears of it later.
+      await owner.time.sleep(workerPaceMs / 2)
       return { kind: 'told', job: { id, state, usage, artifacts: [] } }
     },
   }

@@ -81,7 +81,8 @@ export function createWorker(ground: Ground, name: string, providers: JobProvide
       clock.every(SWEEP_EVERY_MS, sweep)
     })
     const jobBook = crashingBook(createRedisJobBook(link(COMMAND_TIMEOUT_MS)), ground.crash)
-    const poll = () => void pollDueJobs({ ctx: { ...ctx, jobBook }, session, process, providers }).catch(() => undefined)
+    const poll = () =>
+      void pollDueJobs({ ctx: { ...ctx, jobBook }, session, process, providers }).catch(() => undefined)
     clock.every(POLL_EVERY_MS, poll)
     const debits = createRedisDebitGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS })
     return { ctx, debits, payments: takePayments(process, session, ctx) }

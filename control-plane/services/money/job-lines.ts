@@ -33,7 +33,10 @@ export async function linesOf(
   return jobs.map((job, index) => {
     const own = job.offer === null ? kept[index]?.job : undefined
     const place = job.offer === null ? own && { ...own, sealed: own.credential } : places.get(job.offer)
-    return { record: place && recordOf(job, place), ask: (isCancel = false) => ask({ ...ctx, urls }, job, place, isCancel) }
+    return {
+      record: place && recordOf(job, place),
+      ask: (isCancel = false) => ask({ ...ctx, urls }, job, place, isCancel),
+    }
   })
 }
 

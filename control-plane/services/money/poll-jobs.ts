@@ -57,7 +57,8 @@ export function createJobPolls(ctx: LineCtx, asker: string): JobPolls {
     const now = ctx.clock.now()
     const retryAfterMs = answer?.kind === 'silent' ? answer.retryAfterMs : undefined
     const { rid, polls, offer } = job
-    const unknownPolls = answer?.kind === 'unknown' ? job.unknownPolls + 1 : answer?.kind === 'told' ? 0 : job.unknownPolls
+    const unknownPolls =
+      answer?.kind === 'unknown' ? job.unknownPolls + 1 : answer?.kind === 'told' ? 0 : job.unknownPolls
     const at = nextPoll({ rid, polls, now, deadlineAt: job.deadlineAt.getTime(), retryAfterMs })
     next.push({ rid, at, unknownPolls })
     if (retryAfterMs === undefined || offer === null || resting.size >= MAX_RESTING) return

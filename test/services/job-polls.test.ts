@@ -1,0 +1,221 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
+import type { AskedJob, JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
+import { createJobPolls } from '#control-plane/services/money/poll-jobs.ts'
+import { createJobs } from '#data-plane/store/jobs.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import type { TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+import { ids } from '#test/support/gate.ts'
+import type { JobDesk } from '#test/support/job-desk.ts'
+import { openJobDesk, told, UNKNOWN } from '#test/support/job-desk.ts'
+import { endText, submitText } from '#test/support/job-events.ts'
+import { balanceOf } from '#test/support/ledger.ts'
+import { listOffer } from '#test/support/offers.ts'
+import { until } from '#test/support/until.ts'
+
+let market: TestMarket
+let jobs: JobDesk
+let offer: string
+
+beforeAll(async () => {
+  market = await startMarket()
+  jobs = await openJobDesk(market)
+  offer = (await listOffer(market, (await market.person()).seller)).id
+})
+afterAll(() => market.stop())
+
+const store = () => createJobs(market.world.redis)
+const wishOf = async (quote = 10_000) => ({ ...(await jobs.job(quote)), offer, providerJob: `vid-${ids.ulid()}` })
+const scheduleOf = async (rid: string) => {
+  const { rows } = await sql<{ at: Date; polls: number; asker: string | null; unknown: number }>`select poll_at as at,
+    polls, asker, unknown_polls as unknown from job where rid = ${rid}`.execute(market.plane.db)
+  const [row] = rows
+  if (row === undefined) throw new Error('no such job')
+  return { ...row, inMs: row.at.getTime() - market.plane.clock.now() }
+}
+/** Moves the clock to the instant at which a job is asked about next. */
+const wait = async (rid: string) => market.advance(Math.max(0, (await scheduleOf(rid)).inMs) + 1)
+const DAY = 24 * 3_600_000
+const submit = async (wish: Awaited<ReturnType<typeof wishOf>>, lifeMs = DAY) => {
+  const text = submitText({ ...wish, startedAt: market.plane.clock.now() }, market.plane.clock.now() + lifeMs)
+  await jobs.post(text)
+  return wish
+}
+const endIn = async (rid: string) => {
+  const { rows } = await sql<{ event: string }>`select event from job_end where rid = ${rid}`.execute(market.plane.db)
+  return rows[0]?.event
+}
+
+describe('a job that nobody asks about', () => {
+  it('is asked about by workers, with longer and longer pauses, until its provider is done', async () => {
+    const wish = await submit(await wishOf())
+    const asked: AskedJob[] = []
+    expect(await jobs.turn(told('succeeded'), { asked })).toBe(0)
+    expect(asked).toEqual([])
+    const pauses: number[] = []
+    for (let question = 0; question < 14; question++) {
+      pauses.push((await scheduleOf(wish.rid)).inMs)
+      await wait(wish.rid)
+      expect(await jobs.turn(told('running'), { asked })).toBe(0)
+      expect(asked).toHaveLength(question + 1)
+    }
+    expect(pauses[0]).toBeLessThan(6_001)
+    expect(pauses.every((pause, index) => pause < 360_001 && pause > (pauses[index - 1] ?? 0) * 0.6)).toBe(true)
+    expect(pauses.at(-1)).toBeGreaterThan(239_000)
+    await wait(wish.rid)
+    expect(await jobs.turn(told('succeeded', 4_000), { asked })).toBe(1)
+    expect(await balanceOf(market.plane.db, wish.account)).toBe(996_000)
+    expect(await jobs.breaches()).toEqual([])
+  })
+
+  it('ends in Redis as in the ledger, so its buyer is shown what was booked', async () => {
+    const wish = await submit(await wishOf())
+    await wait(wish.rid)
+    expect(await jobs.turn(told('succeeded', 4_000))).toBe(1)
+    const kept = await store().find(wish.rid)
+    expect(kept).toMatchObject({ isBooked: true, end: { state: 'succeeded', error: null } })
+    expect(kept?.end?.artifacts).toEqual([{ url: 'https://files.example/1.mp4', contentType: 'video/mp4' }])
+    expect(kept?.end?.event).toBe(await endIn(wish.rid))
+    expect(kept?.job).toMatchObject({ rid: wish.rid, providerJob: wish.providerJob, quoteMicro: 10_000n })
+  })
+
+  it('ends as its record says, when a buyer heard of the end and its process died before the booking', async () => {
+    const wish = await submit(await wishOf())
+    await wait(wish.rid)
+    await jobs.turn(told('running'))
+    const event = endText(wish, 3_000)
+    await store().end(wish.rid, { event, state: 'succeeded', artifacts: [], error: null })
+    await wait(wish.rid)
+    const asked: AskedJob[] = []
+    // Its provider has changed the price since.
+    expect(await jobs.turn(told('succeeded', 9_000), { asked })).toBe(1)
+    expect(asked).toEqual([])
+    expect(await endIn(wish.rid)).toBe(event)
+    expect(await balanceOf(market.plane.db, wish.account)).toBe(997_000)
+    expect(await store().find(wish.rid)).toMatchObject({ isBooked: true })
+  })
+
+  it('ends once when a buyer and two workers hear of it at the same moment', async () => {
+    const wishes = await Promise.all(Array.from({ length: 8 }, async () => submit(await wishOf())))
+    for (const wish of wishes) await wait(wish.rid)
+    await jobs.turn(told('running'))
+    for (const wish of wishes) await wait(wish.rid)
+    await Promise.all([
+      ...wishes.map(async (wish) => {
+        const own = { event: endText(wish, 2_000), state: 'succeeded', artifacts: [], error: null } as const
+        const { event } = await store().end(wish.rid, own)
+        await jobs.post(event)
+      }),
+      jobs.turn(told('succeeded', 4_000)),
+      jobs.turn(told('failed')),
+    ])
+    await jobs.turn(told('failed'))
+    for (const wish of wishes) {
+      const event = (await store().find(wish.rid))?.end?.event
+      expect(event).toBe(await endIn(wish.rid))
+      const { chargeMicro } = readUsageEvent(event ?? '') ?? {}
+      expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000 - Number(chargeMicro))
+    }
+    expect(await jobs.breaches()).toEqual([])
+  })
+
+  it('waits while Redis is away, even at its deadline, and then ends once', async () => {
+    const wish = await submit(await wishOf(), 60_000)
+    const away: JobBook = { ...market.plane.jobBook, read: () => Promise.reject(new Error('away')) }
+    const deaf: JobBook = { ...market.plane.jobBook, end: () => Promise.reject(new Error('away')) }
+    const asked: AskedJob[] = []
+    for (const book of [away, deaf]) {
+      market.advance(600_000)
+      expect(await jobs.turn(told('succeeded'), { asked, jobBook: book })).toBe(0)
+    }
+    expect(asked).toHaveLength(1)
+    expect(await jobs.escrowOf(wish.account)).toBe(10_000)
+    await wait(wish.rid)
+    expect(await jobs.turn(told('succeeded'), { asked })).toBe(1)
+    expect(await balanceOf(market.plane.db, wish.account)).toBe(994_000)
+  })
+
+  it('waits as long as its provider asks for, with the others of its offer, but not beyond its deadline', async () => {
+    const [limited, other, due] = [await wishOf(), await wishOf(), await wishOf()]
+    for (const wish of [limited, other]) await submit(wish)
+    await submit(due, 20_000)
+    await wait(limited.rid)
+    const worker = createJobPolls(
+      {
+        ...market.plane,
+        askJob: async ({ providerJob }) => {
+          asked.push(providerJob)
+          return { kind: 'silent', status: 429, retryAfterMs: 1_200_000 }
+        },
+      },
+      'limited',
+    )
+    const asked: string[] = []
+    const turn = async () => {
+      await worker.turn()
+      await worker.settle()
+      return asked.splice(0)
+    }
+    expect(await turn()).toContain(limited.providerJob)
+    expect((await scheduleOf(limited.rid)).inMs).toBeGreaterThan(1_199_000)
+    market.advance(15_000)
+    // Only the job past its deadline is asked about.
+    expect(await turn()).toEqual([due.providerJob])
+    expect(await balanceOf(market.plane.db, due.account)).toBe(1_000_000)
+    for (const { rid } of [limited, other]) await wait(rid)
+    expect(await jobs.turn(told('failed'))).toBe(2)
+  })
+
+  it('that its provider does not know any more ends without a charge, but not after a few such answers', async () => {
+    const wish = await submit(await wishOf())
+    const ask = async (answer: JobAnswer) => {
+      await wait(wish.rid)
+      return jobs.turn(answer)
+    }
+    for (let time = 0; time < 5; time++) expect(await ask(UNKNOWN)).toBe(0)
+    expect(await ask(told('running'))).toBe(0)
+    for (let time = 0; time < 5; time++) expect(await ask(UNKNOWN)).toBe(0)
+    expect((await scheduleOf(wish.rid)).unknown).toBe(5)
+    expect(await ask(UNKNOWN)).toBe(1)
+    expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
+    expect((await store().find(wish.rid))?.end).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('know'),
+    })
+  })
+
+  it('is one worker’s at a time, another’s after its death, and one of so many at a provider', async () => {
+    const wishes = await Promise.all(Array.from({ length: 40 }, async () => submit(await wishOf(100))))
+    for (const { rid } of wishes) await wait(rid)
+    const waiting: (() => void)[] = []
+    const asked: string[] = []
+    const stuck = (name: string) =>
+      createJobPolls(
+        {
+          ...market.plane,
+          askJob: ({ providerJob }) => {
+            asked.push(providerJob)
+            return new Promise((resolve) => waiting.push(() => resolve(told('running'))))
+          },
+        },
+        name,
+      )
+    const workers = ['one', 'two', 'three'].map(stuck)
+    for (let round = 0; round < 2; round++) for (const worker of workers) await worker.turn()
+    await until('the questions are out', 5_000, () => asked.length >= JOB_POLLS.perProvider)
+    expect(asked).toHaveLength(JOB_POLLS.perProvider)
+    expect(new Set(asked).size).toBe(JOB_POLLS.perProvider)
+    // They die. After the lease their jobs are another's.
+    market.advance(JOB_POLLS.leaseMs + 1)
+    expect(await jobs.turn(told('succeeded', 40))).toBe(JOB_POLLS.perProvider)
+    expect(await jobs.turn(told('succeeded', 40))).toBe(8)
+    // What the dead say after all changes nothing.
+    for (const answer of waiting) answer()
+    await Promise.all(workers.map((worker) => worker.settle()))
+    for (const { account } of wishes) expect(await balanceOf(market.plane.db, account)).toBe(999_960)
+    expect(await jobs.breaches()).toEqual([])
+  })
+})

@@ -1,0 +1,58 @@
+import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
+import type { AskedJob, JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
+import { bookParkedEnds, createJobPolls } from '#control-plane/services/money/poll-jobs.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { ProviderJob } from '#shared/jobs.ts'
+import type { TestMarket } from './control-plane.ts'
+import { ids } from './gate.ts'
+import { balanceOf, newAccount } from './ledger.ts'
+
+export const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
+export const UNKNOWN: JobAnswer = { kind: 'unknown' }
+
+/** A provider's answer with a state. A job that is over has used six seconds and made a film. */
+export function told(state: ProviderJob['state'], milliseconds = 6_000): JobAnswer {
+  const artifacts = [{ url: 'https://files.example/1.mp4', contentType: 'video/mp4' }]
+  return { kind: 'told', job: { id: 'p-1', state, usage: { milliseconds, calls: 1 }, artifacts } }
+}
+
+type Turn = {
+  /** Takes a note of every question. */
+  readonly asked?: AskedJob[] | undefined
+  readonly jobBook?: JobBook
+}
+
+/** Long jobs of a market, from their events on. */
+export type JobDesk = Awaited<ReturnType<typeof openJobDesk>>
+
+export async function openJobDesk({ plane }: TestMarket) {
+  const seller = await newAccount(plane.db, 'seller_available')
+  return {
+    seller,
+    /** A job of a new buyer, for a submit. */
+    async job(quote: number, balance = 1_000_000) {
+      const account = await newAccount(plane.db, 'buyer_credit', balance)
+      await drainAccountChanges(plane)
+      return { rid: ids.requestId(), account, sellerAccount: seller, quote }
+    },
+    post: (...events: string[]) => postBatch(plane, { events, source: 'test' }),
+    escrowOf: (account: AccountId) => balanceOf(plane.db, `acc_escrow_${account.slice(4)}`),
+    /** One turn of a worker over the jobs that are due. Each provider gives the same answer, or is really asked. */
+    async turn(answer?: JobAnswer, { asked = [], jobBook = plane.jobBook }: Turn = {}): Promise<number> {
+      const askJob = async (job: AskedJob) => {
+        asked.push(job)
+        return answer ?? plane.askJob(job)
+      }
+      const polls = createJobPolls({ ...plane, askJob, jobBook }, ids.ulid())
+      await polls.turn()
+      await polls.settle()
+      return polls.ended() + (await bookParkedEnds(plane))
+    },
+    async breaches(): Promise<string[]> {
+      const { findings } = await plane.checkMoney()
+      return findings.filter(({ state }) => state === 'breach').map(({ id, detail }) => `${id} ${detail}`)
+    },
+  }
+}

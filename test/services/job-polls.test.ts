@@ -105,7 +105,7 @@ describe('a job that nobody asks about', () => {
     for (const wish of wishes) await wait(wish.rid)
     await Promise.all([
       ...wishes.map(async (wish) => {
-        const own = { event: endText(wish, 2_000), state: 'succeeded', artifacts: [], error: null } as const
+        const own = { event: endText(wish, 2_000), state: 'succeeded' as const, artifacts: [], error: null }
         const { event } = await store().end(wish.rid, own)
         await jobs.post(event)
       }),

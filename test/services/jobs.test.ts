@@ -151,9 +151,9 @@ describe('a long job', () => {
       [told('cancelled'), 0],
       [told('running'), 0],
       [SILENT, 0],
-      [{ ...SILENT, retryAfterMs: 3_600_000 }, 0],
+      [{ kind: 'silent', status: 429, retryAfterMs: 3_600_000 }, 0],
       [UNKNOWN, 0],
-    ] as const) {
+    ] satisfies readonly (readonly [JobAnswer, number])[]) {
       const providerJob = `vid-${market.plane.ids.ulid()}`
       const wish = { ...(await job(10_000)), offer, providerJob }
       await post(submitText(wish, Date.now() - 1))

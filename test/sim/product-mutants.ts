@@ -203,7 +203,7 @@ export const PRODUCT_MUTANTS = [
     edits: [
       {
         file: 'control-plane/services/money/attend-job.ts',
-        find: "if (isLate(job, now)) return 'overdue'",
+        find: "if (isLate(job, askedAt)) return 'overdue'",
         replace: '',
       },
     ],

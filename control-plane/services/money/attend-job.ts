@@ -32,10 +32,11 @@ const POLL_SOURCE = 'job-poll'
 export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | undefined, line: Line): Promise<Attended> {
   if (kept?.end !== undefined && (await bookEnd(ctx, job, kept.end))) return { isOver: true }
   if (kept === undefined && line.record !== undefined) await ctx.jobBook.restore(line.record, ctx.clock.now())
+  const askedAt = ctx.clock.now()
   const answer = await line.ask()
   crashPoint('job_asked')
   const now = ctx.clock.now()
-  const ending = endingIn(job, answer, now)
+  const ending = endingIn(job, answer, askedAt)
   const end = ending === undefined ? undefined : endOfJob(job, ending, now)
   if (end === undefined) return { isOver: false, answer }
   // A job without a record has no buyer who could be shown another end.
@@ -48,10 +49,10 @@ export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | unde
   return { isOver: false, answer }
 }
 
-/** The end that an answer means; undefined while the job goes on. */
-function endingIn(job: Job, answer: JobAnswer, now: number): Ending | undefined {
+/** The end that an answer means; undefined while the job goes on. Only a question after the deadline is the last. */
+function endingIn(job: Job, answer: JobAnswer, askedAt: number): Ending | undefined {
   if (answer.kind === 'told' && isOver(answer.job)) return answer.job
-  if (isLate(job, now)) return 'overdue'
+  if (isLate(job, askedAt)) return 'overdue'
   if (answer.kind === 'unknown' && job.unknownPolls + 1 >= JOB_POLLS.lostAfter) return 'forgotten'
   return undefined
 }

@@ -42,11 +42,17 @@ export type RawRequest = RequestHead & {
 /** The place of inlined data in a body: a member at the top, or all that hold pictures to begin with. */
 export type InlinedIn = 'messages' | 'input' | 'body' | 'sources'
 
-/** A request's bytes, and whether its text has stand-ins for parts of them. */
-export type InlinedSource = { readonly bytes: Buffer; readonly hasStandIns: boolean }
+/** The bytes of a message, in one piece or in those in which they came, and whether its text has stand-ins for parts of them. */
+export type InlinedSource = {
+  readonly bytes: Buffer | readonly Buffer[]
+  readonly hasStandIns: boolean
+  /** True for bytes of files, which become base64 as they are sent. */
+  readonly isPlain?: true
+}
 
 /** A JSON request as it was read: its own text, where each member stands in it, and what it means. */
 export type JsonBody = InlinedSource & {
+  readonly bytes: Buffer
   readonly text: string
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
@@ -91,6 +97,8 @@ type AnyDemand = {
   readonly maxCostMicro: MicroUsd | undefined
   /** True when the price of an answer is known before it begins. Then its head carries the price. */
   readonly hasFixedCharge?: true
+  /** True where a stream's provider works in silence. Only the limit of the whole call ends it then. */
+  readonly isWorkedInSilence?: true
 }
 
 /** A demand for a model, by the name that the buyer gave. */
@@ -137,6 +145,10 @@ export type Needs = {
   readonly formatParam?: string
   /** True when only the OpenAI protocol can express the request: several choices, or log probabilities. */
   readonly openAiFormat?: boolean
+  /** True for pictures that come as a stream. */
+  readonly streamedPictures?: boolean
+  /** The member that asks for pictures in a conversation; absent when none are asked for. */
+  readonly picturesParam?: string
 }
 
 export type DemandBounds = {
@@ -238,7 +250,9 @@ export type UpstreamRequest = EncodedRequest & {
   /**
    * Bytes in place of the text. They are sent piece by piece and never joined, so that a large body is not held twice.
    */
-  readonly pieces?: readonly Buffer[]
+  readonly pieces?: Iterable<Buffer>
+  /** Bytes of all pieces, where they are made only as they are sent. */
+  readonly piecesBytes?: number
   /** Requests that follow this one, each when the one before it is answered. The answer is the answers to all. */
   readonly following?: readonly UpstreamRequest[]
 }

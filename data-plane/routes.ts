@@ -91,6 +91,8 @@ function soldRows({ credit, creditByEitherHeader, x402, mpp }: Rails): readonly 
       serves: sell(transcriptions, anyWay),
     },
     { ...API, ...POST, path: '/v1/images/generations', ...FLOOR, body: SOURCES, serves: sell(images, anyWay) },
+    // OpenRouter's path for the same.
+    { ...API, ...POST, path: '/v1/images', ...FLOOR, body: SOURCES, serves: sell(images, anyWay) },
     { ...API, ...POST, path: '/v1/images/edits', ...FLOOR, body: SOURCES_OR_FORM, serves: sell(imageEdits, anyWay) },
     {
       ...{ ...COMPAT, ...POST, path: '/compat/v1/messages', ...COMPAT_FLOOR, body: json(32, 'messages') },

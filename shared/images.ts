@@ -90,11 +90,13 @@ export function pixelsOf({ size, resolution }: Pick<ImageShape, 'size' | 'resolu
 const Tokens = z.record(z.string().max(16), z.number().int().positive().max(1_000_000))
 
 /**
- * Tokens of a picture that a model makes: by quality, then by size (`1024x1024`). `*` stands for any. A catalogue names
- * where the figures stand and the day on which they were read.
+ * Tokens of a picture that a model makes: by quality, then by size (`1024x1024`). `*` stands for any. `partial` is those
+ * of each partial picture that a stream shows before it. A catalogue names where the figures stand and the day on which
+ * they were read.
  */
 export const ImageTokensSchema = z.object({
   tokens: z.record(z.string().max(16), Tokens),
+  partial: z.number().int().positive().max(1_000_000).optional(),
   source: oneLine(300),
   date: z.iso.date(),
 })
@@ -103,13 +105,28 @@ export type ImageTokens = z.infer<typeof ImageTokensSchema>
 /** Tokens of one picture where a catalogue names none: those of OpenAI's best square picture. */
 const UNKNOWN_TOKENS = 6_240
 
-/** The most tokens that one picture of a shape can count. A model may choose what the shape leaves open. */
-export function mostImageTokens(table: ImageTokens | null, { size, quality }: ImageShape): number {
-  if (table === null) return UNKNOWN_TOKENS
+/** Tokens of a partial picture where a catalogue names none: OpenAI's figure. */
+const UNKNOWN_PARTIAL_TOKENS = 100
+
+/** A picture's shape, and the partial pictures that are shown before it. */
+export type ShownShape = ImageShape & { readonly partials?: number | undefined }
+
+/**
+ * The most tokens that one picture of a shape can count, with its partial pictures. A model may choose what the shape
+ * leaves open.
+ */
+export function mostImageTokens(table: ImageTokens | null, { size, quality, partials = 0 }: ShownShape): number {
+  const shown = partialTokens(table, partials)
+  if (table === null) return UNKNOWN_TOKENS + shown
   const isOpen = quality === undefined || quality === 'auto' || table.tokens[quality] === undefined
   const rows = isOpen ? Object.values(table.tokens) : [table.tokens[quality] ?? {}]
   const counts = rows.map((row) => row[size === undefined ? '*' : formatSize(size)] ?? scaled(row, size))
-  return Math.max(1, ...counts)
+  return Math.max(1, ...counts) + shown
+}
+
+/** The tokens of so many partial pictures. */
+export function partialTokens(table: ImageTokens | null, partials: number): number {
+  return partials * (table?.partial ?? UNKNOWN_PARTIAL_TOKENS)
 }
 
 /** The tokens that one picture counts where its provider gives no figure. */
@@ -134,7 +151,7 @@ function scaled(row: Readonly<Record<string, number>>, size: ImageSize | undefin
 }
 
 /** The pictures of a request, for its bound and its bill. */
-export type ImageBounds = ImageShape & { readonly count: number }
+export type ImageBounds = ShownShape & { readonly count: number }
 
 /**
  * What `count` pictures of a shape use by the unit that a model sells them in: pictures of a tier, or pixels. Undefined

@@ -123,7 +123,8 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
 function send(run: Running): void {
   const { plane, job, request } = run
   plane.ticker.add(run.watcher)
-  const firstByteMs = job.turn.call.demand.isStreamed ? plane.limits.firstByteMs : plane.limits.totalMs
+  const { isStreamed, isWorkedInSilence } = job.turn.call.demand
+  const firstByteMs = isStreamed && isWorkedInSilence !== true ? plane.limits.firstByteMs : plane.limits.totalMs
   run.flow = plane.upstream.send(
     job.plan.offer,
     request,
@@ -350,11 +351,12 @@ function tick(run: Running, now: number): void {
 
 function tickStream(run: Running, now: number): void {
   const { plane, job } = run
+  const mayBeSilent = job.turn.call.demand.isWorkedInSilence === true
   if (run.stream.isStuck(now, plane.limits.idleMs)) buyerLeft(run)
   // While the buyer is slow, silence of the provider means nothing.
   else if (run.stream.isPaused()) run.lastContentAt = now
-  else if (now - run.lastContentAt >= plane.limits.idleMs) giveUp(run, 'no content for too long')
-  else if (isTooSlow(run, now)) giveUp(run, 'too slow')
+  else if (!mayBeSilent && now - run.lastContentAt >= plane.limits.idleMs) giveUp(run, 'no content for too long')
+  else if (!mayBeSilent && isTooSlow(run, now)) giveUp(run, 'too slow')
   else {
     if (run.pieces > run.recordedPieces && now - run.recordedAt >= PROGRESS_EVERY_MS) record(run, now)
     if (run.stream.silentSince(run.sentAt, now) < plane.limits.keepAliveMs) return

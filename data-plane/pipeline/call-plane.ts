@@ -23,6 +23,8 @@ import type { Ticker } from './ticker.ts'
 /** Deadlines of one call, in milliseconds. */
 export type CallLimits = {
   readonly totalMs: number
+  /** The same for pictures, of which nothing can be seen before they are there. */
+  readonly picturesMs: number
   /** Milliseconds that a stream's head may take. */
   readonly firstByteMs: number
   /** A stream ends after this silence between pieces of content. Comments are no content. */
@@ -36,6 +38,7 @@ export type CallLimits = {
 
 export const CHAT_LIMITS: CallLimits = {
   totalMs: 600_000,
+  picturesMs: 300_000,
   firstByteMs: 30_000,
   idleMs: 60_000,
   keepAliveMs: 10_000,

@@ -1,5 +1,5 @@
 import type { Demand, DemandBounds, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
-import { isImageCapable } from '#shared/catalog/model.ts'
+import { isImageCapable, streamsImages } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import { BYTES_A_TOKEN } from './clip-usage.ts'
@@ -11,7 +11,7 @@ const LONGEST_TOKEN_BYTES = 128
 
 /**
  * Refuses, before any money, a call that the model cannot serve. Throws `model_capability_unsupported` for a parameter,
- * an image or the older completions protocol, `invalid_request` for more prompts than are put to a chat model, and
+ * an image, pictures or the older completions protocol, `invalid_request` for more prompts than are put to a chat model, and
  * `context_length_exceeded` when no tokeniser could make the call fit.
  */
 export function checkCapability(target: Target, demand: Demand): void {
@@ -28,6 +28,7 @@ export function checkCapability(target: Target, demand: Demand): void {
     })
   }
   checkFormat(target, demand)
+  checkPictures(target, demand)
   if (demand.needs.imageInput && !isImageCapable(target.model)) {
     throw new AppError('model_capability_unsupported', {
       message: `${target.model.id} does not take images.`,
@@ -71,6 +72,24 @@ function checkFormat({ model }: ModelTarget, { needs }: ModelDemand): void {
     message: `${model.id} cannot answer in a format.`,
     param: formatParam,
     detail: { capability: 'structured_outputs' },
+  })
+}
+
+/** Pictures in parts, or in a conversation, come only of models that say so. */
+function checkPictures({ model }: ModelTarget, { needs }: ModelDemand): void {
+  if (needs.streamedPictures === true && !streamsImages(model)) {
+    throw new AppError('model_capability_unsupported', {
+      message: `${model.id} sends its pictures whole. Ask without stream.`,
+      param: 'stream',
+      detail: { capability: 'image_streaming' },
+    })
+  }
+  const { picturesParam } = needs
+  if (picturesParam === undefined || model.outputModalities.includes('image')) return
+  throw new AppError('model_capability_unsupported', {
+    message: `${model.id} makes no pictures.`,
+    param: picturesParam,
+    detail: { capability: 'image_output' },
   })
 }
 

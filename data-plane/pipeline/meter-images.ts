@@ -1,6 +1,6 @@
 import type { Ending, Metered, ModelDemand, ModelPlan } from '#data-plane/call.ts'
 import type { ImageBounds } from '#shared/images.ts'
-import { imageUsage, likelyImageTokens, mostImageTokens, pixelsOf } from '#shared/images.ts'
+import { imageUsage, likelyImageTokens, mostImageTokens, partialTokens, pixelsOf } from '#shared/images.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { clipInput, estimate } from './clip-usage.ts'
@@ -8,15 +8,18 @@ import { clipInput, estimate } from './clip-usage.ts'
 /**
  * Meters pictures by the unit that their model sells them in. Pieces and area count what came. Tokens are the provider's
  * figures as far as they can be true. Without a figure they are derived from the size and the quality. An answer without
- * a picture consumed nothing.
+ * a picture consumed nothing, but for the tokens of partial pictures that it has shown.
  */
 export function meterImages(plan: ModelPlan, demand: ModelDemand, images: ImageBounds, ending: Ending): Metered {
   const { reported, finishReason, contentBytes } = ending
   const anomalies: string[] = []
   if (reported.insaneFields > 0) anomalies.push('usage_insane')
   const count = Math.min(reported.images ?? 0, images.count)
-  if (contentBytes === 0 || count === 0) return { usage: {}, source: 'reported', finishReason, anomalies }
   const { unitPrices } = plan.target.price
+  const isByToken = unitPrices.pixels === undefined && unitPrices.images === undefined
+  const { partialImages: partials = 0 } = reported
+  const isShown = count > 0 || (isByToken && partials > 0)
+  if (contentBytes === 0 || !isShown) return { usage: {}, source: 'reported', finishReason, anomalies }
   const units = imageUsage(unitPrices, images, count, openArea(images, count, reported.pixels))
   const usage = units ?? tokenUsage(plan, demand, images, { ending, count, anomalies })
   for (const name of unpricedClasses(unitPrices, usage)) anomalies.push(`unpriced_${name}`)
@@ -44,7 +47,8 @@ function tokenUsage(
   const input = hasInput ? clipInput(plan, demand, ending, anomalies) : estimate(demand.bounds.inputBytes)
   if (reported.outputTokens === undefined) anomalies.push('usage_missing')
   const most = mostImageTokens(model.imageOutput, images) * images.count
-  const given = reported.outputTokens ?? likelyImageTokens(model.imageOutput, images) * count
+  const shown = partialTokens(model.imageOutput, reported.partialImages ?? 0)
+  const given = reported.outputTokens ?? likelyImageTokens(model.imageOutput, images) * count + shown
   if (given > most) anomalies.push('output_clipped')
   const output = Math.min(given, most)
   const imageInput = Math.min(reported.imageInputTokens ?? 0, input)

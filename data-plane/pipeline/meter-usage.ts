@@ -1,6 +1,8 @@
 import type { AttemptPlan, Demand, Ending, Metered, ModelDemand, ModelPlan } from '#data-plane/call.ts'
 import { forModel } from '#data-plane/wires/wire.ts'
+import { likelyImageTokens, mostImageTokens } from '#shared/images.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { Usage } from '#shared/usage.ts'
 import { sumUsage } from '#shared/usage.ts'
 import { clipInput, estimate } from './clip-usage.ts'
@@ -69,10 +71,10 @@ function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
   const hasFigures = reported.outputTokens !== undefined && reported.outputTokens > 0
   if (reported.outputTokens === 0) anomalies.push('usage_zero')
   if (reported.outputTokens === undefined) anomalies.push('usage_missing')
-  const output = hasFigures ? clipOutput(plan, demand, ending, anomalies) : estimateOutput(plan, demand, contentBytes)
+  const output = hasFigures ? clipOutput(plan, demand, ending, anomalies) : estimateOutput(plan, demand, ending)
   const input =
     reported.inputTokens === undefined ? estimate(demand.bounds.inputBytes) : clipInput(plan, demand, ending, anomalies)
-  const usage = splitClasses(input, output, ending)
+  const usage = splitClasses(input, output, { reported, pictureTokens: pictureTokensOf(plan, reported, hasFigures) })
   for (const name of unpricedClasses(plan.target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
   return {
     usage,
@@ -97,8 +99,30 @@ function meterInput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomal
 }
 
 /** Estimates the output, at most what was asked for. */
-function estimateOutput({ maxOutputTokens }: ModelPlan, { bounds }: ModelDemand, contentBytes: number): number {
-  return Math.min(estimate(contentBytes), maxOutputTokens * bounds.choices)
+function estimateOutput(plan: ModelPlan, { bounds }: ModelDemand, { contentBytes, reported }: Ending): number {
+  const tokens = estimate(contentBytes) + likelyPictureTokens(plan, reported)
+  return Math.min(tokens, plan.maxOutputTokens * bounds.choices)
+}
+
+/** What a chat leaves open of its pictures: all. */
+const ANY_SHAPE = { size: undefined, resolution: undefined, quality: undefined }
+
+/** Tokens of the pictures that came in a conversation, by the catalogue's figures. */
+function likelyPictureTokens({ target }: ModelPlan, { images = 0 }: ReportedUsage): number {
+  return images === 0 ? 0 : images * likelyImageTokens(target.model.imageOutput, ANY_SHAPE)
+}
+
+function mostPictureTokens({ target }: ModelPlan, { images = 0 }: ReportedUsage): number {
+  return images === 0 ? 0 : images * mostImageTokens(target.model.imageOutput, ANY_SHAPE)
+}
+
+/**
+ * The part of the output that is pictures: as reported, as far as so many can have it. Where the provider does not tell
+ * it apart, it is the catalogue's figure.
+ */
+function pictureTokensOf(plan: ModelPlan, reported: ReportedUsage, hasFigures: boolean): number {
+  const given = hasFigures ? reported.imageOutputTokens : undefined
+  return given === undefined ? likelyPictureTokens(plan, reported) : Math.min(given, mostPictureTokens(plan, reported))
 }
 
 function clipOutput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): number {
@@ -106,21 +130,24 @@ function clipOutput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomal
   const limit = plan.maxOutputTokens * demand.bounds.choices + OUTPUT_OVERHEAD_TOKENS
   // A model with hidden reasoning may count more tokens than it shows.
   const reasons = plan.target.model.features.includes('reasoning')
-  const bound = reasons ? limit : Math.min(limit, ending.contentBytes + OUTPUT_OVERHEAD_TOKENS)
+  const shown = ending.contentBytes + mostPictureTokens(plan, ending.reported)
+  const bound = reasons ? limit : Math.min(limit, shown + OUTPUT_OVERHEAD_TOKENS)
   if (given <= bound) return given
   anomalies.push('output_clipped')
   return bound
 }
 
+type Split = { readonly reported: ReportedUsage; readonly pictureTokens: number }
+
 /** Splits totals into the disjoint classes that have prices. */
-function splitClasses(input: number, output: number, { reported }: Ending): Usage {
+function splitClasses(input: number, output: number, { reported, pictureTokens }: Split): Usage {
   const cacheRead = Math.min(reported.cachedTokens ?? 0, input)
   const cacheWrite = Math.min(reported.cacheWriteTokens ?? 0, input - cacheRead)
   const audioInput = Math.min(reported.audioInputTokens ?? 0, input - cacheRead - cacheWrite)
   const imageInput = Math.min(reported.imageInputTokens ?? 0, input - cacheRead - cacheWrite - audioInput)
   const reasoning = Math.min(reported.reasoningTokens ?? 0, output)
   const audioOutput = Math.min(reported.audioOutputTokens ?? 0, output - reasoning)
-  const imageOutput = Math.min(reported.imageOutputTokens ?? 0, output - reasoning - audioOutput)
+  const imageOutput = Math.min(pictureTokens, output - reasoning - audioOutput)
   const usage: { -readonly [Class in keyof Usage]: number } = {
     input: input - cacheRead - cacheWrite - audioInput - imageInput,
     output: output - reasoning - audioOutput - imageOutput,

@@ -40,6 +40,8 @@ export type Bound = {
   /** Exchanges with the provider, which has a price for each in some markets. */
   readonly calls: number
   readonly isGiven: boolean
+  /** True for a purchase that no limit can shorten. It is covered as a whole or not made. */
+  readonly isWhole: boolean
   /** The most of other units than tokens that the call may consume; undefined for a sale by tokens. */
   readonly units: Usage | undefined
   /** The price of all of it at the reference price. {@link chargeShare} makes the ceiling at an offer of it. */
@@ -70,6 +72,7 @@ export function boundOf(target: Target, demand: Demand): Bound {
     choices: bounds.choices,
     calls,
     isGiven: given !== undefined,
+    isWhole: false,
     units,
     bill: ceilingBill(target, { inputTokens, outputTokens, calls, units }),
   }
@@ -90,13 +93,20 @@ function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBoun
   const inputTokens = readableInput(model, bounds)
   const maxOutputTokens = mostImageTokens(model.imageOutput, images)
   const size = { inputTokens, outputTokens: maxOutputTokens * images.count, calls: 1, units: undefined }
-  return { ...size, maxOutputTokens, choices: images.count, isGiven: true, bill: ceilingBill(target, size) }
+  return {
+    ...size,
+    maxOutputTokens,
+    choices: images.count,
+    isGiven: true,
+    isWhole: true,
+    bill: ceilingBill(target, size),
+  }
 }
 
 /** Bounds a call that has no tokens to limit. It is paid whole or not bought. */
 function unitBound(target: Target, units: Usage): Bound {
   const size = { inputTokens: 0, outputTokens: 0, calls: 1, units }
-  return { ...size, maxOutputTokens: 0, choices: 1, isGiven: true, bill: ceilingBill(target, size) }
+  return { ...size, maxOutputTokens: 0, choices: 1, isGiven: true, isWhole: true, bill: ceilingBill(target, size) }
 }
 
 /** The price of a size at an offer's share. */
@@ -140,12 +150,13 @@ export function quoteCall(
   if (dearest === undefined || cheapest === undefined || !isPriced) throw nobodySells(target)
   const least = bound.isGiven ? bound.outputTokens : Math.min(bound.outputTokens, LEAST_OUTPUT_TOKENS * bound.choices)
   const { maxCostMicro } = demand
-  const isWhole = least === bound.outputTokens
+  const isFull = least === bound.outputTokens
   let wantMicro = chargeShare(bound.bill, dearest)
-  let minMicro = isWhole ? chargeShare(bound.bill, cheapest) : ceilingAt(target, cheapest, withOutput(bound, least))
+  let minMicro = isFull ? chargeShare(bound.bill, cheapest) : ceilingAt(target, cheapest, withOutput(bound, least))
   if (maxCostMicro !== undefined) {
     // The buyer's own ceiling shortens the answer, also one with a given limit. At least one token must fit.
-    minMicro = min(minMicro, max(maxCostMicro, ceilingAt(target, cheapest, withOutput(bound, bound.choices))))
+    const shortest = bound.isWhole ? bound.outputTokens : bound.choices
+    minMicro = min(minMicro, max(maxCostMicro, ceilingAt(target, cheapest, withOutput(bound, shortest))))
     if (minMicro > maxCostMicro) {
       throw new AppError('cost_ceiling_reached', {
         detail: {

@@ -43,7 +43,7 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
   const failures: UpstreamFailure[] = []
   let last: Relay['last']
   let { waitedMs } = turn.before
-  const deadlineAt = call.raw.startedAt + plane.limits.totalMs
+  const deadlineAt = call.raw.startedAt + timeFor(plane, call)
   for (const [index, offer] of candidates.entries()) {
     if (attempts.length >= maxAttempts || plane.clock.monotonic() >= deadlineAt) break
     const plan = planFor(call, offer)
@@ -68,6 +68,11 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
   }
   const error = errorOf(plane, call, last, failures)
   return { last, attempts, error, isGone: last?.result.isGone ?? false, waitedMs }
+}
+
+function timeFor({ limits }: CallPlane, { demand }: AdmittedCall): number {
+  const isForPictures = demand.kind === 'model' && demand.bounds.images !== undefined
+  return isForPictures ? Math.min(limits.picturesMs, limits.totalMs) : limits.totalMs
 }
 
 /** A further attempt is paid from the retry budget, unless the one before it reached nobody. */
@@ -102,8 +107,9 @@ function planFor(call: AdmittedCall, offer: Offer): AttemptPlan | undefined {
   const maxOutputTokens = limitWithin(target, bound, offer.keptBps, hold.grantedMicro)
   const { maxCostMicro } = demand
   const isLowered = maxOutputTokens !== undefined && maxOutputTokens < bound.maxOutputTokens
-  // A limit that the buyer gave is lowered only by the buyer's own ceiling.
-  if (maxOutputTokens === undefined || (isLowered && bound.isGiven && maxCostMicro === undefined)) return undefined
+  // A limit that the buyer gave is lowered only by the buyer's own ceiling, and that of a picture by nothing.
+  const mayLower = !bound.isWhole && (!bound.isGiven || maxCostMicro !== undefined)
+  if (maxOutputTokens === undefined || (isLowered && !mayLower)) return undefined
   return {
     rid: hold.rid,
     offer,

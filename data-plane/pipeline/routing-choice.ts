@@ -56,6 +56,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
 function needOf(demand: Demand): ProtocolNeed {
   if (demand.kind !== 'model') return 'openai'
   const { endpoint, needs } = demand
+  if (needs.streamedPictures === true) return 'image-stream'
   return needs.openAiFormat === true ? 'openai' : needOfEndpoint(endpoint)
 }
 

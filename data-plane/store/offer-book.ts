@@ -22,7 +22,10 @@ export type OfferIndex = {
 export const TRUSTED = 1
 export const CAPPED = 2
 /** One bit for each need that an offer's protocol cannot meet. */
-export const LACKS: Readonly<Record<ProtocolNeed, number>> = { chat: 64, openai: 4, video: 8, images: 16 }
+export const LACKS: Readonly<Record<ProtocolNeed, number>> = {
+  ...{ chat: 64, openai: 4, video: 8, images: 16 },
+  'image-stream': 32,
+}
 
 const MAX_PROVIDERS = 65_535
 

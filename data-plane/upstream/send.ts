@@ -137,12 +137,15 @@ function headersOf(to: Destination, request: UpstreamRequest, openCredential: Op
   const headers = ['content-type', request.contentType, 'accept', request.accept]
   headers.push('accept-encoding', 'identity', 'user-agent', USER_AGENT)
   protocolOf(to).addCredential(headers, key)
-  if (request.pieces) headers.push('content-length', String(lengthOf(request.pieces)))
+  const { pieces, piecesBytes } = request
+  if (pieces) headers.push('content-length', String(piecesBytes ?? lengthOf(pieces)))
   return headers
 }
 
-function lengthOf(pieces: readonly Buffer[]): number {
-  return pieces.reduce((bytes, piece) => bytes + piece.length, 0)
+function lengthOf(pieces: Iterable<Buffer>): number {
+  let bytes = 0
+  for (const { length } of pieces) bytes += length
+  return bytes
 }
 
 /** The state of a request under way for the client's callbacks. */

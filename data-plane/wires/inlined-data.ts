@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import type { InlinedSource, UpstreamRequest } from '#data-plane/call.ts'
-import type { InlinedSpan } from '#shared/json-gauge.ts'
+import type { InlinedSpan, JsonGauge } from '#shared/json-gauge.ts'
 import { createJsonGauge, MAX_JSON_BYTES, tooHeavy } from '#shared/json-gauge.ts'
 import type { KnownData } from './inlined-spans.ts'
 import { findInlinedSpans } from './inlined-spans.ts'
@@ -12,6 +13,11 @@ const EDGE = '\uffff'
 const STAND_IN = /\uffff(\d+):(\d+)\uffff/g
 /** What could be taken for an edge, as itself or escaped. */
 const EDGE_LIKE = /\uffff|\\uffff/i
+
+/** True for a text that could be taken for a stand-in. */
+export function mayStandIn(text: string): boolean {
+  return text.includes(EDGE)
+}
 
 /**
  * The text of a JSON request with a stand-in for each piece of inlined data in `member`, so that images never become
@@ -101,35 +107,111 @@ export function fullLength(text: string): number {
 }
 
 /** A request to a seller with the data in place of its stand-ins: views of the bytes that came, never copied. */
-export function putInlinedBack(request: UpstreamRequest, { bytes, hasStandIns }: InlinedSource): UpstreamRequest {
-  return hasStandIns ? { ...request, body: '', pieces: piecesOf(request.body, bytes) } : request
+export function putInlinedBack(request: UpstreamRequest, source: InlinedSource): UpstreamRequest {
+  if (!source.hasStandIns) return request
+  if (source.isPlain === true) return { ...request, body: '', ...asBase64(request.body, source) }
+  return { ...request, body: '', pieces: piecesOf(request.body, source) }
 }
 
 /** A text with the data in place of its stand-ins, as views of the bytes. */
-export function piecesOf(text: string, bytes: Buffer): readonly Buffer[] {
-  const pieces: Buffer[] = []
-  let from = 0
-  for (const { 0: standing, 1: start, 2: length, index } of text.matchAll(STAND_IN)) {
-    pieces.push(Buffer.from(text.slice(from, index)), bytes.subarray(Number(start), Number(start) + Number(length)))
-    from = index + standing.length
-  }
-  pieces.push(Buffer.from(text.slice(from)))
-  return pieces
+export function piecesOf(text: string, { bytes, hasStandIns }: InlinedSource): readonly Buffer[] {
+  if (!hasStandIns) return [Buffer.from(text)]
+  return [...alternately(text, (start, length) => viewsOf(bytes, start, start + length))]
 }
 
-/**
- * The text of an answer with a stand-in for each long base64 text in it, and its own text where something could be taken
- * for one. `bytes` are valid UTF-8. Throws `request_too_large` for an answer that nobody can read without a stall.
- */
-export function readAnswerAround(bytes: Buffer): TextAround {
-  const gauge = createJsonGauge()
-  gauge.add(bytes)
-  const spans = [...gauge.spans.values()].sort((left, right) => left.start - right.start)
-  const kept = [0, ...spans.map(({ end }) => end)].map((from, at) => bytes.toString('utf8', from, spans[at]?.start))
-  if (spans.length === 0 || kept.some((text) => EDGE_LIKE.test(text))) {
-    return { text: bytes.toString('utf8'), hasStandIns: false }
+/** The stand-in for bytes of files. In the text of a request it is the end of a `data:` URL. */
+export function fileStandIn(start: number, length: number): string {
+  return standIn({ start, end: start + length })
+}
+
+/** Bytes that become base64 at once: a multiple of three, so that the pieces join. */
+const CODED_BYTES = 196_608
+
+/** A text with files in base64 in place of its stand-ins. They are coded as they are sent, so that they are held once. */
+function asBase64(text: string, { bytes }: InlinedSource): Pick<UpstreamRequest, 'pieces' | 'piecesBytes'> {
+  let piecesBytes = Buffer.byteLength(text.replace(STAND_IN, ''))
+  for (const { 2: length } of text.matchAll(STAND_IN)) piecesBytes += Math.ceil(Number(length) / 3) * 4
+  const pieces = { [Symbol.iterator]: () => alternately(text, (start, length) => coded(bytes, start, start + length)) }
+  return { pieces, piecesBytes }
+}
+
+function* coded(bytes: InlinedSource['bytes'], start: number, end: number): Generator<Buffer> {
+  for (let at = start; at < end; at += CODED_BYTES) {
+    const step = Buffer.concat(viewsOf(bytes, at, Math.min(at + CODED_BYTES, end)))
+    yield Buffer.from(step.toString('base64'), 'latin1')
   }
-  return { text: kept.map((text, at) => text + standIn(spans[at])).join(''), hasStandIns: true }
+}
+
+/** The text between stand-ins, and what is in place of each. */
+function* alternately(text: string, inPlace: (start: number, length: number) => Iterable<Buffer>): Generator<Buffer> {
+  let from = 0
+  for (const { 0: standing, 1: start, 2: length, index } of text.matchAll(STAND_IN)) {
+    yield Buffer.from(text.slice(from, index))
+    yield* inPlace(Number(start), Number(length))
+    from = index + standing.length
+  }
+  yield Buffer.from(text.slice(from))
+}
+
+/** Bytes from `start` to before `end`, as views of the pieces in which they lie. */
+function viewsOf(bytes: InlinedSource['bytes'], start: number, end: number): readonly Buffer[] {
+  if (Buffer.isBuffer(bytes)) return [bytes.subarray(start, end)]
+  const views: Buffer[] = []
+  let passed = 0
+  for (const piece of bytes) {
+    if (passed >= end) break
+    if (passed + piece.length > start) views.push(piece.subarray(Math.max(0, start - passed), end - passed))
+    passed += piece.length
+  }
+  return views
+}
+
+/** An answer's text with a stand-in for each long base64 text in it, and the bytes for which they stand. */
+export type AnswerAround = { readonly text: string; readonly source: InlinedSource }
+
+/** Reads an answer while it comes. Its long data is found on the way, stays in the pieces that came, and is never a text. */
+export type AnswerGauge = {
+  add(chunk: Buffer): void
+  /** Undefined for what is no UTF-8, nests too deep, or cannot be read without a stall. */
+  read(): AnswerAround | undefined
+}
+
+export function createAnswerGauge(): AnswerGauge {
+  const gauge = createJsonGauge()
+  const chunks: Buffer[] = []
+  let isUnreadable = false
+  return {
+    add(chunk) {
+      if (isUnreadable) return
+      try {
+        gauge.add(chunk)
+        chunks.push(chunk)
+      } catch {
+        isUnreadable = true
+        chunks.length = 0
+      }
+    },
+    read: () => (isUnreadable ? undefined : readAround(chunks, gauge)),
+  }
+}
+
+const NO_BYTES: InlinedSource = { bytes: [], hasStandIns: false }
+
+function readAround(chunks: readonly Buffer[], gauge: JsonGauge): AnswerAround | undefined {
+  // They are found in the order in which they stand.
+  const spans = [...gauge.spans.values()]
+  const kept: string[] = []
+  for (const [at, from] of [0, ...spans.map(({ end }) => end)].entries()) {
+    const bytes = Buffer.concat(viewsOf(chunks, from, spans[at]?.start ?? gauge.bytes()))
+    if (!isUtf8(bytes)) return undefined
+    kept.push(bytes.toString('utf8'))
+  }
+  // Where something could be taken for a stand-in, nothing is one.
+  if (spans.length === 0 || kept.some((text) => EDGE_LIKE.test(text))) {
+    return { text: Buffer.concat(chunks).toString('utf8'), source: NO_BYTES }
+  }
+  const text = kept.map((part, at) => part + standIn(spans[at])).join('')
+  return { text, source: { bytes: chunks, hasStandIns: true } }
 }
 
 /**
@@ -144,7 +226,8 @@ export function firstData(
   const text = url.slice(headLength)
   const standing = new RegExp(STAND_IN.source).exec(text)
   const start = Number(standing?.[1])
-  const data = standing?.index === 0 ? bytes.toString('latin1', start, start + count * 2) : text.slice(0, count * 2)
+  const first = () => Buffer.concat(viewsOf(bytes, start, start + count * 2)).toString('latin1')
+  const data = standing?.index === 0 ? first() : text.slice(0, count * 2)
   const plain = data.replaceAll('\\', '').slice(0, count)
   return /^[A-Za-z0-9+/=_-]+$/.test(plain) ? plain : undefined
 }

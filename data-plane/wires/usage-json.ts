@@ -35,11 +35,13 @@ export function chatUsageJson(receipt: Receipt): string {
   const { usage } = receipt
   const input = inputTokens(usage)
   const output = outputTokens(usage)
+  const { imageOutput = 0 } = usage
+  const pictures = imageOutput === 0 ? '' : `,"image_tokens":${imageOutput}`
   return (
     `{"prompt_tokens":${input},"completion_tokens":${output},"total_tokens":${input + output},` +
     `"prompt_tokens_details":{"cached_tokens":${usage.cacheRead ?? 0},"cache_write_tokens":${usage.cacheWrite ?? 0},` +
     `"audio_tokens":${usage.audioInput ?? 0}},` +
-    `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning ?? 0},"audio_tokens":${usage.audioOutput ?? 0}},` +
+    `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning ?? 0},"audio_tokens":${usage.audioOutput ?? 0}${pictures}},` +
     `${costMembers(receipt)}}`
   )
 }

@@ -3,6 +3,8 @@ import type { JsonMember, JsonObject } from '#shared/json-members.ts'
 import { isRecord, scanMembers } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import type { AnswerAround } from './inlined-data.ts'
+import { createAnswerGauge } from './inlined-data.ts'
 
 /** An answer that is one JSON object, with its own text. */
 export type WholeAnswer = {
@@ -27,16 +29,32 @@ export type WholeParts = Pick<
 /** Gathers an answer's bytes and gives them to `read` when the provider is done. */
 export function gatherWhole(read: (bytes: Buffer) => Found): WholeParts {
   const chunks: Buffer[] = []
+  return wholeParts(
+    (chunk) => chunks.push(chunk),
+    () => {
+      const [first] = chunks
+      const found = read(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
+      chunks.length = 0
+      return found
+    },
+  )
+}
+
+/** Gathers an answer that may hold large data. The data stays in the pieces in which it came. */
+export function gatherAround(read: (answer: AnswerAround | undefined) => Found): WholeParts {
+  const gauge = createAnswerGauge()
+  return wholeParts(gauge.add, () => read(gauge.read()))
+}
+
+function wholeParts(take: (chunk: Buffer) => void, end: () => Found): WholeParts {
   let found: Found = { contentBytes: 0 }
   return {
     push(chunk) {
-      chunks.push(chunk)
+      take(chunk)
       return ''
     },
     end() {
-      const [first] = chunks
-      found = read(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
-      chunks.length = 0
+      found = end()
     },
     contentPieces() {
       return found.contentBytes > 0 ? 1 : 0
@@ -61,7 +79,10 @@ export function gatherWhole(read: (bytes: Buffer) => Found): WholeParts {
 
 /** The JSON object in an answer; undefined when it is none of a sane depth. */
 export function readWholeAnswer(bytes: Buffer): WholeAnswer | undefined {
-  const text = bytes.toString('utf8')
+  return readAnswerText(bytes.toString('utf8'))
+}
+
+export function readAnswerText(text: string): WholeAnswer | undefined {
   const members = scanMembers(text)
   if (members === undefined) return undefined
   try {

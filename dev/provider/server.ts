@@ -171,7 +171,12 @@ async function chat(provider: Provider, body: unknown, reply: ReturnType<typeof 
     return reply.json(400, errorBody('The body is not a chat request.', 'invalid_request_error', null))
   }
   const picture = drawInChat(body)
-  if (picture !== undefined && !request.isStream) return reply.json(200, picture)
+  if (picture !== undefined && !provider.acting.has(request.model)) {
+    if (!request.isStream) return reply.json(200, picture.whole)
+    reply.openStream()
+    for (const data of picture.events) await reply.event(data)
+    return reply.end()
+  }
   const facts = {
     cachedTokens: provider.cache.recall(request.model, request.prompt),
     now: Math.floor(Date.now() / 1_000),

@@ -73,6 +73,16 @@ export function clipOf({ clip }: Pick<Model, 'clip'>): Clip {
   return clip ?? ANY_CLIP
 }
 
+/** True for a model that makes its pictures in chats. */
+export function makesImagesInChat({ endpoints, outputModalities }: Model): boolean {
+  return endpoints.includes('chat') && outputModalities.includes('image')
+}
+
+/** True for a model that shows partial pictures before the whole one. Its catalogue entry has to say so. */
+export function streamsImages(model: Model): boolean {
+  return model.parameters.includes('partial_images') && !makesImagesInChat(model)
+}
+
 export function takesParameter(model: Model, parameter: string): boolean {
   return model.parameters.includes(parameter)
 }

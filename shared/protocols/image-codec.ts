@@ -20,6 +20,8 @@ export type ImageAsk = ImageShape & {
   readonly count: number
   readonly sources: readonly ImageSource[]
   readonly format: ImageFormat | undefined
+  /** Set where the answer is a stream: the partial pictures that are shown before the whole one. */
+  readonly stream: { readonly partials: number } | undefined
   /** What else the request says, by member: each goes to a provider that knows it, or is named as left out. */
   readonly extras: JsonObject
 }
@@ -44,20 +46,38 @@ export type ImageAnswer = {
   readonly told: Readonly<Record<string, string>>
 }
 
+/** What one event of a streamed answer brings. */
+export type ImageEvent =
+  | {
+      readonly kind: 'partial' | 'whole'
+      readonly image: GivenImage
+      readonly told: ImageAnswer['told']
+      /** As in {@link ImageAnswer}. The whole picture alone has it. */
+      readonly usage: unknown
+    }
+  /** Nothing that a buyer is shown. */
+  | { readonly kind: 'other' }
+
 /** The fields of a request for an edit whose pictures are files of a form. */
 export type ImageForm = {
   readonly path: string
   readonly fields: readonly { readonly name: string; readonly value: string }[]
   /** The name under which each file goes. */
   readonly fileName: string
+  readonly accept: string
   readonly adaptedParams: readonly string[]
 }
 
-/** One protocol's messages for pictures. Its answers are JSON and come whole. */
+/** One protocol's messages for pictures. Its answers are JSON. */
 export type ImageCodec = {
   encode(ask: ImageAsk, plan: EncodePlan): EncodedRequest
   /** The request as a form, for pictures that came as files. Absent where the protocol takes no form. */
   form?(ask: ImageAsk, plan: EncodePlan): ImageForm
   /** Undefined when an answer without an error has no list of pictures. */
   read(body: JsonObject): ImageAnswer | undefined
+  /**
+   * Reads an event of a streamed answer. Undefined when one that should bring a picture brings none. Absent where the
+   * protocol's answers come whole.
+   */
+  readEvent?(event: JsonObject): ImageEvent | undefined
 }

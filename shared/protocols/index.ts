@@ -14,7 +14,7 @@ export const PROTOCOLS = {
   openai,
   messages,
   /** OpenAI's protocols, with Together's own for pictures. */
-  together: { ...openai, images: () => togetherImages },
+  together: { ...openai, images: () => togetherImages, streamsImages: false },
   /** Pictures alone, each model under a path of its own. */
   fal,
 } as const satisfies Readonly<Record<string, Protocol>>
@@ -34,11 +34,11 @@ export function protocolOf({ apiFormat }: Speaker): Protocol {
 }
 
 /**
- * What a call needs of a provider's protocol: a conversation, the parts that only OpenAI's protocols have, pictures, or
- * a long job.
+ * What a call needs of a provider's protocol: a conversation, the parts that only OpenAI's protocols have, pictures,
+ * whole or streamed, or a long job.
  */
-export type ProtocolNeed = 'chat' | 'openai' | 'images' | JobKind
-export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = ['chat', 'openai', 'images', 'video']
+export type ProtocolNeed = 'chat' | 'openai' | 'images' | 'image-stream' | JobKind
+export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = ['chat', 'openai', 'images', 'image-stream', 'video']
 
 /** The need of every call to an endpoint. Some calls need more. */
 export function needOfEndpoint(endpoint: Endpoint): ProtocolNeed {
@@ -48,10 +48,19 @@ export function needOfEndpoint(endpoint: Endpoint): ProtocolNeed {
 }
 
 export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
-  const { chat, forwards, images, jobs } = protocolOf(speaker)
-  if (need === 'chat') return chat !== undefined
-  if (need === 'images') return images !== undefined
-  return need === 'openai' ? forwards !== undefined : jobs[need] !== undefined
+  const { chat, forwards, images, streamsImages, jobs } = protocolOf(speaker)
+  switch (need) {
+    case 'chat':
+      return chat !== undefined
+    case 'openai':
+      return forwards !== undefined
+    case 'images':
+      return images !== undefined
+    case 'image-stream':
+      return images !== undefined && streamsImages === true
+    default:
+      return jobs[need] !== undefined
+  }
 }
 
 /**

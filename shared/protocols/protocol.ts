@@ -34,6 +34,8 @@ export type Protocol = {
   readonly forwards?: ForwardPaths
   /** The messages for pictures of a model. Absent when the protocol has none. */
   images?(model: Model): ImageCodec
+  /** True where pictures can be streamed: partial ones, then the whole one. */
+  readonly streamsImages?: boolean
   /** Long jobs by kind. An absent kind cannot be asked for. */
   readonly jobs: { readonly [Kind in keyof JobAsks]?: JobCodec<JobAsks[Kind]> }
 }

@@ -17,3 +17,5 @@ export type EncodedRequest = ProviderRequest & {
 
 /** The types of every request with a JSON body and a JSON answer. */
 export const JSON_REQUEST = { contentType: 'application/json', accept: 'application/json' } as const
+/** The type of an answer that is a stream of events. */
+export const EVENT_STREAM = 'text/event-stream'

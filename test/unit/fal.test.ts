@@ -14,6 +14,7 @@ const ASK: ImageAsk = {
   quality: undefined,
   sources: [],
   format: undefined,
+  stream: undefined,
   extras: {},
 }
 const codec = imageCodecOf({ apiFormat: 'fal' }, MODEL)

@@ -33,6 +33,14 @@ describe('quoting a call', () => {
     expect(quote({ maxOutputTokens: 50, inputImages: 2 })).toMatchObject({ wantMicro: 2_600n })
   })
 
+  it('does not shorten pictures to fit the buyer’s own ceiling', () => {
+    const images = { count: 2, size: undefined, resolution: undefined, quality: undefined }
+    // Two pictures of 6,240 tokens at 10 micro-USD, and 100 tokens of the prompt, at half the price.
+    expect(quote({ images }).minMicro).toBe(62_450n)
+    expect(quote({ images }, 62_450)).toMatchObject({ minMicro: 62_450n, wantMicro: 62_450n })
+    expect(() => quote({ images }, 62_449)).toThrow(expect.objectContaining({ code: 'cost_ceiling_reached' }))
+  })
+
   it('is the sum of the bounds of several exchanges, each with its own window and call', () => {
     const own = { ...buildDemand().bounds, inputTokens: 100 }
     const each = [own, { ...own, inputTokens: 9_000_000 }, own]

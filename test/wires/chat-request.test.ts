@@ -150,7 +150,8 @@ describe('a chat request', () => {
     const image = imageOf(`data:image/png;base64,${'A'.repeat(2_000_000)}`)
     const messages = JSON.stringify([said([{ type: 'text', text: letters }, image])])
     const text = `${mark}{"user":"${letters}","messages": ${messages} ,"model":"x","seed_like":1.0}`
-    const { body, pieces = [] } = chat.read(buildRaw(text)).encode(buildPlan())
+    const { body, pieces: sentPieces = [] } = chat.read(buildRaw(text)).encode(buildPlan())
+    const pieces = [...sentPieces]
     expect([body, pieces.length]).toEqual(['', 3])
     const sent = Buffer.concat(pieces).toString('utf8')
     expect(sent.endsWith(`"user":"${letters}","messages":${messages},"seed_like":1.0,"max_tokens":50}`)).toBe(true)

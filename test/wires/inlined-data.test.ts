@@ -14,7 +14,7 @@ const SENT = { path: '/', contentType: '', accept: '', adaptedParams: [] }
 
 /** Fills the stand-ins of a text with data. */
 function filled(body: string, bytes: Buffer): Buffer {
-  return Buffer.concat(putInlinedBack({ ...SENT, body }, { bytes, hasStandIns: true }).pieces ?? [])
+  return Buffer.concat([...(putInlinedBack({ ...SENT, body }, { bytes, hasStandIns: true }).pieces ?? [])])
 }
 
 function parsed(text: string): unknown {
@@ -191,10 +191,11 @@ describe.each([chat, messages, responses])('a large body on the $name wire', (wi
 
   it.each(['openai', 'messages'] as const)('says to a seller of %s what it says when it is read whole', (apiFormat) => {
     const plan = buildPlan({ offer: offerOf({ apiFormat }) })
-    const { body, pieces = [], adaptedParams } = around.encode(plan)
+    const { body, pieces: sent = [], adaptedParams } = around.encode(plan)
+    const pieces = [...sent]
     const plain = whole.encode(plan)
     expect([body, pieces.length > 2, adaptedParams]).toEqual(['', true, plain.adaptedParams])
-    expect(Buffer.concat([...pieces]).toString('utf8') === plain.body.replace('\uffff', 'abc')).toBe(true)
+    expect(Buffer.concat(pieces).toString('utf8') === plain.body.replace('\uffff', 'abc')).toBe(true)
   })
 
   it('wants to buy the same', () => {

@@ -126,7 +126,7 @@ describe('a transcription request', () => {
     const names = [...text.matchAll(/name="([^"]+)"/g)].map((match) => match[1])
     expect(names).toEqual(['model', 'language', 'x-new', 'response_format', 'stream', 'file', 'talk.wav'])
     expect(text).toContain('vendor-gpt-5-mini')
-    expect(request.pieces?.some((piece) => piece.equals(AUDIO))).toBe(true)
+    expect([...(request.pieces ?? [])].some((piece) => piece.equals(AUDIO))).toBe(true)
     expect(request.adaptedParams).toEqual(['prompt'])
   })
 

@@ -47,11 +47,12 @@ function hasCustomCall(message: unknown): boolean {
 }
 
 /** The answer is read call by call, so what only OpenAI's own form of an answer holds cannot stand beside the calls. */
-function checkAnswers({ n, logprobs, audio }: JsonObject): void {
+function checkAnswers({ n, logprobs, audio, modalities }: JsonObject): void {
   const [param] = [
     ...(typeof n === 'number' && n > 1 ? ['n'] : []),
     ...(logprobs === true ? ['logprobs'] : []),
     ...(isRecord(audio) ? ['audio'] : []),
+    ...(Array.isArray(modalities) && modalities.includes('image') ? ['modalities'] : []),
   ]
   if (param === undefined) return
   throw new AppError('invalid_request', { message: `${param} cannot be asked for beside custom tools.`, param })

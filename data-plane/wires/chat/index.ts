@@ -21,10 +21,12 @@ export const chat: ModelWire = defineWire<ChatRequest>({
     textDemand(request, {
       imageInput: request.content.images > 0,
       ...(formatOf(request) === undefined ? {} : { formatParam: 'response_format' }),
+      ...(request.wantsPictures ? { picturesParam: 'modalities' } : {}),
       openAiFormat:
         request.choices > 1 ||
         request.body['logprobs'] === true ||
         isRecord(request.body['audio']) ||
+        request.wantsPictures ||
         request.content.otherKinds !== undefined,
     }),
   encode(request, plan) {

@@ -1,13 +1,17 @@
 import type { JsonBody, RawRequest } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
 import { textBytesOf } from '#data-plane/wires/content.ts'
+import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
+import { isGiven } from '#shared/json-members.ts'
 import type { AsFunctions } from './custom-tools.ts'
 import { withoutCustomTools } from './custom-tools.ts'
 import { checkMessages } from './messages.ts'
+
+const MAX_MODALITIES = 8
 
 /** A chat request as it was read: its own text, where each member stands in it, and what routing needs. */
 export type ChatRequest = JsonBody &
@@ -19,6 +23,8 @@ export type ChatRequest = JsonBody &
     readonly content: Content
     readonly textBytes: number
     readonly messageCount: number
+    /** True where the answer is to hold pictures. */
+    readonly wantsPictures: boolean
     /** Set where custom tools have become functions. */
     readonly custom: Pick<AsFunctions, 'origins' | 'adaptedParams'> | undefined
   }
@@ -41,6 +47,7 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
     choices: typeof choices === 'number' ? choices : 1,
     content,
     textBytes: textBytesOf(raw.body, content),
+    wantsPictures: asksForPictures(body['modalities']),
     messageCount: Array.isArray(messages) ? messages.length : 1,
     custom,
     hints: routing.hints,
@@ -52,4 +59,14 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
     members,
     body,
   }
+}
+
+/** OpenRouter's way to ask for pictures in a chat: `modalities` with `image` among them. */
+function asksForPictures(modalities: unknown): boolean {
+  if (!isGiven(modalities)) return false
+  const isList = Array.isArray(modalities) && modalities.length > 0 && modalities.length <= MAX_MODALITIES
+  if (!isList || !modalities.every((word) => typeof word === 'string')) {
+    throw mustBe('modalities', `a list of 1 to ${MAX_MODALITIES} words`)
+  }
+  return modalities.includes('image')
 }

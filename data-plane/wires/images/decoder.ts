@@ -1,13 +1,11 @@
-import { isUtf8 } from 'node:buffer'
 import type { AnswerFile, Decoder, InlinedSource, ModelPlan, Receipt } from '#data-plane/call.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-import { piecesOf, readAnswerAround } from '#data-plane/wires/inlined-data.ts'
+import type { AnswerAround } from '#data-plane/wires/inlined-data.ts'
+import { piecesOf } from '#data-plane/wires/inlined-data.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
 import type { Found } from '#data-plane/wires/whole-answer.ts'
-import { foundMalformed, gatherWhole } from '#data-plane/wires/whole-answer.ts'
+import { foundMalformed, gatherAround, readAnswerText } from '#data-plane/wires/whole-answer.ts'
 import { hostOf } from '#shared/catalog/providers.ts'
-import type { JsonObject } from '#shared/json-members.ts'
-import { isRecord, scanMembers } from '#shared/json-members.ts'
 import { checkPublicUrl } from '#shared/outbound-guard.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
@@ -41,7 +39,7 @@ export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
     inlined: NO_DATA,
     contentBytes: 0,
   }
-  const whole = gatherWhole((bytes) => read(state, bytes, plan, ask.count))
+  const whole = gatherAround((around) => read(state, around, plan, ask.count))
   const adaptedParams = () => (isInOtherForm(state.answer, ask.format) ? FORMAT_ADAPTED : NOTHING_ADAPTED)
   const write = (receipt: Receipt) => answerText(state.answer, plan, withAdapted(receipt, adaptedParams()))
   return {
@@ -54,47 +52,35 @@ export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
     }),
     files: () => (ask.format === 'url' ? filesIn(state) : []),
     adaptedParams,
-    finish: (receipt) => Buffer.concat(piecesOf(write(receipt), state.inlined.bytes)).toString('utf8'),
-    finishInPieces: (receipt) => piecesOf(write(receipt), state.inlined.bytes),
+    finish: (receipt) => Buffer.concat(piecesOf(write(receipt), state.inlined)).toString('utf8'),
+    finishInPieces: (receipt) => piecesOf(write(receipt), state.inlined),
     fail: (error) => openAiErrorBody(error, plan.rid),
   }
 }
 
-function read(state: State, bytes: Buffer, plan: ModelPlan, count: number): Found {
-  const body = parse(state, bytes)
-  if (body === undefined) return foundMalformed('not a JSON object of a sane depth')
+function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, count: number): Found {
+  const body = around && readAnswerText(around.text)?.body
+  if (around === undefined || body === undefined) return foundMalformed('not a JSON object of a sane depth')
   const failure = errorInside(body)
   if (failure) return { failure, contentBytes: 0 }
   const answer = imageCodecOf(plan.offer, plan.target.model).read(body)
   if (answer === undefined) return foundMalformed('not a list of pictures')
   // Nobody pays for more pictures than were asked for, and nobody gets them.
   const images = answer.images.slice(0, count)
-  const fault = images.map((image) => faultOf(image, plan, state.inlined)).find((text) => text !== undefined)
+  const fault = images.map((image) => faultOf(image, plan, around.source)).find((text) => text !== undefined)
   if (fault !== undefined) return foundMalformed(fault)
+  // The bytes are kept for the data that stands in them alone.
+  state.inlined = around.source
   mergeImageUsage(state.reported, answer.usage)
   state.reported.images = images.length
   const pixels = areaOf(images)
   if (pixels !== undefined) state.reported.pixels = pixels
   state.answer = { ...answer, images }
-  return { contentBytes: images.length === 0 ? 0 : bytes.length }
-}
-
-function parse(state: State, bytes: Buffer): JsonObject | undefined {
-  if (!isUtf8(bytes)) return undefined
-  try {
-    const { text, hasStandIns } = readAnswerAround(bytes)
-    if (scanMembers(text) === undefined) return undefined
-    const body: unknown = JSON.parse(text)
-    // The bytes are kept for the data that stands in them alone.
-    if (hasStandIns) state.inlined = { bytes, hasStandIns }
-    return isRecord(body) ? body : undefined
-  } catch {
-    return undefined
-  }
+  return { contentBytes: images.length === 0 ? 0 : around.text.length }
 }
 
 /** Says why no client can load a picture. */
-function faultOf({ url, base64 }: GivenImage, { offer }: ModelPlan, inlined: InlinedSource): string | undefined {
+export function faultOf({ url, base64 }: GivenImage, { offer }: ModelPlan, inlined: InlinedSource): string | undefined {
   if (url !== undefined) {
     // A provider on the same machine may have its files there.
     const isLoadable =
@@ -156,13 +142,14 @@ function entryOf({ url, base64, revisedPrompt, width, height }: GivenImage) {
   }
 }
 
-/** OpenAI's usage of pictures, beside it what they are sold by, and the cost. */
-function usageJson(receipt: Receipt): string {
+/** OpenAI's usage of pictures, the names that OpenRouter has for it, what they are sold by, and the cost. */
+export function usageJson(receipt: Receipt): string {
   const { usage } = receipt
   const [input, output] = [inputTokens(usage), outputTokens(usage)]
   const { imageInput = 0, imageOutput = 0, pixels } = usage
   const tokens =
     `"input_tokens":${input},"output_tokens":${output},"total_tokens":${input + output},` +
+    `"prompt_tokens":${input},"completion_tokens":${output},` +
     `"input_tokens_details":{"text_tokens":${input - imageInput},"image_tokens":${imageInput}},` +
     `"output_tokens_details":{"text_tokens":${output - imageOutput},"image_tokens":${imageOutput}}`
   const count = imageCount(usage)

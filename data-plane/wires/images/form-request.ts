@@ -3,6 +3,7 @@ import { refuseElsewhereInForm } from '#data-plane/wires/elsewhere.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Form, FormFile } from '#data-plane/wires/form.ts'
 import { readForm } from '#data-plane/wires/form.ts'
+import { mayStandIn } from '#data-plane/wires/inlined-data.ts'
 import { routingBody } from '#data-plane/wires/routing-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JsonObject } from '#shared/json-members.ts'
@@ -27,6 +28,7 @@ export function membersOfForm(raw: RawRequest): FormMembers {
   const body: Record<string, unknown> = { ...routing }
   for (const { name, value } of fields) {
     if (Object.hasOwn(body, name)) throw mustBe(name, 'given once')
+    if (mayStandIn(value)) throw mustBe(name, 'a text without U+FFFF')
     if (/^(?:image|mask)/.test(name))
       throw new AppError('invalid_image_input', { message: notAFile(name), param: name })
     body[name] = NUMBERS.has(name) && /^-?\d{1,15}(?:\.\d+)?$/.test(value) ? Number(value) : flagOr(name, value)

@@ -1,12 +1,13 @@
-import type { ModelDemand, ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { InlinedSource, ModelDemand, ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { writeForm } from '#data-plane/wires/form.ts'
-import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
+import { fileStandIn, putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { ImageAsk } from '#shared/protocols/image-codec.ts'
 import { imageCodecOf } from '#shared/protocols/index.ts'
 import { imageDecoder } from './decoder.ts'
+import { pictureEvents } from './events.ts'
 import type { ImageRequest } from './read-request.ts'
 import { readEdit, readGeneration } from './read-request.ts'
 
@@ -19,7 +20,8 @@ const shared = {
   envelope: openAiEnvelope,
   demand: demandOf,
   encode,
-  decoder: imageDecoder,
+  decoder: (request: ImageRequest, plan: ModelPlan) =>
+    request.ask.stream === undefined ? imageDecoder(request, plan) : pictureEvents(request, plan),
 } as const
 
 /** OpenAI's pictures from words; with a source in the request they are an edit. */
@@ -29,17 +31,18 @@ export const images: ModelWire = defineWire<ImageRequest>({ ...shared, name: 'im
 export const imageEdits: ModelWire = defineWire<ImageRequest>({ ...shared, name: 'image-edits', parse: readEdit })
 
 function demandOf({ model, ask, upload, hints, floorPercents, maxCostMicro }: ImageRequest): ModelDemand {
-  const { prompt, count, size, resolution, quality } = ask
+  const { prompt, count, size, resolution, quality, stream } = ask
   const sources = ask.sources.length + (upload?.files.length ?? 0)
   const bytes = Buffer.byteLength(prompt)
   return {
     kind: 'model',
     endpoint: sources > 0 ? 'image-edit' : 'image',
     model,
-    isStreamed: false,
+    isStreamed: stream !== undefined,
+    isWorkedInSilence: true,
     hints,
     floorPercents,
-    needs: { imageInput: false },
+    needs: { imageInput: false, streamedPictures: stream !== undefined },
     inputParam: 'prompt',
     bounds: {
       inputTokens: bytes + FRAME_TOKENS,
@@ -47,7 +50,7 @@ function demandOf({ model, ask, upload, hints, floorPercents, maxCostMicro }: Im
       inputBytes: bytes,
       maxOutputTokens: 0,
       choices: 1,
-      images: { count, size, resolution, quality },
+      images: { count, size, resolution, quality, partials: stream?.partials },
     },
     maxCostMicro,
   }
@@ -57,7 +60,7 @@ function encode({ ask, inlined, upload }: ImageRequest, plan: ModelPlan): Upstre
   const codec = imageCodecOf(plan.offer, plan.target.model)
   if (upload === undefined) return putInlinedBack(codec.encode(ask, plan), inlined)
   const form = codec.form?.(ask, plan)
-  if (form === undefined) return codec.encode(withData(ask, upload), plan)
+  if (form === undefined) return putInlinedBack(codec.encode(withFiles(ask, upload), plan), filesOf(upload))
   const { boundary } = upload.form
   const files = upload.files.map((file) => ({ ...file, name: form.fileName, contentType: typeOf(file.contentType) }))
   return {
@@ -65,18 +68,27 @@ function encode({ ask, inlined, upload }: ImageRequest, plan: ModelPlan): Upstre
     body: '',
     pieces: writeForm({ boundary, fields: form.fields, files }),
     contentType: `multipart/form-data; boundary="${boundary}"`,
-    accept: 'application/json',
+    accept: form.accept,
     adaptedParams: form.adaptedParams,
   }
 }
 
-/** The same request with its files as `data:` URLs, for a protocol without forms. */
-function withData(ask: ImageAsk, { files }: NonNullable<ImageRequest['upload']>): ImageAsk {
-  const sources = files.map(({ bytes, contentType }, place) => ({
-    url: `data:${imageTypeOf(contentType)};base64,${bytes.toString('base64')}`,
-    role: place === 0 ? ('start' as const) : ('reference' as const),
-  }))
+type Upload = NonNullable<ImageRequest['upload']>
+
+/** The same request with a `data:` URL for each file, for a protocol without forms. Stand-ins hold the place of the data. */
+function withFiles(ask: ImageAsk, { files }: Upload): ImageAsk {
+  let start = 0
+  const sources = files.map(({ bytes, contentType }, place) => {
+    const url = `data:${imageTypeOf(contentType)};base64,${fileStandIn(start, bytes.length)}`
+    start += bytes.length
+    return { url, role: place === 0 ? ('start' as const) : ('reference' as const) }
+  })
   return { ...ask, sources }
+}
+
+/** The files one behind the other, as {@link withFiles} counts them. */
+function filesOf({ files }: Upload): InlinedSource {
+  return { bytes: files.map(({ bytes }) => bytes), hasStandIns: true, isPlain: true }
 }
 
 function typeOf(contentType: string): string {

@@ -10,10 +10,10 @@ const UNKNOWN_TYPE = 'application/octet-stream'
  * Decodes the base64 of a picture step by step, wherever its data is, so that the whole of it never stands in memory
  * twice. Throws RangeError for what goes on behind its padding.
  */
-export function* pictureBytes(base64: string, { bytes }: InlinedSource): Generator<Buffer> {
+export function* pictureBytes(base64: string, source: InlinedSource): Generator<Buffer> {
   let left = ''
   let isPadded = false
-  for (const piece of piecesOf(base64, bytes)) {
+  for (const piece of piecesOf(base64, source)) {
     for (let at = 0; at < piece.length; at += STEP_CHARS) {
       // JSON may write a slash as `\/`.
       const step = piece.toString('latin1', at, at + STEP_CHARS).replaceAll('\\', '')
@@ -31,7 +31,7 @@ export function* pictureBytes(base64: string, { bytes }: InlinedSource): Generat
 
 /** The media type of a picture, by its first bytes; that of any file for a kind that browsers do not show. */
 export function pictureType(base64: string, source: InlinedSource): string {
-  const [first] = piecesOf(base64, source.bytes).filter(({ length }) => length > 0)
+  const [first] = piecesOf(base64, source).filter(({ length }) => length > 0)
   const head = Buffer.from(first?.toString('latin1', 0, HEAD_CHARS).replaceAll('\\', '') ?? '', 'base64')
   const text = head.toString('latin1')
   if (text.startsWith('\x89PNG')) return 'image/png'

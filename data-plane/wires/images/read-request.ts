@@ -18,16 +18,20 @@ export type ImageRequest = Routing & {
   readonly ask: ImageAsk
   /** Where the data of its sources is. */
   readonly inlined: InlinedSource
+  /** The family of the events of a stream, by the path that was asked. */
+  readonly family: 'image_generation' | 'image_edit'
   /** The form and its pictures, for a request that came as one. */
   readonly upload: { readonly form: Form; readonly files: readonly FormFile[] } | undefined
 }
 
 const MAX_PROMPT_CHARS = 32_768
 const MAX_IMAGES = 10
+/** Partial pictures of one stream at most, as OpenAI has it. */
+const MAX_PARTIALS = 3
 /** Members that are read here. What is beside them goes to providers that know it. */
 const READ: ReadonlySet<string> = new Set([
   ...['model', 'prompt', 'n', 'size', 'resolution', 'quality', 'response_format', 'stream', 'partial_images'],
-  ...['image', 'image_url', 'images', 'input_images', 'mask', 'mask_url'],
+  ...['image', 'image_url', 'images', 'input_images', 'input_references', 'mask', 'mask_url'],
 ])
 
 /**
@@ -36,39 +40,43 @@ const READ: ReadonlySet<string> = new Set([
  */
 export function readGeneration(raw: RawRequest): ImageRequest {
   const json = readJsonBody(raw, 'sources')
-  return readRequest(json.body, raw, { inlined: json, sources: readSources(json.body, json), upload: undefined })
+  const sources = readSources(json.body, json)
+  return readRequest(json.body, raw, { family: 'image_generation', inlined: json, sources, upload: undefined })
 }
 
 /** Reads a request for an edit, as JSON or as a form. Throws `image_required` where it has no source. */
 export function readEdit(raw: RawRequest): ImageRequest {
   if ((raw.headers['content-type'] ?? '').toLowerCase().startsWith('multipart/')) {
     const { body, form, files } = membersOfForm(raw)
-    return readRequest(body, raw, { inlined: NOTHING_INLINED, sources: [], upload: { form, files } })
+    const upload = { form, files }
+    return readRequest(body, raw, { family: 'image_edit', inlined: NOTHING_INLINED, sources: [], upload })
   }
   const request = readGeneration(raw)
   if (request.ask.sources.length === 0) throw new AppError('image_required', { param: 'image' })
-  return request
+  return { ...request, family: 'image_edit' }
 }
 
 const NOTHING_INLINED: InlinedSource = { bytes: Buffer.alloc(0), hasStandIns: false }
 
-type Given = Pick<ImageRequest, 'inlined' | 'upload'> & Pick<ImageAsk, 'sources'>
+type Given = Pick<ImageRequest, 'family' | 'inlined' | 'upload'> & Pick<ImageAsk, 'sources'>
 
-function readRequest(body: JsonObject, raw: RawRequest, { inlined, upload, sources }: Given): ImageRequest {
+function readRequest(body: JsonObject, raw: RawRequest, { family, inlined, upload, sources }: Given): ImageRequest {
   const model = readModelName(body['model'])
   const prompt = readPrompt(body['prompt'])
   const isEdit = sources.length > 0 || upload !== undefined
-  refuseStream(body)
+  const count = readCount(body['n'], isEdit)
   return {
     model,
+    family,
     inlined,
     upload,
     ask: {
       prompt,
-      count: readCount(body['n'], isEdit),
+      count,
       ...readShape(body),
       sources,
       format: readFormat(body['response_format']),
+      stream: readStream(body, count),
       extras: extrasOf(body),
     },
     ...readRouting(body, raw),
@@ -120,16 +128,19 @@ function readFormat(value: unknown): ImageFormat | undefined {
   return value
 }
 
-/** Throws `model_capability_unsupported` for a stream: no seller's pictures come in parts yet. */
-function refuseStream({ stream, partial_images: partial }: JsonObject): void {
+/** The events of a stream do not say to which of several pictures they belong, so it makes one. */
+function readStream({ stream, partial_images: partials }: JsonObject, count: number): ImageAsk['stream'] {
   if (isGiven(stream) && typeof stream !== 'boolean') throw mustBe('stream', 'true or false')
-  const param = stream === true ? 'stream' : isGiven(partial) && partial !== 0 ? 'partial_images' : undefined
-  if (param === undefined) return
-  throw new AppError('model_capability_unsupported', {
-    message: 'Pictures come whole: no seller sends them in parts yet.',
-    param,
-    detail: { capability: 'image_streaming' },
-  })
+  const shown = isGiven(partials) ? partials : 0
+  if (typeof shown !== 'number' || !Number.isInteger(shown) || shown < 0 || shown > MAX_PARTIALS) {
+    throw mustBe('partial_images', `a whole number from 0 to ${MAX_PARTIALS}`)
+  }
+  if (stream !== true) {
+    if (shown > 0) throw mustBe('partial_images', '0 without stream')
+    return undefined
+  }
+  if (count > 1) throw mustBe('n', '1 for a stream')
+  return { partials: shown }
 }
 
 function extrasOf(body: JsonObject): JsonObject {

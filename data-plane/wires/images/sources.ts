@@ -13,7 +13,7 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const HTTPS = /^https:\/\/[^\s"<>\\^`{|}]+$/i
 const IMAGE_DATA = /^data:image\/[a-z0-9.+-]{1,40};base64,/i
 /** Members that hold one source or several, in the order in which they count. */
-const HOLDERS = ['image', 'image_url', 'images', 'input_images'] as const
+const HOLDERS = ['image', 'image_url', 'images', 'input_images', 'input_references'] as const
 /** Bytes of a picture by which its kind is known, in base64. */
 const HEAD_CHARS = 16
 const ROLES: ReadonlySet<unknown> = new Set(['start', 'base', 'reference'])

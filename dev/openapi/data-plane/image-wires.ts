@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { IMAGE_QUALITIES, RESOLUTIONS } from '#shared/images.ts'
 import type { DataRoute } from './route.ts'
-import { CALL_REFUSALS, Cost, Count, ROUTING } from './route.ts'
+import { CALL_REFUSALS, Cost, Count, ROUTING, STREAM } from './route.ts'
 
 const sold = {
   method: 'post',
@@ -24,11 +24,22 @@ const SHAPE = {
   resolution: z.enum(RESOLUTIONS).nullish().describe('The tier of resolution; derived from the size when absent.'),
   quality: z.enum(IMAGE_QUALITIES).nullish(),
   response_format: z.enum(['url', 'b64_json']).nullish(),
+  stream: z
+    .boolean()
+    .nullish()
+    .describe('Of models that list partial_images: events with partial pictures, then the whole one.'),
+  partial_images: Count.min(0).max(3).nullish().describe('Partial pictures of a stream.'),
+  background: z.string().nullish(),
+  output_format: z.string().nullish(),
+  output_compression: Count.nullish(),
+  moderation: z.string().nullish(),
+  user: z.string().nullish(),
 }
 const SOURCES = {
   image: z.union([Source, z.array(Source)]).nullish(),
   image_url: Source.nullish().describe('Another name of image.'),
   input_images: z.array(Source).max(8).nullish().describe('The first is the base, the others are references.'),
+  input_references: z.array(z.looseObject({})).max(8).nullish().describe("OpenRouter's name of the same."),
 }
 
 const ImageRequest = z
@@ -61,6 +72,8 @@ const ImageAnswer = z
       input_tokens: Count,
       output_tokens: Count,
       total_tokens: Count,
+      prompt_tokens: Count.describe("OpenRouter's name of input_tokens."),
+      completion_tokens: Count.describe("OpenRouter's name of output_tokens."),
       input_tokens_details: Tokens,
       output_tokens_details: Tokens,
       images: Count.optional().describe('Pictures, where the model is sold by the piece.'),
@@ -81,10 +94,18 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
     summary: 'Make pictures',
     description: 'With a source in the body it is an edit.',
     body: ImageRequest,
-    answers: { 'application/json': ImageAnswer },
+    answers: { 'application/json': ImageAnswer, 'text/event-stream': STREAM },
     examples: {
       whole: { model: 'dall-e-3', prompt: 'A boat on a lake.', size: '256x256', response_format: 'b64_json' },
     },
+  },
+  {
+    ...sold,
+    path: '/v1/images',
+    summary: "Make pictures, by OpenRouter's path",
+    body: ImageRequest,
+    answers: { 'application/json': ImageAnswer, 'text/event-stream': STREAM },
+    examples: { whole: { model: 'dall-e-3', prompt: 'A boat on a lake.', size: '256x256' } },
   },
   {
     ...sold,
@@ -93,7 +114,7 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
     description: 'As JSON, or as the form that official clients send, with the pictures as files in image or image[].',
     isFormToo: true,
     body: ImageEditRequest,
-    answers: { 'application/json': ImageAnswer },
+    answers: { 'application/json': ImageAnswer, 'text/event-stream': STREAM },
     examples: { whole: { model: 'gpt-image-1', prompt: 'Add a hat.', image: PIXEL, quality: 'low' } },
   },
 ]

@@ -34,6 +34,7 @@ const ChatRequest = z
     tool_choice: z.union([z.string(), z.looseObject({})]).nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     response_format: z.looseObject({ type: z.string() }).nullish(),
+    modalities: z.array(z.string()).min(1).max(8).nullish().describe('With "image", the answer holds pictures.'),
     reasoning_effort: z.string().nullish(),
     reasoning: z.looseObject({}).nullish(),
     ...Sampling.shape,

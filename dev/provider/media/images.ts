@@ -7,6 +7,7 @@ const BYTES_A_TOKEN = 4
 const SOURCE_TOKENS = 323
 /** Tokens of OpenAI's square pictures by quality. */
 const TOKENS = { low: 272, medium: 1_056, high: 4_160 } as const
+const TOKENS_A_PARTIAL = 100
 const PIXELS_A_SQUARE = 1_024 * 1_024
 
 const File = z.object({ name: z.string(), type: z.string(), bytes: z.instanceof(Buffer) })
@@ -18,6 +19,8 @@ const Body = z.looseObject({
   size: z.string().nullish(),
   quality: z.string().nullish(),
   response_format: z.enum(['url', 'b64_json', 'base64']).nullish(),
+  stream: z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]).nullish(),
+  partial_images: Count.nullish(),
   /** Sides apart, as Together has them. */
   width: z.number().int().positive().optional(),
   height: z.number().int().positive().optional(),
@@ -32,10 +35,11 @@ type Body = z.infer<typeof Body>
 /** OpenAI's models of this family answer in bytes alone, and say what they used. */
 const isByToken = (model: string) => model.includes('gpt-image')
 
-/** Draws pictures of the asked size. Undefined when the body is no request. */
+/** Draws pictures of the asked size, in events where a stream is asked for. Undefined when the body is no request. */
 export function draw(body: unknown, act: string, origin: string): MediaAnswer | undefined {
   const request = Body.safeParse(body).data
   if (request === undefined) return undefined
+  if (request.stream === true && isByToken(request.model)) return drawInEvents(request, act)
   const { model, prompt, response_format: format } = request
   const { width, height } = sizeOf(request)
   const count = request.n ?? 1
@@ -52,6 +56,30 @@ export function draw(body: unknown, act: string, origin: string): MediaAnswer | 
     bytes: Buffer.from(JSON.stringify(list)),
     empty: Buffer.from(JSON.stringify({ ...list, data: [] })),
   }
+}
+
+/** Partial pictures in other colours, then the whole one with its usage. */
+function drawInEvents(request: Body, act: string): MediaAnswer {
+  const { prompt, partial_images: partials } = request
+  const { width, height } = sizeOf(request)
+  const family = sourcesOf(request) > 0 ? 'image_edit' : 'image_generation'
+  const told = {
+    size: `${width}x${height}`,
+    quality: request.quality ?? 'auto',
+    background: 'opaque',
+    output_format: 'png',
+  }
+  const event = (kind: string, name: string, more: object) => {
+    const type = `${family}.${kind}`
+    const b64_json = pngOf(name, width, height).toString('base64')
+    const data = { type, b64_json, created_at: Math.floor(Date.now() / 1_000), ...told, ...more }
+    return `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`
+  }
+  const events = Array.from({ length: partials ?? 0 }, (_, index) =>
+    event('partial_image', `${prompt} so far ${index}`, { partial_image_index: index }),
+  )
+  const last = event('completed', `${prompt} 0`, usageOf(request, act))
+  return { contentType: 'text/event-stream', bytes: Buffer.from([...events, last].join('')), empty: Buffer.alloc(0) }
 }
 
 /** The picture behind a path of {@link draw}. Undefined for another path. */
@@ -75,7 +103,8 @@ function usageOf(request: Body, act: string): object {
   if (act === 'usage-missing' || !isByToken(request.model)) return {}
   const { width, height } = sizeOf(request)
   const quality = TOKENS[request.quality === 'low' || request.quality === 'high' ? request.quality : 'medium']
-  const output = Math.ceil((quality * width * height) / PIXELS_A_SQUARE) * (request.n ?? 1)
+  const shown = request.stream === true ? TOKENS_A_PARTIAL * (request.partial_images ?? 0) : 0
+  const output = Math.ceil((quality * width * height) / PIXELS_A_SQUARE) * (request.n ?? 1) + shown
   const text = Math.ceil(Buffer.byteLength(request.prompt) / BYTES_A_TOKEN)
   const image = SOURCE_TOKENS * sourcesOf(request)
   return {
@@ -97,8 +126,8 @@ const ChatBody = z.looseObject({
 const IMAGE_TOKENS = 1_290
 const RATIO_SIDE = 1_024
 
-/** A chat's answer with a picture, for a request that asks for one. Undefined for any other. */
-export function drawInChat(body: unknown): object | undefined {
+/** A chat's answer with a picture, whole or as the data of events, for a request that asks for one. Undefined for any other. */
+export function drawInChat(body: unknown): { readonly whole: object; readonly events: readonly string[] } | undefined {
   const request = ChatBody.safeParse(body).data
   if (request === undefined || !request.modalities.includes('image')) return undefined
   const text = JSON.stringify(request.messages.at(-1)?.content)
@@ -107,27 +136,30 @@ export function drawInChat(body: unknown): object | undefined {
   const url = `data:image/png;base64,${pngOf(text, RATIO_SIDE, height).toString('base64')}`
   const prompt = Math.ceil(Math.min(text.length, 4_000) / BYTES_A_TOKEN)
   const spoken = 8
+  const head = { id: 'chatcmpl-picture', created: Math.floor(Date.now() / 1_000), model: request.model }
+  const content = 'Here is the picture.'
+  const images = [{ type: 'image_url', image_url: { url } }]
+  const usage = {
+    prompt_tokens: prompt,
+    completion_tokens: spoken + IMAGE_TOKENS,
+    total_tokens: prompt + spoken + IMAGE_TOKENS,
+    completion_tokens_details: { image_tokens: IMAGE_TOKENS },
+  }
+  const message = { role: 'assistant', content, images }
+  const choice = (delta: object, reason: string | null) => [{ index: 0, delta, finish_reason: reason }]
+  const event = (choices: object[], more: object = {}) =>
+    JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...more })
   return {
-    id: 'chatcmpl-picture',
-    object: 'chat.completion',
-    created: Math.floor(Date.now() / 1_000),
-    model: request.model,
-    choices: [
-      {
-        index: 0,
-        finish_reason: 'stop',
-        message: {
-          role: 'assistant',
-          content: 'Here is the picture.',
-          images: [{ type: 'image_url', image_url: { url } }],
-        },
-      },
-    ],
-    usage: {
-      prompt_tokens: prompt,
-      completion_tokens: spoken + IMAGE_TOKENS,
-      total_tokens: prompt + spoken + IMAGE_TOKENS,
-      completion_tokens_details: { image_tokens: IMAGE_TOKENS },
+    whole: {
+      ...{ ...head, object: 'chat.completion', usage },
+      choices: [{ index: 0, finish_reason: 'stop', message }],
     },
+    events: [
+      event(choice({ role: 'assistant', content }, null)),
+      event(choice({ content: '', images }, null)),
+      event(choice({}, 'stop')),
+      event([], { usage }),
+      '[DONE]',
+    ],
   }
 }

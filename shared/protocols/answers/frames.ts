@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord, isTooDeep } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed, NO_END, TOO_LONG } from './bad-answer.ts'
-import { createSseReader } from './sse.ts'
+import { createSseReader, MAX_EVENT_CHARS } from './sse.ts'
 
 /** The state of reading a stream. Nothing more is read once either member is set. */
 export type StreamState = {
@@ -31,8 +31,8 @@ export type FrameReader = {
 }
 
 /** The one loop from a provider's bytes to the frames of its protocol. */
-export function frameReader(state: StreamState, grammar: FrameGrammar): FrameReader {
-  const sse = createSseReader((data) => takeData(state, grammar, data))
+export function frameReader(state: StreamState, grammar: FrameGrammar, maxChars = MAX_EVENT_CHARS): FrameReader {
+  const sse = createSseReader((data) => takeData(state, grammar, data), maxChars)
   return {
     push(chunk) {
       if (state.isDone || state.failure) return

@@ -20,14 +20,15 @@ export function readImages(list: unknown, body: JsonObject): ImageAnswer | undef
   if (!Array.isArray(list) || list.length > MAX_IMAGES) return undefined
   const images: GivenImage[] = []
   for (const entry of list) {
-    const image = isRecord(entry) ? readImage(entry) : undefined
+    const image = isRecord(entry) ? readPicture(entry) : undefined
     if (image === undefined) return undefined
     images.push(image)
   }
   return { images, usage: body['usage'], told: toldIn(body) }
 }
 
-function readImage(entry: JsonObject): GivenImage | undefined {
+/** Reads an object that holds one picture. Undefined when it holds none. */
+export function readPicture(entry: JsonObject): GivenImage | undefined {
   const { b64_json: base64, url, revised_prompt: revised, width, height } = entry
   const given = typeof base64 === 'string' && base64 !== '' ? pictureAt(base64, 'base64') : pictureAt(url, 'url')
   if (given === undefined) return undefined
@@ -55,7 +56,8 @@ function isSide(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value <= 65_536
 }
 
-function toldIn(body: JsonObject): Readonly<Record<string, string>> {
+/** What an answer says of all its pictures together. */
+export function toldIn(body: JsonObject): Readonly<Record<string, string>> {
   const told: Record<string, string> = {}
   for (const name of TOLD) {
     const value = body[name]

@@ -14,6 +14,8 @@ export type ReportedUsage = {
   /** Pictures that came, and their pixels together where the provider names sizes. */
   images?: number
   pixels?: number
+  /** Partial pictures that a stream has shown. */
+  partialImages?: number
   milliseconds?: number
   /** The number of members whose value no count can have. */
   insaneFields: number

@@ -1,7 +1,8 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** The longest event that is read, in characters. */
+/** The longest event that is read, in characters, and that of one with a picture in it. */
 export const MAX_EVENT_CHARS = 1_048_576
+export const MAX_PICTURE_EVENT_CHARS = 33_554_432
 
 /** Reads the `data` of server-sent events from bytes that may be cut anywhere (WHATWG HTML, section 9.2). */
 export type SseReader = {
@@ -16,7 +17,7 @@ export type SseReader = {
  * Comments and the fields `id`, `event` and `retry` are dropped, because provider protocols need `data` alone. Lines
  * end with LF, CRLF or a bare CR, as the standard says.
  */
-export function createSseReader(onData: (data: string) => boolean): SseReader {
+export function createSseReader(onData: (data: string) => boolean, maxChars = MAX_EVENT_CHARS): SseReader {
   const utf8 = new StringDecoder('utf8')
   let rest = ''
   let data: string | undefined
@@ -37,7 +38,7 @@ export function createSseReader(onData: (data: string) => boolean): SseReader {
     const value = line.startsWith('data: ') ? line.slice(6) : line.startsWith('data:') ? line.slice(5) : undefined
     if (value === undefined && line !== 'data') return
     data = data === undefined ? (value ?? '') : `${data}\n${value ?? ''}`
-    if (data.length > MAX_EVENT_CHARS) isTooLong = isStopped = true
+    if (data.length > maxChars) isTooLong = isStopped = true
   }
 
   function takeText(text: string): void {
@@ -50,7 +51,7 @@ export function createSseReader(onData: (data: string) => boolean): SseReader {
       from = end + (text.charCodeAt(end) === 13 && text.charCodeAt(end + 1) === 10 ? 2 : 1)
     }
     rest = from === 0 ? text : text.slice(from)
-    if (rest.length > MAX_EVENT_CHARS) isTooLong = isStopped = true
+    if (rest.length > maxChars) isTooLong = isStopped = true
   }
 
   return {
@@ -66,7 +67,7 @@ export function createSseReader(onData: (data: string) => boolean): SseReader {
       // A long line in small pieces must not be searched again and again.
       if (rest !== '' && !text.includes('\n') && !text.includes('\r')) {
         rest += text
-        if (rest.length > MAX_EVENT_CHARS) isTooLong = isStopped = true
+        if (rest.length > maxChars) isTooLong = isStopped = true
       } else takeText(rest === '' ? text : rest + text)
     },
     end() {

@@ -1,7 +1,6 @@
-import type { Model } from '#shared/catalog/model.ts'
 import type { ImageSize } from '#shared/images.ts'
 import { tierOf } from '#shared/images.ts'
-import { isRecord } from '#shared/json-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
 import { pictureAt } from '#shared/protocols/answers/image-list.ts'
 import type { ImageCodec, ImageSource } from '#shared/protocols/image-codec.ts'
 import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
@@ -21,8 +20,10 @@ const IN_CHAT: ReadonlySet<string> = new Set(['seed', 'user', 'temperature'])
  */
 export const chatImages: ImageCodec = {
   encode(ask, plan) {
-    const { prompt, sources, size, resolution, count, quality, extras } = ask
-    const ratio = size && ratioOf(size)
+    const { prompt, sources, size, resolution, count, quality } = ask
+    const { aspect_ratio: asked, ...extras } = ask.extras
+    const given = typeof asked === 'string' && RATIOS.has(asked) ? asked : undefined
+    const ratio = size === undefined ? given : ratioOf(size)
     const config = {
       ...(ratio !== undefined && { aspect_ratio: ratio }),
       ...((size ?? resolution) !== undefined && tierOf(ask) !== '1K' && { image_size: tierOf(ask) }),
@@ -39,6 +40,7 @@ export const chatImages: ImageCodec = {
     const left = [
       ...(count > 1 ? ['n'] : []),
       ...(size !== undefined && ratio === undefined ? ['size'] : []),
+      ...(isGiven(asked) && ratio !== asked ? ['aspect_ratio'] : []),
       ...(quality === undefined ? [] : ['quality']),
     ]
     return {
@@ -78,9 +80,4 @@ function ratioOf({ width, height }: ImageSize): string | undefined {
 
 function greatestCommon(left: number, right: number): number {
   return right === 0 ? left : greatestCommon(right, left % right)
-}
-
-/** True for a model that makes its pictures in chats. */
-export function makesImagesInChat({ endpoints, outputModalities }: Model): boolean {
-  return endpoints.includes('chat') && outputModalities.includes('image')
 }

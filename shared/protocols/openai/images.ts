@@ -1,17 +1,18 @@
 import { formatSize, squareOf } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
-import { readImageList } from '#shared/protocols/answers/image-list.ts'
+import { readImageList, readPicture, toldIn } from '#shared/protocols/answers/image-list.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import type { ImageAsk, ImageCodec } from '#shared/protocols/image-codec.ts'
 import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
-import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 
 const GENERATIONS = '/images/generations'
 const EDITS = '/images/edits'
+const FORMAT = 'response_format'
 /** Members that not every model takes. Those beside them go on as they are, because protocols grow. */
 const GATED: ReadonlySet<string> = new Set([
-  ...['size', 'resolution', 'quality', 'response_format', 'background', 'output_format', 'output_compression'],
-  ...['moderation', 'style', 'input_fidelity', 'seed', 'negative_prompt'],
+  ...['size', 'resolution', 'quality', 'background', 'output_format', 'output_compression'],
+  ...['moderation', 'style', 'input_fidelity', 'seed', 'negative_prompt', 'aspect_ratio'],
 ])
 
 /**
@@ -29,7 +30,8 @@ export const openAiImages: ImageCodec = {
       ...(isEdit && { images: sources.map(({ url }) => ({ image_url: url })) }),
       ...members,
     }
-    return { ...JSON_REQUEST, path: isEdit ? EDITS : GENERATIONS, body: JSON.stringify(body), adaptedParams }
+    const path = isEdit ? EDITS : GENERATIONS
+    return { ...JSON_REQUEST, accept: acceptOf(ask), path, body: JSON.stringify(body), adaptedParams }
   },
   form(ask, plan) {
     const { members, adaptedParams } = membersOf(ask, plan)
@@ -38,14 +40,32 @@ export const openAiImages: ImageCodec = {
       name,
       value: typeof value === 'string' ? value : JSON.stringify(value),
     }))
-    return { path: EDITS, fields, fileName: 'image[]', adaptedParams }
+    return { path: EDITS, fields, fileName: 'image[]', accept: acceptOf(ask), adaptedParams }
   },
   read: readImageList,
+  readEvent(event) {
+    const kind = EVENT_KINDS.get(event['type'])
+    if (kind === undefined) return { kind: 'other' }
+    const image = readPicture(event)
+    return image && { kind, image, told: toldIn(event), usage: event['usage'] }
+  },
+}
+
+/** The events that bring a picture, of generations and of edits. */
+const EVENT_KINDS: ReadonlyMap<unknown, 'partial' | 'whole'> = new Map([
+  ['image_generation.partial_image', 'partial'],
+  ['image_generation.completed', 'whole'],
+  ['image_edit.partial_image', 'partial'],
+  ['image_edit.completed', 'whole'],
+])
+
+function acceptOf({ stream }: ImageAsk): string {
+  return stream === undefined ? JSON_REQUEST.accept : EVENT_STREAM
 }
 
 /** Everything but model, prompt and sources. */
 function membersOf(ask: ImageAsk, plan: EncodePlan) {
-  const { count, size, resolution, quality, format, extras } = ask
+  const { count, size, resolution, quality, format, stream, extras } = ask
   const { parameters } = plan.target.model
   // A model that knows no tiers is asked for the square of the tier.
   const knowsTiers = parameters.includes('resolution')
@@ -56,9 +76,14 @@ function membersOf(ask: ImageAsk, plan: EncodePlan) {
     size: square && formatSize(square),
     resolution: knowsTiers ? resolution : undefined,
     quality,
+    stream: stream && true,
+    partial_images: stream?.partials,
   }
   const { members, adaptedParams } = takeMembers(plan, asked, (name) => GATED.has(name))
+  // Events hold bytes alone.
+  if (stream !== undefined)
+    return { members, adaptedParams: format === 'url' ? [...adaptedParams, FORMAT] : adaptedParams }
   // Models without this member answer in the one form that they have, which is passed on in the form that was asked for.
-  const takesFormat = parameters.length === 0 || parameters.includes('response_format')
-  return { members: format && takesFormat ? { ...members, response_format: format } : members, adaptedParams }
+  const takesFormat = parameters.length === 0 || parameters.includes(FORMAT)
+  return { members: format && takesFormat ? { ...members, [FORMAT]: format } : members, adaptedParams }
 }

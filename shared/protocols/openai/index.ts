@@ -1,9 +1,10 @@
+import { makesImagesInChat } from '#shared/catalog/model.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { isErrorFree, readModelList } from '#shared/protocols/answers/model-list.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { Protocol } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
-import { chatImages, makesImagesInChat } from './chat-images.ts'
+import { chatImages } from './chat-images.ts'
 import { encodeConversation } from './encode.ts'
 import { openAiImages } from './images.ts'
 import { PATHS } from './paths.ts'
@@ -32,5 +33,6 @@ export const openai: Protocol = {
   },
   forwards: PATHS,
   images: (model) => (makesImagesInChat(model) ? chatImages : openAiImages),
+  streamsImages: true,
   jobs: { video: videoJobs },
 }

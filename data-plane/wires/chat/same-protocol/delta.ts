@@ -8,7 +8,7 @@ export type DeltaState = {
   hasToolCalls: boolean
   /** Ids of tool calls in the order in which they appeared: the place is the index. */
   readonly toolIds: (string | undefined)[]
-  readonly counts: { contentBytes: number; reasoningBytes: number }
+  readonly counts: { contentBytes: number; reasoningBytes: number; pictures: number }
   /** The first member whose value nobody can use. */
   unreadable: string | undefined
 }
@@ -58,8 +58,9 @@ function memberText(name: string, value: unknown, state: DeltaState): string {
       return areCallPieces(value) ? toolCallsText(value, state) : unreadable(name, state)
     case 'reasoning_details':
     case 'annotations':
-    case 'images':
       return Array.isArray(value) && value.length > 0 ? counted(name, value, state) : ''
+    case 'images':
+      return Array.isArray(value) && value.every(isRecord) ? picturesText(value, state) : unreadable(name, state)
     case 'audio':
     case 'function_call':
       return isRecord(value) ? counted(name, value, state) : ''
@@ -83,6 +84,14 @@ function counted(name: string, value: unknown, state: DeltaState): string {
   const json = JSON.stringify(value)
   state.counts.contentBytes += Buffer.byteLength(json)
   return `"${name}":${json}`
+}
+
+/** A picture counts as one byte, because its bytes say nothing of its tokens. */
+function picturesText(pictures: readonly unknown[], { counts }: DeltaState): string {
+  if (pictures.length === 0) return ''
+  counts.pictures += pictures.length
+  counts.contentBytes += pictures.length
+  return `"images":${JSON.stringify(pictures)}`
 }
 
 /** Tool calls in the strict form: an index always, then id, type and name once, then pieces of the arguments. */

@@ -9,6 +9,7 @@ import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { MAX_EVENT_CHARS, MAX_PICTURE_EVENT_CHARS } from '#shared/protocols/answers/sse.ts'
 import type { DeltaState } from './delta.ts'
 import { deltaText, newDeltaState } from './delta.ts'
 
@@ -42,21 +43,23 @@ export function streamDecoder(plan: ModelPlan, count: number): Decoder {
     head: frameHead(plan),
     reported: { insaneFields: 0 },
     choices: [],
-    counts: { contentBytes: 0, reasoningBytes: 0 },
+    counts: { contentBytes: 0, reasoningBytes: 0, pictures: 0 },
     pieces: 0,
     out: '',
     isDone: false,
     isStopped: false,
     failure: undefined,
   }
-  const frames = frameReader(state, {
-    takeFrame: (frame) => takeFrame(state, frame),
+  const grammar = {
+    takeFrame: (frame: JsonObject) => takeFrame(state, frame),
     takeDoneMark() {
       state.isDone = true
       return false
     },
     takeStop: () => hasFinished(state),
-  })
+  }
+  const makesPictures = plan.target.model.outputModalities.includes('image')
+  const frames = frameReader(state, grammar, makesPictures ? MAX_PICTURE_EVENT_CHARS : MAX_EVENT_CHARS)
   return {
     push(chunk) {
       return push(state, frames, chunk)
@@ -155,6 +158,7 @@ function endingOf(state: State): Ending {
   const isBlank = pieces === 0 && !hasFinished(state)
   const first = choices.find((choice) => choice !== undefined)
   const reason = isBlank ? null : finishReasonOf(state, first)
+  if (counts.pictures > 0) reported.images = counts.pictures
   return {
     reported,
     finishReason: reason === 'length' && plan.isCeilingBound ? 'cost_ceiling_reached' : reason,

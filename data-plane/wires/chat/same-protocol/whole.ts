@@ -1,8 +1,10 @@
-import type { Decoder, ModelPlan } from '#data-plane/call.ts'
+import type { Decoder, InlinedSource, ModelPlan, Receipt } from '#data-plane/call.ts'
 import { wholeHead } from '#data-plane/wires/chat/frames.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import { fullLength, piecesOf } from '#data-plane/wires/inlined-data.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
-import { gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
+import type { WholeAnswer } from '#data-plane/wires/whole-answer.ts'
+import { gatherAround, gatherWhole, readAnswerText, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
 import { isRecord, memberText } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed, NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
@@ -13,8 +15,9 @@ import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { isLooseCall, withStrictCalls } from './loose-calls.ts'
 
 const MAX_PASSED_CHARS = 200
+const NOTHING_INLINED: InlinedSource = { bytes: [], hasStandIns: false }
 /** Members of a message that are content. */
-const CONTENT = ['content', 'refusal', 'tool_calls', 'function_call', 'audio', 'images'] as const
+const CONTENT = ['content', 'refusal', 'tool_calls', 'function_call', 'audio'] as const
 
 type Answer = {
   readonly reported: ReportedUsage
@@ -26,6 +29,8 @@ type Answer = {
   reasoningBytes: number
   /** True where calls are written anew, because they lack what a client relies on. */
   hasLooseCalls: boolean
+  /** Where the data of large pictures is. */
+  inlined: InlinedSource
   failure: BadAnswer | undefined
 }
 
@@ -42,12 +47,22 @@ export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
     contentBytes: 0,
     reasoningBytes: 0,
     hasLooseCalls: false,
+    inlined: NOTHING_INLINED,
     failure: undefined,
   }
-  const whole = gatherWhole((bytes) => {
-    readAnswer(answer, bytes, { plan, count })
+  const read = (found: WholeAnswer | undefined) => {
+    readAnswer(answer, found, { plan, count })
     return answer
-  })
+  }
+  const hasPictures = plan.target.model.outputModalities.includes('image')
+  const whole = hasPictures
+    ? gatherAround((around) => {
+        answer.inlined = around?.source ?? NOTHING_INLINED
+        return read(around && readAnswerText(around.text))
+      })
+    : gatherWhole((bytes) => read(readWholeAnswer(bytes)))
+  const write = (receipt: Receipt) =>
+    `${wholeHead(plan)}${answer.choices},"usage":${chatUsageJson(receipt)}${answer.extra}}`
   return {
     ending() {
       const { finishReason } = answer
@@ -58,9 +73,8 @@ export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
         reasoningBytes: answer.reasoningBytes,
       }
     },
-    finish(receipt) {
-      return `${wholeHead(plan)}${answer.choices},"usage":${chatUsageJson(receipt)}${answer.extra}}`
-    },
+    finish: write,
+    ...(hasPictures && { finishInPieces: (receipt: Receipt) => piecesOf(write(receipt), answer.inlined) }),
     fail(error) {
       return openAiErrorBody(error, plan.rid)
     },
@@ -76,8 +90,7 @@ export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
 
 type Asked = { readonly plan: ModelPlan; readonly count: number }
 
-function readAnswer(answer: Answer, bytes: Buffer, { plan: { isCeilingBound }, count }: Asked): void {
-  const found = readWholeAnswer(bytes)
+function readAnswer(answer: Answer, found: WholeAnswer | undefined, { plan: { isCeilingBound }, count }: Asked): void {
   if (found === undefined) {
     answer.failure = NO_OBJECT
     return
@@ -117,11 +130,17 @@ function readChoice(answer: Answer, choice: unknown): void {
   const message = isRecord(choice) ? choice['message'] : undefined
   if (!isRecord(choice) || !isRecord(message)) return
   answer.finishReason ??= knownFinishReason(choice['finish_reason'])
+  const bytesOf = (value: unknown) => contentBytes(value, answer.inlined)
   const reasoning = bytesOf(message['reasoning_content']) || bytesOf(message['reasoning'])
   answer.reasoningBytes += reasoning
   answer.contentBytes += reasoning
   for (const name of CONTENT) answer.contentBytes += bytesOf(message[name])
-  const { tool_calls: calls } = message
+  const { tool_calls: calls, images } = message
+  if (Array.isArray(images) && images.length > 0) {
+    answer.reported.images = (answer.reported.images ?? 0) + images.length
+    // A picture counts as one byte, because its bytes say nothing of its tokens.
+    answer.contentBytes += images.length
+  }
   if (Array.isArray(calls) && calls.some(isLooseCall)) answer.hasLooseCalls = true
 }
 
@@ -131,9 +150,10 @@ function withReason(choice: unknown): unknown {
   return { ...choice, native_finish_reason: 'cost_ceiling_reached' }
 }
 
-function bytesOf(value: unknown): number {
+function contentBytes(value: unknown, { hasStandIns }: InlinedSource): number {
   if (value === null || value === undefined || value === '') return 0
-  if (typeof value === 'string') return Buffer.byteLength(value)
   if (Array.isArray(value) && value.length === 0) return 0
-  return Buffer.byteLength(JSON.stringify(value))
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const bytes = Buffer.byteLength(text)
+  return hasStandIns ? bytes + fullLength(text) - text.length : bytes
 }

@@ -1,0 +1,159 @@
+import type { Decoder, ModelPlan } from '#data-plane/call.ts'
+import { errorFrame, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord, readJsonObject } from '#shared/json-members.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import { malformed, NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
+import type { StreamState } from '#shared/protocols/answers/frames.ts'
+import { frameReader } from '#shared/protocols/answers/frames.ts'
+import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeImageUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { MAX_PICTURE_EVENT_CHARS } from '#shared/protocols/answers/sse.ts'
+import type { GivenImage, ImageAnswer, ImageCodec } from '#shared/protocols/image-codec.ts'
+import { imageCodecOf } from '#shared/protocols/index.ts'
+import { faultOf, usageJson } from './decoder.ts'
+import type { ImageRequest } from './read-request.ts'
+
+type State = StreamState & {
+  readonly plan: ModelPlan
+  readonly codec: ImageCodec
+  readonly family: ImageRequest['family']
+  /** Partial pictures that were asked for. */
+  readonly most: number
+  readonly reported: ReportedUsage
+  readonly chunks: Buffer[]
+  /** True where a provider answers whole although a stream was asked for. */
+  isWhole: boolean
+  partials: number
+  contentBytes: number
+  /** Events to be sent. */
+  out: string
+  /** The event of the whole picture, which waits for its cost. */
+  last: string
+}
+
+const NOTHING_INLINED = { bytes: Buffer.alloc(0), hasStandIns: false }
+
+/**
+ * A picture as OpenAI streams it: partial ones as they come, and one last event with the whole one, its usage and its
+ * cost. Base64 goes on as the text that it is.
+ */
+export function pictureEvents({ ask, family }: ImageRequest, plan: ModelPlan): Decoder {
+  const state: State = {
+    plan,
+    codec: imageCodecOf(plan.offer, plan.target.model),
+    family,
+    most: ask.stream?.partials ?? 0,
+    reported: { insaneFields: 0 },
+    chunks: [],
+    isWhole: false,
+    partials: 0,
+    contentBytes: 0,
+    out: '',
+    last: '',
+    isDone: false,
+    failure: undefined,
+  }
+  const grammar = {
+    takeFrame: (event: JsonObject) => takeEvent(state, event),
+    // Nothing that counts follows it, but it is no end: only the whole picture is.
+    takeDoneMark: () => false,
+    takeStop: () => false,
+  }
+  const frames = frameReader(state, grammar, MAX_PICTURE_EVENT_CHARS)
+  return {
+    contentType: () => 'text/event-stream; charset=utf-8',
+    takesType(given) {
+      state.isWhole = given.includes('json')
+      return state.isWhole || given.startsWith('text/event-stream')
+    },
+    push(chunk) {
+      if (state.isWhole) state.chunks.push(chunk)
+      else frames.push(chunk)
+      const { out } = state
+      state.out = ''
+      return out
+    },
+    end() {
+      if (state.isWhole) readWhole(state)
+      else frames.end()
+    },
+    contentPieces: () => state.partials + (state.last === '' ? 0 : 1),
+    isDone: () => state.isDone && !state.isWhole,
+    failure: () => state.failure,
+    ending: () => ({
+      reported: state.reported,
+      finishReason: null,
+      contentBytes: state.contentBytes,
+      reasoningBytes: 0,
+    }),
+    stop() {
+      // A picture has no limit of its own.
+    },
+    finish: (receipt) => `${state.last},"usage":${usageJson(receipt)}}\n\n`,
+    fail: (error) => errorFrame(error, plan.rid),
+    keepAlive: () => KEEP_ALIVE,
+  }
+}
+
+function takeEvent(state: State, event: JsonObject): void {
+  state.failure = errorOf(event)
+  if (state.failure) return
+  const found = state.codec.readEvent?.(event)
+  if (found === undefined) state.failure = malformed('an event without its picture')
+  else if (found.kind === 'partial') showPartial(state, found.image, found.told)
+  else if (found.kind === 'whole') keepWhole(state, found.image, found)
+}
+
+/** An error among the events, in either of its two shapes. */
+function errorOf(event: JsonObject): BadAnswer | undefined {
+  return errorInside(event['type'] === 'error' && !isRecord(event['error']) ? { error: event } : event)
+}
+
+/** Nobody pays for more partial pictures than were asked for, and nobody gets them. */
+function showPartial(state: State, image: GivenImage, told: ImageAnswer['told']): void {
+  if (!isUsable(state, image) || state.partials === state.most) return
+  state.out += `${eventText(state, 'partial_image', image, told)},"partial_image_index":${state.partials}}\n\n`
+  state.partials++
+  state.reported.partialImages = state.partials
+}
+
+function keepWhole(state: State, image: GivenImage, { told, usage }: Pick<ImageAnswer, 'told' | 'usage'>): void {
+  if (!isUsable(state, image)) return
+  mergeImageUsage(state.reported, usage)
+  state.reported.images = 1
+  state.last = eventText(state, 'completed', image, told)
+  state.isDone = true
+}
+
+function isUsable(state: State, image: GivenImage): boolean {
+  const fault = image.base64 === undefined ? 'an event without bytes' : faultOf(image, state.plan, NOTHING_INLINED)
+  if (fault !== undefined) state.failure = malformed(fault)
+  else state.contentBytes += image.base64?.length ?? 0
+  return fault === undefined
+}
+
+/** An event without its last members and the brace that ends it. */
+function eventText(
+  { plan, family }: State,
+  kind: 'partial_image' | 'completed',
+  { base64 }: GivenImage,
+  told: ImageAnswer['told'],
+): string {
+  const { target, offer, createdAt } = plan
+  const type = `${family}.${kind}`
+  const event = { type, created_at: createdAt, ...told, model: target.id, provider: offer.provider, b64_json: base64 }
+  return `event: ${type}\ndata: ${JSON.stringify(event).slice(0, -1)}`
+}
+
+function readWhole(state: State): void {
+  const body = readJsonObject(Buffer.concat(state.chunks).toString('utf8'))
+  state.chunks.length = 0
+  state.failure = body === undefined ? NO_OBJECT : errorInside(body)
+  if (body === undefined || state.failure) return
+  const answer = state.codec.read(body)
+  const [image] = answer?.images ?? []
+  if (answer === undefined || image === undefined) state.failure = malformed('an answer without a picture')
+  else keepWhole(state, image, answer)
+}

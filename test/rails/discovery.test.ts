@@ -54,7 +54,7 @@ describe('the list of what wallets can pay for', () => {
         `/x402/api/inference/v1/${name}`,
       ]),
       ...['/v1/responses', '/v1/embeddings', '/v1/audio/speech', '/v1/audio/transcriptions'],
-      ...['/v1/images/generations', '/v1/images/edits'],
+      ...['/v1/images/generations', '/v1/images', '/v1/images/edits'],
     ]
     expect(new Set((await endpoints()).map(({ path }) => path))).toEqual(new Set(wanted))
   })

@@ -6,7 +6,7 @@ import type { KeptBps, MicroUsd, PicoUsd } from './money.ts'
 import { discountedPerMillion, KEEP_ALL, subtractToZero, ZERO } from './money.ts'
 import type { UnitPrices } from './pricing.ts'
 import { unitPrice } from './pricing.ts'
-import type { UsageClass } from './usage.ts'
+import type { Usage, UsageClass } from './usage.ts'
 
 /**
  * The parts of a market page: the snapshot and the live state. The data plane's reads and the control plane's GraphQL
@@ -166,6 +166,15 @@ export function mediaPricesInDollars(prices: UnitPrices, kept: KeptBps): Record<
       return price === undefined ? [] : [[unit, Number(price * units * kept) / (PICO_PER_DOLLAR * BPS)]]
     }),
   )
+}
+
+/** The unit that a job is sold by, and how many of our units are one of it. Undefined when it is sold by none. */
+export function soldUnit(
+  prices: UnitPrices,
+  bound: Usage,
+): { readonly name: UsageClass; readonly unit: string; readonly size: number } | undefined {
+  const found = MEDIA_UNITS.find(([name]) => (prices[name] ?? 0n) > 0n && (bound[name] ?? 0) > 0)
+  return found && { name: found[0], unit: found[2], size: Number(found[1]) }
 }
 
 /** A part of a book: `count` entries from an index on. */

@@ -184,8 +184,23 @@ const JOB_WITH_END_ROW = {
   deadlineAt: SETTLEMENT_TABLES.job.deadline_at,
   endedAt: SETTLEMENT_TABLES.job.ended_at,
   endEvent: nullable(SETTLEMENT_TABLES.job_end.event),
+  artifacts: SETTLEMENT_TABLES.job.artifacts,
 }
 export type JobWithEnd = RowOf<typeof JOB_WITH_END_ROW>
+
+const JOB_WITH_END = sql`j.rid, j.key_id as "keyId", j.quote, j.event, j.deadline_at as "deadlineAt",
+  j.ended_at as "endedAt", e.event as "endEvent", j.artifacts
+  from job j left join job_end e on e.rid = j.rid and e.booked_at is not null`
+
+/** A job of an account with its end. */
+export async function findJobWithEnd(db: Database, account: AccountId, rid: string): Promise<JobWithEnd | undefined> {
+  const rows = await readRows(
+    db,
+    JOB_WITH_END_ROW,
+    sql`select ${JOB_WITH_END} where j.rid = ${rid} and j.account = ${account}`,
+  )
+  return rows[0]
+}
 
 /** Jobs of an account, newest first, before a request id. */
 export async function listJobs(
@@ -202,10 +217,33 @@ export async function listJobs(
   const rows = await readRows(
     db,
     JOB_WITH_END_ROW,
-    sql`select j.rid, j.key_id as "keyId", j.quote, j.event,
-      j.deadline_at as "deadlineAt", j.ended_at as "endedAt", e.event as "endEvent"
-    from job j left join job_end e on e.rid = j.rid and e.booked_at is not null
-    where ${sql.join(conditions, sql` and `)} order by j.rid desc limit ${limit}`,
+    sql`select ${JOB_WITH_END} where ${sql.join(conditions, sql` and `)} order by j.rid desc limit ${limit}`,
   )
   return rows
+}
+
+/** A job that ended and whose end nobody was told of. */
+const UNTOLD_JOB_ROW = { ...JOB_WITH_END_ROW, account: SETTLEMENT_TABLES.job.account }
+export type UntoldJob = RowOf<typeof UNTOLD_JOB_ROW>
+
+/** Jobs whose end nobody was told of, the longest ended first. */
+export async function listUntoldJobs(db: Database, limit: number): Promise<UntoldJob[]> {
+  const rows = await readRows(
+    db,
+    UNTOLD_JOB_ROW,
+    sql`select j.account, ${JOB_WITH_END} where j.ended_at is not null and j.told_at is null
+    order by j.ended_at limit ${limit}`,
+  )
+  return rows
+}
+
+/** Notes that the end of a job is told, with the count of its files. Returns false when it was told before. */
+export async function markJobTold(
+  trx: Trx,
+  rid: string,
+  told: { readonly artifacts: number | null; readonly at: number },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`update job set told_at = ${new Date(told.at)}, artifacts = ${told.artifacts}
+    where rid = ${rid} and ended_at is not null and told_at is null`.execute(trx)
+  return numAffectedRows === 1n
 }

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import type { AccountId, WebhookId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import { readRows } from './rows.ts'
 import type { WebhookEvent } from './tables/webhooks.ts'
+import { WEBHOOK_TABLES } from './tables/webhooks.ts'
 
 /** A webhook without its secrets. */
 export type WebhookRow = {
@@ -83,4 +85,14 @@ type NewSecret = { readonly secret: string; readonly formerUntil: number; readon
 export async function replaceWebhookSecret(trx: Trx, id: WebhookId, next: NewSecret): Promise<void> {
   await sql`update webhook set former_secret = secret, former_until = ${new Date(next.formerUntil)},
     secret = ${next.secret}::jsonb, updated_at = ${new Date(next.at)} where id = ${id}`.execute(trx)
+}
+
+/** The webhooks of an account that are switched on and listen for an event. */
+export async function listListening(trx: Trx, account: AccountId, event: WebhookEvent): Promise<WebhookId[]> {
+  const rows = await readRows(
+    trx,
+    { id: WEBHOOK_TABLES.webhook.id },
+    sql`select id from webhook where account = ${account} and is_enabled and ${event} = any(events) order by id`,
+  )
+  return rows.map(({ id }) => id)
 }

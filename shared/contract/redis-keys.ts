@@ -108,6 +108,8 @@ export const CHANNELS = {
   feed: 'feed:changed',
   /** Accounts of buyers whose balance or held amount changed. */
   funds: 'funds:changed',
+  /** Accounts of buyers whose long jobs ended. */
+  jobs: 'jobs:changed',
   /** Ids of sellers' operations that made progress. */
   operations: 'operations:changed',
   /** Users who lost a session or a right. */

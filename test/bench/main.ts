@@ -7,7 +7,7 @@
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
  * `-- --only whole,streamed,open,selection,translation,posting,routed,hostile,body,streams` picks rows. The rows `figures`,
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
- * So does `payments`, which measures wallets on chains of its own.
+ * So do `payments`, which measures wallets on chains of its own, and `jobs`, ten thousand open jobs.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'
@@ -16,6 +16,7 @@ import { measureBuyers } from './buyers.ts'
 import { measureDisk } from './disk.ts'
 import { measureGraphQL } from './graphql.ts'
 import { measureLatency } from './latency.ts'
+import { measureJobs } from './jobs.ts'
 import type { Driver, Load } from './load.ts'
 import { findDriver } from './load.ts'
 import type { BenchMarket } from './market.ts'
@@ -179,6 +180,7 @@ if (wanted.has('posting')) for (const row of await measurePosting()) say(row)
 if (wanted.has('figures')) for (const row of await measureMarketFigures()) say(row)
 if (wanted.has('sellers')) for (const row of await measureSellers()) say(row)
 if (wanted.has('buyers')) for (const row of await measureBuyers()) say(row)
+if (wanted.has('jobs')) for (const row of await measureJobs()) say(row)
 if (wanted.has('payments')) for (const row of await measurePayments()) say(row)
 if (wanted.has('graphql')) for (const row of await measureGraphQL()) say(row)
 if (['body', 'streams'].some((name) => wanted.has(name))) {

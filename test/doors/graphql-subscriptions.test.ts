@@ -8,10 +8,13 @@ import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { updateOffer } from '#control-plane/services/offers/change.ts'
 import { bulkCancelOffers, runSellerOperations } from '#control-plane/services/sellers/seller-operations.ts'
+import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { HOUR } from '#shared/clock.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
+import { ids } from '#test/support/gate.ts'
+import { endText, submitText } from '#test/support/job-events.ts'
 import { listOffer } from '#test/support/offers.ts'
 import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
@@ -131,6 +134,22 @@ describe('subscriptions', () => {
     await seen(progress, 'its end', holds('"succeeded"'))
     expect((await subscribe(query, bob.sellerKey)).status).toBe(404)
     for (const stream of [health, foreign, credit, progress]) stream.close()
+  })
+
+  it('show buyers their newest long jobs, when one begins and when it has ended', async () => {
+    const bob = await market.person()
+    const query = 'subscription { jobUpdates { id state chargeMicro } }'
+    const [own, foreign] = [await subscribe(query, bob.buyerKey), await subscribe(query, ada.buyerKey)]
+    for (const stream of [own, foreign]) await seen(stream, 'no job', holds('"jobUpdates":[]'))
+    const wish = { rid: ids.requestId(), account: bob.buyer.account, sellerAccount: ada.seller.account, quote: 0 }
+    const post = (event: string) => postBatch(market.plane, { events: [event], source: 'test' })
+    await post(submitText(wish))
+    await seen(own, 'its begin', holds('"running"'))
+    await post(endText(wish, 0))
+    await tellEndedJobs(market.plane)
+    await seen(own, 'its end', holds(`"id":"${wish.rid}","state":"failed","chargeMicro":"0"`))
+    expect(foreign.text()).not.toContain(wish.rid)
+    for (const stream of [own, foreign]) stream.close()
   })
 
   it('show what was announced while nobody could hear it, once it can be heard again', async () => {

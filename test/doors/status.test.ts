@@ -170,11 +170,16 @@ describe('long jobs', () => {
         next_token: expect.stringContaining('~'),
       },
     })
-    const fields = 'id model provider endpoint keyId state submittedAt deadlineAt endedAt quoteMicro chargeMicro'
+    const fields = `id model provider endpoint keyId state submittedAt deadlineAt endedAt quoteMicro chargeMicro kind
+      unit units artifacts`
     expect(await graph(bob.buyerKey, `{ jobs(first: 9) { edges { node { ${fields} } } } }`)).toEqual({
       jobs: { edges: all.items.map((node) => ({ node })) },
     })
     expect((await market.trpc(ada.buyerKey).job.list.query({})).items).toEqual([])
+    expect(all.items[1]).toMatchObject({ kind: 'video', unit: 'second', artifacts: null })
+    const cancel = (key: string) => market.rest('DELETE', `/v1/buyer/jobs/job_${rids[0]}`, { key })
+    expect(await cancel(bob.buyerKey)).toMatchObject({ status: 200, body: { id: rids[0], state: 'succeeded' } })
+    expect(codeOf(await cancel(ada.buyerKey))).toBe('job_not_found')
     expect(codeOf(await market.rest('GET', '/v1/buyer/jobs', { key: ada.sellerKey }))).toBe('wrong_key_type')
   })
 })

@@ -1,16 +1,25 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { AskedJob, JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import { createProviderProbe } from '#control-plane/ports/provider/provider-probe.ts'
+import { cancelOwnJob } from '#control-plane/services/buyers/jobs.ts'
 import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
 import { createJobPolls } from '#control-plane/services/money/poll-jobs.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
+import { systemClock } from '#shared/clock.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { Secret } from '#shared/secret.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { ids } from '#test/support/gate.ts'
 import type { JobDesk } from '#test/support/job-desk.ts'
-import { openJobDesk, told, UNKNOWN } from '#test/support/job-desk.ts'
+import { openJobDesk, SILENT, told, UNKNOWN } from '#test/support/job-desk.ts'
 import { endText, submitText } from '#test/support/job-events.ts'
 import { balanceOf } from '#test/support/ledger.ts'
 import { listOffer } from '#test/support/offers.ts'
@@ -99,7 +108,8 @@ describe('a job that nobody asks about', () => {
   })
 
   it('ends once when a buyer and two workers hear of it at the same moment', async () => {
-    const wishes = await Promise.all(Array.from({ length: 8 }, async () => submit(await wishOf())))
+    const wishes = []
+    for (let count = 0; count < 8; count++) wishes.push(await submit(await wishOf()))
     for (const wish of wishes) await wait(wish.rid)
     await jobs.turn(told('running'))
     for (const wish of wishes) await wait(wish.rid)
@@ -161,7 +171,7 @@ describe('a job that nobody asks about', () => {
     }
     expect(await turn()).toContain(limited.providerJob)
     expect((await scheduleOf(limited.rid)).inMs).toBeGreaterThan(1_199_000)
-    market.advance(15_000)
+    market.advance(20_001)
     // Only the job past its deadline is asked about.
     expect(await turn()).toEqual([due.providerJob])
     expect(await balanceOf(market.plane.db, due.account)).toBe(1_000_000)
@@ -188,7 +198,9 @@ describe('a job that nobody asks about', () => {
   })
 
   it('is one worker’s at a time, another’s after its death, and one of so many at a provider', async () => {
-    const wishes = await Promise.all(Array.from({ length: 40 }, async () => submit(await wishOf(100))))
+    const first = await wishOf(100)
+    const wishes = Array.from({ length: 40 }, () => ({ ...first, rid: ids.requestId(), providerJob: `vid-${ids.ulid()}` }))
+    for (const wish of wishes) await submit(wish)
     for (const { rid } of wishes) await wait(rid)
     const waiting: (() => void)[] = []
     const asked: string[] = []
@@ -215,7 +227,85 @@ describe('a job that nobody asks about', () => {
     // What the dead say after all changes nothing.
     for (const answer of waiting) answer()
     await Promise.all(workers.map((worker) => worker.settle()))
-    for (const { account } of wishes) expect(await balanceOf(market.plane.db, account)).toBe(999_960)
+    expect(await balanceOf(market.plane.db, first.account)).toBe(1_000_000 - 40 * 40)
     expect(await jobs.breaches()).toEqual([])
+  })
+
+  describe('and is cancelled by its buyer', () => {
+    const cancel = (wish: { readonly rid: string; readonly account: AccountId }, answer: JobAnswer) => {
+      const askJob = async (job: AskedJob) => {
+        expect(job.isCancel).toBe(true)
+        return answer
+      }
+      const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account: wish.account, wallet: '0x0' } as const
+      return invoke({ ...market.plane, askJob }, actor, cancelOwnJob, { id: `job_${wish.rid}` })
+    }
+
+    it('ends by what its provider says: cancelled for nothing, or finished and charged', async () => {
+      const [stopped, finished] = [await submit(await wishOf()), await submit(await wishOf())]
+      expect(await cancel(stopped, told('cancelled'))).toMatchObject({ state: 'cancelled', chargeMicro: '0' })
+      expect(await cancel(finished, told('succeeded', 4_000))).toMatchObject({ state: 'succeeded', chargeMicro: '4000' })
+      // Both have ended, so nobody is asked again.
+      expect(await cancel(finished, told('cancelled'))).toMatchObject({ state: 'succeeded', chargeMicro: '4000' })
+      expect((await store().find(finished.rid))?.end).toMatchObject({ state: 'succeeded' })
+      expect(await balanceOf(market.plane.db, stopped.account)).toBe(1_000_000)
+      expect(await balanceOf(market.plane.db, finished.account)).toBe(996_000)
+    })
+
+    it('goes on while its provider has not stopped it, or does not answer', async () => {
+      const wish = await submit(await wishOf())
+      expect(await cancel(wish, told('running'))).toMatchObject({ state: 'running', chargeMicro: null })
+      expect((await scheduleOf(wish.rid)).inMs).toBeLessThan(2_001)
+      for (const answer of [SILENT, UNKNOWN]) {
+        await expect(cancel(wish, answer)).rejects.toMatchObject({ code: 'upstream_error' })
+      }
+      await expect(cancel({ ...wish, account: 'acc_another' }, SILENT)).rejects.toMatchObject({ code: 'job_not_found' })
+      await wait(wish.rid)
+      expect(await jobs.turn(told('cancelled'))).toBe(1)
+    })
+  })
+})
+
+describe('a question about a job', () => {
+  const answers: Record<string, (response: ServerResponse) => void> = {
+    running: (response) => response.end('{"id":"a","status":"running"}'),
+    html: (response) => response.setHeader('content-type', 'text/html').end('<html>busy</html>'),
+    empty: (response) => response.end(),
+    strange: (response) => response.end('{"id":"a","status":"sleeping"}'),
+    limited: (response) => response.writeHead(429, { 'retry-after': '70' }).end('{"error":{"message":"slow down"}}'),
+    'limited-for-ever': (response) => response.writeHead(429, { 'retry-after': '99999999' }).end(),
+    broken: (response) => response.writeHead(500).end('{"id":"a","status":"succeeded"}'),
+    refused: (response) => response.writeHead(401).end(),
+    moved: (response) => response.writeHead(302, { location: 'https://elsewhere.example/' }).end(),
+    vanished: (response) => response.writeHead(404).end('<html>not here</html>'),
+    gone: (response) => response.writeHead(410).end(),
+    cut: (response) => response.writeHead(200, { 'content-length': '900' }).write('{"id":', () => response.destroy()),
+    endless: (response) => response.end(' '.repeat(300_000)),
+    slow: () => undefined,
+  }
+  const silent = (status: number | null, retryAfterMs?: number) => ({ kind: 'silent', status, retryAfterMs })
+
+  it('is met by every kind of answer without a throw, and only a readable one says how the job stands', async () => {
+    const server = createServer((request, response) => answers[request.url?.split('/').at(-1) ?? '']?.(response))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const probe = createProviderProbe({ allowsLoopback: true }, systemClock, 1_000)
+    const place = { baseUrl: new URL(`http://127.0.0.1:${port}/v1`), apiFormat: 'openai', apiKey: new Secret('sk-a') } as const
+    const heard: Record<string, unknown> = {}
+    for (const name of Object.keys(answers)) {
+      heard[name] = await probe.askJob({ kind: 'video', providerJob: name, place })
+    }
+    server.closeAllConnections()
+    server.close()
+    await probe.close()
+    expect(heard).toEqual({
+      running: expect.objectContaining({ kind: 'told', job: expect.objectContaining({ state: 'running' }) }),
+      ...{ html: silent(200), empty: silent(200), strange: silent(200), broken: silent(500), refused: silent(401) },
+      ...{ moved: silent(302), limited: silent(429, 70_000), 'limited-for-ever': silent(429, 3_600_000) },
+      ...{ vanished: { kind: 'unknown' }, gone: { kind: 'unknown' } },
+      ...{ cut: silent(null), endless: silent(null), slow: silent(null) },
+    })
   })
 })

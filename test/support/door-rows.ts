@@ -244,6 +244,8 @@ const BUYING: readonly DoorRow[] = [
   link('usage.export', 'usageExport', 'usage.export', () => ({ period: '24h' })),
   reads('cap.list', 'caps', 'cap.list'),
   reads('job.list', 'jobs', 'job.list', () => ({ maxItems: 5 })),
+  // It has ended, so nobody is asked.
+  reads('job.cancel', 'cancelJob', 'job.cancel', ({ ids }) => ({ id: ids.job })),
   changes('savings.get', 'savings', 'savings.get', () => ({ period: '24h' })),
   reads('statement.list', 'statements', 'statement.list', () => ({ maxItems: 5 })),
   changes('webhook.create', 'createWebhook', 'webhook.create', ({ market }) => ({

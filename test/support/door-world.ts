@@ -5,6 +5,7 @@ import type { AccountId } from '#shared/ids.ts'
 import type { TestMarket } from './control-plane.ts'
 import { startMarket } from './control-plane.ts'
 import type { Headers } from './doors.ts'
+import { endText, submitText } from './job-events.ts'
 import { newProviderKey } from './offers.ts'
 import { eventText } from './usage-events.ts'
 import type { TestWallet } from './wallet.ts'
@@ -36,6 +37,7 @@ type Thing =
   | 'provider'
   | 'webhook'
   | 'rid'
+  | 'job'
   | 'buyerKey'
 
 const Made = z.object({ id: z.string() })
@@ -96,6 +98,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     webhook: await make('/v1/buyer/webhooks', { url: `${sellerBaseUrl}/hook`, label: 'alerts' }),
     buyerKey: await make('/v1/buyer/keys', { label: 'app', cap_daily_usd: 5 }),
     rid: market.plane.ids.ulid(),
+    job: market.plane.ids.ulid(),
   }
   await make('/v1/seller/keys', { label: 'shop' })
   await market.rest('POST', `/v1/buyer/webhooks/${ids.webhook}/test`, { headers: session, body: {} })
@@ -119,8 +122,8 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     offerWish,
   }
 
-  /** Books a call that the user bought at his own offer. */
-  async function bookCall({ offer, rid }: { readonly offer: string; readonly rid: string }): Promise<void> {
+  /** Books a call and a whole long job that the user bought at his own offer. */
+  async function bookCall({ offer, rid, job }: Readonly<Record<'offer' | 'rid' | 'job', string>>): Promise<void> {
     const user = await market.plane.db
       .selectFrom('app_user')
       .select(['buyer_account as buyer', 'seller_account as seller'])
@@ -128,6 +131,8 @@ export async function createDoorWorld(): Promise<DoorWorld> {
       .executeTakeFirstOrThrow()
     const accounts: { buyer: AccountId; seller: AccountId } = user
     const call = { rid, account: accounts.buyer, sellerAccount: accounts.seller, model: 'gpt-test', charge: 0 }
-    await postBatch(market.plane, { events: [eventText(call, { offer })], source: 'test' })
+    const free = { ...call, rid: job, quote: 0 }
+    const events = [eventText(call, { offer }), submitText(free), endText(free, 0)]
+    await postBatch(market.plane, { events, source: 'test' })
   }
 }

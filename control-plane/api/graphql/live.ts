@@ -1,5 +1,6 @@
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Updates } from '#control-plane/ports/updates/updates.ts'
+import type { BuyerJob } from '#control-plane/services/buyers/job-view.ts'
 import type { BookState, OfferHealth } from '#control-plane/services/live-reads.ts'
 import type { TradeView } from '#control-plane/services/market/market-series.ts'
 import type { CreditBalance } from '#control-plane/services/money/credit.ts'
@@ -13,6 +14,7 @@ export type Live = {
   readonly feed: Topics<readonly TradeView[]>
   readonly health: Topics<readonly OfferHealth[]>
   readonly credit: Topics<CreditBalance>
+  readonly jobs: Topics<readonly BuyerJob[]>
   readonly operation: Topics<OperationView>
 }
 
@@ -22,6 +24,7 @@ export function createLive(ctx: Ctx & { readonly updates: Updates }): Live {
     feed: createTopics(ctx),
     health: createTopics(ctx),
     credit: createTopics(ctx),
+    jobs: createTopics(ctx),
     operation: createTopics(ctx),
   }
 }

@@ -3,6 +3,7 @@ import { sideOf } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { UpdateChannel } from '#control-plane/ports/updates/updates.ts'
 import { getBalance } from '#control-plane/services/buyers/buyers.ts'
+import { listOwnJobs, MAX_WATCHED_JOBS, readNewestJobs } from '#control-plane/services/buyers/jobs.ts'
 import type { BookState, OfferHealth } from '#control-plane/services/live-reads.ts'
 import {
   MAX_WATCHED_OFFERS,
@@ -20,6 +21,7 @@ import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
+import { JobType } from './jobs.ts'
 import { BookOffer } from './market.ts'
 import { TradeType } from './market-figures.ts'
 import { Operation } from './seller.ts'
@@ -37,6 +39,7 @@ const POLL_MS = {
   feed: 2 * SECOND,
   health: 5 * SECOND,
   credit: 15 * SECOND,
+  jobs: 15 * SECOND,
   operation: 15 * SECOND,
 } as const
 const MAX_TRADES = 100
@@ -156,6 +159,21 @@ builder.subscriptionFields((t) => ({
       return live.credit.watch({ key: `credit:${account}`, pollMs: POLL_MS.credit, hints, read })
     },
     resolve: (credit) => credit,
+  }),
+  jobUpdates: t.field({
+    type: [JobType],
+    description: `The caller’s newest long jobs, at most ${MAX_WATCHED_JOBS}, now and when one begins or ends.`,
+    complexity: { field: 1, multiplier: MAX_WATCHED_JOBS },
+    subscribe: async (_root, _args, context) => {
+      const { ctx, actor, options, live } = context
+      await invoke(ctx, actor, listOwnJobs, { maxItems: 1 }, options)
+      const account = accountOf(context, 'buyer')
+      const read = () => readNewestJobs(ctx, account)
+      // A submit moves the balance. An end is announced once its files are counted.
+      const hints = [hintOf('funds', account), hintOf('jobs', account)]
+      return live.jobs.watch({ key: `jobs:${account}`, pollMs: POLL_MS.jobs, hints, read })
+    },
+    resolve: (jobs) => [...jobs],
   }),
   sellerOperationUpdates: t.field({
     type: Operation,

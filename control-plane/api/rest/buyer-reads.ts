@@ -1,7 +1,7 @@
 import { NamedSavingsSchema, nameSavings } from '#control-plane/api/buyer-synonyms.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
-import { listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
+import { cancelOwnJob, listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
 import { getSavings } from '#control-plane/services/buyers/savings.ts'
 import { listStatements } from '#control-plane/services/buyers/statements.ts'
 import { listCaps } from '#control-plane/services/keys/key-caps.ts'
@@ -10,7 +10,7 @@ import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
 
-/** A buyer's usage, payments and savings. */
+/** A buyer's usage, long jobs, payments and savings. */
 export const BUYER_READ_ROWS: readonly RestRow[] = [
   restRow({ method: 'GET', path: '/v1/buyer/usage', envelope, operation: listBuyerUsage }),
   restRow({ method: 'GET', path: '/v1/buyer/usage/buckets', envelope, operation: listUsageBuckets }),
@@ -23,6 +23,7 @@ export const BUYER_READ_ROWS: readonly RestRow[] = [
   }),
   restRow({ method: 'GET', path: '/v1/buyer/caps', envelope, operation: listCaps }),
   restRow({ method: 'GET', path: '/v1/buyer/jobs', envelope, operation: listOwnJobs }),
+  restRow({ method: 'DELETE', path: '/v1/buyer/jobs/:id', envelope, operation: cancelOwnJob }),
   restRow({
     method: 'GET',
     path: '/v1/buyer/savings',

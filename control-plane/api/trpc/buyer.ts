@@ -1,7 +1,7 @@
 import { nameSavings } from '#control-plane/api/buyer-synonyms.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
-import { listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
+import { cancelOwnJob, listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
 import { getLatency } from '#control-plane/services/buyers/latency.ts'
 import { getSavings } from '#control-plane/services/buyers/savings.ts'
 import { listStatements } from '#control-plane/services/buyers/statements.ts'
@@ -28,6 +28,7 @@ export const usage = router({
 
 export const job = router({
   list: queryOf(listOwnJobs),
+  cancel: mutationOf(cancelOwnJob),
 })
 
 export const cap = router({

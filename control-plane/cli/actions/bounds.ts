@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { dollars, duration, instant } from '#control-plane/cli/amounts.ts'
 import type { Action } from '#control-plane/cli/command.ts'
-import { facts, table } from '#control-plane/cli/output.ts'
+import { facts, table, text } from '#control-plane/cli/output.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
-import { isSet, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import { argument, isSet, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
 import { nextPage } from './account.ts'
 
 const Cap = z.looseObject({
@@ -43,20 +43,21 @@ export const listCaps: Action = async ({ connection }) => {
   return { json: caps, blocks: [balance, rows] }
 }
 
-const Jobs = z.looseObject({
-  items: z.array(
-    z.looseObject({
-      id: z.string(),
-      model: z.string(),
-      state: z.string(),
-      submitted_at: z.number(),
-      deadline_at: z.number(),
-      quote_micro: z.string(),
-      charge_micro: z.string().nullable(),
-    }),
-  ),
-  next_token: z.string().nullable(),
+const Job = z.looseObject({
+  id: z.string(),
+  model: z.string(),
+  kind: z.string(),
+  state: z.string(),
+  submitted_at: z.number(),
+  deadline_at: z.number(),
+  quote_micro: z.string(),
+  charge_micro: z.string().nullable(),
+  unit: z.string().nullable(),
+  units: z.number().nullable(),
+  artifacts: z.number().nullable(),
 })
+const Jobs = z.looseObject({ items: z.array(Job), next_token: z.string().nullable() })
+type Job = z.output<typeof Job>
 
 export const listJobs: Action = async ({ connection }, { options }) => {
   const query = {
@@ -71,7 +72,10 @@ export const listJobs: Action = async ({ connection }, { options }) => {
     [
       { title: 'JOB', value: (job) => job.id },
       { title: 'MODEL', value: (job) => job.model },
+      { title: 'KIND', value: (job) => job.kind },
       { title: 'STATE', value: (job) => job.state },
+      { title: 'USED', value: (job) => usedBy(job) },
+      { title: 'FILES', alignsRight: true, value: (job) => job.artifacts?.toString() ?? null },
       { title: 'SUBMITTED', value: (job) => instant(job.submitted_at) },
       {
         title: 'TIME LEFT',
@@ -83,4 +87,14 @@ export const listJobs: Action = async ({ connection }, { options }) => {
     'No long jobs.',
   )
   return { json: page, blocks: [rows, ...nextPage(page.next_token)] }
+}
+
+function usedBy({ unit, units }: Job): string | null {
+  return unit === null || units === null ? null : `${units} ${unit}`
+}
+
+export const cancelJob: Action = async ({ connection }, given) => {
+  const path = `/v1/buyer/jobs/${encodeURIComponent(argument(given))}`
+  const job = readAnswer(Job, await connection.call('DELETE', path, { side: 'buyer' }))
+  return { json: job, blocks: [text(`${job.model}: ${job.state}`)] }
 }

@@ -100,6 +100,12 @@ export const BUYER_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/bounds.ts')).listJobs,
   },
   {
+    name: 'cancel-job',
+    summary: 'Ask the provider to cancel a long job. One that had finished stays finished.',
+    arguments: [{ name: '<id>', text: 'the job, job_…, or the request id of its submit' }],
+    load: async () => (await import('#control-plane/cli/actions/bounds.ts')).cancelJob,
+  },
+  {
     name: 'keys list',
     summary: 'Keys of the wallet.',
     options: [SIDE, { flags: '--all', text: 'revoked ones too' }],

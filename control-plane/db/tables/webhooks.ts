@@ -1,7 +1,13 @@
 import { bigint, boolean, id, integer, json, nullable, oneOf, text, texts, timestamp, withDefault } from './column.ts'
 
 /** The events that a webhook may subscribe to. */
-export const WEBHOOK_EVENTS = ['key.cap_reached', 'balance.low'] as const
+export const WEBHOOK_EVENTS = [
+  'key.cap_reached',
+  'balance.low',
+  'job.succeeded',
+  'job.failed',
+  'job.cancelled',
+] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const

@@ -2,7 +2,7 @@ import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-reco
 
 /**
  * The records of long jobs in Redis, which both planes read and write. The end that is written first stands, whoever
- * writes it. Every method rejects while Redis is out of reach.
+ * writes it. Every method throws AppError `service_unavailable` while Redis is out of reach.
  */
 export type JobBook = {
   /** Reads jobs by the request ids of their submits, in that order. Undefined for a job that has no record. */

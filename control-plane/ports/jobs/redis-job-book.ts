@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { JOB_FIELDS, JOB_KEPT_AFTER_DEADLINE_MS, readJobEnd, readStoredJob } from '#shared/contract/job-record.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { AppError } from '#shared/errors.ts'
 import type { JobBook } from './job-book.ts'
 
 /** The connection should fail fast while Redis is away, because the caller comes back by itself. */
@@ -8,20 +9,26 @@ export function createRedisJobBook(redis: Redis): JobBook {
   return {
     read: (rids) =>
       // Commands of one turn travel together.
-      Promise.all(rids.map(async (rid) => readStoredJob(await redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS)))),
+      Promise.all(rids.map(async (rid) => readStoredJob(await guarded(redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS))))),
     async restore(job, now) {
       const key = moneyKeys.job(job.rid)
       const lifeMs = job.deadlineAt - now + JOB_KEPT_AFTER_DEADLINE_MS
       if (lifeMs <= 0) return
-      await redis.multi().hsetnx(key, 'job', JSON.stringify(job)).pexpire(key, lifeMs).exec()
+      await guarded(redis.multi().hsetnx(key, 'job', JSON.stringify(job)).pexpire(key, lifeMs).exec())
     },
     async end(rid, end) {
       const key = moneyKeys.job(rid)
-      await redis.hsetnx(key, 'end', JSON.stringify(end))
-      return readJobEnd(await redis.hget(key, 'end')) ?? end
+      await guarded(redis.hsetnx(key, 'end', JSON.stringify(end)))
+      return readJobEnd(await guarded(redis.hget(key, 'end'))) ?? end
     },
     async markBooked(rid) {
-      await redis.hset(moneyKeys.job(rid), 'booked', '1')
+      await guarded(redis.hset(moneyKeys.job(rid), 'booked', '1'))
     },
   }
+}
+
+async function guarded<Result>(answer: Promise<Result>): Promise<Result> {
+  return answer.catch((cause: unknown) => {
+    throw new AppError('service_unavailable', { retryAfterSeconds: 1, cause })
+  })
 }

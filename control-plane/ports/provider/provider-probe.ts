@@ -34,7 +34,11 @@ type ProviderProbe = {
 }
 
 /** Probes providers over connections of its own. `close` ends them. */
-export function createProviderProbe(policy: OutboundPolicy, clock: Clock): ProviderProbe {
+export function createProviderProbe(
+  policy: OutboundPolicy,
+  clock: Clock,
+  jobTimeoutMs: number = JOB_TIMEOUT_MS,
+): ProviderProbe {
   const open = (connections: number, maxResponseSize: number) =>
     new Agent({
       connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
@@ -49,7 +53,7 @@ export function createProviderProbe(policy: OutboundPolicy, clock: Clock): Provi
   return {
     probe: (target) => probeProvider(agent, policy, target),
     listModels: (place) => listModels(agent, policy, place),
-    askJob: (job) => askJob({ agent: jobAgent, policy, clock }, job).catch(() => silent(null)),
+    askJob: (job) => askJob({ agent: jobAgent, policy, clock, timeoutMs: jobTimeoutMs }, job).catch(() => silent(null)),
     close: async () => {
       await Promise.all([agent.close(), jobAgent.close()])
     },
@@ -98,16 +102,21 @@ async function listModels(agent: Agent, policy: OutboundPolicy, place: ProviderP
   }
 }
 
-type JobParts = { readonly agent: Agent; readonly policy: OutboundPolicy; readonly clock: Clock }
+type JobParts = {
+  readonly agent: Agent
+  readonly policy: OutboundPolicy
+  readonly clock: Clock
+  readonly timeoutMs: number
+}
 
 async function askJob(
-  { agent, policy, clock }: JobParts,
+  { agent, policy, clock, timeoutMs }: JobParts,
   { kind, providerJob, place, isCancel = false }: AskedJob,
 ): Promise<JobAnswer> {
   if (isLiteralRefused(place.baseUrl, policy)) return silent(null)
   const codec = jobCodecOf(place, kind)
   const asked = isCancel ? codec.cancel(providerJob) : codec.question(providerJob)
-  const { status, text, retryAfter } = await send(agent, AbortSignal.timeout(JOB_TIMEOUT_MS), place, asked)
+  const { status, text, retryAfter } = await send(agent, AbortSignal.timeout(timeoutMs), place, asked)
   if (status === 404 || status === 410) return { kind: 'unknown' }
   const job = status >= 200 && status < 300 ? codec.read(text) : undefined
   if (job !== undefined) return { kind: 'told', job }

@@ -3,7 +3,7 @@ import type { Heard } from '#shared/subscriptions.ts'
 /** The channels of announced changes. */
 export type UpdateChannel = AnnouncedChannel | 'snapshot' | 'keys' | 'health' | 'feed'
 /** Channels that the control plane announces separately from the change itself. */
-export type AnnouncedChannel = 'funds' | 'operations' | 'sessions'
+export type AnnouncedChannel = 'funds' | 'jobs' | 'operations' | 'sessions'
 
 /** Announces that something has changed. Never throws. Watchers find a lost announcement at their next look. */
 export type Announce = (channel: AnnouncedChannel, names: readonly string[]) => void

@@ -1,33 +1,21 @@
 import { z } from 'zod'
-import type { JobWithEnd } from '#control-plane/db/jobs.ts'
-import { listJobs } from '#control-plane/db/jobs.ts'
+import { hastenPoll } from '#control-plane/db/job-polls.ts'
+import type { Job } from '#control-plane/db/jobs.ts'
+import { findJob, findJobWithEnd, listJobs } from '#control-plane/db/jobs.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
+import { attendJob } from '#control-plane/services/money/attend-job.ts'
+import { linesOf } from '#control-plane/services/money/job-lines.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
-import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
-import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import { SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { parseRequestId } from '#shared/ids.ts'
+import { oneLine } from '#shared/texts.ts'
+import type { BuyerJob } from './job-view.ts'
+import { BuyerJobSchema, viewOfJob } from './job-view.ts'
 
-/** A long job of the caller. Instants are Unix milliseconds, amounts micro-USD as plain digits. */
-export const BuyerJobSchema = z
-  .object({
-    /** The request id of its submit, which finds it in every look-up. */
-    id: z.string(),
-    model: z.string(),
-    provider: z.string().nullable(),
-    endpoint: z.string(),
-    keyId: z.string().nullable(),
-    /** `running` until its end is booked, then the kind of end. */
-    state: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
-    submittedAt: UnixMs,
-    /** The deadline. A job that its provider has not finished by then costs nothing. */
-    deadlineAt: UnixMs,
-    endedAt: UnixMs.nullable(),
-    /** The amount set aside for it, and its cost in the end. */
-    quoteMicro: MicroDigits,
-    chargeMicro: MicroDigits.nullable(),
-  })
-  .meta({ id: 'Job' })
-export type BuyerJob = z.infer<typeof BuyerJobSchema>
 export const JobPageSchema = signedPageSchema(BuyerJobSchema)
 export type JobPage = z.infer<typeof JobPageSchema>
 
@@ -50,24 +38,52 @@ export const listOwnJobs = defineOperation({
   },
 })
 
-function viewOfJob({ rid, keyId, quote, event, deadlineAt, endedAt, endEvent }: JobWithEnd): BuyerJob {
-  const submit = readUsageEvent(event)
-  const end = endedAt === null || endEvent === null ? undefined : readUsageEvent(endEvent)
-  return {
-    id: rid,
-    model: submit?.model ?? '',
-    provider: submit?.provider ?? null,
-    endpoint: submit?.endpoint ?? '',
-    keyId,
-    state: endedAt === null ? 'running' : stateOf(end?.outcome),
-    submittedAt: submit?.startedAt ?? 0,
-    deadlineAt: deadlineAt.getTime(),
-    endedAt: endedAt?.getTime() ?? null,
-    quoteMicro: quote.toString(),
-    chargeMicro: end?.chargeMicro.toString() ?? null,
-  }
+/** Most jobs that a watcher sees. */
+export const MAX_WATCHED_JOBS = 20
+
+/** The newest jobs of an account. */
+export async function readNewestJobs({ db }: Pick<Ctx, 'db'>, account: AccountId): Promise<BuyerJob[]> {
+  const choice = { isRunning: false, before: undefined, limit: MAX_WATCHED_JOBS }
+  return (await listJobs(db, account, choice)).map(viewOfJob)
 }
 
-function stateOf(outcome: string | undefined): BuyerJob['state'] {
-  return outcome === 'succeeded' || outcome === 'cancelled' ? outcome : 'failed'
+/** A provider that has taken a cancellation is asked again so soon. */
+const LOOK_AGAIN_MS = 2 * SECOND
+
+/**
+ * Asks the provider of the caller's job to cancel it, and answers how the job stands then. A job that had finished
+ * before stays finished, and is charged. Throws `job_not_found`, `service_unavailable`, and `upstream_error` when the
+ * provider did not answer, in which case the job goes on.
+ */
+export const cancelOwnJob = defineOperation({
+  name: 'job.cancel',
+  access: 'buyer',
+  input: z.strictObject({ id: oneLine(100) }),
+  limit: 'write',
+  idempotency: 'none',
+  output: BuyerJobSchema,
+  run: async (ctx, actor, { id }): Promise<BuyerJob> => {
+    // A job's own id contains the id of its submit.
+    const rid = parseRequestId(id.replace(/^job_/, ''))
+    const job = rid && (await findJob(ctx.db, actor.account, rid))
+    if (job === undefined) throw new AppError('job_not_found')
+    if (job.endedAt === null) {
+      await ctx.act({ subject: job.rid, before: { state: 'running' }, after: { cancelled: true } }, () => cancel(ctx, job))
+    }
+    const now = await findJobWithEnd(ctx.db, actor.account, job.rid)
+    if (now === undefined) throw new AppError('job_not_found')
+    return viewOfJob(now)
+  },
+})
+
+async function cancel(ctx: Ctx, job: Job): Promise<void> {
+  const [kept] = await ctx.jobBook.read([job.rid])
+  const [line] = await linesOf(ctx, [job], [kept])
+  if (line === undefined) throw new AppError('internal_error', { cause: new Error('a job without a line') })
+  const attended = await attendJob(ctx, job, kept, { record: line.record, ask: () => line.ask(true) })
+  if (attended.isOver) return
+  if (attended.answer?.kind !== 'told') {
+    throw new AppError('upstream_error', { message: 'The provider of the job did not answer. The job goes on.' })
+  }
+  await hastenPoll(ctx.db, job.rid, ctx.clock.now() + LOOK_AGAIN_MS)
 }

@@ -14,7 +14,7 @@ export type AttendCtx = IngestCtx & { readonly jobBook: JobBook }
 
 /** How a job can be asked about. */
 export type Line = {
-  /** The record to write again when Redis has lost it; undefined when it cannot be made any more. */
+  /** The record to write again when Redis has lost it; undefined when it has it, and when nobody can make it again. */
   readonly record: JobRecordText | undefined
   ask(isCancel?: boolean): Promise<JobAnswer>
 }

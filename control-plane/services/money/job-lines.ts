@@ -33,10 +33,9 @@ export async function linesOf(
   return jobs.map((job, index) => {
     const own = job.offer === null ? kept[index]?.job : undefined
     const place = job.offer === null ? own && { ...own, sealed: own.credential } : places.get(job.offer)
-    return {
-      record: place && recordOf(job, place),
-      ask: (isCancel = false) => ask({ ...ctx, urls }, job, place, isCancel),
-    }
+    const record = place !== undefined && kept[index] === undefined ? recordOf(job, place) : undefined
+    const kind = kept[index]?.job.wire ?? readUsageEvent(job.event)?.wire ?? ''
+    return { record, ask: (isCancel = false) => ask({ ...ctx, urls }, job, { kind, place, isCancel }) }
   })
 }
 
@@ -54,10 +53,11 @@ function checkedOnce(ctx: LineCtx): Urls {
 
 type AskCtx = LineCtx & { readonly urls: Urls }
 
+type Question = { readonly kind: string; readonly place: Place | undefined; readonly isCancel: boolean }
+
 /** Asks the provider. A job whose provider nobody can ask any more is met with silence until its deadline. */
-async function ask(ctx: AskCtx, { rid, event, providerJob }: Job, place: Place | undefined, isCancel: boolean) {
+async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, isCancel }: Question) {
   try {
-    const kind = readUsageEvent(event)?.wire ?? ''
     if (place === undefined || !isJobKind(kind)) return SILENT
     const baseUrl = await ctx.urls(place.baseUrl)
     const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(place.sealed))

@@ -30,6 +30,14 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
     summary: 'List long jobs',
     example: { state: 'running', max_items: 10 },
   },
+  'DELETE /v1/buyer/jobs/:id': {
+    tag,
+    summary: 'Cancel a long job',
+    description:
+      'Asks its provider to cancel it and answers how it stands. A job that had finished stays finished, and is charged. Id: that of the job or of its submit.',
+    example: {},
+    refusals: [502],
+  },
   'GET /v1/buyer/savings': {
     tag,
     summary: 'Compare what was paid with list prices',

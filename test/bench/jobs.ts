@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import { sql } from 'kysely'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { putProvider } from '#control-plane/services/catalog/catalog.ts'
-import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
@@ -119,7 +119,9 @@ async function fill(market: TestMarket, url: string): Promise<void> {
 
 /** How long the job has waited that is due and not asked about. */
 async function late({ plane: { db } }: TestMarket): Promise<string> {
-  const { rows } = await sql<{ ms: number | null }>`select (extract(epoch from max(now() - poll_at)) * 1000)::float8 as ms
+  const { rows } = await sql<{
+    ms: number | null
+  }>`select (extract(epoch from max(now() - poll_at)) * 1000)::float8 as ms
     from job where ended_at is null and asker is null and poll_at < now()`.execute(db)
   return `at most ${Math.round(rows[0]?.ms ?? 0)} ms late`
 }

@@ -179,7 +179,7 @@ describe('long jobs', () => {
     expect(all.items[1]).toMatchObject({ kind: 'video', unit: 'second', artifacts: null })
     const cancel = (key: string) => market.rest('DELETE', `/v1/buyer/jobs/job_${rids[0]}`, { key })
     expect(await cancel(bob.buyerKey)).toMatchObject({ status: 200, body: { id: rids[0], state: 'succeeded' } })
-    expect(codeOf(await cancel(ada.buyerKey))).toBe('job_not_found')
+    expect(codeOf(await cancel(ada.buyerKey))).toBe('not_found')
     expect(codeOf(await market.rest('GET', '/v1/buyer/jobs', { key: ada.sellerKey }))).toBe('wrong_key_type')
   })
 })

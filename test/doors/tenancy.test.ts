@@ -6,6 +6,7 @@ import type { RestRow } from '#control-plane/api/rest/route.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import type { Answer, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import { submitText } from '#test/support/job-events.ts'
 import { eventText } from '#test/support/usage-events.ts'
 import type { TestWallet } from '#test/support/wallet.ts'
 import { newWallet, signInForKey, signInForSession } from '#test/support/wallet.ts'
@@ -85,7 +86,7 @@ beforeAll(async () => {
     body: {},
   })
   const operation = z.object({ operation_id: z.string() }).parse(cancel.body).operation_id
-  const rid = await bookCall()
+  const { rid, job } = await bookCall()
   ids = {
     '/v1/seller/offers': { id: offer },
     '/v1/seller/keys': { id: sellerKey },
@@ -95,6 +96,7 @@ beforeAll(async () => {
     '/v1/buyer/webhooks': { id: webhook },
     '/v1/buyer/providers': { id: provider },
     '/v1/requests': { id: rid },
+    '/v1/buyer/jobs': { id: job },
     '/v1/invitations': { invitation },
     '/v1/organizations': { organization, workspace, member: user, invitation, key: managementKey },
     '/v1/organizations/:organization/workspaces': { organization, workspace, key: workspaceKey },
@@ -105,18 +107,19 @@ beforeAll(async () => {
 })
 afterAll(() => market?.stop())
 
-/** Books a call of the victim at its own offer. Answers the request id. */
-async function bookCall(): Promise<string> {
+/** Books a call of the victim at its own offer, and a long job that runs. Answers their request ids. */
+async function bookCall(): Promise<{ rid: string; job: string }> {
   const { rows } = await sql<{ buyer: `acc_${string}`; seller: `acc_${string}` }>`select buyer_account as buyer,
     seller_account as seller from app_user where wallet = ${victim.wallet.address.toLowerCase()}`.execute(
     market.plane.db,
   )
   const [accounts] = rows
   if (accounts === undefined) throw new Error('the victim is nobody')
-  const rid = market.plane.ids.ulid()
-  const event = eventText({ account: accounts.buyer, sellerAccount: accounts.seller, rid, charge: 0 })
-  await postBatch(market.plane, { events: [event], source: 'test' })
-  return rid
+  const [rid, job] = [market.plane.ids.ulid(), market.plane.ids.ulid()]
+  const parties = { account: accounts.buyer, sellerAccount: accounts.seller }
+  const events = [eventText({ ...parties, rid, charge: 0 }), submitText({ ...parties, rid: job, quote: 0 })]
+  await postBatch(market.plane, { events, source: 'test' })
+  return { rid, job }
 }
 
 async function bodyAs(who: Resident, path: string, side?: 'seller' | 'buyer'): Promise<unknown> {

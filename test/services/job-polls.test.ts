@@ -199,7 +199,11 @@ describe('a job that nobody asks about', () => {
 
   it('is one worker’s at a time, another’s after its death, and one of so many at a provider', async () => {
     const first = await wishOf(100)
-    const wishes = Array.from({ length: 40 }, () => ({ ...first, rid: ids.requestId(), providerJob: `vid-${ids.ulid()}` }))
+    const wishes = Array.from({ length: 40 }, () => ({
+      ...first,
+      rid: ids.requestId(),
+      providerJob: `vid-${ids.ulid()}`,
+    }))
     for (const wish of wishes) await submit(wish)
     for (const { rid } of wishes) await wait(rid)
     const waiting: (() => void)[] = []
@@ -244,7 +248,10 @@ describe('a job that nobody asks about', () => {
     it('ends by what its provider says: cancelled for nothing, or finished and charged', async () => {
       const [stopped, finished] = [await submit(await wishOf()), await submit(await wishOf())]
       expect(await cancel(stopped, told('cancelled'))).toMatchObject({ state: 'cancelled', chargeMicro: '0' })
-      expect(await cancel(finished, told('succeeded', 4_000))).toMatchObject({ state: 'succeeded', chargeMicro: '4000' })
+      expect(await cancel(finished, told('succeeded', 4_000))).toMatchObject({
+        state: 'succeeded',
+        chargeMicro: '4000',
+      })
       // Both have ended, so nobody is asked again.
       expect(await cancel(finished, told('cancelled'))).toMatchObject({ state: 'succeeded', chargeMicro: '4000' })
       expect((await store().find(finished.rid))?.end).toMatchObject({ state: 'succeeded' })
@@ -259,7 +266,7 @@ describe('a job that nobody asks about', () => {
       for (const answer of [SILENT, UNKNOWN]) {
         await expect(cancel(wish, answer)).rejects.toMatchObject({ code: 'upstream_error' })
       }
-      await expect(cancel({ ...wish, account: 'acc_another' }, SILENT)).rejects.toMatchObject({ code: 'job_not_found' })
+      await expect(cancel({ ...wish, account: 'acc_another' }, SILENT)).rejects.toMatchObject({ code: 'not_found' })
       await wait(wish.rid)
       expect(await jobs.turn(told('cancelled'))).toBe(1)
     })
@@ -292,7 +299,11 @@ describe('a question about a job', () => {
     const address = server.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
     const probe = createProviderProbe({ allowsLoopback: true }, systemClock, 1_000)
-    const place = { baseUrl: new URL(`http://127.0.0.1:${port}/v1`), apiFormat: 'openai', apiKey: new Secret('sk-a') } as const
+    const place = {
+      baseUrl: new URL(`http://127.0.0.1:${port}/v1`),
+      apiFormat: 'openai',
+      apiKey: new Secret('sk-a'),
+    } as const
     const heard: Record<string, unknown> = {}
     for (const name of Object.keys(answers)) {
       heard[name] = await probe.askJob({ kind: 'video', providerJob: name, place })

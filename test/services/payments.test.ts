@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forgivePayment, listDebtors } from '#control-plane/db/payment-desk.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { releasePayment } from '#control-plane/services/payments/settle-payment.ts'
 import { parseRequestId } from '#shared/ids.ts'
@@ -8,6 +9,7 @@ import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import { ids } from '#test/support/gate.ts'
+import { endText, submitText } from '#test/support/job-events.ts'
 import type { PaymentWorld } from '#test/support/payments.ts'
 import { startPayments } from '#test/support/payments.ts'
 
@@ -104,6 +106,25 @@ describe('a payment by wallet', () => {
       expect((await world.settle(rid, 5_000n, { event })).transaction).toBe(payment.transaction)
       expect(Object.values(await world.entries(rid)).reduce((sum, entry) => sum + entry, 0n)).toBe(0n)
     }
+  })
+
+  it('of a long job waits in escrow, and the end of the job leaves what is over as credit, once', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const rid = await world.claimed(await world.sign(wallet, 'exact', 20_000n))
+    const { rail, account, payer } = await world.row(rid)
+    const byWallet = (text: string) => JSON.stringify({ ...JSON.parse(text), rail, keyId: null, wallet: payer })
+    const job = { rid, account, sellerAccount: world.seller, quote: 20_000 }
+    await world.settle(rid, 20_000n, { event: byWallet(submitText(job)) })
+    await world.booked(rid)
+    expect(await world.entries(rid)).toMatchObject({ [externalUsdc]: -20_000n, [account]: 0n })
+    expect(await world.credit(wallet)).toBe(0n)
+    const event = byWallet(endText(job, 7_321))
+    const end = () => postBatch(world.ctx, { events: [event], source: 'test' })
+    expect([await end(), await end()]).toMatchObject([
+      { posted: 1, poisoned: 0 },
+      { posted: 0, repeats: 1 },
+    ])
+    expect(await world.credit(wallet)).toBe(20_000n - 7_321n)
   })
 
   it('keeps its first charge, and takes no event of another call', async () => {

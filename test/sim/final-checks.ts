@@ -2,7 +2,7 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { bookMistakes } from './book-checks.ts'
 import type { DebitDesk } from './debits.ts'
 import { BUCKET } from './ground.ts'
-import { isJobEnd, jobMistake } from './job-checks.ts'
+import { isJobEnd, jobMistake, recordMistake } from './job-checks.ts'
 import type { ModelRequest } from './model.ts'
 import { isLost, mostDue } from './model.ts'
 import { paymentMistakes, paymentTransactions } from './payment-checks.ts'
@@ -73,7 +73,7 @@ function checkRequests({ ground, model }: World): string[] {
   const { settlements } = tables
   const left: string[] = []
   for (const job of model.jobs.values()) {
-    const mistake = jobMistake(tables, job)
+    const mistake = jobMistake(tables, job) ?? recordMistake(ground, model, job)
     if (mistake !== undefined) left.push(mistake)
   }
   for (const request of model.requests.values()) {

@@ -1,3 +1,6 @@
+import { readJobEnd } from '#shared/contract/job-record.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { Ground } from './ground.ts'
 import type { LedgerTables, SettlementRow } from './ledger-tables.ts'
 import type { Model, ModelRequest } from './model.ts'
 import { isLost } from './model.ts'
@@ -82,4 +85,17 @@ export function jobMistake(tables: LedgerTables, { submit }: ModelJob): string |
   if (row.quote !== chargeMicro) return `I12: ${rid} is booked at ${row.quote} instead of ${chargeMicro}`
   if (row.endedAt === null || !tables.settlements.has(rid)) return `I12: ${rid} is past its deadline and in escrow`
   return undefined
+}
+
+/** I6: a later question is answered from the record of the job, so that has to say what was booked. */
+export function recordMistake(
+  { redis, postgres }: Ground,
+  { forgottenAt }: Model,
+  { submit: { rid }, submittedAt }: ModelJob,
+): string | undefined {
+  const kept = readJobEnd(redis.server.data.field(moneyKeys.job(rid), 'end'))
+  const booked = postgres.tables().jobEnds.get(rid)
+  if (kept === undefined || booked === undefined || kept.event === booked.event || forgottenAt >= submittedAt)
+    return undefined
+  return `I6: ${rid} is booked as ${booked.event} and its record says ${kept.event}`
 }

@@ -9,7 +9,9 @@ export function createRedisJobBook(redis: Redis): JobBook {
   return {
     read: (rids) =>
       // Commands of one turn travel together.
-      Promise.all(rids.map(async (rid) => readStoredJob(await guarded(redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS))))),
+      Promise.all(
+        rids.map(async (rid) => readStoredJob(await guarded(redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS)))),
+      ),
     async restore(job, now) {
       const key = moneyKeys.job(job.rid)
       const lifeMs = job.deadlineAt - now + JOB_KEPT_AFTER_DEADLINE_MS

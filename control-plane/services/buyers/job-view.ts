@@ -34,7 +34,16 @@ export const BuyerJobSchema = z
   .meta({ id: 'Job' })
 export type BuyerJob = z.infer<typeof BuyerJobSchema>
 
-export function viewOfJob({ rid, keyId, quote, event, deadlineAt, endedAt, endEvent, artifacts }: JobWithEnd): BuyerJob {
+export function viewOfJob({
+  rid,
+  keyId,
+  quote,
+  event,
+  deadlineAt,
+  endedAt,
+  endEvent,
+  artifacts,
+}: JobWithEnd): BuyerJob {
   const submit = readUsageEvent(event)
   const end = endedAt === null || endEvent === null ? undefined : readUsageEvent(endEvent)
   const { unitPrices, bound } = submit?.job ?? {}

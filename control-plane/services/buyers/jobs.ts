@@ -52,7 +52,7 @@ const LOOK_AGAIN_MS = 2 * SECOND
 
 /**
  * Asks the provider of the caller's job to cancel it, and answers how the job stands then. A job that had finished
- * before stays finished, and is charged. Throws `job_not_found`, `service_unavailable`, and `upstream_error` when the
+ * before stays finished, and is charged. Throws `not_found`, `service_unavailable`, and `upstream_error` when the
  * provider did not answer, in which case the job goes on.
  */
 export const cancelOwnJob = defineOperation({
@@ -66,12 +66,14 @@ export const cancelOwnJob = defineOperation({
     // A job's own id contains the id of its submit.
     const rid = parseRequestId(id.replace(/^job_/, ''))
     const job = rid && (await findJob(ctx.db, actor.account, rid))
-    if (job === undefined) throw new AppError('job_not_found')
+    if (job === undefined) throw new AppError('not_found')
     if (job.endedAt === null) {
-      await ctx.act({ subject: job.rid, before: { state: 'running' }, after: { cancelled: true } }, () => cancel(ctx, job))
+      await ctx.act({ subject: job.rid, before: { state: 'running' }, after: { cancelled: true } }, () =>
+        cancel(ctx, job),
+      )
     }
     const now = await findJobWithEnd(ctx.db, actor.account, job.rid)
-    if (now === undefined) throw new AppError('job_not_found')
+    if (now === undefined) throw new AppError('not_found')
     return viewOfJob(now)
   },
 })

@@ -1,6 +1,7 @@
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
 import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
+import { bookJobEvent } from '#control-plane/services/money/finish-job.ts'
 import type { Booked } from '#control-plane/services/money/ingest.ts'
 import { bookCalls, tellFeed } from '#control-plane/services/money/ingest.ts'
 import { confirmBuyers, postTransaction } from '#control-plane/services/money/ledger.ts'
@@ -92,7 +93,11 @@ export async function bookLateCharge(ctx: Booking, { rid }: Pick<ChainPayment, '
 
 async function bookCharge(trx: MoneyTransaction, payment: ChainPayment): Promise<Booked | undefined> {
   const call = callOf(payment)
-  return call === undefined ? undefined : bookCalls(trx, [call], 'payment')
+  if (call === undefined) return undefined
+  if (call.event.kind !== 'submit') return bookCalls(trx, [call], 'payment')
+  // The quote of a long job goes to escrow. Its end comes by the queue or by a worker, like any other.
+  const { fate, postedAt, balances } = await bookJobEvent(trx, call, 'payment')
+  return { events: [{ read: call, fate, postedAt }], balances }
 }
 
 type Done = { readonly balances: readonly Balance[]; readonly booked: Booked | undefined }

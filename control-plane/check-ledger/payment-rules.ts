@@ -14,6 +14,9 @@ const ALARM_AGE = `interval '1 hour'`
  */
 const OWED = `(case p.state when 'confirmed' then p.due when 'written_off' then nullif(p.charge, 0) end)`
 
+/** True where a payment is for the quote of a long job. What the job costs in the end comes out of its escrow. */
+const IS_QUOTE = `exists (select 1 from job j where j.rid = p.rid and j.quote = p.charge)`
+
 /** The invariants of payments by wallet. */
 export const PAYMENT_RULES: readonly Rule[] = [
   {
@@ -42,7 +45,7 @@ export const PAYMENT_RULES: readonly Rule[] = [
       union all select s.rid || ' is charged to a wallet and has no payment' from settlement s
         where s.rail in ('x402-upto', 'x402-exact', 'mpp') and s.charge > 0
           and not exists (select 1 from chain_payment p
-            where p.rid = s.rid and p.rail = s.rail and p.account = s.account and p.charge = s.charge)`,
+            where p.rid = s.rid and p.rail = s.rail and p.account = s.account and (p.charge = s.charge or ${IS_QUOTE}))`,
   },
   {
     id: 'I17',
@@ -77,6 +80,7 @@ export const PAYMENT_RULES: readonly Rule[] = [
         where p.booked_at is not null and p.event is not null
           and (p.changed_at <= p.booked_at or p.changed_at < now() - ${ALARM_AGE})
           and not exists (select 1 from every_settlement s where s.rid = p.rid and s.charge = p.charge)
+          and not ${IS_QUOTE}
       union all select rid || ' is written off without a reason' from chain_payment
         where state = 'written_off' and reason is null
       union all select rid || ' has been ' || state || ' for ' || floor(extract(epoch from now() - claimed_at) / 60)

@@ -7,7 +7,6 @@ import { z } from 'zod'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { createBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
-import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { findAlerts } from '#control-plane/services/webhooks/webhook-alerts.ts'
 import { attemptDelivery, purgeWebhookLog } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import { startSendWebhooks, startWatchAlerts } from '#control-plane/workers/webhooks.ts'
@@ -19,11 +18,8 @@ import { microUsd } from '#shared/money.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import type { Node } from '#test/support/gate.ts'
-import { eventText, ids, reserveRequest, untilOpen } from '#test/support/gate.ts'
-import { openJobDesk, told } from '#test/support/job-desk.ts'
-import { submitText } from '#test/support/job-events.ts'
+import { eventText, reserveRequest, untilOpen } from '#test/support/gate.ts'
 import { grant, newAccount } from '#test/support/ledger.ts'
-import { listOffer } from '#test/support/offers.ts'
 import { until } from '#test/support/until.ts'
 
 type Received = { readonly headers: Record<string, unknown>; readonly body: string }
@@ -354,34 +350,6 @@ describe('alerts', () => {
     await call(ada, 'PATCH', `/${id}`, { enabled: false })
     await spend(ada, key, 2_500)
     expect(await look()).toEqual([])
-  })
-
-  it('tell of the end of a long job once, with its cost and the count of its files, and not where they are', async () => {
-    const ada = await funded(50_000)
-    const { secret = '' } = await add(ada, { events: ['job.succeeded', 'job.cancelled'] })
-    const jobs = await openJobDesk(market)
-    const offer = (await listOffer(market, ada.seller)).id
-    const end = async (state: 'succeeded' | 'failed') => {
-      const wish = { rid: ids.requestId(), account: ada.buyer.account, sellerAccount: seller, quote: 10_000, offer }
-      await jobs.post(submitText(wish, Date.now() - 1))
-      expect(await jobs.turn(told(state, 4_000))).toBe(1)
-      for (const id of await tellEndedJobs(market.plane)) await attemptDelivery(market.plane, id, { isLast: true })
-      return { rid: wish.rid, messages: received.splice(0) }
-    }
-    const { rid, messages } = await end('succeeded')
-    const [message = { headers: {}, body: '' }] = messages
-    expect(messages).toHaveLength(1)
-    expect(fits(message, secret)).toBe(true)
-    expect(JSON.parse(message.body)).toMatchObject({
-      type: 'job.succeeded',
-      data: {
-        ...{ job_id: `job_${rid}`, request_id: rid, kind: 'video', state: 'succeeded' },
-        ...{ quote_usdc: '10000', charge_usdc: '4000', unit: 'second', units: 4, artifacts: 1 },
-      },
-    })
-    expect(message.body).not.toContain('files.example')
-    // It is told of once, and not of ends that it does not listen for.
-    expect((await end('failed')).messages).toEqual([])
   })
 
   it('go out by the workers, are tried again until they are taken, and stop with their webhook', async () => {

@@ -10,6 +10,8 @@ import { createProviderProbe } from '#control-plane/ports/provider/provider-prob
 import { cancelOwnJob } from '#control-plane/services/buyers/jobs.ts'
 import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
 import { createJobPolls } from '#control-plane/services/money/poll-jobs.ts'
+import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
+import { attemptDelivery } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { systemClock } from '#shared/clock.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
@@ -270,6 +272,51 @@ describe('a job that nobody asks about', () => {
       await wait(wish.rid)
       expect(await jobs.turn(told('cancelled'))).toBe(1)
     })
+  })
+})
+
+describe('the end of a job', () => {
+  it('is told once to the webhooks that listen, with its cost and the count of its files, and not where they are', async () => {
+    const { buyer, buyerKey } = await market.person()
+    const hook = { url: `${market.provider.url}/hook`, events: ['job.succeeded', 'job.cancelled'] }
+    expect((await market.rest('POST', '/v1/buyer/webhooks', { key: buyerKey, body: hook })).status).toBe(201)
+    const sent: { readonly headers: Readonly<Record<string, string>>; readonly body: string }[] = []
+    const plane: typeof market.plane = {
+      ...market.plane,
+      sendWebhook: async (message) => {
+        sent.push(message)
+        return { kind: 'answered', status: 204 }
+      },
+    }
+    const tellAll = async () => {
+      for (const id of await tellEndedJobs(plane)) await attemptDelivery(plane, id, { isLast: true })
+      return sent.splice(0)
+    }
+    await tellAll()
+    const end = async (state: 'succeeded' | 'failed') => {
+      const wish = { rid: ids.requestId(), account: buyer.account, sellerAccount: jobs.seller, quote: 0, offer }
+      await jobs.post(submitText(wish, market.plane.clock.now() - 1))
+      expect(await jobs.turn(told(state, 0))).toBe(1)
+      return { rid: wish.rid, messages: await tellAll() }
+    }
+    const { rid, messages } = await end('succeeded')
+    expect(messages).toHaveLength(1)
+    expect(messages[0]?.headers).toMatchObject({
+      'x-mkt-event': 'job.succeeded',
+      'x-mkt-signature': expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
+    })
+    expect(JSON.parse(messages[0]?.body ?? '')).toMatchObject({
+      type: 'job.succeeded',
+      data: {
+        ...{ job_id: `job_${rid}`, request_id: rid, kind: 'video', state: 'succeeded' },
+        ...{ quote_usdc: '0', charge_usdc: '0', artifacts: 1 },
+      },
+    })
+    expect(messages[0]?.body).not.toContain('files.example')
+    const list = await market.rest('GET', '/v1/buyer/jobs', { key: buyerKey })
+    expect(list.body).toMatchObject({ items: [{ id: rid, state: 'succeeded', artifacts: 1 }] })
+    // An end is told once, and not where nobody listens for it.
+    expect([await tellAll(), (await end('failed')).messages]).toEqual([[], []])
   })
 })
 

@@ -6,6 +6,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
 import { attendJob } from '#control-plane/services/money/attend-job.ts'
+import type { LineCtx } from '#control-plane/services/money/job-lines.ts'
 import { linesOf } from '#control-plane/services/money/job-lines.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -78,7 +79,7 @@ export const cancelOwnJob = defineOperation({
   },
 })
 
-async function cancel(ctx: Ctx, job: Job): Promise<void> {
+async function cancel(ctx: LineCtx, job: Job): Promise<void> {
   const [kept] = await ctx.jobBook.read([job.rid])
   const [line] = await linesOf(ctx, [job], [kept])
   if (line === undefined) throw new AppError('internal_error', { cause: new Error('a job without a line') })

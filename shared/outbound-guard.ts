@@ -34,9 +34,15 @@ export function checkOutboundUrl(
   return allowedHosts.has(url.host.toLowerCase()) ? url : undefined
 }
 
+/** Names under which no public host is found: those of one network (RFC 6761, 6762, 8375 and in use). */
+const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|private|arpa|onion)$/
+
 /** Checks a URL on any public host in the same way, for servers that are on no list. */
 export function checkPublicUrl(raw: string, policy: OutboundPolicy): URL | undefined {
-  return checkOutboundUrl(raw, new Set([hostOf(raw) ?? '']), policy)
+  const url = checkOutboundUrl(raw, new Set([hostOf(raw) ?? '']), policy)
+  if (url === undefined || (policy.allowsLoopback && isLoopbackHost(url.hostname))) return url
+  const name = url.hostname.toLowerCase()
+  return name.includes('.') && !PRIVATE_NAME.test(name) ? url : undefined
 }
 
 function isLoopbackHost(hostname: string): boolean {

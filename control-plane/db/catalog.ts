@@ -15,6 +15,7 @@ const PROVIDER_COLUMNS = [
   'cost_reference_url as costReferenceUrl',
   'endpoints',
   'base_paths as basePaths',
+  'file_hosts as fileHosts',
 ] as const
 
 /** The providers of the allow-list, by id. */
@@ -36,6 +37,7 @@ export async function upsertProvider(db: Database | Trx, provider: Provider, at:
     cost_reference_url: provider.costReferenceUrl,
     endpoints: provider.endpoints,
     base_paths: provider.basePaths,
+    file_hosts: provider.fileHosts,
     updated_at: new Date(at),
   }
   await db

@@ -149,6 +149,7 @@ function sandboxProviders(addresses: ReadonlyMap<string, Address>): Provider[] {
       costReferenceUrl: null,
       endpoints: null,
       basePaths: [],
+      fileHosts: [],
     }
   })
 }

@@ -72,6 +72,7 @@ export function readProviders(): readonly Provider[] {
     costReferenceUrl: entry.cost_reference_url,
     endpoints: entry.endpoints,
     basePaths: [],
+    fileHosts: [],
   }))
 }
 

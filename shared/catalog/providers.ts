@@ -25,6 +25,17 @@ export const BasePathsSchema = z
   .max(16)
   .refine((paths) => new Set(paths.map((path) => path.toLowerCase())).size === paths.length, 'a path is named twice')
 
+/** Hosts, each in its one spelling: lower case, with a port only where it is not the usual one. */
+export const FileHostsSchema = z
+  .array(
+    z
+      .string()
+      .max(260)
+      .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9]\d{0,4})?$/),
+  )
+  .max(16)
+  .refine((hosts) => new Set(hosts).size === hosts.length, 'a host is named twice')
+
 /** A provider that sellers may list capacity of. */
 export const ProviderSchema = z.object({
   /** Slug: `openai`. */
@@ -41,6 +52,8 @@ export const ProviderSchema = z.object({
   endpoints: ProviderEndpointsSchema.default(null),
   /** The base paths that its host has beside that of the base URL. */
   basePaths: BasePathsSchema.default([]),
+  /** Hosts beside its own from which the files of its jobs are fetched, without its key. */
+  fileHosts: FileHostsSchema.default([]),
 })
 export type Provider = z.infer<typeof ProviderSchema>
 

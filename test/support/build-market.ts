@@ -52,6 +52,7 @@ export function buildProvider(id: string, isTrusted = true): Provider {
     costReferenceUrl: null,
     endpoints: null,
     basePaths: [],
+    fileHosts: [],
   }
 }
 

@@ -87,6 +87,7 @@ describe('provider hints', () => {
       costReferenceUrl: null,
       endpoints: null,
       basePaths: [],
+      fileHosts: [],
     },
     {
       id: 'local',
@@ -97,6 +98,7 @@ describe('provider hints', () => {
       costReferenceUrl: null,
       endpoints: null,
       basePaths: [],
+      fileHosts: [],
     },
   ])
   it.each([

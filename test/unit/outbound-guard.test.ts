@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
+import { checkOutboundUrl, checkPublicUrl, isDialable } from '#shared/outbound-guard.ts'
 
 const hosts = new Set(['allowed.host'])
 const production = { allowsLoopback: false }
@@ -53,6 +53,28 @@ describe('outbound URLs', () => {
     expect(checkOutboundUrl('http://127.0.0.11:9000/v1', local, development)?.port).toBe('9000')
     expect(checkOutboundUrl('http://127.0.0.11:9000/v1', local, production)).toBeUndefined()
     expect(checkOutboundUrl('http://127.0.0.12:9000/v1', local, development)).toBeUndefined()
+  })
+})
+
+describe('URLs of public hosts', () => {
+  it('are those with a name that the whole internet knows [C323]', () => {
+    const inner = [
+      'localhost',
+      'files',
+      'a.localhost',
+      'db.internal',
+      'nas.local',
+      'box.home.arpa',
+      'x.onion',
+      '10.0.0.1',
+    ]
+    for (const host of inner) expect(checkPublicUrl(`https://${host}/x`, production), host).toBeUndefined()
+    for (const host of ['internal.example', 'local.example.com', 'cdn.files.example']) {
+      expect(checkPublicUrl(`https://${host}/x?y=1`, production)?.host).toBe(host)
+    }
+    expect(checkPublicUrl('http://cdn.files.example/x', production)).toBeUndefined()
+    expect(checkPublicUrl('http://localhost:9000/x', production)).toBeUndefined()
+    expect(checkPublicUrl('http://localhost:9000/x', development)?.port).toBe('9000')
   })
 })
 

@@ -30,10 +30,13 @@ const AnyOffer = builder.objectRef<MarketOfferView>('AnyOffer').implement({
 const Provider = builder.objectRef<ProviderView>('Provider').implement({
   description: 'A provider of the allow-list.',
   fields: (t) => ({
-    ...membersOf(t, ProviderViewSchema, { without: ['host', 'isTrusted', 'endpoints', 'basePaths'] }),
+    ...membersOf(t, ProviderViewSchema, { without: ['host', 'isTrusted', 'endpoints', 'basePaths', 'fileHosts'] }),
     trusted: t.exposeBoolean('isTrusted'),
     basePaths: t.exposeStringList('basePaths', {
       description: 'The base paths that its host has beside that of the base URL.',
+    }),
+    fileHosts: t.exposeStringList('fileHosts', {
+      description: 'Hosts beside its own from which the files of its jobs are fetched.',
     }),
     endpoints: t.exposeStringList('endpoints', {
       nullable: true,

@@ -77,6 +77,7 @@ export const putProvider: Action = async ({ connection }, given) => {
   const costReferenceUrl = textOption(options, 'costReference')
   const endpoints = endpointsOption(options)
   const basePaths = listOption(options, 'basePaths')
+  const fileHosts = listOption(options, 'fileHosts')
   const put = await connection.asOperator((client) =>
     client.provider.put.mutate({
       id,
@@ -86,6 +87,7 @@ export const putProvider: Action = async ({ connection }, given) => {
       ...(costReferenceUrl && { costReferenceUrl }),
       ...(endpoints && { endpoints }),
       ...(basePaths && { basePaths: [...basePaths] }),
+      ...(fileHosts && { fileHosts: [...fileHosts] }),
     }),
   )
   return { json: put, blocks: [facts({ id: put.id, address: put.baseUrl, trusted: yesNo(put.isTrusted) })] }

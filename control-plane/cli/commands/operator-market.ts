@@ -91,6 +91,10 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
       { flags: '--cost-reference <url>', text: 'where its prices stand' },
       { flags: '--endpoints <names>', text: 'the endpoints that its host runs, as chat,embeddings; all otherwise' },
       { flags: '--base-paths <paths>', text: 'other paths of its host where an API starts, as /anthropic,/beta/v1' },
+      {
+        flags: '--file-hosts <hosts>',
+        text: 'other hosts from which files of its jobs are fetched, as cdn.example.com',
+      },
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).putProvider,
   },

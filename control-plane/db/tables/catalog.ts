@@ -13,6 +13,7 @@ export const CATALOG_TABLES = {
     updated_at: timestamp(),
     endpoints: nullable(texts<Endpoint>()),
     base_paths: withDefault(texts()),
+    file_hosts: withDefault(texts()),
   },
   model: { id: text(), is_sandbox: boolean(), body: json(), updated_at: timestamp() },
   model_alias: { alias: text(), model: text(), is_manual: withDefault(boolean()) },

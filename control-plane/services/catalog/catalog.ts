@@ -16,11 +16,17 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
-import { BasePathsSchema, hostOf, ProviderEndpointsSchema, ProviderSchema } from '#shared/catalog/providers.ts'
+import {
+  BasePathsSchema,
+  FileHostsSchema,
+  hostOf,
+  ProviderEndpointsSchema,
+  ProviderSchema,
+} from '#shared/catalog/providers.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
-import { checkOutboundUrl } from '#shared/outbound-guard.ts'
+import { checkOutboundUrl, checkPublicUrl } from '#shared/outbound-guard.ts'
 import { oneLine } from '#shared/texts.ts'
 import { ModelChangeSchema } from './catalog-diff.ts'
 import { recordChanges } from './catalog-history.ts'
@@ -159,6 +165,8 @@ const PutProviderInput = z.strictObject({
   endpoints: ProviderEndpointsSchema.default(null),
   /** Base paths of its host beside that of the base URL. */
   basePaths: BasePathsSchema.default([]),
+  /** Hosts beside its own from which the files of its jobs are fetched. */
+  fileHosts: FileHostsSchema.default([]),
 })
 
 /**
@@ -180,6 +188,13 @@ export const putProvider = defineOperation({
     const isPlain = BasePathsSchema.safeParse([path, ...input.basePaths]).success
     if (host === undefined || url === undefined || url.search !== '' || !isPlain) {
       throw new AppError('invalid_base_url', { param: 'baseUrl' })
+    }
+    const isPublic = (name: string) => checkPublicUrl(`https://${name}/`, ctx.settings.outbound) !== undefined
+    if (!input.fileHosts.every(isPublic)) {
+      throw new AppError('invalid_request', {
+        message: 'A file host is the name of a public host.',
+        param: 'fileHosts',
+      })
     }
     const provider: Provider = { ...input, host, baseUrl: url.origin + path }
     const before = await findProvider(ctx.db, provider.id)

@@ -30,6 +30,7 @@ export const CRASH_POINTS = [
   'job_asked',
   'job_end_written',
   'job_end_booked',
+  'mid_file_copy',
   'sweeper_mid',
   'seed_mid',
 ] as const

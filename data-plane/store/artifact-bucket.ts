@@ -15,7 +15,7 @@ import type {
   ByteRange,
   NewArtifact,
 } from './artifact-store.ts'
-import { nameOfArtifact, STORED_NAME } from './artifact-store.ts'
+import { endOfArtifact, nameOfArtifact, STORED_NAME } from './artifact-store.ts'
 import type { ArtifactTally } from './artifact-tally.ts'
 import type { ObjectFacts, S3Bucket, StoredObject } from './s3-bucket.ts'
 import { BucketError } from './s3-bucket.ts'
@@ -91,7 +91,7 @@ async function put(parts: Parts, room: ArtifactRoom, id: ArtifactId, artifact: N
   const name = nameOfArtifact(id)
   const now = clock.now()
   const tag = `${now.toString(36)}${randomBytes(4).toString('hex')}`
-  const expiresAt = now + limits.keepMs
+  const expiresAt = endOfArtifact(limits, artifact, now)
   const facts = { contentType, metadata: { owner, tag, expires: String(expiresAt) } }
   const intake = room.takeIn(artifact)
   try {

@@ -11,7 +11,7 @@ import type { Logger } from '#shared/logger.ts'
 import type { ArtifactRoom } from './artifact-room.ts'
 import { openArtifactRoom } from './artifact-room.ts'
 import type { ArtifactFacts, ArtifactId, ArtifactLimits, ArtifactStore, NewArtifact } from './artifact-store.ts'
-import { nameOfArtifact, STORED_NAME } from './artifact-store.ts'
+import { endOfArtifact, nameOfArtifact, STORED_NAME } from './artifact-store.ts'
 import type { ArtifactTally } from './artifact-tally.ts'
 
 /** Bytes before the content in which the facts stand, padded with spaces. So one rename shows both or neither. */
@@ -66,7 +66,7 @@ async function put(folder: Folder, room: ArtifactRoom, id: ArtifactId, artifact:
   const name = nameOfArtifact(id)
   const now = clock.now()
   const tag = `${now.toString(36)}${randomBytes(4).toString('hex')}`
-  const head = { v: 1 as const, owner, contentType, tag, expiresAt: now + limits.keepMs }
+  const head = { v: 1 as const, owner, contentType, tag, expiresAt: endOfArtifact(limits, artifact, now) }
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, `.${name}.${node}.${boot}${randomBytes(4).toString('hex')}.part`)
   const handle = await open(path, 'wx', 0o600)

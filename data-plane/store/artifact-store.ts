@@ -17,6 +17,8 @@ export type NewArtifact = {
   readonly owner: string
   readonly contentType: string
   readonly pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+  /** Unix milliseconds at which it is over at the latest. */
+  readonly until?: number
 }
 
 export type ArtifactFacts = {
@@ -75,4 +77,13 @@ export type ArtifactStore = {
   remove(id: ArtifactId): Promise<void>
   figures(): ArtifactFigures
   close(): Promise<void>
+}
+
+/** The end of a file that is stored now, in Unix milliseconds. */
+export function endOfArtifact(
+  { keepMs }: ArtifactLimits,
+  { until = Number.POSITIVE_INFINITY }: NewArtifact,
+  now: number,
+): number {
+  return Math.min(now + keepMs, until)
 }

@@ -3,7 +3,14 @@ import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Secret } from '#shared/secret.ts'
-import type { ArtifactFigures, ArtifactId, ArtifactStore, NewArtifact, OpenArtifact } from './artifact-store.ts'
+import type {
+  ArtifactFacts,
+  ArtifactFigures,
+  ArtifactId,
+  ArtifactStore,
+  NewArtifact,
+  OpenArtifact,
+} from './artifact-store.ts'
 
 /** Downloads that one process serves at once. */
 const MAX_DOWNLOADS = 128
@@ -16,6 +23,9 @@ export type ArtifactLink = { readonly url: string; readonly expiresAt: number }
 export type Artifacts = {
   /** Stores a file and links to it. Throws as {@link ArtifactStore.put} does; the caller then answers in another way. */
   keep(id: ArtifactId, artifact: NewArtifact): Promise<ArtifactLink>
+  store(id: ArtifactId, artifact: NewArtifact): Promise<ArtifactFacts>
+  /** Links to a file that is over at this instant, in Unix milliseconds. It may be on its way. */
+  link(id: ArtifactId, until: number): ArtifactLink
   open(id: ArtifactId): Promise<OpenArtifact | undefined>
   /** True while the two members of a link are ours and its time is not over. */
   isSigned(id: ArtifactId, expires: string, signature: string): boolean
@@ -39,17 +49,19 @@ export function createArtifacts({ store, secret, apiBaseUrl, linkMs, clock }: Pa
   const count = { downloads: 0, open: 0 }
   const sign = ({ rid, index }: ArtifactId, expires: string) =>
     createHmac('sha256', secret.reveal()).update(`${rid}\n${index}\n${expires}`).digest()
+  const link = (id: ArtifactId, until: number): ArtifactLink => {
+    const seconds = Math.floor(Math.min(clock.now() + linkMs, until) / SECOND)
+    const signature = sign(id, String(seconds)).toString('base64url')
+    const path = `/v1/media/artifacts/job_${id.rid}/${id.index}`
+    return { url: `${apiBaseUrl}${path}?expires=${seconds}&signature=${signature}`, expiresAt: seconds * SECOND }
+  }
   return {
     async keep(id, artifact) {
-      const facts = await store.put(id, artifact)
-      const seconds = Math.floor(Math.min(clock.now() + linkMs, facts.expiresAt) / SECOND)
-      const signature = sign(id, String(seconds)).toString('base64url')
-      const path = `/v1/media/artifacts/job_${id.rid}/${id.index}`
-      return {
-        url: `${apiBaseUrl}${path}?expires=${seconds}&signature=${signature}`,
-        expiresAt: seconds * SECOND,
-      }
+      const { expiresAt } = await store.put(id, artifact)
+      return link(id, expiresAt)
     },
+    store: store.put,
+    link,
     open: store.open,
     isSigned(id, expires, signature) {
       if (!/^[1-9]\d{0,11}$/.test(expires) || !/^[\w-]{43}$/.test(signature)) return false

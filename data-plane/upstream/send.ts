@@ -19,7 +19,9 @@ const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS_AN_ORIGIN = 4_096
 const MAX_RESPONSE_BYTES = 67_108_864
 const MAX_HEADER_BYTES = 32_768
-const USER_AGENT = 'inference-marketplace/3.1'
+export const USER_AGENT = 'inference-marketplace/3.1'
+/** The code of the error for a name that leads to an address that may not be dialled. */
+export const FORBIDDEN_ADDRESS = 'EADDRREFUSED'
 
 /** The parts of a provider's head that this process uses. */
 export type UpstreamHead = {
@@ -234,13 +236,17 @@ function addressBook(policy: OutboundPolicy, allowedHosts: () => ReadonlySet<str
  * Resolves a name only when every address of it may be dialled. Literal addresses are checked with the URL and never
  * come here.
  */
-function guardedLookup(policy: OutboundPolicy): LookupFunction {
+export function guardedLookup(policy: OutboundPolicy): LookupFunction {
   return (hostname, options, callback) => {
     resolveName(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '', 4)
       const first = addresses[0]
       if (first === undefined || addresses.some(({ address }) => !isDialable(address, policy))) {
-        return callback(Object.assign(new Error('an address that may not be dialled'), { code: 'EADDRREFUSED' }), '', 4)
+        return callback(
+          Object.assign(new Error('an address that may not be dialled'), { code: FORBIDDEN_ADDRESS }),
+          '',
+          4,
+        )
       }
       if (options.all) return callback(null, addresses)
       return callback(null, first.address, first.family)

@@ -1,0 +1,236 @@
+import type { Dispatcher } from 'undici'
+import { Agent } from 'undici'
+import type { Time, Timers } from '#shared/clock.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
+import type { OutboundPolicy } from '#shared/outbound-guard.ts'
+import { checkOutboundUrl } from '#shared/outbound-guard.ts'
+import { protocolOf } from '#shared/protocols/index.ts'
+import type { OpenCredential } from './credentials.ts'
+import { HEAD_BYTES, mediaTypeOf } from './media-type.ts'
+import type { Destination } from './send.ts'
+import { FORBIDDEN_ADDRESS, guardedLookup, USER_AGENT } from './send.ts'
+
+const CONNECT_TIMEOUT_MS = 2 * SECOND
+const MAX_CONNECTIONS_AN_ORIGIN = 16
+const KEEP_ALIVE_MS = 10 * SECOND
+const MAX_HEADER_BYTES = 32_768
+
+export type FileLimits = {
+  readonly maxBytes: number
+  /** Milliseconds until the head, between two pieces, and in all. */
+  readonly firstByteMs: number
+  readonly idleMs: number
+  readonly totalMs: number
+}
+
+/** The largest file is a matter of the store. */
+export const FILE_TIMES = { firstByteMs: 30 * SECOND, idleMs: 30 * SECOND, totalMs: 15 * MINUTE } as const
+
+/** Why a provider's file was not taken, and whether another try would end in the same way. */
+export const FILE_FAULTS = {
+  forbidden: { isFinal: true, words: 'its address may not be dialled' },
+  redirected: { isFinal: true, words: 'its address leads on to another' },
+  missing: { isFinal: true, words: 'the provider does not give it out' },
+  no_media: { isFinal: true, words: 'it is a page or a message and no media' },
+  encoded: { isFinal: true, words: 'it came compressed' },
+  endless: { isFinal: true, words: 'it does not say where it ends' },
+  too_large: { isFinal: true, words: 'it is larger than files may be here' },
+  cut: { isFinal: false, words: 'it broke off' },
+  stalled: { isFinal: false, words: 'it stopped coming' },
+  too_slow: { isFinal: false, words: 'it took too long' },
+  unreachable: { isFinal: false, words: 'its host did not answer' },
+  unavailable: { isFinal: false, words: 'its host failed' },
+} as const
+export type FileFaultName = keyof typeof FILE_FAULTS
+
+export class FileFault extends Error {
+  override readonly name = 'FileFault'
+  readonly fault: FileFaultName
+  constructor(fault: FileFaultName, cause?: unknown) {
+    super(FILE_FAULTS[fault].words, cause === undefined ? {} : { cause })
+    this.fault = fault
+  }
+}
+
+/** The place of a file at its provider. */
+export type FilePlace = {
+  readonly url: string
+  /** Hosts that may be dialled for it. */
+  readonly hosts: ReadonlySet<string>
+  /** Set for a file that only the holder of the provider's key can load. */
+  readonly key?: Destination
+}
+
+/** A file whose head has come. Its reader takes all pieces or closes it. */
+export type FetchedFile = {
+  /** Its type by its first bytes. */
+  readonly contentType: string
+  /** Throws {@link FileFault} where it does not end as it should. */
+  readonly pieces: AsyncIterable<Buffer>
+  close(): void
+}
+
+export type FileFetcher = {
+  /** Asks for a file. Throws {@link FileFault}. An abort of the signal ends it at any time, as `cut`. */
+  fetch(place: FilePlace, limits: FileLimits, signal?: AbortSignal): Promise<FetchedFile>
+  close(): Promise<void>
+}
+
+type Parts = {
+  readonly policy: OutboundPolicy
+  readonly openCredential: OpenCredential
+  readonly clock: Time
+}
+
+/**
+ * Fetches files of providers under the rules of the one client for sellers' hosts: https, a host on the list, an address
+ * that is checked when it is dialled, no redirects, headers of our own. No file is in memory as a whole.
+ */
+export function createFileFetcher({ policy, openCredential, clock }: Parts): FileFetcher {
+  const agent = new Agent({
+    connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
+    connections: MAX_CONNECTIONS_AN_ORIGIN,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // Times are watched here, by the plane's clock.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  })
+  return {
+    async fetch({ url: raw, hosts, key }, limits, signal) {
+      const url = checkOutboundUrl(raw, hosts, policy)
+      // A stored key is never sent to another host than the one for which it was stored.
+      if (url === undefined || (key !== undefined && key.credential.host !== url.host)) throw new FileFault('forbidden')
+      const watch = watchFetch(clock, limits, signal)
+      try {
+        const headers = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', USER_AGENT]
+        if (key !== undefined) protocolOf(key).addCredential(headers, openCredential(key.credential).reveal())
+        const { origin, pathname, search } = url
+        const answer = await watch.within(limits.firstByteMs, 'unreachable', () =>
+          agent.request({ origin, path: pathname + search, method: 'GET', headers, signal: watch.signal }),
+        )
+        return await takeFile(answer, { limits, watch })
+      } catch (error) {
+        watch.end()
+        throw watch.faultOf(error, 'unreachable')
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+type Watch = {
+  readonly signal: AbortSignal
+  /** Waits for a step for so many milliseconds. Then the fetch is over by this fault. */
+  within<Result>(ms: number, fault: FileFaultName, step: () => Promise<Result>): Promise<Result>
+  /** The fault that ended the fetch: that of the watch, one that was found, or the usual one of the place. */
+  faultOf(error: unknown, usual: FileFaultName): FileFault
+  end(): void
+}
+
+/** Watches the times of one fetch. The first that is over ends it. */
+function watchFetch(clock: Timers, { totalMs }: FileLimits, outer: AbortSignal | undefined): Watch {
+  const over = new AbortController()
+  let fault: FileFaultName | undefined
+  const endBy = (found: FileFaultName) => {
+    fault ??= found
+    over.abort()
+  }
+  const endTotal = clock.after(totalMs, () => endBy('too_slow'))
+  const leave = () => endBy('cut')
+  if (outer?.aborted === true) leave()
+  outer?.addEventListener('abort', leave)
+  return {
+    signal: over.signal,
+    async within(ms, late, step) {
+      const endWait = clock.after(ms, () => endBy(late))
+      try {
+        return await step()
+      } finally {
+        endWait()
+      }
+    },
+    faultOf(error, usual) {
+      if (fault !== undefined) return new FileFault(fault, error)
+      if (error instanceof FileFault) return error
+      return new FileFault(Object(error).code === FORBIDDEN_ADDRESS ? 'forbidden' : usual, error)
+    },
+    end() {
+      endTotal()
+      outer?.removeEventListener('abort', leave)
+      over.abort()
+    },
+  }
+}
+
+type Taking = { readonly limits: FileLimits; readonly watch: Watch }
+
+/** Checks the head of an answer and the first bytes behind it. */
+async function takeFile({ statusCode, headers, body }: Dispatcher.ResponseData, at: Taking): Promise<FetchedFile> {
+  // An aborted body says so to nobody who reads it later.
+  body.on('error', () => undefined)
+  const { limits, watch } = at
+  checkStatus(statusCode)
+  const declared = readLength(headers)
+  if (declared !== undefined && declared > limits.maxBytes) throw new FileFault('too_large')
+  const source = body[Symbol.asyncIterator]()
+  const next = () => watch.within(limits.idleMs, 'stalled', () => source.next())
+  const pieces = readPieces(next, declared, at)
+  const first: Buffer[] = []
+  let bytes = 0
+  while (bytes < HEAD_BYTES) {
+    const { done, value } = await pieces.next()
+    if (done === true) break
+    first.push(value)
+    bytes += value.length
+  }
+  const type = headers['content-type']
+  const contentType = mediaTypeOf(Buffer.concat(first), typeof type === 'string' ? type : '')
+  if (contentType === undefined) throw new FileFault('no_media')
+  async function* whole() {
+    try {
+      yield* first
+      yield* pieces
+    } finally {
+      watch.end()
+    }
+  }
+  return { contentType, pieces: whole(), close: watch.end }
+}
+
+function checkStatus(status: number): void {
+  if (status === 200) return
+  if (status >= 300 && status < 400) throw new FileFault('redirected')
+  if (status === 408 || status === 425 || status === 429 || status >= 500) throw new FileFault('unavailable')
+  throw new FileFault('missing')
+}
+
+/** The length that an answer has; undefined where it comes in chunks. One that ends with its connection may be cut. */
+function readLength(headers: Dispatcher.ResponseData['headers']): number | undefined {
+  const { 'content-length': length, 'transfer-encoding': transfer, 'content-encoding': encoding } = headers
+  if (encoding !== undefined && encoding !== 'identity') throw new FileFault('encoded')
+  if (typeof length === 'string' && /^\d{1,15}$/.test(length)) return Number(length)
+  if (transfer === undefined) throw new FileFault('endless')
+  return undefined
+}
+
+async function* readPieces(
+  next: () => Promise<IteratorResult<Buffer>>,
+  declared: number | undefined,
+  { limits, watch }: Taking,
+): AsyncGenerator<Buffer, void> {
+  let bytes = 0
+  try {
+    for (;;) {
+      const { done, value } = await next()
+      if (done === true) break
+      bytes += value.length
+      if (bytes > limits.maxBytes) throw new FileFault('too_large')
+      yield value
+    }
+  } catch (error) {
+    throw watch.faultOf(error, 'cut')
+  }
+  if (declared !== undefined && declared !== bytes) throw new FileFault('cut')
+}

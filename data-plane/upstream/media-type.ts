@@ -1,0 +1,51 @@
+/** The type of bytes that are media of no kind known here, or no media. Browsers only save them. */
+const UNKNOWN_TYPE = 'application/octet-stream'
+/** Bytes at the beginning of a file that its kind is told by. */
+export const HEAD_BYTES = 512
+
+/** Kinds of files by their first bytes, as latin-1. */
+const KINDS: readonly { readonly type: string; readonly head: RegExp }[] = [
+  { type: 'image/png', head: /^\x89PNG\r\n.\n/s },
+  { type: 'image/jpeg', head: /^\xff\xd8\xff/ },
+  { type: 'image/gif', head: /^GIF8[79]a/ },
+  { type: 'image/webp', head: /^RIFF.{4}WEBP/s },
+  { type: 'image/avif', head: /^.{4}ftypavi[fs]/s },
+  { type: 'image/heic', head: /^.{4}ftyp(?:hei[cxms]|hev[cx]|mif1|msf1)/s },
+  { type: 'audio/mp4', head: /^.{4}ftypM4[AB] /s },
+  { type: 'video/quicktime', head: /^.{4}(?:ftypqt {2}|moov|wide)/s },
+  { type: 'video/mp4', head: /^.{4}ftyp/s },
+  { type: 'video/webm', head: /^.E\xdf\xa3/s },
+  { type: 'video/x-msvideo', head: /^RIFF.{4}AVI /s },
+  { type: 'audio/wav', head: /^RIFF.{4}WAVE/s },
+  { type: 'audio/ogg', head: /^OggS/ },
+  { type: 'audio/flac', head: /^fLaC/ },
+  { type: 'audio/mpeg', head: /^(?:ID3|\xff[\xe2-\xe7\xf2-\xf7\xfa\xfb])/ },
+  { type: 'audio/aac', head: /^\xff[\xf0\xf1\xf8\xf9]/ },
+]
+
+/** Boxes that hold films as well as sound. Which of the two is told by the server alone. */
+const EITHER: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['video/mp4', new Set(['audio/mp4'])],
+  ['video/webm', new Set(['audio/webm'])],
+  ['audio/ogg', new Set(['audio/opus', 'video/ogg'])],
+])
+
+/** Types of documents. A server that says so has sent a page or a message and no media. */
+const DOCUMENT = /^(?:text\/|application\/(?:xhtml\+xml|xml|json|javascript|problem\+json)$|image\/svg)/
+
+/**
+ * The media type of a file by its first bytes, which its server's word only narrows. Undefined for what is a text or is
+ * called one: a page, a message, a program.
+ */
+export function mediaTypeOf(head: Buffer, declared: string): string | undefined {
+  const said = declared.toLowerCase().split(';', 1)[0]?.trim() ?? ''
+  const text = head.toString('latin1', 0, HEAD_BYTES)
+  const kind = KINDS.find((each) => each.head.test(text))
+  if (kind !== undefined) return EITHER.get(kind.type)?.has(said) === true ? said : kind.type
+  return DOCUMENT.test(said) || isText(text) ? undefined : UNKNOWN_TYPE
+}
+
+/** True for bytes without control characters beside those of lines and terminals, and for none at all. */
+function isText(text: string): boolean {
+  return ![...text].some((sign) => sign < ' ' && !'\t\n\v\f\r\x1b'.includes(sign))
+}

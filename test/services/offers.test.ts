@@ -260,29 +260,6 @@ describe('one active offer per credential, address and model', () => {
     expect((await put({})).basePaths).toEqual([])
   })
 
-  it('has hosts of files in its provider’s record, public names alone', async () => {
-    const record = { id: 'test', name: 'Test', baseUrl: market.provider.url, isTrusted: true }
-    const put = (fileHosts: string[]) => invoke(market.plane, operator, putProvider, { ...record, fileHosts })
-    const hosts = ['cdn.example.com', 'v3.files.example', '127.0.0.1:9000']
-    expect((await put(hosts)).fileHosts).toEqual(hosts)
-    const bad = ['Cdn.example.com', 'https://cdn.example.com', 'cdn.example.com/', 'cdn.example.com:443', '10.0.0.1']
-    const inner = [
-      'localhost.',
-      '*.example.com',
-      'files',
-      'files.internal',
-      'printer.local',
-      '',
-      'a@b.example',
-      'é.example',
-    ]
-    for (const host of [...bad, ...inner]) {
-      expect((await refusalOf(put([host]))).code, host).toBe('invalid_request')
-    }
-    expect((await refusalOf(put(['a.example', 'a.example']))).code).toBe('invalid_request')
-    expect((await put([])).fileHosts).toEqual([])
-  })
-
   it('holds when many are created at once', async () => {
     const input = wish()
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => create(ada.seller, input)))

@@ -142,3 +142,18 @@ describe('an offer in a protocol that has no endpoint of the model', () => {
     })
   })
 })
+
+describe('the hosts of a provider’s files', () => {
+  it('are public names, each in its one spelling', async () => {
+    const withHosts = (fileHosts: string[]) => put({ fileHosts })
+    const hosts = ['cdn.example.com', 'v3.files.example', '127.0.0.1:9000']
+    expect((await withHosts(hosts)).fileHosts).toEqual(hosts)
+    const bad = ['Cdn.example.com', 'https://cdn.example.com', 'cdn.example.com/', 'cdn.example.com:443', '10.0.0.1']
+    const inner = ['localhost.', '*.example.com', 'files', 'files.internal', 'printer.local', '', 'a@b.example']
+    for (const host of [...bad, ...inner, 'é.example']) {
+      expect((await refusalOf(withHosts([host]))).code, host).toBe('invalid_request')
+    }
+    expect((await refusalOf(withHosts(['a.example', 'a.example']))).code).toBe('invalid_request')
+    expect((await put({})).fileHosts).toEqual([])
+  })
+})

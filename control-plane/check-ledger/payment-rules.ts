@@ -8,11 +8,10 @@ export type Rule = {
 /** Time after the end of its call in which a payment is settled and booked, or a person is told. */
 const ALARM_AGE = `interval '1 hour'`
 
-/**
- * What a payment owes the ledger once it is booked: what was transferred, or what the platform stands in for. Null where
- * nothing was owed.
- */
-const OWED = `(case p.state when 'confirmed' then p.due when 'written_off' then nullif(p.charge, 0) end)`
+/** What never came of a payment's charge. The platform stands in for it. */
+const MISSING = `(case p.state when 'written_off' then greatest(coalesce(p.charge, 0) - coalesce(p.came, 0), 0) else 0 end)`
+/** The ledger's keys of a payment. */
+const KEYS = `('payment:' || p.rid, 'late_payment:' || p.rid, 'write_off:' || p.rid)`
 
 /** True where a payment is for the quote of a long job. What the job costs in the end comes out of its escrow. */
 const IS_QUOTE = `exists (select 1 from job j where j.rid = p.rid and j.quote = p.charge)`
@@ -26,7 +25,7 @@ export const PAYMENT_RULES: readonly Rule[] = [
         select
           (select coalesce(-sum(e.amount), 0) from every_ledger_entry e join every_ledger_tx t on t.id = e.tx
             where t.kind = 'payment' and e.account = 'acc_external_usdc') as given,
-          (select coalesce(sum(due), 0) from chain_payment where state = 'confirmed' and booked_at is not null) as taken
+          (select coalesce(sum(came), 0) from chain_payment where booked_at is not null) as taken
       ) sums where given <> taken`,
   },
   {
@@ -35,11 +34,13 @@ export const PAYMENT_RULES: readonly Rule[] = [
     wrong: `select 'an authorization of ' || payer || ' pays for ' || count(*) || ' calls' as wrong
         from chain_payment group by network, asset, payer, nonce having count(*) > 1
       union all select 'the transaction ' || tx_hash || ' pays for ' || count(*) || ' calls'
-        from chain_payment where state in ('mined', 'confirmed') group by tx_hash having count(*) > 1
+        from chain_payment where state in ('mined', 'confirmed') or came is not null group by tx_hash having count(*) > 1
       union all select ref || ' was transferred ' || count(*) || ' times'
         from chain_transaction where mined_at is not null and not is_reverted group by ref having count(*) > 1
       union all select rid || ': due ' || due || ' and charge ' || coalesce(charge, 0) || ' of ' || amount || ' signed'
         from chain_payment where due not between 1 and amount or charge not between 0 and coalesce(due, amount)
+      union all select rid || ': ' || came || ' came of ' || amount || ' signed'
+        from chain_payment where came not between 1 and amount
       union all select rid || ' is confirmed by a transaction that was reverted'
         from chain_payment p join chain_transaction t on t.hash = p.tx_hash where p.state = 'confirmed' and t.is_reverted
       union all select s.rid || ' is charged to a wallet and has no payment' from settlement s
@@ -51,31 +52,29 @@ export const PAYMENT_RULES: readonly Rule[] = [
     id: 'I17',
     looked: 'each payment by wallet is booked once with its call, written off with a reason, or young',
     wrong: `with booked as (
-        select p.rid, p.state, p.account, p.booked_at, ${OWED} as owed, t.id as tx, t.kind, late.tx as late_tx,
-          (select coalesce(sum(e.amount), 0) from every_ledger_entry e where e.tx = t.id and (e.account = p.account
-            or (late.tx is not null and e.account = 'acc_platform_shortfall'))) as came,
-          (select coalesce(-sum(e.amount), 0) from every_ledger_entry e where e.tx in (p.rid, k.tx, late.tx)
-            and e.account = 'acc_platform_shortfall') as stood_in,
-          (select coalesce(-sum(e.amount), 0) from every_ledger_entry e where e.tx = t.id
-            and e.account = case p.state when 'confirmed' then 'acc_external_usdc' else 'acc_platform_shortfall' end)
-            as gave
-        from chain_payment p
-        left join ledger_key k on k.key = 'payment:' || p.rid
-        left join ledger_key late on late.key = 'late_payment:' || p.rid and p.state = 'confirmed'
-        left join every_ledger_tx t on t.id = coalesce(late.tx, k.tx))
-      select rid || ' (' || state || ') owes the ledger ' || owed || ', booked are ' || came || ' from ' || gave as wrong
-        from booked where booked_at is not null and owed is not null and (tx is null or came <> owed or gave <> owed
-          or kind <> case state when 'confirmed' then 'payment' else 'write_off' end)
-      union all select rid || ' (' || state || ') is booked as ' || kind || ' and owes nothing'
-        from booked where booked_at is not null and owed is null and tx is not null
-      union all select rid || ' is in the ledger and not marked' from booked
-        where booked_at is null and tx is not null and kind <> 'write_off'
-      union all select rid || ' came after its write-off, and the platform still stands in for ' || stood_in
-        from booked where late_tx is not null and stood_in <> 0
+        select p.rid, p.state, p.booked_at, coalesce(p.came, 0) as came, ${MISSING} as missing, books.*,
+          (select coalesce(-sum(e.amount), 0) from every_ledger_entry e
+            where e.tx = p.rid and e.account = 'acc_platform_shortfall') as by_charge
+        from chain_payment p cross join lateral (
+          select coalesce(-sum(e.amount) filter (where e.account = 'acc_external_usdc'), 0) as taken,
+            coalesce(sum(e.amount) filter (where e.account = p.account), 0) as credited,
+            coalesce(-sum(e.amount) filter (where e.account = 'acc_platform_shortfall'), 0) as stood_in,
+            coalesce(bool_or(t.kind <> case when e.account = 'acc_external_usdc' then 'payment'
+              when e.account = 'acc_platform_shortfall' and e.amount < 0 then 'write_off' else t.kind end), false)
+              as is_misnamed
+          from ledger_key k join every_ledger_tx t on t.id = k.tx join every_ledger_entry e on e.tx = t.id
+          where k.key in ${KEYS}) books)
+      select rid || ' (' || state || '): ' || came || ' came and ' || missing || ' did not; booked are ' || taken || ' and '
+          || stood_in || ', and the payer got ' || credited as wrong
+        from booked where booked_at is not null and (taken <> came or credited <> came + stood_in or is_misnamed
+          or (state = 'written_off' and stood_in + by_charge <> missing))
+      union all select rid || ' (' || state || ') came, and the platform still stands in for ' || stood_in
+        from booked where booked_at is not null and state <> 'written_off' and stood_in <> 0 and stood_in + by_charge <> 0
+      union all select rid || ' is in the ledger and not marked' from booked where booked_at is null and taken <> 0
       union all select t.id || ' (' || t.kind || ') is booked and has no payment' from every_ledger_tx t
-        where t.kind in ('payment', 'write_off') and not exists (
-          select 1 from ledger_key k join chain_payment p
-            on k.key in ('payment:' || p.rid, 'late_payment:' || p.rid) where k.tx = t.id)
+        where t.kind in ('payment', 'write_off')
+          and not exists (select 1 from ledger_key k join chain_payment p on p.rid = split_part(k.key, ':', 2)
+            where k.tx = t.id and k.key in ${KEYS})
       union all select p.rid || ' is booked and its call is not settled at ' || p.charge from chain_payment p
         where p.booked_at is not null and p.event is not null
           and (p.changed_at <= p.booked_at or p.changed_at < now() - ${ALARM_AGE})

@@ -21,6 +21,7 @@ const ROW = {
   amount: TABLE.amount,
   due: TABLE.due,
   charge: TABLE.charge,
+  came: TABLE.came,
   event: TABLE.event,
   state: TABLE.state,
   payload: TABLE.payload,
@@ -35,7 +36,7 @@ const ROW = {
   changedAt: TABLE.changed_at,
 }
 export type ChainPayment = RowOf<typeof ROW>
-const COLUMNS = sql`rid, rail, network, asset, payer, nonce, account, amount, due, charge, event, state, payload,
+const COLUMNS = sql`rid, rail, network, asset, payer, nonce, account, amount, due, charge, came, event, state, payload,
   requirement, body_digest as "bodyDigest", valid_until as "validUntil", serve_until as "serveUntil",
   tx_hash as "transaction", block, reason, booked_at as "bookedAt", changed_at as "changedAt"`
 
@@ -104,7 +105,7 @@ export async function lockChainPayment(trx: Trx, rid: string): Promise<ChainPaym
 }
 
 export type PaymentChange = Partial<
-  Pick<ChainPayment, 'state' | 'due' | 'charge' | 'event' | 'transaction' | 'block' | 'reason' | 'serveUntil'> & {
+  Pick<ChainPayment, 'state' | 'due' | 'charge' | 'came' | 'event' | 'transaction' | 'block' | 'reason' | 'serveUntil'> & {
     /** Null makes the payment one that is to be booked again. */
     readonly bookedAt: null
   }
@@ -142,7 +143,8 @@ export async function lockExposure(trx: Trx, payer: string): Promise<Exposure> {
     EXPOSURE_ROW,
     sql`select
         coalesce(sum(coalesce(due, amount)) filter (where payer = ${payer} and state <> 'written_off'), 0)::bigint as open,
-        coalesce(sum(due) filter (where payer = ${payer} and state = 'written_off' and cleared_at is null), 0)::bigint as owed,
+        coalesce(sum(due - coalesce(came, 0)) filter
+          (where payer = ${payer} and state = 'written_off' and cleared_at is null), 0)::bigint as owed,
         coalesce(sum(amount) filter (where payer = ${payer} and state in ('claimed', 'due')), 0)::bigint as unmined,
         coalesce(sum(coalesce(due, amount)) filter (where state <> 'written_off'), 0)::bigint as "all",
         (count(*) filter (where payer = ${payer}))::integer as payments
@@ -188,7 +190,9 @@ export async function listUnbookedChainPayments(
   )
 }
 
-/** Payments that were written off less than so many milliseconds after their end, oldest first. */
+/**
+ * Payments that were written off, of which nothing came, less than so many milliseconds after their end, oldest first.
+ */
 export async function listWrittenOffChainPayments(
   db: Database,
   afterlifeMs: number,
@@ -197,7 +201,7 @@ export async function listWrittenOffChainPayments(
   return readRows(
     db,
     ROW,
-    sql`select ${COLUMNS} from chain_payment where state = 'written_off'
+    sql`select ${COLUMNS} from chain_payment where state = 'written_off' and came is null
       and valid_until > now() - make_interval(secs => ${afterlifeMs / 1_000}) order by valid_until limit ${limit}`,
   )
 }
@@ -211,7 +215,7 @@ export type ChainPaymentReads = {
   listOpen(states: readonly ChainPaymentState[], restingMs: number, limit: number): Promise<ChainPayment[]>
   /** Payments whose money is to be booked; see {@link listUnbookedChainPayments}. */
   listUnbooked(overdueMs: number, limit: number): Promise<ChainPayment[]>
-  /** Payments that were written off and are over for less than so many milliseconds. */
+  /** Payments that were written off whole and are over for less than so many milliseconds. */
   listWrittenOff(afterlifeMs: number, limit: number): Promise<ChainPayment[]>
 }
 

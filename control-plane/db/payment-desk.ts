@@ -16,7 +16,7 @@ export async function countPaymentStates(db: Database): Promise<RowOf<typeof STA
   return readRows(
     db,
     STATE_ROW,
-    sql`select state, count(*)::integer as count, sum(coalesce(due, amount))::bigint as amount, min(changed_at) as "oldestAt"
+    sql`select state, count(*)::integer as count, sum(coalesce(due, amount) - coalesce(came, 0))::bigint as amount, min(changed_at) as "oldestAt"
       from chain_payment where state in ('claimed', 'due', 'mined') or (state = 'written_off' and cleared_at is null)
       group by state order by state`,
   )
@@ -41,6 +41,7 @@ const DESK_ROW = {
   amount: TABLE.amount,
   due: TABLE.due,
   charge: TABLE.charge,
+  came: TABLE.came,
   transaction: TABLE.tx_hash,
   reason: TABLE.reason,
   claimedAt: timestamp(),
@@ -73,7 +74,7 @@ export async function listDeskPayments(db: Database, filter: PaymentFilter, limi
   return readRows(
     db,
     DESK_ROW,
-    sql`select rid, rail, payer, account, state, amount, due, charge, tx_hash as "transaction", reason,
+    sql`select rid, rail, payer, account, state, amount, due, charge, came, tx_hash as "transaction", reason,
         claimed_at as "claimedAt", changed_at as "changedAt", valid_until as "validUntil", booked_at as "bookedAt",
         cleared_at as "clearedAt"
       from chain_payment where ${sql.join(conditions, sql` and `)} order by rid desc limit ${limit}`,
@@ -88,7 +89,7 @@ export async function listDebtors(db: Database, limit: number): Promise<Debtor[]
   return readRows(
     db,
     DEBTOR_ROW,
-    sql`select payer, sum(due)::bigint as owed, count(*)::integer as payments, min(changed_at) as since
+    sql`select payer, sum(due - coalesce(came, 0))::bigint as owed, count(*)::integer as payments, min(changed_at) as since
       from chain_payment where state = 'written_off' and cleared_at is null
       group by payer order by 2 desc, 1 limit ${limit}`,
   )

@@ -35,9 +35,9 @@ beforeEach(async () => {
   const seller = await newAccount(books.db, 'seller_available')
   rid = ids.ulid()
   const event = eventText({ rid, account: buyer, sellerAccount: seller, charge: CHARGE }, { rail: 'x402-upto' })
-  await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, charge, event,
+  await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, charge, came, event,
       state, payload, requirement, body_digest, valid_until, serve_until, tx_hash)
-    values (${rid}, 'x402-upto', 'eip155:8453', ${WALLET}, ${WALLET}, '7', ${buyer}, 5000, 1000, ${CHARGE}, ${event},
+    values (${rid}, 'x402-upto', 'eip155:8453', ${WALLET}, ${WALLET}, '7', ${buyer}, 5000, 1000, ${CHARGE}, 1000, ${event},
       'confirmed', '{}', '{}', ${'ab'.repeat(32)}, now(), now(), ${HASH})`.execute(books.db)
   const payment = await findChainPayment(books.db, rid)
   if (payment === undefined) throw new Error('no payment')
@@ -69,8 +69,9 @@ const second = (changes: object) =>
 const sent = (digit: number, isReverted = false) =>
   `insert into chain_transaction (hash, sender, nonce, ref, raw, is_reverted, mined_at)
     values ('0x${String(digit).repeat(64)}', '${WALLET}', ${digit}, 'one', '0x', ${isReverted}, now())`
+const SHORT = `state = 'written_off', reason = 'x'`
 const ENTRIES = `tx = (select tx from ledger_key where key like 'payment:%')`
-const OPEN = { nonce: '8', event: null, charge: null, tx_hash: null, booked_at: null, due: null }
+const OPEN = { nonce: '8', event: null, charge: null, tx_hash: null, booked_at: null, due: null, came: null }
 
 const PLANTS: readonly (readonly [id: string, what: string, statements: () => string[]])[] = [
   [
@@ -82,12 +83,13 @@ const PLANTS: readonly (readonly [id: string, what: string, statements: () => st
   ['I16', 'two calls on one transfer', () => [second({ nonce: '8' })]],
   ['I16', 'two transfers of one authorization', () => [sent(1), sent(2)]],
   ['I16', 'more taken than was signed', () => [drop('chain_payment_due_within'), set('due = 5001')]],
-  ['I16', 'a charge above what was taken', () => [drop('chain_payment_charge_within'), set('charge = 1001')]],
+  ['I16', 'more come than was signed', () => [drop('chain_payment_came_within'), set('came = 5001')]],
+  ['I16', 'a charge above what was due', () => [drop('chain_payment_charge_within'), set('charge = 1001')]],
   ['I16', 'a transfer that was reverted', () => [sent(1, true)]],
   ['I16', 'a wallet’s call without a payment', () => ['delete from chain_payment']],
   ['I16', 'a call settled at another charge than its payment has', () => [set('charge = 699')]],
   ['I17', 'a booked payment that the ledger does not have', () => ['delete from ledger_key']],
-  ['I17', 'a payment booked at another amount', () => [set('due = 999')]],
+  ['I17', 'a payment booked at another amount', () => [set('came = 999')]],
   [
     'I17',
     'a payment booked as a write-off',
@@ -96,7 +98,9 @@ const PLANTS: readonly (readonly [id: string, what: string, statements: () => st
     (select tx from ledger_key where key like 'payment:%')`,
     ],
   ],
-  ['I17', 'a write-off that the outside paid', () => [set(`state = 'written_off', reason = 'x', charge = 1000`)]],
+  ['I17', 'a write-off that the outside paid', () => [set(`state = 'written_off', reason = 'x', charge = 1000, came = null`)]],
+  ['I17', 'a short payment whose rest the platform does not stand in for', () => [set(`${SHORT}, came = 400`)]],
+  ['I17', 'a short payment of which nothing is booked', () => ['delete from ledger_key', set(`${SHORT}, came = 400`)]],
   ['I17', 'a booked payment whose call is not settled', () => ['delete from settlement']],
   ['I17', 'a payment in the ledger and not marked', () => [set('booked_at = null')]],
   ['I17', 'a booked payment without a row', () => ['delete from chain_payment']],
@@ -106,7 +110,7 @@ const PLANTS: readonly (readonly [id: string, what: string, statements: () => st
   [
     'I17',
     'a confirmed payment that nobody books',
-    () => [second({ ...OPEN, state: 'confirmed', due: 9, tx_hash: '0x2', serve_until: PAST })],
+    () => [second({ ...OPEN, state: 'confirmed', due: 9, came: 9, tx_hash: '0x2', serve_until: PAST })],
   ],
 ]
 

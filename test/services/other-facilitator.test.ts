@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { listDebtors } from '#control-plane/db/payment-desk.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
@@ -135,6 +136,86 @@ describe('a facilitator that talks nonsense', () => {
   })
 })
 
+const DENIAL = { status: 400, body: '{"success":false,"errorReason":"nonce_used","transaction":""}' }
+
+const claims = (transaction: string): Lie => ({
+  body: JSON.stringify({ success: true, transaction, network: 'eip155:8453', payer: `0x${'00'.repeat(20)}` }),
+})
+
+/** Lets the facilitator take an amount behind our back. Answers its transaction. */
+async function takes(rid: string, amount: bigint): Promise<string> {
+  const { payload, requirement } = Object(await world.ctx.ledger.payments.find(rid))
+  const requirements = { ...requirement, amount: String(amount) }
+  const taken = await world.ctx.payments.facilitator.settle({ payload, requirements })
+  if (taken.state !== 'mined') throw new Error(`not taken: ${JSON.stringify(taken)}`)
+  return taken.transaction
+}
+
+describe('a facilitator that takes less than was due', () => {
+  const LESS = 3_000n
+
+  it.each([
+    ['says so', claims],
+    ['denies it', (): Lie => DENIAL],
+  ])('and %s: what came is booked, the rest is the shortfall and the payer’s debt', async (_what, lie) => {
+    const { rid, payer } = await claimed('upto')
+    facilitator.lie('/settle', lie(await takes(rid, LESS)))
+    expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'settled' })
+    const short = { state: 'written_off', due: CHARGE, came: LESS, reason: 'transfer_too_small' }
+    expect(await settled(rid)).toMatchObject(short)
+    expect(await spent(payer)).toBe(LESS)
+    expect(await world.entries(rid)).toMatchObject({
+      [PLATFORM_ACCOUNTS.externalUsdc]: -LESS,
+      [PLATFORM_ACCOUNTS.shortfall]: LESS - CHARGE,
+      [world.seller]: 6_954n,
+    })
+    expect(await world.credit(payer)).toBe(0n)
+    expect(await world.breaches()).toEqual([])
+    // It is an end: a repeat, and more turns, change nothing.
+    facilitator.honest()
+    expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'failed', amountMicro: LESS })
+    await turn()
+    expect(await world.row(rid)).toMatchObject(short)
+    expect(await listDebtors(world.db, 500)).toContainEqual(
+      expect.objectContaining({ payer: payer.address.toLowerCase(), owed: CHARGE - LESS }),
+    )
+    expect(await world.claim(await world.sign(payer, 'upto', PRICE))).toMatchObject({ reason: 'payer_owes' })
+  })
+
+  it('but as much as the call costs: the payer owes nothing, and has the rest', async () => {
+    const { rid, payer } = await claimed('upto')
+    // The least payment is due, which is above the charge.
+    facilitator.lie('/settle', claims(await takes(rid, 500n)))
+    await world.settle(rid, 300n)
+    expect(await settled(rid)).toMatchObject({ state: 'confirmed', due: 1_000n, charge: 300n, came: 500n })
+    expect(await world.credit(payer)).toBe(200n)
+    facilitator.honest()
+    expect(await world.claim(await world.sign(payer, 'upto', PRICE))).toMatchObject({ state: 'claimed' })
+  })
+
+  it('after all of it was given up: the platform has back what came', async () => {
+    const { rid, payer } = await claimed('upto')
+    facilitator.lie('/settle', DENIAL)
+    expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'failed' })
+    expect(await world.booked(rid)).toMatchObject({ state: 'written_off', came: null })
+    expect((await world.entries(rid))[PLATFORM_ACCOUNTS.shortfall]).toBe(-CHARGE)
+    facilitator.honest()
+    const transaction = await takes(rid, LESS)
+    await until('it is found', 10_000, async () => {
+      await turn()
+      const { came, bookedAt } = await world.row(rid)
+      return came !== null && bookedAt !== null
+    })
+    expect(await world.row(rid)).toMatchObject({ state: 'written_off', came: LESS, transaction })
+    expect(await world.entries(rid)).toMatchObject({
+      [PLATFORM_ACCOUNTS.externalUsdc]: -LESS,
+      [PLATFORM_ACCOUNTS.shortfall]: LESS - CHARGE,
+    })
+    expect(await world.credit(payer)).toBe(0n)
+    expect(await world.breaches()).toEqual([])
+  })
+})
+
 describe('a facilitator that lies', () => {
   it.each(SCHEMES)('says that it failed what it has taken by %s: the chain has the last word', async (scheme) => {
     const payment = await claimed(scheme)
@@ -163,12 +244,10 @@ describe('a facilitator that lies', () => {
   it('takes all that was signed for where less was due: the rest is the payer’s credit', async () => {
     const payment = await claimed('upto')
     const { rid } = payment
-    // It settles behind our back, for the whole of it.
-    const { payload, requirement } = Object(await world.ctx.ledger.payments.find(rid))
-    await world.ctx.payments.facilitator.settle({ payload, requirements: requirement })
-    facilitator.lie('/settle', { status: 400, body: '{"success":false,"errorReason":"nonce_used","transaction":""}' })
+    await takes(rid, PRICE)
+    facilitator.lie('/settle', DENIAL)
     expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'settled' })
-    expect(await settled(rid)).toMatchObject({ state: 'confirmed', due: PRICE, charge: CHARGE })
+    expect(await settled(rid)).toMatchObject({ state: 'confirmed', due: CHARGE, came: PRICE })
     expect(await spent(payment.payer)).toBe(PRICE)
     expect(await world.credit(payment.payer)).toBe(PRICE - CHARGE)
     expect((await world.entries(rid))[PLATFORM_ACCOUNTS.externalUsdc]).toBe(-PRICE)

@@ -1,3 +1,4 @@
+import { uptoPermit2WitnessTypes } from '@x402/evm'
 import { sql } from 'kysely'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -301,6 +302,16 @@ describe('an authorization that somebody else has sent', () => {
     expect(await world.claim(await world.sign(wallet, 'exact', PRICE))).toMatchObject({ state: 'claimed' })
   })
 
+  it('by upto does not count for another payment whose number stands among its bytes', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const first = await world.sign(wallet, 'upto', PRICE)
+    const second = await numbered(wallet, first, BigInt(`${Object(first.payload.payload)['signature']}`.slice(0, 66)))
+    const [paid, unpaid] = [await world.claimed(first), await world.claimed(second)]
+    expect(await world.settle(paid, CHARGE)).toMatchObject({ state: 'settled' })
+    await chain.blacklist(wallet.address)
+    expect(await world.settle(unpaid, CHARGE)).toMatchObject({ state: 'failed' })
+  })
+
   it('counts as paid when we had sent it and have lost the record', async () => {
     for (const scheme of ['exact', 'upto'] as const) {
       const payment = await claimed(scheme)
@@ -317,6 +328,19 @@ describe('an authorization that somebody else has sent', () => {
     }
   })
 })
+
+/** The same payment by upto under another number. */
+async function numbered({ account }: ChainWallet, signed: Signed, nonce: bigint): Promise<Signed> {
+  const { permit2Authorization } = Object(signed.payload.payload)
+  const authorization = { ...permit2Authorization, nonce: nonce.toString() }
+  const signature = await account.signTypedData({
+    domain: { name: 'Permit2', chainId: CHAIN.id, verifyingContract: CONTRACTS.LocalPermit2 },
+    types: uptoPermit2WitnessTypes,
+    primaryType: 'PermitWitnessTransferFrom',
+    message: authorization,
+  })
+  return { ...signed, payload: { ...signed.payload, payload: { permit2Authorization: authorization, signature } } }
+}
 
 describe('nonces', () => {
   it('that nobody used are filled', async () => {

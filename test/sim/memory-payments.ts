@@ -32,7 +32,7 @@ export function memoryPaymentReads(ask: Statement, wall: () => number): ChainPay
       ask((tables) =>
         listed(
           tables,
-          ({ state, validUntil }) => state === 'written_off' && validUntil.getTime() > wall() - afterlifeMs,
+          ({ state, came, validUntil }) => state === 'written_off' && came === null && validUntil.getTime() > wall() - afterlifeMs,
           limit,
         ),
       ),
@@ -66,6 +66,7 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
           payload: { ...given.payload },
           requirement: { ...given.requirement },
           ...{ state: 'claimed', due: null, charge: null, event: null, transaction: null, block: null, reason: null },
+          came: null,
           ...{ bookedAt: null, changedAt: new Date(wall()) },
         })
         return true
@@ -97,12 +98,12 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
 export function exposureOf({ payments }: Pick<LedgerTables, 'payments'>, payer: string) {
   const sum = { open: 0n, owed: 0n, unmined: 0n, all: 0n, payments: 0 }
   for (const row of payments.values()) {
-    const { state, due, amount } = row
+    const { state, due, came, amount } = row
     if (state === 'confirmed' || state === 'released') continue
     const isOwn = row.payer === payer
     if (isOwn) sum.payments += 1
     if (state === 'written_off') {
-      if (isOwn) sum.owed += due ?? 0n
+      if (isOwn) sum.owed += (due ?? 0n) - (came ?? 0n)
       continue
     }
     sum.all += due ?? amount

@@ -1,4 +1,5 @@
 import { encodeHeader } from '#data-plane/rails/x402/payment-header.ts'
+import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import type { Take } from './chain.ts'
 import { violation } from './violation.ts'
@@ -12,8 +13,6 @@ export const TERMS = {
   assetVersion: '2',
   payTo: '0x00000000000000000000000000000000000000cc',
 } as const satisfies Partial<PaymentTerms>
-/** The one contract that settles upto payments (x402, scheme_upto_evm). */
-const UPTO_PROXY = '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002'
 
 /** Wallets and what they have at first, in micro-USD. */
 export const WALLETS = [

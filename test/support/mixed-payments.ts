@@ -165,7 +165,7 @@ async function leave(call: Call, body: string, headers: Record<string, string>):
 const Row = z.object({
   rid: z.string(),
   state: z.string(),
-  due: z.coerce.bigint().nullable(),
+  came: z.coerce.bigint().nullable(),
   charge: z.coerce.bigint().nullable(),
   account: z.string(),
 })
@@ -193,10 +193,10 @@ async function compare(stage: Stage, db: pg.Client, wallets: readonly ChainWalle
   let [movedMicro, chargedMicro, creditMicro] = [0n, 0n, 0n]
   for (const wallet of wallets) {
     const payer = wallet.address.toLowerCase()
-    const found = await db.query('select rid, state, due, charge, account from chain_payment where payer = $1', [payer])
+    const found = await db.query('select rid, state, came, charge, account from chain_payment where payer = $1', [payer])
     const rows = found.rows.map((row) => Row.parse(row))
     for (const { state } of rows) payments[state] = (payments[state] ?? 0) + 1
-    const sum = (name: 'due' | 'charge') =>
+    const sum = (name: 'came' | 'charge') =>
       rows.reduce((total, row) => total + (row.state === 'confirmed' ? (row[name] ?? 0n) : 0n), 0n)
     const moved = START_MICRO - (await stage.chain.usdcBalance(wallet.address))
     const held = await db.query('select balance from account where id = $1', [rows[0]?.account ?? ''])
@@ -204,8 +204,8 @@ async function compare(stage: Stage, db: pg.Client, wallets: readonly ChainWalle
     const compareTo = (what: string, left: bigint, right: bigint) => {
       if (left !== right) differences.push(`${payer}: ${what}: ${left} and ${right}`)
     }
-    compareTo('moved on the chain and taken by payments', moved, sum('due'))
-    compareTo('credit and what was taken over the charges', credit, sum('due') - sum('charge'))
+    compareTo('moved on the chain and taken by payments', moved, sum('came'))
+    compareTo('credit and what was taken over the charges', credit, sum('came') - sum('charge'))
     await compareViews(stage, wallet, { rows, credit, compareTo })
     movedMicro += moved
     chargedMicro += sum('charge')

@@ -199,7 +199,7 @@ function books({ db, databaseUrl, redisUrl }: GateWorld) {
   return {
     entries: async (rid: string) => {
       const { rows } = await sql<{ account: string; amount: bigint }>`select account, amount from ledger_entry
-        where tx = ${rid} or tx in (select tx from ledger_key where key in (${`payment:${rid}`}, ${`late_payment:${rid}`}))`.execute(
+        where tx = ${rid} or tx in (select tx from ledger_key where key in (${`payment:${rid}`}, ${`late_payment:${rid}`}, ${`write_off:${rid}`}))`.execute(
         db,
       )
       const sums: Record<string, bigint> = {}

@@ -58,6 +58,7 @@ export const listPayments: Action = async ({ connection }, { options }) => {
       { title: 'PAYER', value: (row) => row.payer },
       { title: 'DUE', alignsRight: true, value: ({ dueMicro }) => dollars(dueMicro) },
       { title: 'CHARGE', alignsRight: true, value: ({ chargeMicro }) => dollars(chargeMicro) },
+      { title: 'CAME', alignsRight: true, value: ({ cameMicro }) => dollars(cameMicro) },
       { title: 'LAST STEP', value: ({ changedAt }) => instant(changedAt) },
       { title: 'REASON', value: ({ reason }) => reason },
       { title: 'TRANSACTION', value: ({ transaction }) => transaction },

@@ -6,7 +6,7 @@ import { bigint, boolean, id, json, nullable, oneOf, text, timestamp, withDefaul
 export const CHAIN_PAYMENT_STATES = ['claimed', 'due', 'mined', 'confirmed', 'released', 'written_off'] as const
 export type ChainPaymentState = (typeof CHAIN_PAYMENT_STATES)[number]
 
-/** Tables of `0022_chain_payments.sql`. Amounts are micro-USD. */
+/** Tables of `0022_chain_payments.sql` and those after it. Amounts are micro-USD. */
 export const CHAIN_PAYMENT_TABLES = {
   chain_payment: {
     rid: text<RequestId>(),
@@ -19,6 +19,7 @@ export const CHAIN_PAYMENT_TABLES = {
     amount: bigint(),
     due: nullable(bigint()),
     charge: nullable(bigint()),
+    came: nullable(bigint()),
     event: nullable(text()),
     state: withDefault(oneOf(CHAIN_PAYMENT_STATES)),
     payload: json<Readonly<Record<string, unknown>>>(),

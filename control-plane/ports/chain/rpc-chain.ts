@@ -1,6 +1,7 @@
 import type { Hex, Log } from 'viem'
-import { createPublicClient, http, parseAbi, parseEventLogs, TransactionReceiptNotFoundError } from 'viem'
-import { getAddress, isAddressEqual, numberToHex } from 'viem/utils'
+import { createPublicClient, decodeFunctionData, http, parseAbi, parseEventLogs, TransactionReceiptNotFoundError } from 'viem'
+import { getAddress, isAddressEqual } from 'viem/utils'
+import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { Chain, PaymentOnChain } from './chain.ts'
 
@@ -13,6 +14,16 @@ const TOKEN = parseAbi([
   'function balanceOf(address) view returns (uint256)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+])
+
+/** Calls of the upto proxy. Of a whole transaction's data only these arguments count: a payer chooses what it signs. */
+const UPTO = parseAbi([
+  'struct Permitted { address token; uint256 amount; }',
+  'struct Permit { Permitted permitted; uint256 nonce; uint256 deadline; }',
+  'struct TokenPermit { uint256 value; uint256 deadline; bytes32 r; bytes32 s; uint8 v; }',
+  'struct Witness { address to; address facilitator; uint256 validAfter; }',
+  'function settle(Permit permit, uint256 amount, address owner, Witness witness, bytes signature)',
+  'function settleWithPermit(TokenPermit tokenPermit, Permit permit, uint256 amount, address owner, Witness witness, bytes signature)',
 ])
 
 /** Reads a chain through its JSON-RPC endpoint. */
@@ -28,17 +39,18 @@ export function createRpcChain(rpcUrl: string): Chain {
     }
   }
 
-  /** True when a transaction used the payment's authorization. Of Permit2 only the call's data tells the nonce. */
+  /** True when a transaction used the payment's authorization. Of Permit2 only the call itself tells the nonce. */
   async function isFor(hash: Hex, logs: readonly Log[], { asset, payer, nonce, settledBy }: PaymentOnChain) {
     if (nonce.startsWith('0x')) {
       return parseEventLogs({ abi: TOKEN, eventName: 'AuthorizationUsed', logs: logsOf(asset, logs) }).some(
         ({ args }) => args.nonce.toLowerCase() === nonce && isAddressEqual(args.authorizer, getAddress(payer)),
       )
     }
-    // Nobody else can use it, but anybody can write any data beside a transfer.
-    const { from, input } = await client.getTransaction({ hash })
+    const { from, to, input } = await client.getTransaction({ hash })
     const isOurs = settledBy !== null && isAddressEqual(from, getAddress(settledBy))
-    return isOurs && input.toLowerCase().includes(numberToHex(BigInt(nonce), { size: 32 }).slice(2))
+    if (!isOurs || to === null || !isAddressEqual(to, UPTO_PROXY)) return false
+    const permit = permitOf(input)
+    return permit?.nonce === BigInt(nonce) && isAddressEqual(permit.owner, getAddress(payer))
   }
 
   return {
@@ -63,7 +75,7 @@ export function createRpcChain(rpcUrl: string): Chain {
       const hashes = new Set(transfers.slice(-MAX_TRANSFERS).map(({ transactionHash }) => transactionHash))
       for (const hash of hashes) {
         const receipt = await readReceipt(hash)
-        const isIt = receipt !== undefined && itsTransfer(transfersOf(receipt.logs, payment), amount) >= amount
+        const isIt = receipt !== undefined && itsTransfer(transfersOf(receipt.logs, payment), amount) > 0n
         if (isIt && (await isFor(hash, receipt.logs, payment))) return hash.toLowerCase()
       }
       return undefined
@@ -83,6 +95,17 @@ export function createRpcChain(rpcUrl: string): Chain {
       const answered = await client.getChainId()
       if (answered !== chainId) throw new Error(`the chain's id is ${answered}, not ${chainId}`)
     },
+  }
+}
+
+/** The permit that a call of the upto proxy uses. */
+function permitOf(input: Hex): { readonly owner: Hex; readonly nonce: bigint } | undefined {
+  try {
+    const { functionName, args } = decodeFunctionData({ abi: UPTO, data: input })
+    const [{ nonce }, , owner] = functionName === 'settle' ? args : [args[1], args[2], args[3]]
+    return { owner, nonce }
+  } catch {
+    return undefined
   }
 }
 

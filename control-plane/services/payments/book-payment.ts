@@ -4,6 +4,7 @@ import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
 import { bookJobEvent } from '#control-plane/services/money/finish-job.ts'
 import type { Booked } from '#control-plane/services/money/ingest.ts'
 import { bookCalls, tellFeed } from '#control-plane/services/money/ingest.ts'
+import type { LedgerLine } from '#control-plane/services/money/ledger.ts'
 import { confirmBuyers, postTransaction } from '#control-plane/services/money/ledger.ts'
 import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
 import type { ReadEvent } from '#control-plane/services/money/usage-reading.ts'
@@ -21,74 +22,37 @@ type Balance = Booked['balances'][number]
 
 /**
  * Books a payment in one transaction: its transfer into the payer's account, and the call's charge out of it. What is
- * left is the payer's credit. The platform stands in for a transfer that never came.
+ * left is the payer's credit. The platform stands in for what never came.
  */
 export async function bookPayment(ctx: Booking, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
   const done = await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     if (payment === undefined || payment.bookedAt !== null || !BOOKED_IN.has(payment.state)) return undefined
-    const deposited = await deposit(trx, payment, ctx.ids.ulid())
-    const booked = await bookCharge(trx, payment)
+    const done = await book(ctx, trx, payment)
     await trx.payments.markBooked(rid)
     crashPoint('payment_in_tx')
-    return { balances: [...deposited, ...(booked?.balances ?? [])], booked }
+    return done
   })
   crashPoint('payment_booked')
   if (done !== undefined) await tell(ctx, rid, done)
 }
 
-const keyOf = (rid: string) => `payment:${rid}`
-const lateKeyOf = (rid: string) => `late_payment:${rid}`
-
-/**
- * Books what came, or what the platform stands in for. Of money that comes after its write-off the platform takes back
- * what it stood in for; the rest is the payer's. Answers the balances that changed.
- */
-async function deposit(trx: MoneyTransaction, payment: ChainPayment, id: string): Promise<readonly Balance[]> {
-  const { rid, account, due, charge, transaction, reason } = payment
-  const isPaid = payment.state === 'confirmed'
-  const writtenOff = await trx.findLedgerKey(keyOf(rid))
-  // It was given up, came, and went again with its block. The platform still stands in for it.
-  if (writtenOff !== undefined && !isPaid) return []
-  const amount = (isPaid ? due : charge) ?? 0n
-  if (amount === 0n) return []
-  const stoodIn = isPaid ? await shortfallOf(trx, [rid, writtenOff]) : 0n
-  const back = stoodIn > amount ? amount : stoodIn
-  const isLate = writtenOff !== undefined
-  const deposited = await postTransaction(trx, {
-    id,
-    key: isLate ? lateKeyOf(rid) : keyOf(rid),
-    kind: isPaid ? 'payment' : 'write_off',
-    note: transaction ?? reason ?? undefined,
-    entries: [
-      { account: isPaid ? PLATFORM_ACCOUNTS.externalUsdc : PLATFORM_ACCOUNTS.shortfall, amount: -amount },
-      { account, amount: amount - back },
-      { account: PLATFORM_ACCOUNTS.shortfall, amount: back },
-    ],
-  })
-  if (deposited === undefined) throw new Error(`the payment ${rid} was booked and not marked`)
-  return deposited
-}
-
-/** What the platform gave in some transactions. */
-async function shortfallOf(trx: MoneyTransaction, txs: readonly (string | undefined)[]): Promise<bigint> {
-  let given = 0n
-  for (const tx of txs) {
-    if (tx === undefined) continue
-    for (const { account, amount } of await trx.findEntries(tx)) {
-      if (account === PLATFORM_ACCOUNTS.shortfall) given -= amount
-    }
-  }
-  return given
-}
-
 /** Books the charge of a call whose payment was booked before it. The payer's account has its money since then. */
 export async function bookLateCharge(ctx: Booking, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
-  const booked = await ctx.ledger.transact(async (trx) => {
+  const done = await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
-    return payment === undefined ? undefined : bookCharge(trx, payment)
+    return payment === undefined ? undefined : book(ctx, trx, payment)
   })
-  if (booked !== undefined) await tell(ctx, rid, { balances: booked.balances, booked })
+  if (done !== undefined) await tell(ctx, rid, done)
+}
+
+type Done = { readonly balances: readonly Balance[]; readonly booked: Booked | undefined }
+
+/** Books what is not in the books yet. A repeat books nothing. */
+async function book({ ids }: Booking, trx: MoneyTransaction, payment: ChainPayment): Promise<Done> {
+  const balances = await deposit(trx, payment, () => ids.ulid())
+  const booked = await bookCharge(trx, payment)
+  return { balances: [...balances, ...(booked?.balances ?? [])], booked }
 }
 
 async function bookCharge(trx: MoneyTransaction, payment: ChainPayment): Promise<Booked | undefined> {
@@ -100,7 +64,68 @@ async function bookCharge(trx: MoneyTransaction, payment: ChainPayment): Promise
   return { events: [{ read: call, fate, postedAt }], balances }
 }
 
-type Done = { readonly balances: readonly Balance[]; readonly booked: Booked | undefined }
+const SHORTFALL = PLATFORM_ACCOUNTS.shortfall
+const OUTSIDE = PLATFORM_ACCOUNTS.externalUsdc
+
+/**
+ * Books what came, and what the platform stands in for. Of money that comes after its write-off the platform takes back
+ * what it stood in for; the rest is the payer's. Answers the balances that changed.
+ */
+async function deposit(trx: MoneyTransaction, payment: ChainPayment, newId: () => string): Promise<readonly Balance[]> {
+  const { rid, account, transaction, reason } = payment
+  const before = await bookedBefore(trx, rid)
+  const came = (payment.came ?? 0n) - before.came
+  const more = missingOf(payment) - before.stoodIn
+  const back = more >= 0n ? 0n : -more > came ? came : -more
+  const post = async (key: string, kind: 'payment' | 'write_off', note: string | null, entries: readonly LedgerLine[]) => {
+    const balances = await postTransaction(trx, { id: newId(), key: `${key}:${rid}`, kind, note: note ?? undefined, entries })
+    if (balances === undefined) throw new Error(`the payment ${rid} was booked and not marked`)
+    return balances
+  }
+  const deposited =
+    came === 0n
+      ? []
+      : await post(before.isWrittenOff ? 'late_payment' : 'payment', 'payment', transaction, [
+          { account: OUTSIDE, amount: -came },
+          { account, amount: came - back },
+          { account: SHORTFALL, amount: back },
+        ])
+  if (more <= 0n) return deposited
+  const stoodIn = await post('write_off', 'write_off', reason, [
+    { account: SHORTFALL, amount: -more },
+    { account, amount: more },
+  ])
+  return [...deposited, ...stoodIn]
+}
+
+/** What never came of a call's charge. */
+function missingOf({ state, charge, came }: ChainPayment): bigint {
+  const missing = state === 'written_off' ? (charge ?? 0n) - (came ?? 0n) : 0n
+  return missing > 0n ? missing : 0n
+}
+
+type BookedBefore = { readonly came: bigint; readonly stoodIn: bigint; readonly isWrittenOff: boolean }
+
+/** What the books have of a payment: what came, and what the platform gave for it, by a write-off or with the charge. */
+async function bookedBefore(trx: MoneyTransaction, rid: string): Promise<BookedBefore> {
+  const [payment, late, writeOff] = [
+    await trx.findLedgerKey(`payment:${rid}`),
+    await trx.findLedgerKey(`late_payment:${rid}`),
+    await trx.findLedgerKey(`write_off:${rid}`),
+  ]
+  let came = 0n
+  let stoodIn = 0n
+  for (const tx of [payment, late, writeOff, rid]) {
+    if (tx === undefined) continue
+    for (const { account, amount } of await trx.findEntries(tx)) {
+      if (account === OUTSIDE) came -= amount
+      if (account === SHORTFALL) stoodIn -= amount
+    }
+  }
+  // Write-offs of before had the key of the payment.
+  const isWrittenOff = writeOff !== undefined || (payment !== undefined && came === 0n)
+  return { came, stoodIn, isWrittenOff }
+}
 
 async function tell(ctx: Booking, rid: string, { balances, booked }: Done): Promise<void> {
   if (booked !== undefined) tellFeed(ctx, booked)

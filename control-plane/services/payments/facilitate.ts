@@ -119,12 +119,12 @@ function findClaim({ ledger, payments }: PaymentCtx, { payer, nonce }: ReadPayme
 }
 
 /** How a payment stands that another has claimed. */
-function standing({ state, payer, network, transaction, due, reason }: ChainPayment): SettleResponse {
+function standing({ state, payer, network, transaction, due, came, reason }: ChainPayment): SettleResponse {
   const named = { transaction: transaction ?? '', network: asNetwork(network), payer }
   switch (state) {
     case 'mined':
     case 'confirmed':
-      return { success: true, ...named, amount: (due ?? 0n).toString() }
+      return { success: true, ...named, amount: (came ?? due ?? 0n).toString() }
     case 'due':
       return { success: false, errorReason: 'settlement_pending', ...named }
     case 'claimed':

@@ -73,7 +73,7 @@ async function confirm(ctx: FinishCtx): Promise<number> {
   const mined = await ctx.ledger.payments.listOpen(['mined'], 0, MAX_A_TURN)
   if (mined.length === 0) return 0
   if (chain === null) {
-    for (const { rid } of mined) await step(ctx, rid, 'confirm')
+    for (const { rid, due } of mined) await step(ctx, rid, 'confirm', { came: due })
     return mined.length
   }
   await chain.checkChain(chainIdOf(network))
@@ -92,7 +92,6 @@ async function confirm(ctx: FinishCtx): Promise<number> {
 /** Looks at the block of one transfer. Answers whether it is final. */
 async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: Head): Promise<boolean> {
   const { rid, transaction } = payment
-  const due = payment.due ?? 0n
   if (transaction === null) return false
   const receipt = await chain.receiptOf(transaction, onChain(payment))
   if (receipt === undefined || receipt.isReverted) {
@@ -104,17 +103,32 @@ async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: H
   }
   const { block, moved } = receipt
   if (head.block - block + 1n < BigInt(ctx.payments.confirmations)) return false
-  if (moved < due) {
+  if (moved === 0n) {
     ctx.log.error({ rid, transaction }, 'the facilitator named a transaction that does not pay us')
     // Until the authorization has run out it may still come.
     if (isOver(payment, head.at)) await step(ctx, rid, 'disprove', { reason: NOT_ON_CHAIN })
     else await step(ctx, rid, 'unmine')
     return false
   }
-  if (moved > due) ctx.log.error({ rid, transaction }, 'the facilitator took more than it was told to')
-  // What was taken beyond the charge is the payer's credit.
-  await step(ctx, rid, 'confirm', { block, due: moved })
+  await step(ctx, rid, ...endOf(ctx, payment, { block, came: moved }))
   return true
+}
+
+/** The code of a payment of which less came than its call costs. */
+const UNDERPAID = 'transfer_too_small'
+
+/**
+ * The end of a payment whose transfer is final. Its authorization is used up, so nothing else will come by it: what came
+ * beyond the charge is the payer's credit, and what did not come is the payer's debt.
+ */
+function endOf(
+  { log }: FinishCtx,
+  { rid, transaction, due, charge }: ChainPayment,
+  found: { readonly block: bigint; readonly came: bigint },
+): readonly [PaymentEvent, Found] {
+  const { came } = found
+  if (came !== due) log.error({ rid, transaction, due, came }, 'the facilitator took another amount than it was told to')
+  return came < (charge ?? due ?? 0n) ? ['underpay', { ...found, reason: UNDERPAID }] : ['confirm', found]
 }
 
 /**
@@ -141,7 +155,7 @@ async function watch(ctx: FinishCtx): Promise<number> {
 
 type Head = Awaited<ReturnType<Chain['head']>>
 /** What the chain shows of a payment. */
-type Found = Pick<PaymentChange, 'block' | 'due' | 'transaction' | 'reason' | 'bookedAt'>
+type Found = Pick<PaymentChange, 'block' | 'came' | 'transaction' | 'reason' | 'bookedAt'>
 
 async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, found: Found = {}): Promise<void> {
   await ctx.ledger.transact(async (trx) => {

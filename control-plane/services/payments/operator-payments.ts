@@ -124,6 +124,8 @@ export const DeskPaymentSchema = z.object({
   amountMicro: MicroDigits,
   dueMicro: MicroDigits.nullable(),
   chargeMicro: MicroDigits.nullable(),
+  /** What the chain moved, once that is final. */
+  cameMicro: MicroDigits.nullable(),
   transaction: z.string().nullable(),
   /** Why it is late or was written off, in a code of x402. */
   reason: z.string().nullable(),
@@ -154,11 +156,12 @@ export const listPayments = defineOperation({
   },
 })
 
-function viewOf({ amount, due, charge, ...payment }: DeskPayment): DeskPaymentView {
+function viewOf({ amount, due, charge, came, ...payment }: DeskPayment): DeskPaymentView {
   const { claimedAt, changedAt, validUntil, bookedAt, clearedAt, ...rest } = payment
   return {
     ...rest,
     ...{ amountMicro: amount.toString(), dueMicro: due?.toString() ?? null, chargeMicro: charge?.toString() ?? null },
+    cameMicro: came?.toString() ?? null,
     ...{ claimedAt: claimedAt.getTime(), changedAt: changedAt.getTime(), validUntil: validUntil.getTime() },
     ...{ bookedAt: bookedAt?.getTime() ?? null, clearedAt: clearedAt?.getTime() ?? null },
   }

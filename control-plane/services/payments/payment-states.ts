@@ -4,10 +4,19 @@ import type { PaymentStanding } from '#shared/contract/chain-payments.ts'
 /**
  * What happens to a payment. `charge`: the call told what it owes. `release`: it owes nothing. `mine`: the transfer is in
  * a block. `confirm`: the block is deep enough. `unmine`: the block is gone. `refuse`: the transfer can never be.
- * `disprove`: the named transaction is none that pays us, and no other can be. `appear`: a transfer that was given up is
- * in a block all the same.
+ * `underpay`: it is, and moved less than the call costs. `disprove`: the named transaction is none that pays us, and no
+ * other can be. `appear`: a transfer that was given up is in a block all the same.
  */
-export type PaymentEvent = 'charge' | 'release' | 'mine' | 'confirm' | 'unmine' | 'refuse' | 'disprove' | 'appear'
+export type PaymentEvent =
+  | 'charge'
+  | 'release'
+  | 'mine'
+  | 'confirm'
+  | 'underpay'
+  | 'unmine'
+  | 'refuse'
+  | 'disprove'
+  | 'appear'
 
 type Row = Readonly<Record<PaymentEvent, ChainPaymentState | null>>
 
@@ -17,6 +26,7 @@ const NOTHING: Row = {
   release: null,
   mine: null,
   confirm: null,
+  underpay: null,
   unmine: null,
   refuse: null,
   disprove: null,
@@ -27,8 +37,8 @@ const NOTHING: Row = {
 export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
   claimed: { ...NOTHING, charge: 'due', release: 'released' },
   due: { ...NOTHING, mine: 'mined', refuse: 'written_off' },
-  // A facilitator of others may name a transfer that is none.
-  mined: { ...NOTHING, confirm: 'confirmed', unmine: 'due', disprove: 'written_off' },
+  // A facilitator of others may take too little, or name a transfer that is none.
+  mined: { ...NOTHING, confirm: 'confirmed', underpay: 'written_off', unmine: 'due', disprove: 'written_off' },
   confirmed: NOTHING,
   // A claim can run out before a node comes back that served its call.
   released: { ...NOTHING, charge: 'due' },

@@ -50,8 +50,8 @@ export async function settlePayment(ctx: BookCtx, ask: Ask): Promise<SettleAnswe
   }
 }
 
-function answerOf({ state, transaction, due, reason }: ChainPayment): SettleAnswer {
-  const told = { transaction, amountMicro: microUsd(due ?? 0n), reason }
+function answerOf({ state, transaction, due, came, reason }: ChainPayment): SettleAnswer {
+  const told = { transaction, amountMicro: microUsd(came ?? due ?? 0n), reason }
   switch (state) {
     case 'mined':
     case 'confirmed':
@@ -191,7 +191,7 @@ async function lastWord(ctx: PaymentCtx, payment: ChainPayment, outcome: Transfe
   if (!isOver(payment, (await chain.head()).at)) return undefined
   if (outcome.state === 'mined') {
     const receipt = await chain.receiptOf(outcome.transaction, onChain(payment))
-    if (receipt !== undefined && receipt.moved >= (payment.due ?? 0n)) return undefined
+    if (receipt !== undefined && receipt.moved > 0n) return undefined
   }
   return (await takenByOthers(ctx, payment)) ?? { state: 'refused', reason: NOT_ON_CHAIN }
 }

@@ -1,3 +1,4 @@
+import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import type { MicroUsd } from '#shared/money.ts'
@@ -10,8 +11,6 @@ const LEAST_LEFT_MS = 660 * SECOND
 const MOST_LEFT_MS = DAY
 /** The clocks of payers may be ahead of ours by so much. */
 const SKEW_MS = 5 * SECOND
-/** The one contract that settles upto payments (x402, scheme_upto_evm). */
-const UPTO_PROXY = '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002'
 /** The largest amount that is read as one. */
 const MAX_AMOUNT = 10n ** 13n
 

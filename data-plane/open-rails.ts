@@ -11,6 +11,7 @@ import { creditRail } from './rails/credit.ts'
 import { createChallengeIds } from './rails/mpp/challenge.ts'
 import { mppRail } from './rails/mpp/mpp-rail.ts'
 import { defineRail } from './rails/rail.ts'
+import { createWalletSignatures } from './rails/wallet-signature.ts'
 import { createQuoteSeal } from './rails/x402/quote-seal.ts'
 import type { X402Ports } from './rails/x402/x402-rail.ts'
 import { x402Rail } from './rails/x402/x402-rail.ts'
@@ -34,12 +35,14 @@ type Stores = {
 export function openRails({ config, clock }: { config: Config; clock: Clock }, stores: Stores, funds: Funds): Rails {
   const { buyerKeys, paymentDesk: desk, pending } = stores
   const urlOf = (head: RequestHead) => askedUrl(config, head)
-  const ports: X402Ports = { desk, clock, seal: createQuoteSeal(config.keyPepper), urlOf }
+  const signatures = createWalletSignatures({ desk, clock })
+  const common = { desk, signatures, clock, urlOf }
+  const ports: X402Ports = { ...common, seal: createQuoteSeal(config.keyPepper) }
   return {
     credit: creditRail({ funds, buyerKeys }),
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
     // A stock client takes the first entry that it can pay, and `upto` charges only what was used.
     x402: [defineRail(pending.watched(x402Rail('upto', ports))), defineRail(pending.watched(x402Rail('exact', ports)))],
-    mpp: [defineRail(pending.watched(mppRail({ desk, clock, ids: createChallengeIds(config.keyPepper), urlOf })))],
+    mpp: [defineRail(pending.watched(mppRail({ ...common, ids: createChallengeIds(config.keyPepper) })))],
   }
 }

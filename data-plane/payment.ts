@@ -86,6 +86,8 @@ export type Settled = {
 export type PaymentDesk = {
   /** The terms of a moment ago; undefined while payments are closed or not set up. */
   terms(): PaymentTerms | undefined
+  /** Whether a wallet is a contract. Undefined while nobody knows. Never rejects. */
+  isContract(wallet: string): Promise<boolean | undefined>
   /** Throws `service_unavailable` when the desk does not answer. The claim may stand then; nobody else gets it. */
   claim(ask: ClaimAsk): Promise<ClaimAnswer>
   /** Undefined when the desk does not answer, or not in words that are known. Never rejects. */

@@ -105,7 +105,10 @@ export async function lockChainPayment(trx: Trx, rid: string): Promise<ChainPaym
 }
 
 export type PaymentChange = Partial<
-  Pick<ChainPayment, 'state' | 'due' | 'charge' | 'came' | 'event' | 'transaction' | 'block' | 'reason' | 'serveUntil'> & {
+  Pick<
+    ChainPayment,
+    'state' | 'due' | 'charge' | 'came' | 'event' | 'transaction' | 'block' | 'reason' | 'serveUntil'
+  > & {
     /** Null makes the payment one that is to be booked again. */
     readonly bookedAt: null
   }

@@ -8,6 +8,7 @@ import {
   PAYMENTS_PATH,
   PaymentTermsSchema,
   SettleAnswerSchema,
+  WalletAnswerSchema,
 } from '#shared/contract/chain-payments.ts'
 import { AppError, describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
@@ -17,6 +18,7 @@ const TERMS_EVERY_MS = 2 * SECOND
 /** Terms that are older are forgotten: nobody knows whether payments are still taken. */
 const TERMS_GOOD_MS = 15 * SECOND
 const CLAIM_MS = 8 * SECOND
+const WALLET_MS = 5 * SECOND
 /** The desk itself waits for the chain, as long as it is asked to. */
 const BEYOND_WAIT_MS = 4 * SECOND
 const RETRY_SECONDS = 2
@@ -65,6 +67,14 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
       const isGood = known?.terms.isOpen === true && clock.monotonic() - known.at < TERMS_GOOD_MS
       return isGood ? known?.terms : undefined
     },
+    async isContract(wallet) {
+      try {
+        return WalletAnswerSchema.parse(await ask('wallet', { wallet }, WALLET_MS)).isContract ?? undefined
+      } catch (error) {
+        log.debug({ cause: describeCause(error) }, 'nobody says whether a wallet is a contract')
+        return undefined
+      }
+    },
     async claim(claim) {
       try {
         return ClaimAnswerSchema.parse(await ask('claim', claim, CLAIM_MS))
@@ -98,6 +108,7 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
 /** Stands in where no control plane is known. Then no wallet can pay. */
 export const NO_PAYMENT_DESK: PaymentDeskStore = {
   terms: () => undefined,
+  isContract: () => Promise.resolve(undefined),
   claim: () => Promise.reject(new AppError('service_unavailable')),
   settle: () => Promise.resolve(undefined),
   release: () => Promise.resolve(),

@@ -54,6 +54,11 @@ export const ClaimAskSchema = z.strictObject({
 })
 export type ClaimAsk = z.input<typeof ClaimAskSchema>
 
+/** The question whether a wallet is a contract. Null is an answer that nobody can give now. */
+export const WalletAskSchema = z.strictObject({ wallet: Address })
+export const WalletAnswerSchema = z.object({ isContract: z.boolean().nullable() })
+export type WalletAnswer = z.infer<typeof WalletAnswerSchema>
+
 /** How a payment stands for its buyer. */
 export const PAYMENT_STANDINGS = ['serving', 'pending', 'settled', 'released', 'failed'] as const
 export type PaymentStanding = (typeof PAYMENT_STANDINGS)[number]

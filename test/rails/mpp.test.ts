@@ -121,12 +121,14 @@ describe('a wallet that pays by the Payment scheme', () => {
     ['another recipient', inPayload({ to: '0x00000000000000000000000000000000000000AA' }), 'invalid-payload'],
     ['a smaller value', inPayload({ value: '999' }), 'payment-insufficient'],
     ['a time that is over', inPayload({ validBefore: '1' }), 'payment-expired'],
+    ['the signature of something else', inPayload({ signature: `0x${'5a'.repeat(64)}1b` }), 'verification-failed'],
+    ['a signature of another kind', inPayload({ signature: '0x00' }), 'verification-failed'],
     [
       'the source of somebody else',
       forged((wire) => ({ ...wire, source: 'did:pkh:eip155:8453:0xaa' })),
       'invalid-payload',
     ],
-  ])('C292: %s is refused with its problem and a fresh challenge', async (_name, change, problem) => {
+  ])('C275, C292: %s is refused with its problem and a fresh challenge', async (_name, change, problem) => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const answer = await ask({}, { authorization: change(await credentialFor(wallet)) })
     expect([answer.status, Refusal.parse(await answer.json()).error]).toEqual([402, problem])

@@ -98,7 +98,11 @@ const PLANTS: readonly (readonly [id: string, what: string, statements: () => st
     (select tx from ledger_key where key like 'payment:%')`,
     ],
   ],
-  ['I17', 'a write-off that the outside paid', () => [set(`state = 'written_off', reason = 'x', charge = 1000, came = null`)]],
+  [
+    'I17',
+    'a write-off that the outside paid',
+    () => [set(`state = 'written_off', reason = 'x', charge = 1000, came = null`)],
+  ],
   ['I17', 'a short payment whose rest the platform does not stand in for', () => [set(`${SHORT}, came = 400`)]],
   ['I17', 'a short payment of which nothing is booked', () => ['delete from ledger_key', set(`${SHORT}, came = 400`)]],
   ['I17', 'a booked payment whose call is not settled', () => ['delete from settlement']],

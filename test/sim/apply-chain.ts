@@ -22,6 +22,9 @@ export function applyChain({ ground, model }: World, event: ChainEvent): void {
     case 'full':
       chain.setFull(scheduler.now() + event.ms)
       return
+    case 'greedless':
+      host.takeLess(event.ms)
+      return
     case 'no_gas':
       chain.setGas(false)
       scheduler.after(event.ms, () => chain.setGas(true))

@@ -6,6 +6,8 @@ export type Received = {
   /** Undefined while nothing has come. */
   readonly status: number | undefined
   readonly text: string
+  /** Those of a whole answer. */
+  readonly headers: Readonly<Record<string, string>>
   /** True when the answer came to its own end. It is false for one that broke off. */
   readonly isWhole: boolean
   /** The cost in the answer, in micro-USD. */
@@ -34,10 +36,11 @@ export function createReply(owner: SimProcess, stallMs: number, onEnd: (received
   let state: 'waiting' | 'started' | 'over' | 'left' = 'waiting'
   let status: number | undefined
   let text = ''
+  let headers: Received['headers'] = {}
   let isWhole = false
   let isStalled = false
 
-  const received = (): Received => ({ status, text, isWhole, costMicro: costIn(text) })
+  const received = (): Received => ({ status, text, headers, isWhole, costMicro: costIn(text) })
 
   function end(last: string, wholly: boolean): void {
     if (state === 'left' || state === 'over') return
@@ -63,8 +66,9 @@ export function createReply(owner: SimProcess, stallMs: number, onEnd: (received
     },
     end: (last) => end(last, true),
     cut: () => end('', false),
-    whole(given, _headers, body) {
+    whole(given, sent, body) {
       status = given
+      headers = sent
       end(typeof body === 'string' ? body : Buffer.concat(body).toString(), true)
     },
     isStarted: () => state !== 'waiting',

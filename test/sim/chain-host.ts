@@ -12,6 +12,16 @@ export type ChainHost = {
   readonly chain: SimChain
   /** Begins a fault for so many milliseconds. */
   fault(what: EndpointFault, ms: number): void
+  /** For so many milliseconds the facilitator takes less than it is told to, where the payer's signature lets it. */
+  takeLess(ms: number): void
+  /** What the facilitator takes of an amount now. */
+  takenOf(name: string, amount: bigint): bigint
+  /** True for a payment of which it took less. */
+  isShort(name: string): boolean
+  /** Payments that their wallets have not signed, and that the facilitator was asked about. */
+  readonly forgeries: Set<string>
+  /** Wallets of which nobody could say whether they are contracts. */
+  readonly unknownWallets: Set<string>
   /** Ends all faults of endpoint and chain. */
   heal(): void
   /** The newest block that the endpoint knows of. */
@@ -25,6 +35,8 @@ const LOST_SHARE = 0.5
 
 export function createChainHost(scheduler: Scheduler, random: Random): ChainHost {
   const chain = createChain(scheduler, random.fork('chain'))
+  const short = new Set<string>()
+  let lessUntil = 0
   let faulty: { readonly what: EndpointFault; readonly until: number } | undefined
 
   const now = (): EndpointFault | undefined =>
@@ -35,8 +47,20 @@ export function createChainHost(scheduler: Scheduler, random: Random): ChainHost
     fault(what, ms) {
       faulty = { what, until: scheduler.now() + ms }
     },
+    takeLess(ms) {
+      lessUntil = scheduler.now() + ms
+    },
+    takenOf(name, amount) {
+      if (scheduler.now() >= lessUntil) return amount
+      short.add(name)
+      return (amount * 2n) / 5n + 1n
+    },
+    isShort: (name) => short.has(name),
+    forgeries: new Set(),
+    unknownWallets: new Set(),
     heal() {
       faulty = undefined
+      lessUntil = 0
       chain.setFull(0)
       chain.setGas(true)
     },

@@ -15,7 +15,7 @@ import { log } from './ground.ts'
 import type { LedgerSession } from './ledger-host.ts'
 import { memoryTransactions, unmine } from './memory-payments.ts'
 import type { SimProcess } from './scheduler.ts'
-import { FACILITATOR, TERMS, takeOf } from './wallets.ts'
+import { FACILITATOR, isSigned, TERMS, takeOf } from './wallets.ts'
 
 const CHAIN_ID = 8453
 /** Blocks after which a transfer is final. They are more than a reorganisation of this chain replaces. */
@@ -103,6 +103,7 @@ function chainOf({ host, process }: ChainUser): Chain {
       ask(() => chain.moves().find(({ payer, nonce }) => `${payer} ${nonce}` === keyOf(payment))?.hash),
     head: () => ask(() => ({ block: host.head(), at: process.time.now() })),
     balanceOf: (_asset, owner) => ask(() => chain.balanceOf(owner)),
+    hasCode: () => ask(() => false),
     checkChain: () => ask(() => undefined),
   }
 }
@@ -148,6 +149,10 @@ function schemesOf({ host, process }: ChainUser, sender: ChainSender): PaymentSc
       return {
         async verify({ payload }, requirements) {
           const take = takeOf(payload, BigInt(requirements.amount))
+          if (!isSigned(payload)) {
+            if (!host.unknownWallets.has(take.payer)) host.forgeries.add(`${take.payer} ${take.nonce}`)
+            return { isValid: false, invalidReason: 'invalid_signature', payer: take.payer }
+          }
           const reason = await reasonOf(take).catch(() => 'unexpected_verify_error')
           return reason === undefined
             ? { isValid: true, payer: take.payer }
@@ -155,7 +160,8 @@ function schemesOf({ host, process }: ChainUser, sender: ChainSender): PaymentSc
         },
         async settle({ payload }, requirements) {
           const take = takeOf(payload, BigInt(requirements.amount))
-          const { payer, nonce, isExact, most, amount, until } = take
+          const { payer, nonce, isExact, most, until } = take
+          const amount = isExact ? take.amount : host.takenOf(`${payer} ${nonce}`, take.amount)
           const reason = await reasonOf(take).catch(() => 'unexpected_settle_error')
           if (reason !== undefined) return refuse(reason)
           if (isExact ? amount !== most : amount > most) return refuse('invalid_amount')

@@ -12,9 +12,12 @@ import { createPendingSettlements } from '#data-plane/pipeline/pending-settlemen
 import { createRetryBudget } from '#data-plane/pipeline/retry-budget.ts'
 import { createTicker } from '#data-plane/pipeline/ticker.ts'
 import { creditRail } from '#data-plane/rails/credit.ts'
+import { createChallengeIds } from '#data-plane/rails/mpp/challenge.ts'
+import { mppRail } from '#data-plane/rails/mpp/mpp-rail.ts'
 import { ownProviderRail } from '#data-plane/rails/own-providers.ts'
-import type { AnyRail } from '#data-plane/rails/rail.ts'
+import type { AnyRail, Rail } from '#data-plane/rails/rail.ts'
 import { defineRail, payBy } from '#data-plane/rails/rail.ts'
+import { createWalletSignatures } from '#data-plane/rails/wallet-signature.ts'
 import { createQuoteSeal } from '#data-plane/rails/x402/quote-seal.ts'
 import type { Scheme } from '#data-plane/rails/x402/requirement.ts'
 import { x402Rail } from '#data-plane/rails/x402/x402-rail.ts'
@@ -44,6 +47,7 @@ import type { Providers } from './providers.ts'
 import type { Random } from './random.ts'
 import { createLink } from './redis-link.ts'
 import type { SimProcess } from './scheduler.ts'
+import { recoverWallet } from './wallets.ts'
 import type { Watch } from './watched.ts'
 import { watchCaps, watchFunds, watchJournal } from './watched.ts'
 import { watchRail } from './watched-payments.ts'
@@ -153,9 +157,14 @@ function openWalletRails(
   const clock = process.time
   const pending = createPendingSettlements({ journal, events, clock, log })
   const urlOf = ({ path }: RequestHead) => `https://api.example${path}`
-  const ports = { desk: deskOf(process), clock, seal: createQuoteSeal(new Secret('pepper')), urlOf }
-  const railOf = (scheme: Scheme) => defineRail(watchRail(pending.watched(x402Rail(scheme, ports)), watch))
-  const rails = [railOf('upto'), railOf('exact')]
+  const desk = deskOf(process)
+  const pepper = new Secret('pepper')
+  const signatures = createWalletSignatures({ desk, clock, recover: recoverWallet })
+  const ports = { desk, signatures, clock, urlOf }
+  const railOf = <Proof>(rail: Rail<Proof>) => defineRail(watchRail(pending.watched(rail), watch))
+  const x402Of = (scheme: Scheme) => railOf(x402Rail(scheme, { ...ports, seal: createQuoteSeal(pepper) }))
+  const mpp = railOf(mppRail({ ...ports, ids: createChallengeIds(pepper) }))
+  const rails = [x402Of('upto'), x402Of('exact'), mpp]
   pending.start()
   return { rails, pending }
 }

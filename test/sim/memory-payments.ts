@@ -32,7 +32,8 @@ export function memoryPaymentReads(ask: Statement, wall: () => number): ChainPay
       ask((tables) =>
         listed(
           tables,
-          ({ state, came, validUntil }) => state === 'written_off' && came === null && validUntil.getTime() > wall() - afterlifeMs,
+          ({ state, came, validUntil }) =>
+            state === 'written_off' && came === null && validUntil.getTime() > wall() - afterlifeMs,
           limit,
         ),
       ),

@@ -4,6 +4,10 @@ import type { SignedByWallet } from './wallets.ts'
 export type ModelPayment = SignedByWallet & {
   /** The request id of the one call that may be served for it. */
   paidFor: string | undefined
+  /** False for a payment that nobody may serve. */
+  readonly isGood: boolean
+  /** The one body that it may pay for; undefined for any. */
+  readonly onlyFor: string | undefined
   /** The payer took money away while the payment was open. Then a transfer may fail by the payer's own fault. */
   isDrained: boolean
   /** The world's clock has jumped over the payment's end. Then a transfer may come too late by nobody's fault. */

@@ -55,6 +55,11 @@ const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMutantName
   left_charges_are_crossed_off: 5,
   pending_charges_are_forgotten: 5,
   unpaid_answer_goes_out: 40,
+  forged_payment_reaches_the_facilitator: 10,
+  credential_not_bound_to_its_challenge: 10,
+  edited_challenge_is_believed: 10,
+  challenge_pays_for_another_request: 60,
+  short_payment_counts_as_whole: 20,
 }
 
 /** Long jobs among the operations, for mutants in their code. The others are looked for in runs of calls alone. */

@@ -2,6 +2,7 @@ import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import { LEAST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { Moved } from './chain.ts'
+import type { ChainHost } from './chain-host.ts'
 import { EXPOSURE, PAYER_EXPOSURE } from './chain-ports.ts'
 import type { LedgerTables } from './ledger-tables.ts'
 import type { Model } from './model.ts'
@@ -9,11 +10,12 @@ import { violation } from './violation.ts'
 import type { World } from './world.ts'
 
 const SHORTFALL = PLATFORM_ACCOUNTS.shortfall
+const OUTSIDE = PLATFORM_ACCOUNTS.externalUsdc
 
 // The promises about payments by wallet. P1: a payment serves one call. P2: the chain moves what the call owes, once. P3:
 // what the chain moved is in the books, and nothing else is. P4: a served call is paid, unless its payer took the money
 // away or the payment ran out. P5: what is open never goes beyond its bounds. P6: an answer says of its payment what is
-// true.
+// true. P7: a payment that is not good serves nothing, and a forged one is refused before the facilitator hears of it.
 
 /** Notes the payments that the world's clock has jumped over. */
 export function noteRunOut({ model, ground }: Pick<World, 'model' | 'ground'>): void {
@@ -42,7 +44,7 @@ export function createExposureCheck(): (tables: LedgerTables) => void {
 
 /** The transactions of the ledger by which payments were booked. */
 export function paymentTransactions({ ledgerKeys }: LedgerTables): ReadonlySet<string> {
-  return new Set([...ledgerKeys].flatMap(([key, tx]) => (/^(late_)?payment:/.test(key) ? [tx] : [])))
+  return new Set([...ledgerKeys].flatMap(([key, tx]) => (/^((late_)?payment|write_off):/.test(key) ? [tx] : [])))
 }
 
 /** Lists what is wrong with payments once nothing moves any more. */
@@ -54,10 +56,13 @@ export function paymentMistakes({ ground, model }: World): string[] {
   const left: string[] = []
   for (const row of tables.payments.values()) {
     const name = `${row.payer} ${BigInt(row.nonce)}`
-    const mistake = standingMistake(row) ?? moveMistake(row, moves.get(name), model) ?? bookMistake(row, tables)
+    const mistake =
+      standingMistake(row) ?? moveMistake(row, moves.get(name), { model, host }) ?? bookMistake(row, tables)
     if (mistake !== undefined) left.push(`${mistake}: ${row.rid} by ${name} is ${row.state}`)
     moves.delete(name)
   }
+  for (const name of host.forgeries)
+    left.push(`P7: the facilitator was asked about ${name}, which its wallet never signed`)
   for (const name of moves.keys()) left.push(`P3: the chain moved ${name}, and nobody knows of it`)
   return left
 }
@@ -69,40 +74,41 @@ function standingMistake({ state, bookedAt, event }: ChainPayment): string | und
   return isBooked ? undefined : 'P3: not booked'
 }
 
-function moveMistake(row: ChainPayment, moved: Moved | undefined, model: Model): string | undefined {
+type Known = { readonly model: Model; readonly host: ChainHost }
+
+function moveMistake(row: ChainPayment, moved: Moved | undefined, { model, host }: Known): string | undefined {
   const { state, payer, nonce } = row
-  if ((state === 'confirmed') !== (moved !== undefined)) return `P3: the chain moved ${moved?.amount ?? 'nothing'}`
-  const payment = model.payments.get(`${payer} ${BigInt(nonce)}`)
-  if (state === 'written_off') {
+  const name = `${payer} ${BigInt(nonce)}`
+  const payment = model.payments.get(name)
+  if (row.came !== (moved?.amount ?? null))
+    return `P3: the chain moved ${moved?.amount ?? 'nothing'}, and ${row.came} came`
+  if (moved === undefined) {
+    if (state === 'confirmed') return 'P3: nothing came'
     const isExcused = payment?.isDrained === true || payment?.hasRunOut === true
-    return isExcused ? undefined : `P4: written off as ${row.reason}`
+    return isExcused || state !== 'written_off' ? undefined : `P4: written off as ${row.reason}`
   }
-  if (moved === undefined) return undefined
+  if (moved.hash !== row.transaction) return `P3: moved by ${moved.hash}, not by ${row.transaction}`
   const charge = row.charge ?? 0n
   const least = charge < LEAST_PAYMENT_MICRO ? LEAST_PAYMENT_MICRO : charge
   const dues = payment?.isExact === true ? payment.most : least < row.amount ? least : row.amount
-  if (moved.amount !== dues) return `P2: the chain moved ${moved.amount} for a charge of ${charge}`
-  return moved.hash === row.transaction ? undefined : `P3: moved by ${moved.hash}, not by ${row.transaction}`
+  const isShort = host.isShort(name) && moved.amount < dues
+  if (moved.amount !== dues && !isShort) return `P2: the chain moved ${moved.amount} for a charge of ${charge}`
+  return (state === 'written_off') === moved.amount < charge ? undefined : `P2: ${moved.amount} came for ${charge}`
 }
 
-/**
- * P3: the payer's account got what was moved, and paid the charge. For what never came the platform stands in: with the
- * write-off, or with a charge that is told after it.
- */
-function bookMistake({ rid, state, account, due, charge }: ChainPayment, tables: LedgerTables): string | undefined {
+/** P3: the payer's account got what came, and paid the charge. For what never came the platform stands in. */
+function bookMistake({ rid, state, account, came, charge }: ChainPayment, tables: LedgerTables): string | undefined {
   const { ledgerKeys, entries, settlements } = tables
-  const sumOf = (tx: string | undefined, of: string) =>
-    entries.reduce((sum, entry) => (entry.tx === tx && entry.account === of ? sum + entry.amount : sum), 0n)
-  const tx = ledgerKeys.get(`payment:${rid}`)
-  const late = ledgerKeys.get(`late_payment:${rid}`)
-  const got = sumOf(tx, account) + sumOf(late, account)
-  const stoodIn = -sumOf(tx, SHORTFALL) - sumOf(late, SHORTFALL) - sumOf(rid, SHORTFALL)
-  const owed = state === 'confirmed' ? (due ?? 0n) : state === 'written_off' ? (charge ?? 0n) : 0n
-  if (state === 'confirmed' && stoodIn !== 0n) return `P3: the platform stands in for ${stoodIn}`
-  // The payer's other credit pays first for a charge that is told after the write-off.
-  const isTold = tx !== undefined || state !== 'written_off'
-  const isWhole = got + sumOf(late, SHORTFALL) === owed + (late === undefined ? 0n : sumOf(tx, account))
-  if (isTold && !isWhole) return `P3: ${account} got ${got} instead of ${owed}`
+  const keys = ['payment', 'late_payment', 'write_off'].map((key) => ledgerKeys.get(`${key}:${rid}`))
+  const sumOf = (txs: readonly (string | undefined)[], of: string) =>
+    entries.reduce((sum, entry) => (txs.includes(entry.tx) && entry.account === of ? sum + entry.amount : sum), 0n)
+  const missing = state === 'written_off' ? (charge ?? 0n) - (came ?? 0n) : 0n
+  const stoodIn = -sumOf([...keys, rid], SHORTFALL)
+  if (stoodIn !== (missing > 0n ? missing : 0n)) return `P3: the platform stands in for ${stoodIn}, not for ${missing}`
+  const taken = -sumOf(keys, OUTSIDE)
+  if (taken !== (came ?? 0n)) return `P3: ${taken} are booked as come, and ${came} came`
+  const got = sumOf(keys, account)
+  if (got !== taken - sumOf(keys, SHORTFALL)) return `P3: ${account} got ${got}`
   const paid = settlements.get(rid)?.charge ?? 0n
   return paid === (charge ?? 0n) ? undefined : `P3: ${account} paid ${paid} instead of ${charge}`
 }

@@ -1,8 +1,10 @@
 import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
+import { isContract } from '#control-plane/services/payments/is-contract.ts'
 import { releasePayment, settlePayment } from '#control-plane/services/payments/settle-payment.ts'
 import type { PaymentDesk } from '#data-plane/payment.ts'
 import { ClaimAskSchema, ReleaseAskSchema, SettleAskSchema } from '#shared/contract/chain-payments.ts'
 import { AppError } from '#shared/errors.ts'
+import type { ChainHost } from './chain-host.ts'
 import type { Random } from './random.ts'
 import type { Scheduler, SimProcess } from './scheduler.ts'
 import { FACILITATOR, TERMS } from './wallets.ts'
@@ -12,10 +14,14 @@ import type { PaymentWorker, Worker } from './worker.ts'
 const CLAIM_MS = 8_000
 const BEYOND_WAIT_MS = 4_000
 
-type Parts = { readonly scheduler: Scheduler; readonly random: Random; readonly workers: () => readonly Worker[] }
+type Parts = Pick<ChainHost, 'unknownWallets'> & {
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly workers: () => readonly Worker[]
+}
 
 /** The desk for payments as a data plane reaches it: any worker that lives, over a network that takes its time. */
-export function createSimDesk({ scheduler, random, workers }: Parts, owner: SimProcess): PaymentDesk {
+export function createSimDesk({ scheduler, random, workers, unknownWallets }: Parts, owner: SimProcess): PaymentDesk {
   const living = () => workers().flatMap((worker) => worker.payments() ?? [])
 
   /** Rejects when nobody answers. What was asked may come about all the same. */
@@ -46,6 +52,13 @@ export function createSimDesk({ scheduler, random, workers }: Parts, owner: SimP
       if (living().length === 0) return undefined
       return { isOpen: true, closedFor: null, ...TERMS, facilitator: FACILITATOR, switchedOff: [] }
     },
+    isContract: (wallet) =>
+      ask(CLAIM_MS, ({ ctx }) => isContract(ctx, wallet))
+        .catch(() => null)
+        .then((told) => {
+          if (told === null) unknownWallets.add(wallet)
+          return told ?? undefined
+        }),
     async claim(given) {
       try {
         return await ask(CLAIM_MS, ({ ctx }) => claimPayment(ctx, ClaimAskSchema.parse(given)))

@@ -7,6 +7,10 @@ const BOOK = 'control-plane/services/payments/book-payment.ts'
 const STATES = 'control-plane/services/payments/payment-states.ts'
 const PENDING = 'data-plane/pipeline/pending-settlements.ts'
 const ANSWER = 'data-plane/pipeline/buyer-answer.ts'
+const FINISH = 'control-plane/services/payments/finish-payments.ts'
+const X402 = 'data-plane/rails/x402/x402-rail.ts'
+const CREDENTIAL = 'data-plane/rails/mpp/credential.ts'
+const CHALLENGE = 'data-plane/rails/mpp/challenge.ts'
 const FACILITATOR = 'control-plane/ports/facilitator/own-facilitator.ts'
 
 const mutant = (name: string, file: string, find: string, replace: string) =>
@@ -48,8 +52,8 @@ export const PAYMENT_MUTANTS = [
   mutant(
     'rest_of_a_payment_is_kept',
     BOOK,
-    'const amount = (isPaid ? due : charge) ?? 0n',
-    'const amount = charge ?? 0n',
+    'const came = (payment.came ?? 0n) - before.came',
+    'const came = (payment.came === null ? 0n : (payment.charge ?? 0n)) - before.came',
   ),
   mutant(
     'left_charges_are_crossed_off',
@@ -64,6 +68,36 @@ export const PAYMENT_MUTANTS = [
     'const withheld = reply.isStarted() ? undefined : settlement.refusal',
     'const withheld = reply.isStarted() ? settlement.refusal : undefined',
   ),
+  mutant(
+    'forged_payment_reaches_the_facilitator',
+    X402,
+    'if (!(await signatures.mayBeGood(signedBy(payment, terms)))) throw paymentRefused(FORGED[scheme])',
+    '',
+  ),
+  mutant(
+    'credential_not_bound_to_its_challenge',
+    CREDENTIAL,
+    '|| payload.nonce.toLowerCase() !== nonceOf(challenge)) {',
+    ') {',
+  ),
+  mutant(
+    'edited_challenge_is_believed',
+    CREDENTIAL,
+    'if (!ids.isIdOf(challenge.id, told, requestDigest) || !isSameFacts(told, ours))',
+    'if (!isSameFacts(told, ours))',
+  ),
+  mutant(
+    'challenge_pays_for_another_request',
+    CHALLENGE,
+    'chainId, expires, requestDigest].join',
+    'chainId, expires, requestDigest.slice(0, 0)].join',
+  ),
+  mutant(
+    'short_payment_counts_as_whole',
+    FINISH,
+    "? ['underpay', { ...found, reason: UNDERPAID }]",
+    "? ['confirm', found]",
+  ),
 ] as const satisfies readonly ProductMutant[]
 
 export type PaymentMutantName = (typeof PAYMENT_MUTANTS)[number]['name']
@@ -74,15 +108,17 @@ export const RARE_PAYMENT_MUTANTS: readonly LongMutant[] = [
   mutant(
     'late_money_is_the_platforms',
     BOOK,
-    'const back = stoodIn > amount ? amount : stoodIn',
-    'const back = writtenOff === undefined ? 0n : amount',
+    'const back = more >= 0n ? 0n : -more > came ? came : -more',
+    'const back = before.isWrittenOff ? came : 0n',
   ),
   mutant(
     'late_money_is_all_the_payers',
     BOOK,
-    'const stoodIn = isPaid ? await shortfallOf(trx, [rid, writtenOff]) : 0n',
-    'const stoodIn = await shortfallOf(trx, [])',
+    'const back = more >= 0n ? 0n : -more > came ? came : -more',
+    'const back = 0n',
   ),
+  mutant('short_payment_is_no_payment', FINISH, 'if (moved === 0n) {', 'if (moved < (payment.due ?? 0n)) {'),
+  mutant('platform_stands_in_for_what_came', BOOK, '(charge ?? 0n) - (came ?? 0n) : 0n', '(charge ?? 0n) : 0n'),
   mutant(
     'failed_transfer_is_mined',
     FACILITATOR,

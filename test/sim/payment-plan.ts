@@ -11,11 +11,24 @@ export type Showing = {
   readonly isSame: boolean
 }
 
+/** Ways in which a wallet pays. `mpp` is the Payment scheme of HTTP, the others are of x402. */
+const SCHEMES = ['upto', 'exact', 'mpp'] as const
+export type PaidScheme = (typeof SCHEMES)[number]
+
+/**
+ * `forged`: somebody else signed it. `lower`: it is for less than the price. `other_nonce`: its signature is good and is
+ * not for its challenge; of x402, which has no challenges, such a payment is forged.
+ */
+const CHEATS = ['forged', 'lower', 'other_nonce'] as const
+export type Cheat = (typeof CHEATS)[number]
+
 /** The course of a call that a wallet pays for. It is drawn before the call begins. */
 export type PaidPlan = {
   readonly call: CallPlan
   readonly wallet: number
-  readonly scheme: 'upto' | 'exact'
+  readonly scheme: PaidScheme
+  /** What is not good about it; undefined for an honest payment. */
+  readonly cheat: Cheat | undefined
   /** What the wallet signs beyond the price, where it may, in micro-USD. */
   readonly overMicro: number
   readonly showings: readonly Showing[]
@@ -25,7 +38,8 @@ export type PaidPlan = {
 export type ChainEvent =
   | { readonly what: 'reorganise'; readonly depth: number }
   | { readonly what: 'forget' }
-  | { readonly what: 'full' | 'no_gas'; readonly ms: number }
+  /** `greedless`: the facilitator takes less than it is told to. */
+  | { readonly what: 'full' | 'no_gas' | 'greedless'; readonly ms: number }
   | { readonly what: 'endpoint'; readonly fault: EndpointFault; readonly ms: number }
   | { readonly what: 'drain'; readonly wallet: number; readonly percent: number }
   | { readonly what: 'fund'; readonly wallet: number; readonly amount: number }
@@ -42,6 +56,7 @@ const EVENTS: readonly [Weighed, ...Weighed[]] = [
   [1, (random) => ({ what: 'drain', wallet: random.between(0, 2), percent: random.pick([50, 100]) })],
   [3, (random) => ({ what: 'fund', wallet: random.between(0, 2), amount: random.between(1_000, 60_000) })],
   [3, () => ({ what: 'front_run' })],
+  [0.5, (random) => ({ what: 'greedless', ms: random.between(200, 2_000) })],
 ]
 
 export function chainEvent(random: Random): ChainEvent {
@@ -57,7 +72,8 @@ export function paidPlan(random: Random, call: CallPlan): PaidPlan {
   return {
     call,
     wallet: random.between(0, 2),
-    scheme: random.pick(['upto', 'exact']),
+    scheme: random.pick(SCHEMES),
+    cheat: random.chance(0.12) ? random.pick(CHEATS) : undefined,
     overMicro: random.chance(0.5) ? 0 : random.between(0, 3_000),
     showings: random.chance(0.5) ? [showing(random)] : [],
   }

@@ -37,9 +37,13 @@ export async function playPaidCall(
   if (demand === undefined) return
   const { payer } = WALLETS[plan.wallet % WALLETS.length] ?? WALLETS[0]
   const { model, ground } = watch
-  const wish = { payer, nonce: BigInt(model.payments.size + 1), overMicro: BigInt(plan.overMicro) }
+  const { cheat } = plan
+  const wish = { payer, cheat, nonce: BigInt(model.payments.size + 1), overMicro: BigInt(plan.overMicro) }
   const signed = signPayment(demand, { ...wish, now: ground.scheduler.wall() })
-  const payment: ModelPayment = { ...signed, paidFor: undefined, isDrained: false, hasRunOut: false }
+  const payment: ModelPayment = {
+    ...{ ...signed, isGood: cheat === undefined, onlyFor: demand.by === 'mpp' ? body : undefined },
+    ...{ paidFor: undefined, isDrained: false, hasRunOut: false },
+  }
   model.payments.set(payment.name, payment)
   for (const { afterMs, machine: index, isSame } of plan.showings) {
     ground.scheduler.after(afterMs, () => {
@@ -76,7 +80,7 @@ async function pay(parts: NodeParts, machine: Machine, { payment, plan, words, b
     ...{ request, plan: plan.call, prices: market.pricesOf(CHAT_MODEL), attempts: 0, leave: reply.leave },
   }
   providers.expectAs(words, call)
-  const head = headOf(node, rid, { 'payment-signature': payment.header })
+  const head = headOf(node, rid, payment.headers)
   await serve(node, head, body, reply)
   providers.forget(words, call)
   const tookMs = node.process.time.monotonic() - head.startedAt
@@ -91,13 +95,13 @@ async function serve(node: DataNode, head: RequestHead, body: string, reply: Sim
 }
 
 /** Asks what a call costs, as one who brings no money. */
-async function askPrice(node: DataNode, body: string): Promise<string> {
+async function askPrice(node: DataNode, body: string): Promise<Pick<Received, 'text' | 'headers'>> {
   let received: Received | undefined
   const reply = createReply(node.process, 0, (answer) => {
     received = answer
   })
   await serve(node, headOf(node, node.ids.requestId(), {}), body, reply)
-  return received?.text ?? '{}'
+  return received ?? { text: '{}', headers: {} }
 }
 
 /** P6: a payment that is shown again brings the answer that it paid for, or no answer at all. */
@@ -108,7 +112,7 @@ function checkRepeat({ watch }: NodeParts, { name, paidFor }: ModelPayment, { co
   watch.fail(violation('P6', `${name} brings an answer that costs ${costMicro}; ${paidFor} cost ${first?.chargeMicro}`))
 }
 
-const STATUS = /"payment":\{"type":"x402","status":"(\w+)","transaction":(null|"0x[0-9a-f]+")/
+const STATUS = /"payment":\{"type":"(?:x402|mpp)","status":"(\w+)","transaction":(null|"0x[0-9a-f]+")/
 
 /** P6: what an answer says of its payment is true of the row then. */
 function checkTold({ watch }: NodeParts, { name, paidFor }: ModelPayment, received: Received, plan: PaidPlan): void {

@@ -1,7 +1,13 @@
-import { encodeHeader } from '#data-plane/rails/x402/payment-header.ts'
+import type { Hex } from 'viem'
+import { concat, keccak256, pad, stringToBytes, toHex } from 'viem'
+import { z } from 'zod'
+import { exactHash, uptoHash } from '#data-plane/rails/wallet-signature.ts'
+import { ExactSigned, encodeHeader, UptoSigned } from '#data-plane/rails/x402/payment-header.ts'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import type { Received } from './buyer-reply.ts'
 import type { Take } from './chain.ts'
+import type { Cheat, PaidScheme } from './payment-plan.ts'
 import { violation } from './violation.ts'
 
 /** Who settles, and where payments go. */
@@ -22,35 +28,106 @@ export const WALLETS = [
 ] as const
 
 /** A payment as its wallet signed it. */
-export type SignedByWallet = Take & { readonly header: string; readonly name: string }
-
-/** The members that a wallet reads in an entry of `accepts`. */
-type Accepts = { readonly scheme: string; readonly amount: string; readonly maxTimeoutSeconds: number }
-
-type Wish = { readonly payer: string; readonly nonce: bigint; readonly overMicro: bigint; readonly now: number }
-
-/** Finds a scheme among the demands of a 402; undefined where it is not offered. */
-export function demandIn(text: string, scheme: string): Accepts | undefined {
-  const read: unknown = JSON.parse(text)
-  const accepts = typeof read === 'object' && read !== null && 'accepts' in read ? read.accepts : undefined
-  if (!Array.isArray(accepts)) return undefined
-  return accepts.filter(isDemand).find((demand) => demand.scheme === scheme)
+export type SignedByWallet = Take & {
+  readonly headers: Readonly<Record<string, string>>
+  readonly name: string
 }
 
-function isDemand(entry: unknown): entry is Accepts {
-  return typeof entry === 'object' && entry !== null && 'scheme' in entry && 'amount' in entry
+/** The demand for a payment: an entry of `accepts`, or a challenge. */
+export type Demand =
+  | {
+      readonly by: 'x402'
+      readonly isExact: boolean
+      readonly amount: bigint
+      readonly seconds: number
+      readonly entry: object
+    }
+  | {
+      readonly by: 'mpp'
+      readonly isExact: true
+      readonly amount: bigint
+      readonly seconds: number
+      readonly challenge: Challenge
+    }
+
+const Challenge = z.looseObject({ id: z.string(), realm: z.string(), request: z.string() })
+type Challenge = z.infer<typeof Challenge>
+
+type Wish = {
+  readonly payer: string
+  readonly nonce: bigint
+  readonly overMicro: bigint
+  readonly now: number
+  readonly cheat: Cheat | undefined
 }
 
-/** Signs a payment. Nobody checks signatures here; everything else is checked as it is on a chain. */
-export function signPayment(demand: Accepts, { payer, nonce, overMicro, now }: Wish): SignedByWallet {
-  const isExact = demand.scheme === 'exact'
-  const most = BigInt(demand.amount) + (isExact ? 0n : overMicro)
-  const until = BigInt(Math.floor(now / 1_000) + demand.maxTimeoutSeconds)
+const Entry = z.looseObject({ scheme: z.string(), amount: z.coerce.bigint(), maxTimeoutSeconds: z.number() })
+const Demands = z.object({ accepts: z.array(Entry) })
+const MPP_SECONDS = 900
+
+/** Finds a way to pay among the demands of a 402; undefined where it is not offered. */
+export function demandIn(
+  { text, headers }: Pick<Received, 'text' | 'headers'>,
+  scheme: PaidScheme,
+): Demand | undefined {
+  if (scheme === 'mpp') {
+    const written = headers['www-authenticate']
+    return written === undefined ? undefined : demandOf(challengeIn(written))
+  }
+  const read = Demands.safeParse(JSON.parse(text))
+  const entry = read.data?.accepts.find((one) => one.scheme === scheme)
+  if (entry === undefined) return undefined
+  return { by: 'x402', isExact: scheme === 'exact', amount: entry.amount, seconds: entry.maxTimeoutSeconds, entry }
+}
+
+function challengeIn(written: string): Challenge {
+  return Challenge.parse(
+    Object.fromEntries([...written.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value])),
+  )
+}
+
+const Asked = z.looseObject({ amount: z.coerce.bigint() })
+const askedIn = ({ request }: Challenge) => Asked.parse(JSON.parse(Buffer.from(request, 'base64url').toString()))
+
+function demandOf(challenge: Challenge): Demand {
+  return { by: 'mpp', isExact: true, amount: askedIn(challenge).amount, seconds: MPP_SECONDS, challenge }
+}
+
+/** Signs a payment. A cheat makes it one that nobody may serve. */
+export function signPayment(demand: Demand, { payer, nonce, overMicro, now, cheat }: Wish): SignedByWallet {
+  const until = BigInt(Math.floor(now / 1_000) + demand.seconds)
+  const most = cheat === 'lower' ? demand.amount - 1n : demand.amount + (demand.isExact ? 0n : overMicro)
   const bounds = { until, most }
-  const signed = isExact ? exactOf({ payer, nonce }, bounds) : uptoOf({ payer, nonce }, bounds)
-  const payload = { signature: `0x${'5a'.repeat(65)}`, ...signed }
-  const header = encodeHeader({ x402Version: 2, accepted: { ...demand, amount: most.toString() }, payload })
-  return { payer, nonce, isExact, most, amount: most, until, header, name: `${payer} ${nonce}` }
+  const key = cheat === 'forged' || (cheat === 'other_nonce' && demand.by === 'x402') ? FORGER : payer
+  if (demand.by === 'mpp') {
+    const challenge = cheat === 'lower' ? lowered(demand.challenge, most) : demand.challenge
+    const bound = BigInt(keccak256(stringToBytes(`${challenge.id}${challenge.realm}`)))
+    const named = { payer, nonce: cheat === 'other_nonce' ? nonce : bound }
+    const { authorization, signature } = signed(key, exactOf(named, bounds))
+    const credential = { challenge, payload: { type: 'authorization', ...authorization, signature } }
+    const authorized = `Payment ${Buffer.from(JSON.stringify(credential)).toString('base64url')}`
+    return {
+      ...named,
+      isExact: true,
+      most,
+      amount: most,
+      until,
+      headers: { authorization: authorized },
+      name: nameOf(named),
+    }
+  }
+  const named = { payer, nonce }
+  const payload = demand.isExact ? signed(key, exactOf(named, bounds)) : signed(key, uptoOf(named, bounds))
+  const header = encodeHeader({ x402Version: 2, accepted: { ...demand.entry, amount: most.toString() }, payload })
+  const { isExact } = demand
+  return { ...named, isExact, most, amount: most, until, headers: { 'payment-signature': header }, name: nameOf(named) }
+}
+
+const nameOf = ({ payer, nonce }: Named) => `${payer} ${nonce}`
+
+function lowered(challenge: Challenge, amount: bigint): Challenge {
+  const edited = { ...askedIn(challenge), amount: amount.toString() }
+  return { ...challenge, request: Buffer.from(JSON.stringify(edited)).toString('base64url') }
 }
 
 type Bounds = { readonly until: bigint; readonly most: bigint }
@@ -71,6 +148,51 @@ function uptoOf({ payer, nonce }: Named, { until, most }: Bounds) {
     witness: { to: TERMS.payTo, facilitator: FACILITATOR, validAfter: '0' },
   }
   return { permit2Authorization }
+}
+
+// Signatures of this world take no curve: they are the address of the key, and a hash of it with what was signed.
+
+/** Somebody whose key is no wallet's. */
+const FORGER = '0x00000000000000000000000000000000000000f0'
+const LOW_S = (1n << 254n) - 1n
+
+function signatureOf(key: string, hash: Hex): Hex {
+  const s = BigInt(keccak256(concat([asHex(key), hash]))) & LOW_S
+  return concat([pad(asHex(key)), toHex(s, { size: 32 }), '0x1b'])
+}
+
+/** The key that signed a hash. */
+export async function recoverWallet(hash: Hex, signature: Hex): Promise<string> {
+  const key = `0x${signature.slice(26, 66)}`
+  if (signatureOf(key, hash) !== signature) throw new Error('no signature of this hash')
+  return key
+}
+
+type Unsigned = Omit<ExactSigned, 'signature'> | Omit<UptoSigned, 'signature'>
+
+function hashOf(unsigned: Unsigned): Hex {
+  const terms = { ...TERMS, isOpen: true, closedFor: null, facilitator: FACILITATOR, switchedOff: [] }
+  return 'authorization' in unsigned
+    ? exactHash(terms, { ...unsigned, signature: '' })
+    : uptoHash(terms, { ...unsigned, signature: '' })
+}
+
+function signed<Of extends Unsigned>(key: string, unsigned: Of): Of & { readonly signature: Hex } {
+  return { ...unsigned, signature: signatureOf(key, hashOf(unsigned)) }
+}
+
+/** True for a payment that its payer has signed. */
+export function isSigned(payload: unknown): boolean {
+  const exact = ExactSigned.safeParse(payload)
+  const upto = UptoSigned.safeParse(payload)
+  const read = exact.success ? exact.data : upto.data
+  if (read === undefined) return false
+  const { from } = 'authorization' in read ? read.authorization : read.permit2Authorization
+  return read.signature === signatureOf(from, hashOf(read))
+}
+
+function asHex(text: string): Hex {
+  return `0x${text.slice(2)}`
 }
 
 /** Reads the members of a signed payment that a chain reads. */

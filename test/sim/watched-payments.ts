@@ -4,7 +4,8 @@ import type { Watch } from './watched.ts'
 
 /**
  * Wraps a way to pay by wallet. The model learns when a payment becomes a call's, and whether the desk heard of its
- * charge. P1: a payment serves one call.
+ * charge. P1: a payment serves one call. P7: it serves none when it is not good, and one by MPP serves the request of its
+ * challenge alone.
  */
 export function watchRail<Proof>(rail: Rail<Proof>, { model, fail }: Watch): Rail<Proof> {
   return {
@@ -19,6 +20,10 @@ export function watchRail<Proof>(rail: Rail<Proof>, { model, fail }: Watch): Rai
       }
       if (payment.paidFor !== undefined && payment.paidFor !== hold.rid) {
         fail(violation('P1', `${payment.name} pays for ${payment.paidFor} and for ${hold.rid}`))
+      }
+      if (!payment.isGood) fail(violation('P7', `${payment.name} is not good and pays for ${hold.rid}`))
+      if (payment.onlyFor !== undefined && payment.onlyFor !== raw.body.toString()) {
+        fail(violation('P7', `${payment.name} pays for another request than its challenge is of`))
       }
       payment.paidFor = hold.rid
       request.state = 'running'

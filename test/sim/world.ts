@@ -62,7 +62,8 @@ export function createWorld(seed: number, fail: (error: unknown) => void, { muta
   const jobs = createJobProviders(market, scheduler.wall)
   let workers: readonly Worker[] = []
   const desk = { scheduler, random: random.fork('desk'), workers: () => workers }
-  const deskOf = hasWallets ? (owner: SimProcess) => createSimDesk(desk, owner) : undefined
+  const deskOf =
+    chain && ((owner: SimProcess) => createSimDesk({ ...desk, unknownWallets: chain.unknownWallets }, owner))
   const parts: NodeParts = { watch, market, providers: createProviders(market, jobs, fail), deskOf }
   const machines = ['n1', 'n2', 'n3'].map((id) =>
     createMachine(parts, id, (pid, unwrittenSince) =>

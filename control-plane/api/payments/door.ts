@@ -2,17 +2,19 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
+import { isContract } from '#control-plane/services/payments/is-contract.ts'
 import { withPayments } from '#control-plane/services/payments/payment-ctx.ts'
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import { releasePayment, settlePayment } from '#control-plane/services/payments/settle-payment.ts'
 import { listSwitchedOff, refuseSwitchedOff } from '#control-plane/services/payments/switched-rails.ts'
-import type { ClaimAnswer, PaymentTerms, SettleAnswer } from '#shared/contract/chain-payments.ts'
+import type { ClaimAnswer, PaymentTerms, SettleAnswer, WalletAnswer } from '#shared/contract/chain-payments.ts'
 import {
   ClaimAskSchema,
   INTERNAL_TOKEN_HEADER,
   PAYMENTS_PATH,
   ReleaseAskSchema,
   SettleAskSchema,
+  WalletAskSchema,
 } from '#shared/contract/chain-payments.ts'
 import { AppError } from '#shared/errors.ts'
 import { internalToken, isInternalToken } from '#shared/internal-token.ts'
@@ -33,6 +35,10 @@ export function mountPayments(server: FastifyInstance, plane: Ctx): void {
   server.get(`${PAYMENTS_PATH}/terms`, async (request): Promise<PaymentTerms> => {
     const [terms, switchedOff] = await Promise.all([readPaymentTerms(enter(request)), listSwitchedOff(plane)])
     return { ...terms, switchedOff }
+  })
+  server.post(`${PAYMENTS_PATH}/wallet`, async (request): Promise<WalletAnswer> => {
+    const { wallet } = read(WalletAskSchema, request.body)
+    return { isContract: await isContract(enter(request), wallet) }
   })
   server.post(`${PAYMENTS_PATH}/claim`, async (request): Promise<ClaimAnswer> => {
     const entered = enter(request)

@@ -27,6 +27,8 @@ export type Chain = {
   head(): Promise<{ readonly block: bigint; readonly at: number }>
   /** The token balance in the token's units. */
   balanceOf(asset: string, owner: string): Promise<bigint>
+  /** True for a contract's address. */
+  hasCode(address: string): Promise<boolean>
   /** Throws unless the endpoint speaks for the chain with this id. */
   checkChain(chainId: number): Promise<void>
 }

@@ -1,5 +1,12 @@
 import type { Hex, Log } from 'viem'
-import { createPublicClient, decodeFunctionData, http, parseAbi, parseEventLogs, TransactionReceiptNotFoundError } from 'viem'
+import {
+  createPublicClient,
+  decodeFunctionData,
+  http,
+  parseAbi,
+  parseEventLogs,
+  TransactionReceiptNotFoundError,
+} from 'viem'
 import { getAddress, isAddressEqual } from 'viem/utils'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -91,6 +98,9 @@ export function createRpcChain(rpcUrl: string): Chain {
         functionName: 'balanceOf',
         args: [getAddress(owner)],
       }),
+    async hasCode(address) {
+      return (await client.getCode({ address: getAddress(address) })) !== undefined
+    },
     async checkChain(chainId) {
       const answered = await client.getChainId()
       if (answered !== chainId) throw new Error(`the chain's id is ${answered}, not ${chainId}`)

@@ -77,8 +77,19 @@ async function deposit(trx: MoneyTransaction, payment: ChainPayment, newId: () =
   const came = (payment.came ?? 0n) - before.came
   const more = missingOf(payment) - before.stoodIn
   const back = more >= 0n ? 0n : -more > came ? came : -more
-  const post = async (key: string, kind: 'payment' | 'write_off', note: string | null, entries: readonly LedgerLine[]) => {
-    const balances = await postTransaction(trx, { id: newId(), key: `${key}:${rid}`, kind, note: note ?? undefined, entries })
+  const post = async (
+    key: string,
+    kind: 'payment' | 'write_off',
+    note: string | null,
+    entries: readonly LedgerLine[],
+  ) => {
+    const balances = await postTransaction(trx, {
+      id: newId(),
+      key: `${key}:${rid}`,
+      kind,
+      note: note ?? undefined,
+      entries,
+    })
     if (balances === undefined) throw new Error(`the payment ${rid} was booked and not marked`)
     return balances
   }

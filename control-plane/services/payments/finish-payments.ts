@@ -127,7 +127,8 @@ function endOf(
   found: { readonly block: bigint; readonly came: bigint },
 ): readonly [PaymentEvent, Found] {
   const { came } = found
-  if (came !== due) log.error({ rid, transaction, due, came }, 'the facilitator took another amount than it was told to')
+  if (came !== due)
+    log.error({ rid, transaction, due, came }, 'the facilitator took another amount than it was told to')
   return came < (charge ?? due ?? 0n) ? ['underpay', { ...found, reason: UNDERPAID }] : ['confirm', found]
 }
 

@@ -5,6 +5,8 @@ import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead, termsOf }
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
 import { walletPayer } from '#data-plane/rails/wallet-payer.ts'
+import type { WalletSignatures } from '#data-plane/rails/wallet-signature.ts'
+import { exactHash } from '#data-plane/rails/wallet-signature.ts'
 import { requestDigest } from '#data-plane/rails/x402/quote-seal.ts'
 import { MAX_TIMEOUT_SECONDS, paymentPrice, requirementFor } from '#data-plane/rails/x402/requirement.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -17,6 +19,7 @@ import { checkCredential, readCredential } from './credential.ts'
 /** The outside of the rail. */
 export type MppPorts = {
   readonly desk: PaymentDesk
+  readonly signatures: WalletSignatures
   readonly ids: ChallengeIds
   readonly clock: Clock
   /** The address that a request asked for, as challenges name it. */
@@ -30,7 +33,7 @@ const PROBLEMS = 'https://paymentauth.org/problems/'
  * Payments by the Payment scheme of HTTP authentication. A credential holds the same signature as an exact payment of
  * x402, and is settled as one. The unused part becomes the payer's credit. Paths with a floor do not offer it.
  */
-export function mppRail({ desk, ids, clock, urlOf }: MppPorts): Rail<ReadCredential> {
+export function mppRail({ desk, signatures, ids, clock, urlOf }: MppPorts): Rail<ReadCredential> {
   const realmOf = (head: RequestHead) => new URL(urlOf(head)).hostname
   const telling: Telling = {
     type: 'mpp',
@@ -66,6 +69,8 @@ export function mppRail({ desk, ids, clock, urlOf }: MppPorts): Rail<ReadCredent
       const requirement = requirementFor('exact', terms, amountMicro, undefined)
       const { signature, from, to, value, validAfter, validBefore, nonce } = payload
       const signed = { signature, authorization: { from, to, value, validAfter, validBefore, nonce } }
+      const forged = { hash: exactHash(terms, signed), signature, wallet: from }
+      if (!(await signatures.mayBeGood(forged))) throw refused('verification-failed')
       const paid = { x402Version: 2, accepted: requirement, payload: signed }
       const { network } = terms
       return claimHold(

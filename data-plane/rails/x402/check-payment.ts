@@ -29,7 +29,7 @@ export type Checked = { readonly amountMicro: MicroUsd } | { readonly reason: st
 
 /**
  * Checks a payment by what it says of itself: network, token, recipient, price, window of time, and for `upto` its
- * settler. Signature, balance and nonce are the facilitator's to check.
+ * settler. The signature is checked after it (see wallet-signature.ts); balance and nonce are the facilitator's to check.
  */
 export function checkPayment(payment: SentPayment, needed: Needed): Checked {
   const { terms } = needed

@@ -13,7 +13,7 @@ const Digits = z.string().regex(/^(0|[1-9]\d{0,77})$/)
 const Signature = z.string().regex(/^0x[0-9a-fA-F]{2,8192}$/)
 
 /** The signed part of an exact payment: EIP-3009 `TransferWithAuthorization`. */
-const ExactSigned = z.object({
+export const ExactSigned = z.object({
   signature: Signature,
   authorization: z.object({
     from: Address,
@@ -26,7 +26,7 @@ const ExactSigned = z.object({
 })
 
 /** The signed part of an upto payment: Permit2 with a witness that names the recipient and the facilitator. */
-const UptoSigned = z.object({
+export const UptoSigned = z.object({
   signature: Signature,
   permit2Authorization: z.object({
     from: Address,

@@ -5,6 +5,8 @@ import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead, termsOf }
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
 import { walletPayer } from '#data-plane/rails/wallet-payer.ts'
+import type { SignedHash, WalletSignatures } from '#data-plane/rails/wallet-signature.ts'
+import { exactHash, uptoHash } from '#data-plane/rails/wallet-signature.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import { checkPayment } from './check-payment.ts'
@@ -18,6 +20,7 @@ import { paymentPrice, requirementFor } from './requirement.ts'
 /** The outside of the rail. */
 export type X402Ports = {
   readonly desk: PaymentDesk
+  readonly signatures: WalletSignatures
   readonly seal: QuoteSeal
   readonly clock: Clock
   /** The address that a request asked for, as challenges name it. */
@@ -28,7 +31,7 @@ export type X402Ports = {
  * x402, version 2, by one scheme. `upto` takes what the call cost, `exact` the quoted price, of which the unused part
  * becomes the payer's credit. The rail of `upto` stands first on a path; it also answers headers that are no payment.
  */
-export function x402Rail(scheme: Scheme, { desk, seal, clock, urlOf }: X402Ports): Rail<ReadHeader> {
+export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf }: X402Ports): Rail<ReadHeader> {
   const name = scheme === 'upto' ? 'x402-upto' : 'x402-exact'
 
   function demandOn(terms: PaymentTerms, quote: Pick<Quote, 'wantMicro'>, raw: RawRequest): Requirement {
@@ -67,6 +70,7 @@ export function x402Rail(scheme: Scheme, { desk, seal, clock, urlOf }: X402Ports
       const { amountMicro } = checked
       // A price of before may no longer cover the call.
       if (amountMicro < quote.minMicro) throw paymentRefused('price_has_risen')
+      if (!(await signatures.mayBeGood(signedBy(payment, terms)))) throw paymentRefused(FORGED[scheme])
       const requirement = requirementFor(scheme, terms, amountMicro, undefined)
       const payload = payloadOf(payment, requirement)
       const paid = { rail: name, amountMicro, payload, requirement, network: terms.network, bodyDigest } as const
@@ -105,6 +109,18 @@ const EXTENSIONS: Readonly<Record<Scheme, Readonly<Record<string, unknown>>>> = 
 function payerOf({ scheme, signed }: SentPayment): { readonly wallet: string; readonly nonce: string } {
   const { from, nonce } = scheme === 'exact' ? signed.authorization : signed.permit2Authorization
   return { wallet: from.toLowerCase(), nonce }
+}
+
+/** The reasons of x402 for a signature that is not the payer's. */
+const FORGED: Readonly<Record<Scheme, string>> = {
+  exact: 'invalid_exact_evm_signature',
+  upto: 'invalid_permit2_signature',
+}
+
+function signedBy(payment: SentPayment, terms: PaymentTerms): SignedHash {
+  const { wallet } = payerOf(payment)
+  const hash = payment.scheme === 'exact' ? exactHash(terms, payment.signed) : uptoHash(terms, payment.signed)
+  return { hash, wallet, signature: payment.signed.signature }
 }
 
 /** The payment as the facilitator takes it. What the payer says that it accepted is replaced by our own requirement. */

@@ -1,0 +1,173 @@
+import type { Hex } from 'viem'
+import { hashTypedData, recoverAddress } from 'viem/utils'
+import type { PaymentDesk } from '#data-plane/payment.ts'
+import { PERMIT2 } from '#shared/chain-terms.ts'
+import type { Time } from '#shared/clock.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
+import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import type { ExactSigned, UptoSigned } from './x402/payment-header.ts'
+
+// The signature of a payment is checked here before anybody else is asked. Only the facilitator has the last word: it
+// knows contract wallets, and what the chain makes of a payment.
+
+/** The order of secp256k1, halved. Of the two signatures that are the same, only the one with the lower s is good. */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+/** r, s and v, which is 27 or 28: tokens take no other form of a key's signature. */
+const OF_A_KEY = /^0x[0-9a-f]{64}([0-9a-f]{64})(?:1b|1c)$/
+/** The end of a signature of a contract wallet that is not deployed yet (ERC-6492). */
+const NOT_DEPLOYED = '6492'.repeat(16)
+
+/**
+ * The most signatures that a process checks a second. Each takes about a millisecond in which nothing else runs. What
+ * comes beyond is left to the facilitator, so a flood of forgeries slows no other call.
+ */
+const MAX_CHECKS_PER_SECOND = 100
+/** The longest time for which it is remembered whether a wallet is a contract, and for how many. */
+const KNOWN_MS = MINUTE / 2
+const MAX_KNOWN = 5_000
+/** Most questions about wallets that wait for their answers. */
+const MAX_ASKED = 32
+
+/** What a payer signs: its hash by EIP-712, the signature, and the wallet that it is said to be of. */
+export type SignedHash = { readonly hash: Hex; readonly signature: string; readonly wallet: string }
+
+export type WalletSignatures = {
+  /** False for a signature that its wallet has not made. True where that cannot be said without the facilitator. */
+  mayBeGood(signed: SignedHash): Promise<boolean>
+}
+
+export type SignatureParts = {
+  readonly desk: Pick<PaymentDesk, 'isContract'>
+  readonly clock: Pick<Time, 'monotonic'>
+  /** The address whose key signed a hash. Throws for what is no signature. */
+  readonly recover?: (hash: Hex, signature: Hex) => Promise<string>
+}
+
+/** Checks signatures of plain wallets. Of contract wallets it only knows that they are contracts. */
+export function createWalletSignatures({ desk, clock, recover = recoverSigner }: SignatureParts): WalletSignatures {
+  const known = new Map<string, { readonly isContract: boolean; readonly until: number }>()
+  const asked = new Map<string, Promise<boolean | undefined>>()
+  let second = { begun: Number.NEGATIVE_INFINITY, checks: 0 }
+
+  function mayCheck(): boolean {
+    const now = clock.monotonic()
+    if (now - second.begun >= SECOND) second = { begun: now, checks: 0 }
+    second.checks += 1
+    return second.checks <= MAX_CHECKS_PER_SECOND
+  }
+
+  async function isOfKey({ hash, signature, wallet }: SignedHash): Promise<boolean> {
+    const [, s] = OF_A_KEY.exec(signature) ?? []
+    if (s === undefined || BigInt(`0x${s}`) > HALF_ORDER) return false
+    const signer = await recover(hash, asHex(signature)).catch(() => undefined)
+    return signer?.toLowerCase() === wallet
+  }
+
+  /** Undefined where nobody knows. */
+  async function isContract(wallet: string): Promise<boolean | undefined> {
+    const found = known.get(wallet)
+    if (found !== undefined && clock.monotonic() < found.until) return found.isContract
+    const running = asked.get(wallet)
+    if (running !== undefined) return running
+    if (asked.size >= MAX_ASKED) return undefined
+    const answer = desk.isContract(wallet).finally(() => asked.delete(wallet))
+    asked.set(wallet, answer)
+    const told = await answer
+    if (told !== undefined) remember(wallet, told)
+    return told
+  }
+
+  function remember(wallet: string, told: boolean): void {
+    known.delete(wallet)
+    known.set(wallet, { isContract: told, until: clock.monotonic() + KNOWN_MS })
+    for (const oldest of known.keys()) {
+      if (known.size <= MAX_KNOWN) break
+      known.delete(oldest)
+    }
+  }
+
+  return {
+    async mayBeGood(given) {
+      if (!mayCheck()) return true
+      const signed = { ...given, signature: given.signature.toLowerCase(), wallet: given.wallet.toLowerCase() }
+      if (await isOfKey(signed)) return true
+      return signed.signature.endsWith(NOT_DEPLOYED) || (await isContract(signed.wallet)) !== false
+    },
+  }
+}
+
+const recoverSigner = (hash: Hex, signature: Hex): Promise<string> => recoverAddress({ hash, signature })
+
+const TRANSFER = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
+/** The hash that a payer signs for an exact payment (EIP-3009). */
+export function exactHash(terms: PaymentTerms, { authorization }: ExactSigned): Hex {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  return hashTypedData({
+    domain: {
+      ...{ name: terms.assetName, version: terms.assetVersion, chainId: chainIdOf(terms) },
+      verifyingContract: asHex(terms.asset),
+    },
+    types: TRANSFER,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      ...{ from: asHex(from), to: asHex(to), nonce: asHex(nonce), value: BigInt(value) },
+      ...{ validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) },
+    },
+  })
+}
+
+const PERMIT = {
+  PermitWitnessTransferFrom: [
+    { name: 'permitted', type: 'TokenPermissions' },
+    { name: 'spender', type: 'address' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'deadline', type: 'uint256' },
+    { name: 'witness', type: 'Witness' },
+  ],
+  TokenPermissions: [
+    { name: 'token', type: 'address' },
+    { name: 'amount', type: 'uint256' },
+  ],
+  Witness: [
+    { name: 'to', type: 'address' },
+    { name: 'facilitator', type: 'address' },
+    { name: 'validAfter', type: 'uint256' },
+  ],
+} as const
+
+/** The hash that a payer signs for a payment up to an amount (Permit2, with the witness of x402's proxy). */
+export function uptoHash(terms: PaymentTerms, { permit2Authorization }: UptoSigned): Hex {
+  const { permitted, spender, nonce, deadline, witness } = permit2Authorization
+  return hashTypedData({
+    domain: { name: 'Permit2', chainId: chainIdOf(terms), verifyingContract: PERMIT2 },
+    types: PERMIT,
+    primaryType: 'PermitWitnessTransferFrom',
+    message: {
+      permitted: { token: asHex(permitted.token), amount: BigInt(permitted.amount) },
+      ...{ spender: asHex(spender), nonce: BigInt(nonce), deadline: BigInt(deadline) },
+      witness: {
+        ...{ to: asHex(witness.to), facilitator: asHex(witness.facilitator) },
+        validAfter: BigInt(witness.validAfter),
+      },
+    },
+  })
+}
+
+function chainIdOf({ network }: PaymentTerms): number {
+  return Number(network.slice('eip155:'.length))
+}
+
+/** Hex in lower case, so that no checksum is looked for. */
+function asHex(text: string): Hex {
+  return `0x${text.slice(2).toLowerCase()}`
+}

@@ -39,6 +39,10 @@ async function credentialFor(wallet: ChainWallet, body: object = {}): Promise<st
 
 const Receipt = z.object({ method: z.literal('evm'), reference: z.string(), status: z.literal('success') })
 const Refusal = z.object({ error: z.string() })
+const Demand = z.object({
+  x402Version: z.literal(2),
+  accepts: z.array(z.object({ scheme: z.string(), amount: z.coerce.number() })),
+})
 const Payment = z.object({
   usage: z.object({ payment: z.looseObject({ type: z.literal('mpp'), status: z.string() }) }),
 })
@@ -72,7 +76,7 @@ describe('a wallet that pays by the Payment scheme', () => {
     expect(await chain.usdcBalance(wallet.address)).toBe(999_000n)
   })
 
-  it('is asked for both ways to pay on /v1, and for x402 alone under a floor and on the mirror', async () => {
+  it('C266: is asked for both ways to pay on /v1, and for x402 alone under a floor and on the mirror', async () => {
     const paths = [
       CHAT,
       '/api/inference/v1/chat/completions',
@@ -88,6 +92,13 @@ describe('a wallet that pays by the Payment scheme', () => {
       [true, false],
       [true, false],
     ])
+    for (const answer of answers) {
+      const text = await answer.text()
+      expect(Buffer.from(answer.headers.get('payment-required') ?? '', 'base64').toString()).toBe(text)
+      const { accepts } = Demand.parse(JSON.parse(text))
+      expect(accepts.map(({ scheme }) => scheme)).toEqual(['upto', 'exact'])
+      for (const { amount } of accepts) expect(amount >= 1_000 && amount <= 1_000_000).toBe(true)
+    }
   })
 
   it('C292: buys one answer with one credential', async () => {

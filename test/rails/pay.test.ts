@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestChain } from '#test/support/chain.ts'
@@ -8,7 +9,9 @@ import { sharedNetwork } from '#test/support/network.ts'
 import type { ScriptFolder } from '#test/support/script-folder.ts'
 import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
 
-const SCRIPTS = [...readFileSync('docs/pay.md', 'utf8').matchAll(/^```js\n\/\/ (\S+)\n([\s\S]*?)^```$/gm)]
+const PAGE = readFileSync('docs/pay.md', 'utf8')
+/** The lines of README that take a script from the page and run it. */
+const LINES = [...readFileSync('README.md', 'utf8').matchAll(/^sed .* docs\/pay\.md > (\S+) && node \S+$/gm)]
 
 let chain: TestChain
 let scripts: ScriptFolder
@@ -21,14 +24,15 @@ beforeAll(async () => {
 afterAll(() => scripts?.remove(), 60_000)
 
 async function runScript(name: string): Promise<string> {
-  const text = SCRIPTS.find(([, title]) => title === name)?.[2]
-  if (text === undefined) return expect.fail(`docs/pay.md has no ${name}`)
-  await scripts.write(name, text)
+  const line = LINES.find(([, title]) => title === name)?.[0]
+  if (line === undefined) return expect.fail(`README.md has no line for ${name}`)
+  await mkdir(join(scripts.path, 'docs'), { recursive: true })
+  await scripts.write('docs/pay.md', PAGE)
   const { privateKey } = await chain.newWallet({ usdc: 1_000_000n })
-  return scripts.run(process.execPath, [name], { WALLET_KEY: privateKey, RPC_URL: chain.rpcUrl })
+  return scripts.run('/bin/sh', ['-c', line], { WALLET_KEY: privateKey, RPC_URL: chain.rpcUrl })
 }
 
-describe('the scripts of docs/pay.md', () => {
+describe('the scripts of docs/pay.md, by the lines of README.md', () => {
   it(
     'pay by x402, whole and streamed',
     async () => {
@@ -39,7 +43,15 @@ describe('the scripts of docs/pay.md', () => {
     RUN_MS,
   )
 
-  it('pay by MPP', async () => expect(await runScript('mpp.mjs')).toMatch(/^paid success 0x[0-9a-f]{64}$/m), RUN_MS)
+  it(
+    'pay by MPP, whole and streamed',
+    async () => {
+      const printed = await runScript('mpp.mjs')
+      expect(printed).toMatch(/^paid success 0x[0-9a-f]{64}$/m)
+      expect(printed).toMatch(/^streamed, payment settled$/m)
+    },
+    RUN_MS,
+  )
 })
 
 describe('market pay', () => {

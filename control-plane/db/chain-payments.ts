@@ -193,20 +193,19 @@ export async function listUnbookedChainPayments(
   )
 }
 
-/**
- * Payments that were written off, of which nothing came, less than so many milliseconds after their end, oldest first.
- */
-export async function listWrittenOffChainPayments(
-  db: Database,
-  afterlifeMs: number,
-  limit: number,
-): Promise<ChainPayment[]> {
+/** Payments that were written off, of which nothing came, and that may still come, oldest first. */
+export async function listWrittenOffChainPayments(db: Database, limit: number): Promise<ChainPayment[]> {
   return readRows(
     db,
     ROW,
-    sql`select ${COLUMNS} from chain_payment where state = 'written_off' and came is null
-      and valid_until > now() - make_interval(secs => ${afterlifeMs / 1_000}) order by valid_until limit ${limit}`,
+    sql`select ${COLUMNS} from chain_payment where state = 'written_off' and came is null and sought_at is null
+      order by valid_until limit ${limit}`,
   )
+}
+
+/** Notes that a payment was looked for after its time, and has not come. */
+export async function markChainPaymentSought(trx: Trx, rid: string): Promise<void> {
+  await sql`update chain_payment set sought_at = now() where rid = ${rid} and state = 'written_off'`.execute(trx)
 }
 
 /** Reads of payments by wallet. */
@@ -218,8 +217,8 @@ export type ChainPaymentReads = {
   listOpen(states: readonly ChainPaymentState[], restingMs: number, limit: number): Promise<ChainPayment[]>
   /** Payments whose money is to be booked; see {@link listUnbookedChainPayments}. */
   listUnbooked(overdueMs: number, limit: number): Promise<ChainPayment[]>
-  /** Payments that were written off whole and are over for less than so many milliseconds. */
-  listWrittenOff(afterlifeMs: number, limit: number): Promise<ChainPayment[]>
+  /** Payments that were written off whole and may still come, oldest first. */
+  listWrittenOff(limit: number): Promise<ChainPayment[]>
 }
 
 export function chainPaymentReads(db: Database): ChainPaymentReads {
@@ -228,7 +227,7 @@ export function chainPaymentReads(db: Database): ChainPaymentReads {
     findOf: (authorization) => findChainPaymentOf(db, authorization),
     listOpen: (states, restingMs, limit) => listOpenChainPayments(db, states, restingMs, limit),
     listUnbooked: (overdueMs, limit) => listUnbookedChainPayments(db, overdueMs, limit),
-    listWrittenOff: (afterlifeMs, limit) => listWrittenOffChainPayments(db, afterlifeMs, limit),
+    listWrittenOff: (limit) => listWrittenOffChainPayments(db, limit),
   }
 }
 
@@ -240,6 +239,8 @@ export type ChainPaymentRows = {
   /** Changes a locked payment. */
   change(rid: RequestId, change: PaymentChange): Promise<void>
   markBooked(rid: string): Promise<void>
+  /** Notes that a payment was looked for after its time, and has not come. */
+  markSought(rid: string): Promise<void>
   /** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
   lockExposure(payer: string): Promise<Exposure>
   /** Finds the payer's user, or adds `fresh`. Undefined when a rival has just added one. */
@@ -252,6 +253,7 @@ export function chainPaymentRows(trx: Trx): ChainPaymentRows {
     insert: (payment) => insertChainPayment(trx, payment),
     change: (rid, change) => changeChainPayment(trx, rid, change),
     markBooked: (rid) => markChainPaymentBooked(trx, rid),
+    markSought: (rid) => markChainPaymentSought(trx, rid),
     lockExposure: (payer) => lockExposure(trx, payer),
     ensureUser: (fresh, at) => ensureUser(trx, fresh, at),
   }

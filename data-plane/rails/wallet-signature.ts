@@ -1,11 +1,8 @@
 import type { Hex } from 'viem'
-import { hashTypedData, recoverAddress } from 'viem/utils'
+import { recoverAddress } from 'viem/utils'
 import type { PaymentDesk } from '#data-plane/payment.ts'
-import { PERMIT2 } from '#shared/chain-terms.ts'
 import type { Time } from '#shared/clock.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
-import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
-import type { ExactSigned, UptoSigned } from './x402/payment-header.ts'
 
 // The signature of a payment is checked here before anybody else is asked. Only the facilitator has the last word: it
 // knows contract wallets, and what the chain makes of a payment.
@@ -97,75 +94,6 @@ export function createWalletSignatures({ desk, clock, recover = recoverSigner }:
 }
 
 const recoverSigner = (hash: Hex, signature: Hex): Promise<string> => recoverAddress({ hash, signature })
-
-const TRANSFER = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
-
-/** The hash that a payer signs for an exact payment (EIP-3009). */
-export function exactHash(terms: PaymentTerms, { authorization }: ExactSigned): Hex {
-  const { from, to, value, validAfter, validBefore, nonce } = authorization
-  return hashTypedData({
-    domain: {
-      ...{ name: terms.assetName, version: terms.assetVersion, chainId: chainIdOf(terms) },
-      verifyingContract: asHex(terms.asset),
-    },
-    types: TRANSFER,
-    primaryType: 'TransferWithAuthorization',
-    message: {
-      ...{ from: asHex(from), to: asHex(to), nonce: asHex(nonce), value: BigInt(value) },
-      ...{ validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) },
-    },
-  })
-}
-
-const PERMIT = {
-  PermitWitnessTransferFrom: [
-    { name: 'permitted', type: 'TokenPermissions' },
-    { name: 'spender', type: 'address' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'deadline', type: 'uint256' },
-    { name: 'witness', type: 'Witness' },
-  ],
-  TokenPermissions: [
-    { name: 'token', type: 'address' },
-    { name: 'amount', type: 'uint256' },
-  ],
-  Witness: [
-    { name: 'to', type: 'address' },
-    { name: 'facilitator', type: 'address' },
-    { name: 'validAfter', type: 'uint256' },
-  ],
-} as const
-
-/** The hash that a payer signs for a payment up to an amount (Permit2, with the witness of x402's proxy). */
-export function uptoHash(terms: PaymentTerms, { permit2Authorization }: UptoSigned): Hex {
-  const { permitted, spender, nonce, deadline, witness } = permit2Authorization
-  return hashTypedData({
-    domain: { name: 'Permit2', chainId: chainIdOf(terms), verifyingContract: PERMIT2 },
-    types: PERMIT,
-    primaryType: 'PermitWitnessTransferFrom',
-    message: {
-      permitted: { token: asHex(permitted.token), amount: BigInt(permitted.amount) },
-      ...{ spender: asHex(spender), nonce: BigInt(nonce), deadline: BigInt(deadline) },
-      witness: {
-        ...{ to: asHex(witness.to), facilitator: asHex(witness.facilitator) },
-        validAfter: BigInt(witness.validAfter),
-      },
-    },
-  })
-}
-
-function chainIdOf({ network }: PaymentTerms): number {
-  return Number(network.slice('eip155:'.length))
-}
 
 /** Hex in lower case, so that no checksum is looked for. */
 function asHex(text: string): Hex {

@@ -1,9 +1,12 @@
 import { request } from 'node:http'
 import type { PaymentPayload, PaymentRequired } from '@x402/core/types'
+import { authorizationTypes } from '@x402/evm'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
+import { BASE_USDC } from '#shared/chain-terms.ts'
 import type { ChainWallet, TestChain } from '#test/support/chain.ts'
 import { CHAIN, chainOf } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
@@ -122,4 +125,69 @@ describe('a payment', () => {
     // What a call that could not be served has claimed pays for no other.
     expect(answer.headers.get('x-mkt-buyer-cost-micro') ?? '0').toBe('0')
   })
+})
+
+/** The code of a contract wallet that accepts every signature (ERC-1271). */
+const ACCEPTS_ALL = '0x631626ba7e60e01b60005260206000f3'
+const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+/** The same signature with the other s, and the v that goes with it. */
+function withHighS(signature: string): string {
+  const s = (ORDER - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
+  return `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
+}
+
+const STRANGER = '0x00000000000000000000000000000000000000AA'
+
+describe('a signature', () => {
+  it.each<[string, object]>([
+    ['for another chain', { chainId: 1 }],
+    ['for a token by another name', { name: 'USDC' }],
+    ['for another version of the token', { version: '1' }],
+    ['for another token', { verifyingContract: STRANGER }],
+  ])('C275: an exact payment that is signed %s is refused', async (_name, change) => {
+    const wallet = await chain.newWallet({ usdc: 1_000_000n })
+    const payment = await signed(wallet, 'exact')
+    const signature = await wallet.account.signTypedData({
+      domain: { name: 'USD Coin', version: '2', chainId: 8453, verifyingContract: BASE_USDC, ...change },
+      types: authorizationTypes,
+      primaryType: 'TransferWithAuthorization',
+      message: Object(payment.payload['authorization']),
+    })
+    const answer = await ask(bodyOf(), inHeader({ ...payment, payload: { ...payment.payload, signature } }))
+    expect(await refusalOf(answer)).toEqual([402, 'invalid_exact_evm_signature'])
+  })
+
+  it('C275: an exact payment with a high s is refused', async () => {
+    const payment = await signed(await chain.newWallet(RICH), 'exact')
+    const signature = withHighS(String(payment.payload['signature']))
+    const answer = await ask(bodyOf(), inHeader({ ...payment, payload: { ...payment.payload, signature } }))
+    expect(await refusalOf(answer)).toEqual([402, 'invalid_exact_evm_signature'])
+  })
+
+  it('C275: an upto payment that somebody else has signed, or with a high s, is refused', async () => {
+    const [wallet, other] = [await chain.newWallet({ usdc: 1_000_000n }), await chain.newWallet({ usdc: 1_000_000n })]
+    const [payment, theirs] = [await signed(wallet, 'upto'), await signed(other, 'upto')]
+    const { signature } = payment.payload
+    for (const forged of [theirs.payload['signature'], withHighS(String(signature)), '0x00']) {
+      const answer = await ask(bodyOf(), inHeader({ ...payment, payload: { ...payment.payload, signature: forged } }))
+      expect(await refusalOf(answer)).toEqual([402, 'invalid_permit2_signature'])
+    }
+    expect((await ask(bodyOf(), inHeader(payment))).status).toBe(200)
+  })
+
+  it.each(['exact', 'upto'] as const)(
+    'C275: a contract wallet pays by %s with a signature of its own kind',
+    async (scheme) => {
+      const wallet = await chain.newWallet({ usdc: 1_000_000n, eth: 10n ** 17n })
+      await chain.approvePermit2(wallet)
+      const payment = await signed(wallet, scheme)
+      await callChain(chain.rpcUrl, [['anvil_setCode', [wallet.address, ACCEPTS_ALL]]])
+      const { extensions: _, ...rest } = payment
+      const answer = await ask(
+        bodyOf(),
+        inHeader({ ...rest, payload: { ...payment.payload, signature: `0x${'ab'.repeat(80)}` } }),
+      )
+      expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"status":"settled"')])
+    },
+  )
 })

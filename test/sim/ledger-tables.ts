@@ -48,6 +48,8 @@ export type LedgerTables = {
   readonly users: Map<string, User>
   /** Payments by wallet, by request id. */
   readonly payments: Map<string, ChainPayment>
+  /** Those that were looked for after their time, and have not come. */
+  readonly sought: Set<string>
   /** Signed transactions by hash, in the order in which they were signed, and the next nonce of each key. */
   readonly signed: Map<string, TransactionRow>
   readonly nonces: Map<string, bigint>
@@ -71,6 +73,7 @@ export function createTables(): LedgerTables {
     cappedOffers: new Map(),
     users: new Map(),
     payments: new Map(),
+    sought: new Set(),
     signed: new Map(),
     nonces: new Map(),
   }
@@ -95,6 +98,7 @@ export function copyTables(tables: LedgerTables): LedgerTables {
     cappedOffers: tables.cappedOffers,
     users: new Map(tables.users),
     payments: new Map(tables.payments),
+    sought: new Set(tables.sought),
     signed: new Map(tables.signed),
     nonces: new Map(tables.nonces),
   }

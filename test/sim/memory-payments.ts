@@ -28,12 +28,11 @@ export function memoryPaymentReads(ask: Statement, wall: () => number): ChainPay
           limit,
         ),
       ),
-    listWrittenOff: (afterlifeMs, limit) =>
+    listWrittenOff: (limit) =>
       ask((tables) =>
         listed(
           tables,
-          ({ state, came, validUntil }) =>
-            state === 'written_off' && came === null && validUntil.getTime() > wall() - afterlifeMs,
+          ({ rid, state, came }) => state === 'written_off' && came === null && !tables.sought.has(rid),
           limit,
         ),
       ),
@@ -82,6 +81,7 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
         const row = payments.get(rid)
         if (row?.bookedAt === null) payments.set(rid, { ...row, bookedAt: new Date(wall()) })
       }),
+    markSought: (rid) => statement(({ sought }) => void sought.add(rid)),
     lockExposure: (payer) => statement((tables) => exposureOf(tables, payer)),
     ensureUser: (fresh) =>
       statement(({ users, accounts }) => {

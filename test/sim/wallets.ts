@@ -1,8 +1,8 @@
 import type { Hex } from 'viem'
 import { concat, keccak256, pad, stringToBytes, toHex } from 'viem'
 import { z } from 'zod'
-import { exactHash, uptoHash } from '#data-plane/rails/wallet-signature.ts'
 import { ExactSigned, encodeHeader, UptoSigned } from '#data-plane/rails/x402/payment-header.ts'
+import { exactHash, uptoHash } from '#data-plane/rails/x402/signed-hash.ts'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import type { Received } from './buyer-reply.ts'
@@ -71,8 +71,8 @@ export function demandIn(
   scheme: PaidScheme,
 ): Demand | undefined {
   if (scheme === 'mpp') {
-    const written = headers['www-authenticate']
-    return written === undefined ? undefined : demandOf(challengeIn(written))
+    const { 'www-authenticate': written = '' } = headers
+    return written === '' ? undefined : demandOf(challengeIn(written))
   }
   const read = Demands.safeParse(JSON.parse(text))
   const entry = read.data?.accepts.find((one) => one.scheme === scheme)

@@ -193,7 +193,9 @@ async function compare(stage: Stage, db: pg.Client, wallets: readonly ChainWalle
   let [movedMicro, chargedMicro, creditMicro] = [0n, 0n, 0n]
   for (const wallet of wallets) {
     const payer = wallet.address.toLowerCase()
-    const found = await db.query('select rid, state, came, charge, account from chain_payment where payer = $1', [payer])
+    const found = await db.query('select rid, state, came, charge, account from chain_payment where payer = $1', [
+      payer,
+    ])
     const rows = found.rows.map((row) => Row.parse(row))
     for (const { state } of rows) payments[state] = (payments[state] ?? 0) + 1
     const sum = (name: 'came' | 'charge') =>

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto'
-import { evm, Mppx } from 'mppx/client'
 import pg from 'pg'
 import { z } from 'zod'
 import { isRecord } from '#shared/json-members.ts'
-import type { ChainWallet, TestChain } from './chain.ts'
+import type { ChainWallet } from './chain.ts'
 import { chainOf } from './chain.ts'
 import type { RoutedMarket } from './routed-market.ts'
 import { until } from './until.ts'
-import { inHeader, signPayment, stockClient } from './wallet-client.ts'
+import { payDemand, WALLET_WAYS } from './wallet-client.ts'
 
 /** The ways to pay for one call. */
-export const WAYS = ['key', 'x402-upto', 'x402-exact', 'mpp'] as const
+export const WAYS = ['key', ...WALLET_WAYS] as const
 export type Way = (typeof WAYS)[number]
 
 const BOOKED_MS = 30_000
@@ -40,7 +39,7 @@ export async function makeBuyers(market: RoutedMarket): Promise<readonly Buyer[]
   const { buyerKey } = await market.user(50)
   const send = (call: BoughtCall, headers: Readonly<Record<string, string>>) => post(market, call, headers)
   const wallets = await Promise.all(
-    WAYS.slice(1).map(async (way): Promise<Buyer> => {
+    WALLET_WAYS.map(async (way): Promise<Buyer> => {
       const wallet = await chain.newWallet({ usdc: WALLET_MICRO })
       return {
         way,
@@ -48,7 +47,7 @@ export async function makeBuyers(market: RoutedMarket): Promise<readonly Buyer[]
         async buy(call) {
           const demand = await send(call, {})
           if (demand.status !== 402) return demand
-          return send(call, await payFor(chain, wallet, way, demand))
+          return send(call, await payDemand(chain, wallet, way, demand))
         },
       }
     }),
@@ -64,16 +63,6 @@ function post({ network }: RoutedMarket, { path, body, headers }: BoughtCall, mo
     headers: { 'content-type': 'application/json', ...headers, ...more },
     body: JSON.stringify(body),
   })
-}
-
-/** The headers that pay a demand, as the stock client of the way makes them. */
-async function payFor(chain: TestChain, wallet: ChainWallet, way: Way, demand: Response) {
-  if (way === 'mpp') {
-    const methods = [evm.charge({ account: wallet.account, currencies: [evm.assets.base.USDC] })]
-    return { authorization: await Mppx.create({ methods, polyfill: false }).createCredential(demand) }
-  }
-  const scheme = way === 'x402-upto' ? 'upto' : 'exact'
-  return inHeader(await signPayment(stockClient(chain, wallet, scheme), await demand.json()))
 }
 
 const Challenge = z.object({ message: z.string() })

@@ -4,6 +4,7 @@ import { toClientEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
+import { evm, Mppx } from 'mppx/client'
 import type { ChainWallet, TestChain } from './chain.ts'
 
 const NETWORK = 'eip155:8453'
@@ -31,4 +32,23 @@ export function signPayment(client: x402Client, demand: PaymentRequired): Promis
 /** A payment as its header holds it. */
 export function inHeader(payment: unknown): { readonly 'payment-signature': string } {
   return { 'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64') }
+}
+
+/** Ways in which a wallet pays. */
+export const WALLET_WAYS = ['x402-upto', 'x402-exact', 'mpp'] as const
+export type WalletWay = (typeof WALLET_WAYS)[number]
+
+/** The headers that pay the demand of a 402, as the stock client of the way makes them. */
+export async function payDemand(
+  chain: TestChain,
+  wallet: ChainWallet,
+  way: WalletWay,
+  demand: Response,
+): Promise<Readonly<Record<string, string>>> {
+  if (way === 'mpp') {
+    const methods = [evm.charge({ account: wallet.account, currencies: [evm.assets.base.USDC] })]
+    return { authorization: await Mppx.create({ methods, polyfill: false }).createCredential(demand) }
+  }
+  const scheme = way === 'x402-upto' ? 'upto' : 'exact'
+  return inHeader(await signPayment(stockClient(chain, wallet, scheme), await demand.json()))
 }

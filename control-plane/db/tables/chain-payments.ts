@@ -34,6 +34,7 @@ export const CHAIN_PAYMENT_TABLES = {
     changed_at: withDefault(timestamp()),
     booked_at: nullable(timestamp()),
     cleared_at: nullable(timestamp()),
+    sought_at: nullable(timestamp()),
   },
   chain_sender: { address: text(), next_nonce: bigint() },
   chain_transaction: {

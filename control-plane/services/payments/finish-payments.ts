@@ -14,7 +14,10 @@ import { NOT_ON_CHAIN, pursue } from './settle-payment.ts'
 const MAX_A_TURN = 200
 /** Time after its end in which a call may still tell its charge: the heir of a dead process reads its journal first. */
 const TELLING_MS = 10 * MINUTE
-/** Time after a payment's end in which a transfer that was given up is looked for: a block is older than its news. */
+/**
+ * Time after a payment's end after which one look is the last for a transfer that was given up: a block is older than its
+ * news.
+ */
 const AFTERLIFE_MS = 10 * MINUTE
 
 export type FinishCtx = BookCtx
@@ -140,17 +143,23 @@ async function watch(ctx: FinishCtx): Promise<number> {
   const { chain, network, memory, times } = ctx.payments
   const now = ctx.clock.monotonic()
   if (chain === null || now - memory.watchedAt < times.watchEveryMs) return 0
-  const given = await ctx.ledger.payments.listWrittenOff(AFTERLIFE_MS, MAX_A_TURN)
-  if (given.length > 0) await chain.checkChain(chainIdOf(network))
+  const given = await ctx.ledger.payments.listWrittenOff(MAX_A_TURN)
+  memory.watchedAt = now
+  if (given.length === 0) return 0
+  await chain.checkChain(chainIdOf(network))
+  const { at } = await chain.head()
   let count = 0
   for (const payment of given) {
     const transaction = await chain.findTransfer(onChain(payment))
-    if (transaction === undefined) continue
+    if (transaction === undefined) {
+      const isLast = isOver(payment, at - AFTERLIFE_MS)
+      if (isLast) await ctx.ledger.transact((trx) => trx.payments.markSought(payment.rid))
+      continue
+    }
     ctx.log.warn({ rid: payment.rid, transaction }, 'a payment that was written off has come all the same')
     await step(ctx, payment.rid, 'appear', { transaction, bookedAt: null })
     count += 1
   }
-  memory.watchedAt = now
   return count
 }
 

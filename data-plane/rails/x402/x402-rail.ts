@@ -6,7 +6,6 @@ import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
 import { walletPayer } from '#data-plane/rails/wallet-payer.ts'
 import type { SignedHash, WalletSignatures } from '#data-plane/rails/wallet-signature.ts'
-import { exactHash, uptoHash } from '#data-plane/rails/wallet-signature.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import { checkPayment } from './check-payment.ts'
@@ -16,6 +15,7 @@ import type { QuoteSeal } from './quote-seal.ts'
 import { requestDigest } from './quote-seal.ts'
 import type { Requirement, Scheme } from './requirement.ts'
 import { paymentPrice, requirementFor } from './requirement.ts'
+import { exactHash, uptoHash } from './signed-hash.ts'
 
 /** The outside of the rail. */
 export type X402Ports = {

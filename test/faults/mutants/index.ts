@@ -65,8 +65,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'overpayment-is-kept',
     file: 'control-plane/services/payments/book-payment.ts',
-    find: 'const amount = (isPaid ? due : charge) ?? 0n',
-    replace: 'const amount = charge ?? 0n',
+    find: 'const came = (payment.came ?? 0n) - before.came',
+    replace: 'const came = (payment.came === null ? 0n : (payment.charge ?? 0n)) - before.came',
     caughtBy: 'F35b',
   },
 ]

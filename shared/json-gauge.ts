@@ -200,13 +200,52 @@ function endData(state: State, end: number): void {
 /** True when these bytes are base64. `isEscaped` tells that a backslash stands before them. */
 function isBase64(bytes: Buffer, from: number, end: number, isEscaped: boolean): boolean {
   if (isEscaped && from < end && bytes[from] !== SLASH) return false
+  let pairsFrom = from
   for (let at = from; at < end; at++) {
+    if (at >= pairsFrom) {
+      at = passPairs(bytes, at, end)
+      pairsFrom = at + STRIDE
+      if (at === end) return true
+    }
     const byte = bytes[at] ?? 0
     if (isBase64Byte[byte] === 1) continue
     // Some writers escape every slash. At the end of the bytes the next ones tell what is escaped.
     if (byte !== BACKSLASH || (at + 1 < bytes.length && bytes[at + 1] !== SLASH)) return false
   }
   return true
+}
+
+/** Pairs of bytes that are both of base64, by their number. Two bytes at once take a quarter of the time of two in turn. */
+const isBase64Pair = Uint8Array.from({ length: 65_536 }, (_, pair) =>
+  isBase64Byte[pair & 0xff] === 1 && isBase64Byte[pair >> 8] === 1 ? 1 : 0,
+)
+
+/** The place behind as many groups of eight pairs as are base64. */
+function passPairs(bytes: Buffer, from: number, end: number): number {
+  // A list of pairs begins at an even address.
+  const isOdd = (bytes.byteOffset + from) % 2 === 1
+  if (isOdd && isBase64Byte[bytes[from] ?? 0] !== 1) return from
+  const start = isOdd ? from + 1 : from
+  const pairs = new Uint16Array(bytes.buffer, bytes.byteOffset + start, Math.max(0, end - start) >> 1)
+  let at = 0
+  while (at + 8 <= pairs.length) {
+    const areAll =
+      of(pairs, at) &
+      of(pairs, at + 1) &
+      of(pairs, at + 2) &
+      of(pairs, at + 3) &
+      of(pairs, at + 4) &
+      of(pairs, at + 5) &
+      of(pairs, at + 6) &
+      of(pairs, at + 7)
+    if (areAll === 0) break
+    at += 8
+  }
+  return start + at * 2
+}
+
+function of(pairs: Uint16Array, at: number): number {
+  return isBase64Pair[pairs[at] ?? 0] ?? 0
 }
 
 /** Bytes of a text that are looked at one by one: most texts are short, and escapes come in crowds. */

@@ -92,4 +92,17 @@ describe('the gauge of JSON bodies', () => {
       { numRuns: 300 },
     )
   })
+
+  it('is no data with one other byte in it, wherever that stands and wherever the text begins', () => {
+    const other = fc.constantFrom(...'*:.,!@\u0000\u007f ')
+    fc.assert(
+      fc.property(fc.nat(MIN_SPAN_BYTES - 1), fc.nat(40), other, fc.nat(20_000), (at, before, byte, cut) => {
+        const data = 'A'.repeat(MIN_SPAN_BYTES)
+        const text = (value: string) => Buffer.from(`{"${'a'.repeat(before)}":"${value}"}`)
+        const spans = (value: string) => weigh(partsOf(text(value), [cut])).spans.size
+        expect([spans(data), spans(data.slice(0, at) + byte + data.slice(at + 1))]).toEqual([1, 0])
+      }),
+      { numRuns: 200 },
+    )
+  })
 })

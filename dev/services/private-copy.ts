@@ -26,6 +26,8 @@ export type Tool = {
    * being named.
    */
   readonly packages: readonly string[]
+  /** The folder of a program for the system itself; `bin` by default. */
+  readonly folder?: 'bin' | 'sbin'
   /** The name of our copy's folder in the cache. */
   readonly shelf: string
 }
@@ -105,10 +107,10 @@ function cacheFolder(): string {
   return join(base ?? join(tmpdir(), `inference-marketplace-${uid}`), 'inference-marketplace')
 }
 
-function binaryIn({ programs: [name] }: Tool, tree: string): Binary {
+function binaryIn({ programs: [name], folder = 'bin' }: Tool, tree: string): Binary {
   const machines = ['x86_64', 'aarch64'].map((machine) => join(tree, 'usr', 'lib', `${machine}-linux-gnu`))
   const libraries = machines.join(':')
-  const command = join(tree, 'usr', 'bin', name)
+  const command = join(tree, 'usr', folder, name)
   return {
     command,
     env: { ...process.env, LD_LIBRARY_PATH: libraries },

@@ -12,6 +12,14 @@ export const STRACE: Tool = { programs: ['strace'], packages: ['strace'], shelf:
 /** wrk, which drives loads. */
 export const WRK: Tool = { programs: ['wrk'], packages: ['wrk'], shelf: 'wrk' }
 
+/** nginx, beside which large answers are measured. */
+export const NGINX: Tool = {
+  programs: ['nginx'],
+  packages: ['nginx'],
+  folder: 'sbin',
+  shelf: 'nginx',
+}
+
 /** Finds a real Redis server. `log` receives a line before anything that takes time. */
 export async function findRedisServer(log: (line: string) => void): Promise<Binary> {
   try {

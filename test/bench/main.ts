@@ -5,7 +5,7 @@
  * on two cores it would take the load generator's.
  * Closed loops are driven by wrk, or by autocannon where wrk is not to be had. The table says which, and lists refusals.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
- * `-- --only whole,streamed,open,selection,translation,posting,routed,hostile,body,streams` picks rows. The rows `figures`,
+ * `-- --only whole,streamed,open,selection,translation,posting,routed,hostile,body,streams,pictures` picks rows. The rows `figures`,
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
  * So do `payments`, which measures wallets on chains of its own, and `jobs`, ten thousand open jobs.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
@@ -24,6 +24,7 @@ import { MEASURED_CORE, startBenchMarket, startScript } from './market.ts'
 import { measureMarketFigures } from './market-figures.ts'
 import { makeKeys, measurePatience } from './patience.ts'
 import { measurePayments } from './payments.ts'
+import { measurePictures } from './pictures.ts'
 import { measurePosting } from './posting.ts'
 import { processorSeconds } from './processor-time.ts'
 import { countRefusals, describeRefusals } from './refusals.ts'
@@ -46,7 +47,10 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '20' },
     profile: { type: 'string' },
-    only: { type: 'string', default: 'whole,streamed,open,selection,translation,posting,routed,hostile,body,streams' },
+    only: {
+      type: 'string',
+      default: 'whole,streamed,open,selection,translation,posting,routed,hostile,body,streams,pictures',
+    },
     streams: { type: 'string', default: '2000' },
     'stream-seconds': { type: 'string', default: '60' },
   },
@@ -174,6 +178,7 @@ async function measureMarket(): Promise<void> {
 say({ what: 'one fdatasync of this disk', ...measureDisk() })
 // This comes first of all, because the writes and deletions of other rows slow the disk down for a while.
 if (['whole', 'streamed', 'open', 'routed', 'hostile'].some((name) => wanted.has(name))) await measureMarket()
+if (wanted.has('pictures')) for (const row of await measurePictures(seconds)) say(row)
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
 if (wanted.has('translation')) for (const row of measureTranslation()) say(row)
 if (wanted.has('posting')) for (const row of await measurePosting()) say(row)

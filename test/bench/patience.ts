@@ -1,9 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:http'
 import { z } from 'zod'
 import type { BenchMarket } from './market.ts'
 import { startBenchMarket } from './market.ts'
+import { memoryOf, resetPeak } from './memory.ts'
 import { openStreams } from './open-streams.ts'
 
 /** Streams of one key at once. A key may have two hundred. */
@@ -18,8 +18,6 @@ const MEGABYTE = 1_048_576
  * Milliseconds between two samples of the event loop. A timer that is not late comes exactly this long after the last.
  */
 const SAMPLE_MS = 10
-/** The value for clear_refs that resets a process's peak memory (proc(5)). */
-const RESET_PEAK = '5'
 
 type Row = { readonly what: string; readonly figure: string; readonly beside: string }
 type Wanted = { readonly streams: number; readonly seconds: number; readonly parts: ReadonlySet<string> }
@@ -141,7 +139,7 @@ async function measureBody(market: BenchMarket): Promise<Row> {
   const times: number[] = []
   for (let each = 0; each < BODIES; each++) {
     const before = memoryOf(pid).resident
-    writeFileSync(`/proc/${pid}/clear_refs`, RESET_PEAK)
+    resetPeak(pid)
     const from = performance.now()
     const answer = await fetch(`${market.network.sandbox.api_base_url}/v1/chat/completions`, {
       method: 'POST',
@@ -159,11 +157,4 @@ async function measureBody(market: BenchMarket): Promise<Row> {
     figure: `${whole(Math.max(...extra))} MB more memory`,
     beside: `each call ${extra.map(whole).join(', ')} MB; ${whole(Math.max(...times))} ms at the most`,
   }
-}
-
-/** Resident memory of a process now, and its peak since the last reset, in bytes. */
-function memoryOf(pid: number): { readonly resident: number; readonly peak: number } {
-  const text = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const kilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1] ?? Number.NaN)
-  return { resident: kilobytes('VmRSS') * 1_024, peak: kilobytes('VmHWM') * 1_024 }
 }

@@ -1,0 +1,205 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pngOf } from '#dev/provider/media/png.ts'
+import { findTool } from '#dev/services/private-copy.ts'
+import { NGINX } from '#dev/services/tools.ts'
+import { until } from '#test/support/until.ts'
+import type { Driver, Load } from './load.ts'
+import { findDriver } from './load.ts'
+import type { BenchMarket } from './market.ts'
+import { createOffer, MEASURED_CORE, startBenchMarket } from './market.ts'
+import { memoryOf, resetPeak } from './memory.ts'
+
+/** The bytes of a large picture, and those of each of an edit's sources. */
+const LARGE_MEGABYTES = 20
+const SOURCE_BYTES = 4_000_000
+const SOURCES = 8
+const CALLS = 6
+/** Large answers at once. A load of small ones has as many connections as those of the other rows. */
+const LARGE_AT_ONCE = 8
+const SMALL_AT_ONCE = 128
+const ROUNDS = 3
+const MEGABYTE = 1_048_576
+const NGINX_PORT = 18_431
+const GENERATIONS = '/v1/images/generations'
+
+type Row = { readonly what: string; readonly figure: string; readonly beside?: string }
+
+/** Measures large pictures in both directions against nginx, and small ones against our own chat calls. */
+export async function measurePictures(seconds: number): Promise<Row[]> {
+  const market = await startBenchMarket({}, ['test/bench/picture-upstream.ts', '--megabytes', String(LARGE_MEGABYTES)])
+  try {
+    for (const [model, format] of [
+      ['dall-e-3', 'openai'],
+      ['gpt-image-1', 'openai'],
+      ['flux-1-dev', 'together'],
+    ]) {
+      const offer = { model, api_format: format, api_key: 'sk-bench', discount: 95 }
+      await createOffer(market.network, { ...offer, seller_base_url: `${market.upstreamUrl}/v1` })
+    }
+    await until('the offers are routed to', 10_000, async () => (await draw(market, 'small')).isOurs)
+    const driver = await findDriver()
+    return [
+      await measureAnswer(market),
+      await measureEdit(market, 'gpt-image-1', 'sent on as a form'),
+      await measureEdit(market, 'flux-1-dev', 'sent on as JSON'),
+      ...(await measureAgainstNginx(market, driver, seconds)),
+      await measureSmall(market, driver, seconds),
+    ]
+  } finally {
+    await market.stop()
+  }
+}
+
+const bodyOf = (prompt: string) => JSON.stringify({ prompt, model: 'dall-e-3', response_format: 'b64_json' })
+
+async function draw({ network }: BenchMarket, prompt: string): Promise<{ bytes: number; isOurs: boolean }> {
+  const answer = await fetch(network.sandbox.api_base_url + GENERATIONS, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' },
+    body: bodyOf(prompt),
+  })
+  const bytes = (await answer.arrayBuffer()).byteLength
+  if (!answer.ok) throw new Error(`${answer.status} for a picture`)
+  return { bytes, isOurs: answer.headers.get('x-mkt-provider-family') === 'bench' }
+}
+
+/** Memory that a call adds to the data plane: that of each of some, with the first among them. */
+async function addedBy({ network }: BenchMarket, call: () => Promise<unknown>): Promise<string> {
+  const pid = network.sandbox.pids['data_plane'] ?? 0
+  const added: number[] = []
+  for (let each = 0; each < CALLS; each++) {
+    const before = memoryOf(pid).resident
+    resetPeak(pid)
+    await call()
+    added.push((memoryOf(pid).peak - before) / MEGABYTE)
+  }
+  return `at most ${Math.max(...added).toFixed(0)} MB: ${added.map((value) => value.toFixed(0)).join(', ')}`
+}
+
+async function measureAnswer(market: BenchMarket): Promise<Row> {
+  let bytes = 0
+  const figure = await addedBy(market, async () => {
+    bytes = (await draw(market, 'large')).bytes
+  })
+  const what = `memory of a picture of ${LARGE_MEGABYTES} MB`
+  return { what, figure, beside: `${(bytes / MEGABYTE).toFixed(0)} MB of JSON` }
+}
+
+async function measureEdit(market: BenchMarket, model: string, beside: string): Promise<Row> {
+  const { sandbox } = market.network
+  const source = Buffer.concat([pngOf('a source', 16, 16), Buffer.alloc(SOURCE_BYTES, 0xa5)])
+  const figure = await addedBy(market, async () => {
+    const form = new FormData()
+    form.set('model', model)
+    form.set('prompt', 'small')
+    for (let each = 0; each < SOURCES; each++) form.append('image[]', new Blob([source]), `${each}.png`)
+    const headers = { authorization: `Bearer ${sandbox.buyer_key}` }
+    const answer = await fetch(`${sandbox.api_base_url}/v1/images/edits`, { method: 'POST', headers, body: form })
+    if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
+    await answer.arrayBuffer()
+  })
+  const megabytes = ((SOURCES * SOURCE_BYTES) / MEGABYTE).toFixed(0)
+  return { what: `memory of an edit with ${SOURCES} sources of 4 MB, ${megabytes} MB in all`, figure, beside }
+}
+
+type Side = { readonly load: Load; readonly results: number[] }
+
+/** Calls a second of each side, measured by turns after a first round that warms them up. The medians. */
+async function byTurns(driver: Driver, loads: readonly Load[]): Promise<readonly number[]> {
+  const sides: readonly Side[] = loads.map((load) => ({ load, results: [] }))
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const { load, results } of sides) {
+      const { perSecond, refused } = await driver.drive(load)
+      if (refused > 0) throw new Error(`${refused} calls were refused`)
+      if (round > 0) results.push(perSecond)
+    }
+  }
+  return sides.map(({ results }) => results.sort((left, right) => left - right)[Math.floor(ROUNDS / 2)] ?? 0)
+}
+
+async function measureAgainstNginx(market: BenchMarket, driver: Driver, seconds: number): Promise<Row[]> {
+  const what = `pictures of ${LARGE_MEGABYTES} MB, relayed`
+  const nginx = await startNginx(market.upstreamUrl)
+  if (typeof nginx === 'string') return [{ what, figure: 'not measured', beside: nginx }]
+  try {
+    const shared = { body: bodyOf('large'), connections: LARGE_AT_ONCE, seconds: Math.ceil(seconds / ROUNDS) }
+    const { api_base_url: url, buyer_key: key } = market.network.sandbox
+    const theirs: Load = { ...shared, url: `${nginx.url}${GENERATIONS}` }
+    const [bare = 0, ours = 0] = await byTurns(driver, [theirs, { ...shared, key, url: url + GENERATIONS }])
+    const rate = (perSecond: number) => `${((perSecond * LARGE_MEGABYTES * 4) / 3).toFixed(0)} MB/s`
+    return [
+      { what: `${what} by nginx`, figure: rate(bare), beside: `${LARGE_AT_ONCE} at once` },
+      { what, figure: rate(ours), beside: `${(ours / bare).toFixed(2)} of nginx` },
+    ]
+  } finally {
+    nginx.stop()
+  }
+}
+
+type Nginx = { readonly url: string; stop(): void }
+
+/** One worker of nginx on the measured core; a text that says why there is none. */
+async function startNginx(upstreamUrl: string): Promise<Nginx | string> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-nginx-'))
+  let child: ChildProcess | undefined
+  const stop = () => {
+    child?.kill()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const { words } = await findTool(NGINX)
+    writeFileSync(join(folder, 'nginx.conf'), nginxConf(folder, upstreamUrl))
+    const start = [...words, '-p', folder, '-c', 'nginx.conf', '-e', join(folder, 'error.log')]
+    child = spawn('taskset', ['-c', String(MEASURED_CORE), ...start], { stdio: 'ignore' })
+    const url = `http://127.0.0.1:${NGINX_PORT}`
+    const ended = once(child, 'exit')
+    await Promise.race([
+      until('nginx answers', 10_000, async () => (await fetch(`${url}/v1/models`).catch(() => undefined))?.ok === true),
+      ended.then(([code]) => Promise.reject(new Error(`nginx ended with ${code}`))),
+    ])
+    return { url, stop }
+  } catch (error) {
+    stop()
+    return error instanceof Error ? error.message : 'nginx did not start'
+  }
+}
+
+/** Answers never wait on the disk, which would only slow nginx down. */
+function nginxConf(folder: string, upstreamUrl: string): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder};`)
+  return `daemon off; worker_processes 1; pid ${folder}/pid; events { worker_connections 1024; }
+http {
+  access_log off; ${temporary.join(' ')}
+  upstream provider { server ${new URL(upstreamUrl).host}; keepalive 16; }
+  server {
+    listen 127.0.0.1:${NGINX_PORT};
+    client_max_body_size 64m;
+    location / {
+      proxy_pass http://provider; proxy_http_version 1.1; proxy_set_header Connection "";
+      proxy_max_temp_file_size 0;
+    }
+  }
+}
+`
+}
+
+async function measureSmall(market: BenchMarket, driver: Driver, seconds: number): Promise<Row> {
+  await market.postAll()
+  market.pausePosting()
+  const { api_base_url: url, buyer_key: key } = market.network.sandbox
+  const shared = { key, connections: SMALL_AT_ONCE, seconds: Math.ceil(seconds / ROUNDS) }
+  const messages = [{ role: 'user', content: 'Say a few words.' }]
+  const chat = JSON.stringify({ model: market.model, max_tokens: 256, messages })
+  const [chats = 0, pictures = 0] = await byTurns(driver, [
+    { ...shared, url: `${url}/v1/chat/completions`, body: chat },
+    { ...shared, url: url + GENERATIONS, body: bodyOf('small') },
+  ])
+  market.resumePosting()
+  const beside = `${(pictures / chats).toFixed(2)} of ${chats.toFixed(0)} chat calls/s with answers of a kilobyte`
+  return { what: 'pictures of a kilobyte', figure: `${pictures.toFixed(0)} calls/s`, beside }
+}

@@ -26,6 +26,8 @@ const MODELS = new Map(
   OUTCOMES.flatMap(({ rows }, section) =>
     rows.map((row, index): [OutcomeRow, string] => {
       const job = row.job === undefined ? [] : [row.job.model]
+      // The sample provider sells pictures by the token under names of this family.
+      if (row.surface === 'pictures') job.push('gpt-image')
       return [row, [`end-${section + 1}-${index + 1}`, ...job].join('-')]
     }),
   ),
@@ -33,8 +35,8 @@ const MODELS = new Map(
 
 beforeAll(async () => {
   market = await startOutcomeMarket()
-  const listings = [...MODELS].map(([{ acts, offerCapUsd: capUsd, job }, model]) => {
-    return { model, acts, capUsd, isJob: job !== undefined }
+  const listings = [...MODELS].map(([{ acts, offerCapUsd: capUsd, job, surface }, model]) => {
+    return { model, acts, capUsd, isJob: job !== undefined, isPicture: surface === 'pictures' }
   })
   await market.sell([...listings, { model: 'end-last', acts: ['not-found'] }])
 }, 120_000)

@@ -59,6 +59,15 @@ const dear = (name: string) =>
     endpoints: ['chat', 'embeddings', 'speech'],
   })
 const MODEL = 'parity'
+/** A model of pictures that are sold by the token. Its sellers' providers know it by the family in its name. */
+const PICTURES = 'gpt-image-parity'
+const drawing = textModel(PICTURES, {
+  architecture: { input_modalities: ['text', 'image'], output_modalities: ['image'] },
+  pricing: { prompt: '0.000005', completion: '0.00004', image_output: '0.00004' },
+  image_output_tokens: { tokens: { low: { '1024x1024': 272 } }, partial: 100, source: 'a guide', date: '2025-12-01' },
+  supported_parameters: ['size', 'quality', 'stream', 'partial_images'],
+  endpoints: ['image', 'image-edit'],
+})
 /** Models whose first provider fails, and models whose providers all fail. A few failures back no offer off. */
 const FAILING = ['parity-fails-whole', 'parity-fails-streamed'] as const
 const DOWN = ['parity-down-whole', 'parity-down-streamed'] as const
@@ -66,7 +75,7 @@ let market: RoutedMarket
 let buyers: readonly Buyer[]
 
 beforeAll(async () => {
-  market = await startRoutedMarket(await sharedNetwork(), [MODEL, ...FAILING, ...DOWN].map(dear))
+  market = await startRoutedMarket(await sharedNetwork(), [...[MODEL, ...FAILING, ...DOWN].map(dear), drawing])
   buyers = await makeBuyers(market)
   for (const model of [...FAILING, ...DOWN]) {
     for (const provider of market.providers.slice(0, FAILING.some((failing) => failing === model) ? 1 : 2)) {
@@ -126,6 +135,11 @@ const chat = (more: object = {}, headers: Record<string, string> = {}): BoughtCa
   headers,
 })
 
+const picture = (more: object = {}): BoughtCall => ({
+  path: '/v1/images/generations',
+  body: { model: PICTURES, prompt: text, quality: 'low', size: '1024x1024', ...more },
+})
+
 describe('the same call by key, x402 upto, x402 exact and MPP', () => {
   it.each<[string, BoughtCall]>([
     ['chat', chat()],
@@ -147,6 +161,10 @@ describe('the same call by key, x402 upto, x402 exact and MPP', () => {
       'speech in events',
       { path: '/v1/audio/speech', body: { model: MODEL, voice: 'alloy', input: text, stream_format: 'sse' } },
     ],
+    ['a picture', picture()],
+    ['a picture with partial ones before it', picture({ stream: true, partial_images: 1 })],
+    ['a picture in a stream', picture({ stream: true })],
+    ['an edit', { ...picture({ image: 'https://example.com/a.png' }), path: '/v1/images/edits' }],
   ])('%s: body, headers, cost, look-up, export and ledger', async (_name, call) => {
     expect((await sameForAll(call)).get('status')).toBe('200')
   })
@@ -180,6 +198,7 @@ describe('the same call by key, x402 upto, x402 exact and MPP', () => {
     const floored = await sameForAll({ ...chat(), path: `/min50${path}` }, X402)
     expect(floored.get('header x-mkt-provider-family')).toBe('rt-cheap')
     await sameForAll(chat(), X402, `/x402/api/inference${path}`)
+    await sameForAll({ ...picture(), path: `/min50${picture().path}` }, X402)
     await sameForAll(chat(), WALLETS, `/api/inference${path}`)
     for (const x402Alone of [`/min50${path}`, `/x402/api/inference${path}`]) {
       const url = market.network.sandbox.api_base_url + x402Alone

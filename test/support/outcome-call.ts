@@ -175,7 +175,7 @@ async function firstToken(response: Response): Promise<void> {
   const reader = response.body?.getReader()
   const decoder = new TextDecoder()
   let text = ''
-  while (reader !== undefined && !text.includes('"content":"')) {
+  while (reader !== undefined && !/"(?:content|b64_json)":"/.test(text)) {
     const { value, done } = await reader.read()
     if (done) throw new Error('the stream ended early')
     text += decoder.decode(value, { stream: true })
@@ -195,6 +195,7 @@ const Frame = z.object({
   data: z.array(z.unknown()).optional(),
   text: z.string().optional(),
   delta: z.string().optional(),
+  b64_json: z.string().optional(),
   usage: z.object({ buyer_cost_micro: z.number() }).nullish(),
 })
 type Frame = z.infer<typeof Frame>
@@ -222,7 +223,10 @@ function readAnswer(response: Response, text: string): Seen {
     costMicro: costOf(response, frames),
     hasContent:
       choices.some((choice) => (choice.message?.content ?? choice.delta?.content ?? '') !== '') ||
-      frames.some(({ data = [], text: words = '', delta = '' }) => data.length > 0 || words !== '' || delta !== ''),
+      frames.some(
+        ({ data = [], text: words = '', delta = '', b64_json: picture }) =>
+          data.length > 0 || words !== '' || delta !== '' || picture !== undefined,
+      ),
     hasLeft: false,
     isBroken: false,
     isHeld: !isRefused || response.headers.get('x-mkt-marketplace-attempts') !== '0',

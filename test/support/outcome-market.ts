@@ -71,7 +71,9 @@ export async function startOutcomeMarket(): Promise<OutcomeMarket> {
     database,
     redis,
     async sell(listings) {
-      const models = listings.map(({ model, isJob }) => (isJob === true ? jobItem(model) : catalogItem(model)))
+      const models = listings.map(({ model, isJob, isPicture }) =>
+        isPicture === true ? pictureItem(model) : isJob === true ? jobItem(model) : catalogItem(model),
+      )
       await doors.operator('catalog.import', { source: 'test', models })
       await Promise.all(listings.map((listing) => sell(ports, listing)))
     },
@@ -168,6 +170,8 @@ export type Listing = {
   readonly capUsd?: number | undefined
   /** Sold as a long job. Its name alone decides its behaviour. */
   readonly isJob?: boolean
+  /** Sold on the surface of pictures. */
+  readonly isPicture?: boolean
 }
 
 async function sell(ports: SellPorts, { model, acts, capUsd }: Listing): Promise<void> {
@@ -215,6 +219,17 @@ function jobItem(model: string): object {
     unit_pricing: { seconds: '0.01' },
     supported_features: [],
     endpoints: ['video'],
+  }
+}
+
+/** A picture of the rows has two tokens, and each partial one a hundred. */
+function pictureItem(model: string): object {
+  return {
+    ...catalogItem(model),
+    architecture: { input_modalities: ['text'], output_modalities: ['image'] },
+    supported_parameters: ['size', 'quality', 'stream', 'partial_images'],
+    image_output_tokens: { tokens: { low: { '64x64': 2 } }, partial: 100, source: 'test', date: '2025-12-01' },
+    endpoints: ['image'],
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Acts } from './outcome-market.ts'
 
 /** A surface beside chat on which a call of the table may be made. */
-export type Surface = 'embeddings' | 'speech' | 'transcriptions'
+export type Surface = 'embeddings' | 'speech' | 'transcriptions' | 'pictures'
 
 /** A way for a call to end. */
 export type OutcomeRow = {
@@ -192,6 +192,27 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       on('transcriptions', 'A transcript of a time that cannot be', 'usage-absurd'),
       on('transcriptions', 'A transcript of silence', 'empty'),
       { ...on('transcriptions', 'A streamed transcript that breaks off', 'cut-mid-stream'), isStreamed: true },
+    ],
+  },
+  {
+    title: 'Pictures',
+    rows: [
+      on('pictures', 'A picture', 'well'),
+      on('pictures', 'A picture without usage', 'usage-missing'),
+      on('pictures', 'A picture of figures that cannot be', 'usage-absurd'),
+      on('pictures', 'An answer without a picture, and the next seller has one', 'empty', 'well'),
+      on('pictures', 'The provider refuses the prompt', 'bad-request'),
+      { ...on('pictures', 'A picture with partial ones before it', 'well'), isStreamed: true },
+      { ...on('pictures', 'A streamed picture without usage', 'usage-missing'), isStreamed: true },
+      { ...on('pictures', 'A streamed picture whose first seller fails', 'server-error', 'well'), isStreamed: true },
+      {
+        ...on('pictures', 'A streamed picture that breaks off after a partial one', 'cut-mid-stream'),
+        isStreamed: true,
+      },
+      {
+        ...on('pictures', 'A streamed picture whose buyer leaves, and that never comes', 'silence'),
+        ...{ isStreamed: true, leaves: 'after the first token' },
+      },
     ],
   },
   {

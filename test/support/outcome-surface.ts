@@ -24,6 +24,11 @@ export function requestOf(model: string, row: OutcomeRow): SurfaceRequest {
       return json('/v1/audio/speech', { voice: 'alloy', input: 'Say a few words.', response_format: 'wav' })
     case 'transcriptions':
       return { path: '/v1/audio/transcriptions', headers: {}, body: formOf(model, row) }
+    case 'pictures':
+      return json('/v1/images/generations', {
+        ...{ prompt: 'A few boats.', quality: 'low', size: '64x64' },
+        ...(row.isStreamed === true && { stream: true, partial_images: 2 }),
+      })
     default:
       return json('/v1/chat/completions', {
         stream: row.isStreamed === true,

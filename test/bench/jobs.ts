@@ -1,17 +1,27 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import { sql } from 'kysely'
+import { readConfig } from '#control-plane/config.ts'
+import { openAccount } from '#control-plane/db/accounts.ts'
+import type { Database } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
+import { createControlPlane } from '#control-plane/plane.ts'
+import { createRedisJobBook } from '#control-plane/ports/jobs/redis-job-book.ts'
 import { putProvider } from '#control-plane/services/catalog/catalog.ts'
-import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
-import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { operator, startMarket } from '#test/support/control-plane.ts'
-import { openJobDesk, told } from '#test/support/job-desk.ts'
+import { startPostgres } from '#dev/services/postgres.ts'
+import { startRedis } from '#dev/services/redis.ts'
+import { sealCredential } from '#shared/seal.ts'
+import { Secret } from '#shared/secret.ts'
+import { createTestDatabase } from '#test/support/database.ts'
 import { submitText } from '#test/support/job-events.ts'
-import { listOffer } from '#test/support/offers.ts'
 import { processorSeconds } from './processor-time.ts'
 
 const JOBS = 10_000
@@ -20,6 +30,10 @@ const MEASURED_MS = 60_000
 /** So many questions before that every pause is the longest. */
 const POLLS = 30
 const BATCH = 1_000
+const DAY_MS = 24 * 3_600_000
+const BUYER = 'acc_buyer'
+const ESCROW = 'acc_escrow_buyer'
+const SECRET = 'for the bench only, 32 characters'
 
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
@@ -28,16 +42,19 @@ type Figure = { readonly what: string; readonly figure: string; readonly beside:
  * answers at once. Its time, and that of Postgres and Redis, is not the worker's.
  */
 export async function measureJobs(): Promise<Figure[]> {
-  const market = await startMarket()
-  const provider = await startRunningProvider()
+  const folder = mkdtempSync(join(tmpdir(), 'market-jobs-'))
+  const [postgres, server, provider] = await Promise.all([
+    startPostgres({ dataDir: join(folder, 'postgres') }),
+    startRedis({ dataDir: join(folder, 'redis') }),
+    startRunningProvider(),
+  ])
+  const { db, url, drop } = await createTestDatabase(postgres.url)
+  const environment = environmentOf(url, server.url)
   try {
-    await invoke(market.plane, operator, putProvider, {
-      ...{ id: 'busy', name: 'Busy', baseUrl: provider.url, isTrusted: true },
-    })
-    await fill(market, provider.url)
+    await fill({ db, redisUrl: server.url, environment, provider: provider.url })
     const worker = spawn(process.execPath, ['--import', 'tsx', 'test/bench/job-poller.ts'], {
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, ...environmentOf(market) },
+      env: { ...process.env, ...environment },
     })
     try {
       await once(worker.stdout, 'data')
@@ -47,19 +64,16 @@ export async function measureJobs(): Promise<Figure[]> {
       const seconds = (performance.now() - before.at) / 1_000
       const used = processorSeconds(worker.pid ?? 0) - before.used
       const asked = provider.asked() - before.asked
-      return [
-        {
-          what: `${JOBS} open jobs, one worker`,
-          figure: `${((100 * used) / seconds).toFixed(1)} % of a core`,
-          beside: `${(asked / seconds).toFixed(1)}/s, ${((1_000_000 * used) / asked).toFixed(0)} µs each, ${await late(market)}`,
-        },
-      ]
+      const each = `${(asked / seconds).toFixed(1)}/s, ${((1_000_000 * used) / asked).toFixed(0)} µs each`
+      const share = `${((100 * used) / seconds).toFixed(1)} % of a core`
+      return [{ what: `${JOBS} open jobs, one worker`, figure: share, beside: `${each}, ${await late(db)}` }]
     } finally {
       worker.kill('SIGKILL')
     }
   } finally {
-    await provider.close()
-    await market.stop()
+    await drop()
+    await Promise.all([provider.close(), postgres.stop(), server.stop()])
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -88,37 +102,53 @@ async function startRunningProvider() {
   }
 }
 
-/** Makes the jobs out of one that was booked and asked about once. They are due one after the other. */
-async function fill(market: TestMarket, url: string): Promise<void> {
-  const { db } = market.plane
-  const desk = await openJobDesk(market)
-  const offer = (await listOffer(market, (await market.person()).seller)).id
-  await sql`update offer set base_url = ${url} where id = ${offer}`.execute(db)
-  const wish = { ...(await desk.job(10_000)), offer, providerJob: 'p-1' }
-  const text = submitText(wish, Date.now() + 24 * 3_600_000)
-  await postBatch(market.plane, { events: [text], source: 'bench' })
-  await sql`update job set poll_at = now() where rid = ${wish.rid}`.execute(db)
-  await desk.turn(told('running'))
+type Place = {
+  readonly db: Database
+  readonly redisUrl: string
+  readonly environment: Readonly<Record<string, string>>
+  readonly provider: string
+}
+
+/** Makes the jobs, at a provider of their buyer's own. They are due one after the other. */
+async function fill({ db, redisUrl, environment, provider: baseUrl }: Place): Promise<void> {
+  const config = readConfig({ ...environment })
+  const plane = createControlPlane(config)
+  const operator = machineOperator('bench')
+  await invoke(plane, operator, putProvider, { id: 'busy', name: 'Busy', baseUrl, isTrusted: true })
+  await plane.close()
+  await transact(db, async (trx) => {
+    await openAccount(trx, { id: BUYER, kind: 'buyer_credit', owner: 'usr_buyer' })
+    await openAccount(trx, { id: ESCROW, kind: 'job_escrow', owner: 'usr_buyer' })
+  })
   const rids = Array.from({ length: JOBS }, (_, index) => `01${index.toString().padStart(24, '0')}`)
-  await sql`insert into job (rid, account, seller_account, escrow_account, offer, key_id, provider_job, quote, paid, event,
-      payload_hash, deadline_at, provider, polls, poll_at)
-    select r.rid, account, seller_account, escrow_account, offer, key_id, provider_job, 0, 0, replace(event, ${wish.rid}, r.rid),
-      payload_hash, deadline_at, 'busy', ${POLLS}, now() + r.number * ${JOB_POLLS.ceilingMs / JOBS} * interval '1 millisecond'
-    from job, unnest(${rids}::text[]) with ordinality r (rid, number) where job.rid = ${wish.rid}`.execute(db)
-  await sql`update job set ended_at = now() where rid = ${wish.rid}`.execute(db)
+  const deadlineAt = Date.now() + DAY_MS
+  const events = rids.map((rid) => submitText({ rid, account: BUYER, sellerAccount: BUYER, quote: 0 }, deadlineAt))
+  await sql`insert into job (rid, account, escrow_account, provider_job, quote, paid, event, payload_hash, deadline_at,
+      provider, polls, poll_at)
+    select rid, ${BUYER}, ${ESCROW}, 'p-1', 0, 0, event, repeat('0', 64), ${new Date(deadlineAt)}, 'busy', ${POLLS},
+      now() + number * ${JOB_POLLS.ceilingMs / JOBS}::float8 * interval '1 millisecond'
+    from unnest(${rids}::text[], ${events}::text[]) with ordinality job (rid, event, number)`.execute(db)
   await sql`analyze job`.execute(db)
-  const kept = (await market.world.redis.hget(moneyKeys.job(wish.rid), 'job')) ?? ''
+  const binding = { id: 'crd_bench', tenant: BUYER, host: new URL(baseUrl).host, purpose: 'own-provider' } as const
+  const credential = sealCredential(config.keyRing, binding, new Secret('sk-bench'))
+  const redis = new Redis(redisUrl)
+  const book = createRedisJobBook(redis)
+  const record = {
+    ...{ v: 1, account: BUYER, keyId: null, wire: 'video', endpoint: 'video', model: 'film', requestedModel: 'film' },
+    ...{ offer: null, sellerAccount: null, provider: 'busy', baseUrl, apiFormat: 'openai', credential },
+    ...{ providerJob: 'p-1', priceVersion: 'v1', unitPrices: {}, keptBps: 10_000, feeBps: 0, quoteMicro: '0' },
+    ...{ bound: {}, attempts: [], createdAt: Date.now(), deadlineAt },
+  } as const
   for (let from = 0; from < JOBS; from += BATCH) {
-    const pipeline = market.world.redis.pipeline()
-    for (const rid of rids.slice(from, from + BATCH)) {
-      pipeline.hset(moneyKeys.job(rid), 'job', kept.replaceAll(wish.rid, rid))
-    }
-    await pipeline.exec()
+    await Promise.all(
+      rids.slice(from, from + BATCH).map((rid) => book.restore({ ...record, rid, attempts: [] }, Date.now())),
+    )
   }
+  redis.disconnect()
 }
 
 /** How long the job has waited that is due and not asked about. */
-async function late({ plane: { db } }: TestMarket): Promise<string> {
+async function late(db: Database): Promise<string> {
   const { rows } = await sql<{
     ms: number | null
   }>`select (extract(epoch from max(now() - poll_at)) * 1000)::float8 as ms
@@ -126,16 +156,15 @@ async function late({ plane: { db } }: TestMarket): Promise<string> {
   return `at most ${Math.round(rows[0]?.ms ?? 0)} ms late`
 }
 
-function environmentOf({ world }: TestMarket): Record<string, string> {
-  const secret = 'for tests only, 32 characters long'
+function environmentOf(databaseUrl: string, redisUrl: string): Record<string, string> {
   return {
     NODE_ENV: 'test',
     PORT: '0',
-    DATABASE_URL: world.databaseUrl,
-    REDIS_URL: world.redisUrl,
-    KEY_PEPPER: secret,
-    FINGERPRINT_PEPPER: secret,
-    SESSION_SECRET: secret,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    KEY_PEPPER: SECRET,
+    FINGERPRINT_PEPPER: SECRET,
+    SESSION_SECRET: SECRET,
     CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     LOG_LEVEL: 'silent',

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
@@ -15,6 +16,7 @@ import { attemptDelivery } from '#control-plane/services/webhooks/webhook-delive
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { systemClock } from '#shared/clock.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import type { CrashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { Secret } from '#shared/secret.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
@@ -59,6 +61,46 @@ const endIn = async (rid: string) => {
   const { rows } = await sql<{ event: string }>`select event from job_end where rid = ${rid}`.execute(market.plane.db)
   return rows[0]?.event
 }
+
+/** Lets a worker process ask about the jobs that are due until it dies at a place. Answers the signal that ended it. */
+async function dieAt(point: CrashPoint): Promise<unknown> {
+  const { databaseUrl, redisUrl, keyPepper, fingerprintPepper, sessionSecret } = market.plane.config
+  const environment = {
+    ...{ NODE_ENV: 'test', PORT: '0', LOG_LEVEL: 'silent', ALLOW_LOOPBACK_UPSTREAMS: '1', CRASH_AT: `${point}#1` },
+    ...{ DATABASE_URL: databaseUrl.reveal(), REDIS_URL: redisUrl.reveal(), KEY_PEPPER: keyPepper.reveal() },
+    ...{ FINGERPRINT_PEPPER: fingerprintPepper.reveal(), SESSION_SECRET: sessionSecret.reveal() },
+    CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+  }
+  const args = ['--import', 'tsx', 'test/bench/job-poller.ts']
+  const worker = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env: environment })
+  const [, signal] = await once(worker, 'exit', { signal: AbortSignal.timeout(60_000) })
+  return signal
+}
+
+describe('a worker that is killed', () => {
+  it.each(['job_asked', 'job_end_written', 'job_end_booked'] as const)(
+    'at %s leaves a job to another, and it ends once, as its record says',
+    async (point) => {
+      const wish = { ...(await jobs.job(10_000)), offer, providerJob: await jobs.atProvider('sandbox/job') }
+      await submit(wish)
+      await sql`update job set poll_at = now() where rid = ${wish.rid}`.execute(market.plane.db)
+      market.provider.requests.reset()
+      expect(await dieAt(point)).toBe('SIGKILL')
+      market.advance(JOB_POLLS.leaseMs + 1)
+      expect(await jobs.turn()).toBe(point === 'job_end_booked' ? 0 : 1)
+      const kept = await store().find(wish.rid)
+      expect(kept).toMatchObject({ isBooked: point !== 'job_end_booked', end: { state: 'succeeded' } })
+      expect(kept?.end?.event).toBe(await endIn(wish.rid))
+      // Three of its four seconds, at a micro-USD a millisecond.
+      expect(await balanceOf(market.plane.db, wish.account)).toBe(997_000)
+      // The provider ran nothing again, and only the answer that nobody kept was asked for twice.
+      const methods = market.provider.requests.list().map(({ method }) => method)
+      expect(methods).toEqual(point === 'job_asked' ? ['GET', 'GET'] : ['GET'])
+      expect(await jobs.breaches()).toEqual([])
+    },
+    90_000,
+  )
+})
 
 describe('a job that nobody asks about', () => {
   it('is asked about by workers, with longer and longer pauses, until its provider is done', async () => {

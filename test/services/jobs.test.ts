@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { findJob } from '#control-plane/db/jobs.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
@@ -22,7 +21,6 @@ import { listOffer } from '#test/support/offers.ts'
 import { createRandomOrder } from '#test/support/random-order.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
-const ProviderAnswer = z.object({ id: z.string() })
 let market: TestMarket
 let seller: AccountId
 let jobs: JobDesk
@@ -39,15 +37,6 @@ const post = (...events: string[]) => jobs.post(...events)
 const escrowOf = (account: AccountId) => jobs.escrowOf(account)
 const finish = (answer?: JobAnswer, asked?: AskedJob[]) => jobs.turn(answer, { asked })
 const breaches = () => jobs.breaches()
-/** A job of four seconds at the sample provider after its first question. The next question is its last. */
-async function submitToProvider(model: string, key: string): Promise<string> {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const place = `${market.provider.url}/video/generations`
-  const body = JSON.stringify({ model, prompt: 'a door', seconds: 4 })
-  const { id } = ProviderAnswer.parse(await (await fetch(place, { method: 'POST', headers, body })).json())
-  await (await fetch(`${place}/${id}`, { headers })).arrayBuffer()
-  return id
-}
 
 describe('a long job', () => {
   it('moves its whole quote to escrow, and its end splits that to seller, fee and buyer', async () => {
@@ -187,9 +176,9 @@ describe('a long job', () => {
     const [one, two] = ['sk-good-job-one-abcdefgh', 'sk-good-job-two-abcdefgh']
     const { seller: person } = await market.person()
     const offer = (await listOffer(market, person, { apiKey: one })).id
-    const done = { ...(await job(10_000)), offer, providerJob: await submitToProvider('sandbox/job', two) }
-    const failed = { ...(await job(10_000)), offer, providerJob: await submitToProvider('sandbox/job-failing', two) }
-    const running = { ...(await job(10_000)), offer, providerJob: await submitToProvider('sandbox/job-endless', two) }
+    const done = { ...(await job(10_000)), offer, providerJob: await jobs.atProvider('sandbox/job', two) }
+    const failed = { ...(await job(10_000)), offer, providerJob: await jobs.atProvider('sandbox/job-failing', two) }
+    const running = { ...(await job(10_000)), offer, providerJob: await jobs.atProvider('sandbox/job-endless', two) }
     const strange = { ...(await job(10_000)), offer, providerJob: 'vid_of-nobody' }
     const homeless = await job(10_000)
     const all = [done, failed, running, strange, homeless]

@@ -116,11 +116,6 @@ const JOBS: readonly LongMutant[] = [
     find: 'hasRecord ? await ctx.jobBook.end(job.rid, end) : end',
     replace: 'hasRecord ? end : end',
   }),
-  ofJobs('job_that_ran_out_is_charged', 5, {
-    file: END_JOB,
-    find: "if (said?.state !== 'succeeded') return NOTHING",
-    replace: "if (said?.state === 'failed' || said?.state === 'cancelled') return NOTHING",
-  }),
   ofJobs('job_nobody_answers_for_is_charged', 5, {
     file: END_JOB,
     find: "if (said?.state !== 'succeeded') return NOTHING",

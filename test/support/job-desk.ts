@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { AskedJob, JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
@@ -8,6 +9,8 @@ import type { ProviderJob } from '#shared/jobs.ts'
 import type { TestMarket } from './control-plane.ts'
 import { ids } from './gate.ts'
 import { balanceOf, newAccount } from './ledger.ts'
+
+const ProviderAnswer = z.object({ id: z.string() })
 
 export const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
 export const UNKNOWN: JobAnswer = { kind: 'unknown' }
@@ -27,7 +30,7 @@ type Turn = {
 /** Long jobs of a market, from their events on. */
 export type JobDesk = Awaited<ReturnType<typeof openJobDesk>>
 
-export async function openJobDesk({ plane }: TestMarket) {
+export async function openJobDesk({ plane, provider }: TestMarket) {
   const seller = await newAccount(plane.db, 'seller_available')
   return {
     seller,
@@ -36,6 +39,15 @@ export async function openJobDesk({ plane }: TestMarket) {
       const account = await newAccount(plane.db, 'buyer_credit', balance)
       await drainAccountChanges(plane)
       return { rid: ids.requestId(), account, sellerAccount: seller, quote }
+    },
+    /** A job of four seconds at the sample provider after its first question. The next question is its last. */
+    async atProvider(model: string, key = 'sk-good-jobs-of-tests'): Promise<string> {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const place = `${provider.url}/video/generations`
+      const body = JSON.stringify({ model, prompt: 'a door', seconds: 4 })
+      const { id } = ProviderAnswer.parse(await (await fetch(place, { method: 'POST', headers, body })).json())
+      await (await fetch(`${place}/${id}`, { headers })).arrayBuffer()
+      return id
     },
     post: (...events: string[]) => postBatch(plane, { events, source: 'test' }),
     escrowOf: (account: AccountId) => balanceOf(plane.db, `acc_escrow_${account.slice(4)}`),

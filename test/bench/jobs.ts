@@ -134,8 +134,10 @@ async function fill({ db, redisUrl, environment, provider: baseUrl }: Place): Pr
   const redis = new Redis(redisUrl)
   const book = createRedisJobBook(redis)
   const record = {
-    ...{ v: 1, account: BUYER, keyId: null, wire: 'video', endpoint: 'video', model: 'film', requestedModel: 'film' },
-    ...{ offer: null, sellerAccount: null, provider: 'busy', baseUrl, apiFormat: 'openai', credential },
+    v: 1,
+    apiFormat: 'openai',
+    ...{ account: BUYER, keyId: null, wire: 'video', endpoint: 'video', model: 'film', requestedModel: 'film' },
+    ...{ offer: null, sellerAccount: null, provider: 'busy', baseUrl, credential },
     ...{ providerJob: 'p-1', priceVersion: 'v1', unitPrices: {}, keptBps: 10_000, feeBps: 0, quoteMicro: '0' },
     ...{ bound: {}, attempts: [], createdAt: Date.now(), deadlineAt },
   } as const

@@ -9,7 +9,7 @@ import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { AskedJob, JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import { createProviderProbe } from '#control-plane/ports/provider/provider-probe.ts'
 import { cancelOwnJob } from '#control-plane/services/buyers/jobs.ts'
-import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
+import { JOB_POLLS, nextPoll } from '#control-plane/services/money/job-schedule.ts'
 import { createJobPolls } from '#control-plane/services/money/poll-jobs.ts'
 import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { attemptDelivery } from '#control-plane/services/webhooks/webhook-deliveries.ts'
@@ -174,6 +174,11 @@ describe('a job that nobody asks about', () => {
       expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000 - Number(chargeMicro))
     }
     expect(await jobs.breaches()).toEqual([])
+  })
+
+  it('is asked about at its deadline, whatever its provider asks for', () => {
+    const facts = { rid: ids.ulid(), polls: 9, now: 0, deadlineAt: 60_000 }
+    expect([nextPoll(facts), nextPoll({ ...facts, retryAfterMs: 3_600_000 })]).toEqual([60_000, 60_000])
   })
 
   it('waits while Redis is away, even at its deadline, and then ends once', async () => {

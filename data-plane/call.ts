@@ -11,6 +11,8 @@ import type { ReferencePrice } from '#shared/pricing.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
+import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
+import type { PathPattern } from '#shared/rules/path-pattern.ts'
 import type { Usage, UsageSource } from '#shared/usage.ts'
 import type { Chargeable, Hold } from './payment.ts'
 
@@ -117,16 +119,30 @@ export type ModelDemand = AnyDemand & {
 }
 
 /**
- * A demand for a resource (a provider's lent key) or a forwarded family. It is priced by the call or by units that the
- * request shows.
+ * A demand for a resource (a provider's lent key) or a forwarded family. It is priced by units that the request shows,
+ * and its price comes from the record by which the request was read.
  */
 export type ForwardDemand = AnyDemand & {
   readonly kind: 'resource' | 'family'
-  /** The name in the path. Prices and offers are under it. */
+  /** The id of the record. Lent keys are listed under it. */
   readonly name: string
-  /** One of few values, because figures have it as a label. */
+  /** The route of the record that the call fits. */
   readonly endpoint: string
+  /** The good that is bought; null for a call that buys nothing. */
+  readonly good: string | null
+  readonly price: ReferencePrice
+  readonly wish: LentWish
   readonly bounds: { readonly units: UnitBounds }
+}
+
+/** The parts of a forwarded call that the rules of a lent key may be about. */
+export type LentWish = {
+  /** Traits that the account must claim. */
+  readonly traits: readonly string[]
+  readonly good: string | null
+  readonly method: string
+  /** The path at the provider. */
+  readonly path: string
 }
 
 /**
@@ -196,7 +212,7 @@ export type ModelTarget = AnyTarget & {
   readonly endpoint: Endpoint
 }
 
-export type ForwardTarget = AnyTarget & Pick<ForwardDemand, 'kind' | 'endpoint'>
+export type ForwardTarget = AnyTarget & Pick<ForwardDemand, 'kind' | 'name' | 'endpoint' | 'good'>
 
 /** The thing that a call buys, and the price by which it is charged. Both are fixed for the whole call. */
 export type Target = ModelTarget | ForwardTarget
@@ -217,8 +233,23 @@ export type Receipt = {
 /** An offer that can serve a call: capacity on sale, or a provider of the payer's own. */
 export type Offer = MarketOffer | OwnOffer
 
-/** Capacity on sale in the market. */
-export type MarketOffer = OfferRow & { readonly id: OfferId; readonly servedBy: 'marketplace' }
+/** Capacity on sale in the market. `lent` holds the terms of a lent key. */
+export type MarketOffer = OfferRow & {
+  readonly id: OfferId
+  readonly servedBy: 'marketplace'
+  readonly lent?: LentTerms
+}
+
+/** What the lender of a key allows. Null allows everything. */
+export type LentTerms = {
+  readonly traits: ReadonlySet<string>
+  readonly goods: ReadonlySet<string> | null
+  readonly methods: ReadonlySet<string> | null
+  readonly paths: readonly PathPattern[] | null
+  readonly ratePerMinute: number | null
+  /** The most of today's cap that one buyer may use. */
+  readonly buyerCapMicro: MicroUsd | null
+}
 
 /**
  * A provider of the payer's own. Nobody sells it, it has no standing in the market, and its buyer pays nothing of the
@@ -255,6 +286,33 @@ export type UpstreamRequest = EncodedRequest & {
   readonly piecesBytes?: number
   /** Requests that follow this one, each when the one before it is answered. The answer is the answers to all. */
   readonly following?: readonly UpstreamRequest[]
+  /** Set where the request is the buyer's own and goes on as it came. */
+  readonly passedOn?: PassedOn
+}
+
+/** The parts of a buyer's own request that go on to a provider. */
+export type PassedOn = {
+  /** The whole address, on one of the hosts of the record. */
+  readonly url: string
+  readonly hosts: ReadonlySet<string>
+  /** The id of the record. A key that was sealed for another one is not sent. */
+  readonly sealedFor: string
+  /** The header that carries the key, and what stands before the key in it. */
+  readonly credential: { readonly header: string; readonly prefix: string }
+  /** Names and values of the buyer's headers that a provider may see, one after another. */
+  readonly headers: readonly string[]
+  /** The body as it comes, which can be sent once. Absent where the bytes stand in `pieces`. */
+  readonly stream?: Readable
+  /** The length of the stream; undefined where its sender did not say it. */
+  readonly length?: number | undefined
+}
+
+/** The head of a provider's answer. */
+export type AnswerHead = {
+  readonly status: number
+  /** In lower case; empty where there is none. */
+  readonly contentType: string
+  readonly headers: IncomingHttpHeaders
 }
 
 /** The contents of an answer when it was over. */
@@ -266,6 +324,15 @@ export type Ending = {
   readonly reasoningBytes: number
   /** The ending of each exchange so far where there are several. Each is metered by its own figures. */
   readonly each?: readonly Ending[]
+  /** Set for a forwarded answer. */
+  readonly forwarded?: ForwardedUsage
+}
+
+/** The units that a forwarded answer is charged for, and what is strange about them. */
+export type ForwardedUsage = {
+  readonly usage: Usage
+  readonly isReported: boolean
+  readonly anomalies: readonly string[]
 }
 
 /** A file within an answer that its buyer wants a link to. */
@@ -278,12 +345,28 @@ export type AnswerFile = {
   link(url: string): void
 }
 
+/** A provider's word about a job, and the answer in which it stands. */
+export type JobWord = { readonly state: 'done' | 'failed' | 'unknown'; readonly given: GivenAnswer }
+
+/** The head of an answer to the buyer. */
+export type AnswerStart = { readonly status: number; readonly headers: Readonly<Record<string, string>> }
+
 /** Turns a provider's bytes into the buyer's. It holds back text before the first content. */
 export type Decoder = {
   /** The media type of the answer; absent when it is JSON, or an event stream that was asked for. */
   contentType?(): string
-  /** True when a provider's answer of this media type, in lower case, can be read. Absent as for `contentType`. */
-  takesType?(contentType: string): boolean
+  /** True when the answer that begins so can be read. Absent as for `contentType`: then it has status 200. */
+  takesHead?(head: AnswerHead): boolean
+  /** The status of the answer where it is not 200, and headers of its own. */
+  head?(): AnswerStart
+  /** True when the answer is held until its end, although it may have been a stream. Absent where the demand decides. */
+  isHeld?(): boolean
+  /** True when its usage is known although it is not over. Absent where the demand decides. */
+  isPriced?(): boolean
+  /** The provider's id of the job that the request has started; absent for requests that start none. */
+  startedJob?(): string | undefined
+  /** What a held answer says of the job that was asked about; undefined before its end. */
+  toldOfJob?(): JobWord | undefined
   /** Takes bytes and answers with what may be sent now. An empty string means nothing. */
   push(chunk: Buffer): string | Buffer
   /** Called once when the provider is done, however it ended. */
@@ -316,8 +399,8 @@ export type Decoder = {
 
 /** An answer to a buyer, for the pipeline. */
 export type BuyerReply = {
-  /** Sends status and headers of a stream. */
-  start(headers: Readonly<Record<string, string>>): void
+  /** Sends status and headers of a stream; 200 by default. */
+  start(headers: Readonly<Record<string, string>>, status?: number): void
   /** Sends a part of a stream. False asks the caller to wait for `onDrain`. */
   write(part: string | Buffer): boolean
   end(text: string): void

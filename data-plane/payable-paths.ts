@@ -41,6 +41,8 @@ type WalletRails = { readonly x402: readonly AnyRail[]; readonly mpp: readonly A
 
 function protocolsOf({ serves }: Row, { x402, mpp }: WalletRails): PayablePath['protocols'] {
   if (serves.kind !== 'call' || serves.withoutCredential !== 'challenge') return []
+  // What can be forwarded is said by the catalogue, not by the rows.
+  if (serves.failover !== 'until-content') return []
   const { rails } = serves
   const takes = (ways: readonly AnyRail[]) => rails.some((rail) => ways.includes(rail))
   return [...(takes(x402) ? (['x402'] as const) : []), ...(takes(mpp) ? (['mpp'] as const) : [])]

@@ -51,7 +51,9 @@ import type { Artifacts } from './store/artifacts.ts'
 import { createArtifacts } from './store/artifacts.ts'
 import { openBullQueues } from './store/bull-queues.ts'
 import { createBuyerKeys } from './store/buyer-keys.ts'
+import { createBuyerShares } from './store/buyer-shares.ts'
 import { createEventQueues } from './store/events.ts'
+import { createForwardedJobs } from './store/forwarded-jobs.ts'
 import { createFundNews } from './store/fund-news.ts'
 import type { FundsStore } from './store/funds.ts'
 import { openFunds } from './store/funds.ts'
@@ -65,6 +67,7 @@ import { createOwnCalls } from './store/own-calls.ts'
 import { createPaidAnswers } from './store/paid-answers.ts'
 import { createRateLimits } from './store/rate-limits.ts'
 import { connectReads } from './store/read-connection.ts'
+import { createRefusalCounts } from './store/refusal-counts.ts'
 import { openS3Bucket } from './store/s3-bucket.ts'
 import { shareWarmth } from './store/shared-warmth.ts'
 import { createSnapshotStore } from './store/snapshot.ts'
@@ -208,9 +211,9 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     offerCaps: funds.offerCaps,
     ...{ jobs: createJobs(queueRedis), artifacts },
     ...{ snapshot, events, health, buyerKeys, rates, clocks, warm },
-    tradeFeed: createTradeFeed(cache),
+    ...{ tradeFeed: createTradeFeed(cache), fundNews: createFundNews(cache) },
+    ...openLending({ cache, money: queueRedis, clock }),
     paidAnswers: createPaidAnswers(cache, log),
-    fundNews: createFundNews(cache),
     paymentDesk,
     ...{ ownCalls, pending, ownProviders: pending.watched(ownProviderRail(ownCalls)) },
     async close() {
@@ -231,6 +234,15 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
       cache.disconnect()
       queueRedis.disconnect()
     },
+  }
+}
+
+/** Opens what lent keys need beside the stores of every offer. */
+function openLending({ cache, money, clock }: { readonly cache: Redis; readonly money: Redis; readonly clock: Time }) {
+  return {
+    buyerShares: createBuyerShares({ redis: money, clock }),
+    refusals: createRefusalCounts({ redis: cache, clock }),
+    forwardedJobs: createForwardedJobs({ cache, money }),
   }
 }
 
@@ -278,11 +290,12 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
           metrics.observe(facts, tried)
           traces.ended(facts)
         }
-  const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing })
   const funds = watchFunds(stores.funds, { clock, metrics, traces, news: stores.fundNews })
   const rails = openRails(basics, stores, funds)
-  const more = watchers.more({ watched: stores.pending.watched, credit: rails.credit })
-  const everyRail = [rails.credit, ...rails.x402, ...rails.mpp, defineRail(stores.ownProviders), ...more.rails]
+  const { credit } = rails
+  const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing, credit })
+  const more = watchers.more({ watched: stores.pending.watched, credit })
+  const everyRail = [credit, ...rails.x402, ...rails.mpp, defineRail(stores.ownProviders), ...more.rails]
   const railsByName = new Map(everyRail.map((rail) => [rail.name, rail]))
   const surface: Surface = {
     rows: [...surfaceRows(rails), ...more.rows],
@@ -318,7 +331,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   return { surface, calls, ready }
 }
 
-type Counted = Pick<CallPlane, 'drains' | 'observe' | 'tracing'> & { readonly limits: Partial<CallLimits> }
+type Counted = Pick<CallPlane, 'drains' | 'observe' | 'tracing' | 'credit'> & { readonly limits: Partial<CallLimits> }
 
 /** Puts together everything that serving a call uses. */
 function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted: Counted): CallPlane {
@@ -338,6 +351,8 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     ownCalls: stores.ownCalls,
     paidAnswers: stores.paidAnswers,
     artifacts: stores.artifacts,
+    ...{ buyerShares: stores.buyerShares, refusals: stores.refusals },
+    ...{ forwardedJobs: stores.forwardedJobs, jobBindingMs: JOB_LIMITS.bindingMs, credit: counted.credit },
     ownProviders: payBy(stores.ownProviders, true),
     offerCaps,
     rates,

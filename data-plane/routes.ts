@@ -18,8 +18,10 @@ import type { Read } from './reads/read.ts'
 import { chat } from './wires/chat/index.ts'
 import { completions } from './wires/completions/index.ts'
 import { embeddings } from './wires/embeddings/index.ts'
+import { familyEnvelope, forwardEnvelope } from './wires/envelopes/forward.ts'
 import { messagesEnvelope } from './wires/envelopes/messages.ts'
 import { openAiEnvelope } from './wires/envelopes/openai.ts'
+import { family, resource, resourceByWallet } from './wires/forward/index.ts'
 import { imageEdits, images } from './wires/images/index.ts'
 import { messages } from './wires/messages/index.ts'
 import { responses } from './wires/responses/index.ts'
@@ -48,6 +50,12 @@ const API = { host: 'api', envelope: openAiEnvelope } as const
 const SITE = { host: 'base', envelope: openAiEnvelope } as const
 const BOTH = { host: 'both', envelope: openAiEnvelope } as const
 const COMPAT = { host: 'api', envelope: messagesEnvelope, idHeader: 'request-id' } as const
+/** Forwarded calls, in the methods that any provider of theirs may know. */
+const ANY = { methods: ['GET', 'POST', 'PUT'] } as const
+const PROXY = { host: 'api', envelope: forwardEnvelope } as const
+const SITE_PROXY = { host: 'base', envelope: forwardEnvelope } as const
+/** A paid GET has no free HEAD. */
+const CALL_GET = { methods: ['GET'], body: { kind: 'none' } } as const
 const FLOOR = { floorBehind: '' } as const
 const COMPAT_FLOOR = { floorBehind: '/compat' } as const
 
@@ -59,12 +67,23 @@ const SOURCES_OR_FORM: RowBody = {
   form: { kind: 'form', limitBytes: 40 * MEGABYTE },
 }
 
+/** JSON is read to be priced, up to the size of inlined pictures. Anything else passes through unread. */
+const PASSED_ON: RowBody = {
+  kind: 'json-or-raw',
+  json: { kind: 'json', limitBytes: 32 * MEGABYTE, inlinedIn: 'body' },
+  raw: { kind: 'raw', limitBytes: 256 * MEGABYTE },
+}
+
+/** A batch of JSON-RPC is no object, so it stays below the size from which JSON is read in steps. */
+const RPC_BODY: RowBody = { kind: 'json', limitBytes: MEGABYTE / 4 - 1 }
+
 /** The whole surface: the rows of calls, jobs, local answers and free answers, with their ways to pay. */
 export function surfaceRows(rails: Rails): readonly Row[] {
   const sold = withCatalogueEntries(soldRows(rails), rails)
   const index = createRowIndex(sold, API)
   return [
     ...sold,
+    ...forwardRows(rails),
     ...jobRows(rails),
     ...localRows(rails, index),
     ...keyedRows(rails),
@@ -109,6 +128,27 @@ function siteRows(name: string, body: RowBody, wire: AnyWire, { anyWay, x402 }: 
   return [
     { ...SITE, ...POST, path, body, serves: sell(wire, anyWay) },
     { ...SITE, ...POST, path: `/x402${path}`, body, serves: sell(wire, x402) },
+  ]
+}
+
+/** Calls to providers on lent keys, and families of calls. What each of them is, the catalogue says. */
+function forwardRows({ credit, x402 }: Rails): readonly Row[] {
+  const forwarded = { kind: 'call', failover: 'until-connected' } as const
+  const byKey = { ...forwarded, rails: [credit], withoutCredential: 'reject' } as const
+  const byWallet = { ...forwarded, rails: x402, withoutCredential: 'challenge' } as const
+  const proxied = { ...ANY, body: PASSED_ON }
+  const families = { ...SITE_PROXY, envelope: familyEnvelope, serves: { ...byWallet, wire: family } }
+  return [
+    ...['', '/*rest'].flatMap((rest): readonly Row[] => [
+      { ...PROXY, ...proxied, path: `/resources/:resource${rest}`, ...FLOOR, serves: { ...byKey, wire: resource } },
+      {
+        ...{ ...SITE_PROXY, ...proxied, path: `/x402/resources/:resource${rest}` },
+        serves: { ...byWallet, wire: resourceByWallet },
+      },
+    ]),
+    { ...families, ...CALL_GET, path: '/x402/api/social/v2/posts/search/recent' },
+    { ...families, ...CALL_GET, path: '/x402/api/social/v2/users/by/username/:username' },
+    { ...families, ...POST, path: '/x402/api/crypto-rpc/rpc/:network', body: RPC_BODY },
   ]
 }
 

@@ -111,6 +111,11 @@ export function splitCharge(charge: MicroUsd, feeBps: KeptBps): { sellerNet: Mic
   return { sellerNet, fee: subtract(charge, sellerNet) }
 }
 
+/** A whole percent of an amount, rounded down. */
+export function percentOf(amount: MicroUsd, percent: number): MicroUsd {
+  return microUsd((amount * BigInt(percent)) / 100n)
+}
+
 /** A unit price after the discount in micro-USD per million units, rounded up: for display, never for charging. */
 export function discountedPerMillion(price: PicoUsd, kept: KeptBps): bigint {
   return (price * kept + WHOLE_BPS - 1n) / WHOLE_BPS

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
+import { hasBody } from './raw-request.ts'
 import type { Hosts, RowHost, Voice } from './row.ts'
 import { sendError } from './send-error.ts'
 import { refuseSlowBody } from './socket-errors.ts'
@@ -39,8 +40,7 @@ export function foreignHost({ base, api }: Hosts, host: RowHost): string | undef
 
 /** Accepts a request by its intake. Throws `overloaded`. */
 function takeOn({ admission, slowBodies, ids }: Surface, intake: Intake, { raw }: FastifyRequest, reply: FastifyReply) {
-  const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0
-  if (hasBody) slowBodies.watch(raw, () => cutSlowBody(ids, raw, reply.raw))
+  if (hasBody(raw.headers)) slowBodies.watch(raw, () => cutSlowBody(ids, raw, reply.raw))
   if (intake === 'work') {
     admission.admitCall()
     raw.on('close', admission.readingBody())

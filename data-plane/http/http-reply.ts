@@ -45,6 +45,8 @@ export function idHeaders({ idHeader }: Pick<Voice, 'idHeader'>, id: string): Re
 }
 
 const TOO_LARGE = 413
+/** An answer of this status has no body and says no length. */
+const NO_CONTENT = 204
 
 /** Bytes that may wait for a slow buyer before the provider is held back. */
 const MAX_BUFFERED_BYTES = 262_144
@@ -57,10 +59,10 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
   const { idHeader } = voice
   const flatHeaders = (headers: Readonly<Record<string, string>>) => flatten(requestId, idHeader, headers)
   return {
-    start(headers) {
+    start(headers, status = 200) {
       if (isStarted || response.destroyed) return
       isStarted = true
-      response.writeHead(200, flatHeaders(headers))
+      response.writeHead(status, flatHeaders(headers))
     },
     write(part) {
       if (response.destroyed || response.writableEnded) return true
@@ -77,7 +79,7 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
       if (isStarted || response.destroyed) return
       isStarted = true
       const flat = flatHeaders(headers)
-      flat.push('content-length', String(byteLength(body)))
+      if (status !== NO_CONTENT) flat.push('content-length', String(byteLength(body)))
       const isBodyRefused = status === TOO_LARGE
       if (isBodyRefused) flat.push('connection', 'close')
       response.writeHead(status, flat)

@@ -59,12 +59,16 @@ export function withBody(head: RequestHead, body: Buffer): RawRequest {
 /** Throws `unsupported_media_type` unless the body is plain JSON in UTF-8. What has no body needs no type. */
 export function checkJsonHeaders(headers: RawRequest['headers']): void {
   const type = headers['content-type']
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  if (type === undefined && !hasBody) return
+  if (type === undefined && !hasBody(headers)) return
   if (type !== 'application/json' && !isJsonType(type ?? '')) {
     throw new AppError('unsupported_media_type', { message: 'The body must be application/json in UTF-8.' })
   }
   checkPlainBody(headers)
+}
+
+/** True for a request that says it has a body. */
+export function hasBody(headers: RawRequest['headers']): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /** Throws `unsupported_media_type` for a compressed body. */

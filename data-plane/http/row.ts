@@ -21,6 +21,7 @@ export type RowBody =
   | JsonRowBody
   /** What the content type says. */
   | { readonly kind: 'json-or-form'; readonly json: JsonRowBody; readonly form: PlainRowBody }
+  | { readonly kind: 'json-or-raw'; readonly json: JsonRowBody; readonly raw: PlainRowBody }
 
 export type PlainRowBody = { readonly kind: 'form' | 'raw'; readonly limitBytes: number }
 

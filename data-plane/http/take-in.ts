@@ -8,7 +8,7 @@ import type { BodySpool } from './body-spool.ts'
 import { declaredLength, limitBody, readWholeBody } from './body-spool.ts'
 import { createHttpReply } from './http-reply.ts'
 import type { Reading, RowRequest } from './raw-request.ts'
-import { checkJsonHeaders, checkPlainBody, NO_BODY, readRequestHead, withBody } from './raw-request.ts'
+import { checkJsonHeaders, checkPlainBody, hasBody, NO_BODY, readRequestHead, withBody } from './raw-request.ts'
 import type { Row, RowBody } from './row.ts'
 import { requestIdOf } from './send-error.ts'
 import type { Surface } from './surface.ts'
@@ -49,12 +49,17 @@ export function takeIn(mounted: Mounted, flow: Flow): Handler {
 }
 
 /** The kind of body that a request has. */
-type TakenBody = Exclude<RowBody, { kind: 'json-or-form' }>
+type TakenBody = Exclude<RowBody, { kind: 'json-or-form' | 'json-or-raw' }>
 
 function bodyOf(body: RowBody, headers: RequestHead['headers']): TakenBody {
-  if (body.kind !== 'json-or-form') return body
-  return (headers['content-type'] ?? '').toLowerCase().startsWith('multipart/') ? body.form : body.json
+  const type = (headers['content-type'] ?? '').toLowerCase()
+  if (body.kind === 'json-or-form') return type.startsWith('multipart/') ? body.form : body.json
+  if (body.kind !== 'json-or-raw') return body
+  if (!hasBody(headers)) return NOTHING
+  return /^application\/json *(;|$)/.test(type) ? body.json : body.raw
 }
+
+const NOTHING: TakenBody = { kind: 'none' }
 
 /** Checks the head for the kind of body. Throws `unsupported_media_type`. */
 const HEADER_CHECKS: Readonly<Record<TakenBody['kind'], (headers: RequestHead['headers']) => void>> = {

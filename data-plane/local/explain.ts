@@ -35,7 +35,7 @@ export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }
     asked.json === undefined
       ? { ...asked, ...call, body: Buffer.from(JSON.stringify(body)) }
       : { ...asked, ...call, ...inner(read, body) }
-  const { refusal, ...explanation } = explainRoute(plane, payer, raw, wire.read(raw))
+  const { refusal, ...explanation } = explainRoute(plane, payer, raw, wire.read(raw, plane.market().resources))
   return JSON.stringify({
     path: bare,
     would_serve: refusal === undefined,

@@ -5,6 +5,7 @@ import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import type { ParsedCall } from '#data-plane/wires/wire.ts'
 import type { KeptBps } from '#shared/money.ts'
 import type { CallRoute } from './call-plane.ts'
+import type { AskedJob } from './forwarded-job.ts'
 import type { CallQuote } from './quote-call.ts'
 import type { RankedOffers } from './select-offers.ts'
 
@@ -25,12 +26,14 @@ export type AdmittedCall = {
   readonly payment: Settling
   readonly hold: Hold
   readonly feeBps: KeptBps
+  /** Set for a question about a job at a provider. */
+  readonly asked: AskedJob | undefined
 }
 
 /** The members of an admitted call beside its request. */
 export type Admitting = Pick<
   AdmittedCall,
-  'target' | 'ranked' | 'quote' | 'conversation' | 'payment' | 'hold' | 'feeBps'
+  'target' | 'ranked' | 'quote' | 'conversation' | 'payment' | 'hold' | 'feeBps' | 'asked'
 >
 
 /** A request that has been read, and the place for its answer. */
@@ -42,7 +45,7 @@ export type ReadCall = Pick<AdmittedCall, 'raw' | 'reply' | 'route' | 'parsed' |
  */
 export function admittedCall(read: ReadCall, admitting: Admitting): AdmittedCall {
   const { raw, reply, route, parsed, demand, standing } = read
-  const { target, ranked, quote, conversation, payment, hold, feeBps } = admitting
+  const { target, ranked, quote, conversation, payment, hold, feeBps, asked } = admitting
   return {
     raw,
     reply,
@@ -57,6 +60,7 @@ export function admittedCall(read: ReadCall, admitting: Admitting): AdmittedCall
     payment,
     hold,
     feeBps,
+    asked,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { UpstreamRequest } from '#data-plane/call.ts'
+import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyError, classifyStatus } from '#data-plane/upstream/classify.ts'
 import type { Speaker } from '#data-plane/upstream/provider-words.ts'
@@ -35,6 +35,16 @@ export function speakerOf(
       return hidden === undefined ? text : text.replaceAll(`"${hidden}"`, '""')
     },
   }
+}
+
+/** The provider of an attempt. The seller chose its model's name, which is hidden unless the buyer gave the same name. */
+export function speakerIn(
+  plane: Pick<CallPlane, 'upstream'>,
+  { offer, target }: AttemptPlan,
+  request: UpstreamRequest,
+): Speaker {
+  const isShown = offer.providerModel === target.requested || offer.providerModel === target.id
+  return speakerOf(plane, offer, request, isShown ? undefined : offer.providerModel)
 }
 
 /** Asks a provider once and reads its whole answer, which is short. Never rejects. */

@@ -57,8 +57,10 @@ export function isTooSlow(
   { job, firstContentAt, pieces }: Pick<Progress, 'job' | 'firstContentAt' | 'pieces'>,
   now: number,
 ): boolean {
-  // Each of several answers may be thought over before it begins, so only their silences count.
-  if (firstContentAt === undefined || job.request.following !== undefined) return false
+  // Each of several answers may be thought over before it begins, so only their silences count. A forwarded answer is
+  // in no pieces that mean anything here.
+  if (firstContentAt === undefined || job.request.following !== undefined || job.request.passedOn !== undefined)
+    return false
   const elapsed = now - firstContentAt
   return elapsed > SLOW_AFTER_MS && pieces * SLOWEST_PIECE_MS < elapsed
 }

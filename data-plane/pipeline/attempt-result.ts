@@ -9,6 +9,8 @@ export type AttemptResult = {
   readonly isGone: boolean
   /** The provider's HTTP status, or 0 when there was none. */
   readonly status: number
+  /** False when it is certain that no byte of the request has gone out. */
+  readonly isSent: boolean
   /** Monotonic milliseconds. */
   readonly sentAt: number
   readonly endedAt: number

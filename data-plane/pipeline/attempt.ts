@@ -1,12 +1,18 @@
 import type { AttemptPlan, Decoder, UpstreamRequest } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
-import { classifyBadAnswer, classifyError, ownFailure, paymentFailure } from '#data-plane/upstream/classify.ts'
-import type { Speaker } from '#data-plane/upstream/provider-words.ts'
+import {
+  classifyBadAnswer,
+  classifyError,
+  ownFailure,
+  paymentFailure,
+  requestFailure,
+} from '#data-plane/upstream/classify.ts'
 import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
-import type { AppError } from '#shared/errors.ts'
-import { speakerOf } from './ask-provider.ts'
+import { AppError } from '#shared/errors.ts'
+import { awaitsHead, firstByteMsOf, isAnswer } from './answer-head.ts'
+import { speakerIn } from './ask-provider.ts'
 import type { Earlier } from './attempt-limits.ts'
 import { isOverrun, isPastCeiling, isTooSlow, NOTHING_EARLIER, OVERRUN_PIECES } from './attempt-limits.ts'
 import type { AttemptResult } from './attempt-result.ts'
@@ -71,6 +77,8 @@ type Running = {
   /** Content that waits until the payment is taken, and the end that came meanwhile. Undefined lets content through. */
   held: (string | Buffer)[] | undefined
   ending: AttemptEnd | undefined
+  /** False once it is certain that no byte of the request has gone out. */
+  isSent: boolean
 }
 
 type AttemptEnd = { readonly failure?: UpstreamFailure; readonly isGone?: boolean }
@@ -110,6 +118,7 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
       lingerUntil: 0,
       held: undefined,
       ending: undefined,
+      isSent: true,
     }
     if (reply.isGone()) {
       finish(run, { isGone: true })
@@ -123,12 +132,10 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
 function send(run: Running): void {
   const { plane, job, request } = run
   plane.ticker.add(run.watcher)
-  const { isStreamed, isWorkedInSilence } = job.turn.call.demand
-  const firstByteMs = isStreamed && isWorkedInSilence !== true ? plane.limits.firstByteMs : plane.limits.totalMs
   run.flow = plane.upstream.send(
     job.plan.offer,
     request,
-    { firstByteMs },
+    { firstByteMs: firstByteMsOf(plane.limits, job.turn.call.demand) },
     {
       onHead(head) {
         takeHead(run, head)
@@ -139,8 +146,8 @@ function send(run: Running): void {
       onEnd() {
         takeEnd(run)
       },
-      onError(error) {
-        takeError(run, error)
+      onError(error, isSent) {
+        takeError(run, error, isSent)
       },
     },
   )
@@ -151,13 +158,7 @@ function takeHead(run: Running, head: UpstreamHead): void {
   run.head = head
   crashPoint('after_headers')
   const { decoder, turn } = run.job
-  const { isStreamed } = turn.call.demand
-  const isRightType = decoder.takesType
-    ? decoder.takesType(head.contentType)
-    : isStreamed
-      ? head.contentType.startsWith('text/event-stream')
-      : head.contentType.includes('json')
-  if (head.status !== 200 || !isRightType) run.refusal = []
+  if (!isAnswer(decoder, turn.call.demand, head)) run.refusal = []
 }
 
 function takeData(run: Running, chunk: Buffer): void {
@@ -174,7 +175,7 @@ function takeData(run: Running, chunk: Buffer): void {
   const bad = decoder.failure()
   if (bad) {
     run.flow?.abort()
-    finish(run, { failure: classifyBadAnswer(bad, speaker(run)) })
+    finish(run, { failure: classifyBadAnswer(bad, speakerIn(run.plane, run.job.plan, run.request)) })
   } else if (decoder.isDone()) {
     if (hasNext(run)) run.lingerUntil ||= run.plane.clock.monotonic() + REUSE_MS
     else finish(run, {})
@@ -287,28 +288,26 @@ function takeEnd(run: Running): void {
   }
   run.job.decoder.end()
   const bad = run.job.decoder.failure()
-  if (bad) finish(run, { failure: classifyBadAnswer(bad, speaker(run)) })
+  if (bad) finish(run, { failure: classifyBadAnswer(bad, speakerIn(run.plane, run.job.plan, run.request)) })
   else endExchange(run)
 }
 
-function takeError(run: Running, error: Error): void {
+function takeError(run: Running, error: Error, isSent: boolean): void {
   run.plane.ticker.remove(run.watcher)
+  run.isSent = isSent
   // A complete answer needs its connection no more.
   if (!run.isOver && run.lingerUntil > 0) endExchange(run)
+  // The buyer's own body failed on its way.
+  else if (error instanceof AppError) finish(run, { failure: requestFailure(error) })
   else finish(run, { failure: classifyError(error, run.head !== undefined) })
 }
 
 function endRefused(run: Running): void {
   const text = Buffer.concat(run.refusal ?? []).toString('utf8')
   run.flow?.abort()
-  finish(run, { failure: classifyRefusal(run.job.plan.offer, run.head, text, speaker(run)) })
-}
-
-/** The seller chose the model's name at the provider. It is hidden, unless the buyer gave the same name. */
-function speaker({ plane, job, request }: Running): Speaker {
-  const { offer, target } = job.plan
-  const isShown = offer.providerModel === target.requested || offer.providerModel === target.id
-  return speakerOf(plane, offer, request, isShown ? undefined : offer.providerModel)
+  finish(run, {
+    failure: classifyRefusal(run.job.plan.offer, run.head, text, speakerIn(run.plane, run.job.plan, run.request)),
+  })
 }
 
 /** Handles the leaving of the buyer. A begun answer is read on for its usage, within limits. Any other is given up. */
@@ -354,7 +353,7 @@ function tickStream(run: Running, now: number): void {
   const mayBeSilent = job.turn.call.demand.isWorkedInSilence === true
   if (run.stream.isStuck(now, plane.limits.idleMs)) buyerLeft(run)
   // While the buyer is slow, silence of the provider means nothing.
-  else if (run.stream.isPaused()) run.lastContentAt = now
+  else if (run.stream.isPaused() || awaitsHead(run.head, job.request)) run.lastContentAt = now
   else if (!mayBeSilent && now - run.lastContentAt >= plane.limits.idleMs) giveUp(run, 'no content for too long')
   else if (!mayBeSilent && isTooSlow(run, now)) giveUp(run, 'too slow')
   else {
@@ -388,6 +387,7 @@ function finish(run: Running, outcome: AttemptEnd): void {
     failure: outcome.failure,
     isGone: outcome.isGone ?? run.drainUntil !== undefined,
     status: run.head?.status ?? outcome.failure?.status ?? 0,
+    isSent: run.isSent,
     sentAt: run.sentAt,
     endedAt: now,
     firstContentAt: run.firstContentAt,

@@ -23,7 +23,8 @@ export function startAnswer(
 ): void {
   const { demand, reply, standing } = call
   if (!demand.isStreamed) return
-  const isPriced = winner !== undefined && demand.hasFixedCharge === true
+  const isPriced = winner !== undefined && knowsPrice(call, winner)
+  const begun = winner?.decoder.head?.()
   reply.start(
     replyHeaders({
       plan: winner?.plan,
@@ -36,8 +37,15 @@ export function startAnswer(
       overheadMs: decisionMs,
       receipt: isPriced ? receiptAhead(call, winner) : undefined,
       contentType: winner?.decoder.contentType?.(),
+      own: begun?.headers,
     }),
+    begun?.status,
   )
+}
+
+/** True when the price of an answer is known before its end. */
+function knowsPrice({ demand }: AdmittedCall, { decoder }: Pick<Winner, 'decoder'>): boolean {
+  return demand.hasFixedCharge === true || decoder.isPriced?.() === true
 }
 
 /** The facts of a call's end from which its buyer is told. */
@@ -47,8 +55,9 @@ export type AnswerEnd = { readonly relay: Relay; readonly settlement: Settlement
 export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlement, decisionMs }: AnswerEnd): void {
   const { raw, reply, standing, demand } = call
   const { last, error } = relay
+  const isStreamed = demand.isStreamed && last?.decoder.isHeld?.() !== true
   // Whoever paid for a whole answer and lost the connection may come back for it.
-  const isKept = settlement.headers !== undefined && !demand.isStreamed
+  const isKept = settlement.headers !== undefined && !isStreamed
   if (reply.isGone() && !isKept) return
   if (error !== undefined) {
     if (reply.isStarted() && last) endBroken(reply, last.decoder.fail(priced(error, settlement)))
@@ -56,13 +65,13 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     return
   }
   if (last === undefined) return
-  const { isStreamed } = demand
   // The answer was not paid, so it stays here. One that is kept can be had once its transfer has come all the same.
   const withheld = reply.isStarted() ? undefined : settlement.refusal
   if (withheld !== undefined && (isStreamed || !isKept)) {
     refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
     return
   }
+  const begun = last.decoder.head?.()
   const headers = replyHeaders({
     plan: last.plan,
     request: last.request,
@@ -72,20 +81,21 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     isStreamed,
     standing,
     // The cost of a stream is in its last chunk, unless it was known from the beginning.
-    receipt: isStreamed && demand.hasFixedCharge !== true ? undefined : settlement.receipt,
+    receipt: isStreamed && !knowsPrice(call, last) ? undefined : settlement.receipt,
     contentType: last.decoder.contentType?.(),
     adaptedParams: last.decoder.adaptedParams?.(),
+    own: begun?.headers,
   })
   if (settlement.headers !== undefined) Object.assign(headers, settlement.headers)
   const { decoder } = last
   if (!isStreamed) {
     const body = decoder.finishInPieces?.(settlement.receipt) ?? decoder.finish(settlement.receipt)
     if (isKept) plane.paidAnswers.keep(call.hold.rid, { headers, body })
-    if (withheld === undefined) reply.whole(200, headers, body)
+    if (withheld === undefined) reply.whole(begun?.status ?? 200, headers, body)
     else refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
     return
   }
-  if (!reply.isStarted()) reply.start(headers)
+  if (!reply.isStarted()) reply.start(headers, begun?.status)
   reply.end(decoder.finish(settlement.receipt))
 }
 

@@ -1,13 +1,16 @@
 import type { AttemptPlan, CallFacts, Journal, RequestHead } from '#data-plane/call.ts'
-import type { AnyRail, Payment } from '#data-plane/rails/rail.ts'
+import type { AnyRail, Payment, Settling } from '#data-plane/rails/rail.ts'
 import type { Artifacts } from '#data-plane/store/artifacts.ts'
+import type { BuyerShares } from '#data-plane/store/buyer-shares.ts'
 import type { EventQueues } from '#data-plane/store/events.ts'
+import type { ForwardedJobs } from '#data-plane/store/forwarded-jobs.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
 import type { OwnCalls, RunningCall } from '#data-plane/store/own-calls.ts'
 import type { PaidAnswers } from '#data-plane/store/paid-answers.ts'
 import type { RateLimits } from '#data-plane/store/rate-limits.ts'
+import type { RefusalCounts } from '#data-plane/store/refusal-counts.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { WarmOffers } from '#data-plane/store/warm-offers.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
@@ -72,6 +75,13 @@ export type CallPlane = {
   readonly spentCaps: SpentCaps
   readonly warm: WarmOffers
   readonly offerCaps: OfferCapsStore
+  readonly buyerShares: BuyerShares
+  readonly refusals: RefusalCounts
+  /** Jobs at providers, and the milliseconds for which they belong to their buyers. */
+  readonly forwardedJobs: ForwardedJobs
+  readonly jobBindingMs: number
+  /** Settles the ends of jobs that were paid from credit. */
+  readonly credit: Settling
   readonly rates: RateLimits
   readonly upstream: Upstream
   readonly journal: Journal

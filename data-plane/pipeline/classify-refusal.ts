@@ -1,9 +1,10 @@
 import type { Offer } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
-import { classifyStatus } from '#data-plane/upstream/classify.ts'
+import { classifyForwarded, classifyStatus } from '#data-plane/upstream/classify.ts'
 import type { Speaker } from '#data-plane/upstream/provider-words.ts'
 import type { UpstreamHead } from '#data-plane/upstream/send.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
+import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 
 /** At most so many characters of an answer of status 200 are searched for an error. */
@@ -17,6 +18,9 @@ export function classifyRefusal(
   speaker: Speaker,
 ): UpstreamFailure {
   const status = head?.status ?? 0
+  if (offer.servedBy === 'marketplace' && offer.lent !== undefined) {
+    return classifyForwarded(status, readErrorBody(text), speaker, head?.retryAfterMs)
+  }
   const said = protocolOf(offer).readError(text)
   const bad = status === 200 ? errorInBody(text, said, speaker) : undefined
   return bad ?? classifyStatus(status, said, speaker, head?.retryAfterMs)

@@ -72,9 +72,9 @@ export function isPaying(guest: Guest): guest is PayingGuest {
   return guest.payment !== undefined && guest.payer !== undefined
 }
 
-/** True for a request without a credential and without a body. Crawlers look so for what can be paid. */
-export function isProbe(guest: Guest): boolean {
-  return guest.payment === undefined && guest.raw.body.length === 0 && guest.raw.stream === undefined
+/** True for a request without a credential and without its body. Crawlers look so for what can be paid. */
+export function isProbe({ payment, raw }: Guest): boolean {
+  return payment === undefined && raw.method !== 'GET' && raw.body.length === 0 && raw.stream === undefined
 }
 
 /** The quote for a probe. It stands for the least price, because there is nothing to price. */

@@ -4,6 +4,7 @@ import type { AdmittedCall } from './admitted-call.ts'
 import { endAnswer } from './buyer-answer.ts'
 import type { CallPlane } from './call-plane.ts'
 import { emitCall } from './emit-call.ts'
+import { endAskedJob } from './forwarded-job.ts'
 import { keepFiles } from './keep-files.ts'
 import type { Relay } from './relay-with-failover.ts'
 import { relayWithFailover } from './relay-with-failover.ts'
@@ -53,6 +54,9 @@ export async function finishCall(plane: CallPlane, call: AdmittedCall, relayed: 
   let settlement: Settlement
   try {
     settlement = await settleCall(plane, call, relay, relayed.hasProgress)
+    // The answer that ends a job is shown once that end is booked, with the cost of the job.
+    const ended = call.asked && (await endAskedJob(plane, call.asked, relay))
+    if (ended !== undefined) settlement = { ...settlement, receipt: ended }
   } catch (thrown) {
     relay = brokenRelay(plane, call, thrown)
     settlement = await settleCall(plane, call, relay, relayed.hasProgress)

@@ -24,7 +24,7 @@ export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): M
   const { each } = ending
   if (each !== undefined && demand.kind === 'model') return meterEach(plan, demand, each)
   const metered = meterConsumed(plan, demand, ending)
-  return unitPrices.calls === undefined ? metered : countCall(metered)
+  return unitPrices.calls === undefined || demand.kind !== 'model' ? metered : countCall(metered)
 }
 
 /**
@@ -47,7 +47,7 @@ function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending
 
 function meterConsumed(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
   const { unitPrices } = plan.target.price
-  if (demand.kind !== 'model') return meterUnits(unitPrices, demand.bounds.units, ending)
+  if (demand.kind !== 'model') return meterForwarded(ending)
   if (demand.bounds.units !== undefined) return meterUnits(unitPrices, demand.bounds.units, ending)
   if (demand.bounds.images !== undefined) return meterImages(forModel(plan), demand, demand.bounds.images, ending)
   return meterTokens(forModel(plan), demand, ending)
@@ -58,6 +58,15 @@ function countCall(metered: Metered): Metered {
   const { usage } = metered
   const isCounted = usage.calls !== undefined || Object.keys(usage).length === 0
   return isCounted ? metered : { ...metered, usage: { ...usage, calls: 1 } }
+}
+
+/** Meters a forwarded answer. What it is charged for was decided where it was read. */
+function meterForwarded({ forwarded, contentBytes, finishReason }: Ending): Metered {
+  if (forwarded === undefined || contentBytes === 0) {
+    return { usage: {}, source: 'reported', finishReason, anomalies: [] }
+  }
+  const { usage, isReported, anomalies } = forwarded
+  return { usage, source: isReported ? 'reported' : 'estimated', finishReason, anomalies }
 }
 
 function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {

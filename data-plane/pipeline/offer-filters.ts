@@ -1,9 +1,11 @@
 import type { MarketOffer } from '#data-plane/call.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
+import type { RateLimits } from '#data-plane/store/rate-limits.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import { meetsFloor } from '#shared/discount.ts'
 import { canServe } from '#shared/protocols/index.ts'
+import { hasTraits, refusingRule } from './lent-rules.ts'
 import type { Choice } from './routing-choice.ts'
 
 /** The filters in their order. The first one that refuses an offer is its reason. */
@@ -13,6 +15,8 @@ export const FILTERS = [
   'provider',
   'blocked',
   'trusted',
+  'trait',
+  'policy',
   'discount',
   'cap',
   'health',
@@ -26,11 +30,12 @@ export type SelectionPorts = {
   readonly market: Market
   readonly health: Pick<HealthStore, 'blockedUntil' | 'isAllWell'>
   readonly caps: SpentCaps
+  readonly rates: Pick<RateLimits, 'look'>
   readonly now: number
 }
 
 /** The index of the first filter that refuses an offer, or {@link ELIGIBLE}. */
-export function stageOf({ health, caps, now }: SelectionPorts, choice: Choice, offer: MarketOffer): number {
+export function stageOf({ health, caps, rates, now }: SelectionPorts, choice: Choice, offer: MarketOffer): number {
   if (!canServe(offer, choice.need)) return 0
   if (choice.unable?.has(offer.provider)) return 1
   const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
@@ -38,7 +43,11 @@ export function stageOf({ health, caps, now }: SelectionPorts, choice: Choice, o
   if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 2
   if (choice.blocked?.has(offer.provider)) return 3
   if (!offer.isTrusted && !choice.allowsUntrusted) return 4
-  if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 5
-  if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 6
-  return isDown ? 7 : ELIGIBLE
+  if (choice.wish !== undefined && offer.lent !== undefined) {
+    if (!hasTraits(offer.lent, choice.wish)) return 5
+    if (refusingRule(rates, offer, choice.wish) !== undefined) return 6
+  }
+  if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 7
+  if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 8
+  return isDown ? 9 : ELIGIBLE
 }

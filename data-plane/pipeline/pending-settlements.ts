@@ -124,7 +124,7 @@ function ridOf(text: string): string {
 }
 
 /** The payer, rail and id under which a journalled event was charged; undefined when it names no payer. */
-function subjectOf({ rid, rail, account, keyId, wallet, payment }: UsageEvent): Chargeable | undefined {
+export function subjectOf({ rid, rail, account, keyId, wallet, payment }: UsageEvent): Chargeable | undefined {
   const identity = identityOf(account, keyId, wallet ?? null)
   return identity && { ...identity, rid, rail, record: payment ?? null }
 }

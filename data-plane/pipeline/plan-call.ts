@@ -1,21 +1,24 @@
 import type { Demand, MarketOffer, Offer, RawRequest, Target } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
+import { toAppError } from '#shared/errors.ts'
+import { chargeShare, KEEP_ALL } from '#shared/money.ts'
 import type { CallPlane } from './call-plane.ts'
 import { checkCapability } from './check-capability.ts'
+import { refusingRule } from './lent-rules.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import type { OwnOffers } from './own-providers.ts'
 import { ownOffersOf } from './own-providers.ts'
 import { conversationOf, preferWarm } from './prefer-warm.ts'
 import type { CallQuote } from './quote-call.ts'
-import { quoteCall } from './quote-call.ts'
+import { boundOf, quoteCall } from './quote-call.ts'
 import { checkAllowed, resolveTarget, suitableDemand } from './resolve-target.ts'
 import type { Choice } from './routing-choice.ts'
 import { readChoice } from './routing-choice.ts'
 import type { RankedOffers } from './select-offers.ts'
-import { selectOffers } from './select-offers.ts'
+import { offersOf, selectOffers } from './select-offers.ts'
 
 /** The state that planning reads. */
-export type PlanPorts = Pick<CallPlane, 'market' | 'health' | 'spentCaps' | 'warm'>
+export type PlanPorts = Pick<CallPlane, 'market' | 'health' | 'spentCaps' | 'rates' | 'refusals' | 'warm'>
 
 /** The demand and who makes it. A request without a credential has no preferences of a payer. */
 export type Asked = { readonly raw: RawRequest; readonly demand: Demand; readonly payer: Payer | undefined }
@@ -57,8 +60,38 @@ export function rankOffersFor(plane: PlanPorts, course: Course): Pick<Plan, 'ran
   const { raw, demand, payer, target, choice } = course
   const ports = selectionPorts(plane, raw)
   const conversation = conversationOf(raw, demand, payer)
-  const cheapest = selectOffers(ports, target, choice)
+  const cheapest = select(plane, course, ports)
   return { ranked: preferWarm(plane.warm, { ports, target, demand, choice, conversation }, cheapest), conversation }
+}
+
+/** Selects the offers, and tells lenders of the demand that their own rules refused. */
+function select(
+  plane: PlanPorts,
+  { target, demand, choice }: Course,
+  ports: SelectionPorts,
+): RankedOffers<MarketOffer> {
+  try {
+    const ranked = selectOffers(ports, target, choice)
+    if (ranked.excluded.some(({ reason }) => reason === 'policy')) noteRefused(plane, { target, demand, choice }, ports)
+    return ranked
+  } catch (thrown) {
+    if (toAppError(thrown).code === 'policy_refused') noteRefused(plane, { target, demand, choice }, ports)
+    throw thrown
+  }
+}
+
+function noteRefused(
+  { refusals }: PlanPorts,
+  { target, demand, choice }: Pick<Course, 'target' | 'demand' | 'choice'>,
+  ports: SelectionPorts,
+): void {
+  const { wish } = choice
+  if (wish === undefined) return
+  const refused = offersOf(ports.market, target).flatMap((offer) => {
+    const rule = refusingRule(ports.rates, offer, wish)
+    return rule === undefined ? [] : [{ offer: offer.id, rule }]
+  })
+  refusals.note(refused, chargeShare(boundOf(target, demand).bill, KEEP_ALL))
 }
 
 /** The most that a call may cost at these offers. They may be the payer's own. */
@@ -67,5 +100,6 @@ export function quoteFor({ raw, target, demand }: Course, offers: readonly Offer
 }
 
 export function selectionPorts(plane: PlanPorts, { receivedAt }: RawRequest): SelectionPorts {
-  return { market: plane.market(), health: plane.health, caps: plane.spentCaps, now: receivedAt }
+  const { health, spentCaps: caps, rates } = plane
+  return { market: plane.market(), health, caps, rates, now: receivedAt }
 }

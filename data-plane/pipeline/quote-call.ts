@@ -144,9 +144,12 @@ export function quoteCall(
     if (dearest === undefined || keptBps > dearest) dearest = keptBps
     if (cheapest === undefined || keptBps < cheapest) cheapest = keptBps
   }
-  // A free offer needs no price.
+  // A free offer needs no price. Of a forwarded call some units are facts that nobody has a price for.
   const isPriced =
-    bound.units === undefined || dearest === FREE || unpricedClasses(target.price.unitPrices, bound.units).length === 0
+    target.kind !== 'model' ||
+    bound.units === undefined ||
+    dearest === FREE ||
+    unpricedClasses(target.price.unitPrices, bound.units).length === 0
   if (dearest === undefined || cheapest === undefined || !isPriced) throw nobodySells(target)
   const least = bound.isGiven ? bound.outputTokens : Math.min(bound.outputTokens, LEAST_OUTPUT_TOKENS * bound.choices)
   const { maxCostMicro } = demand

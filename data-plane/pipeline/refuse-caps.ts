@@ -1,4 +1,4 @@
-import type { Offer } from '#data-plane/call.ts'
+import type { Offer, Target } from '#data-plane/call.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import { nextUtcDay, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
@@ -7,11 +7,16 @@ import { formatMicroUsd, sum, ZERO } from '#shared/money.ts'
 /**
  * The refusal when no offer's daily cap has room for a call. It shows the sum of their caps and of the used amounts.
  */
-export function capRefusal(offers: readonly Offer[], caps: SpentCaps, now: number, message: string): AppError {
+export function capRefusal(
+  { kind }: Pick<Target, 'kind'>,
+  offers: readonly Offer[],
+  { caps, now }: { readonly caps: SpentCaps; readonly now: number },
+  message: string,
+): AppError {
   const capped = offers.flatMap(({ id, capDailyMicro }) =>
     id !== null && capDailyMicro !== null && caps.isSpent(id, now) ? [{ id, capDailyMicro }] : [],
   )
-  return new AppError('no_healthy_sellers', {
+  return new AppError(kind === 'model' ? 'no_healthy_sellers' : 'seller_cap_reached', {
     message,
     detail: {
       limit_source: 'seller_cap',

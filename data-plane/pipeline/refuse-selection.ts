@@ -1,7 +1,9 @@
 import type { MarketOffer, Target } from '#data-plane/call.ts'
+import type { LentRule } from '#shared/contract/lent-offers.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
+import { refusingRule } from './lent-rules.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { ELIGIBLE, FILTERS, stageOf } from './offer-filters.ts'
 import { capRefusal } from './refuse-caps.ts'
@@ -29,12 +31,16 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
         message: `No trusted seller is available for the ${target.kind}; allow_untrusted would admit others.`,
         detail: { detail: { untrusted_available: true } },
       })
+    case 'trait':
+      return new AppError('trait_unavailable', { detail: { required_traits: choice.wish?.traits ?? [] } })
+    case 'policy':
+      return policyRefusal(ports, choice, reached)
     case 'discount':
-      return discountRefusal(ports, choice, offers)
+      return discountRefusal(ports, choice, { target, offers })
     case 'cap':
-      return capRefusal(reached, ports.caps, ports.now, `Every seller of the ${target.kind} has spent its daily cap.`)
+      return capRefusal(target, reached, ports, `Every seller of the ${target.kind} has spent its daily cap.`)
     case 'health':
-      return healthRefusal(ports, reached)
+      return healthRefusal(ports, target, reached)
     default:
       return new AppError('no_healthy_sellers', {
         message: 'The list of blocked providers leaves no seller.',
@@ -44,19 +50,32 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
 }
 
 /** All offers that were left are backed off. The refusal says to come again at the nearest recovery. */
-function healthRefusal({ health, now }: SelectionPorts, offers: readonly MarketOffer[]): AppError {
+function healthRefusal({ health, now }: SelectionPorts, { kind }: Target, offers: readonly MarketOffer[]): AppError {
   const recovery = offers.reduce(
     (nearest, offer) => Math.min(nearest, health.blockedUntil(offer, now) || nearest),
     Number.MAX_SAFE_INTEGER,
   )
-  return new AppError('no_healthy_sellers', {
+  return new AppError(kind === 'model' ? 'no_healthy_sellers' : 'offers_unhealthy', {
     detail: { limit_source: 'seller_health', limit_scope: 'offer', resets_at: Math.ceil(recovery / 1_000) },
     retryAfterSeconds: (recovery - now) / 1_000,
   })
 }
 
+/** The rules of their lenders refuse the call at all offers. The refusal names the kinds of rules, not whose they are. */
+function policyRefusal({ rates }: SelectionPorts, { wish }: Choice, offers: readonly MarketOffer[]): AppError {
+  const rules = offers.flatMap((offer) => (wish === undefined ? [] : (refusingRule(rates, offer, wish) ?? [])))
+  return policyRefused(rules)
+}
+
+/** `policy_refused` by these rules. */
+export function policyRefused(rules: readonly LentRule[]): AppError {
+  return new AppError('policy_refused', {
+    detail: { rules: [...new Set(rules)], limit_source: 'seller_rules', limit_scope: 'offer', resets_at: null },
+  })
+}
+
 /** The refusal of a floor. It shows the best discount among offers that pass every other filter. */
-function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly MarketOffer[]): AppError {
+function discountRefusal(ports: SelectionPorts, choice: Choice, { target, offers }: Emptied): AppError {
   const withoutFloor = { ...choice, floorPercent: undefined }
   let best: KeptBps | undefined
   for (const offer of offers) {
@@ -64,7 +83,8 @@ function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly
     if (isOtherwiseEligible && (best === undefined || offer.keptBps < best)) best = offer.keptBps
   }
   const percent = best === undefined ? null : keptToPercent(best)
-  return new AppError('minimum_discount_not_met', {
+  // Of a resource or a family there is then no offer, for the buyer.
+  return new AppError(target.kind === 'model' ? 'minimum_discount_not_met' : 'no_resource_offer', {
     message: `No offer is at least ${choice.floorPercent}% off; the best otherwise-eligible discount is ${percent ?? 0}%.`,
     detail: {
       best_discount_pct: percent,

@@ -1,6 +1,7 @@
 import type { AttemptPlan, Decoder, Offer } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { SECOND } from '#shared/clock.ts'
+import type { LentRule } from '#shared/contract/lent-offers.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
@@ -13,8 +14,10 @@ import type { Winner } from './buyer-answer.ts'
 import type { CallPlane, Failover } from './call-plane.ts'
 import { contextError } from './check-capability.ts'
 import type { Turn } from './finish-call.ts'
+import { rateScopeOf } from './lent-rules.ts'
 import { ceilingAt, limitWithin, withOutput } from './quote-call.ts'
 import { capRefusal } from './refuse-caps.ts'
+import { policyRefused } from './refuse-selection.ts'
 
 /** The request is at fault when so many providers say so. */
 const MAX_BUYER_FAULTS = 2
@@ -41,6 +44,7 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
   const { candidates } = call.ranked
   const attempts: Attempt[] = [...turn.before.attempts]
   const failures: UpstreamFailure[] = []
+  const rules: LentRule[] = []
   let last: Relay['last']
   let { waitedMs } = turn.before
   const deadlineAt = call.raw.startedAt + timeFor(plane, call)
@@ -49,7 +53,15 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
     const plan = planFor(call, offer)
     if (plan === undefined) continue
     if (!mayTry(plane, attempts)) break
-    if (offer.capDailyMicro !== null && !(await takeCap(plane, call, plan, attempts.length))) continue
+    const rule = await admitLent(plane, call, plan, attempts.length)
+    if (rule !== undefined) {
+      rules.push(rule)
+      continue
+    }
+    if (offer.capDailyMicro !== null && !(await takeCap(plane, call, plan, attempts.length))) {
+      await plane.buyerShares.settle(`${plan.rid}.${attempts.length}`, ZERO)
+      continue
+    }
     const request = call.parsed.encode(plan)
     const decoder = call.parsed.decoder(plan)
     crashPoint('before_dispatch')
@@ -66,7 +78,7 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
     // Nothing of this attempt is charged, so the offer gets its cap back.
     await settleCap(plane, plan, attempts.length - 1)
   }
-  const error = errorOf(plane, call, last, failures)
+  const error = rules.length > 0 && last === undefined ? policyRefused(rules) : errorOf(plane, call, last, failures)
   return { last, attempts, error, isGone: last?.result.isGone ?? false, waitedMs }
 }
 
@@ -93,7 +105,7 @@ function isFinal(
     case 'never':
       return true
     case 'until-connected':
-      return result.failure?.errorClass !== 'unreachable'
+      return result.isSent || result.failure?.fault === 'buyer'
     case 'until-content':
       // This is neither a failure nor content, but an empty answer. The next offer may give a better one.
       if (!result.failure) return false
@@ -131,8 +143,36 @@ async function takeCap(plane: CallPlane, call: AdmittedCall, plan: AttemptPlan, 
   return false
 }
 
+/**
+ * Counts a call at a lent key that its lender has limited. Answers the rule that refuses it. A question about a job is
+ * not limited.
+ */
+async function admitLent(
+  plane: CallPlane,
+  call: AdmittedCall,
+  { offer, rid, maxOutputTokens }: AttemptPlan,
+  attempt: number,
+): Promise<LentRule | undefined> {
+  if (offer.servedBy !== 'marketplace' || offer.lent === undefined || call.asked !== undefined) return undefined
+  const { buyerCapMicro: limitMicro, ratePerMinute } = offer.lent
+  const { bound } = call.quote
+  if (limitMicro !== null) {
+    const most = ceilingAt(call.target, offer.keptBps, withOutput(bound, maxOutputTokens * bound.choices))
+    const buyer = call.hold.account ?? call.hold.wallet
+    const hasRoom = await plane.buyerShares.take({ offer: offer.id, buyer, limitMicro }, `${rid}.${attempt}`, most)
+    if (!hasRoom) {
+      plane.refusals.note([{ offer: offer.id, rule: 'buyer_share' }], most)
+      return 'buyer_share'
+    }
+  }
+  if (ratePerMinute !== null) plane.rates.charge(rateScopeOf(offer), 1)
+  return undefined
+}
+
 async function settleCap(plane: CallPlane, plan: AttemptPlan, attempt: number): Promise<void> {
-  if (plan.offer.capDailyMicro !== null) await plane.offerCaps.settle(plan.offer, `${plan.rid}.${attempt}`, ZERO)
+  if (plan.offer.capDailyMicro === null) return
+  await plane.offerCaps.settle(plan.offer, `${plan.rid}.${attempt}`, ZERO)
+  await plane.buyerShares.settle(`${plan.rid}.${attempt}`, ZERO)
 }
 
 function reportHealth(plane: CallPlane, { offer, rid }: AttemptPlan, { failure, isGone }: AttemptResult): void {
@@ -150,7 +190,8 @@ function errorOf(
 ): AppError | undefined {
   if (last === undefined) {
     const message = `No seller of the ${call.target.kind} has enough left of its daily cap for a call of this size.`
-    return capRefusal(call.ranked.candidates, plane.spentCaps, plane.clock.now(), message)
+    const ports = { caps: plane.spentCaps, now: plane.clock.now() }
+    return capRefusal(call.target, call.ranked.candidates, ports, message)
   }
   const { failure } = last.result
   if (failure === undefined || last.decoder.contentPieces() > 0) return failure?.error

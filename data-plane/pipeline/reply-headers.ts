@@ -15,8 +15,10 @@ export type ReplyFacts = {
   readonly adaptedParams?: readonly string[] | undefined
   /** Absent on streams of text, whose cost is in the last chunk, and on long jobs that are not over. */
   readonly receipt: Pick<Receipt, 'chargeMicro' | 'listMicro'> | undefined
-  /** Set when the answer is neither JSON nor an event stream. */
+  /** Set when the answer is neither JSON nor an event stream; empty when it has no type. */
   readonly contentType?: string | undefined
+  /** Headers that the answer itself has. */
+  readonly own?: Readonly<Record<string, string>> | undefined
 }
 
 /** Headers of an answer that is being served. The writer of the bytes adds the ids. */
@@ -30,6 +32,7 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
     'x-mkt-routing-decision-ms': millis(facts.decisionMs),
     'x-mkt-overhead-ms': millis(facts.overheadMs),
   }
+  if (facts.contentType === '') delete headers['content-type']
   if (facts.isStreamed) headers['x-accel-buffering'] = 'no'
   if (plan !== undefined) {
     headers['x-mkt-served-by'] = plan.offer.servedBy
@@ -46,7 +49,7 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
     headers['x-mkt-list-cost-micro'] = receipt.listMicro.toString()
   }
   addStanding(headers, facts.standing)
-  return headers
+  return facts.own === undefined ? headers : { ...facts.own, ...headers }
 }
 
 /** Milliseconds with at most three decimals, never below zero. */

@@ -1,13 +1,14 @@
 import type { Demand, ForwardDemand, ForwardTarget, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
 import type { Market } from '#data-plane/store/market.ts'
+import { soldName } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 
 const MAX_SHOWN_NAME = 160
 
 /**
  * Finds what a call is about, and the price by which it is charged whatever is published meanwhile. Throws AppError:
- * `unknown_model`; `no_sellers_for_model` and `no_resource_offer` when nobody has set a price.
+ * `unknown_model`; `no_sellers_for_model` when nobody has set a price.
  */
 export function resolveTarget(market: Market, demand: Demand): Target {
   switch (demand.kind) {
@@ -15,7 +16,7 @@ export function resolveTarget(market: Market, demand: Demand): Target {
       return resolveModel(market, demand)
     case 'resource':
     case 'family':
-      return resolveForward(market, demand)
+      return resolveForward(demand)
   }
 }
 
@@ -40,15 +41,12 @@ function resolveModel(market: Market, demand: ModelDemand): ModelTarget {
   return { kind: 'model', id, listing: id, requested: demand.model, price, model, endpoint: demand.endpoint }
 }
 
-/**
- * A resource and a family are listed under a name with their kind in front, so that a path that names a model gets none
- * of their offers.
- */
-function resolveForward(market: Market, { kind, name, endpoint }: ForwardDemand): ForwardTarget {
-  const id = `${kind}/${name}`
-  const price = market.prices.get(id)
-  if (!price) throw nobodySells({ kind, id })
-  return { kind, id, listing: id, requested: name, price, endpoint }
+/** The record by which the request was read has said the price. */
+function resolveForward({ kind, name, endpoint, good, price }: ForwardDemand): ForwardTarget {
+  return {
+    ...{ kind, name, endpoint, good, price },
+    ...{ id: soldName({ kind, id: name }), listing: name, requested: good ?? name },
+  }
 }
 
 /** The refusal of a target that nobody sells. `message` and `detail` say more where there is more to say. */

@@ -1,4 +1,4 @@
-import type { Demand } from '#data-plane/call.ts'
+import type { Demand, LentWish } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import { strictestFloor } from '#shared/discount.ts'
@@ -27,6 +27,8 @@ export type Choice = {
   readonly isFirstOnly: boolean
   /** True where measured speed goes before price. */
   readonly isFastestFirst: boolean
+  /** What the rules of lent keys are asked about; undefined for a model. */
+  readonly wish: LentWish | undefined
   /** A number that picks where the walk begins among equal offers, so that they share the load. */
   readonly spread: number
 }
@@ -49,6 +51,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
     need: needOf(demand),
     isFirstOnly: hints.isFirstOnly === true,
     isFastestFirst: hints.isFastestFirst === true,
+    wish: demand.kind === 'model' ? undefined : demand.wish,
     spread: rid === undefined ? 0 : spreadOf(rid),
   }
 }

@@ -5,6 +5,7 @@ import { CAPPED, createOfferBook, LACKS, TRUSTED } from '#data-plane/store/offer
 import { MAX_EXPLAINED_OFFERS } from '#shared/contract/usage-event.ts'
 import type { OfferId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
+import { hasTraits, refusingRule } from './lent-rules.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { FILTERS, stageOf } from './offer-filters.ts'
 import { refuseSelection } from './refuse-selection.ts'
@@ -62,7 +63,8 @@ export function offersOf(market: Market, target: Target): readonly MarketOffer[]
 }
 
 function bookOf(market: Market, target: Target): OfferBook {
-  const isServable = target.kind !== 'model' || target.model.endpoints.includes(target.endpoint)
+  if (target.kind !== 'model') return market.lentBooks.get(target.listing) ?? NO_OFFERS
+  const isServable = target.model.endpoints.includes(target.endpoint)
   return isServable ? (market.offers.get(target.listing) ?? NO_OFFERS) : NO_OFFERS
 }
 
@@ -97,7 +99,7 @@ function walk(ports: SelectionPorts, choice: Choice, index: OfferIndex, found: F
         const rank = verdict - WANTED
         const isFull = found.places.length === MAX_CANDIDATES
         if (isFull && rank >= (found.ranks[MAX_CANDIDATES - 1] ?? 0)) continue
-        if (isUsable(ports, offers[place], bits)) {
+        if (isUsable(ports, choice, offers[place], bits)) {
           insert(found, place, rank)
           if (found.places.length === MAX_CANDIDATES && found.ranks[MAX_CANDIDATES - 1] === 0) return
           continue
@@ -122,8 +124,12 @@ function judge(
   return verdict === UNKNOWN ? REFUSED : verdict
 }
 
-function isUsable({ health, caps, now }: SelectionPorts, offer: MarketOffer | undefined, bits: number): boolean {
+function isUsable(ports: SelectionPorts, { wish }: Choice, offer: MarketOffer | undefined, bits: number): boolean {
   if (offer === undefined) return false
+  const { health, caps, rates, now } = ports
+  if (wish !== undefined && offer.lent !== undefined) {
+    if (!hasTraits(offer.lent, wish) || refusingRule(rates, offer, wish) !== undefined) return false
+  }
   if ((bits & CAPPED) !== 0 && caps.isSpent(offer.id, now)) return false
   return health.isAllWell() || health.blockedUntil(offer, now) === 0
 }

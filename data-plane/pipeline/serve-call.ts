@@ -27,8 +27,10 @@ import {
 } from './entrance.ts'
 import type { Before, Relayed } from './finish-call.ts'
 import { finishCall, NOTHING_BEFORE, relayCall } from './finish-call.ts'
+import type { AskedJob } from './forwarded-job.ts'
+import { findAskedJob } from './forwarded-job.ts'
 import { mayFallBack } from './own-providers.ts'
-import type { Course } from './plan-call.ts'
+import type { Course, Plan } from './plan-call.ts'
 import { planCall, plotCourse, quoteFor } from './plan-call.ts'
 import { reserveFunds } from './reserve-funds.ts'
 
@@ -51,15 +53,17 @@ export async function serveCall(
     const guest = await enter(plane, route, incoming, visit)
     const { raw } = guest
     if (isProbe(guest)) throw paymentDemand(demandOf(plane, route, raw, PROBE))
-    const parsed = route.wire.read(raw)
+    const parsed = route.wire.read(raw, plane.market().resources)
     const course = plotCourse(plane, { raw, demand: parsed.demand, payer: guest.payer })
     if (!isPaying(guest))
       throw paymentDemand(demandOf(plane, route, raw, planCall(plane, course, plane.limits.totalMs).quote))
     const { demand } = course
+    const asked = parsed.ofJob && (await findAskedJob(plane, parsed.ofJob, guest.payer))
     const call: Planned = {
       plane,
       guest,
       course,
+      asked,
       read: { raw, reply, route, parsed, demand, standing: visit.standing },
     }
     const { account } = guest.payer
@@ -102,12 +106,14 @@ type Planned = {
   readonly plane: CallPlane
   readonly guest: PayingGuest
   readonly course: Course
+  readonly asked: AskedJob | undefined
   readonly read: ReadCall
 }
 
 /** Plans a call over offers of the market and sets the money aside. */
-async function admit({ plane, guest, course, read }: Planned): Promise<AdmittedCall> {
-  const { ranked, quote, conversation } = planCall(plane, course, plane.limits.totalMs)
+async function admit({ plane, guest, course, asked, read }: Planned): Promise<AdmittedCall> {
+  const { ranked, quote, conversation } =
+    asked === undefined ? planCall(plane, course, plane.limits.totalMs) : planFor(plane, course, asked)
   const { payment } = guest
   crashPoint('before_reserve')
   const hold = await reserveFunds(plane, payment, guest, quote).catch(async (error: unknown) => {
@@ -116,7 +122,16 @@ async function admit({ plane, guest, course, read }: Planned): Promise<AdmittedC
   })
   crashPoint('after_reserve')
   const feeBps = plane.market().limits.platformFeeBps
-  return admittedCall(read, { target: course.target, ranked, quote, conversation, payment, hold, feeBps })
+  return admittedCall(read, { target: course.target, ranked, quote, conversation, payment, hold, feeBps, asked })
+}
+
+/** A question about a job goes to the key that has started it, whatever its health and rules. */
+function planFor({ limits }: CallPlane, course: Course, { offer }: AskedJob): Plan {
+  return {
+    ranked: { candidates: [offer], excluded: [] },
+    quote: quoteFor(course, [offer], limits.totalMs),
+    conversation: undefined,
+  }
 }
 
 /** The answer of a call that was paid before by the same payment for the same request. It ends this call. */
@@ -143,7 +158,8 @@ async function admitOwn({ plane, guest, course, read }: Planned, offers: readonl
   const hold = await reserveFunds(plane, payment, guest, quote)
   const feeBps = plane.market().limits.platformFeeBps
   const ranked = onlyThese(offers)
-  return admittedCall(read, { target: course.target, ranked, quote, conversation: undefined, payment, hold, feeBps })
+  const alone = { conversation: undefined, asked: undefined }
+  return admittedCall(read, { target: course.target, ranked, quote, payment, hold, feeBps, ...alone })
 }
 
 /**

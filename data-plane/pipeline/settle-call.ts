@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { AttemptPlan, Decoder, Demand, Metered, Receipt, UpstreamRequest } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder, Demand, Metered, Receipt, Target, UpstreamRequest } from '#data-plane/call.ts'
 import type { Settled } from '#data-plane/payment.ts'
 import { toMicrosecond } from '#shared/clock.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
@@ -14,6 +14,7 @@ import type { Usage } from '#shared/usage.ts'
 import { isNothing, outputTokens } from '#shared/usage.ts'
 import type { AdmittedCall } from './admitted-call.ts'
 import type { CallPlane } from './call-plane.ts'
+import { asSubmit, bindJob } from './forwarded-job.ts'
 import { meterUsage } from './meter-usage.ts'
 import type { Relay } from './relay-with-failover.ts'
 
@@ -53,7 +54,7 @@ export async function settleCall(
   const outcome = outcomeOf(relay)
   const metered = last === undefined ? NOTHING : meter(call.demand, last, outcome)
   const charge = chargeOf(call, last?.plan, metered)
-  const event = writeEvent(plane, call, {
+  const called = writeEvent(plane, call, {
     plan: last?.plan,
     attempts: relay.attempts,
     relay,
@@ -61,7 +62,13 @@ export async function settleCall(
     error: relay.error,
     charge,
   })
+  const started = relay.error === undefined ? last?.decoder.startedJob?.() : undefined
+  const event = started === undefined ? called : asSubmit(call, called, started)
   const text = JSON.stringify(event)
+  const seller = last?.plan.offer
+  if (started !== undefined && seller?.servedBy === 'marketplace') {
+    await bindJob(plane, call, { offer: seller, submit: text, job: started })
+  }
   let settled = RELEASED
   // A call with progress in the journal must end in a capture, even of nothing.
   if (charge.chargeMicro === ZERO && !hasProgress) {
@@ -77,7 +84,9 @@ export async function settleCall(
   }
   // The take waits until the capture is sure. An heir that brings the capture settles the take and must still find it.
   if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
-    void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
+    const attempt = `${call.hold.rid}.${relay.attempts.length - 1}`
+    void plane.offerCaps.settle(last.plan.offer, attempt, charge.chargeMicro)
+    void plane.buyerShares.settle(attempt, charge.chargeMicro)
   }
   const { booking, headers, refusal } = settled
   const receipt = receiptOf(call, charge, { members: settled.members, adaptedParams: last?.request.adaptedParams })
@@ -203,6 +212,7 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     rail: hold.rail,
     wire: call.route.wire.name,
     endpoint: call.target.endpoint,
+    ...soldIn(call.target),
     model: call.target.id,
     requestedModel: call.target.requested,
     offer: sold?.offer.id ?? null,
@@ -237,6 +247,12 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     ...(hold.account === null && { wallet: hold.wallet }),
     ...(hold.record !== null && { payment: hold.record }),
   }
+}
+
+function soldIn(target: Target): Pick<UsageEventText, 'sold'> {
+  if (target.kind === 'model') return {}
+  const { kind, name: id, good, endpoint: route } = target
+  return { sold: { kind, id, good, route } }
 }
 
 function rounded(at: number | undefined, since: number | undefined): number | null {

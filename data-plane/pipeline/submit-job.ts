@@ -147,9 +147,10 @@ async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<Accepted> 
   throw refusalOf(plane, wanted, last)
 }
 
-function refusalOf({ calls }: JobPlane, { tried }: Wanted, offers: readonly Offer[]): AppError {
+function refusalOf({ calls }: JobPlane, { tried, course }: Wanted, offers: readonly Offer[]): AppError {
   const message = 'No seller of the model has enough left of its daily cap for this job.'
-  return tried.failures.at(-1)?.error ?? capRefusal(offers, calls.spentCaps, calls.clock.now(), message)
+  const ports = { caps: calls.spentCaps, now: calls.clock.now() }
+  return tried.failures.at(-1)?.error ?? capRefusal(course.target, offers, ports, message)
 }
 
 /**

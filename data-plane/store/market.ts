@@ -1,4 +1,4 @@
-import type { MarketOffer } from '#data-plane/call.ts'
+import type { LentTerms, MarketOffer } from '#data-plane/call.ts'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import { ENDPOINTS } from '#shared/catalog/model.ts'
 import type { FindProvider, Provider } from '#shared/catalog/providers.ts'
@@ -8,12 +8,16 @@ import { createResolver } from '#shared/catalog/resolve.ts'
 import type { LentOffer } from '#shared/contract/lent-offers.ts'
 import type { Limits, MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import type { parseTrades } from '#shared/contract/trades.ts'
+import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { byRank } from '#shared/market-view.ts'
-import { keptBps } from '#shared/money.ts'
+import { keptBps, percentOf } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
+import { DEFAULT_PROTOCOL } from '#shared/protocols/index.ts'
 import type { CompiledResource } from '#shared/resources/compile-resource.ts'
+import { parsePathPattern } from '#shared/rules/path-pattern.ts'
 import type { OfferBook } from './offer-book.ts'
+import { createOfferBook } from './offer-book.ts'
 
 /** The validated bodies of the documents, before anything is indexed. */
 export type MarketBodies = {
@@ -39,6 +43,8 @@ export type Market = MarketBodies & {
   /** The ids of providers whose host does not run an endpoint, by endpoint. One that every host runs is absent. */
   readonly providersWithout: ReadonlyMap<Endpoint, ReadonlySet<string>>
   readonly rowByModel: ReadonlyMap<string, MarketRow>
+  /** Lent keys by the id of their record, as offers of what it sells. */
+  readonly lentBooks: ReadonlyMap<string, OfferBook>
 }
 
 const DEFAULT_LIMITS: Limits = {
@@ -72,7 +78,12 @@ export function buildMarket(parts: MarketBodies, previous?: Market): Market {
     providersWithout: sameProviders ? previous.providersWithout : indexMissingEndpoints(parts.providers),
     rowByModel:
       previous?.rows === parts.rows ? previous.rowByModel : new Map(parts.rows.map((row) => [row.model, row])),
+    lentBooks: previous?.lent === parts.lent ? previous.lentBooks : indexLent(parts.lent),
   }
+}
+
+function indexLent(lent: MarketBodies['lent']): Market['lentBooks'] {
+  return new Map([...lent].map(([resource, rows]) => [resource, createOfferBook(rankLent(rows))]))
 }
 
 function indexMissingEndpoints(providers: readonly Provider[]): Market['providersWithout'] {
@@ -89,4 +100,38 @@ export function rankOffers(rows: readonly OfferRow[]): MarketOffer[] {
   const offers: MarketOffer[] = []
   for (const row of rows) if (isId('ofr', row.id)) offers.push({ ...row, id: row.id, servedBy: 'marketplace' })
   return offers.sort(byRank)
+}
+
+function rankLent(rows: readonly LentOffer[]): MarketOffer[] {
+  const offers: MarketOffer[] = []
+  for (const row of rows) if (isId('ofr', row.id)) offers.push(lentOffer(row, row.id))
+  return offers.sort(byRank)
+}
+
+/** Its addresses, and how its key is sent, stand in the record. All accounts at a provider are as good as it is. */
+function lentOffer(row: LentOffer, id: OfferId): MarketOffer {
+  const { resource, sellerAccount, sellerAlias, keptBps, capDailyMicro, credential, createdAt } = row
+  const common = { sellerAccount, sellerAlias, keptBps, capDailyMicro, credential, createdAt }
+  const asProvider = { provider: resource, isTrusted: true, baseUrl: '', apiFormat: DEFAULT_PROTOCOL, ttftMs: null }
+  return {
+    ...common,
+    ...asProvider,
+    id,
+    servedBy: 'marketplace',
+    model: resource,
+    providerModel: '',
+    lent: termsOf(row),
+  }
+}
+
+function termsOf({ traits, scope, ratePerMinute, buyerSharePct, capDailyMicro }: LentOffer): LentTerms {
+  const isShared = buyerSharePct !== null && capDailyMicro !== null
+  return {
+    traits: new Set(traits.map(({ name }) => name)),
+    goods: scope.models && new Set(scope.models),
+    methods: scope.methods && new Set<string>(scope.methods),
+    paths: scope.paths?.flatMap((text) => parsePathPattern(text) ?? []) ?? null,
+    ratePerMinute,
+    buyerCapMicro: isShared ? percentOf(capDailyMicro, buyerSharePct) : null,
+  }
 }

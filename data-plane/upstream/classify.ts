@@ -49,6 +49,26 @@ export function classifyStatus(
   return offerFault('bad_response', at)
 }
 
+/** The key or the account is at fault, or the provider. Any other status from 400 to 499 is about the request. */
+const NOT_ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([401, 402, 407, 408, 429])
+
+/**
+ * Classifies the error status of a forwarded call. Its buyer chose what it asks for, so 403 and 404 are about that, and
+ * nobody can have a lender's key backed off by asking for what is not there.
+ */
+export function classifyForwarded(
+  status: number,
+  body: ErrorBody,
+  speaker: Speaker,
+  retryAfterMs?: number,
+): UpstreamFailure {
+  if (status < 400 || status > 499 || NOT_ABOUT_THE_REQUEST.has(status)) {
+    return classifyStatus(status, body, speaker, retryAfterMs)
+  }
+  const words = readProviderWords(body, speaker)
+  return buyerFault({ status, detail: line(`status ${status}: ${words.forLog}`), retryAfterMs }, words, false)
+}
+
 /** Classifies bytes with status 200 that are no answer. */
 export function classifyBadAnswer(bad: BadAnswer, speaker: Speaker): UpstreamFailure {
   if (bad.kind === 'error') return classifyStatus(bad.status, readErrorBody(bad.text), speaker)
@@ -80,6 +100,12 @@ export function classifyError(thrown: Error, hasHead: boolean): UpstreamFailure 
 export function paymentFailure(error: AppError): UpstreamFailure {
   const detail = 'the payment could not be taken'
   return { errorClass: 'bad_request', status: 200, fault: 'buyer', retryAfterMs: undefined, detail, error }
+}
+
+/** The failure of an attempt whose request could not be read to its end. */
+export function requestFailure(error: AppError): UpstreamFailure {
+  const detail = 'the body of the request failed'
+  return { errorClass: 'bad_request', status: 0, fault: 'buyer', retryAfterMs: undefined, detail, error }
 }
 
 /** A failure that this process found itself: a limit of time or size. */

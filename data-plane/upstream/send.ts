@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { Agent } from 'undici'
-import type { Offer, UpstreamRequest } from '#data-plane/call.ts'
+import type { AnswerHead, Offer, PassedOn, UpstreamRequest } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
@@ -18,24 +18,23 @@ const CONNECT_TIMEOUT_MS = 2_000
 const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS_AN_ORIGIN = 4_096
 const MAX_RESPONSE_BYTES = 67_108_864
+/** An answer that is passed on as it comes may be longer, because nothing of it is kept. */
+const MAX_PASSED_ON_BYTES = 268_435_456
 const MAX_HEADER_BYTES = 32_768
 export const USER_AGENT = 'inference-marketplace/3.1'
 /** The code of the error for a name that leads to an address that may not be dialled. */
 export const FORBIDDEN_ADDRESS = 'EADDRREFUSED'
 
-/** The parts of a provider's head that this process uses. */
-export type UpstreamHead = {
-  readonly status: number
-  readonly contentType: string
-  readonly retryAfterMs: number | undefined
-}
+/** The head of a provider's answer, and the time for which it asked not to be called. */
+export type UpstreamHead = AnswerHead & { readonly retryAfterMs: number | undefined }
 
 /** The events of a request under way. After `onEnd` or `onError` no other is called. */
 export type UpstreamEvents = {
   onHead(head: UpstreamHead): void
   onData(chunk: Buffer): void
   onEnd(): void
-  onError(error: Error): void
+  /** `isSent` is false when it is certain that no byte of the request has gone out. */
+  onError(error: Error, isSent: boolean): void
 }
 
 /** Controls a request under way. */
@@ -77,29 +76,23 @@ type Parts = {
  * No redirect is followed.
  */
 export function createUpstream({ policy, openCredential, clock, allowedHosts }: Parts): Upstream {
-  const agent = new Agent({
-    connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
-    connections: MAX_CONNECTIONS_AN_ORIGIN,
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // The relay watches the time between chunks, because it can tell content from comments.
-    bodyTimeout: 0,
-    maxResponseSize: MAX_RESPONSE_BYTES,
-    maxHeaderSize: MAX_HEADER_BYTES,
-  })
+  const agent = createAgent(policy, MAX_RESPONSE_BYTES)
+  const passingAgent = createAgent(policy, MAX_PASSED_ON_BYTES)
   const findAddress = addressBook(policy, allowedHosts)
   return {
     send(offer, request, options, events) {
       const sending: Sending = { events, clock, controller: undefined, isOver: false }
       try {
-        const address = findAddress(offer)
-        agent.dispatch(
+        const { passedOn } = request
+        const { origin, path } = passedOn === undefined ? findAddress(offer) : targetOf(passedOn, offer, policy)
+        const client = passedOn === undefined ? agent : passingAgent
+        client.dispatch(
           {
-            origin: address.origin,
-            path: address.path + request.path,
+            origin,
+            path: path + request.path,
             method: request.method ?? 'POST',
             headers: headersOf(offer, request, openCredential),
-            body: request.pieces ? Readable.from(request.pieces, { objectMode: false }) : request.body,
+            body: bodyOf(request),
             headersTimeout: options.firstByteMs,
           },
           createHandler(sending),
@@ -126,8 +119,47 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
         return true
       }
     },
-    close: () => agent.destroy(),
+    async close() {
+      await agent.destroy()
+      await passingAgent.destroy()
+    },
   }
+}
+
+/** Checks the address of a request that is passed on. A lent key goes to the hosts of its record alone. */
+function targetOf(
+  { url: text, hosts, sealedFor }: PassedOn,
+  { credential }: Destination,
+  policy: OutboundPolicy,
+): { origin: string; path: string } {
+  const url = checkOutboundUrl(text, hosts, policy)
+  if (url === undefined) throw new Error('the target may not be dialled')
+  if (credential.host !== sealedFor) throw new Error('the credential belongs to another record')
+  return { origin: url.origin, path: url.pathname + url.search }
+}
+
+function createAgent(policy: OutboundPolicy, maxResponseSize: number): Agent {
+  return new Agent({
+    connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
+    connections: MAX_CONNECTIONS_AN_ORIGIN,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The relay watches the time between chunks, because it can tell content from comments.
+    bodyTimeout: 0,
+    maxResponseSize,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  })
+}
+
+/** The bytes of a request in the form in which they are at hand. */
+function bodyOf({ body, pieces, passedOn }: UpstreamRequest) {
+  if (passedOn?.stream !== undefined) return Readable.from(readLate(passedOn.stream), { objectMode: false })
+  return pieces ? Readable.from(pieces, { objectMode: false }) : body
+}
+
+/** Reads nothing of a stream before the client writes. A provider that cannot be reached leaves it whole for the next. */
+async function* readLate(stream: Readable): AsyncGenerator<Buffer> {
+  for await (const chunk of stream) yield chunk
 }
 
 /**
@@ -136,11 +168,13 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
  */
 function headersOf(to: Destination, request: UpstreamRequest, openCredential: OpenCredential): string[] {
   const key = openCredential(to.credential).reveal()
-  const headers = ['content-type', request.contentType, 'accept', request.accept]
+  const { contentType, accept, passedOn, pieces } = request
+  const headers = contentType === '' ? ['accept', accept] : ['content-type', contentType, 'accept', accept]
   headers.push('accept-encoding', 'identity', 'user-agent', USER_AGENT)
-  protocolOf(to).addCredential(headers, key)
-  const { pieces, piecesBytes } = request
-  if (pieces) headers.push('content-length', String(piecesBytes ?? lengthOf(pieces)))
+  if (passedOn === undefined) protocolOf(to).addCredential(headers, key)
+  else headers.push(...passedOn.headers, passedOn.credential.header, passedOn.credential.prefix + key)
+  const length = pieces === undefined ? passedOn?.length : (request.piecesBytes ?? lengthOf(pieces))
+  if (length !== undefined) headers.push('content-length', String(length))
   return headers
 }
 
@@ -161,7 +195,8 @@ type Sending = {
 function failSending(sending: Sending, error: Error): void {
   if (sending.isOver) return
   sending.isOver = true
-  sending.events.onError(error)
+  // The client hands over its controller when it has a connection and is about to write.
+  sending.events.onError(error, sending.controller !== undefined)
 }
 
 function abortSending(sending: Sending): void {
@@ -181,6 +216,7 @@ function takeHead(sending: Sending, status: number, headers: IncomingHttpHeaders
   sending.events.onHead({
     status,
     contentType: (headers['content-type'] ?? '').toLowerCase(),
+    headers,
     retryAfterMs:
       retryAfter === undefined ? undefined : readRetryAfter(retryAfter, sending.clock.now(), MAX_RETRY_AFTER_MS),
   })

@@ -13,6 +13,7 @@ import { AppError } from '#shared/errors.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import type { Artifact, ProviderJob } from '#shared/jobs.ts'
 import type { JobKind } from '#shared/protocols/job-codec.ts'
+import type { CompiledResource, FoundRoute } from '#shared/resources/compile-resource.ts'
 
 /** A refusal as it is sent. */
 export type Refusal = {
@@ -36,18 +37,33 @@ export type Wire<Request> = {
   decoder(request: Request, plan: ModelPlan): Decoder
 }
 
+/** Records of resources and families by id. Their wires read requests by them. */
+export type Resources = ReadonlyMap<string, CompiledResource>
+
 /** A request bound to the wire that read it: what the pipeline works with, whatever the protocol. */
 export type ParsedCall = {
   readonly demand: Demand
+  /** Set for a question about a job that runs at a provider. It goes to the key that has started the job. */
+  readonly ofJob?: JobQuestion
   encode(plan: AttemptPlan): UpstreamRequest
   decoder(plan: AttemptPlan): Decoder
+}
+
+/** A question about a job at a provider. */
+export type JobQuestion = {
+  /** The provider's id of the job. */
+  readonly id: string
+  readonly isResult: boolean
+  readonly resource: string
+  readonly record: CompiledResource
+  readonly found: FoundRoute
 }
 
 /** A wire whose request type nobody outside needs to know. */
 export type AnyWire = {
   readonly name: string
   readonly envelope: Envelope
-  read(raw: RawRequest): ParsedCall
+  read(raw: RawRequest, resources: Resources): ParsedCall
 }
 
 /** The plan of a call whose demand is a model. A demand resolves to a target of its own kind, so this never throws. */

@@ -61,9 +61,9 @@ function operationOf(components: Components, route: DataRoute): Json {
   }
 }
 
-/** True for a call that a wallet can pay for. */
-function isForWallets({ isPaid, envelope, refusals }: DataRoute): boolean {
-  return isPaid === true && envelope === 'v1' && refusals.includes(402)
+/** True for a call that a wallet can pay for and that crawlers are told of. The catalogue says what can be forwarded. */
+function isForWallets({ isPaid, isForwarded, envelope, refusals }: DataRoute): boolean {
+  return isPaid === true && isForwarded !== true && envelope === 'v1' && refusals.includes(402)
 }
 
 /**

@@ -25,6 +25,8 @@ const TAGS: readonly (readonly [name: string, description: string])[] = [
   ['Audio', 'Speech and transcripts.'],
   ['Video', 'Long jobs.'],
   ['Media files', 'Files that answers link to.'],
+  ['Provider keys', 'Calls to whole providers, on keys that sellers lend.'],
+  ['Forwarded calls', 'Reads of other services, paid by wallets.'],
   ['Catalog', 'Models, providers and prices.'],
   ['Market', 'What everybody may see of the market.'],
   ['Calls', 'What became of calls, and what would.'],

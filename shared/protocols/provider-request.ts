@@ -1,7 +1,7 @@
 /** A request in a provider's protocol. */
 export type ProviderRequest = {
-  /** POST by default. Other methods have no body. */
-  readonly method?: 'GET' | 'DELETE'
+  /** POST by default. GET and DELETE have no body. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** The path behind the provider's base URL. */
   readonly path: string
   readonly body: string

@@ -6,7 +6,7 @@ import { createOfferBook } from '#data-plane/store/offer-book.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { keptBps, microUsd, parseUnitPrice } from '#shared/money.ts'
-import { buildDemand, buildModel, buildOffer, buildPayer, buildProvider } from '#test/support/build-market.ts'
+import { buildDemand, buildModel, buildOffer, buildPayer, buildProvider, NO_RATES } from '#test/support/build-market.ts'
 
 const SIZES = [10, 1_000, 10_000]
 const ROUNDS = 1_000
@@ -74,6 +74,7 @@ function time(size: number, demand: Demand): number {
     market,
     health: { isAllWell: () => false, blockedUntil: ({ id }: MarketOffer) => failed.get(id) ?? 0 },
     caps: createSpentCaps(),
+    rates: NO_RATES,
     now: 0,
   }
   const payer = buildPayer()

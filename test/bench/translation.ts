@@ -10,7 +10,7 @@ import { readMessagesRequest } from '#data-plane/wires/messages/read-request.ts'
 import { encodeMessagesRequest } from '#data-plane/wires/messages/same-protocol.ts'
 import { toConversation as messagesConversation } from '#data-plane/wires/messages/to-conversation.ts'
 import { NO_FORMAT, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
+import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 import { chatFrame, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
@@ -65,7 +65,7 @@ const COMPLETION_FRAMES = [
 const STREAMED = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, messages: [{ role: 'user', content: 'hi' }] }
 /** Two choices are asked for, which only the completions protocol itself can express. */
 const COMPLETION = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, prompt: 'hi', n: 2 }
-const openBy = (wire: AnyWire, body: object = STREAMED) => {
+const openBy = (wire: ModelWire, body: object = STREAMED) => {
   const call = wire.read(buildRaw(JSON.stringify(body)))
   return (plan: ModelPlan) => call.decoder(plan)
 }

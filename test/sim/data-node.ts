@@ -172,6 +172,23 @@ function openWalletRails(
 type Stores = Pick<Seam, 'id' | 'process'> &
   Pick<CallPlane, 'events' | 'journal'> & { readonly ids: Ids; readonly caps: OfferCapsStore }
 
+/** Nobody lends keys in the simulation. */
+const NO_LENDING: Pick<CallPlane, 'buyerShares' | 'refusals' | 'forwardedJobs' | 'jobBindingMs' | 'credit'> = {
+  buyerShares: { take: () => Promise.resolve(true), settle: () => Promise.resolve() },
+  refusals: { note: () => undefined },
+  forwardedJobs: {
+    put: () => Promise.reject(new AppError('service_unavailable')),
+    find: () => Promise.resolve(undefined),
+    end: (_rid, end) => Promise.resolve(end),
+    markBooked: () => Promise.resolve(),
+  },
+  jobBindingMs: 0,
+  credit: {
+    settle: () => Promise.reject(new AppError('service_unavailable')),
+    release: () => Promise.resolve(),
+  },
+}
+
 /** Puts a call plane together in memory, as the product's composition root does. */
 function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
   const { id, process, ids, events, caps, journal } = stores
@@ -203,6 +220,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     },
     ownProviders: payBy(ownProviderRail(ownCalls), true),
     offerCaps: watchCaps(caps, watch, process),
+    ...NO_LENDING,
     // Counts are not shared between processes, because no money depends on them.
     rates: createRateLimits({ redis, clock }),
     upstream: providers.upstreamOf(process),

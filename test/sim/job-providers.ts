@@ -145,8 +145,9 @@ function noteOrder({ submit, askedBps, taken }: ModelJob, offer: MarketOffer | u
 }
 
 function reply(events: UpstreamEvents, fault: JobFault | undefined, run: () => object): void {
-  const breakOff = (code: string) => events.onError(Object.assign(new Error(code), { code }))
-  const head = (status: number) => events.onHead({ status, contentType: 'application/json', retryAfterMs: undefined })
+  const breakOff = (code: string) => events.onError(Object.assign(new Error(code), { code }), code !== 'ECONNREFUSED')
+  const head = (status: number) =>
+    events.onHead({ status, contentType: 'application/json', headers: {}, retryAfterMs: undefined })
   if (fault === 'refused') {
     breakOff('ECONNREFUSED')
     return

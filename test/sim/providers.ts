@@ -141,7 +141,7 @@ export function createProviders(market: Market, jobs: JobProviders, fail: (error
     const { call, events, limit } = sent
     const { plan } = call
     let tokens = 0
-    events.onHead({ status: 200, contentType: 'text/event-stream', retryAfterMs: undefined })
+    events.onHead({ status: 200, contentType: 'text/event-stream', headers: {}, retryAfterMs: undefined })
     const next = (index: number): void => {
       const piece = Math.min(limit - tokens, plan.pieces[index] ?? 0)
       if (piece <= 0) {
@@ -187,7 +187,7 @@ export function createProviders(market: Market, jobs: JobProviders, fail: (error
       choices: [{ index: 0, message, finish_reason: tokens === limit ? 'length' : 'stop' }],
       usage: usageOf(sent, tokens),
     })
-    events.onHead({ status: 200, contentType: JSON_TYPE, retryAfterMs: undefined })
+    events.onHead({ status: 200, contentType: JSON_TYPE, headers: {}, retryAfterMs: undefined })
     if (plan.ending === 'cut') {
       send(sent, body.slice(0, body.length / 2))
       breakOff(sent, 'UND_ERR_SOCKET')
@@ -261,7 +261,7 @@ function end(sent: Sent): void {
 function breakOff(sent: Sent, code: string): void {
   if (sent.isOver) return
   sent.isOver = true
-  sent.events.onError(Object.assign(new Error(code), { code }))
+  sent.events.onError(Object.assign(new Error(code), { code }), code !== 'ECONNREFUSED')
 }
 
 const STATUSES = { server_error: 500, overloaded: 503, rate_limited: 429 } as const
@@ -274,17 +274,17 @@ function failBefore(sent: Sent, failure: Failure): void {
       breakOff(sent, 'ECONNREFUSED')
       return
     case 'cut':
-      events.onHead({ status: 200, contentType, retryAfterMs: undefined })
+      events.onHead({ status: 200, contentType, headers: {}, retryAfterMs: undefined })
       breakOff(sent, 'UND_ERR_SOCKET')
       return
     case 'empty':
-      events.onHead({ status: 200, contentType, retryAfterMs: undefined })
+      events.onHead({ status: 200, contentType, headers: {}, retryAfterMs: undefined })
       if (call.plan.isStreamed) send(sent, `${frame({ delta: {}, finish_reason: 'stop' })}data: [DONE]\n\n`)
       else send(sent, JSON.stringify({ choices: [{ index: 0, message: { content: '' }, finish_reason: 'stop' }] }))
       end(sent)
       return
     case 'malformed':
-      events.onHead({ status: 200, contentType, retryAfterMs: undefined })
+      events.onHead({ status: 200, contentType, headers: {}, retryAfterMs: undefined })
       send(sent, call.plan.isStreamed ? 'data: {nothing\n\n' : '{nothing')
       end(sent)
       return
@@ -292,6 +292,7 @@ function failBefore(sent: Sent, failure: Failure): void {
       events.onHead({
         status: STATUSES[failure],
         contentType: JSON_TYPE,
+        headers: {},
         retryAfterMs: failure === 'rate_limited' ? 1_000 : undefined,
       })
       send(sent, '{"error":{"message":"not now"}}')

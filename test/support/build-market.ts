@@ -1,5 +1,6 @@
 import type { MarketOffer, ModelDemand, ModelPlan, ModelTarget, Offer, RawRequest } from '#data-plane/call.ts'
 import type { AccountPayer } from '#data-plane/payment.ts'
+import type { SelectionPorts } from '#data-plane/pipeline/offer-filters.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
 import { createOfferBook } from '#data-plane/store/offer-book.ts'
 import type { Model } from '#shared/catalog/model.ts'
@@ -34,6 +35,11 @@ export function buildModel(given: Partial<Model> = {}): Model {
     mediaUnit: null,
     ...given,
   }
+}
+
+/** No caller has a limit. */
+export const NO_RATES: SelectionPorts['rates'] = {
+  look: (_scope, perMinute) => ({ limit: perMinute, remaining: perMinute, resetAt: 0, inFlight: 0 }),
 }
 
 export const PRICE: ReferencePrice = {

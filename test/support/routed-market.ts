@@ -96,7 +96,7 @@ const User = z.object({
   result: z.object({ data: z.object({ wallet: z.string(), buyerKey: z.string(), sellerKey: z.string() }) }),
 })
 
-function doorsOf({ sandbox }: Network): Pick<RoutedMarket, 'post' | 'get' | 'operator' | 'user'> {
+export function doorsOf({ sandbox }: Network): Pick<RoutedMarket, 'post' | 'get' | 'operator' | 'user'> {
   let calls = 0
   const post: RoutedMarket['post'] = (path, key, body, headers = {}) =>
     fetchDescribed(path.startsWith('http') ? path : sandbox.api_base_url + path, {

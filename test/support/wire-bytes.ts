@@ -1,4 +1,4 @@
-import type { Decoder, Offer } from '#data-plane/call.ts'
+import type { AnswerHead, Decoder, Offer } from '#data-plane/call.ts'
 import { rankOffers } from '#data-plane/store/market.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { buildOffer } from './build-market.ts'
@@ -25,6 +25,11 @@ export function chatFrame(choice: object | null, rest: object = {}): string {
 /** An event of a messages stream. */
 export function messagesEvent(data: { readonly type: string; readonly [member: string]: unknown }): string {
   return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+/** The head of a good answer of this media type. */
+export function headOf(contentType: string): AnswerHead {
+  return { status: 200, contentType, headers: { 'content-type': contentType } }
 }
 
 /** An offer as the hot path has it. */

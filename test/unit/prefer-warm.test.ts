@@ -16,6 +16,7 @@ import {
   buildRaw,
   buildTarget,
   buildTestMarket,
+  NO_RATES,
   providersOf,
 } from '#test/support/build-market.ts'
 
@@ -50,7 +51,7 @@ function rank(warm: WarmOffers, setting: Setting = {}, isCachePriced = true) {
     blockedUntil: ({ provider }: { provider: string }) => (down && provider === 'warm' ? NOW + 1_000 : 0),
   }
   const demand = buildDemand({ bounds: BOUNDS, ...given })
-  const ports = { market, health, caps: createSpentCaps(), now }
+  const ports = { market, health, caps: createSpentCaps(), rates: NO_RATES, now }
   const choice = readChoice(market, demand, buildPayer())
   const target = buildTarget()
   const { cacheRead: _, ...withoutCache } = target.price.unitPrices

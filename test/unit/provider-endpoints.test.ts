@@ -17,6 +17,7 @@ import {
   buildProvider,
   buildTarget,
   buildTestMarket,
+  NO_RATES,
 } from '#test/support/build-market.ts'
 
 const model = buildModel({ endpoints: [...ENDPOINTS] })
@@ -31,7 +32,7 @@ function route(endpoints: Endpoint[] | null, endpoint: Endpoint) {
   const payer = buildPayer({ ownProviders: [own] })
   const choice = readChoice(market, buildDemand({ endpoint }), payer)
   const target = { ...buildTarget(model), endpoint }
-  const ports = { market, health, caps: createSpentCaps(), now: 0 }
+  const ports = { market, health, caps: createSpentCaps(), rates: NO_RATES, now: 0 }
   let outcome: string
   try {
     outcome = selectOffers(ports, target, choice).candidates[0]?.provider ?? 'none'

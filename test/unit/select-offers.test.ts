@@ -23,6 +23,7 @@ import {
   buildPayer,
   buildTarget,
   buildTestMarket,
+  NO_RATES,
   providersOf,
 } from '#test/support/build-market.ts'
 
@@ -47,7 +48,7 @@ function select(offers: readonly OfferRow[], { demand, payer, model, down = [], 
     blockedUntil: ({ provider, id }: OfferRow) => (down.includes(provider) || down.includes(id) ? NOW + 60_000 : 0),
   }
   const choice = readChoice(market, buildDemand(demand), buildPayer(payer), rid)
-  return selectOffers({ market, health, caps, now: NOW }, buildTarget(model ?? buildModel()), choice)
+  return selectOffers({ market, health, caps, rates: NO_RATES, now: NOW }, buildTarget(model ?? buildModel()), choice)
 }
 
 function refused(offers: readonly OfferRow[], setting: Setting): AppError {

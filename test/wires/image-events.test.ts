@@ -9,7 +9,7 @@ import { AppError } from '#shared/errors.ts'
 import { microUsd, picoUsd } from '#shared/money.ts'
 import { canServe } from '#shared/protocols/index.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { decodePieces, offerOf } from '#test/support/wire-bytes.ts'
+import { decodePieces, headOf, offerOf } from '#test/support/wire-bytes.ts'
 
 const TABLE = { tokens: { low: { '1024x1024': 272 } }, partial: 100, source: 'a guide', date: '2025-12-01' }
 const MODEL = buildModel({
@@ -50,7 +50,7 @@ const completed = (b64_json = small, usage: object | undefined = USAGE) => event
 
 function decode(text: string, cuts: readonly number[] = [], plan = PLAN): { decoder: Decoder; out: string } {
   const decoder = read().decoder(plan)
-  expect(decoder.takesType?.(text.startsWith('{') ? 'application/json' : 'text/event-stream')).toBe(true)
+  expect(decoder.takesHead?.(headOf(text.startsWith('{') ? 'application/json' : 'text/event-stream'))).toBe(true)
   return { decoder, out: decodePieces(decoder, text, cuts) }
 }
 
@@ -99,7 +99,7 @@ describe('a streamed picture', () => {
       [imageEdits, 'image_edit'],
     ] as const) {
       const decoder = read(source, wire).decoder(PLAN)
-      decoder.takesType?.('text/event-stream')
+      decoder.takesHead?.(headOf('text/event-stream'))
       const types = dataOf(decodePieces(decoder, text, []) + decoder.finish(RECEIPT)).map(({ type }) => type)
       expect(types).toEqual([`${family}.partial_image`, `${family}.completed`])
     }

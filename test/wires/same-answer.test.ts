@@ -5,7 +5,7 @@ import { chat } from '#data-plane/wires/chat/index.ts'
 import { completions } from '#data-plane/wires/completions/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
+import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { chargeUsage, listCost, listInputCost } from '#shared/pricing.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 import type { Heard } from '#test/support/heard-answers.ts'
@@ -101,7 +101,7 @@ type Ears = {
   readonly whole: (text: string) => Heard
 }
 const chatUsage = { prompt_tokens: 120, prompt_tokens_details: { cached_tokens: 40 }, completion_tokens: 31 }
-const WIRES: readonly (readonly [wire: AnyWire, ears: Ears, reason: string, usage: object])[] = [
+const WIRES: readonly (readonly [wire: ModelWire, ears: Ears, reason: string, usage: object])[] = [
   [chat, { ask: { ...LIMIT, messages: TURN }, streamed: hearChatStream, whole: hearChoice }, 'tool_calls', chatUsage],
   [
     messages,

@@ -4,6 +4,7 @@ import { speech } from '#data-plane/wires/speech/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
+import { headOf } from '#test/support/wire-bytes.ts'
 
 const GOOD = { model: 'm', voice: 'alloy', input: 'Hello.' }
 const read = (body: object) => speech.read(buildRaw(JSON.stringify(body)))
@@ -71,13 +72,13 @@ describe('an answer in sound', () => {
     ['application/octet-stream', 'audio/ogg'],
   ])('of the type %s is sent as %s', (given, sent) => {
     const sound = decoder()
-    expect(sound.takesType?.(given)).toBe(true)
+    expect(sound.takesHead?.(headOf(given))).toBe(true)
     expect(sound.contentType?.()).toBe(sent)
   })
 
   it.each(['application/json', 'text/html; charset=utf-8', 'text/event-stream', '', 'video/mp4', 'audio/x-unheard-of'])(
     'is none of the type %s',
-    (given) => expect(decoder().takesType?.(given)).toBe(false),
+    (given) => expect(decoder().takesHead?.(headOf(given))).toBe(false),
   )
 
   it('is passed on as it comes, and has no words', () => {
@@ -103,7 +104,10 @@ describe('an answer in sound, asked for in events', () => {
 
   it('carries each piece by itself, and at the end what it cost', () => {
     const events = decoder()
-    expect([events.takesType?.('audio/mpeg'), events.takesType?.('text/event-stream')]).toEqual([true, false])
+    expect([events.takesHead?.(headOf('audio/mpeg')), events.takesHead?.(headOf('text/event-stream'))]).toEqual([
+      true,
+      false,
+    ])
     expect(events.contentType?.()).toBe('text/event-stream; charset=utf-8')
     const pieces = [Buffer.from([0, 255]), Buffer.from([13, 10, 1])]
     const sent = pieces.map((piece) => String(events.push(piece))).join('')

@@ -6,6 +6,7 @@ import { wavTone } from '#dev/provider/media/sound.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
+import { headOf } from '#test/support/wire-bytes.ts'
 
 const RECEIPT: Receipt = {
   chargeMicro: microUsd(45),
@@ -54,7 +55,7 @@ function decode(
   ...bytes: readonly (string | Buffer)[]
 ): { decoder: Decoder; sent: string } {
   const decoder = read(...fields).decoder(buildPlan())
-  expect(decoder.takesType?.(type)).toBe(true)
+  expect(decoder.takesHead?.(headOf(type))).toBe(true)
   let sent = ''
   for (const chunk of bytes) if (!decoder.isDone()) sent += decoder.push(Buffer.from(chunk))
   decoder.end()
@@ -197,7 +198,7 @@ describe('a whole transcript', () => {
 
   it('is none of another type, and time that cannot be is no time', () => {
     const takes = (format: string, type: string) =>
-      read(['response_format', format]).decoder(buildPlan()).takesType?.(type)
+      read(['response_format', format]).decoder(buildPlan()).takesHead?.(headOf(type))
     expect(takes('json', 'text/html')).toBe(false)
     expect(takes('srt', 'text/html; charset=utf-8')).toBe(false)
     expect(takes('srt', JSON_TYPE)).toBe(false)

@@ -9,10 +9,10 @@ import { embeddings } from '#data-plane/wires/embeddings/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import { transcriptions } from '#data-plane/wires/transcriptions/index.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
+import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 import { RECEIPT } from '#test/support/chat-answers.ts'
-import { decodePieces, offerOf } from '#test/support/wire-bytes.ts'
+import { decodePieces, headOf, offerOf } from '#test/support/wire-bytes.ts'
 
 /**
  * Answers of providers with one member spoiled. Each is a failed attempt, or what the buyer gets can be read: the
@@ -131,7 +131,7 @@ const HEARD = {
 type Format = 'openai' | 'messages'
 type Raw = ReturnType<typeof buildRaw>
 type Case = {
-  readonly wire: AnyWire
+  readonly wire: ModelWire
   readonly raw: Raw
   readonly format: Format
   readonly answer: unknown
@@ -197,10 +197,10 @@ const ROWS: readonly Row[] = [
 
 const PLAN = buildPlan()
 
-function decode(wire: AnyWire, raw: Raw, format: Format, answer: unknown) {
+function decode(wire: ModelWire, raw: Raw, format: Format, answer: unknown) {
   const plan = { ...PLAN, offer: offerOf({ apiFormat: format }) }
   const decoder = wire.read(raw).decoder(plan)
-  decoder.takesType?.('application/json')
+  decoder.takesHead?.(headOf('application/json'))
   decodePieces(decoder, JSON.stringify(answer), [])
   return { failure: decoder.failure(), bytes: decoder.ending().contentBytes, text: () => decoder.finish(RECEIPT) }
 }

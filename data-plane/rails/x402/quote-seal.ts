@@ -11,13 +11,15 @@ const MAC_BYTES = 16
 const SEALED = /^(\d{1,13})\.(\d{1,10})\.([\w-]{22})$/
 
 /**
- * SHA-256 in hex of what a request asks for: its method, its path with floor, and its body. Of a body that is streamed only
- * the length is known by then.
+ * SHA-256 in hex of what a request asks for: its method, its path with floor, its query, the target that it names, and
+ * its body. Of a body that is streamed only the length is known by then.
  */
-export function requestDigest({ method, path, pathFloorPercent, body, stream, headers }: RawRequest): string {
+export function requestDigest(raw: RawRequest): string {
+  const { method, path, query, pathFloorPercent, body, stream, headers } = raw
   const length = stream === undefined ? '' : (headers['content-length'] ?? '')
+  const target = headers['x-target-url'] ?? ''
   return createHash('sha256')
-    .update(`${method} ${pathFloorPercent ?? ''} ${path} ${length}\n`)
+    .update(`${method} ${pathFloorPercent ?? ''} ${path} ${length}\n${query}\n${target}\n`)
     .update(body)
     .digest('hex')
 }

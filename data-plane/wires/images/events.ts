@@ -64,9 +64,9 @@ export function pictureEvents({ ask, family }: ImageRequest, plan: ModelPlan): D
   const frames = frameReader(state, grammar, MAX_PICTURE_EVENT_CHARS)
   return {
     contentType: () => 'text/event-stream; charset=utf-8',
-    takesType(given) {
-      state.isWhole = given.includes('json')
-      return state.isWhole || given.startsWith('text/event-stream')
+    takesHead({ status, contentType }) {
+      state.isWhole = contentType.includes('json')
+      return status === 200 && (state.isWhole || contentType.startsWith('text/event-stream'))
     },
     push(chunk) {
       if (state.isWhole) state.chunks.push(chunk)

@@ -25,12 +25,12 @@ export function speechDecoder({ format }: SpeechRequest): Decoder {
   let bytes = 0
   return {
     contentType: () => contentType,
-    takesType(given) {
+    takesHead({ status, contentType: given }) {
       const [essence = '', ...parameters] = given.split(';').map((part) => part.trim())
       if (AUDIO_TYPES.has(essence)) {
         contentType = [essence, ...parameters.filter((part) => SAMPLE_PARAMETER.test(part))].join('; ')
       }
-      return AUDIO_TYPES.has(essence) || UNNAMED_TYPES.has(essence)
+      return status === 200 && (AUDIO_TYPES.has(essence) || UNNAMED_TYPES.has(essence))
     },
     push(chunk) {
       if (chunk.length === 0) return ''

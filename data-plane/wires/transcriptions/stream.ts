@@ -43,9 +43,9 @@ export function streamedTranscript(plan: ModelPlan): Decoder {
   })
   return {
     contentType: () => 'text/event-stream; charset=utf-8',
-    takesType(given) {
-      state.isWhole = given.includes('json')
-      return state.isWhole || given.startsWith('text/event-stream')
+    takesHead({ status, contentType }) {
+      state.isWhole = contentType.includes('json')
+      return status === 200 && (state.isWhole || contentType.startsWith('text/event-stream'))
     },
     push(chunk) {
       if (state.isWhole) state.chunks.push(chunk)

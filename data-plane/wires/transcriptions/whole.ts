@@ -32,9 +32,9 @@ export function wholeTranscript({ format }: TranscriptionRequest, plan: ModelPla
   const whole = gatherWhole((bytes) => readTranscript(answer, bytes, format))
   return {
     contentType: () => (format === 'json' || format === 'verbose_json' ? 'application/json' : PLAIN_TYPE),
-    takesType(given) {
-      answer.isJson = given.includes('json')
-      return isTypeOf(format, given)
+    takesHead({ status, contentType }) {
+      answer.isJson = contentType.includes('json')
+      return status === 200 && isTypeOf(format, contentType)
     },
     ending: () => ({
       reported: answer.reported,

@@ -1,3 +1,4 @@
+import { FORWARD_ROUTES } from './forward-wires.ts'
 import { IMAGE_ROUTES } from './image-wires.ts'
 import { MEDIA_ROUTES } from './media-wires.ts'
 import { READ_ROUTES } from './reads.ts'
@@ -5,4 +6,10 @@ import type { DataRoute } from './route.ts'
 import { TEXT_ROUTES } from './text-wires.ts'
 
 /** Every path of the data plane; a test holds them against its rows. */
-export const DATA_ROUTES: readonly DataRoute[] = [...TEXT_ROUTES, ...IMAGE_ROUTES, ...MEDIA_ROUTES, ...READ_ROUTES]
+export const DATA_ROUTES: readonly DataRoute[] = [
+  ...TEXT_ROUTES,
+  ...IMAGE_ROUTES,
+  ...MEDIA_ROUTES,
+  ...FORWARD_ROUTES,
+  ...READ_ROUTES,
+]

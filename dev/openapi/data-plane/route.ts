@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** The description of a path of the data plane. Names are in the wire's spelling. */
 export type DataRoute = {
-  readonly method: 'get' | 'post' | 'delete'
+  readonly method: 'get' | 'post' | 'put' | 'delete'
   /** With variables in braces. */
   readonly path: string
   readonly tag: string
@@ -12,6 +12,8 @@ export type DataRoute = {
   readonly access: 'public' | 'buyer'
   /** True for a sold call. Its answer tells its route and its cost. */
   readonly isPaid?: boolean
+  /** True for a call whose request and answer are a provider's own. */
+  readonly isForwarded?: boolean
   /** True when the path may hold a whole number of percent, the floor of the discount. */
   readonly takesFloor?: boolean
   /** A floor that the example's model meets, where that is not the usual one. */

@@ -1,0 +1,20 @@
+import type { AnswerHead, Decoder, Demand, UpstreamRequest } from '#data-plane/call.ts'
+import type { CallLimits } from './call-plane.ts'
+
+/** Milliseconds that a provider may take for its head. A forwarded call may be work that takes minutes. */
+export function firstByteMsOf({ firstByteMs, totalMs }: CallLimits, demand: Demand): number {
+  const { isStreamed, isWorkedInSilence, kind } = demand
+  return isStreamed && isWorkedInSilence !== true && kind === 'model' ? firstByteMs : totalMs
+}
+
+/** True before the head of a forwarded answer, for which only the deadline counts. */
+export function awaitsHead(head: AnswerHead | undefined, { passedOn }: UpstreamRequest): boolean {
+  return head === undefined && passedOn !== undefined
+}
+
+/** True for the head of an answer. Any other is that of a refusal. */
+export function isAnswer(decoder: Decoder, { isStreamed }: Demand, head: AnswerHead): boolean {
+  if (decoder.takesHead !== undefined) return decoder.takesHead(head)
+  const isRightType = isStreamed ? head.contentType.startsWith('text/event-stream') : head.contentType.includes('json')
+  return head.status === 200 && isRightType
+}

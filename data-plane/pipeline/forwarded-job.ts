@@ -1,0 +1,158 @@
+import type { JobWord, MarketOffer, Receipt } from '#data-plane/call.ts'
+import type { Payer } from '#data-plane/payment.ts'
+import type { ForwardedJob } from '#data-plane/store/forwarded-jobs.ts'
+import type { JobQuestion } from '#data-plane/wires/wire.ts'
+import type { JobEnd } from '#shared/contract/job-record.ts'
+import type { UsageEvent } from '#shared/contract/usage-event.ts'
+import { jobEndId, readUsageEvent } from '#shared/contract/usage-event.ts'
+import { AppError } from '#shared/errors.ts'
+import type { JobCharge } from '#shared/jobs.ts'
+import { chargeJob } from '#shared/jobs.ts'
+import { keptBps, splitCharge, ZERO } from '#shared/money.ts'
+import { writeUnitPrices } from '#shared/pricing.ts'
+import { reportedUnits } from '#shared/resources/quote-resource.ts'
+import type { AdmittedCall } from './admitted-call.ts'
+import { bookJobEvent } from './book-job-event.ts'
+import type { CallPlane } from './call-plane.ts'
+import { JOB_LIMITS } from './job-plane.ts'
+import { subjectOf } from './pending-settlements.ts'
+import type { Relay } from './relay-with-failover.ts'
+import type { UsageEventText } from './settle-call.ts'
+
+/** A question about a job at a provider, the job, and the key that has started it. */
+export type AskedJob = { readonly question: JobQuestion; readonly job: ForwardedJob; readonly offer: MarketOffer }
+
+/**
+ * Finds the job that a request asks about. It belongs to the buyer who started it, and every question goes to the key
+ * that did. Throws `job_not_found` for another buyer's job, after the binding, and once the key is not lent any more.
+ */
+export async function findAskedJob(plane: CallPlane, question: JobQuestion, payer: Payer): Promise<AskedJob> {
+  const { resource, id } = question
+  const job = await plane.forwardedJobs.find(resource, id)
+  if (job === undefined || job.binding.buyer !== (payer.account ?? payer.wallet)) throw new AppError('job_not_found')
+  if (plane.clock.now() >= job.binding.boundAt + plane.jobBindingMs) throw new AppError('job_not_found')
+  const { offer: id_, credentialId } = job.binding
+  const offer = plane
+    .market()
+    .lentBooks.get(resource)
+    ?.ranked.find(({ id: each }) => each === id_)
+  if (offer === undefined || offer.credential.id !== credentialId) {
+    throw new AppError('job_not_found', { message: 'The key that started the job is not lent any more.' })
+  }
+  return { question, job, offer }
+}
+
+/** Makes the submit of a job of the event of its call: the whole quote leaves the balance, and nobody is paid yet. */
+export function asSubmit(call: AdmittedCall, event: UsageEventText, providerJob: string): UsageEventText {
+  const { target, demand, raw } = call
+  const { chargeMicro: quote } = event
+  return {
+    ...event,
+    kind: 'submit',
+    job: {
+      deadlineAt: raw.receivedAt + JOB_LIMITS.deadlineMs,
+      providerJob,
+      unitPrices: writeUnitPrices(target.price.unitPrices),
+      bound: { ...demand.bounds.units?.most },
+    },
+    outcome: 'succeeded',
+    errorCode: null,
+    ...{ usage: {}, usageSource: 'reported', anomalies: [] },
+    ...{ holdMicro: quote, chargeMicro: quote, listMicro: quote, sellerNetMicro: '0', feeMicro: '0' },
+  }
+}
+
+/** Binds a job to its buyer and to the key that has started it. Only then its money is taken. */
+export async function bindJob(
+  { forwardedJobs }: CallPlane,
+  { hold, target, raw }: AdmittedCall,
+  { offer, submit, job }: Started,
+): Promise<void> {
+  const buyer = hold.account ?? hold.wallet
+  await forwardedJobs.put(target.listing, job, {
+    submit,
+    binding: {
+      ...{ rid: hold.rid, buyer, offer: offer.id, sellerAccount: offer.sellerAccount },
+      ...{ credentialId: offer.credential.id, boundAt: raw.receivedAt },
+      good: target.kind === 'model' ? null : target.good,
+    },
+  })
+}
+
+/** A job that a provider has started: the key that started it, the event of its submit, and the provider's id. */
+type Started = { readonly offer: MarketOffer; readonly submit: string; readonly job: string }
+
+/**
+ * Books the end of a job when the answer to a question says that it is over: its result is there, or it has failed. The
+ * answer is shown only after that. Answers the receipt of the job, or undefined while it goes on.
+ */
+export async function endAskedJob(
+  plane: CallPlane,
+  asked: AskedJob,
+  { last, error }: Relay,
+): Promise<Receipt | undefined> {
+  const { job, question } = asked
+  const { rid } = job.binding
+  const told = last?.decoder.toldOfJob?.()
+  if (error !== undefined || told === undefined) return undefined
+  const isDone = question.isResult && told.state !== 'failed'
+  if (job.end === undefined && !isDone && told.state !== 'failed') return undefined
+  const submit = readUsageEvent(job.submit)
+  if (submit?.job === undefined) throw new AppError('internal_error', { cause: new Error('a job without its submit') })
+  const end = job.end ?? (await plane.forwardedJobs.end(rid, endOf(plane, { asked, submit, told, isDone })))
+  if (!job.isBooked) {
+    await bookEnd(plane, submit, end)
+    await plane.forwardedJobs.markBooked(rid)
+  }
+  const booked = readUsageEvent(end.event)
+  return booked && { ...booked, listInputMicro: ZERO }
+}
+
+type Ending = {
+  readonly asked: AskedJob
+  readonly submit: UsageEvent
+  readonly told: JobWord
+  readonly isDone: boolean
+}
+
+function endOf(plane: CallPlane, { asked, submit, told, isDone }: Ending): JobEnd {
+  const charge = isDone ? chargeOf(asked, submit, told) : NOTHING
+  const { job: _, ...event } = submit
+  const { sellerNet, fee } = splitCharge(charge.chargeMicro, event.feeBps)
+  const end = {
+    ...event,
+    kind: 'end',
+    rid: jobEndId(event.rid),
+    endedAt: Math.max(plane.clock.now(), event.startedAt),
+    node: plane.nodeId,
+    outcome: isDone ? 'succeeded' : 'failed',
+    errorCode: isDone ? null : 'upstream_error',
+    ...{ usage: charge.usage, usageSource: charge.source, anomalies: charge.anomalies },
+    ...{ chargeMicro: charge.chargeMicro, listMicro: charge.listMicro },
+    ...{ sellerNetMicro: sellerNet, feeMicro: fee },
+    ...{ keptBps: Number(event.keptBps), feeBps: Number(event.feeBps) },
+  }
+  const text = JSON.stringify(end, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+  return { event: text, state: isDone ? 'succeeded' : 'failed', artifacts: [], error: null }
+}
+
+const NOTHING: JobCharge = { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
+
+/** What the provider reports with the result, or the quote, whichever is lower. */
+function chargeOf({ question, job }: AskedJob, submit: UsageEvent, told: JobWord): JobCharge {
+  const { unitPrices = {}, bound = {} } = submit.job ?? {}
+  const good = question.record.goods.get(job.binding.good ?? '')
+  const usage = good && reportedUnits(question.found, good, bound, told.given)
+  const terms = { unitPrices, bound, keptBps: keptBps(submit.keptBps), quoteMicro: submit.holdMicro }
+  const charge = chargeJob(terms, { id: question.id, state: 'succeeded', usage: usage ?? bound, artifacts: [] })
+  return charge.chargeMicro === ZERO && usage === undefined ? { ...charge, source: 'estimated' } : charge
+}
+
+/** Settles the end under an id of its own. A repetition, here or in another process, changes nothing. */
+async function bookEnd({ journal, events, credit }: CallPlane, submit: UsageEvent, { event }: JobEnd): Promise<void> {
+  const subject = subjectOf(submit)
+  if (subject === undefined) throw new AppError('internal_error', { cause: new Error('a job nobody pays for') })
+  const end = { ...subject, rid: jobEndId(submit.rid) }
+  // The money left the balance at the submit. This settlement only says how it is split.
+  await bookJobEvent({ journal, events }, end, event, () => credit.settle(end, ZERO, event))
+}

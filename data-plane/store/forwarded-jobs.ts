@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import type { Redis } from 'ioredis'
+import type { JobEnd } from '#shared/contract/job-record.ts'
+import { JobEndSchema } from '#shared/contract/job-record.ts'
+import type { JobBinding } from '#shared/contract/lent-offers.ts'
+import { JOB_BINDING_MS, JobBindingSchema } from '#shared/contract/lent-offers.ts'
+import { cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** Milliseconds that the money of a job is remembered: longer than its deadline. */
+const KEEP_MS = JOB_BINDING_MS + 25 * 3_600_000
+
+/** A job that runs at a provider, with the event of its submit. */
+export type ForwardedJob = {
+  readonly binding: JobBinding
+  readonly submit: string
+  /** Set once it has ended. */
+  readonly end: JobEnd | undefined
+  readonly isBooked: boolean
+}
+
+/** Jobs that buyers have started at providers on lent keys. Every method throws `service_unavailable` without Redis. */
+export type ForwardedJobs = {
+  put(resource: string, job: string, started: Pick<ForwardedJob, 'binding' | 'submit'>): Promise<void>
+  /** Undefined for a job that nobody started here, and after its binding. */
+  find(resource: string, job: string): Promise<ForwardedJob | undefined>
+  /** Writes the end of a job once. The first of several stands and is the answer. */
+  end(rid: string, end: JobEnd): Promise<JobEnd>
+  markBooked(rid: string): Promise<void>
+}
+
+export function createForwardedJobs(parts: { readonly cache: Redis; readonly money: Redis }): ForwardedJobs {
+  const { cache, money } = parts
+  return {
+    async put(resource, job, { binding, submit }) {
+      const key = moneyKeys.job(binding.rid)
+      await guarded(money.multi().hset(key, 'submit', submit).pexpire(key, KEEP_MS).exec())
+      await guarded(cache.set(bindingKey(resource, job), JSON.stringify(binding), 'PX', JOB_BINDING_MS))
+    },
+    async find(resource, job) {
+      const binding = JobBindingSchema.safeParse(parse(await guarded(cache.get(bindingKey(resource, job))))).data
+      if (binding === undefined) return undefined
+      const [submit, end, booked] = await guarded(money.hmget(moneyKeys.job(binding.rid), 'submit', 'end', 'booked'))
+      if (submit == null) return undefined
+      return { binding, submit, end: JobEndSchema.safeParse(parse(end)).data, isBooked: booked === '1' }
+    },
+    async end(rid, end) {
+      const key = moneyKeys.job(rid)
+      await guarded(money.hsetnx(key, 'end', JSON.stringify(end)))
+      return JobEndSchema.safeParse(parse(await guarded(money.hget(key, 'end')))).data ?? end
+    },
+    async markBooked(rid) {
+      await guarded(money.hset(moneyKeys.job(rid), 'booked', '1'))
+    },
+  }
+}
+
+/** A provider chooses the ids of its jobs, so they are hashed to one length. */
+function bindingKey(resource: string, job: string): string {
+  return cacheKeys.jobBinding(resource, createHash('sha256').update(job).digest('base64url'))
+}
+
+async function guarded<Result>(answer: Promise<Result>): Promise<Result> {
+  return answer.catch((cause: unknown) => {
+    throw new AppError('service_unavailable', { retryAfterSeconds: 1, cause })
+  })
+}
+
+function parse(text: string | null | undefined): unknown {
+  try {
+    return JSON.parse(text ?? 'null')
+  } catch {
+    return undefined
+  }
+}

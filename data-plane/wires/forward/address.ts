@@ -1,0 +1,81 @@
+import type { RawRequest } from '#data-plane/call.ts'
+import { AppError } from '#shared/errors.ts'
+import { checkOutboundUrl } from '#shared/outbound-guard.ts'
+import type { CompiledResource, FoundRoute, ResourceHost } from '#shared/resources/compile-resource.ts'
+import { findRoute, isFound } from '#shared/resources/compile-resource.ts'
+import { fillPath } from '#shared/rules/path-pattern.ts'
+
+/** The call that a buyer wants made at a provider. */
+export type Asked = {
+  readonly found: FoundRoute
+  readonly query: URLSearchParams
+  /** The path at the provider, which sellers' rules are about. */
+  readonly path: string
+  readonly url: string
+}
+
+/** The longest query that goes on. */
+const MAX_QUERY_CHARS = 4_096
+const TARGET_HEADER = 'x-target-url'
+
+/**
+ * Finds the call behind a request: in its path, or in `x-target-url` where the record says so. `rest` is the path behind
+ * the record's own part, as it came. Throws AppError: `unexpected_path`, `invalid_target_url`, `platform_route_refused`.
+ */
+export function readAddress(resource: CompiledResource, raw: RawRequest, rest: string): Asked {
+  return resource.record.style === 'header' ? readTarget(resource, raw, rest) : readPath(resource, raw, rest)
+}
+
+function readPath(resource: CompiledResource, { method, query }: RawRequest, rest: string): Asked {
+  let reason = ''
+  for (const host of resource.hosts.values()) {
+    const found = findRoute(resource, { method, role: host.role, path: rest === '' ? '/' : rest })
+    if (isFound(found)) return addressAt(host, found, query)
+    reason = found.reason
+  }
+  throw notReachable(reason)
+}
+
+function readTarget(resource: CompiledResource, { method, headers, query }: RawRequest, rest: string): Asked {
+  if (rest !== '') throw new AppError('unexpected_path', { param: 'path' })
+  if (query.size > 0) {
+    const message = 'This provider takes its target in x-target-url, and a query belongs there.'
+    throw new AppError('unexpected_path', { message, param: 'query' })
+  }
+  const text = headers[TARGET_HEADER]
+  const known = new Map([...resource.hosts.values()].map((host) => [host.host, host]))
+  // A loopback host can only be on the list in development. The client that dials knows whether this is one.
+  const url =
+    typeof text === 'string' ? checkOutboundUrl(text, new Set(known.keys()), { allowsLoopback: true }) : undefined
+  const host = url && known.get(url.host.toLowerCase())
+  if (url === undefined || host === undefined) throw badTarget()
+  // Parsing repairs dot segments, so the path is taken from the text.
+  const path = /^https?:\/\/[^/?]+([^?]*)/.exec(String(text))?.[1] ?? ''
+  const found = findRoute(resource, { method, role: host.role, path: path === '' ? '/' : path })
+  if (!isFound(found)) throw notReachable(found.reason)
+  return addressAt(host, found, url.searchParams)
+}
+
+function addressAt({ baseUrl }: ResourceHost, found: FoundRoute, query: URLSearchParams): Asked {
+  const path = fillPath(found.route.forwardTo, found.captures)
+  if (path === undefined) throw notReachable('The path is none of the provider.')
+  const text = query.toString()
+  if (text.length > MAX_QUERY_CHARS) {
+    const message = `The query has at most ${MAX_QUERY_CHARS} characters.`
+    throw new AppError('invalid_request', { message, param: 'query' })
+  }
+  const whole = path === '/' ? baseUrl : baseUrl + path
+  return { found, query, path, url: text === '' ? whole : `${whole}?${text}` }
+}
+
+function badTarget(): AppError {
+  return new AppError('invalid_target_url', { param: TARGET_HEADER })
+}
+
+function notReachable(message: string): AppError {
+  return new AppError('platform_route_refused', {
+    message,
+    param: 'path',
+    detail: { limit_source: 'platform_fence', limit_scope: 'platform', resets_at: null },
+  })
+}

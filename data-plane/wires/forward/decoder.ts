@@ -1,0 +1,199 @@
+import type { AnswerHead, AnswerStart, Decoder, ForwardedUsage, JobWord } from '#data-plane/call.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import { createSseReader } from '#shared/protocols/answers/sse.ts'
+import type { CompiledResource, FoundRoute, Good } from '#shared/resources/compile-resource.ts'
+import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
+import { chargeableUnits, jobOf, reportedUnits, stateOf } from '#shared/resources/quote-resource.ts'
+import { rootsOf } from '#shared/rules/parse-rule.ts'
+import type { Usage } from '#shared/usage.ts'
+import { headersOf } from './headers.ts'
+
+/** A JSON answer up to this size is held, so that its head can say what it cost. A longer one goes on as it comes. */
+const MAX_HELD_BYTES = 8_388_608
+const NO_CONTENT = 204
+
+/** What was bought, and what it costs unless the provider reports less. */
+export type Bought = {
+  readonly resource: CompiledResource
+  readonly found: FoundRoute
+  /** Undefined for a call that buys nothing. */
+  readonly good: Good | undefined
+  readonly quoted: Usage
+}
+
+/** An answer as far as it has come. */
+type Passing = {
+  readonly bought: Bought
+  readonly rewrite: Rewrite | undefined
+  head: AnswerHead | undefined
+  mode: Mode
+  held: Buffer[]
+  bytes: number
+  pieces: number
+  isOver: boolean
+  reported: Usage | undefined
+  failure: BadAnswer | undefined
+  job: string | undefined
+  word: JobWord | undefined
+}
+
+/** Makes another text of a held answer, or finds it bad. */
+export type Rewrite = (bytes: Buffer) => { readonly bytes: Buffer } | { readonly failure: BadAnswer }
+
+/**
+ * Passes a provider's answer on as it is. A short JSON answer is held for its usage. All else goes on as it comes; of a
+ * stream of events a copy is read for the usage. `rewrite` needs the whole answer.
+ */
+export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
+  const passing: Passing = {
+    ...{ bought, rewrite, head: undefined, mode: 'held', held: [], bytes: 0, pieces: 0, isOver: false },
+    ...{ reported: undefined, failure: undefined, job: undefined, word: undefined },
+  }
+  const events = createSseReader((data) => {
+    readEvent(passing, data)
+    return true
+  })
+  return {
+    contentType: () => passing.head?.contentType ?? '',
+    takesHead: (head) => takeHead(passing, head),
+    head: () => startOf(passing),
+    isHeld: () => passing.mode === 'held',
+    isPriced: () => passing.mode === 'passed' || bought.found.route.reported.length === 0,
+    startedJob: () => passing.job,
+    toldOfJob: () => passing.word,
+    push(chunk) {
+      if (passing.mode === 'events') events.push(chunk)
+      return takePiece(passing, chunk)
+    },
+    end() {
+      if (passing.mode === 'events') events.end()
+      takeEnd(passing)
+    },
+    contentPieces: () => passing.pieces,
+    isDone: () => false,
+    failure: () => passing.failure,
+    ending: () => ({
+      reported: { insaneFields: 0 },
+      finishReason: null,
+      // An empty answer of a good status was served too.
+      contentBytes: passing.isOver || passing.bytes > 0 ? Math.max(1, passing.bytes) : 0,
+      reasoningBytes: 0,
+      forwarded: usageOf(passing),
+    }),
+    stop() {
+      // It ends when its provider ends it.
+    },
+    finish: () => '',
+    finishInPieces: () => (passing.mode === 'held' ? passing.held : []),
+    fail: () => '',
+    keepAlive: () => '',
+  }
+}
+
+function takeHead(passing: Passing, head: AnswerHead): boolean {
+  passing.head = head
+  passing.mode = modeOf(head, passing.rewrite !== undefined)
+  if (passing.mode === 'passed') read(passing, undefined)
+  return head.status >= 200 && head.status < 300
+}
+
+function takePiece(passing: Passing, chunk: Buffer): Buffer | string {
+  passing.bytes += chunk.length
+  if (passing.mode !== 'held') {
+    passing.pieces++
+    return chunk
+  }
+  passing.held.push(chunk)
+  if (passing.bytes <= MAX_HELD_BYTES) return ''
+  if (mustBeWhole(passing)) {
+    passing.failure = malformed('a longer answer than is read')
+    return ''
+  }
+  passing.mode = 'passed'
+  passing.pieces++
+  return Buffer.concat(passing.held.splice(0))
+}
+
+function takeEnd(passing: Passing): void {
+  passing.isOver = true
+  if (passing.mode !== 'held') return
+  const { held, rewrite } = passing
+  const whole = held.length === 1 && held[0] !== undefined ? held[0] : Buffer.concat(held)
+  const made = rewrite === undefined ? { bytes: whole } : rewrite(whole)
+  if ('failure' in made) passing.failure = made.failure
+  else {
+    passing.held = [made.bytes]
+    read(passing, jsonOf(whole))
+  }
+  if (passing.failure === undefined) passing.pieces = 1
+}
+
+/** Held for the whole of it, passed on unread, or passed on while a copy is read as events. */
+type Mode = 'held' | 'passed' | 'events'
+
+function modeOf({ status, contentType, headers }: AnswerHead, isRewritten: boolean): Mode {
+  if (isRewritten || status === NO_CONTENT) return 'held'
+  if (contentType.startsWith('text/event-stream')) return 'events'
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(contentType)
+  return isJson && Number(headers['content-length'] ?? 0) <= MAX_HELD_BYTES ? 'held' : 'passed'
+}
+
+/** A submit without the id of its job could never be asked about. */
+function mustBeWhole({ bought, rewrite }: Passing): boolean {
+  return rewrite !== undefined || bought.found.route.kind === 'submit'
+}
+
+function startOf({ bought, head, mode }: Passing): AnswerStart {
+  if (head === undefined) return { status: 200, headers: {} }
+  const own = headersOf(bought.resource, head.headers)
+  const length = head.headers['content-length']
+  // The length of a held answer is counted when it is sent.
+  if (mode !== 'held' && length !== undefined) own['content-length'] = length
+  return { status: head.status, headers: own }
+}
+
+function readEvent(passing: Passing, data: string): void {
+  const { good, found, quoted } = passing.bought
+  if (good === undefined || found.route.reported.length === 0) return
+  const answer = jsonOf(data)
+  const units = answer === undefined ? undefined : reportedUnits(found, good, quoted, givenOf(passing, answer))
+  if (units !== undefined) passing.reported = units
+}
+
+function read(passing: Passing, answer: unknown): void {
+  const { good, found, quoted } = passing.bought
+  const given = givenOf(passing, answer)
+  const { kind } = found.route
+  const state = stateOf(found.route, given)
+  if (kind === 'status' || kind === 'result') passing.word = { state, given }
+  else if (kind === 'sale' && state === 'failed') passing.failure = { kind: 'error', status: 502, text: '' }
+  // In an answer that nobody has read a rule would count nothing, and nothing costs nothing.
+  const isRead = answer !== undefined || !found.route.reported.some(({ rule }) => rootsOf(rule).has('answer'))
+  if (good !== undefined && isRead) passing.reported = reportedUnits(found, good, quoted, given)
+  if (kind !== 'submit') return
+  passing.job = jobOf(found.route, given)
+  if (passing.job === undefined) passing.failure = malformed('no id of a job')
+}
+
+function givenOf({ head }: Passing, answer: unknown): GivenAnswer {
+  return { answer, headers: head?.headers ?? {} }
+}
+
+function usageOf({ bought, reported }: Passing): ForwardedUsage {
+  const { good, quoted, found } = bought
+  if (good === undefined) return { usage: {}, isReported: true, anomalies: [] }
+  const usage = chargeableUnits(good, quoted, reported)
+  const isSilent = reported === undefined && found.route.reported.length > 0
+  const isClipped = reported !== undefined && usage !== reported
+  const anomalies = [...(isSilent ? ['usage_missing'] : []), ...(isClipped ? ['usage_clipped'] : [])]
+  return { usage, isReported: !isSilent, anomalies }
+}
+
+function jsonOf(text: Buffer | string): unknown {
+  try {
+    return JSON.parse(text.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

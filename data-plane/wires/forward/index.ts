@@ -1,0 +1,176 @@
+import type { AttemptPlan, Decoder, ForwardDemand, RawRequest, UpstreamRequest } from '#data-plane/call.ts'
+import { familyEnvelope, forwardEnvelope } from '#data-plane/wires/envelopes/forward.ts'
+import { readFloors, readMaxCost } from '#data-plane/wires/hints.ts'
+import { readAnyBody } from '#data-plane/wires/json-body.ts'
+import type { AnyWire, JobQuestion, ParsedCall, Resources } from '#data-plane/wires/wire.ts'
+import { AppError } from '#shared/errors.ts'
+import type { CompiledResource, Good } from '#shared/resources/compile-resource.ts'
+import { goodOf, quoteUnits } from '#shared/resources/quote-resource.ts'
+import type { Usage } from '#shared/usage.ts'
+import type { Asked } from './address.ts'
+import { readAddress } from './address.ts'
+import type { Bought, Rewrite } from './decoder.ts'
+import { forwardDecoder } from './decoder.ts'
+import { headersFor } from './headers.ts'
+import { findRepeatedMember } from './repeated-members.ts'
+import { readRpc } from './rpc.ts'
+import { readTraits } from './traits.ts'
+
+/** The proxy of a provider on a lent key, paid from credit. */
+export const resource: AnyWire = forwardWire('resource', '/resources/', true)
+/** The same, paid by a wallet. It knows no jobs, because a wallet has no account that a job could belong to. */
+export const resourceByWallet: AnyWire = forwardWire('resource', '/x402/resources/', false)
+/** A family of calls that are forwarded one by one, paid by a wallet. */
+export const family: AnyWire = forwardWire('family', '/x402/api/', false)
+
+/** Passes requests on as a record of the catalogue says. `prefix` stands before the id of the record in the path. */
+function forwardWire(kind: ForwardDemand['kind'], prefix: string, takesJobs: boolean): AnyWire {
+  return {
+    name: kind,
+    envelope: kind === 'family' ? familyEnvelope : forwardEnvelope,
+    read(raw, resources) {
+      const { record, rest } = findRecord(resources, kind, raw.path.slice(prefix.length))
+      const asked = readAddress(record, raw, rest)
+      const { route } = asked.found
+      const isOfJob = route.kind !== 'sale' && route.kind !== 'free'
+      if (isOfJob && !takesJobs) throw new AppError('job_route_required', { message: NO_QUEUE })
+      const sent = readSent(raw, asked)
+      const bought = priceOf(record, asked, sent)
+      if (bought.good?.mustQueue === true && route.kind === 'sale') throw new AppError('job_route_required')
+      return parsedCall(raw, { asked, sent, bought })
+    },
+  }
+}
+
+const NO_QUEUE = 'The queue is not sold to wallets: use a key with prepaid credit.'
+
+/** Splits the rest of a path into the record and what stands behind it. Throws `no_resource_offer`. */
+function findRecord(resources: Resources, kind: ForwardDemand['kind'], text: string) {
+  const end = text.indexOf('/')
+  const id = end < 0 ? text : text.slice(0, end)
+  const record = resources.get(id)
+  if (record?.record.kind !== kind || !record.record.isOn) throw new AppError('no_resource_offer')
+  return { record, rest: end < 0 ? '' : text.slice(end) }
+}
+
+/** A body as it was read: what rules see of it, and how it is sent on. */
+type Sent = {
+  readonly body: unknown
+  readonly size: number
+  readonly bytes: Buffer | undefined
+  readonly rpc: { readonly units: number; readonly rewrite: Rewrite } | undefined
+}
+
+function readSent(raw: RawRequest, { found }: Asked): Sent {
+  if (found.route.rpc !== undefined) {
+    const { body, units, rewrite } = readRpc(found.route, raw.body)
+    const bytes = Buffer.from(body)
+    return { body: undefined, size: bytes.length, bytes, rpc: { units, rewrite } }
+  }
+  if (raw.stream !== undefined) {
+    const length = raw.headers['content-length']
+    // What has no length cannot be priced by it.
+    const size = length === undefined ? Number.POSITIVE_INFINITY : Number(length)
+    return { body: undefined, size, bytes: undefined, rpc: undefined }
+  }
+  if (raw.body.length === 0) return { body: undefined, size: 0, bytes: undefined, rpc: undefined }
+  const { body, text } = readAnyBody(raw)
+  const repeated = findRepeatedMember(text)
+  if (repeated !== undefined) {
+    const message = `The body names ${JSON.stringify(repeated.slice(0, 100))} twice in one object.`
+    throw new AppError('invalid_request', { message, param: repeated.slice(0, 100) })
+  }
+  return { body, size: raw.body.length, bytes: raw.body, rpc: undefined }
+}
+
+/** Throws `provider_unpriceable`. */
+function priceOf(resource: CompiledResource, { found, query }: Asked, sent: Sent): Bought {
+  const { route } = found
+  if (route.kind !== 'sale' && route.kind !== 'submit') return { resource, found, good: undefined, quoted: {} }
+  const call = { body: sent.body, query, size: sent.size }
+  const good = goodOf(resource, found, call)
+  if (good === undefined) throw unpriceable('What the request asks for has no price here.')
+  const quoted = sent.rpc === undefined ? quoteUnits(found, good, call) : { calls: sent.rpc.units }
+  if (quoted === undefined) throw unpriceable('The request does not say enough to be priced.')
+  return { resource, found, good, quoted }
+}
+
+function unpriceable(message: string): AppError {
+  return new AppError('provider_unpriceable', { message })
+}
+
+type Read = { readonly asked: Asked; readonly sent: Sent; readonly bought: Bought }
+
+function parsedCall(raw: RawRequest, read: Read): ParsedCall {
+  const { asked, sent, bought } = read
+  const { route, captures } = asked.found
+  const demand = demandOf(raw, read)
+  const request = requestOf(raw, read)
+  const { job } = captures
+  return {
+    demand,
+    encode: () => request,
+    decoder: (_plan: AttemptPlan): Decoder => forwardDecoder(bought, sent.rpc?.rewrite),
+    ...(IS_ABOUT_JOB.has(route.kind) && job ? { ofJob: questionOf(bought, job) } : {}),
+  }
+}
+
+/** Kinds of routes that ask about a job. */
+const IS_ABOUT_JOB: ReadonlySet<string> = new Set(['status', 'result', 'cancel'])
+
+function questionOf({ resource: record, found }: Bought, id: string): JobQuestion {
+  return { id, isResult: found.route.kind === 'result', resource: record.record.id, record, found }
+}
+
+function demandOf(raw: RawRequest, { asked, bought }: Read): ForwardDemand {
+  const { record, version } = bought.resource
+  const { kind, id: name } = record
+  const good = bought.good?.id ?? null
+  return {
+    ...{ kind, name, endpoint: asked.found.route.id, good },
+    price: priceBy(bought.good, `${name}@${version}`),
+    isStreamed: true,
+    hints: NO_HINTS,
+    floorPercents: readFloors({}, raw.headers, raw.pathFloorPercent),
+    maxCostMicro: readMaxCost(raw.headers),
+    wish: { traits: readTraits(raw.headers['x-mkt-require']), good, method: raw.method, path: asked.path },
+    bounds: { units: boundsOf(bought.quoted) },
+  }
+}
+
+const NO_HINTS: ForwardDemand['hints'] = { only: [], blocked: [], order: [], allowsUntrusted: undefined }
+
+function priceBy(good: Good | undefined, version: string): ForwardDemand['price'] {
+  return good?.price ?? { version, unitPrices: {} }
+}
+
+function boundsOf(quoted: Usage) {
+  return { most: quoted, least: quoted }
+}
+
+function requestOf(raw: RawRequest, { asked, sent, bought }: Read): UpstreamRequest {
+  const { record, hosts } = bought.resource
+  const length = raw.headers['content-length']
+  return {
+    method: methodOf(raw.method),
+    path: '',
+    body: '',
+    ...(sent.bytes === undefined ? {} : { pieces: [sent.bytes] }),
+    contentType: sent.bytes === undefined && raw.stream === undefined ? '' : (raw.headers['content-type'] ?? ''),
+    accept: raw.headers.accept ?? '*/*',
+    adaptedParams: [],
+    passedOn: {
+      url: asked.url,
+      hosts: new Set([...hosts.values()].map(({ host }) => host)),
+      sealedFor: record.id,
+      credential: record.credential,
+      headers: headersFor(bought.resource, raw.headers),
+      ...(raw.stream === undefined ? {} : { stream: raw.stream }),
+      ...(raw.stream === undefined || length === undefined ? {} : { length: Number(length) }),
+    },
+  }
+}
+
+function methodOf(method: string): 'GET' | 'POST' | 'PUT' {
+  return method === 'POST' || method === 'PUT' ? method : 'GET'
+}

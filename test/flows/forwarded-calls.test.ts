@@ -1,0 +1,454 @@
+import OpenAI from 'openai'
+import { createPublicClient, http } from 'viem'
+import { base } from 'viem/chains'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Init } from '#test/support/forwarded-market.ts'
+import {
+  ask,
+  chain,
+  costOf,
+  IMAGE,
+  image,
+  json,
+  KEY,
+  lendImages,
+  lending,
+  MEGABYTE,
+  network,
+  post,
+  provider,
+  queue,
+  refusalOf,
+  sendRaw,
+  startForwarding,
+  stopForwarding,
+  targeted,
+} from '#test/support/forwarded-market.ts'
+import { doorsOf } from '#test/support/routed-market.ts'
+import { until } from '#test/support/until.ts'
+import { payingFetch } from '#test/support/wallet-client.ts'
+
+beforeAll(startForwarding, 180_000)
+afterAll(stopForwarding, 60_000)
+
+describe('a relayed call', () => {
+  beforeEach(() => json(200, { data: [{ url: 'x' }] }))
+
+  it('costs the lower of report and quote, and says both prices to any origin', async () => {
+    for (const [made, charged] of [
+      [3, '72000'],
+      [2, '48000'],
+      [9, '72000'],
+      [0, '0'],
+    ] as const) {
+      json(200, { data: Array.from({ length: made }, () => ({ url: 'x' })) })
+      const answer = await image({ headers: { origin: 'https://page.example' } }, { ...IMAGE, n: 3 })
+      // 40,000 micro-USD a picture, of which 60 per cent are kept.
+      expect([answer.status, costOf(answer)]).toEqual([200, charged])
+      expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+      const exposed = answer.headers.get('access-control-expose-headers')?.split(', ')
+      expect(exposed).toEqual(expect.arrayContaining(['x-mkt-buyer-cost-micro', 'x-mkt-list-cost-micro']))
+    }
+  })
+
+  it('is one more with the same Idempotency-Key (C196)', async () => {
+    const headers = { 'idempotency-key': 'the-same' }
+    const answers = [await image({ headers }), await image({ headers })]
+    expect(answers.map(costOf)).toEqual(['24000', '24000'])
+    expect(provider.heard.length).toBe(2)
+    expect(new Set(answers.map((answer) => answer.headers.get('x-request-id'))).size).toBe(2)
+  })
+
+  it('shows its provider an allow-list of headers, and none of the buyer', async () => {
+    const headers = {
+      ...{
+        cookie: 'session=1',
+        'x-forwarded-for': '1.2.3.4',
+        forwarded: 'for=1.2.3.4',
+        referer: 'https://buyer.example',
+      },
+      ...{
+        'x-mkt-max-cost-micro': '1000000',
+        'idempotency-key': 'k',
+        via: '1.1 x',
+        range: 'bytes=0-1',
+        'x-real-ip': '1',
+      },
+      ...{
+        'x-key': 'mine',
+        'accept-language': 'de',
+        'x-anything': '1',
+        accept: 'application/json',
+        'payment-signature': 'x',
+      },
+    }
+    const answer = await image({ headers })
+    expect(answer.status).toBe(200)
+    const [heard] = provider.heard
+    const names = heard?.rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
+    const allowed = ['host', 'connection', 'content-type', 'accept', 'accept-encoding', 'user-agent', 'x-key']
+    expect(new Set(names)).toEqual(new Set([...allowed, 'content-length']))
+    expect(names?.length).toBe(allowed.length + 1)
+    const said = JSON.stringify(heard)
+    expect(said).toContain(KEY)
+    for (const secret of [network.sandbox.buyer_key, 'session=1', '1.2.3.4', 'mine']) expect(said).not.toContain(secret)
+  })
+
+  it('shows its buyer an allow-list of headers, and our own figures', async () => {
+    json(
+      200,
+      { data: [{ url: 'x' }] },
+      {
+        ...{
+          'set-cookie': ['a=b', 'c=d'],
+          location: 'https://evil.example',
+          'www-authenticate': 'Basic',
+          server: 'nginx',
+        },
+        ...{
+          'access-control-allow-origin': 'https://evil.example',
+          'x-mkt-buyer-cost-micro': '0',
+          'payment-response': 'x',
+        },
+        ...{
+          'x-request-id': 'theirs',
+          via: '1.1 them',
+          'x-anything': '1',
+          'content-disposition': 'inline',
+          refresh: '0',
+        },
+      },
+    )
+    const answer = await image()
+    const own = new Set([
+      ...[
+        'access-control-allow-origin',
+        'access-control-expose-headers',
+        'cache-control',
+        'connection',
+        'content-length',
+      ],
+      ...['content-type', 'date', 'keep-alive', 'x-generation-id', 'x-mkt-buyer-cost-micro', 'x-mkt-list-cost-micro'],
+      ...['x-mkt-marketplace-attempts', 'x-mkt-marketplace-status', 'x-mkt-overhead-ms', 'x-mkt-provider-family'],
+      ...['x-mkt-routing-decision-ms', 'x-mkt-served-by', 'x-ratelimit-limit', 'x-ratelimit-remaining'],
+      ...['x-ratelimit-reset', 'x-request-id', 'content-disposition'],
+    ])
+    expect([...answer.headers.keys()].filter((name) => !own.has(name))).toEqual([])
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+    expect([costOf(answer), answer.headers.get('x-request-id')]).not.toContain('theirs')
+    expect(costOf(answer)).toBe('24000')
+  })
+
+  it.each(['PATCH', 'DELETE', 'HEAD'])('by %s is 405 (C190)', async (method) => {
+    expect((await ask('/resources/provider-p1/v1/images', { method })).status).toBe(405)
+  })
+
+  it('needs a key, and never asks for a payment', async () => {
+    for (const headers of [{ authorization: '' }, { authorization: '', 'payment-signature': 'eyJ4IjoxfQ==' }]) {
+      const answer = await image({ headers })
+      expect([answer.status, answer.headers.get('payment-required')]).toEqual([401, null])
+    }
+  })
+
+  it('without credit is 402 insufficient_credit, without a list of ways to pay (C194)', async () => {
+    const { buyerKey } = await doorsOf(network).user()
+    const answer = await image({ key: buyerKey })
+    const body = z
+      .object({ error: z.looseObject({ code: z.string() }) })
+      .loose()
+      .parse(await answer.json())
+    expect([answer.status, body.error.code, costOf(answer)]).toEqual([402, 'insufficient_credit', '0'])
+    expect(JSON.stringify(body)).not.toContain('accepts')
+    expect(provider.heard).toEqual([])
+  })
+
+  it('keeps to the floor of its path', async () => {
+    const at = (floor: string) => post(`/${floor}/resources/provider-p1/v1/images`, IMAGE)
+    expect((await at('min40')).status).toBe(200)
+    expect(await refusalOf(at('min41'))).toEqual([404, 'no_resource_offer', '0'])
+    expect((await refusalOf(at('min041')))[1]).toBe('invalid_minimum_discount')
+  })
+
+  it('that asks for traits nobody claims is 404 (C192)', async () => {
+    await lendImages([{ key: KEY, traits: [{ name: 'account.tier2', provenance: 'probed' }] }])
+    expect((await image({ headers: { 'x-mkt-require': 'account.tier2' } })).status).toBe(200)
+    const both = image({ headers: { 'x-mkt-require': 'account.tier2, region.eu' } })
+    expect(await refusalOf(both)).toEqual([404, 'trait_unavailable', '0'])
+  })
+
+  it('that lenders do not allow is 403 policy_refused (C198), and their demand is counted', async () => {
+    const scope = { models: ['canvas-1-mini'], methods: null, paths: null }
+    const [offer = ''] = await lendImages([{ key: KEY, scope }])
+    expect(await refusalOf(image())).toEqual([403, 'policy_refused', '0'])
+    expect((await image({}, { ...IMAGE, model: 'canvas-1-mini' })).status).toBe(200)
+    const day = new Date().toISOString().slice(0, 10)
+    await until('the refusal is counted', 5_000, async () => {
+      return (await lending.redis.hget(`refusals:${offer}:${day}`, 'models:calls')) === '1'
+    })
+    await lendImages([{ key: KEY, scope: { models: null, methods: ['GET'], paths: null } }])
+    expect((await refusalOf(image()))[1]).toBe('policy_refused')
+    await lendImages([{ key: KEY, scope: { models: null, methods: null, paths: ['/v1/models'] } }])
+    expect((await refusalOf(image()))[1]).toBe('policy_refused')
+    await lendImages([{ key: KEY, ratePerMinute: 1 }])
+    const codes = [await image(), await image(), await image()].map(({ status }) => status)
+    expect(codes).toContain(403)
+  })
+
+  it('takes no more than a buyer’s share of a cap, nor more than the cap (C199)', async () => {
+    await lendImages([{ key: KEY, capDailyMicro: '100000', buyerSharePct: 50 }])
+    expect([(await image()).status, (await image()).status]).toEqual([200, 200])
+    expect((await refusalOf(image()))[1]).toBe('policy_refused')
+    await lendImages([{ key: KEY, capDailyMicro: '30000' }])
+    expect((await image()).status).toBe(200)
+    expect((await refusalOf(image())).slice(0, 2)).toEqual([429, 'seller_cap_reached'])
+    expect((await refusalOf(image())).slice(0, 2)).toEqual([429, 'seller_cap_reached'])
+  })
+
+  it('goes to the next key where nothing was sent, and never where something was', async () => {
+    await lendImages([{ key: 'unsendable\nkey', keptBps: 5_000 }, { key: KEY }])
+    const answer = await image()
+    expect([answer.status, answer.headers.get('x-mkt-marketplace-attempts'), costOf(answer)]).toEqual([
+      200,
+      '2',
+      '24000',
+    ])
+    await lendImages([{ key: KEY, keptBps: 5_000 }, { key: KEY }])
+    provider.answers((request) => request.socket.destroy())
+    expect(await refusalOf(image())).toEqual([502, 'upstream_error', '0'])
+    expect(provider.heard.length).toBe(1)
+  })
+
+  it.each([
+    ['a failure', 500, 502, 'upstream_error'],
+    ['a refused key', 401, 502, 'upstream_error'],
+    ['an empty account', 402, 502, 'upstream_error'],
+    ['a redirect', 302, 502, 'upstream_error'],
+    ['a bad request', 422, 400, 'upstream_rejected'],
+    ['a limit', 429, 429, 'rate_limited'],
+  ])('costs nothing over %s, and its words hold no key', async (_name, said, status, code) => {
+    await lendImages([{ key: KEY }])
+    json(
+      said,
+      { error: { message: `Incorrect API key ${KEY} given to https://inner.example` } },
+      { location: 'http://127.0.0.1:1/' },
+    )
+    const answer = await image()
+    const text = await answer.clone().text()
+    expect(await refusalOf(Promise.resolve(answer))).toEqual([status, code, '0'])
+    expect(text).not.toContain(KEY)
+    expect(provider.heard.length).toBe(1)
+  })
+
+  it('to keys that are all backed off is 503 offers_unhealthy (C199)', async () => {
+    await lendImages([{ key: KEY }])
+    json(401, { error: { message: 'no' } })
+    await image()
+    json(200, { data: [] })
+    const answer = await image()
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await refusalOf(Promise.resolve(answer))).toEqual([503, 'offers_unhealthy', '0'])
+    await lendImages([{ key: KEY }])
+  })
+})
+
+describe('a body that is passed on as it comes', () => {
+  const PUT = '/resources/provider-p1/v1/uploads/film.bin'
+  const headOf = (...lines: string[]) =>
+    [`PUT ${PUT} HTTP/1.1`, 'host: x', `authorization: Bearer ${network.sandbox.buyer_key}`, ...lines, '', ''].join(
+      '\r\n',
+    )
+  beforeEach(async () => {
+    provider.answers((_request, response) => response.writeHead(204).end())
+  })
+
+  it('arrives whole with its length, or in chunks without one, and an empty answer costs the call', async () => {
+    for (const body of [Buffer.alloc(5 * MEGABYTE, 'a'), new Blob([Buffer.alloc(5 * MEGABYTE, 'a')]).stream()]) {
+      const answer = await ask(PUT, { method: 'PUT', body, duplex: 'half', headers: { 'content-type': 'video/mp4' } })
+      expect([answer.status, costOf(answer), answer.headers.get('content-length')]).toEqual([204, '600', null])
+    }
+    expect(provider.heard.map(({ bytes, isWhole }) => [bytes, isWhole])).toEqual([
+      [5 * MEGABYTE, true],
+      [5 * MEGABYTE, true],
+    ])
+  })
+
+  it('comes back of any size and status, with its price ahead', async () => {
+    const film = Buffer.alloc(9 * MEGABYTE, 'f')
+    provider.answers((_request, response) => {
+      response.writeHead(201, { 'content-type': 'video/mp4', 'content-length': film.length }).end(film)
+    })
+    const answer = await ask(PUT, { method: 'PUT', body: 'x', headers: { 'content-type': 'video/mp4' } })
+    expect([answer.status, costOf(answer), answer.headers.get('content-type')]).toEqual([201, '600', 'video/mp4'])
+    expect(Buffer.from(await answer.arrayBuffer()).equals(film)).toBe(true)
+  })
+
+  it('that breaks off is not passed on as a whole one', async () => {
+    await sendRaw(headOf('content-length: 1000', 'content-type: video/mp4', 'connection: close'), 'short')
+    await until('the provider has seen it', 5_000, () => provider.heard.length > 0)
+    expect(provider.heard.map(({ isWhole }) => isWhole)).toEqual([false])
+  })
+
+  it('that is longer than it says is another request, which is refused', async () => {
+    const text = await sendRaw(headOf('content-length: 5', 'content-type: video/mp4'), 'abcdeEXTRA BYTES\r\n\r\n')
+    expect(text).toContain('HTTP/1.1 400')
+    expect(provider.heard.filter(({ text: body }) => !'abcde'.startsWith(body))).toEqual([])
+  })
+
+  it('may wait for 100, and neither that, an upgrade nor a trailer goes on', async () => {
+    const lines = [
+      'content-type: video/mp4',
+      'expect: 100-continue',
+      'connection: upgrade',
+      'upgrade: h2c',
+      'te: trailers',
+    ]
+    const text = await sendRaw(
+      headOf(...lines, 'transfer-encoding: chunked', 'trailer: x-late'),
+      '3\r\nabc\r\n0\r\nx-late: 1\r\n\r\n',
+    )
+    expect(text).toMatch(/^HTTP\/1.1 100 Continue/)
+    expect(text).toContain('HTTP/1.1 204')
+    const names = provider.heard[0]?.rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase()) ?? []
+    for (const name of ['expect', 'upgrade', 'te', 'trailer', 'x-late']) expect(names).not.toContain(name)
+  })
+
+  it('and its answer, cut in the middle, costs nothing', async () => {
+    provider.answers((_request, response) => {
+      response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': 1_000_000 })
+      response.write(Buffer.alloc(500_000), () => setTimeout(() => response.destroy(), 100))
+    })
+    const answer = await ask(PUT, { method: 'PUT', body: 'x', headers: { 'content-type': 'video/mp4' } })
+    await expect(answer.arrayBuffer()).rejects.toThrow()
+    const rid = answer.headers.get('x-request-id')
+    await until('the look-up says so', 10_000, async () => {
+      const record = z
+        .looseObject({ settlement_status: z.string() })
+        .parse(await (await ask(`/v1/requests/${rid}`)).json())
+      return record.settlement_status !== 'pending' && record['buyer_cost_micro'] === 0
+    })
+    // The key is backed off for a while, so another stands in.
+    await lendImages([{ key: KEY }])
+  })
+})
+
+describe('provider-h', () => {
+  const at = (path: string) => `${queue.origin}${path}`
+  const jobs = new Map<string, string>()
+  beforeEach(() => {
+    json(200, { images: [{ url: 'x' }], seed: 1 })
+    queue.answers((request, response) => {
+      const [, id, rest] = /requests\/([^/]+)(\/.*)?$/.exec(request.url ?? '') ?? []
+      const say = (status: number, body: object) =>
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+      if (request.method === 'POST') {
+        const made = `req-${jobs.size + 1}`
+        jobs.set(made, String(request.headers.authorization))
+        say(200, { request_id: made, status: 'IN_QUEUE' })
+      } else if (id === undefined || jobs.get(id) !== request.headers.authorization) say(404, { detail: 'unknown' })
+      else if (rest === '/status') say(202, { status: id.endsWith('3') ? 'FAILED' : 'IN_PROGRESS' })
+      else say(200, { images: [{ url: 'x' }] })
+    })
+  })
+
+  it('runs a model at the target of a header, with its key in its own scheme', async () => {
+    const answer = await targeted(`${provider.origin}/studio/upscale`, { num_images: 2 })
+    // One picture of two was made: 20,000 micro-USD at 60 per cent.
+    expect([answer.status, costOf(answer)]).toEqual([200, '12000'])
+    const [heard] = provider.heard
+    expect([heard?.url, heard?.text]).toEqual(['/studio/upscale', '{"num_images":2}'])
+    expect(heard?.rawHeaders).toContain(`Key ${KEY}`)
+    expect(heard?.rawHeaders.map((name) => name.toLowerCase())).not.toContain('x-target-url')
+  })
+
+  it('binds a job to its buyer and to the key that started it, and its result costs the job (C204)', async () => {
+    const started = await targeted(at('/studio/motion'), { duration: 2 })
+    const { request_id: id } = z.object({ request_id: z.string() }).parse(await started.json())
+    // Two seconds at 50 micro-USD a millisecond and 60 per cent: that is taken ahead.
+    expect([started.status, costOf(started)]).toEqual([200, '60000'])
+    const other = await doorsOf(network).user(1)
+    const questions = (path: string, init: Init = {}) =>
+      ask('/resources/provider-h', { ...init, headers: { 'x-target-url': at(`/studio/motion/requests/${id}${path}`) } })
+    expect(await refusalOf(questions('/status', { key: other.buyerKey }))).toEqual([404, 'job_not_found', '0'])
+    expect(
+      await refusalOf(
+        ask('/resources/provider-h', { headers: { 'x-target-url': at('/studio/motion/requests/req-9/status') } }),
+      ),
+    ).toEqual([404, 'job_not_found', '0'])
+    const status = await questions('/status')
+    expect([status.status, costOf(status)]).toEqual([202, '0'])
+    for (const _ of [1, 2]) {
+      const result = await questions('')
+      expect([result.status, costOf(result)]).toEqual([200, '60000'])
+    }
+  })
+})
+
+describe('provider-p2', () => {
+  it('is used by the stock client of its protocol at another base URL', async () => {
+    const { api_base_url, buyer_key } = network.sandbox
+    const client = new OpenAI({ baseURL: `${api_base_url}/resources/provider-p2`, apiKey: buyer_key, maxRetries: 0 })
+    const request = {
+      model: 'gpt-5-mini',
+      max_tokens: 50,
+      messages: [{ role: 'user' as const, content: 'Say hello.' }],
+    }
+    const whole = await client.chat.completions.create(request).withResponse()
+    expect(whole.data.choices[0]?.message.content).toEqual(expect.any(String))
+    const { prompt_tokens: input = 0, completion_tokens: output = 0 } = whole.data.usage ?? {}
+    const due = Math.ceil(((input * 25 + output * 200) * 6_000) / 10_000 / 100)
+    expect(costOf(whole.response)).toBe(String(due))
+    const stream = await client.chat.completions.create({
+      ...request,
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+    let text = ''
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+    expect(text).toBe(whole.data.choices[0]?.message.content)
+    expect((await client.models.list()).data.length).toBeGreaterThan(0)
+  })
+})
+
+describe('a family of calls', () => {
+  const paid = async () => payingFetch(chain, await chain.newWallet({ usdc: 5_000_000n, eth: 10n ** 17n }), 'upto')
+
+  it('is challenged with its price, paid by a wallet, and never repeated', async () => {
+    json(200, { data: [], meta: { result_count: 12 } })
+    const url = `${network.sandbox.base_url}/x402/api/social/v2/posts/search/recent?query=boats&max_results=50`
+    const asked = await fetch(url)
+    expect(asked.status).toBe(402)
+    const { accepts } = z.object({ accepts: z.array(z.object({ amount: z.string() })) }).parse(await asked.json())
+    // 50 posts at 500 micro-USD and 60 per cent.
+    expect(accepts[0]?.amount).toBe('15000')
+    expect(provider.heard).toEqual([])
+    const answer = await (await paid())(url)
+    expect([answer.status, costOf(answer)]).toEqual([200, '3600'])
+    expect(answer.headers.get('payment-response')).not.toBeNull()
+    expect(provider.heard.map(({ url: path }) => path)).toEqual([
+      '/social/v2/posts/search/recent?query=boats&max_results=50',
+    ])
+  })
+
+  it('answers 502 over its provider’s failure, and nothing is charged (C300)', async () => {
+    json(503, { title: 'down' })
+    const url = `${network.sandbox.base_url}/x402/api/social/v2/users/by/username/ada`
+    const answer = await (await paid())(url)
+    expect([answer.status, costOf(answer)]).toEqual([502, '0'])
+    expect(provider.heard.length).toBe(1)
+  })
+
+  it('reads a chain for viem, paid call by call', async () => {
+    const url = `${network.sandbox.base_url}/x402/api/crypto-rpc/rpc/base-mainnet`
+    const fetchFn = await paid()
+    const client = createPublicClient({ chain: base, transport: http(url, { fetchFn, batch: true, retryCount: 0 }) })
+    const [id, block, balance] = await Promise.all([
+      client.getChainId(),
+      client.getBlockNumber(),
+      client.getBalance({ address: '0x0000000000000000000000000000000000000001' }),
+    ])
+    expect([id, typeof block, typeof balance]).toEqual([8453, 'bigint', 'bigint'])
+    const sent = client.request({ method: 'eth_sendRawTransaction', params: ['0x00'] } as never)
+    await expect(sent).rejects.toThrow()
+  })
+})

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { z } from 'zod'
+import type { ResourceInput } from '#shared/catalog/resources.ts'
+import type { TestChain } from './chain.ts'
+import { chainOf } from './chain.ts'
+import type { Lending, LentKey } from './lent-keys.ts'
+import { openLending } from './lent-keys.ts'
+import type { Network } from './network.ts'
+import { startNetwork } from './network.ts'
+import type { RecordingProvider } from './recording-provider.ts'
+import { startRecordingProvider } from './recording-provider.ts'
+import { until } from './until.ts'
+
+/** One market for the tests of forwarded calls, with a provider that writes down all that it hears. */
+
+export const KEY = 'lent-key-canary-7c1f9e2a55d34b'
+const RECORDS: readonly ResourceInput[] = z
+  .object({ resources: z.array(z.custom<ResourceInput>()) })
+  .parse(JSON.parse(readFileSync(new URL('../../dev/seed/resources.json', import.meta.url), 'utf8'))).resources
+
+export let network: Network
+export let chain: TestChain
+export let lending: Lending
+/** It stands for every provider but those of text and of the chain. */
+export let provider: RecordingProvider
+export let queue: RecordingProvider
+
+/** The seed's records at this test's hosts. */
+function recordsHere(): readonly ResourceInput[] {
+  const { provider_url, rpc_url } = network.sandbox
+  const places: Readonly<Record<string, string>> = {
+    'http://sandbox-a': provider.origin,
+    'http://sandbox-b': queue.origin,
+    'http://sandbox-c': provider.origin,
+    'http://sandbox-d': new URL(provider_url).origin,
+    'http://sandbox-e': provider.origin,
+  }
+  let text = JSON.stringify(RECORDS)
+  for (const [name, origin] of Object.entries(places)) text = text.replaceAll(name, origin)
+  const records = z.array(z.custom<ResourceInput>()).parse(JSON.parse(text))
+  return records.map((record) => {
+    if (record.id !== 'crypto-rpc') return record
+    const routes = record.routes.map((route) => ({ ...route, forwardTo: '/' }))
+    return { ...record, routes, hosts: [{ role: 'api', baseUrl: new URL(rpc_url).origin }] }
+  })
+}
+
+export const json = (status: number, body: unknown, headers: Record<string, string | string[]> = {}) =>
+  provider.answers((_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+  })
+
+/** Starts a market in which these keys are lent. */
+export async function startForwarding(): Promise<void> {
+  network = await startNetwork()
+  chain = await chainOf()
+  lending = await openLending(network)
+  provider = await startRecordingProvider('127.0.0.81')
+  queue = await startRecordingProvider('127.0.0.82')
+  await lending.records(recordsHere())
+  for (const { id } of RECORDS) await lending.lend(id, [{ key: id === 'provider-p2' ? `sk-${KEY}` : KEY }])
+  json(200, { data: [{ url: 'x' }] })
+  await until('the keys are on sale', 20_000, async () => (await image()).status === 200)
+}
+
+export async function stopForwarding(): Promise<void> {
+  provider.close()
+  queue.close()
+  await lending.close()
+  await network.remove()
+}
+
+export type Init = RequestInit & { readonly key?: string; readonly duplex?: 'half' }
+export const IMAGE = { model: 'canvas-1', prompt: 'a boat', n: 1 }
+
+export function ask(path: string, { key = network.sandbox.buyer_key, ...init }: Init = {}): Promise<Response> {
+  const headers = { authorization: `Bearer ${key}`, ...Object(init.headers) }
+  return fetch(network.sandbox.api_base_url + path, { redirect: 'manual', ...init, headers })
+}
+
+export const post = (path: string, body: unknown, init: Init = {}) =>
+  ask(path, {
+    ...init,
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...Object(init.headers) },
+  })
+export const image = (init: Init = {}, body: object = IMAGE) => post('/resources/provider-p1/v1/images', body, init)
+export const targeted = (url: string, body: unknown, init: Init = {}) =>
+  post('/resources/provider-h', body, { ...init, headers: { 'x-target-url': url, ...Object(init.headers) } })
+
+export const costOf = ({ headers }: Response) => headers.get('x-mkt-buyer-cost-micro')
+
+export async function refusalOf(answer: Promise<Response>): Promise<readonly [number, string, string | null]> {
+  const given = await answer
+  const { error } = z.object({ error: z.object({ code: z.string() }) }).parse(await given.json())
+  return [given.status, error.code, costOf(given)]
+}
+
+/** Lends these keys of provider-p1 and waits until they are what routing sees. */
+export async function lendImages(keys: readonly LentKey[]): Promise<readonly string[]> {
+  const offers = await lending.lend('provider-p1', keys)
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  return offers
+}
+
+export const MEGABYTE = 1_048_576
+
+/** Sends bytes as they are and reads all that comes back. */
+export function sendRaw(...pieces: readonly string[]): Promise<string> {
+  const { hostname, port } = new URL(network.sandbox.api_base_url)
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = connect(Number(port), hostname, () => {
+      for (const piece of pieces) socket.write(piece)
+    })
+    socket.setEncoding('latin1').on('data', (part: string) => {
+      text += part
+      if (/^HTTP\/1.1 (?!100)/m.test(text)) setTimeout(() => socket.end(), 200)
+    })
+    socket.on('close', () => resolve(text))
+    socket.on('error', () => resolve(text))
+    setTimeout(() => socket.destroy(), 3_000)
+  })
+}

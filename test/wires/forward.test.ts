@@ -1,0 +1,362 @@
+import { describe, expect, it } from 'vitest'
+import type { AnswerHead, RawRequest } from '#data-plane/call.ts'
+import { family, resource, resourceByWallet } from '#data-plane/wires/forward/index.ts'
+import { findRepeatedMember } from '#data-plane/wires/forward/repeated-members.ts'
+import type { AnyWire } from '#data-plane/wires/wire.ts'
+import { AppError } from '#shared/errors.ts'
+import { microUsd } from '#shared/money.ts'
+import { buildPlan, buildRaw } from '#test/support/build-market.ts'
+import { seedResources } from '#test/support/seed-resources.ts'
+
+const RECORDS = seedResources()
+const H = '/resources/provider-h'
+const P1 = '/resources/provider-p1'
+const P2 = '/resources/provider-p2/chat/completions'
+const RPC = '/x402/api/crypto-rpc/rpc/base-mainnet'
+const RUN = 'https://sandbox-a.example'
+const QUEUE = 'https://sandbox-b.example'
+const RECEIPT = { chargeMicro: microUsd(5), listMicro: microUsd(10), listInputMicro: microUsd(0), usage: {} }
+
+type Given = Partial<Pick<RawRequest, 'method' | 'query'>> & {
+  readonly headers?: Record<string, string>
+  readonly body?: unknown
+}
+
+function rawOf(path: string, { headers = {}, body, ...given }: Given = {}): RawRequest {
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
+  return { ...buildRaw(text, headers), path, ...given }
+}
+
+const read = (wire: AnyWire, path: string, given?: Given) => wire.read(rawOf(path, given), RECORDS)
+
+function codeOf(wire: AnyWire, path: string, given?: Given): string {
+  try {
+    read(wire, path, given)
+    return 'read'
+  } catch (error) {
+    return error instanceof AppError ? error.code : String(error)
+  }
+}
+
+const IMAGE = { model: 'canvas-1', prompt: 'a boat', n: 2 }
+const target = (url: string) => ({ headers: { 'x-target-url': url } })
+const call = (method: string) => ({ jsonrpc: '2.0', id: 1, method, params: [] })
+
+describe('the path of a call', () => {
+  it.each([
+    ['C189 provider-h with a path', `${H}/studio/flux-dev`, target(`${RUN}/studio/flux-dev`), 'unexpected_path'],
+    ['C189 provider-h with a slash', `${H}/`, target(`${RUN}/studio/flux-dev`), 'unexpected_path'],
+    ['C191 a provider that nobody knows', '/resources/unknown/v1/images', {}, 'no_resource_offer'],
+    ['C191 a provider with an odd name', '/resources/__proto__/x', {}, 'no_resource_offer'],
+    ['C191 a family is no resource', '/resources/social/v2/users/me', {}, 'no_resource_offer'],
+    ['C197 a fenced path', `${P1}/v1/me`, { method: 'GET' }, 'platform_route_refused'],
+    ['a path that no route has', `${P1}/v1/nothing`, {}, 'platform_route_refused'],
+    ['the wrong method', `${P1}/v1/images`, { method: 'GET' }, 'platform_route_refused'],
+    ['dot segments', `${P1}/v1/videos/../images`, { body: IMAGE }, 'platform_route_refused'],
+    ['encoded dot segments', `${P1}/v1/%2e%2e/images`, { body: IMAGE }, 'platform_route_refused'],
+    ['an encoded slash', `${P1}/v1%2Fimages`, { body: IMAGE }, 'platform_route_refused'],
+    ['double encoding', `${P1}/v1%252Fimages`, { body: IMAGE }, 'platform_route_refused'],
+    ['an empty segment', `${P1}//v1/images`, { body: IMAGE }, 'platform_route_refused'],
+    ['a backslash', `${P1}/v1\\images`, { body: IMAGE }, 'platform_route_refused'],
+    ['an absolute form inside', `${P1}/https://sandbox-c.example/v1/images`, { body: IMAGE }, 'platform_route_refused'],
+    [
+      'C201 a model without a price',
+      `${P1}/v1/images`,
+      { body: { ...IMAGE, model: 'canvas-9' } },
+      'provider_unpriceable',
+    ],
+    ['C201 units that are no number', `${P1}/v1/images`, { body: { ...IMAGE, n: 'many' } }, 'provider_unpriceable'],
+    ['C201 no model', `${P1}/v1/images`, { body: { n: 1 } }, 'provider_unpriceable'],
+    ['C201 no body', `${P1}/v1/images`, {}, 'provider_unpriceable'],
+    ['C202 a long model, run at once', H, { ...target(`${RUN}/studio/motion`), body: {} }, 'job_route_required'],
+    ['a member named twice', `${P1}/v1/images`, { body: '{"model":"canvas-1","n":1,"n":9}' }, 'invalid_request'],
+    ['a body that is no object', `${P1}/v1/images`, { body: '[1]' }, 'invalid_request'],
+    ['a body that is no JSON', `${P1}/v1/images`, { body: '{' }, 'invalid_json'],
+  ])('%s', (_name, path, given, code) => expect(codeOf(resource, path, given)).toBe(code))
+
+  it('of the queue is not sold to wallets (C202)', () => {
+    const given = { ...target(`${QUEUE}/studio/motion`), body: { duration: 5 } }
+    expect(codeOf(resource, H, given)).toBe('read')
+    expect(codeOf(resourceByWallet, '/x402/resources/provider-h', given)).toBe('job_route_required')
+  })
+})
+
+describe('x-target-url', () => {
+  it.each([
+    ['absent', undefined],
+    ['empty', ''],
+    ['relative', '/studio/flux-dev'],
+    ['another scheme', 'http://sandbox-a.example/studio/flux-dev'],
+    ['another scheme still', 'file:///etc/passwd'],
+    ['another host', 'https://evil.example/studio/flux-dev'],
+    ['a host that ends as ours', 'https://x-sandbox-a.example/studio/flux-dev'],
+    ['a host that begins as ours', 'https://sandbox-a.example.evil.example/studio/flux-dev'],
+    ['user info', 'https://user:pass@sandbox-a.example/studio/flux-dev'],
+    ['a host behind user info', 'https://sandbox-a.example@evil.example/studio/flux-dev'],
+    ['a port', 'https://sandbox-a.example:8443/studio/flux-dev'],
+    ['the default port', 'https://sandbox-a.example:443/studio/flux-dev'],
+    ['a dot behind the host', 'https://sandbox-a.example./studio/flux-dev'],
+    ['punycode', 'https://xn--sandbox-a.example/studio/flux-dev'],
+    ['letters that look alike', 'https://sandbоx-a.example/studio/flux-dev'],
+    ['an address', 'https://127.0.0.1/studio/flux-dev'],
+    ['an address in another base', 'https://2130706433/studio/flux-dev'],
+    ['a fragment', 'https://sandbox-a.example/studio/flux-dev#x'],
+    ['a backslash', 'https://sandbox-a.example\\@evil.example/studio/flux-dev'],
+    ['a space', ' https://sandbox-a.example/studio/flux-dev'],
+    ['two of them', 'https://sandbox-a.example/studio/flux-dev, https://evil.example/'],
+    ['an encoded host', 'https://sandbox-a%2eexample/studio/flux-dev'],
+    ['too long', `https://sandbox-a.example/${'a'.repeat(2_048)}`],
+  ])('%s is refused', (_name, url) => {
+    const headers = url === undefined ? {} : { 'x-target-url': url }
+    expect(codeOf(resource, H, { headers, body: {} })).toBe('invalid_target_url')
+  })
+
+  it.each([
+    ['dot segments', `${RUN}/account/../studio/flux-dev`],
+    ['encoded dots', `${RUN}/studio/%2e%2e/account`],
+    ['an encoded slash', `${RUN}/studio%2Fflux-dev`],
+    ['a fenced path', `${RUN}/account`],
+    ['a double slash', `${RUN}//studio/flux-dev`],
+  ])('with %s in its path is not reachable', (_name, url) => {
+    expect(codeOf(resource, H, { ...target(url), body: {} })).toBe('platform_route_refused')
+  })
+
+  it('belongs into the header with its query', () => {
+    const query = new URLSearchParams('logs=1')
+    expect(codeOf(resource, H, { ...target(`${RUN}/studio/flux-dev`), query, body: {} })).toBe('unexpected_path')
+  })
+})
+
+describe('X-MKT-Require (C192)', () => {
+  const codeFor = (traits: string) =>
+    codeOf(resource, `${P1}/v1/images`, { headers: { 'x-mkt-require': traits }, body: IMAGE })
+  it.each([
+    ['account.tier2', 'read'],
+    ['account.tier2, no.such', 'read'],
+    ['__proto__.x', 'trait_unavailable'],
+    ['a.b,,c.d', 'invalid_request'],
+    ['', 'invalid_request'],
+    ['tier2', 'invalid_request'],
+    [Array.from({ length: 100 }, (_, at) => `a.b${at}`).join(), 'invalid_request'],
+  ])('%s: %s', (traits, code) => expect(codeFor(traits)).toBe(code))
+})
+
+describe('a request to a provider', () => {
+  it('is the bytes that came, under headers that were made anew', () => {
+    const body =
+      '{ "model": "gpt-5-mini", "messages": [], "max_tokens": 10, "api_key": "sk-buyer", "Authorization": "x" }'
+    const headers = {
+      ...{
+        authorization: 'Bearer inf_x',
+        cookie: 'a=b',
+        host: 'api.example',
+        'x-forwarded-for': '1.2.3.4',
+        expect: 'x',
+      },
+      ...{
+        'idempotency-key': 'k',
+        'x-mkt-require': 'account.tier2',
+        'openai-beta': 'x=1',
+        accept: 'text/plain',
+        te: 'x',
+      },
+      ...{ 'x-api-key': 'k', 'payment-signature': 'p', upgrade: 'h2c', trailer: 'x', range: 'bytes=0-1', via: 'x' },
+    }
+    const parsed = read(resource, P2, { body, headers })
+    const request = parsed.encode(buildPlan())
+    expect(request).toMatchObject({ method: 'POST', contentType: 'application/json', accept: 'text/plain' })
+    expect(Buffer.concat([...(request.pieces ?? [])]).toString()).toBe(body)
+    expect(request.passedOn).toMatchObject({
+      url: 'https://sandbox-d.example/v1/chat/completions',
+      headers: ['openai-beta', 'x=1'],
+      sealedFor: 'provider-p2',
+      credential: { header: 'authorization', prefix: 'Bearer ' },
+    })
+  })
+
+  it('takes its query along', () => {
+    const query = new URLSearchParams('max_results=20&query=a b')
+    const parsed = read(family, '/x402/api/social/v2/posts/search/recent', { method: 'GET', query })
+    expect(parsed.encode(buildPlan()).passedOn?.url).toBe(
+      'https://sandbox-e.example/social/v2/posts/search/recent?max_results=20&query=a+b',
+    )
+    expect(parsed.demand.bounds.units?.most).toEqual({ calls: 20 })
+  })
+})
+
+describe('an answer', () => {
+  const head = (contentType: string, more: Partial<AnswerHead> = {}): AnswerHead => ({
+    ...{ status: 200, contentType, ...more },
+    headers: { 'content-type': contentType, ...more.headers },
+  })
+  const decoderOf = (body: unknown = IMAGE) => read(resource, `${P1}/v1/images`, { body }).decoder(buildPlan())
+
+  it('of JSON is held for its usage, and the lower of report and quote counts', () => {
+    for (const [made, charged] of [
+      [1, { images: 1 }],
+      [2, { images: 2 }],
+      [9, { images: 2 }],
+    ] as const) {
+      const decoder = decoderOf()
+      expect(decoder.takesHead?.(head('application/json'))).toBe(true)
+      const text = JSON.stringify({ data: Array.from({ length: made }, () => ({ url: 'x' })) })
+      expect(decoder.push(Buffer.from(text))).toBe('')
+      expect([decoder.isHeld?.(), decoder.contentPieces()]).toEqual([true, 0])
+      decoder.end()
+      expect(decoder.ending().forwarded?.usage).toEqual(charged)
+      expect(decoder.finishInPieces?.(RECEIPT).join('')).toBe(text)
+    }
+  })
+
+  it('that reports nothing costs the quote', () => {
+    const decoder = decoderOf()
+    decoder.takesHead?.(head('application/json'))
+    decoder.push(Buffer.from('not JSON'))
+    decoder.end()
+    expect(decoder.ending().forwarded).toMatchObject({ usage: { images: 2 }, isReported: false })
+  })
+
+  it('that is too long to be held costs the quote, and none of it is lost', () => {
+    const decoder = decoderOf()
+    decoder.takesHead?.(head('application/json'))
+    const piece = Buffer.alloc(3_000_000, 'a')
+    const sent = [1, 2, 3, 4].reduce((bytes) => bytes + decoder.push(piece).length, 0)
+    decoder.end()
+    expect([sent, decoder.isHeld?.()]).toEqual([12_000_000, false])
+    expect(decoder.ending().forwarded).toMatchObject({ usage: { images: 2 }, isReported: false })
+  })
+
+  it('of another type passes as it comes, priced at once', () => {
+    const decoder = decoderOf()
+    decoder.takesHead?.(head('image/png', { status: 201, headers: { 'content-length': '3', 'set-cookie': ['a'] } }))
+    expect([decoder.isHeld?.(), decoder.isPriced?.(), decoder.contentType?.()]).toEqual([false, true, 'image/png'])
+    expect(decoder.push(Buffer.from('abc')).toString()).toBe('abc')
+    expect(decoder.head?.()).toEqual({ status: 201, headers: { 'content-length': '3' } })
+  })
+
+  it('in events passes as it comes, and its last usage counts', () => {
+    const body = { model: 'gpt-5-mini', messages: [], max_tokens: 100, stream: true }
+    const decoder = read(resource, P2, { body }).decoder(buildPlan())
+    decoder.takesHead?.(head('text/event-stream'))
+    const usage = { prompt_tokens: 7, completion_tokens: 3 }
+    for (const data of [{ choices: [{}] }, { choices: [], usage }]) {
+      const text = `data: ${JSON.stringify(data)}\n\n`
+      expect(decoder.push(Buffer.from(text)).toString()).toBe(text)
+    }
+    decoder.push(Buffer.from('data: [DONE]\n\n'))
+    decoder.end()
+    expect(decoder.ending().forwarded?.usage).toEqual({ input: 7, cacheRead: 0, output: 3 })
+  })
+
+  it.each([301, 400, 404, 429, 500])('of status %i is none', (status) => {
+    expect(decoderOf().takesHead?.(head('application/json', { status }))).toBe(false)
+  })
+
+  it('to a submit must name its job', () => {
+    const submit = () =>
+      read(resource, H, { ...target(`${QUEUE}/studio/motion`), body: { duration: 5 } }).decoder(buildPlan())
+    const named = submit()
+    named.takesHead?.(head('application/json'))
+    named.push(Buffer.from('{"request_id":"r-1"}'))
+    named.end()
+    expect([named.startedJob?.(), named.failure()]).toEqual(['r-1', undefined])
+    const unnamed = submit()
+    unnamed.takesHead?.(head('application/json'))
+    unnamed.push(Buffer.from('{"request_id":"../x"}'))
+    unnamed.end()
+    expect([unnamed.startedJob?.(), unnamed.failure()?.kind]).toEqual([undefined, 'malformed'])
+  })
+})
+
+describe('JSON-RPC', () => {
+  it.each([
+    ['C296 a batch of 0', [], 'invalid_request'],
+    ['C296 a batch of 1', [call('eth_chainId')], 'read'],
+    ['C296 a batch of 100', Array.from({ length: 100 }, () => call('eth_chainId')), 'read'],
+    ['C296 a batch of 101', Array.from({ length: 101 }, () => call('eth_chainId')), 'invalid_request'],
+    ['C296 a nested batch', [[call('eth_chainId')]], 'invalid_request'],
+    ['C296 not an object', '"eth_chainId"', 'invalid_request'],
+    ['C296 nothing', '', 'invalid_json'],
+    ['C297 an id that is an object', { ...call('eth_chainId'), id: {} }, 'invalid_request'],
+    ['C297 an id that is true', { ...call('eth_chainId'), id: true }, 'invalid_request'],
+    ['C297 a method that is a number', { ...call('eth_chainId'), method: 5 }, 'invalid_request'],
+    ['C297 params that are a text', { ...call('eth_chainId'), params: 'x' }, 'invalid_request'],
+    ['C297 jsonrpc 1.0', { ...call('eth_chainId'), jsonrpc: '1.0' }, 'invalid_request'],
+    ['a member of its own', { ...call('eth_chainId'), more: 1 }, 'invalid_request'],
+    ['a prototype', '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","__proto__":{}}', 'invalid_request'],
+    ['a method twice', '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","method":"eth_call"}', 'invalid_request'],
+    ['a method that writes', call('eth_sendRawTransaction'), 'platform_route_refused'],
+    ['a method that signs', call('eth_sign'), 'platform_route_refused'],
+    ['a method of the node', call('admin_peers'), 'platform_route_refused'],
+    ['a method of Object', call('constructor'), 'platform_route_refused'],
+    ['one bad method of many', [call('eth_chainId'), call('eth_sendTransaction')], 'platform_route_refused'],
+  ])('%s', (_name, body, code) => expect(codeOf(family, RPC, { body })).toBe(code))
+
+  it('of a network that is not sold is not reachable', () => {
+    expect(codeOf(family, '/x402/api/crypto-rpc/rpc/nowhere', { body: call('eth_chainId') })).toBe(
+      'platform_route_refused',
+    )
+  })
+
+  function exchange(body: string, answer: string) {
+    const parsed = read(family, RPC, { body })
+    const request = parsed.encode(buildPlan())
+    const decoder = parsed.decoder(buildPlan())
+    decoder.takesHead?.({ status: 200, contentType: 'application/json', headers: {} })
+    decoder.push(Buffer.from(answer))
+    decoder.end()
+    const sent = Buffer.concat([...(request.pieces ?? [])]).toString()
+    return {
+      sent,
+      units: parsed.demand.bounds.units?.most,
+      failure: decoder.failure()?.kind,
+      got: decoder.finishInPieces?.(RECEIPT).join(''),
+    }
+  }
+
+  it('costs by the class of each method, and answers come in order under the ids that were given, also twice', () => {
+    const body =
+      '[{"jsonrpc":"2.0","id":7,"method":"eth_chainId"},{"jsonrpc":"2.0","id":7,"method":"eth_getLogs","params":[{}]},{"jsonrpc":"2.0","method":"eth_chainId"},{"jsonrpc":"2.0","id":"a","method":"eth_call","params":[1e400]}]'
+    const answer =
+      '[{"jsonrpc":"2.0","id":3,"error":{"code":3,"message":"x"}},{"jsonrpc":"2.0","id":1,"result":[]},{"id":0,"result":12345678901234567890}]'
+    expect(exchange(body, answer)).toEqual({
+      sent: '[{"jsonrpc":"2.0","id":0,"method":"eth_chainId"},{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{}]},{"jsonrpc":"2.0","method":"eth_chainId"},{"jsonrpc":"2.0","id":3,"method":"eth_call","params":[1e400]}]',
+      units: { calls: 10 + 75 + 10 + 26 },
+      failure: undefined,
+      got: '[{"jsonrpc":"2.0","id":7,"result":12345678901234567890},{"jsonrpc":"2.0","id":7,"result":[]},{"jsonrpc":"2.0","id":"a","error":{"code":3,"message":"x"}}]',
+    })
+  })
+
+  it('keeps an id as large as it was written (C297)', () => {
+    const body = `{"jsonrpc":"2.0","id":1${'0'.repeat(200)},"method":"eth_chainId"}`
+    expect(exchange(body, '{"id":0,"result":"0x1"}').got).toBe(
+      `{"jsonrpc":"2.0","id":1${'0'.repeat(200)},"result":"0x1"}`,
+    )
+  })
+
+  it.each([
+    ['an error for the whole batch', '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"}}'],
+    ['an answer too few', '[{"id":0,"result":1}]'],
+    ['an answer twice', '[{"id":0,"result":1},{"id":0,"result":1}]'],
+    ['an answer to nothing', '[{"id":0,"result":1},{"id":5,"result":1}]'],
+    ['an answer without a result', '[{"id":0,"result":1},{"id":1}]'],
+    ['no JSON', 'oops'],
+  ])('fails over %s', (_name, answer) => {
+    const body = JSON.stringify([call('eth_chainId'), call('eth_chainId')])
+    expect(exchange(body, answer).failure).toBe('malformed')
+  })
+
+  it('of notifications alone has an empty answer', () => {
+    expect(exchange('{"jsonrpc":"2.0","method":"eth_chainId"}', '')).toMatchObject({ failure: undefined, got: '' })
+  })
+})
+
+describe('a member that is named twice', () => {
+  it.each([
+    ['{"a":1,"b":{"a":1},"c":[{"a":1},{"a":2}]}', undefined],
+    ['{"a":1,"\\u0061":2}', 'a'],
+    ['{"b":{"c":"a\\\\","d":{"x":1,"x":2}}}', 'x'],
+    ['[{"a":"{\\"a\\":1,\\"a\\":2}"}]', undefined],
+    ['{"a":"\\\\\\"","a":1}', 'a'],
+  ])('in %s is %s', (text, name) => expect(findRepeatedMember(text)).toBe(name))
+})

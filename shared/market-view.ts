@@ -4,9 +4,10 @@ import type { OfferTrades } from './contract/trades.ts'
 import { keptToPercent } from './discount.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from './money.ts'
 import { discountedPerMillion, KEEP_ALL, subtractToZero, ZERO } from './money.ts'
+import type { ShownUnitPrice } from './price-units.ts'
+import { isSoldByTokens, mediaUnitOf, mediaUnitPrice, shownUnitPrices } from './price-units.ts'
 import type { UnitPrices } from './pricing.ts'
 import { unitPrice } from './pricing.ts'
-import type { Usage, UsageClass } from './usage.ts'
 
 /**
  * The parts of a market page: the snapshot and the live state. The data plane's reads and the control plane's GraphQL
@@ -56,23 +57,27 @@ export type LiveState = {
 export type BookEntry = {
   readonly offer: BookOffer
   readonly rank: number
-  readonly direct: TokenPrices
-  readonly effective: TokenPrices
+  readonly direct: ModelPrices
+  readonly effective: ModelPrices
   readonly discountPct: number
   readonly capRemaining: MicroUsd | null
   readonly isHealthy: boolean
   /** True when it is healthy and some of its cap is left. */
   readonly isAvailable: boolean
-  readonly mediaUnitPrice: bigint | null
-  readonly directMediaUnitPrice: bigint | null
   readonly trades: OfferTrades
 }
 
-export type TokenPrices = {
+/** The prices of a model at one kept share of the reference. Those of tokens are for a million of them. */
+export type ModelPrices = {
   readonly input: bigint | null
   readonly output: bigint | null
   readonly cacheRead: bigint | null
   readonly cacheWrite: bigint | null
+  /** The unit of its media in words, and the price of one. Null for a model that is sold by tokens alone. */
+  readonly mediaUnit: string | null
+  readonly mediaUnitPrice: bigint | null
+  /** Every price beside those of plain tokens. */
+  readonly unitPrices: readonly ShownUnitPrice[]
 }
 
 /**
@@ -80,10 +85,9 @@ export type TokenPrices = {
  * default routing would use now: trusted, healthy, with a rest of their cap.
  */
 export type MarketSummary = {
-  readonly best: TokenPrices
-  readonly direct: TokenPrices
+  readonly best: ModelPrices
+  readonly direct: ModelPrices
   readonly bestDiscountPct: number | null
-  readonly bestMediaUnitPrice: bigint | null
   readonly healthySellerCount: number
   /** Sum of the daily caps of available offers; null when one of them has none. */
   readonly totalCap: bigint | null
@@ -93,7 +97,7 @@ export type MarketSummary = {
 }
 
 export type UntrustedSummary = {
-  readonly best: TokenPrices
+  readonly best: ModelPrices
   readonly bestDiscountPct: number | null
   readonly healthySellerCount: number
 }
@@ -102,42 +106,24 @@ export type ProviderSummary = {
   readonly provider: string
   readonly isTrusted: boolean
   readonly healthySellerCount: number
-  readonly best: TokenPrices
+  readonly best: ModelPrices
 }
 
 const NO_TRADES: OfferTrades = { count: 0, volumeMicro: ZERO }
-const NO_PRICES: TokenPrices = { input: null, output: null, cacheRead: null, cacheWrite: null }
-/**
- * The usage classes that media are sold by, each with the number of our units in one unit of the shown price, and the
- * name of that unit in price lists.
- */
-const MEDIA_UNITS: readonly (readonly [UsageClass, bigint, string])[] = [
-  ['images', 1n, 'image'],
-  ['images2k', 1n, 'image_2k'],
-  ['images4k', 1n, 'image_4k'],
-  ['pixels', 1_000_000n, 'megapixel'],
-  ['characters', 1n, 'character'],
-  ['milliseconds', 1_000n, 'second'],
-  ['milliseconds1080p', 1_000n, 'second_1080p'],
-  ['milliseconds4k', 1_000n, 'second_4k'],
-  ['calls', 1n, 'request'],
-]
-const PICO_PER_DOLLAR = 1e12
-const BPS = 1e4
-const PICO_PER_MICRO = 1_000_000n
-
-/**
- * True for a model whose tokens have a price, and for one that is free. Lists of the field give media a token price of
- * zero; with a price for another unit beside it, that zero means that nothing is sold by the token.
- */
-export function isSoldByTokens(prices: UnitPrices): boolean {
-  if ((prices.input ?? 0n) > 0n || (prices.output ?? 0n) > 0n) return true
-  return prices.input !== undefined && MEDIA_UNITS.every(([name]) => (prices[name] ?? 0n) === 0n)
+const NO_TOKEN_PRICES = { input: null, output: null, cacheRead: null, cacheWrite: null }
+const NO_PRICES: ModelPrices = { ...NO_TOKEN_PRICES, mediaUnit: null, mediaUnitPrice: null, unitPrices: [] }
+/** The prices of a model at a kept share, rounded up for display. What it is not sold by is null. */
+export function modelPrices(model: Pick<Model, 'mediaUnit'>, prices: UnitPrices, kept: KeptBps): ModelPrices {
+  return {
+    ...tokenPrices(prices, kept),
+    mediaUnit: mediaUnitOf(model, prices),
+    mediaUnitPrice: mediaUnitPrice(model, prices, kept),
+    unitPrices: shownUnitPrices(model, prices, kept),
+  }
 }
 
-/** Prices of a model's tokens at a kept share, rounded up for display; null for a model that is not sold by them. */
-export function tokenPrices(prices: UnitPrices, kept: KeptBps): TokenPrices {
-  if (!isSoldByTokens(prices)) return NO_PRICES
+function tokenPrices(prices: UnitPrices, kept: KeptBps) {
+  if (!isSoldByTokens(prices)) return NO_TOKEN_PRICES
   const show = (price: PicoUsd | undefined) => (price === undefined ? null : discountedPerMillion(price, kept))
   return {
     input: show(prices.input),
@@ -147,44 +133,14 @@ export function tokenPrices(prices: UnitPrices, kept: KeptBps): TokenPrices {
   }
 }
 
-/** Micro-USD of one image, megapixel, character, second or call at a kept share, rounded up for display. */
-export function mediaUnitPrice(prices: UnitPrices, kept: KeptBps): bigint | null {
-  for (const [name, units] of MEDIA_UNITS) {
-    const price = prices[name]
-    if (price === undefined) continue
-    const divisor = PICO_PER_MICRO * 10_000n
-    return (price * units * kept + divisor - 1n) / divisor
-  }
-  return null
-}
-
-/** US dollars of one image, megapixel, character, second or call at a kept share, by the name of the unit. */
-export function mediaPricesInDollars(prices: UnitPrices, kept: KeptBps): Record<string, number> {
-  return Object.fromEntries(
-    MEDIA_UNITS.flatMap(([name, units, unit]): [string, number][] => {
-      const price = prices[name]
-      return price === undefined ? [] : [[unit, Number(price * units * kept) / (PICO_PER_DOLLAR * BPS)]]
-    }),
-  )
-}
-
-/** The unit that a job is sold by, and how many of our units are one of it. Undefined when it is sold by none. */
-export function soldUnit(
-  prices: UnitPrices,
-  bound: Usage,
-): { readonly name: UsageClass; readonly unit: string; readonly size: number } | undefined {
-  const found = MEDIA_UNITS.find(([name]) => (prices[name] ?? 0n) > 0n && (bound[name] ?? 0) > 0)
-  return found && { name: found[0], unit: found[2], size: Number(found[1]) }
-}
-
 /** A part of a book: `count` entries from an index on. */
 export type BookPart = { readonly from: number; readonly count: number }
 const WHOLE_BOOK: BookPart = { from: 0, count: Number.POSITIVE_INFINITY }
 
 /** The public order book of one model, best offer first, or a part of it. */
 export function buildBook(parts: MarketParts, live: LiveState, part = WHOLE_BOOK): BookEntry[] {
-  const direct = tokenPrices(parts.unitPrices, KEEP_ALL)
-  const directMedia = mediaUnitPrice(parts.unitPrices, KEEP_ALL)
+  const { model, unitPrices } = parts
+  const direct = modelPrices(model, unitPrices, KEEP_ALL)
   return parts.offers.slice(part.from, part.from + part.count).map((offer, index) => {
     const used = live.usedToday(offer)
     const cap = offer.capDailyMicro
@@ -194,13 +150,11 @@ export function buildBook(parts: MarketParts, live: LiveState, part = WHOLE_BOOK
       offer,
       rank: part.from + index + 1,
       direct,
-      effective: tokenPrices(parts.unitPrices, offer.keptBps),
+      effective: modelPrices(model, unitPrices, offer.keptBps),
       discountPct: keptToPercent(offer.keptBps),
       capRemaining,
       isHealthy,
       isAvailable: isHealthy && (capRemaining === null || capRemaining > 0n),
-      mediaUnitPrice: mediaUnitPrice(parts.unitPrices, offer.keptBps),
-      directMediaUnitPrice: directMedia,
       trades: parts.trades.get(offer.id) ?? NO_TRADES,
     }
   })
@@ -221,9 +175,8 @@ export function summarizeMarket(parts: MarketParts, live: LiveState): MarketSumm
   const { best } = all
   return {
     best: bestOf(parts, best),
-    direct: tokenPrices(parts.unitPrices, KEEP_ALL),
+    direct: modelPrices(parts.model, parts.unitPrices, KEEP_ALL),
     bestDiscountPct: discountOf(best),
-    bestMediaUnitPrice: best === undefined ? null : mediaUnitPrice(parts.unitPrices, best.keptBps),
     healthySellerCount: all.sellers.size,
     totalCap: best === undefined ? null : all.cap,
     untrusted: {
@@ -266,8 +219,8 @@ function isAvailable(offer: BookOffer, live: LiveState): boolean {
   return used === undefined || used < offer.capDailyMicro
 }
 
-function bestOf(parts: MarketParts, best: BookOffer | undefined): TokenPrices {
-  return best === undefined ? NO_PRICES : tokenPrices(parts.unitPrices, best.keptBps)
+function bestOf(parts: MarketParts, best: BookOffer | undefined): ModelPrices {
+  return best === undefined ? NO_PRICES : modelPrices(parts.model, parts.unitPrices, best.keptBps)
 }
 
 function discountOf(best: BookOffer | undefined): number | null {

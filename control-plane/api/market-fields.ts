@@ -1,5 +1,5 @@
 import type { MarketView } from '#control-plane/services/market/market-book.ts'
-import type { BookEntry, TokenPrices } from '#shared/market-view.ts'
+import type { BookEntry, ModelPrices } from '#shared/market-view.ts'
 import { costMultiplier } from '#shared/market-view.ts'
 
 /**
@@ -16,7 +16,7 @@ export function marketFields({ id, model, summary, figures, offerCount }: Market
     aliases: model.aliases,
     contextLength: model.contextLength,
     maxCompletionTokens: model.maxCompletionTokens,
-    mediaUnit: model.mediaUnit,
+    mediaUnit: summary.direct.mediaUnit,
     inputModalities: model.inputModalities,
     outputModalities: model.outputModalities,
     features: model.features,
@@ -27,7 +27,7 @@ export function marketFields({ id, model, summary, figures, offerCount }: Market
     best: priceFields(summary.best),
     direct: priceFields(summary.direct),
     bestDiscountPct: summary.bestDiscountPct,
-    bestMediaUnitPrice: exact(summary.bestMediaUnitPrice),
+    bestMediaUnitPrice: exact(summary.best.mediaUnitPrice),
     healthySellerCount: summary.healthySellerCount,
     totalCapMicro: exact(summary.totalCap),
     untrusted: {
@@ -87,18 +87,21 @@ export function bookOfferFields(entry: BookEntry) {
     healthy: entry.isHealthy,
     trades24h: trades.count,
     volume24hMicro: trades.volumeMicro.toString(),
-    mediaUnitPrice: exact(entry.mediaUnitPrice),
-    directMediaUnitPrice: exact(entry.directMediaUnitPrice),
+    mediaUnit: entry.direct.mediaUnit,
+    mediaUnitPrice: exact(entry.effective.mediaUnitPrice),
+    directMediaUnitPrice: exact(entry.direct.mediaUnitPrice),
   }
 }
 export type BookOfferFields = ReturnType<typeof bookOfferFields>
 
-function priceFields({ input, output, cacheRead, cacheWrite }: TokenPrices) {
+function priceFields({ input, output, cacheRead, cacheWrite, mediaUnitPrice, unitPrices }: ModelPrices) {
   return {
     inputPer1m: exact(input),
     outputPer1m: exact(output),
     cacheReadPer1m: exact(cacheRead),
     cacheWritePer1m: exact(cacheWrite),
+    mediaUnitPrice: exact(mediaUnitPrice),
+    unitPrices,
   }
 }
 export type PriceFields = ReturnType<typeof priceFields>

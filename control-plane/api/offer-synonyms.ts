@@ -10,6 +10,7 @@ export const NamedOfferSchema = OfferViewSchema.extend({
   active: z.boolean(),
   priceInputPer1m: z.number().nullable(),
   priceOutputPer1m: z.number().nullable(),
+  mediaUnitPrice: z.number().nullable(),
 }).meta({ id: 'Offer' })
 export type NamedOffer = z.infer<typeof NamedOfferSchema>
 
@@ -23,6 +24,7 @@ export function nameOffer(offer: OfferView): NamedOffer {
     active: offer.status === 'active',
     priceInputPer1m: offer.effectiveInputPer1m,
     priceOutputPer1m: offer.effectiveOutputPer1m,
+    mediaUnitPrice: offer.effectiveMediaUnitPrice,
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
@@ -5,6 +6,7 @@ import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
+import { nullable, text } from './tables/column.ts'
 
 const PROVIDER_COLUMNS = [
   'id',
@@ -126,6 +128,24 @@ export async function listBodiesOf(db: Database | Trx, models: readonly string[]
     where id = any(${[...models]}::text[]) order by id`,
   )
   return rows.map((row) => row.body)
+}
+
+/** The unit in words that each of some models sells its media by; null where its catalogue names none. */
+export async function listMediaUnits(
+  db: Database | Trx,
+  models: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const rows = await readRows(
+    db,
+    { model: CATALOG_TABLES.model_alias.model, unit: nullable(text()) },
+    sql`select id as model, body ->> 'mediaUnit' as unit from model where id = any(${[...models]}::text[])`,
+  )
+  return new Map(rows.map(({ model, unit }) => [model, unit]))
+}
+
+/** The same of one model as an expression. */
+export function mediaUnitOf(model: RawBuilder<unknown>): RawBuilder<string | null> {
+  return sql`(select m.body ->> 'mediaUnit' from model m where m.id = ${model})`
 }
 
 /** Every version of a model's prices, the latest effective time first. */

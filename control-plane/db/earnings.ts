@@ -2,6 +2,7 @@ import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
+import { mediaUnitOf } from './catalog.ts'
 import type { Database } from './database.ts'
 import { PAYMENT_OF_ROW, paymentOf } from './payment-views.ts'
 import type { RowOf } from './rows.ts'
@@ -72,13 +73,15 @@ const SALE_ROW = {
   startedAt: SETTLEMENT_TABLES.settlement.started_at,
   postedAt: SETTLEMENT_TABLES.settlement.posted_at,
   unitPrices: nullable(CATALOG_TABLES.model_price.unit_prices),
+  mediaUnit: nullable(text()),
   ...PAYMENT_OF_ROW,
 }
 export type Sale = RowOf<typeof SALE_ROW>
 
 const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.rail, s.charge, s.seller_net as "sellerNet", s.kept_bps as "keptBps",
   ${INPUT_TOKENS} as "inputTokens", ${OUTPUT_TOKENS} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
-  s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices", ${paymentOf('s')}`
+  s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices",
+  ${mediaUnitOf(sql`s.model`)} as "mediaUnit", ${paymentOf('s')}`
 
 /** Sales of a seller, newest first, before the request id `before`. */
 export async function listSales(

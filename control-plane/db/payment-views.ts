@@ -2,6 +2,7 @@ import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import { CHAIN_RAILS } from '#shared/contract/chain-payments.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
+import { mediaUnitOf } from './catalog.ts'
 import type { Database } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
@@ -69,6 +70,7 @@ const PENDING_SALE_ROW = {
   event: text(),
   transaction: TABLE.tx_hash,
   unitPrices: nullable(CATALOG_TABLES.model_price.unit_prices),
+  mediaUnit: nullable(text()),
 }
 export type PendingSale = RowOf<typeof PENDING_SALE_ROW>
 /** The condition for a seller's sales that are not booked. They are few, because exposure to wallets is bounded. */
@@ -85,7 +87,8 @@ export async function listPendingSales(
   return readRows(
     db,
     PENDING_SALE_ROW,
-    sql`select c.rid, c.event, c.tx_hash as "transaction", m.unit_prices as "unitPrices" from chain_payment c
+    sql`select c.rid, c.event, c.tx_hash as "transaction", m.unit_prices as "unitPrices",
+        ${mediaUnitOf(sql`c.event::jsonb ->> 'model'`)} as "mediaUnit" from chain_payment c
       left join model_price m on m.version = c.event::jsonb ->> 'priceVersion'
       where ${isPendingOf(seller)} ${before} order by c.rid desc limit ${page.limit}`,
   )

@@ -26,3 +26,9 @@ export function lineOf(schema: z.ZodType): z.ZodType | undefined {
 function isStream(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
+
+/** Prices in US dollars by unit: of media, and of a million tokens of pictures or sound. */
+export const UnitPriceList = z
+  .array(z.object({ unit: z.string(), usd: z.number() }).meta({ id: 'ShownUnitPrice' }))
+  .readonly()
+  .describe('US dollars of each unit: media, and a million tokens of pictures or sound.')

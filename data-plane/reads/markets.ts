@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { MarketOffer } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
-import type { Model } from '#shared/catalog/model.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
 import type { OfferTrades } from '#shared/contract/trades.ts'
 import { parseTrades } from '#shared/contract/trades.ts'
@@ -9,8 +8,8 @@ import { AppError } from '#shared/errors.ts'
 import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { isRecord } from '#shared/json-members.ts'
-import type { BookEntry, BookOffer, LiveState, MarketParts, MarketSummary, TokenPrices } from '#shared/market-view.ts'
-import { buildBook, costMultiplier, summarizeMarket, tokenPrices } from '#shared/market-view.ts'
+import type { BookEntry, BookOffer, LiveState, MarketParts, MarketSummary, ModelPrices } from '#shared/market-view.ts'
+import { buildBook, costMultiplier, modelPrices, summarizeMarket } from '#shared/market-view.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { KEEP_ALL } from '#shared/money.ts'
 import type { Read, ReadAnswer, ReadSources } from './read.ts'
@@ -51,7 +50,7 @@ export const listMarketsInDollars: Read = async (sources, request) => {
 const RowsSchema = z.object({ markets: z.array(z.record(z.string(), z.unknown())) })
 const MICRO_PER_DOLLAR = 1e6
 /** The members of a row, at any depth, that are amounts. */
-const AMOUNT = /_per_1m$|^best_media_unit_price$|^volume_24h$|^total_cap$/
+const AMOUNT = /_per_1m$|_media_unit_price$|^volume_24h$|^total_cap$/
 
 function inDollars(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
@@ -106,7 +105,7 @@ export const readMarket: Read = async (sources, { params }) => {
   const json = JSON.stringify({
     model: asked,
     canonical: canonicalOf(parts),
-    offers: buildBook(parts, live).map((entry) => bookRow(entry, parts.model)),
+    offers: buildBook(parts, live).map(bookRow),
   })
   return { json, maxAgeSeconds: 0 }
 }
@@ -214,12 +213,16 @@ function trendOf(row: MarketRow | undefined): object | null {
   }
 }
 
-function bestOf(best: TokenPrices): object {
-  return { best_input_per_1m: shown(best.input), best_output_per_1m: shown(best.output) }
+function bestOf(best: ModelPrices): object {
+  return {
+    best_input_per_1m: shown(best.input),
+    best_output_per_1m: shown(best.output),
+    best_media_unit_price: shown(best.mediaUnitPrice),
+  }
 }
 
 /** Input plus output, which buyers compare models by. Null for a model that is not sold by tokens. */
-function priceOf({ input, output }: TokenPrices): number | null {
+function priceOf({ input, output }: ModelPrices): number | null {
   return input === null && output === null ? null : Number((input ?? 0n) + (output ?? 0n))
 }
 
@@ -261,8 +264,10 @@ function marketRow(memory: ReadMemory, parts: MarketParts, live: Live): object {
     direct_output_per_1m: shown(summary.direct.output),
     best_price_per_1m: priceOf(summary.best),
     best_discount_pct: summary.bestDiscountPct,
-    best_media_unit_price: shown(summary.bestMediaUnitPrice),
-    media_unit: model.mediaUnit,
+    best_unit_prices: summary.best.unitPrices,
+    direct_media_unit_price: shown(summary.direct.mediaUnitPrice),
+    direct_unit_prices: summary.direct.unitPrices,
+    media_unit: summary.direct.mediaUnit,
     healthy_seller_count: summary.healthySellerCount,
     requests_24h: row?.requests24h ?? 0,
     volume_24h: shown(row?.volume24hMicro ?? 0n),
@@ -288,7 +293,7 @@ function marketRow(memory: ReadMemory, parts: MarketParts, live: Live): object {
 }
 
 function canonicalOf(parts: MarketParts): object {
-  const direct = tokenPrices(parts.unitPrices, KEEP_ALL)
+  const direct = modelPrices(parts.model, parts.unitPrices, KEEP_ALL)
   return {
     model: parts.model.id,
     name: parts.model.name,
@@ -296,11 +301,13 @@ function canonicalOf(parts: MarketParts): object {
     direct_output_per_1m: shown(direct.output),
     direct_cache_read_per_1m: shown(direct.cacheRead),
     direct_cache_write_per_1m: shown(direct.cacheWrite),
-    media_unit: parts.model.mediaUnit,
+    media_unit: direct.mediaUnit,
+    direct_media_unit_price: shown(direct.mediaUnitPrice),
+    direct_unit_prices: direct.unitPrices,
   }
 }
 
-function bookRow(entry: BookEntry, model: Model): object {
+function bookRow(entry: BookEntry): object {
   const { offer, direct, effective } = entry
   return {
     id: offer.id,
@@ -323,8 +330,9 @@ function bookRow(entry: BookEntry, model: Model): object {
     trusted: offer.isTrusted,
     trades_24h: entry.trades.count,
     volume_24h: shown(entry.trades.volumeMicro),
-    media_unit: model.mediaUnit,
-    media_unit_price: shown(entry.mediaUnitPrice),
-    direct_media_unit_price: shown(entry.directMediaUnitPrice),
+    media_unit: direct.mediaUnit,
+    media_unit_price: shown(effective.mediaUnitPrice),
+    direct_media_unit_price: shown(direct.mediaUnitPrice),
+    unit_prices: effective.unitPrices,
   }
 }

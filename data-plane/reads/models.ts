@@ -104,6 +104,8 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
       megapixel: show(unit.pixels, PIXELS_PER_MEGAPIXEL),
       image_token: show(unit.imageInput),
       image_output: show(unit.imageOutput),
+      audio: show(unit.audioInput),
+      audio_output: show(unit.audioOutput),
       request: show(unit.calls),
       character: show(unit.characters),
       second: show(unit.milliseconds, MILLISECONDS_PER_SECOND),

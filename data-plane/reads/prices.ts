@@ -1,7 +1,7 @@
 import type { Market } from '#data-plane/store/market.ts'
+import type { Model } from '#shared/catalog/model.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
-import type { TokenPrices } from '#shared/market-view.ts'
-import { mediaPricesInDollars, tokenPrices } from '#shared/market-view.ts'
+import { modelPrices } from '#shared/market-view.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 import type { Read } from './read.ts'
 
@@ -10,7 +10,8 @@ const MICRO_PER_USD = 1e6
 
 /**
  * `GET /v1/prices`: the price of each provider's best offer for each model, in USD per million tokens. What is not sold
- * by the token has null there, and its price under the name of its unit.
+ * by the token has null there, and its price under the name of its unit. Tokens of pictures and of sound that have a
+ * price of their own stand there too, by the million.
  */
 export const listPrices: Read = ({ market, memory }) => {
   const now = market()
@@ -24,7 +25,7 @@ function priceList({ models, offers, prices }: Pick<Market, 'models' | 'offers' 
       const price = prices.get(model.id)
       const rows = offers.get(model.id)?.ranked
       if (!price || !rows || rows.length === 0) return []
-      return [{ model: model.id, providers: bestByProvider(rows).map((offer) => priceOf(offer, price)) }]
+      return [{ model: model.id, providers: bestByProvider(rows).map((offer) => priceOf(model, offer, price)) }]
     }),
   })
 }
@@ -40,8 +41,8 @@ function bestByProvider(ranked: readonly OfferRow[]): OfferRow[] {
   return [...best.values()]
 }
 
-function priceOf(offer: OfferRow, price: ReferencePrice): object {
-  const shown: TokenPrices = tokenPrices(price.unitPrices, offer.keptBps)
+function priceOf(model: Model, offer: OfferRow, price: ReferencePrice): object {
+  const shown = modelPrices(model, price.unitPrices, offer.keptBps)
   const dollars = (micro: bigint | null) => (micro === null ? null : Number(micro) / MICRO_PER_USD)
   return {
     provider: offer.provider,
@@ -51,7 +52,7 @@ function priceOf(offer: OfferRow, price: ReferencePrice): object {
       output: dollars(shown.output),
       cache_read: dollars(shown.cacheRead) ?? undefined,
       cache_write: dollars(shown.cacheWrite) ?? undefined,
-      ...mediaPricesInDollars(price.unitPrices, offer.keptBps),
+      ...Object.fromEntries(shown.unitPrices.map(({ unit, usd }) => [unit, usd])),
     },
   }
 }

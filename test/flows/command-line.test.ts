@@ -44,7 +44,7 @@ describe('a buyer at the command line', () => {
     async () => {
       const table = await runMarket(['models', '--search', 'gpt-5-mini'], { env })
       expect([table.code, table.err]).toEqual([0, ''])
-      expect(table.out).toMatch(/^MODEL +NAME +CONTEXT +IN\/1M +OUT\/1M\ngpt-5-mini .*\$0\.25 +\$2\.00\n$/)
+      expect(table.out).toMatch(/^MODEL +NAME +CONTEXT +IN\/1M +OUT\/1M +BY UNIT\ngpt-5-mini .*\$0\.25 +\$2\.00 +-\n$/)
       const said = await runMarket(['chat', '--model', 'sandbox/echo', 'Say', 'hello.'], { env })
       expect([said.code, said.out]).toEqual([0, 'Say hello.\n'])
       const piped = await runMarket(['chat', '--model', 'sandbox/echo', '-'], { env, input: 'From a pipe.\n' })

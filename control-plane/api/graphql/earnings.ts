@@ -20,6 +20,7 @@ import { listSalesHistory, SaleViewSchema } from '#control-plane/services/seller
 import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
+import { ShownUnitPriceType } from './market.ts'
 import { membersOf } from './members.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
@@ -36,8 +37,16 @@ const Share = builder.objectRef<EarningsShare>('EarningsShare').implement({
 })
 
 const SaleType = builder.objectRef<SaleView>('Sale').implement({
-  description: 'One sale. Amounts are micro-USD as plain digits, prices whole micro-USD per million tokens.',
-  fields: (t) => membersOf(t, SaleViewSchema),
+  description:
+    'One sale. Amounts are micro-USD as plain digits, prices whole micro-USD per million tokens and per media unit.',
+  fields: (t) => ({
+    ...membersOf(t, SaleViewSchema),
+    effectiveUnitPrices: t.field({
+      type: [ShownUnitPriceType],
+      complexity: { field: 1 },
+      resolve: ({ effectiveUnitPrices }) => effectiveUnitPrices,
+    }),
+  }),
 })
 
 const Hold = builder.objectRef<PayoutHoldView>('PayoutHold').implement({

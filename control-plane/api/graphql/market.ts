@@ -3,6 +3,7 @@ import { bookOfferFields, marketFields } from '#control-plane/api/market-fields.
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
 import { MARKET_SORTS } from '#control-plane/services/market/market-order.ts'
+import type { ShownUnitPrice } from '#shared/price-units.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { costOfPage, readPage, toEdges } from './page.ts'
@@ -12,13 +13,26 @@ const Sort = builder.enumType('MarketSort', {
   values: MARKET_SORTS,
 })
 
-const Prices = builder.objectRef<PriceFields>('TokenPrices').implement({
-  description: 'Whole micro-USD per million tokens; null where there is none.',
+export const ShownUnitPriceType = builder.objectRef<ShownUnitPrice>('ShownUnitPrice').implement({
+  description:
+    'The price of a unit in US dollars: an image, a megapixel, a character, a second, a minute, a request, or a million tokens of pictures or sound.',
+  fields: (t) => ({ unit: t.exposeString('unit'), usd: t.exposeFloat('usd') }),
+})
+
+const Prices = builder.objectRef<PriceFields>('ModelPrices').implement({
+  description:
+    'Whole micro-USD per million tokens and per media unit, null where there is none, and every price beside those of plain tokens.',
   fields: (t) => ({
     inputPer1m: t.exposeFloat('inputPer1m', { nullable: true }),
     outputPer1m: t.exposeFloat('outputPer1m', { nullable: true }),
     cacheReadPer1m: t.exposeFloat('cacheReadPer1m', { nullable: true }),
     cacheWritePer1m: t.exposeFloat('cacheWritePer1m', { nullable: true }),
+    mediaUnitPrice: t.exposeFloat('mediaUnitPrice', { nullable: true }),
+    unitPrices: t.field({
+      type: [ShownUnitPriceType],
+      complexity: { field: 1 },
+      resolve: ({ unitPrices }) => unitPrices,
+    }),
   }),
 })
 
@@ -129,6 +143,7 @@ export const BookOffer = builder.objectRef<BookOfferFields>('BookOffer').impleme
     healthy: t.exposeBoolean('healthy'),
     trades24h: t.exposeFloat('trades24h'),
     volume24hMicro: t.exposeString('volume24hMicro'),
+    mediaUnit: t.exposeString('mediaUnit', { nullable: true }),
     mediaUnitPrice: t.exposeFloat('mediaUnitPrice', { nullable: true }),
     directMediaUnitPrice: t.exposeFloat('directMediaUnitPrice', { nullable: true }),
   }),

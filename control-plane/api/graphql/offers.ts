@@ -8,6 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import { PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
+import { ShownUnitPriceType } from './market.ts'
 import { membersOf } from './members.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
@@ -33,7 +34,8 @@ export const Offer = builder.loadableNodeRef('Offer', {
 })
 
 builder.objectType(Offer, {
-  description: 'Capacity on sale. Prices per million tokens are whole micro-USD, instants Unix milliseconds.',
+  description:
+    'Capacity on sale. Prices per million tokens and per media unit are whole micro-USD, instants Unix milliseconds.',
   authScopes: { seller: true },
   fields: (t) => ({
     ...membersOf(t, OfferViewSchema, {
@@ -47,6 +49,17 @@ builder.objectType(Offer, {
     active: t.boolean({ resolve: ({ status }) => status === 'active' }),
     priceInputPer1m: t.exposeFloat('effectiveInputPer1m', { nullable: true }),
     priceOutputPer1m: t.exposeFloat('effectiveOutputPer1m', { nullable: true }),
+    mediaUnitPrice: t.exposeFloat('effectiveMediaUnitPrice', { nullable: true }),
+    directUnitPrices: t.field({
+      type: [ShownUnitPriceType],
+      complexity: { field: 1 },
+      resolve: ({ directUnitPrices }) => directUnitPrices,
+    }),
+    effectiveUnitPrices: t.field({
+      type: [ShownUnitPriceType],
+      complexity: { field: 1 },
+      resolve: ({ effectiveUnitPrices }) => effectiveUnitPrices,
+    }),
     stoppedBy: t.field({ type: Stop, nullable: true, resolve: stopOf }),
   }),
 })

@@ -4,6 +4,7 @@ import type { Action } from '#control-plane/cli/command.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { argument, textOption } from '#control-plane/cli/read-options.ts'
+import { cataloguePrices, UnitPrices, unitPrices } from '#control-plane/cli/unit-prices.ts'
 
 const Micro = z.number().nullish()
 const Models = z.object({
@@ -16,6 +17,12 @@ const Models = z.object({
     }),
   ),
 })
+
+/** A model of media has a price of zero for tokens, which means that it is not sold by them. */
+function tokenPrice(pricing: z.infer<typeof Models>['data'][number]['pricing'], side: 'prompt' | 'completion') {
+  const isByTokens = [pricing?.prompt, pricing?.completion].some((price) => price != null && Number(price) > 0)
+  return isByTokens || cataloguePrices(pricing).length === 0 ? ofMillion(pricing?.[side]) : null
+}
 
 /** Converts the price of one token to dollars of a million tokens. */
 function ofMillion(text: string | null | undefined): string | null {
@@ -37,8 +44,9 @@ export const listModels: Action = async ({ connection }, { options }) => {
       { title: 'MODEL', value: ({ id }) => id },
       { title: 'NAME', value: ({ name }) => name },
       { title: 'CONTEXT', alignsRight: true, value: ({ context_length }) => count(context_length) },
-      { title: 'IN/1M', alignsRight: true, value: ({ pricing }) => ofMillion(pricing?.prompt) },
-      { title: 'OUT/1M', alignsRight: true, value: ({ pricing }) => ofMillion(pricing?.completion) },
+      { title: 'IN/1M', alignsRight: true, value: ({ pricing }) => tokenPrice(pricing, 'prompt') },
+      { title: 'OUT/1M', alignsRight: true, value: ({ pricing }) => tokenPrice(pricing, 'completion') },
+      { title: 'BY UNIT', value: ({ pricing }) => unitPrices(cataloguePrices(pricing)) },
     ],
     'No model is called that.',
   )
@@ -51,6 +59,7 @@ const Markets = z.object({
       model: z.string(),
       best_input_per_1m: Micro,
       best_output_per_1m: Micro,
+      best_unit_prices: UnitPrices,
       best_discount_pct: Micro,
       healthy_seller_count: Micro,
       requests_24h: Micro,
@@ -66,6 +75,7 @@ export const listMarkets: Action = async ({ connection }) => {
     { title: 'MODEL', value: ({ model }) => model },
     { title: 'BEST IN/1M', alignsRight: true, value: (row) => dollars(row.best_input_per_1m) },
     { title: 'BEST OUT/1M', alignsRight: true, value: (row) => dollars(row.best_output_per_1m) },
+    { title: 'BEST BY UNIT', value: (row) => unitPrices(row.best_unit_prices) },
     { title: 'OFF', alignsRight: true, value: (row) => percent(row.best_discount_pct) },
     { title: 'SELLERS', alignsRight: true, value: (row) => row.healthy_seller_count },
     { title: 'CALLS 24H', alignsRight: true, value: (row) => count(row.requests_24h) },
@@ -85,6 +95,7 @@ const Book = z.looseObject({
       discount_pct: Micro,
       effective_input_per_1m: Micro,
       effective_output_per_1m: Micro,
+      unit_prices: UnitPrices,
       cap_remaining: Micro,
       healthy: z.boolean().nullish(),
       trusted: z.boolean().nullish(),
@@ -104,6 +115,7 @@ export const showBook: Action = async ({ connection }, given) => {
       { title: 'OFF', alignsRight: true, value: (offer) => percent(offer.discount_pct) },
       { title: 'IN/1M', alignsRight: true, value: (offer) => dollars(offer.effective_input_per_1m) },
       { title: 'OUT/1M', alignsRight: true, value: (offer) => dollars(offer.effective_output_per_1m) },
+      { title: 'BY UNIT', value: (offer) => unitPrices(offer.unit_prices) },
       { title: 'CAP LEFT', alignsRight: true, value: (offer) => dollars(offer.cap_remaining) },
       { title: 'HEALTHY', value: ({ healthy }) => yesNo(healthy) },
       { title: 'TRUSTED', value: ({ trusted }) => yesNo(trusted) },

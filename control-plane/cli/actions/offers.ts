@@ -8,6 +8,7 @@ import { facts, table, text } from '#control-plane/cli/output.ts'
 import { startProgress } from '#control-plane/cli/progress.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { argument, isSet, numberOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import { UnitPrices, unitPrices } from '#control-plane/cli/unit-prices.ts'
 import { nextPage } from './account.ts'
 
 const Offer = z.looseObject({
@@ -20,6 +21,7 @@ const Offer = z.looseObject({
   discount: z.number(),
   effective_input_per_1m: z.number().nullish(),
   effective_output_per_1m: z.number().nullish(),
+  effective_unit_prices: UnitPrices,
   cap_daily_usd: z.number().nullish(),
   cap_daily_remaining_usd: z.number().nullish(),
   delisted_reason: z.string().nullish(),
@@ -50,6 +52,7 @@ export const listOffers: Action = async ({ connection }, { options }) => {
       { title: 'OFF', alignsRight: true, value: ({ discount }) => percent(discount) },
       { title: 'IN/1M', alignsRight: true, value: (offer) => dollars(offer.effective_input_per_1m) },
       { title: 'OUT/1M', alignsRight: true, value: (offer) => dollars(offer.effective_output_per_1m) },
+      { title: 'BY UNIT', value: (offer) => unitPrices(offer.effective_unit_prices) },
       { title: 'CAP LEFT', alignsRight: true, value: (offer) => usd(offer.cap_daily_remaining_usd) },
     ],
     'No offers. List some: market sell --provider URL --key-env VAR --discount 30',
@@ -69,6 +72,7 @@ function describe(offer: Offer): Block {
     discount: percent(offer.discount),
     'input a million': dollars(offer.effective_input_per_1m),
     'output a million': dollars(offer.effective_output_per_1m),
+    'by unit': unitPrices(offer.effective_unit_prices),
     'daily cap': usd(offer.cap_daily_usd),
     label: offer.label,
   })

@@ -11,6 +11,7 @@ import { startProgress } from '#control-plane/cli/progress.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { isSet, listOption, numberOption, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
 import { readSecretIn } from '#control-plane/cli/secret-files.ts'
+import { UnitPrices, unitPrices } from '#control-plane/cli/unit-prices.ts'
 import { DEFAULT_PROTOCOL } from '#shared/protocols/index.ts'
 
 /** The largest number of rows in one request. */
@@ -19,7 +20,11 @@ const MAX_ROWS = 200
 const Found = z.looseObject({
   model: z.string(),
   supported: z.boolean(),
-  pricing: z.looseObject({ input_per_1m: z.number().nullish(), output_per_1m: z.number().nullish() }),
+  pricing: z.looseObject({
+    input_per_1m: z.number().nullish(),
+    output_per_1m: z.number().nullish(),
+    unit_prices: UnitPrices,
+  }),
   metadata: z.looseObject({ provider_model_id: z.string(), availability_status: z.string().nullish() }),
 })
 type Found = z.output<typeof Found>
@@ -90,6 +95,7 @@ function modelTable(found: readonly Found[]): Block {
       { title: 'AT THE PROVIDER', value: ({ metadata }) => metadata.provider_model_id },
       { title: 'REFERENCE IN/1M', alignsRight: true, value: ({ pricing }) => dollarsOf(pricing.input_per_1m) },
       { title: 'OUT/1M', alignsRight: true, value: ({ pricing }) => dollarsOf(pricing.output_per_1m) },
+      { title: 'BY UNIT', value: ({ pricing }) => unitPrices(pricing.unit_prices) },
       { title: 'CAN BE SOLD', value: (row) => (row.supported ? 'yes' : (row.metadata.availability_status ?? 'no')) },
     ],
     'The provider lists no models.',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { JobWithEnd } from '#control-plane/db/jobs.ts'
 import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
-import { soldUnit } from '#shared/market-view.ts'
+import { soldUnit } from '#shared/price-units.ts'
 
 /** A long job of the caller. Instants are Unix milliseconds, amounts micro-USD as plain digits. */
 export const BuyerJobSchema = z

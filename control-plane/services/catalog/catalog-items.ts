@@ -45,7 +45,7 @@ export const CatalogItem = z.object({
     image_output: UnitDollars.optional(),
     request: UnitDollars.optional(),
   }),
-  /** Prices of media in dollars: of an image, a million pixels, a character, a second. */
+  /** Prices of media in dollars: of an image, a million pixels, a character, and a second or a minute. */
   unit_pricing: z
     .object({
       images: UnitDollars.optional(),
@@ -58,7 +58,10 @@ export const CatalogItem = z.object({
       /** A second of a film of the tier 1080p or 4K; without it the price of the next lower tier counts. */
       seconds_1080p: UnitDollars.optional(),
       seconds_4k: UnitDollars.optional(),
+      /** The same time by the minute, for a model whose own list speaks of minutes. */
+      minutes: UnitDollars.optional(),
     })
+    .refine(({ minutes, ...units }) => minutes === undefined || !hasSeconds(units), 'time is sold by the second or the minute')
     .optional(),
   top_provider: z.object({ max_completion_tokens: z.number().int().positive().nullish() }),
   supported_parameters: Words,
@@ -101,6 +104,10 @@ export function modelOf(item: CatalogItem): Model {
   })
 }
 
+function hasSeconds(units: { readonly [Name in 'seconds' | 'seconds_1080p' | 'seconds_4k']?: string | undefined }) {
+  return [units.seconds, units.seconds_1080p, units.seconds_4k].some((price) => price !== undefined)
+}
+
 /** Every exact name of a model, in lower case. */
 export function namesOf(model: Model): string[] {
   return [...new Set([model.id, `${model.lab}/${model.id}`, ...model.aliases].map((name) => name.toLowerCase()))]
@@ -111,18 +118,21 @@ const MEDIA_UNITS = {
   pixels_per_million: 'per megapixel',
   characters: 'per character',
   seconds: 'per second',
+  minutes: 'per minute',
 } as const
 
 function mediaUnitOf({ unit_pricing: units }: CatalogItem): string | null {
-  if (units?.images !== undefined) return MEDIA_UNITS.images
   if (units?.pixels_per_million !== undefined) return MEDIA_UNITS.pixels_per_million
+  if (units?.images !== undefined) return MEDIA_UNITS.images
   if (units?.characters !== undefined) return MEDIA_UNITS.characters
   if (units?.seconds !== undefined) return MEDIA_UNITS.seconds
+  if (units?.minutes !== undefined) return MEDIA_UNITS.minutes
   return null
 }
 
 const PIXELS_PER_MEGAPIXEL = 1_000_000n
 const MILLISECONDS_PER_SECOND = 1_000n
+const MILLISECONDS_PER_MINUTE = 60_000n
 
 /**
  * Returns an item's reference prices by usage class, as decimal strings of pico-USD in the contract's form. Areas are
@@ -148,7 +158,7 @@ export function unitPricesOf({
     ['images4k', read(units?.images_4k)],
     ['pixels', read(units?.pixels_per_million, PIXELS_PER_MEGAPIXEL)],
     ['characters', read(units?.characters)],
-    ['milliseconds', read(units?.seconds, MILLISECONDS_PER_SECOND)],
+    ['milliseconds', read(units?.seconds, MILLISECONDS_PER_SECOND) ?? read(units?.minutes, MILLISECONDS_PER_MINUTE)],
     ['milliseconds1080p', read(units?.seconds_1080p, MILLISECONDS_PER_SECOND)],
     ['milliseconds4k', read(units?.seconds_4k, MILLISECONDS_PER_SECOND)],
   ]

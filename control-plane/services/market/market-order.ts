@@ -28,7 +28,7 @@ export type MarketChoice = z.output<typeof MarketChoice>
 const WORTH: { readonly [Sort in MarketSort]: (market: MarketView) => number | null } = {
   discount: ({ summary }) => summary.bestDiscountPct,
   // A model that is not sold by tokens has no comparable price.
-  price: ({ summary, model }) => (summary.best.input === null || model.mediaUnit ? null : -Number(summary.best.input)),
+  price: ({ summary }) => (summary.best.input === null ? null : -Number(summary.best.input)),
   requests: ({ figures }) => figures.requests24h,
   volume: ({ figures }) => Number(figures.volume24hMicro),
   uptime: ({ figures }) => figures.uptimePct,

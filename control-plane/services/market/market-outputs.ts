@@ -1,25 +1,30 @@
 import { z } from 'zod'
-import { Amount, Count } from '#control-plane/services/view-fields.ts'
+import { Amount, Count, UnitPriceList } from '#control-plane/services/view-fields.ts'
 import { MarketRowSchema, OfferRowSchema } from '#shared/contract/snapshot.ts'
 import type { KeptBps } from '#shared/money.ts'
 
 /** Parts of the market's answers. The doors write prices as numbers and sums as digits. */
 
 const Price = z.bigint().nullable()
-const TokenPrices = z.object({ input: Price, output: Price, cacheRead: Price, cacheWrite: Price })
+
+const ModelPrices = z.object({
+  ...{ input: Price, output: Price, cacheRead: Price, cacheWrite: Price },
+  mediaUnit: z.string().nullable(),
+  mediaUnitPrice: Price,
+  unitPrices: UnitPriceList,
+})
 
 export const MarketSummarySchema = z.object({
-  best: TokenPrices,
-  direct: TokenPrices,
+  best: ModelPrices,
+  direct: ModelPrices,
   bestDiscountPct: z.number().nullable(),
-  bestMediaUnitPrice: Price,
   healthySellerCount: Count,
   /** The sum of the daily caps of available offers; null when one of them has no cap. */
   totalCap: z.bigint().nullable(),
   /** Of offers that a call uses only when it allows untrusted ones. */
-  untrusted: z.object({ best: TokenPrices, bestDiscountPct: z.number().nullable(), healthySellerCount: Count }),
+  untrusted: z.object({ best: ModelPrices, bestDiscountPct: z.number().nullable(), healthySellerCount: Count }),
   providers: z
-    .array(z.object({ provider: z.string(), isTrusted: z.boolean(), healthySellerCount: Count, best: TokenPrices }))
+    .array(z.object({ provider: z.string(), isTrusted: z.boolean(), healthySellerCount: Count, best: ModelPrices }))
     .readonly(),
 })
 
@@ -34,14 +39,12 @@ export const BookEntrySchema = z.object({
     ttftMs: z.number().nullable(),
   }),
   rank: Count,
-  direct: TokenPrices,
-  effective: TokenPrices,
+  direct: ModelPrices,
+  effective: ModelPrices,
   discountPct: z.number(),
   capRemaining: Amount.nullable(),
   isHealthy: z.boolean(),
   /** True for a healthy offer with a rest of its cap. */
   isAvailable: z.boolean(),
-  mediaUnitPrice: Price,
-  directMediaUnitPrice: Price,
   trades: z.object({ count: Count, volumeMicro: Amount }),
 })

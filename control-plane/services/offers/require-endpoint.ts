@@ -1,5 +1,6 @@
 import { listBodiesOf } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema, servedEndpoints } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { runsModel } from '#shared/catalog/providers.ts'
@@ -9,20 +10,27 @@ import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
 
 const Body = ModelSchema.pick({ endpoints: true })
 
+/** A provider and the protocol that it is spoken to in. */
+export type Host = Speaker & { readonly provider: Provider }
+
 /**
  * Throws `model_capability_unsupported` for a model that no path of the market serves, and for a host or a protocol
  * without an endpoint of the model: its offer could serve nobody.
  */
-export async function requireEndpoint(
-  ctx: Pick<Ctx, 'db'>,
-  { provider, apiFormat }: Speaker & { readonly provider: Provider },
-  model: string,
-): Promise<void> {
+export async function requireEndpoint(ctx: Pick<Ctx, 'db'>, host: Host, model: string): Promise<void> {
   const [body] = await listBodiesOf(ctx.db, [model])
-  const { endpoints } = Body.parse(body)
+  const refusal = refusalOfEndpoints(host, Body.parse(body))
+  if (refusal !== undefined) throw refusal
+}
+
+/** The refusal of an offer of a model at a host. Undefined where the host can serve an endpoint of the model. */
+export function refusalOfEndpoints(
+  { provider, apiFormat }: Host,
+  { endpoints }: Pick<Model, 'endpoints'>,
+): AppError | undefined {
   const served = servedEndpoints({ endpoints })
   if (served.length === 0) {
-    throw new AppError('model_capability_unsupported', {
+    return new AppError('model_capability_unsupported', {
       message: `The model is for ${endpoints.join(', ')}, which the market does not sell yet.`,
       param: 'model',
       detail: { model_endpoints: endpoints },
@@ -30,14 +38,14 @@ export async function requireEndpoint(
   }
   const spoken = served.filter((endpoint) => canServe({ apiFormat }, needOfEndpoint(endpoint)))
   if (spoken.length === 0) {
-    throw new AppError('model_capability_unsupported', {
+    return new AppError('model_capability_unsupported', {
       message: `The protocol ${apiFormat} has nothing for ${endpoints.join(', ')}, which the model is for.`,
       param: 'apiFormat',
       detail: { api_format: apiFormat, model_endpoints: endpoints },
     })
   }
-  if (provider.endpoints === null || runsModel(provider, { endpoints: spoken })) return
-  throw new AppError('model_capability_unsupported', {
+  if (provider.endpoints === null || runsModel(provider, { endpoints: spoken })) return undefined
+  return new AppError('model_capability_unsupported', {
     message: `The host of ${provider.name} runs ${provider.endpoints.join(', ')}; the model is for ${endpoints.join(', ')}.`,
     param: 'model',
     detail: { provider: provider.id, provider_endpoints: provider.endpoints, model_endpoints: endpoints },

@@ -1,18 +1,18 @@
 import { z } from 'zod'
-import { listPricesAt } from '#control-plane/db/catalog.ts'
+import { listMediaUnits, listPricesAt } from '#control-plane/db/catalog.ts'
 import type { StoredOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { UnitPriceList } from '#control-plane/services/view-fields.ts'
 import { keptToPercent } from '#shared/discount.ts'
-import { costMultiplier, tokenPrices } from '#shared/market-view.ts'
-import type { KeptBps } from '#shared/money.ts'
+import { costMultiplier, modelPrices } from '#shared/market-view.ts'
 import { KEEP_ALL, keptBps, microUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 
 /**
- * An offer for its seller. Prices per million tokens are whole micro-USD: `direct` is the reference, `effective` is what
- * a buyer pays. Instants are Unix milliseconds.
+ * An offer for its seller. Prices per million tokens and per media unit are whole micro-USD: `direct` is the reference,
+ * `effective` is what a buyer pays. Instants are Unix milliseconds.
  */
 export const OfferViewSchema = z.object({
   id: z.string(),
@@ -34,6 +34,11 @@ export const OfferViewSchema = z.object({
   directOutputPer1m: z.number().nullable(),
   effectiveInputPer1m: z.number().nullable(),
   effectiveOutputPer1m: z.number().nullable(),
+  mediaUnit: z.string().nullable(),
+  directMediaUnitPrice: z.number().nullable(),
+  effectiveMediaUnitPrice: z.number().nullable(),
+  directUnitPrices: UnitPriceList,
+  effectiveUnitPrices: UnitPriceList,
   capDailyUsd: z.number().nullable(),
   capDailyRemainingUsd: z.number().nullable(),
   payoutAddress: z.string().nullable(),
@@ -63,8 +68,10 @@ export async function viewOffers(ctx: ViewCtx, offers: readonly StoredOffer[]): 
   if (offers.length === 0) return []
   const ids = offers.map((offer) => offer.id)
   const capped = offers.filter((offer) => offer.capDailyMicro !== null).map((offer) => offer.id)
-  const [prices, health, taken] = await Promise.all([
-    listPricesAt(ctx.db, ctx.clock.now(), [...new Set(offers.map((offer) => offer.model))]),
+  const models = [...new Set(offers.map((offer) => offer.model))]
+  const [prices, mediaUnits, health, taken] = await Promise.all([
+    listPricesAt(ctx.db, ctx.clock.now(), models),
+    listMediaUnits(ctx.db, models),
     ctx.liveOffers.health(ids),
     ctx.liveOffers.capTaken(capped),
   ])
@@ -74,7 +81,7 @@ export async function viewOffers(ctx: ViewCtx, offers: readonly StoredOffer[]): 
     const backedOffUntil = record?.backedOffUntil ?? null
     return {
       ...viewFacts(offer),
-      ...viewPrices(byModel.get(offer.model), keptBps(offer.keptBps)),
+      ...viewPrices(offer, byModel.get(offer.model) ?? {}, mediaUnits.get(offer.model) ?? null),
       ...viewCap(offer.capDailyMicro, taken.get(offer.id) ?? 0n),
       healthy: backedOffUntil === null || backedOffUntil <= ctx.clock.now(),
       consecutiveFailures: record?.consecutiveFailures ?? 0,
@@ -106,15 +113,20 @@ function viewFacts(offer: StoredOffer) {
   }
 }
 
-function viewPrices(prices: UnitPrices | undefined, kept: KeptBps) {
+function viewPrices(offer: StoredOffer, prices: UnitPrices, mediaUnit: string | null) {
   const shown = (price: bigint | null) => (price === null ? null : Number(price))
-  const direct = tokenPrices(prices ?? {}, KEEP_ALL)
-  const effective = tokenPrices(prices ?? {}, kept)
+  const direct = modelPrices({ mediaUnit }, prices, KEEP_ALL)
+  const effective = modelPrices({ mediaUnit }, prices, keptBps(offer.keptBps))
   return {
     directInputPer1m: shown(direct.input),
     directOutputPer1m: shown(direct.output),
     effectiveInputPer1m: shown(effective.input),
     effectiveOutputPer1m: shown(effective.output),
+    mediaUnit: direct.mediaUnit,
+    directMediaUnitPrice: shown(direct.mediaUnitPrice),
+    effectiveMediaUnitPrice: shown(effective.mediaUnitPrice),
+    directUnitPrices: direct.unitPrices,
+    effectiveUnitPrices: effective.unitPrices,
   }
 }
 

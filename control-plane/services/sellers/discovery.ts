@@ -2,15 +2,18 @@ import { z } from 'zod'
 import { listModelBodies, listPricesAt } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { Host } from '#control-plane/services/offers/require-endpoint.ts'
+import { refusalOfEndpoints } from '#control-plane/services/offers/require-endpoint.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
-import { linesOf } from '#control-plane/services/view-fields.ts'
+import { linesOf, UnitPriceList } from '#control-plane/services/view-fields.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema, servedEndpoints } from '#shared/catalog/model.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
-import { mediaPricesInDollars, tokenPrices } from '#shared/market-view.ts'
+import { modelPrices } from '#shared/market-view.ts'
 import { KEEP_ALL } from '#shared/money.ts'
+import { isFloor } from '#shared/price-units.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
-import { dearestInput, dearestOutput, UnitPricesSchema } from '#shared/pricing.ts'
+import { UnitPricesSchema } from '#shared/pricing.ts'
 
 /** Most models of a provider in one answer. */
 const MAX_TOLD = 5_000
@@ -28,12 +31,13 @@ export const DiscoveredModelSchema = z
       outputPer1m: z.number().nullable(),
       priceUnit: z.string().nullable().describe('`M` for a million tokens, or the unit in which media are sold.'),
       unitPrice: z.number().nullable().describe('The price of one unit of media; null for tokens.'),
+      unitPrices: UnitPriceList,
       priceVariable: z.boolean().describe('True when the figures are a floor: calls can cost more than they say.'),
     }),
     metadata: z.object({
       providerModelId: z.string(),
       modelType: z.string().nullable(),
-      availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price', 'not_sold_yet']),
+      availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price', 'not_sold_yet', 'not_run_there']),
     }),
   })
   .meta({ id: 'DiscoveredModel' })
@@ -55,7 +59,8 @@ export const discoverModels = defineOperation({
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const listed = await ctx.listModels({ baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret })
     if (!listed.isAccepted) throw probeFailed(base, listed)
-    return tellModels(await readCatalog(ctx), listed.models)
+    const host = { provider: base.provider, apiFormat: input.apiFormat }
+    return tellModels(await readCatalog(ctx), host, listed.models)
   },
 })
 
@@ -73,45 +78,50 @@ async function readCatalog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<Catalog> {
   }
 }
 
-async function* tellModels(catalog: Catalog, listed: ReadonlySet<string>): AsyncGenerator<DiscoveredModel> {
+async function* tellModels(catalog: Catalog, host: Host, listed: ReadonlySet<string>): AsyncGenerator<DiscoveredModel> {
   let told = 0
   for (const name of listed) {
     if (++told > MAX_TOLD) return
-    yield describe(catalog, name)
+    yield describe(catalog, host, name)
   }
 }
 
-function describe({ resolve, prices }: Catalog, name: string): DiscoveredModel {
+function describe({ resolve, prices }: Catalog, host: Host, name: string): DiscoveredModel {
   const model = resolve(name)
-  const unitPrices = model === undefined ? undefined : prices.get(model.id)
-  const tokens = tokenPrices(unitPrices ?? {}, KEEP_ALL)
-  const media = tokens.input === null ? Object.values(mediaPricesInDollars(unitPrices ?? {}, KEEP_ALL))[0] : undefined
-  const isSold = unitPrices !== undefined && model !== undefined && servedEndpoints(model).length > 0
-  const reason =
-    model === undefined ? 'unknown_model' : unitPrices === undefined ? 'no_reference_price' : 'not_sold_yet'
+  const unitPrices = model && prices.get(model.id)
+  const availabilityStatus = availabilityOf(host, model, unitPrices)
   return {
     model: model?.id ?? name,
-    supported: isSold,
-    pricing: {
-      inputPer1m: dollars(tokens.input),
-      outputPer1m: dollars(tokens.output),
-      priceUnit: unitPrices === undefined ? null : (model?.mediaUnit ?? 'M'),
-      unitPrice: media ?? null,
-      priceVariable: unitPrices !== undefined && tokens.input !== null && isFloor(unitPrices),
-    },
-    metadata: {
-      providerModelId: name,
-      modelType: model?.endpoints[0] ?? null,
-      availabilityStatus: isSold ? 'available' : reason,
-    },
+    supported: availabilityStatus === 'available',
+    pricing: pricingOf(model ?? NO_UNIT, unitPrices),
+    metadata: { providerModelId: name, modelType: model?.endpoints[0] ?? null, availabilityStatus },
   }
 }
 
-/** True when something beside input and output is billed for more than they are. */
-function isFloor(prices: UnitPrices): boolean {
-  const { input, output } = prices
-  const isDearer = dearestInput(prices) > (input ?? 0n) || dearestOutput(prices) > (output ?? 0n)
-  return isDearer || Object.keys(mediaPricesInDollars(prices, KEEP_ALL)).length > 0
+const NO_UNIT = { mediaUnit: null }
+
+function availabilityOf(
+  host: Host,
+  model: Model | undefined,
+  unitPrices: UnitPrices | undefined,
+): DiscoveredModel['metadata']['availabilityStatus'] {
+  if (model === undefined) return 'unknown_model'
+  if (unitPrices === undefined) return 'no_reference_price'
+  if (servedEndpoints(model).length === 0) return 'not_sold_yet'
+  return refusalOfEndpoints(host, model) === undefined ? 'available' : 'not_run_there'
+}
+
+function pricingOf(model: Pick<Model, 'mediaUnit'>, unitPrices: UnitPrices | undefined): DiscoveredModel['pricing'] {
+  const { input, output, mediaUnit, unitPrices: shown } = modelPrices(model, unitPrices ?? {}, KEEP_ALL)
+  const isByTokens = input !== null || output !== null
+  return {
+    inputPer1m: dollars(input),
+    outputPer1m: dollars(output),
+    priceUnit: isByTokens ? 'M' : mediaUnit,
+    unitPrice: isByTokens ? null : (shown[0]?.usd ?? null),
+    unitPrices: shown,
+    priceVariable: unitPrices !== undefined && isFloor(unitPrices),
+  }
 }
 
 function dollars(micro: bigint | null): number | null {

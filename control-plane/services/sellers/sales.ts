@@ -9,11 +9,11 @@ import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { cursorOf, NextToken, signedPageOf } from '#control-plane/services/page.ts'
-import { Count, MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
+import { Count, MicroDigits, UnitPriceList, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
-import { tokenPrices } from '#shared/market-view.ts'
+import { modelPrices } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
@@ -35,6 +35,10 @@ export const SaleViewSchema = z
     /** Whole micro-USD per million tokens as sold; null for a model that is not sold by tokens. */
     effectiveInputPer1m: WholeMicro.nullable(),
     effectiveOutputPer1m: WholeMicro.nullable(),
+    /** Whole micro-USD of one media unit as sold; null for a model that is sold by tokens alone. */
+    mediaUnit: z.string().nullable(),
+    effectiveMediaUnitPrice: WholeMicro.nullable(),
+    effectiveUnitPrices: UnitPriceList,
     txHash: z.string().nullable(),
   })
   .meta({ id: 'Sale' })
@@ -62,13 +66,13 @@ export async function newestSales(
   return all.slice(0, page.limit)
 }
 
-function pendingSaleOf({ rid, event: text, transaction, unitPrices }: PendingSale): AnySale[] {
+function pendingSaleOf({ rid, event: text, transaction, unitPrices, mediaUnit }: PendingSale): AnySale[] {
   const event = readUsageEvent(text)
   if (event === undefined) return []
   const { model, offer, outcome, rail, chargeMicro, sellerNetMicro, usage, startedAt } = event
   return [
     {
-      ...{ rid, model, offer, outcome, rail, transaction, unitPrices, postedAt: null },
+      ...{ rid, model, offer, outcome, rail, transaction, unitPrices, mediaUnit, postedAt: null },
       ...{ charge: chargeMicro, sellerNet: sellerNetMicro, keptBps: Number(event.keptBps) },
       inputTokens: BigInt(inputTokens(usage)),
       outputTokens: BigInt(outputTokens(usage)),
@@ -80,7 +84,8 @@ function pendingSaleOf({ rid, event: text, transaction, unitPrices }: PendingSal
 
 export function viewSale(sale: AnySale): SaleView {
   const prices = UnitPricesSchema.safeParse(sale.unitPrices).data ?? {}
-  const { input, output } = tokenPrices(prices, keptBps(sale.keptBps))
+  const effective = modelPrices(sale, prices, keptBps(sale.keptBps))
+  const shown = (price: bigint | null) => (price === null ? null : Number(price))
   const { charge, outcome, rail, postedAt } = sale
   const standing = standingOf({ charge, outcome, errorCode: null, rail }, postedAt?.getTime() ?? null)
   return {
@@ -93,8 +98,11 @@ export function viewSale(sale: AnySale): SaleView {
     inputTokens: Number(sale.inputTokens),
     outputTokens: Number(sale.outputTokens),
     cacheReadTokens: Number(sale.cacheReadTokens),
-    effectiveInputPer1m: input === null ? null : Number(input),
-    effectiveOutputPer1m: output === null ? null : Number(output),
+    effectiveInputPer1m: shown(effective.input),
+    effectiveOutputPer1m: shown(effective.output),
+    mediaUnit: effective.mediaUnit,
+    effectiveMediaUnitPrice: shown(effective.mediaUnitPrice),
+    effectiveUnitPrices: effective.unitPrices,
     txHash: sale.transaction,
   }
 }

@@ -7,9 +7,13 @@ const Price = Count.nullable().describe('Micro-USD per million tokens.')
 const DollarPrice = z.number().nullable().describe('US dollars per million tokens.')
 const Speed = { ttft_p50_ms: Figure, ttft_samples: Count, tps_p50: Figure, tps_samples: Count }
 
+const UnitPriceList = z
+  .array(z.object({ unit: z.string(), usd: z.number() }))
+  .describe('US dollars of each unit: media, and a million tokens of pictures or sound.')
+
 /** A market row with its amounts in one unit. */
 function marketRow(price: typeof Price | typeof DollarPrice, amount: z.ZodType<number | null>) {
-  const best = { best_input_per_1m: price, best_output_per_1m: price }
+  const best = { best_input_per_1m: price, best_output_per_1m: price, best_media_unit_price: amount }
   return z.object({
     model: z.string(),
     name: z.string(),
@@ -20,7 +24,9 @@ function marketRow(price: typeof Price | typeof DollarPrice, amount: z.ZodType<n
     direct_output_per_1m: price,
     best_price_per_1m: price.describe('Input plus output, per million tokens of each.'),
     best_discount_pct: z.number().nullable().describe('Of the offers that default routing would use now.'),
-    best_media_unit_price: amount,
+    best_unit_prices: UnitPriceList,
+    direct_media_unit_price: amount,
+    direct_unit_prices: UnitPriceList,
     media_unit: z.string().nullable(),
     healthy_seller_count: Count,
     requests_24h: Count,
@@ -73,6 +79,7 @@ const BookOffer = z
     media_unit: z.string().nullable(),
     media_unit_price: z.number().nullable(),
     direct_media_unit_price: z.number().nullable(),
+    unit_prices: UnitPriceList,
   })
   .meta({ id: 'BookOffer' })
 const OrderBook = z
@@ -86,6 +93,8 @@ const OrderBook = z
       direct_cache_read_per_1m: Price,
       direct_cache_write_per_1m: Price,
       media_unit: z.string().nullable(),
+      direct_media_unit_price: z.number().nullable(),
+      direct_unit_prices: UnitPriceList,
     }),
     offers: z.array(BookOffer),
   })

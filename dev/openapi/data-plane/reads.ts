@@ -5,6 +5,7 @@ import type { DataRoute } from './route.ts'
 import { Count, KEY_REFUSALS, READ_REFUSALS } from './route.ts'
 
 const Dollars = z.number().describe('USD.')
+const TokenDollars = z.number().describe('USD of a million tokens of pictures or sound.')
 const Price = z.string().describe('USD a unit, as a decimal.')
 const Names = z.array(z.string())
 
@@ -33,6 +34,8 @@ const CatalogEntry = z
       megapixel: Price.optional(),
       image_token: Price.optional(),
       image_output: Price.optional(),
+      audio: Price.optional(),
+      audio_output: Price.optional(),
       request: Price.optional(),
       character: Price.optional(),
       second: Price.optional(),
@@ -62,7 +65,12 @@ const PriceOfUnits = {
   second: Dollars.optional(),
   second_1080p: Dollars.optional(),
   second_4k: Dollars.optional(),
+  minute: Dollars.optional(),
   request: Dollars.optional(),
+  image_input: TokenDollars.optional(),
+  image_output: TokenDollars.optional(),
+  audio_input: TokenDollars.optional(),
+  audio_output: TokenDollars.optional(),
 }
 const Open = z.boolean().describe('False while no wallet can pay so.')
 const PaymentNotes = z

@@ -61,7 +61,10 @@ export const CatalogItem = z.object({
       /** The same time by the minute, for a model whose own list speaks of minutes. */
       minutes: UnitDollars.optional(),
     })
-    .refine(({ minutes, ...units }) => minutes === undefined || !hasSeconds(units), 'time is sold by the second or the minute')
+    .refine(
+      ({ minutes, ...units }) => minutes === undefined || !hasSeconds(units),
+      'time is sold by the second or the minute',
+    )
     .optional(),
   top_provider: z.object({ max_completion_tokens: z.number().int().positive().nullish() }),
   supported_parameters: Words,

@@ -2,6 +2,8 @@ import type { LookupRecord } from './contract/lookup.ts'
 import type { SettlementType } from './contract/rails.ts'
 import { settlementTypeOf } from './contract/rails.ts'
 import type { Explanation, UsageEvent } from './contract/usage-event.ts'
+import type { MediaUnits } from './media-units.ts'
+import { mediaUnitsOf } from './media-units.ts'
 import { inputTokens, outputTokens } from './usage.ts'
 
 /** The facts of a usage event. Amounts are bigints after reading and digits before writing. */
@@ -80,6 +82,7 @@ export function begunRecordOf({ rid, model, isStreamed, startedAt, settlementTyp
     output_tokens: 0,
     cache_read_tokens: 0,
     reasoning_tokens: 0,
+    ...mediaMembers(mediaUnitsOf({})),
     ttft_ms: null,
     duration_ms: 0,
     routing: null,
@@ -106,10 +109,27 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
     output_tokens: outputTokens(event.usage),
     cache_read_tokens: event.usage.cacheRead ?? 0,
     reasoning_tokens: event.usage.reasoning ?? 0,
+    ...mediaMembers(mediaUnitsOf(event.usage)),
     ttft_ms: event.ttftMs,
     duration_ms: Math.max(0, event.endedAt - event.startedAt),
     routing: routingOf(event.explanation),
   }
+}
+
+/** What a call used beside plain tokens, in the spelling of a look-up. */
+export function mediaMembers(units: MediaUnits) {
+  return {
+    image_input_tokens: units.imageInputTokens,
+    image_output_tokens: units.imageOutputTokens,
+    images: units.images,
+    images_2k: units.images2k,
+    images_4k: units.images4k,
+    megapixels: units.megapixels,
+    seconds: units.seconds,
+    seconds_1080p: units.seconds1080p,
+    seconds_4k: units.seconds4k,
+    characters: units.characters,
+  } satisfies Partial<LookupRecord>
 }
 
 /** The explanation of a call in the spelling of a look-up. */

@@ -4,6 +4,7 @@ import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import { MEDIA_COLUMNS, MEDIA_FIELDS, MEDIA_ROW, MEDIA_SUMS, MEDIA_TEXT, NO_MEDIA, USES_MEDIA } from './media-units.ts'
 import { PAYMENT_OF_ROW, paymentOf } from './payment-views.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
@@ -41,6 +42,7 @@ export type TokenSums = RowOf<typeof TOKEN_SUMS_ROW>
 /** One booked call. Amounts are micro-USD; token classes are disjoint. */
 const USAGE_ROW = {
   ...TOKEN_SUMS_ROW,
+  ...MEDIA_ROW,
   rid: SETTLEMENT_TABLES.settlement.rid,
   startedAt: SETTLEMENT_TABLES.settlement.started_at,
   postedAt: SETTLEMENT_TABLES.settlement.posted_at,
@@ -61,12 +63,12 @@ const USAGE_ROW = {
 }
 export type UsageRow = RowOf<typeof USAGE_ROW>
 
-const ROW = sql.raw(`rid, started_at as "startedAt", posted_at as "postedAt", model,
+const ROW = sql`${MEDIA_FIELDS}, ${sql.raw(`rid, started_at as "startedAt", posted_at as "postedAt", model,
   requested_model as "requestedModel", provider, served_by as "servedBy", endpoint, key_id as "keyId", outcome, rail,
   error_code as "errorCode", is_streamed as "isStreamed", charge, list_cost as "listCost",
   duration_ms as "durationMs", ttft_ms as "ttftMs", input_tokens as input, cache_read_tokens as "cacheRead",
   cache_write_tokens as "cacheWrite", audio_input_tokens as "audioInput", output_tokens as output,
-  reasoning_tokens as reasoning, audio_output_tokens as "audioOutput"`)
+  reasoning_tokens as reasoning, audio_output_tokens as "audioOutput"`)}`
 
 /** The columns to sum. They have the same names in settlements and in the daily sums. */
 const COUNTED = [
@@ -80,16 +82,18 @@ const COUNTED = [
   'reasoning_tokens',
   'audio_output_tokens',
 ] as const
-const EACH = sql.raw(`model, key_id, provider, endpoint, outcome, ${COUNTED.join(', ')}`)
+const KIND = sql.raw('model, key_id, provider, endpoint, outcome')
+const EACH = sql.raw(COUNTED.join(', '))
+const NOTHING_COUNTED = sql.raw(COUNTED.map((column) => `0::bigint as ${column}`).join(', '))
 
-const SUMS = sql.raw(`coalesce(sum(requests), 0)::bigint as requests,
+const SUMS = sql`${MEDIA_SUMS}, ${sql.raw(`coalesce(sum(requests), 0)::bigint as requests,
   coalesce(sum(requests) filter (where outcome = 'failed'), 0)::bigint as failed,
   coalesce(sum(charge), 0)::bigint as charge, coalesce(sum(list_cost), 0)::bigint as "listCost",
   coalesce(sum(input_tokens), 0)::bigint as input, coalesce(sum(cache_read_tokens), 0)::bigint as "cacheRead",
   coalesce(sum(cache_write_tokens), 0)::bigint as "cacheWrite",
   coalesce(sum(audio_input_tokens), 0)::bigint as "audioInput", coalesce(sum(output_tokens), 0)::bigint as output,
   coalesce(sum(reasoning_tokens), 0)::bigint as reasoning,
-  coalesce(sum(audio_output_tokens), 0)::bigint as "audioOutput"`)
+  coalesce(sum(audio_output_tokens), 0)::bigint as "audioOutput"`)}`
 
 /** The condition for settlements that match a filter. */
 function matching(filter: UsageFilter): RawBuilder<unknown> {
@@ -137,6 +141,8 @@ const USAGE_LINE_ROW = {
   figures: text(),
   /** Cost and list cost in US dollars with six decimals, separated by a comma. */
   usd: text(),
+  /** What it used beside tokens, separated by commas. */
+  media: text(),
   charge: bigint(),
   outcome: text<UsageEvent['outcome']>(),
   rail: SETTLEMENT_TABLES.settlement.rail,
@@ -162,7 +168,7 @@ export async function listUsageLines(
     sql`select rid, model, ${STARTED_AT_TEXT} as "createdAt", charge, outcome, rail,
       ${paymentOf('settlement')},
       concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, cache_read_tokens, reasoning_tokens, charge, list_cost) as figures,
-      concat_ws(',', ${usdText('charge')}, ${usdText('list_cost')}) as usd
+      concat_ws(',', ${usdText('charge')}, ${usdText('list_cost')}) as usd, ${MEDIA_TEXT} as media
     from settlement where ${matching(filter)} and rid > ${page.after} order by rid limit ${page.limit}`,
   )
   return rows
@@ -171,6 +177,7 @@ export async function listUsageLines(
 /** The sums of a group of calls. */
 const USAGE_SUMS_ROW = {
   ...TOKEN_SUMS_ROW,
+  ...MEDIA_ROW,
   requests: bigint(),
   failed: bigint(),
   charge: bigint(),
@@ -228,21 +235,31 @@ export async function sumUsage(
   return { total: rows.find(({ model }) => model === null), byModel }
 }
 
+/** Every call as one row of what is summed of all, and no media. Their index holds these columns. */
+const CALL = sql`started_at at time zone 'UTC' as at, 1 as requests, ${KIND}, ${EACH}, ${NO_MEDIA}`
+/** What a call used beside plain tokens, as a row that counts for nothing else. The index of such calls holds it. */
+const MEDIA_OF_CALL = sql`started_at at time zone 'UTC' as at, 0 as requests, ${KIND}, ${NOTHING_COUNTED}, ${MEDIA_COLUMNS}`
+
 /** The CTE `calls` with every call of a filter. `at` is the UTC time of its start. */
 function eachCall(filter: UsageFilter): RawBuilder<unknown> {
-  return sql`with calls as (select started_at at time zone 'UTC' as at, 1 as requests, ${EACH} from settlement
-    where ${matching(filter)})`
+  return sql`with calls as (
+      select ${CALL} from settlement where ${matching(filter)}
+      union all
+      select ${MEDIA_OF_CALL} from settlement where ${matching(filter)} and ${USES_MEDIA})`
 }
 
 /**
  * The CTE `calls` for a filter, in which similar calls of an already summed day share one row. `at` is then the day.
  */
 function summedCalls(filter: UsageFilter): RawBuilder<unknown> {
+  const inRange = sql`account = ${filter.account} and rid >= r.low and rid < r.high and ${chosen(filter)}`
   return sql`with ${splitWindow(filter)}, calls as (
-      select started_on::timestamp as at, requests, ${EACH} from buyer_day d
+      select started_on::timestamp as at, requests, ${KIND}, ${EACH}, ${MEDIA_COLUMNS} from buyer_day d
       where ${isSummed('d', filter.account)} and ${chosen(filter)}
       union all
       select c.* from rest r cross join lateral (
-        select started_at at time zone 'UTC' as at, 1 as requests, ${EACH} from settlement
-        where account = ${filter.account} and rid >= r.low and rid < r.high and ${chosen(filter)} ${RANGE_BY_RANGE}) c)`
+        select ${CALL} from settlement where ${inRange} ${RANGE_BY_RANGE}) c
+      union all
+      select c.* from rest r cross join lateral (
+        select ${MEDIA_OF_CALL} from settlement where ${inRange} and ${USES_MEDIA} ${RANGE_BY_RANGE}) c)`
 }

@@ -4,6 +4,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import { mediaUnitOf } from './catalog.ts'
 import type { Database } from './database.ts'
+import { MEDIA_COLUMNS, MEDIA_FIELDS, MEDIA_ROW, MEDIA_SUMS, MEDIA_TEXT } from './media-units.ts'
 import { PAYMENT_OF_ROW, paymentOf } from './payment-views.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
@@ -28,6 +29,7 @@ const DAY_OF_MODEL_ROW = {
   outputTokens: bigint(),
   /** The request id of the last sale. */
   lastSale: text(),
+  ...MEDIA_ROW,
 }
 export type DayOfModel = RowOf<typeof DAY_OF_MODEL_ROW>
 
@@ -41,17 +43,18 @@ export async function sumEarnings(
     db,
     DAY_OF_MODEL_ROW,
     sql`with ${splitWindow({ account: seller, ...window })}, sales as (
-      select started_on, model, requests, earned, input_tokens, output_tokens, last_rid from seller_day d
+      select started_on, model, requests, earned, input_tokens, output_tokens, last_rid, ${MEDIA_COLUMNS} from seller_day d
       where ${isSummed('d', seller)}
       union all
       select c.* from rest r cross join lateral (
-        select (s.started_at at time zone 'UTC')::date, s.model, 1, s.seller_net, ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.rid
+        select (s.started_at at time zone 'UTC')::date, s.model, 1, s.seller_net, ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.rid,
+          ${MEDIA_COLUMNS}
         from settlement s where s.seller_account = ${seller} and s.rid >= r.low and s.rid < r.high and ${SOLD}
         ${RANGE_BY_RANGE}) c
     )
     select to_char(started_on, 'YYYY-MM-DD') as day, model, sum(earned)::bigint as earned,
       sum(requests)::bigint as requests, sum(input_tokens)::bigint as "inputTokens",
-      sum(output_tokens)::bigint as "outputTokens", max(last_rid) as "lastSale"
+      sum(output_tokens)::bigint as "outputTokens", max(last_rid) as "lastSale", ${MEDIA_SUMS}
     from sales group by started_on, model order by started_on, model`,
   )
   return rows
@@ -74,6 +77,7 @@ const SALE_ROW = {
   postedAt: SETTLEMENT_TABLES.settlement.posted_at,
   unitPrices: nullable(CATALOG_TABLES.model_price.unit_prices),
   mediaUnit: nullable(text()),
+  ...MEDIA_ROW,
   ...PAYMENT_OF_ROW,
 }
 export type Sale = RowOf<typeof SALE_ROW>
@@ -81,7 +85,7 @@ export type Sale = RowOf<typeof SALE_ROW>
 const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.rail, s.charge, s.seller_net as "sellerNet", s.kept_bps as "keptBps",
   ${INPUT_TOKENS} as "inputTokens", ${OUTPUT_TOKENS} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
   s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices",
-  ${mediaUnitOf(sql`s.model`)} as "mediaUnit", ${paymentOf('s')}`
+  ${mediaUnitOf(sql`s.model`)} as "mediaUnit", ${MEDIA_FIELDS}, ${paymentOf('s')}`
 
 /** Sales of a seller, newest first, before the request id `before`. */
 export async function listSales(
@@ -130,6 +134,8 @@ const SOLD_ROW = {
   createdAt: text(),
   /** Input, output, cached, reasoning tokens, earned and charged micro-USD, separated by commas. */
   figures: text(),
+  /** What it sold beside tokens, separated by commas. */
+  media: text(),
   charge: SETTLEMENT_TABLES.settlement.charge,
   outcome: SETTLEMENT_TABLES.settlement.outcome,
   rail: SETTLEMENT_TABLES.settlement.rail,
@@ -155,7 +161,8 @@ export async function listSoldAfter(
     SOLD_ROW,
     sql`select s.rid, s.model, s.offer, s.provider, s.charge, s.outcome, s.rail,
       ${STARTED_AT_TEXT} as "createdAt", ${paymentOf('s')},
-      concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures
+      concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures,
+      ${MEDIA_TEXT} as media
     from settlement s
     where s.seller_account = ${seller} and s.rid > ${page.after} and s.rid >= ${ulidFloor(from)}
       and s.rid < ${ulidFloor(to)} and ${SOLD}

@@ -3,7 +3,7 @@ import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
-import { bytes, double, text } from './tables/column.ts'
+import { bytes, double, doubles, nullable, text } from './tables/column.ts'
 import { MARKET_TABLES } from './tables/market.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
@@ -28,10 +28,15 @@ export type Counted = {
   readonly ttftSketch: Buffer
   readonly tpsSamples: number
   readonly tpsSketch: Buffer
+  /** What was used beside tokens; null for tokens alone. */
+  readonly media: MediaCounts | null
   /** The medians of the sketches; null without a sample. */
   readonly ttftP50Ms: number | null
   readonly tpsP50: number | null
 }
+
+/** Images, pixels, characters and milliseconds. */
+export type MediaCounts = (number | null)[]
 
 /** Stands for a model or a provider in a row that is the total over all of them. */
 export const ALL = '*'
@@ -68,6 +73,7 @@ const READ_ROW = {
   provider: MARKET_TABLES.market_hour.provider,
   ttftP50Ms: MARKET_TABLES.market_hour.ttft_p50_ms,
   tpsP50: MARKET_TABLES.market_hour.tps_p50,
+  media: MARKET_TABLES.market_hour.media,
   /** Unix milliseconds. */
   startMs: double(),
   sums: text(),
@@ -96,7 +102,7 @@ export async function listFigures(
     db,
     filter.isBare === true ? READ_ROW : { ...READ_ROW, ...SKETCH_ROW },
     sql`select (extract(epoch from starts_at) * 1000)::float8 as "startMs", model, provider,
-      ${SUMS} as sums, ttft_p50_ms as "ttftP50Ms", tps_p50 as "tpsP50"${filter.isBare === true ? sql`` : SKETCHES}
+      ${SUMS} as sums, ttft_p50_ms as "ttftP50Ms", tps_p50 as "tpsP50", media${filter.isBare === true ? sql`` : SKETCHES}
     from ${tableOf(grain)} where ${sql.join(conditions, sql` and `)}
     order by starts_at, model, provider`,
   )
@@ -129,6 +135,7 @@ function figureOf(row: ReadRow): FigureRow {
     tpsSketch: row.tpsSketch ?? NO_SKETCH,
     ttftP50Ms: row.ttftP50Ms,
     tpsP50: row.tpsP50,
+    media: row.media,
   }
 }
 
@@ -150,15 +157,17 @@ export async function replaceFigures(
   }))
   await sql`insert into ${tableOf(grain)} (starts_at, model, provider, calls, answered, unanswered, trades, volume_micro,
       list_micro, min_kept_bps, input_tokens, cache_read_tokens, output_tokens, attempts_good, attempts_bad, down_ms,
-      offers, ttft_samples, ttft_sketch, tps_samples, tps_sketch, ttft_p50_ms, tps_p50)
+      offers, ttft_samples, ttft_sketch, tps_samples, tps_sketch, ttft_p50_ms, tps_p50, media)
     select "startsAt", model, provider, calls, answered, unanswered, trades, "volumeMicro", "listMicro", "minKeptBps",
       "inputTokens", "cacheReadTokens", "outputTokens", "attemptsGood", "attemptsBad", "downMs", offers,
-      "ttftSamples", decode("ttftSketch", 'hex'), "tpsSamples", decode("tpsSketch", 'hex'), "ttftP50Ms", "tpsP50"
+      "ttftSamples", decode("ttftSketch", 'hex'), "tpsSamples", decode("tpsSketch", 'hex'), "ttftP50Ms", "tpsP50", media
     from jsonb_to_recordset(${JSON.stringify(texts)}::jsonb) as r ("startsAt" timestamptz, model text, provider text,
       calls bigint, answered bigint, unanswered bigint, trades bigint, "volumeMicro" bigint, "listMicro" bigint,
       "minKeptBps" smallint, "inputTokens" bigint, "cacheReadTokens" bigint, "outputTokens" bigint,
       "attemptsGood" bigint, "attemptsBad" bigint, "downMs" bigint, offers int, "ttftSamples" bigint,
-      "ttftSketch" text, "tpsSamples" bigint, "tpsSketch" text, "ttftP50Ms" float8, "tpsP50" float8)`.execute(trx)
+      "ttftSketch" text, "tpsSamples" bigint, "tpsSketch" text, "ttftP50Ms" float8, "tpsP50" float8, media float8[])`.execute(
+    trx,
+  )
 }
 
 function tableOf(grain: 'hour' | 'day') {
@@ -253,6 +262,7 @@ const TRADE_ROW = {
   model: MARKET_TABLES.market_offer_hour.model,
   inputTokens: double(),
   outputTokens: double(),
+  media: nullable(doubles()),
   chargeMicro: SETTLEMENT_TABLES.settlement.charge,
   at: SETTLEMENT_TABLES.settlement.captured_at,
 }
@@ -267,7 +277,7 @@ export async function listLatestTrades(db: Database, limit: number, model?: stri
     sql`select model,
       (input_tokens + cache_read_tokens + cache_write_tokens + audio_input_tokens)::float8 as "inputTokens",
       (output_tokens + reasoning_tokens + audio_output_tokens)::float8 as "outputTokens",
-      charge as "chargeMicro", captured_at as at
+      array[images, pixels, characters, milliseconds]::float8[] as media, charge as "chargeMicro", captured_at as at
     from settlement where charge > 0 and served_by = 'marketplace' ${chosen} order by rid desc limit ${limit}`,
   )
   return rows

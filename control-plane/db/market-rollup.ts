@@ -4,7 +4,7 @@ import { ulidTime } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
-import { bigint, bytes, double, integer, nullable, text, timestamp } from './tables/column.ts'
+import { bigint, bytes, double, doubles, integer, nullable, text, timestamp } from './tables/column.ts'
 import { MARKET_TABLES } from './tables/market.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
@@ -123,6 +123,7 @@ const COUNTED_HOUR_ROW = {
   ttftSketch: bytes(),
   tpsSamples: double(),
   tpsSketch: bytes(),
+  media: nullable(doubles()),
 }
 export type CountedHour = RowOf<typeof COUNTED_HOUR_ROW>
 
@@ -134,7 +135,8 @@ export async function countHours(trx: Trx, hours: readonly number[]): Promise<Co
   await sql`delete from market_offer_hour where starts_at = any(${starts}::timestamptz[])`.execute(trx)
   await sql`create temporary table rolled_call (starts_at timestamptz, model text collate "C", provider text collate "C",
     offer text collate "C", outcome text, charge bigint, list_cost bigint, kept_bps smallint, input_tokens bigint,
-    cache_read_tokens bigint, output_tokens bigint, attempts jsonb, ttft smallint, tps smallint, is_faulty boolean)
+    cache_read_tokens bigint, output_tokens bigint, attempts jsonb, ttft smallint, tps smallint, is_faulty boolean,
+    images bigint, pixels bigint, characters bigint, milliseconds bigint)
     on commit drop`.execute(trx)
   await sql`insert into rolled_call ${callsOf(starts)}`.execute(trx)
   await sql`analyze rolled_call (starts_at, model, provider, offer, ttft, tps)`.execute(trx)
@@ -153,7 +155,7 @@ function callsOf(starts: readonly Date[]) {
       case when s.is_streamed and s.stream_ms > 0 and s.output_tokens + s.reasoning_tokens > 1
         then sketch_bucket((s.output_tokens + s.reasoning_tokens) * 1000::float8 / s.stream_ms) end as tps,
       s.outcome in ('failed', 'cut') and exists (select 1 from jsonb_array_elements(s.attempts) a
-        where ${isFault(sql`a ->> 'errorClass'`)}) as is_faulty
+        where ${isFault(sql`a ->> 'errorClass'`)}) as is_faulty, s.images, s.pixels, s.characters, s.milliseconds
     from unnest(${starts}::timestamptz[]) as h (starts_at)
     join settlement s on s.rid >= ulid_floor(h.starts_at) and s.rid < ulid_floor(h.starts_at + interval '1 hour')
     where s.served_by is distinct from 'own_key' and s.served_by is distinct from 'fallback_key'`
@@ -174,7 +176,9 @@ async function readCounted(trx: Trx, starts: readonly Date[]): Promise<CountedHo
         count(*) filter (where outcome in ('failed', 'cut') and is_faulty) as unanswered,
         count(*) filter (where charge > 0) as trades, sum(charge) as volume_micro, sum(list_cost) as list_micro,
         min(kept_bps) filter (where charge > 0) as min_kept_bps, sum(input_tokens) as input_tokens,
-        sum(cache_read_tokens) as cache_read_tokens, sum(output_tokens) as output_tokens
+        sum(cache_read_tokens) as cache_read_tokens, sum(output_tokens) as output_tokens,
+        case when sum(images + pixels + characters + milliseconds) > 0
+          then array[sum(images), sum(pixels), sum(characters), sum(milliseconds)]::float8[] end as media
       from rolled_call group by 1, 2, 3),
     tried as materialized (
       select starts_at, model, a ->> 'provider' as provider, a ->> 'offer' as offer, a ->> 'errorClass' as error_class
@@ -201,7 +205,7 @@ async function readCounted(trx: Trx, starts: readonly Date[]): Promise<CountedHo
       coalesce(bad, 0)::float8 as "attemptsBad", coalesce(down_ms, 0)::float8 as "downMs",
       coalesce(offers, 0)::int as offers, coalesce(ttft.samples, 0)::float8 as "ttftSamples",
       coalesce(ttft.sketch, '') as "ttftSketch", coalesce(tps.samples, 0)::float8 as "tpsSamples",
-      coalesce(tps.sketch, '') as "tpsSketch"
+      coalesce(tps.sketch, '') as "tpsSketch", media
     from places left join totals using (starts_at, model, provider) left join tries using (starts_at, model, provider)
     left join offers using (starts_at, model, provider) left join downs using (starts_at, model, provider)
     left join (${sketchesOf('ttft')}) ttft using (starts_at, model, provider)

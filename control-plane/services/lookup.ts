@@ -7,6 +7,7 @@ import type { SettledCall } from '#control-plane/db/settlements.ts'
 import { findSettledCall, listSettledCalls } from '#control-plane/db/settlements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
+import { mediaUnitsOfRow } from '#control-plane/services/media-units.ts'
 import { cursorOf, NextToken, PageToken } from '#control-plane/services/page.ts'
 import type { PaymentFacts } from '#control-plane/services/payments/payment-standing.ts'
 import { standingByPayment } from '#control-plane/services/payments/payment-standing.ts'
@@ -18,7 +19,14 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import { parseAnswerId, parseRequestId, ulidTime } from '#shared/ids.ts'
-import { begunRecordOf, lookupRecordOf, RUNNING_JOB, routingOf, standingOf } from '#shared/lookup-record.ts'
+import {
+  begunRecordOf,
+  lookupRecordOf,
+  mediaMembers,
+  RUNNING_JOB,
+  routingOf,
+  standingOf,
+} from '#shared/lookup-record.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
 
 function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
@@ -54,6 +62,17 @@ function lookupOfCall(call: SettledCall, payment: PaymentFacts | undefined): Loo
     output_tokens: Number(call.output_tokens + call.reasoning_tokens + call.audio_output_tokens),
     cache_read_tokens: Number(call.cache_read_tokens),
     reasoning_tokens: Number(call.reasoning_tokens),
+    ...mediaMembers(
+      mediaUnitsOfRow({
+        ...call,
+        imageInput: call.image_input_tokens,
+        imageOutput: call.image_output_tokens,
+        images2k: call.images_2k,
+        images4k: call.images_4k,
+        milliseconds1080p: call.milliseconds_1080p,
+        milliseconds4k: call.milliseconds_4k,
+      }),
+    ),
     ttft_ms: call.ttft_ms,
     duration_ms: call.duration_ms,
     routing: routingOf(call.explanation),

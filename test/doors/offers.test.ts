@@ -17,7 +17,9 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-const FIELDS = Object.keys(NamedOfferSchema.shape).join(' ')
+const FIELDS = Object.keys(NamedOfferSchema.shape)
+  .map((name) => (name.endsWith('UnitPrices') ? `${name} { unit usd }` : name))
+  .join(' ')
 const wish = (changes: object = {}) => offerWish(market, { discount: 25, ...changes })
 const idem = () => ({ 'idempotency-key': market.plane.ids.ulid() })
 

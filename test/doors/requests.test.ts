@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toSnakeBody } from '#control-plane/api/case.ts'
+import { MediaUnitsSchema } from '#control-plane/services/media-units.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import type { ChainWallet, TestChain } from '#test/support/chain.ts'
 import { chainOf } from '#test/support/chain.ts'
@@ -26,7 +27,7 @@ afterAll(() => market?.stop())
 
 const FIELDS = `requestId model provider servedBy settlementStatus settlementType settlementError confirmedAt
   buyerCostMicro listCostMicro txHash attempts { provider status ms } createdAt streamed cancelled finishReason
-  inputTokens outputTokens cacheReadTokens reasoningTokens ttftMs durationMs
+  inputTokens outputTokens cacheReadTokens reasoningTokens ${Object.keys(MediaUnitsSchema.shape).join(' ')} ttftMs durationMs
   routing { offers { offer provider estimateMicro } excluded { offer reason } affinity { offer savingMicro } }`
 
 describe('a call by its request id', () => {

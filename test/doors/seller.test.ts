@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toSnakeBody } from '#control-plane/api/case.ts'
+import { MediaUnitsSchema } from '#control-plane/services/media-units.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { runSellerOperations } from '#control-plane/services/sellers/seller-operations.ts'
 import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
@@ -49,8 +50,9 @@ type Question = {
   readonly trpc: (key: string) => Promise<unknown>
 }
 const get = (path: string) => (key: string) => market.rest('GET', `/v1/seller/${path}`, { key })
-const SALE = `id model offerId settlementStatus createdAt sellerCostUsdc inputTokens outputTokens cacheReadTokens
-  effectiveInputPer1m effectiveOutputPer1m txHash`
+const MEDIA = Object.keys(MediaUnitsSchema.shape).join(' ')
+const SALE = `${MEDIA} id model offerId settlementStatus createdAt sellerCostUsdc inputTokens outputTokens cacheReadTokens
+  effectiveInputPer1m effectiveOutputPer1m mediaUnit effectiveMediaUnitPrice effectiveUnitPrices { unit usd } txHash`
 const graph =
   (field: string, query: string, variables: () => object = () => ({})) =>
   (key: string) =>
@@ -76,8 +78,8 @@ const QUESTIONS: Record<string, Question> = {
     graphql: graph(
       'earnings',
       `{ earnings(range: "30d") { range totalEarnedUsdc pendingUsdc inFlightUsdc paidUsdc
-        daily { day earnedMicro earnedUsd requests inputTokens outputTokens totalTokens }
-        byModel { model earnedMicro earnedUsd requests totalTokens lastSaleAt }
+        daily { day earnedMicro earnedUsd requests inputTokens outputTokens totalTokens ${MEDIA} }
+        byModel { model earnedMicro earnedUsd requests totalTokens lastSaleAt ${MEDIA} }
         share { earnedUsd requests tokens topModel shareBps } recentSales { ${SALE} } } }`,
     ),
     trpc: (key) => resultOf(market.trpc(key).earnings.get.query({ range: '30d' })),

@@ -5,6 +5,7 @@ import { createTRPCClient, httpLink } from '@trpc/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { AppRouter } from '#control-plane/api/trpc/router.ts'
+import { wavTone } from '#dev/provider/media/sound.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
 import { runMarket } from '#test/support/command-line.ts'
@@ -12,74 +13,31 @@ import { requireDescribed } from '#test/support/description.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 import { textModel } from '#test/support/text-model.ts'
+import type { Name } from '#test/support/units-of-media.ts'
+import {
+  ALL,
+  direct,
+  earned,
+  effective,
+  Figures,
+  LINE,
+  MAIN,
+  MODELS,
+  NAMES,
+  NO_PRICE,
+  NONE,
+  numbersOf,
+  recordsOf,
+  SOLD,
+  sumOf,
+  tokens,
+  total,
+} from '#test/support/units-of-media.ts'
 import { until } from '#test/support/until.ts'
 
 /** Each command is a process of its own. */
 const SLOW_MS = 90_000
 const SELLER_DISCOUNT = 25
-
-const NO_PRICE = { prompt: '0', completion: '0' }
-
-/** Models with a price of every unit that media are sold by, several of one model among them. */
-const MODELS = {
-  'units-tiers': {
-    endpoints: ['image'],
-    unit_pricing: { images: '0.04', images_2k: '0.06', images_4k: '0.12' },
-  },
-  'units-area': { endpoints: ['image'], unit_pricing: { pixels_per_million: '0.025' } },
-  'units-film': {
-    endpoints: ['video'],
-    architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-    unit_pricing: { seconds: '0.1', seconds_1080p: '0.3', seconds_4k: '0.5' },
-  },
-  'units-minute': { endpoints: ['transcription'], unit_pricing: { minutes: '0.006' } },
-  'units-speech': { endpoints: ['speech'], unit_pricing: { characters: '0.0000008' } },
-  'units-call': { endpoints: ['image'], pricing: { ...NO_PRICE, request: '0.05' } },
-  'units-mixed': {
-    endpoints: ['chat', 'image'],
-    pricing: { prompt: '0.0000003', completion: '0.0000025', image_output: '0.00003', request: '0.001' },
-  },
-} as const
-type Name = keyof typeof MODELS
-const NAMES = Object.keys(MODELS) as Name[]
-
-type Shown = { readonly unit: string | null; readonly micro: number | null; readonly direct: number | null }
-/** The media unit of each model, its price at the seller's discount and its reference, in micro-USD rounded up. */
-const MAIN: Readonly<Record<Name, Shown>> = {
-  'units-tiers': { unit: 'per image', micro: 30_000, direct: 40_000 },
-  'units-area': { unit: 'per megapixel', micro: 18_750, direct: 25_000 },
-  'units-film': { unit: 'per second', micro: 75_000, direct: 100_000 },
-  'units-minute': { unit: 'per minute', micro: 4_500, direct: 6_000 },
-  'units-speech': { unit: 'per character', micro: 1, direct: 1 },
-  'units-call': { unit: 'per request', micro: 37_500, direct: 50_000 },
-  'units-mixed': { unit: 'per request', micro: 750, direct: 1_000 },
-}
-/** Every price beside those of plain tokens, at the discount and at the reference, in US dollars. */
-const ALL: Readonly<Record<Name, readonly (readonly [unit: string, usd: number, direct: number])[]>> = {
-  'units-tiers': [
-    ['image', 0.03, 0.04],
-    ['image_2k', 0.045, 0.06],
-    ['image_4k', 0.09, 0.12],
-  ],
-  'units-area': [['megapixel', 0.01875, 0.025]],
-  'units-film': [
-    ['second', 0.075, 0.1],
-    ['second_1080p', 0.225, 0.3],
-    ['second_4k', 0.375, 0.5],
-  ],
-  'units-minute': [['minute', 0.0045, 0.006]],
-  'units-speech': [['character', 0.0000006, 0.0000008]],
-  'units-call': [['request', 0.0375, 0.05]],
-  'units-mixed': [
-    ['request', 0.00075, 0.001],
-    ['image_output', 22.5, 30],
-  ],
-}
-const effective = (name: Name) => ALL[name].map(([unit, usd]) => ({ unit, usd }))
-const direct = (name: Name) => ALL[name].map(([unit, , usd]) => ({ unit, usd }))
-/** Micro-USD of a million tokens. */
-const tokens = (name: Name) => (name === 'units-mixed' ? { input: 225_000, output: 1_875_000 } : NO_TOKENS)
-const NO_TOKENS = { input: null, output: null }
 
 let network: Network
 let provider: SampleProvider
@@ -295,4 +253,113 @@ describe('the same prices', () => {
     },
     SLOW_MS,
   )
+})
+
+describe('what calls used of them', () => {
+  let ids: string[]
+  let buyerKey: string
+
+  beforeAll(async () => {
+    buyerKey = network.sandbox.buyer_key
+    const picture = (model: Name, size: string, n = 1) =>
+      call('POST', '/v1/images/generations', buyerKey, { model, prompt: 'a cat', size, n })
+    const form = new FormData()
+    form.append('model', 'units-minute')
+    form.append('file', new Blob([new Uint8Array(wavTone(3))]), 'talk.wav')
+    const answers = [
+      await picture('units-tiers', '1024x1024', 2),
+      await picture('units-tiers', '2048x2048'),
+      await picture('units-area', '512x512'),
+      await fetch(`${network.sandbox.api_base_url}/v1/audio/transcriptions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${buyerKey}` },
+        body: form,
+      }),
+      await call('POST', '/v1/audio/speech', buyerKey, { model: 'units-speech', input: LINE, voice: 'alloy' }),
+    ]
+    for (const answer of answers) {
+      expect(answer.status).toBe(200)
+      await answer.arrayBuffer()
+    }
+    ids = answers.map((answer) => answer.headers.get('x-request-id') ?? '')
+    await until('every call is booked', 30_000, async () => {
+      const { recent_sales: sales } = z
+        .object({ recent_sales: z.array(z.unknown()) })
+        .parse(await read('/v1/seller/earnings', sellerKey))
+      return sales.length === SOLD.length
+    })
+  }, 60_000)
+
+  it('stands in the look-up of each call, whichever plane answers', async () => {
+    for (const [at, { name, units, paid, list }] of SOLD.entries()) {
+      const whole = { ...NONE, ...units, model: name, buyer_cost_micro: paid, list_cost_micro: list }
+      expect(await read(`/v1/requests/${ids[at]}`, buyerKey)).toMatchObject(whole)
+      const direct = await call('GET', `${network.sandbox.control_plane_url}/v1/requests/${ids[at]}`, buyerKey)
+      expect(await direct.json()).toMatchObject(whole)
+    }
+    const tiers = { data: { num_media_completion: 2, total_cost: 0.06 } }
+    expect(await read(`/v1/generation?id=${ids[0]}`, buyerKey)).toMatchObject(tiers)
+  })
+
+  it('adds up for the buyer: calls, hours, days, file, and the account', async () => {
+    for (const name of new Set(SOLD.map((sold) => sold.name))) {
+      const sold = SOLD.filter((row) => row.name === name)
+      const paid = sold.reduce((sum, row) => sum + row.paid, 0)
+      const { items } = z
+        .object({ items: z.array(Figures) })
+        .parse(await read(`/v1/buyer/usage?model=${name}`, buyerKey))
+      expect(sumOf(items)).toEqual(total(sold))
+      for (const interval of ['hour', 'day', 'month']) {
+        const path = `/v1/buyer/usage/buckets?model=${name}&interval=${interval}`
+        const { buckets } = z.object({ buckets: z.array(Figures) }).parse(await read(path, buyerKey))
+        expect([interval, sumOf(buckets)]).toEqual([interval, total(sold)])
+        expect(buckets.reduce((sum, bucket) => sum + Number(bucket['buyer_cost_micro']), 0)).toBe(paid)
+      }
+      const file = await (await call('GET', `/v1/buyer/usage/export?model=${name}`, buyerKey)).text()
+      expect(sumOf(recordsOf(file).map((row) => Figures.parse(numbersOf(row))))).toEqual(total(sold))
+    }
+    const me = z.object({ model_breakdown: z.array(z.looseObject({ model: z.string() })) })
+    const { model_breakdown: models } = me.parse(await read('/v1/buyer/me', buyerKey))
+    const byModel = (name: Name) => models.find(({ model }) => model === name)
+    expect(byModel('units-tiers')).toMatchObject({ total_images: 3, total_spent: 105_000 })
+    expect(byModel('units-area')).toMatchObject({ total_megapixels: 0.262144, total_input_tokens: 0 })
+    expect(byModel('units-minute')).toMatchObject({ total_seconds: 3 })
+    expect(byModel('units-speech')).toMatchObject({ total_characters: LINE.length })
+  })
+
+  it('adds up for the seller: days, models, sales, and file', async () => {
+    const Earnings = z.object({
+      total_earned_usdc: z.string(),
+      daily: z.array(Figures),
+      by_model: z.array(Figures),
+      recent_sales: z.array(Figures),
+    })
+    const earnings = Earnings.parse(await read('/v1/seller/earnings', sellerKey))
+    expect(earnings.total_earned_usdc).toBe(String(earned(SOLD)))
+    for (const rows of [earnings.daily, earnings.by_model, earnings.recent_sales]) {
+      expect(sumOf(rows)).toEqual(total(SOLD))
+    }
+    const tiers = SOLD.filter(({ name }) => name === 'units-tiers')
+    expect(earnings.by_model.find((row) => row['model'] === 'units-tiers')).toMatchObject({
+      ...{ images: 3, images_2k: 1, images_4k: 0, requests: 2, earned_micro: earned(tiers) },
+    })
+    expect(earnings.recent_sales.find((row) => row['id'] === ids[1])).toMatchObject({
+      ...{ images: 1, images_2k: 1, media_unit: 'per image', effective_media_unit_price: 30_000 },
+      ...{ effective_unit_prices: effective('units-tiers'), effective_input_per_1m: null },
+    })
+    const file = await (await call('GET', '/v1/seller/usage/export', sellerKey)).text()
+    const rows = recordsOf(file).map((row) => Figures.parse(numbersOf(row)))
+    expect(sumOf(rows)).toEqual(total(SOLD))
+    expect(rows.reduce((sum, row) => sum + Number(row['seller_earned_micro']), 0)).toBe(earned(SOLD))
+  })
+
+  it('stands among the latest trades', async () => {
+    const { items } = z
+      .object({ items: z.array(z.looseObject({ model: z.string() })) })
+      .parse(await read('/api/markets/feed?limit=100'))
+    expect(items.filter(({ model }) => model === 'units-tiers')).toMatchObject([{ images: 1 }, { images: 2 }])
+    const query = '{ trades(limit: 100, model: "units-minute") { seconds images costMicro } }'
+    const said = await call('POST', network.sandbox.graphql_url, undefined, { query })
+    expect(await said.json()).toEqual({ data: { trades: [{ seconds: 3, images: 0, costMicro: '225' }] } })
+  })
 })

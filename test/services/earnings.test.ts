@@ -10,6 +10,7 @@ import { getPayoutPosition } from '#control-plane/services/sellers/payout-positi
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
+import { mediaUnitsOf } from '#shared/media-units.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket } from '#test/support/control-plane.ts'
 import { listOffer } from '#test/support/offers.ts'
@@ -94,6 +95,7 @@ describe('earnings', () => {
       inputTokens: 450,
       outputTokens: 150,
       totalTokens: 600,
+      ...mediaUnitsOf({}),
     })
     expect(earnings.recentSales).toHaveLength(7)
     expect(earnings).not.toHaveProperty('payoutHold')

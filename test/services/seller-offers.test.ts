@@ -215,6 +215,7 @@ describe('asking providers', () => {
         outputPer1m: 2,
         priceUnit: 'M',
         unitPrice: null,
+        unitPrices: [],
         priceVariable: false,
       },
       metadata: { providerModelId: 'gpt-test', modelType: 'chat', availabilityStatus: 'available' },

@@ -11,6 +11,7 @@ import { archiveMonths, keepPartitions } from '#control-plane/services/partition
 import { sumUsageDays } from '#control-plane/services/usage-days.ts'
 import { DAY, HOUR, utcDay, utcMonth } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
+import type { Usage } from '#shared/usage.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { eventText } from '#test/support/usage-events.ts'
@@ -32,14 +33,15 @@ type Call = {
   readonly at: number
   readonly model?: string
   readonly charge?: number
+  readonly usage?: Usage
   readonly buyer?: Person
   readonly seller?: Person
 }
 
-function textOf({ at, model = 'gpt-test', charge = 1_000, buyer = bob, seller = ada }: Call): string {
+function textOf({ at, model = 'gpt-test', charge = 1_000, buyer = bob, seller = ada, usage }: Call): string {
   const rid = createIds({ now: () => at }).ulid()
   const wish = { rid, charge, model, startedAt: at, account: buyer.buyer.account }
-  return eventText({ ...wish, sellerAccount: seller.seller.account })
+  return eventText({ ...wish, sellerAccount: seller.seller.account }, usage === undefined ? {} : { usage })
 }
 
 const book = (calls: readonly Call[]) => postBatch(market.plane, { events: calls.map(textOf), source: 'test' })
@@ -65,18 +67,61 @@ async function expectSame(filter: Omit<UsageFilter, 'account'>): Promise<void> {
   const [summed, counted] = await bothWays(async () => ({
     total: await sumUsage(db, { account, ...filter }, 10),
     byDay: await sumUsageByTime(db, { account, ...filter }, { interval: 'day', group: 'model', limit: 1_000 }),
+    // Hours are summed from the calls themselves.
+    byHour: await sumUsageByTime(db, { account, ...filter }, { interval: 'hour', group: 'endpoint', limit: 1_000 }),
     byMonth: await sumUsageByTime(db, { account, ...filter }, { interval: 'month', group: undefined, limit: 1_000 }),
     sales: await sumEarnings(db, ada.seller.account, filter),
   }))
   expect(summed).toEqual(counted)
 }
 
+/** Tokens alone, each unit that media are sold by, and several of one call. */
+const USAGES: readonly Usage[] = [
+  { input: 100, output: 20 },
+  { input: 7, imageInput: 3, imageOutput: 1_290 },
+  { images: 2, images2k: 1 },
+  { images4k: 3, calls: 1 },
+  { pixels: 1_048_576 },
+  { characters: 41 },
+  { milliseconds: 1_500, milliseconds1080p: 250, milliseconds4k: 125 },
+]
+
 describe('sums of days', () => {
+  it('keep every unit that calls used, of buyers and of sellers', async () => {
+    const [buyer, seller] = [await market.person(), await market.person()]
+    await book(USAGES.map((usage) => ({ at: daysAgo(5), usage, buyer, seller })))
+    const figures = { requests: 7n, images: 6n, images2k: 1n, images4k: 3n, pixels: 1_048_576n, characters: 41n }
+    const others = { milliseconds: 1_875n, milliseconds1080p: 250n, milliseconds4k: 125n, imageOutput: 1_290n }
+    const window = { from: 0, to: Date.now() }
+    const read = async () => [
+      (await sumUsage(market.plane.db, { account: buyer.buyer.account, ...window }, 1)).total,
+      ...(await sumEarnings(market.plane.db, seller.seller.account, window)),
+    ]
+    const whole = { ...figures, ...others, imageInput: 3n }
+    expect(await read()).toMatchObject([
+      { ...whole, input: 110n, output: 1_310n },
+      { ...whole, inputTokens: 110n },
+    ])
+    await sumDays()
+    expect(await read()).toMatchObject([
+      { ...whole, input: 110n, output: 1_310n },
+      { ...whole, inputTokens: 110n },
+    ])
+    const { rows } = await sql<{ calls: bigint }>`select sum(calls)::bigint as calls from buyer_day
+      where account = ${buyer.buyer.account}`.execute(market.plane.db)
+    expect(rows).toEqual([{ calls: 1n }])
+  })
+
   it('answer what the calls say, whatever was booked when and whatever window is asked for', async () => {
     const hours = fc.integer({ min: 0, max: DAYS * 24 })
     const step = fc.record({
       calls: fc.array(
-        fc.record({ hoursAgo: hours, model: fc.constantFrom('gpt-test', 'claude-test'), charge: fc.nat(500) }),
+        fc.record({
+          hoursAgo: hours,
+          model: fc.constantFrom('gpt-test', 'claude-test'),
+          charge: fc.nat(500),
+          usage: fc.constantFrom(...USAGES),
+        }),
         { maxLength: 6 },
       ),
       isSummed: fc.boolean(),

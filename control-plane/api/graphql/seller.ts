@@ -23,6 +23,7 @@ import {
 } from '#control-plane/services/sellers/seller-operations.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
+import { ShownUnitPriceType } from './market.ts'
 import { membersOf } from './members.ts'
 import { ApiFormat, Offer, OfferStatus, withKey } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
@@ -65,6 +66,11 @@ const Discovered = builder.objectRef<DiscoveredModel>('DiscoveredModel').impleme
     outputPer1m: t.float({ nullable: true, resolve: ({ pricing }) => pricing.outputPer1m }),
     priceUnit: t.string({ nullable: true, resolve: ({ pricing }) => pricing.priceUnit }),
     unitPrice: t.float({ nullable: true, resolve: ({ pricing }) => pricing.unitPrice }),
+    unitPrices: t.field({
+      type: [ShownUnitPriceType],
+      complexity: { field: 1 },
+      resolve: ({ pricing }) => pricing.unitPrices,
+    }),
     priceVariable: t.boolean({ resolve: ({ pricing }) => pricing.priceVariable }),
     providerModelId: t.string({ resolve: ({ metadata }) => metadata.providerModelId }),
     modelType: t.string({ nullable: true, resolve: ({ metadata }) => metadata.modelType }),

@@ -3,6 +3,7 @@ import {
   boolean,
   bytes,
   double,
+  doubles,
   id,
   integer,
   json,
@@ -43,6 +44,8 @@ const BUCKET = {
   tps_sketch: bytes(),
   ttft_p50_ms: nullable(double()),
   tps_p50: nullable(double()),
+  /** Images, pixels, characters and milliseconds. */
+  media: nullable(doubles()),
 }
 
 /** Tables of `0010_market.sql`. Amounts are micro-USD. */

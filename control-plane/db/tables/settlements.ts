@@ -75,6 +75,13 @@ export const SETTLEMENT_TABLES = {
     started_at: timestamp(),
     captured_at: timestamp(),
     posted_at: withDefault(timestamp()),
+    /** Parts of the tokens, images and time above. */
+    image_input_tokens: withDefault(bigint()),
+    image_output_tokens: withDefault(bigint()),
+    images_2k: withDefault(bigint()),
+    images_4k: withDefault(bigint()),
+    milliseconds_1080p: withDefault(bigint()),
+    milliseconds_4k: withDefault(bigint()),
   },
   /**
    * Events whose request id was settled with other bytes. The first event stands, and a person reviews each of these.

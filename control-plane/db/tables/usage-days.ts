@@ -1,5 +1,20 @@
 import { bigint, boolean, date, id, made, nullable, text, withDefault } from './column.ts'
 
+/** What the calls of a day used beside plain tokens. */
+const MEDIA = {
+  characters: withDefault(bigint()),
+  images: withDefault(bigint()),
+  images_2k: withDefault(bigint()),
+  images_4k: withDefault(bigint()),
+  pixels: withDefault(bigint()),
+  milliseconds: withDefault(bigint()),
+  milliseconds_1080p: withDefault(bigint()),
+  milliseconds_4k: withDefault(bigint()),
+  calls: withDefault(bigint()),
+  image_input_tokens: withDefault(bigint()),
+  image_output_tokens: withDefault(bigint()),
+}
+
 /** Tables of `0008_usage_days.sql`. Amounts are micro-USD. */
 export const USAGE_DAY_TABLES = {
   buyer_day: {
@@ -22,6 +37,7 @@ export const USAGE_DAY_TABLES = {
     output_tokens: bigint(),
     reasoning_tokens: bigint(),
     audio_output_tokens: bigint(),
+    ...MEDIA,
   },
   seller_day: {
     account: id('acc'),
@@ -33,6 +49,7 @@ export const USAGE_DAY_TABLES = {
     input_tokens: bigint(),
     output_tokens: bigint(),
     last_rid: text(),
+    ...MEDIA,
   },
   usage_summed: { only_one: withDefault(boolean()), before: nullable(date()), compared_next: nullable(date()) },
   usage_late: { id: made(bigint()), account: id('acc'), day: date() },

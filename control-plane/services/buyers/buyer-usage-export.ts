@@ -8,6 +8,7 @@ import { csvCell, csvLine, LINE_END } from '#control-plane/services/exports/csv.
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { ExportLinkSchema, makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
+import { MEDIA_FILE_COLUMNS } from '#control-plane/services/media-units.ts'
 import { standingByPayment } from '#control-plane/services/payments/payment-standing.ts'
 import type { SettlementStatus } from '#shared/contract/lookup.ts'
 import { settlementTypeOf } from '#shared/contract/rails.ts'
@@ -39,7 +40,8 @@ const COLUMNS = [
   'buyer_cost_usd',
   'direct_cost_usd',
   'settlement_type',
-] as const
+  ...MEDIA_FILE_COLUMNS,
+]
 
 /** Makes a link to a CSV file of the caller's calls, oldest first, with the filters of the list. */
 export const exportBuyerUsage = defineOperation({
@@ -89,9 +91,9 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: UsageFilter): AsyncGenera
   for await (const rows of readAhead((page) => listUsageLines(ctx.db, filter, page), size)) {
     let text = ''
     for (const line of rows) {
-      const { rid, createdAt, model, figures, usd, rail, transaction } = line
+      const { rid, createdAt, model, figures, usd, rail, transaction, media } = line
       // Every field but the model consists of letters and digits from the database.
-      const money = `${statusOf(line)},${transaction ?? ''},${usd},${settlementTypeOf(rail)}`
+      const money = `${statusOf(line)},${transaction ?? ''},${usd},${settlementTypeOf(rail)},${media}`
       text += `${rid},${createdAt},${csvCell(model)},${figures},${money}${LINE_END}`
     }
     yield text

@@ -6,6 +6,7 @@ import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { MediaUnitsSchema, mediaUnitsOfRow } from '#control-plane/services/media-units.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import type { PaymentFacts } from '#control-plane/services/payments/payment-standing.ts'
 import { standingByPayment } from '#control-plane/services/payments/payment-standing.ts'
@@ -74,6 +75,7 @@ export function tokensOf(sums: TokenSums): TokenView {
 
 /** One booked call. Instants are Unix milliseconds, `*Micro` whole micro-USD. */
 export const UsageItemSchema = TokenViewSchema.extend({
+  ...MediaUnitsSchema.shape,
   /** The request id, as the cursor of a list. */
   id: z.string(),
   requestId: z.string(),
@@ -112,6 +114,7 @@ function usageItemOf(row: UsageRow, payment: PaymentFacts | undefined): UsageIte
     buyerCostMicro: Number(row.charge),
     listCostMicro: Number(row.listCost),
     ...tokensOf(row),
+    ...mediaUnitsOfRow(row),
     ...{ ttftMs, durationMs, txHash: standing.tx_hash },
   }
 }
@@ -139,6 +142,7 @@ export const listBuyerUsage = defineOperation({
 
 /** The sums of some calls. Savings are the cost at the reference price less the cost. */
 export const UsageFiguresSchema = TokenViewSchema.extend({
+  ...MediaUnitsSchema.shape,
   requests: Count,
   failedRequests: Count,
   buyerCostMicro: WholeMicro,
@@ -153,6 +157,7 @@ function figuresOf(sums: UsageSums): UsageFigures {
     buyerCostMicro: Number(sums.charge),
     listCostMicro: Number(sums.listCost),
     ...tokensOf(sums),
+    ...mediaUnitsOfRow(sums),
   }
 }
 

@@ -6,6 +6,7 @@ import { listSettledCalls } from '#control-plane/db/settlements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
 import { lookupsOf } from '#control-plane/services/lookup.ts'
+import { mediaUnitsOfRow } from '#control-plane/services/media-units.ts'
 import type { CreditBalance } from '#control-plane/services/money/credit.ts'
 import { CreditBalanceSchema, readCredit } from '#control-plane/services/money/credit.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
@@ -34,6 +35,10 @@ export const UsageStatsSchema = z.object({
   totalInputTokens: Count,
   totalOutputTokens: Count,
   totalRequests: Count,
+  totalImages: Count,
+  totalMegapixels: z.number(),
+  totalSeconds: z.number(),
+  totalCharacters: Count,
 })
 export type UsageStats = z.infer<typeof UsageStatsSchema>
 
@@ -89,15 +94,23 @@ export const getMe = defineOperation({
   },
 })
 
-const NOTHING_USED: UsageStats = { totalSpent: 0, totalInputTokens: 0, totalOutputTokens: 0, totalRequests: 0 }
+const NOTHING_USED: UsageStats = {
+  ...{ totalSpent: 0, totalInputTokens: 0, totalOutputTokens: 0, totalRequests: 0 },
+  ...{ totalImages: 0, totalMegapixels: 0, totalSeconds: 0, totalCharacters: 0 },
+}
 
 function statsOf(sums: UsageSums): UsageStats {
   const { inputTokens, outputTokens } = tokensOf(sums)
+  const { images, megapixels, seconds, characters } = mediaUnitsOfRow(sums)
   return {
     totalSpent: Number(sums.charge),
     totalInputTokens: inputTokens,
     totalOutputTokens: outputTokens,
     totalRequests: Number(sums.requests),
+    totalImages: images,
+    totalMegapixels: megapixels,
+    totalSeconds: seconds,
+    totalCharacters: characters,
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { FigureRow } from '#control-plane/db/market-figures.ts'
+import type { FigureRow, MediaCounts } from '#control-plane/db/market-figures.ts'
 import { listFigures, listLatestTrades, listPriceVersions } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -47,6 +47,22 @@ const SeriesInput = z.strictObject({
 })
 type SeriesWish = Partial<z.output<typeof SeriesInput>>
 
+/** What was sold beside tokens. */
+const MediaSums = { images: Count, megapixels: z.number(), seconds: z.number(), characters: Count }
+
+const PIXELS = 1_000_000
+const MILLISECONDS = 1_000
+
+function mediaOf(media: MediaCounts | null) {
+  const [images, pixels, characters, milliseconds] = [0, 1, 2, 3].map((at) => media?.[at] ?? 0)
+  return {
+    images: images ?? 0,
+    megapixels: (pixels ?? 0) / PIXELS,
+    seconds: (milliseconds ?? 0) / MILLISECONDS,
+    characters: characters ?? 0,
+  }
+}
+
 /** The figures of the bucket that begins at `bucket` (Unix milliseconds, UTC). Null means too few calls to measure. */
 export const SeriesPointSchema = SpeedSchema.extend({
   bucket: UnixMs,
@@ -59,6 +75,7 @@ export const SeriesPointSchema = SpeedSchema.extend({
   inputTokens: Count,
   cacheReadTokens: Count,
   outputTokens: Count,
+  ...MediaSums,
   uptimePct: z.number().nullable(),
   cacheHitRatePct: z.number().nullable(),
   /** The average discount weighted by volume, and the best discount that a buyer got. */
@@ -133,6 +150,7 @@ function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): Ser
     inputTokens,
     cacheReadTokens,
     outputTokens,
+    ...mediaOf(sums.media),
     ...('ttft' in sums ? speedOf(sums) : shownSpeed(sums)),
     uptimePct: by.includes('provider') ? uptimePct(sums, lengthMs) : answeredPct(sums),
     cacheHitRatePct: cacheHitPct(sums),
@@ -217,6 +235,7 @@ export const TradeViewSchema = z.object({
   model: z.string(),
   inputTokens: Count,
   outputTokens: Count,
+  ...MediaSums,
   chargeMicro: z.bigint(),
   createdAt: UnixMs,
 })
@@ -235,5 +254,5 @@ export const marketTrades = defineOperation({
 
 export async function readTrades(ctx: Pick<Ctx, 'db'>, limit: number, model?: string): Promise<TradeView[]> {
   const trades = await listLatestTrades(ctx.db, limit, model)
-  return trades.map(({ at, ...trade }) => ({ ...trade, createdAt: at.getTime() }))
+  return trades.map(({ at, media, ...trade }) => ({ ...trade, ...mediaOf(media), createdAt: at.getTime() }))
 }

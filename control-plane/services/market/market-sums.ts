@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Counted } from '#control-plane/db/market-figures.ts'
+import type { Counted, MediaCounts } from '#control-plane/db/market-figures.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
 import { HOUR } from '#shared/clock.ts'
 import type { Sketch } from '#shared/sketch.ts'
@@ -38,9 +38,16 @@ export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]):
     offers: rows.reduce((most, row) => Math.max(most, row.offers), 0),
     ttftSamples: sum((row) => row.ttftSamples),
     tpsSamples: sum((row) => row.tpsSamples),
+    media: sumMedia(rows.flatMap(({ media }) => (media === null ? [] : [media]))),
     ttft: mergeStored(rows.map((row) => row.ttftSketch)),
     tps: mergeStored(rows.map((row) => row.tpsSketch)),
   }
+}
+
+function sumMedia(counts: readonly MediaCounts[]): MediaCounts | null {
+  const [first, ...others] = counts
+  if (first === undefined) return null
+  return first.map((count, at) => others.reduce((sum, other) => sum + (other[at] ?? 0), count ?? 0))
 }
 
 /** Converts combined rows for storage. */

@@ -6,6 +6,8 @@ import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
 import { sumPendingSales } from '#control-plane/db/payment-views.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { groupBy } from '#control-plane/services/market/market-rows.ts'
+import { MediaUnitsSchema, mediaUnitsOfRows } from '#control-plane/services/media-units.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { SaleViewSchema } from '#control-plane/services/sellers/sales.ts'
 import { Count, MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
@@ -29,6 +31,7 @@ export const EarningsDaySchema = z.object({
   inputTokens: Count,
   outputTokens: Count,
   totalTokens: Count,
+  ...MediaUnitsSchema.shape,
 })
 export type EarningsDay = z.infer<typeof EarningsDaySchema>
 
@@ -38,6 +41,7 @@ export const EarningsModelSchema = z.object({
   earnedUsd: z.number(),
   requests: Count,
   totalTokens: Count,
+  ...MediaUnitsSchema.shape,
   /** Unix milliseconds. */
   lastSaleAt: UnixMs,
 })
@@ -133,52 +137,40 @@ export async function findPayoutHold(ctx: Pick<Ctx, 'db'>): Promise<PayoutHoldVi
   return oldest === undefined ? undefined : { reason: 'The books are being checked.', since: oldest.setAt }
 }
 
-type Sum = { earned: bigint; requests: number; input: number; output: number }
-
+/** Sums by day, with a day of zeros for each of `days` without a sale. */
 function sumDays(rows: readonly DayOfModel[], days: readonly string[]): EarningsDay[] {
-  const sums = new Map<string, Sum>(days.map((day) => [day, { earned: 0n, requests: 0, input: 0, output: 0 }]))
-  for (const row of rows) {
-    const sum = sums.get(row.day) ?? { earned: 0n, requests: 0, input: 0, output: 0 }
-    sums.set(row.day, {
-      earned: sum.earned + row.earned,
-      requests: sum.requests + Number(row.requests),
-      input: sum.input + Number(row.inputTokens),
-      output: sum.output + Number(row.outputTokens),
-    })
-  }
-  const inOrder = [...sums].sort(([left], [right]) => (left < right ? -1 : 1))
-  return inOrder.map(([day, { earned, requests, input, output }]) => ({
-    day,
-    ...amountsOf(earned),
-    requests,
-    inputTokens: input,
-    outputTokens: output,
-    totalTokens: input + output,
-  }))
+  const byDay = groupBy(rows, (row) => row.day)
+  const shown = [...new Set([...days, ...byDay.keys()])].sort()
+  return shown.map((day) => {
+    const { inputTokens, outputTokens, ...sum } = sumOf(byDay.get(day) ?? [])
+    return { day, ...sum, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens }
+  })
 }
 
 /** Sums by model, the highest earnings first. */
 function sumModels(rows: readonly DayOfModel[]): EarningsModel[] {
-  const sums = new Map<string, { earned: bigint; requests: number; tokens: number; last: string }>()
-  for (const row of rows) {
-    const sum = sums.get(row.model) ?? { earned: 0n, requests: 0, tokens: 0, last: '' }
-    sums.set(row.model, {
-      earned: sum.earned + row.earned,
-      requests: sum.requests + Number(row.requests),
-      tokens: sum.tokens + Number(row.inputTokens + row.outputTokens),
-      last: row.lastSale > sum.last ? row.lastSale : sum.last,
-    })
-  }
-  const dearest = [...sums].sort(
-    ([a, left], [b, right]) => Number(right.earned - left.earned) || right.requests - left.requests || (a < b ? -1 : 1),
+  const models = [...groupBy(rows, (row) => row.model)].map(([model, own]) => {
+    const { inputTokens, outputTokens, ...sum } = sumOf(own)
+    const lastSaleAt = Math.max(...own.map(({ lastSale }) => ulidTime(lastSale)))
+    return { model, ...sum, totalTokens: inputTokens + outputTokens, lastSaleAt }
+  })
+  return models.sort(
+    (left, right) =>
+      right.earnedMicro - left.earnedMicro || right.requests - left.requests || (left.model < right.model ? -1 : 1),
   )
-  return dearest.map(([model, { earned, requests, tokens, last }]) => ({
-    model,
-    ...amountsOf(earned),
-    requests,
-    totalTokens: tokens,
-    lastSaleAt: ulidTime(last),
-  }))
+}
+
+function sumOf(rows: readonly DayOfModel[]) {
+  const sum = (read: (row: DayOfModel) => bigint) => rows.reduce((total, row) => total + read(row), 0n)
+  const earned = sum((row) => row.earned)
+  return {
+    earnedMicro: Number(earned),
+    earnedUsd: microUsdToDollars(microUsd(earned)),
+    requests: Number(sum((row) => row.requests)),
+    inputTokens: Number(sum((row) => row.inputTokens)),
+    outputTokens: Number(sum((row) => row.outputTokens)),
+    ...mediaUnitsOfRows(rows),
+  }
 }
 
 function shareOf(byModel: readonly EarningsModel[], total: bigint): EarningsShare {
@@ -190,8 +182,4 @@ function shareOf(byModel: readonly EarningsModel[], total: bigint): EarningsShar
     topModel: top?.model ?? null,
     shareBps: top === undefined || total === 0n ? 0 : Number((BigInt(top.earnedMicro) * 10_000n) / total),
   }
-}
-
-function amountsOf(earned: bigint): { earnedMicro: number; earnedUsd: number } {
-  return { earnedMicro: Number(earned), earnedUsd: microUsdToDollars(microUsd(earned)) }
 }

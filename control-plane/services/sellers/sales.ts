@@ -2,11 +2,13 @@ import { z } from 'zod'
 import type { Database } from '#control-plane/db/database.ts'
 import type { Sale } from '#control-plane/db/earnings.ts'
 import { listSales } from '#control-plane/db/earnings.ts'
+import type { MEDIA_ROW } from '#control-plane/db/media-units.ts'
 import type { PendingSale } from '#control-plane/db/payment-views.ts'
 import { listPendingSales } from '#control-plane/db/payment-views.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
+import { MediaUnitsSchema, mediaUnitsOfRow } from '#control-plane/services/media-units.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { cursorOf, NextToken, signedPageOf } from '#control-plane/services/page.ts'
 import { Count, MicroDigits, UnitPriceList, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
@@ -14,6 +16,8 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 import { modelPrices } from '#shared/market-view.ts'
+import type { MediaUnits } from '#shared/media-units.ts'
+import { mediaUnitsOf } from '#shared/media-units.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
@@ -32,6 +36,7 @@ export const SaleViewSchema = z
     inputTokens: Count,
     outputTokens: Count,
     cacheReadTokens: Count,
+    ...MediaUnitsSchema.shape,
     /** Whole micro-USD per million tokens as sold; null for a model that is not sold by tokens. */
     effectiveInputPer1m: WholeMicro.nullable(),
     effectiveOutputPer1m: WholeMicro.nullable(),
@@ -45,7 +50,10 @@ export const SaleViewSchema = z
 export type SaleView = z.infer<typeof SaleViewSchema>
 
 /** A sale, whether it is booked or waits for the chain. */
-type AnySale = Omit<Sale, 'postedAt' | 'paymentState'> & { readonly postedAt: Date | null }
+type AnySale = Omit<Sale, 'postedAt' | 'paymentState' | keyof typeof MEDIA_ROW> & {
+  readonly postedAt: Date | null
+  readonly media: MediaUnits
+}
 
 /**
  * A seller's newest sales. One that a wallet pays is pending until its payment is booked. The seller has the money then,
@@ -58,7 +66,7 @@ export async function newestSales(
 ): Promise<AnySale[]> {
   // Pending sales come first. A sale that is booked between the two reads is then in both.
   const pending = await listPendingSales(db, seller, page)
-  const booked = await listSales(db, seller, page)
+  const booked = (await listSales(db, seller, page)).map((sale): AnySale => ({ ...sale, media: mediaUnitsOfRow(sale) }))
   if (pending.length === 0) return booked
   const known = new Set<string>(booked.map(({ rid }) => rid))
   const all = [...booked, ...pending.filter(({ rid }) => !known.has(rid)).flatMap(pendingSaleOf)]
@@ -78,6 +86,7 @@ function pendingSaleOf({ rid, event: text, transaction, unitPrices, mediaUnit }:
       outputTokens: BigInt(outputTokens(usage)),
       cacheReadTokens: BigInt(usage.cacheRead ?? 0),
       startedAt: new Date(startedAt),
+      media: mediaUnitsOf(usage),
     },
   ]
 }
@@ -98,6 +107,7 @@ export function viewSale(sale: AnySale): SaleView {
     inputTokens: Number(sale.inputTokens),
     outputTokens: Number(sale.outputTokens),
     cacheReadTokens: Number(sale.cacheReadTokens),
+    ...sale.media,
     effectiveInputPer1m: shown(effective.input),
     effectiveOutputPer1m: shown(effective.output),
     mediaUnit: effective.mediaUnit,

@@ -110,6 +110,10 @@ const Trade = z
     model: z.string(),
     input_tokens: Count,
     output_tokens: Count,
+    images: Count,
+    megapixels: z.number(),
+    seconds: z.number(),
+    characters: Count,
     cost_usd: z.number(),
     created_at: Count,
   })

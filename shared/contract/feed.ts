@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { mediaUnitsOf } from '#shared/media-units.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
 import { MicroUsdText } from './amount.ts'
 import type { UsageEvent } from './usage-event.ts'
@@ -11,6 +12,11 @@ const FeedItemSchema = z.object({
   model: z.string(),
   inputTokens: z.number().int().nonnegative(),
   outputTokens: z.number().int().nonnegative(),
+  /** Older items do not have these. */
+  images: z.number().int().nonnegative().default(0),
+  megapixels: z.number().nonnegative().default(0),
+  seconds: z.number().nonnegative().default(0),
+  characters: z.number().int().nonnegative().default(0),
   costMicro: MicroUsdText,
   createdAt: z.number().int(),
 })
@@ -20,10 +26,12 @@ export type FeedItem = z.infer<typeof FeedItemSchema>
 export function feedItemOf(event: UsageEvent): string | undefined {
   if (event.chargeMicro <= 0n || event.servedBy !== 'marketplace' || event.kind === 'submit') return undefined
   const { usage } = event
+  const { images, megapixels, seconds, characters } = mediaUnitsOf(usage)
   const item: z.input<typeof FeedItemSchema> = {
     model: event.model,
     inputTokens: inputTokens(usage),
     outputTokens: outputTokens(usage),
+    ...{ images, megapixels, seconds, characters },
     costMicro: event.chargeMicro.toString(),
     createdAt: event.endedAt,
   }

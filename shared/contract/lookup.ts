@@ -37,6 +37,18 @@ export const LookupRecordSchema = z
     output_tokens: z.number().int(),
     cache_read_tokens: z.number().int(),
     reasoning_tokens: z.number().int(),
+    /** Of the tokens, those of images. */
+    image_input_tokens: z.number().int(),
+    image_output_tokens: z.number().int(),
+    /** Images and seconds of every resolution, and of these the ones that were charged as a larger one. */
+    images: z.number().int(),
+    images_2k: z.number().int(),
+    images_4k: z.number().int(),
+    megapixels: z.number(),
+    seconds: z.number(),
+    seconds_1080p: z.number(),
+    seconds_4k: z.number(),
+    characters: z.number().int(),
     ttft_ms: z.number().int().nullable(),
     duration_ms: z.number().int(),
     /** The reasons of the routing: offers in the order of the attempts, each with its highest possible cost. */

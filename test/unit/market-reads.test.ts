@@ -150,10 +150,7 @@ describe('the feed', () => {
     const answer = await ask('')
     expect(readHeaders(answer)['cache-control']).toBe('no-store')
     const { items } = z.object({ items: z.array(z.record(z.string(), z.unknown())) }).parse(JSON.parse(answer.json))
-    expect(items.map((item) => Object.keys(item))).toEqual([
-      MEMBERS,
-      MEMBERS,
-    ])
+    expect(items.map((item) => Object.keys(item))).toEqual([MEMBERS, MEMBERS])
     expect(items[0]).toMatchObject({ model: MODEL, input_tokens: 150, output_tokens: 50, cost_usd: 0.000001 })
   })
 

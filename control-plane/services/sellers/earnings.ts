@@ -15,6 +15,7 @@ import { DAY, utcDay } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidTime } from '#shared/ids.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
+import { byText } from '#shared/text-order.ts'
 import { newestSales, viewSale } from './sales.ts'
 
 /** Number of days of each range, with today. Null covers all time. */
@@ -140,7 +141,7 @@ export async function findPayoutHold(ctx: Pick<Ctx, 'db'>): Promise<PayoutHoldVi
 /** Sums by day, with a day of zeros for each of `days` without a sale. */
 function sumDays(rows: readonly DayOfModel[], days: readonly string[]): EarningsDay[] {
   const byDay = groupBy(rows, (row) => row.day)
-  const shown = [...new Set([...days, ...byDay.keys()])].sort()
+  const shown = [...new Set([...days, ...byDay.keys()])].sort(byText)
   return shown.map((day) => {
     const { inputTokens, outputTokens, ...sum } = sumOf(byDay.get(day) ?? [])
     return { day, ...sum, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens }

@@ -35,6 +35,10 @@ export async function sendEnding({ request, reply }: SampleCall, completion: Com
 }
 
 /** An error in OpenAI's envelope. */
-export function errorBody(message: string, type: string, code: string | null): Record<string, unknown> {
+export function errorBody(
+  message: string,
+  type: string,
+  code: string | null,
+): { readonly error: Record<string, unknown> } {
   return { error: { message, type, param: null, code } }
 }

@@ -5,10 +5,17 @@ import { SANDBOX_BEHAVIOUR_ENTRIES } from '#dev/provider/behaviours.ts'
 import { SANDBOX_JOB_ENTRIES } from '#dev/provider/jobs.ts'
 import type { Model } from '#shared/catalog/model.ts'
 
-const CatalogSchema = z.object({ source: z.string(), models: z.array(CatalogItem).min(1) })
+const PriceSource = z.object({ url: z.url(), date: z.iso.date() })
+
+/** Prices of media change often, so each of them says where it stands and on which day it was read. */
+const Entry = CatalogItem.extend({ price_source: PriceSource.optional() }).refine(
+  ({ unit_pricing: units, price_source: source }) => units === undefined || source !== undefined,
+  'a price of media has its source and date',
+)
+const CatalogSchema = z.object({ source: z.string(), models: z.array(Entry).min(1) })
 
 /** The seeded catalogue in the form of `catalog.import`. */
-export type SeedCatalog = z.infer<typeof CatalogSchema>
+export type SeedCatalog = { readonly source: string; readonly models: CatalogItem[] }
 
 /** Unix seconds. It is older than every real model, so that no listing by date begins with a sandbox model. */
 const SANDBOX_CREATED = 1_577_836_800
@@ -19,7 +26,8 @@ const SANDBOX_OUTPUT = 16_384
 export function readCatalog(): SeedCatalog {
   const text = readFileSync(new URL('./catalog.json', import.meta.url), 'utf8')
   const { source, models } = CatalogSchema.parse(JSON.parse(text))
-  return { source, models: [...models, ...sandboxItems(), ...sandboxJobs()] }
+  const items = models.map(({ price_source: _source, ...item }) => item)
+  return { source, models: [...items, ...sandboxItems(), ...sandboxJobs()] }
 }
 
 /** The models of a catalogue, without prices. */

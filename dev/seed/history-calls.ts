@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
-import { DAY, HOUR, MINUTE } from '#shared/clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { createIds } from '#shared/ids.ts'
+import type { ImageSize } from '#shared/images.ts'
+import { DEFAULT_SIZE, imageUsage } from '#shared/images.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { keptBps, splitCharge, ZERO } from '#shared/money.ts'
 import { chargeUsage, listCost } from '#shared/pricing.ts'
@@ -26,6 +28,8 @@ const RETRIED = 0.03
 const FAILED = 0.006
 const LEFT = 0.01
 const CACHED = 0.35
+/** The share of calls for images and sound. */
+const MEDIA = 0.12
 /** The growth over the span, as a share of the beginning: the end is four times as busy. */
 const GROWTH = 3
 /** The widest change of a discount over the weeks, in basis points. */
@@ -38,9 +42,14 @@ export function* createPastCalls({ goods, accounts, feeBps, span }: Parts): Past
   const random = randomFrom(span.from)
   let now = span.from
   const ids = createIds({ now: () => now })
+  const isOfWords = ({ endpoint }: Goods) => endpoint === 'chat'
+  const words = goods.filter(isOfWords)
+  const others = goods.filter((item) => !isOfWords(item))
+  const media = others.length === 0 ? words : others
   for (const at of instantsOf(span, random)) {
     now = at
-    const item = goods[Math.min(goods.length - 1, Math.floor(goods.length * random() ** 2.2))]
+    const shelf = random() < MEDIA ? media : words
+    const item = shelf[Math.min(shelf.length - 1, Math.floor(shelf.length * random() ** 2.2))]
     const account = accounts[Math.floor(accounts.length * random() ** 1.5)]
     if (item === undefined || account === undefined) continue
     yield JSON.stringify(pastCall({ at, rid: ids.ulid(), account, item, feeBps, random }))
@@ -65,12 +74,12 @@ function pastCall({ at, rid, account, item, feeBps, random }: Call): NewEvent {
   const isRetried = fate < FAILED + RETRIED && item.offers.length > 1
   if (isRetried || isFailed) attempts.push(failedAttempt(item.offers[first], random))
   const offer = item.offers[isRetried ? (first + 1) % item.offers.length : first]
-  const usage: Usage = isFailed ? {} : usageOf(random)
+  const usage: Usage = isFailed ? {} : usageOf(item, random)
   const kept = keptAt(offer?.keptBps ?? 10_000, at)
   const charge = isFailed ? ZERO : chargeUsage(item.unitPrices, usage, kept)
   const { sellerNet, fee } = splitCharge(charge, feeBps)
-  const { ttftMs, streamMs } = speedOf(offer?.provider ?? '', outputOf(usage), random)
-  const isStreamed = !isFailed && random() < 0.8
+  const { ttftMs, streamMs } = speedOf(offer?.provider ?? '', usage, random)
+  const isStreamed = !isFailed && random() < 0.8 && item.endpoint === 'chat'
   const durationMs = isFailed ? 900 : ttftMs + streamMs
   if (!isFailed && offer) {
     attempts.push({ offer: offer.id, provider: offer.provider, status: 200, ms: durationMs, errorClass: null })
@@ -85,8 +94,8 @@ function pastCall({ at, rid, account, item, feeBps, random }: Call): NewEvent {
     account,
     keyId: null,
     rail: 'credit',
-    wire: 'chat',
-    endpoint: 'chat',
+    wire: WIRES[item.endpoint] ?? 'chat',
+    endpoint: item.endpoint,
     model: item.model,
     requestedModel: item.model,
     offer: isFailed ? null : (offer?.id ?? null),
@@ -127,18 +136,52 @@ function failedAttempt(offer: Goods['offers'][number] | undefined, random: () =>
   }
 }
 
-function usageOf(random: () => number): Usage {
+/** The wires of endpoints that have another name. */
+const WIRES: Readonly<Record<string, string>> = { image: 'images', speech: 'speech', transcription: 'transcriptions' }
+
+/** Sides of the pictures that are asked for, the usual ones first. */
+const SIDES: readonly ImageSize[] = [
+  { width: 1_024, height: 1_024 },
+  { width: 1_024, height: 1_536 },
+  { width: 2_048, height: 2_048 },
+]
+const MOST_IMAGES = 4
+const MOST_CHARACTERS = 4_000
+const MOST_MINUTES = 12
+
+function usageOf({ endpoint, unitPrices, imageTokens }: Goods, random: () => number): Usage {
+  switch (endpoint) {
+    case 'image': {
+      const size = SIDES[Math.floor(SIDES.length * random() ** 3)] ?? DEFAULT_SIZE
+      const count = 1 + Math.floor(MOST_IMAGES * random() ** 4)
+      const shape = { size, resolution: undefined, quality: undefined }
+      const tokens = { input: Math.round(10 + 90 * random()), imageOutput: imageTokens * count }
+      return imageUsage(unitPrices, shape, count) ?? tokens
+    }
+    case 'speech':
+      return { characters: Math.ceil(MOST_CHARACTERS * random() ** 3) + 20 }
+    case 'transcription':
+      return { milliseconds: Math.ceil(MOST_MINUTES * MINUTE * random() ** 3) + 2 * SECOND }
+    default:
+      return wordsOf(random)
+  }
+}
+
+function wordsOf(random: () => number): Usage {
   const input = Math.round(120 * Math.exp(random() * 3.2))
   const cacheRead = random() < CACHED ? Math.round(input * (0.5 + random())) : 0
   return { input, output: Math.round(20 * Math.exp(random() * 3.6)), ...(cacheRead > 0 ? { cacheRead } : {}) }
 }
 
-function outputOf({ output = 0 }: Usage): number {
-  return output
-}
+/** An image or a sound takes about as long as so many tokens. */
+const TOKENS_OF_MEDIA = 600
 
 /** Each provider has its own speed, and no two calls take equally long. */
-function speedOf(provider: string, output: number, random: () => number): { ttftMs: number; streamMs: number } {
+function speedOf(
+  provider: string,
+  { output = TOKENS_OF_MEDIA }: Usage,
+  random: () => number,
+): { ttftMs: number; streamMs: number } {
   const pace = (createHash('sha256').update(provider).digest()[0] ?? 0) / 255
   const noise = Math.exp((random() + random() + random() - 1.5) * 0.6)
   const perSecond = (40 + 110 * (1 - pace)) / noise

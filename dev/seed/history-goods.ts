@@ -1,13 +1,22 @@
 import { listModelBodies, listPricesAt } from '#control-plane/db/catalog.ts'
 import { listActiveOffers, listOfferedModels } from '#control-plane/db/listed-offers.ts'
 import type { ControlPlane } from '#control-plane/plane.ts'
+import type { Endpoint } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
+import { likelyImageTokens } from '#shared/images.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
+
+/** The endpoints that the past has calls of; the first one of a model counts. */
+const SOLD: readonly Endpoint[] = ['chat', 'image', 'speech', 'transcription']
 
 /** A model on sale with its sellers, cheapest first. */
 export type Goods = {
   readonly model: string
+  /** What its calls ask for. */
+  readonly endpoint: Endpoint
+  /** The tokens of one of its images, where they are sold by tokens. */
+  readonly imageTokens: number
   readonly priceVersion: string
   readonly unitPrices: UnitPrices
   readonly offers: readonly {
@@ -18,22 +27,23 @@ export type Goods = {
   }[]
 }
 
-/** All models that answer in text and are on sale, with their present offers and price. */
+/** Models on sale for words, images or sound, with their present offers and price. */
 export async function readGoods({ db, clock }: Pick<ControlPlane, 'db' | 'clock'>): Promise<Goods[]> {
   const models = (await listModelBodies(db)).map((body) => ModelSchema.parse(body))
-  const answering = new Set(
-    models.filter((model) => !model.isSandbox && model.endpoints.includes('chat')).map((model) => model.id),
-  )
+  const known = new Map(models.filter(({ isSandbox }) => !isSandbox).map((model) => [model.id, model]))
   const prices = new Map((await listPricesAt(db, clock.now())).map((price) => [price.model, price]))
   const goods: Goods[] = []
   for (const model of await listOfferedModels(db)) {
-    const price = prices.get(model)
-    if (!answering.has(model) || price === undefined) continue
+    const [price, body] = [prices.get(model), known.get(model)]
+    const endpoint = SOLD.find((name) => body?.endpoints.includes(name))
+    if (endpoint === undefined || body === undefined || price === undefined) continue
     const unitPrices = UnitPricesSchema.parse(price.unitPrices)
-    if (!unitPrices.input || !unitPrices.output) continue
+    if (endpoint === 'chat' && (!unitPrices.input || !unitPrices.output)) continue
     const { offers } = await listActiveOffers(db, model)
     goods.push({
       model,
+      endpoint,
+      imageTokens: likelyImageTokens(body.imageOutput, { size: undefined, resolution: undefined, quality: undefined }),
       priceVersion: price.version,
       unitPrices,
       offers: [...offers].sort((left, right) => left.keptBps - right.keptBps),

@@ -3,15 +3,24 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkMoney } from '#control-plane/check-ledger/check.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { listStatements } from '#control-plane/services/buyers/statements.ts'
+import { importCatalog } from '#control-plane/services/catalog/catalog.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows } from '#control-plane/services/market/market-rows.ts'
+import { readSeries } from '#control-plane/services/market/market-series.ts'
 import { makeHistory } from '#dev/seed/history.ts'
 import { DAY, HOUR, MINUTE } from '#shared/clock.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
+import { operator, startMarket } from '#test/support/control-plane.ts'
 import { listOffer } from '#test/support/offers.ts'
+import { textModel } from '#test/support/text-model.ts'
 
 const CALLS = 600
+const MEDIA = [
+  ['picture-test', { endpoints: ['image'], unit_pricing: { images: '0.04', images_2k: '0.06' } }],
+  ['area-test', { endpoints: ['image'], unit_pricing: { pixels_per_million: '0.025' } }],
+  ['voice-test', { endpoints: ['speech'], unit_pricing: { characters: '0.000015' } }],
+  ['heard-test', { endpoints: ['transcription'], unit_pricing: { minutes: '0.006' } }],
+] as const
 let market: TestMarket
 /** The first thirty days, just after they were made. */
 let first: Awaited<ReturnType<typeof count>> & { readonly posted: number; readonly madeAt: number }
@@ -22,6 +31,9 @@ beforeAll(async () => {
   for (const [index, model] of ['gpt-test', 'gpt-test', 'claude-test'].entries()) {
     await listOffer(market, seller, { model, discount: 20 + index })
   }
+  const models = MEDIA.map(([name, kind]) => textModel(name, { pricing: { prompt: '0', completion: '0' }, ...kind }))
+  await invoke(market.plane, operator, importCatalog, { source: 'test', models })
+  for (const [model] of MEDIA) await listOffer(market, seller, { model, discount: 10 })
   const posted = await makeHistory(market.plane, CALLS)
   first = { posted, madeAt: market.plane.clock.now(), ...(await count()) }
 })
@@ -48,6 +60,27 @@ describe('the past of the development market', () => {
       { isQuiesced: false },
     )
     expect(checked.findings.filter((finding) => finding.state === 'breach')).toEqual([])
+  })
+
+  it('has images and sound beside words, each charged by its unit, and the days of the market have them', async () => {
+    const { rows } = await sql<{ model: string; units: number; price: number }>`select model,
+      sum(images + pixels + characters + milliseconds)::float8 as units,
+      sum(list_cost)::float8 / sum(images + pixels + characters + milliseconds) as price
+      from settlement where endpoint <> 'chat' and outcome <> 'failed' group by model`.execute(market.plane.db)
+    expect(new Set(rows.map(({ model }) => model))).toEqual(new Set(MEDIA.map(([name]) => name)))
+    const price = (name: string) => rows.find(({ model }) => model === name)?.price
+    // Micro-USD of a character, of a millisecond and of a pixel.
+    expect(price('voice-test')).toBe(15)
+    expect(price('heard-test')).toBeCloseTo(0.1, 2)
+    expect(price('area-test')).toBeCloseTo(0.025, 3)
+    await rollUp(market.plane, 0)
+    const days = await readSeries(market.plane, { bucket: 'day', from: market.plane.clock.now() - 31 * DAY })
+    const booked = await sql<{ images: number; characters: number }>`select sum(images)::float8 as images,
+      sum(characters)::float8 as characters from settlement`.execute(market.plane.db)
+    const sum = (read: (day: (typeof days)[number]) => number) => days.reduce((all, day) => all + read(day), 0)
+    expect({ images: sum(({ images }) => images), characters: sum(({ characters }) => characters) }).toEqual(
+      booked.rows[0],
+    )
   })
 
   it('gives the market figures', async () => {

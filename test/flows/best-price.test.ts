@@ -118,7 +118,7 @@ describe('what is sold by another unit than the token', () => {
     expect(models.find(({ model }) => model === 'whisper-1')?.providers[0]?.pricing).toEqual({
       input: null,
       output: null,
-      second: 0.00006,
+      minute: 0.0036,
     })
     const chat = models.find(({ model }) => model === 'gpt-5-mini')?.providers[0]?.pricing
     expect(chat).toMatchObject({ input: expect.any(Number), output: expect.any(Number) })

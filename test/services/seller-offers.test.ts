@@ -4,6 +4,8 @@ import { collectLines } from '#control-plane/api/collect-lines.ts'
 import type { SellerActor } from '#control-plane/operation/actor.ts'
 import { openAudit } from '#control-plane/operation/audit.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
+import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
+import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
 import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
@@ -18,10 +20,13 @@ import {
   getSellerOperation,
   runSellerOperations,
 } from '#control-plane/services/sellers/seller-operations.ts'
+import type { SampleProvider } from '#dev/provider/server.ts'
+import { createSampleProvider } from '#dev/provider/server.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
 import { listOffer, newProviderKey, offerWish } from '#test/support/offers.ts'
 import { refusalOf } from '#test/support/refusal.ts'
+import { textModel } from '#test/support/text-model.ts'
 
 let market: TestMarket
 let ada: Person
@@ -261,6 +266,89 @@ describe('asking providers', () => {
       const call = invoke(market.plane, ada.seller, testHealth, { ...place(), models: bad })
       expect((await refusalOf(call)).code).toBe('invalid_request')
     }
+  })
+})
+
+describe('makers of media', () => {
+  const KINDS = {
+    'picture-test': { endpoints: ['image'], unit_pricing: { images: '0.04', images_4k: '0.12' } },
+    'voice-test': { endpoints: ['speech'], unit_pricing: { characters: '0.000015' } },
+    'heard-test': { endpoints: ['transcription'], unit_pricing: { minutes: '0.006' } },
+    'vector-test': { endpoints: ['embeddings'] },
+    'gone-test': { endpoints: ['image'], unit_pricing: { images: '0.04' } },
+  }
+  const names = Object.keys(KINDS)
+  let maker: SampleProvider
+  const place = () => ({ apiKey: newProviderKey(), baseUrl: maker.url })
+
+  beforeAll(async () => {
+    const hasModel = (name: string) => name !== 'gone-test'
+    maker = await createSampleProvider({
+      host: '127.0.0.1',
+      port: 0,
+      name: 'maker',
+      models: ['picture-test'],
+      hasModel,
+    })
+    await invoke(market.plane, operator, putProvider, {
+      id: 'maker',
+      name: 'Maker',
+      baseUrl: maker.url,
+      isTrusted: true,
+    })
+    const pricing = { prompt: '0', completion: '0' }
+    const models = Object.entries(KINDS).map(([name, kind]) => textModel(name, { pricing, ...kind }))
+    await invoke(market.plane, operator, importCatalog, { source: 'test', models })
+  })
+  afterAll(() => maker.close())
+
+  it('are asked for nothing that a provider makes or charges, and tell who does not serve them', async () => {
+    maker.requests.reset()
+    const lines = await collectLines(await invoke(market.plane, ada.seller, testHealth, { ...place(), models: names }))
+    const told = lines.map(({ model, ok, error }) => [model, ok, error])
+    expect(told.sort()).toEqual(
+      names.sort().map((name) => (name === 'gone-test' ? [name, false, REFUSED] : [name, true, undefined])),
+    )
+    const asked = maker.requests.list()
+    expect(asked.map(({ path }) => path).sort()).toEqual([
+      ...['/v1/audio/speech', '/v1/audio/transcriptions', '/v1/embeddings'],
+      ...['/v1/images/generations', '/v1/images/generations'],
+    ])
+    for (const { body } of asked)
+      for (const made of ['prompt', 'input', 'file']) expect(body ?? {}).not.toHaveProperty(made)
+  })
+  const REFUSED = 'the provider did not serve the model (404)'
+
+  it('are listed in bulk whether the provider’s list names them or not', async () => {
+    const eve = await market.person()
+    const offers = names.map((model) => ({ model, discount: 10 }))
+    const { lines } = await invoke(market.plane, eve.seller, bulkCreateOffers, { ...place(), offers })
+    const made = await collectLines(lines)
+    expect(
+      made
+        .filter(({ status }) => status === 'created')
+        .map(({ model }) => model)
+        .sort(),
+    ).toEqual(names.filter((name) => name !== 'gone-test').sort())
+    expect(made.find(({ model }) => model === 'gone-test')).toMatchObject({ code: 'provider_probe_failed' })
+  })
+
+  it('are discovered with their units, as a floor only where a tier is dearer, and as sold only where they run', async () => {
+    const discover = async (more: object = {}) => {
+      const input = { ...place(), ...more }
+      const found = await collectLines(await invoke(market.plane, ada.seller, discoverModels, input))
+      return found.find(({ model }) => model === 'picture-test')
+    }
+    const none = { inputPer1m: null, outputPer1m: null }
+    const unitPrices = [
+      { unit: 'image', usd: 0.04 },
+      { unit: 'image_4k', usd: 0.12 },
+    ]
+    const pricing = { ...none, priceUnit: 'per image', unitPrice: 0.04, unitPrices, priceVariable: true }
+    expect(await discover()).toMatchObject({ supported: true, pricing, metadata: { modelType: 'image' } })
+    // The messages protocol has no pictures, so an offer there is refused.
+    const elsewhere = await discover({ apiFormat: 'messages' })
+    expect(elsewhere).toMatchObject({ supported: false, pricing, metadata: { availabilityStatus: 'not_run_there' } })
   })
 })
 

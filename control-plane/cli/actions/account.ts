@@ -4,6 +4,7 @@ import type { Action } from '#control-plane/cli/command.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { argument, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import { UsedUnits, usedUnits } from '#control-plane/cli/used-units.ts'
 
 const Text = z.union([z.string(), z.number()]).nullish()
 const Stats = { total_spent: z.number(), total_requests: z.number(), total_input_tokens: z.number() }
@@ -63,6 +64,7 @@ const UsagePage = z.looseObject({
       provider: z.string().nullish(),
       input_tokens: z.number().nullish(),
       output_tokens: z.number().nullish(),
+      ...UsedUnits,
       buyer_cost_micro: z.number().nullish(),
       list_cost_micro: z.number().nullish(),
       settlement_status: z.string().nullish(),
@@ -88,6 +90,7 @@ export const listUsage: Action = async ({ connection }, { options }) => {
       { title: 'PROVIDER', value: (item) => item.provider },
       { title: 'IN', alignsRight: true, value: (item) => count(item.input_tokens) },
       { title: 'OUT', alignsRight: true, value: (item) => count(item.output_tokens) },
+      { title: 'OTHER UNITS', value: (item) => usedUnits(item) },
       { title: 'PAID', alignsRight: true, value: (item) => dollars(item.buyer_cost_micro) },
       { title: 'LIST', alignsRight: true, value: (item) => dollars(item.list_cost_micro) },
       { title: 'STATE', value: (item) => item.settlement_status },
@@ -115,6 +118,7 @@ const Record = z.looseObject({
   output_tokens: z.number().nullish(),
   cache_read_tokens: z.number().nullish(),
   reasoning_tokens: z.number().nullish(),
+  ...UsedUnits,
   ttft_ms: z.number().nullish(),
   duration_ms: z.number().nullish(),
   attempts: z
@@ -136,6 +140,7 @@ export const showRequest: Action = async ({ connection }, given) => {
     tokens:
       `${record.input_tokens ?? 0} in (${record.cache_read_tokens ?? 0} cached), ` +
       `${record.output_tokens ?? 0} out (${record.reasoning_tokens ?? 0} thought)`,
+    ...(usedUnits(record) === null ? {} : { 'other units': usedUnits(record) }),
     at: record.created_at == null ? undefined : new Date(record.created_at).toISOString(),
     took: record.duration_ms == null ? undefined : `${record.duration_ms} ms`,
     ...(record.ttft_ms == null ? {} : { 'first word': `${record.ttft_ms} ms` }),

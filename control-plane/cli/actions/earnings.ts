@@ -4,6 +4,7 @@ import type { Action } from '#control-plane/cli/command.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { textOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import { UsedUnits, usedUnits } from '#control-plane/cli/used-units.ts'
 import { nextPage } from './account.ts'
 
 const usd = (value: number | null | undefined) => (value == null ? null : `$${value}`)
@@ -23,6 +24,7 @@ const Earnings = z.looseObject({
         earned_usd: z.number(),
         requests: z.number(),
         total_tokens: z.number().nullish(),
+        ...UsedUnits,
         last_sale_at: z.number().nullish(),
       }),
     )
@@ -42,6 +44,7 @@ export const showEarnings: Action = async ({ connection }, { options }) => {
       { title: 'EARNED', alignsRight: true, value: (row) => usd(row.earned_usd) },
       { title: 'CALLS', alignsRight: true, value: ({ requests }) => count(requests) },
       { title: 'TOKENS', alignsRight: true, value: (row) => count(row.total_tokens) },
+      { title: 'OTHER UNITS', value: (row) => usedUnits(row) },
       { title: 'LAST SALE', value: (row) => instant(row.last_sale_at) },
     ],
     'Nothing was sold in this time.',

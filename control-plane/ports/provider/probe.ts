@@ -1,3 +1,4 @@
+import type { Endpoint } from '#shared/catalog/model.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import type { Secret } from '#shared/secret.ts'
 
@@ -9,7 +10,9 @@ export type ProbeTarget = {
   readonly apiKey: Secret
   /** Null asks only whether the key is accepted. */
   readonly providerModel: string | null
-  /** True requests one token from the model, even when the provider's list already names the model. */
+  /** What the model is for; a conversation unless it is named. */
+  readonly endpoint?: Endpoint
+  /** True asks the model itself, even when the provider's list already names it. */
   readonly asksModel?: boolean
 }
 

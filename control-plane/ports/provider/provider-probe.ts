@@ -11,6 +11,7 @@ import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { readRetryAfter } from '#shared/retry-after.ts'
 import type { AskedJob, JobAnswer, JobProbe } from './job-probe.ts'
+import { mediaProbeOf } from './media-probe.ts'
 import type { ListedModels, ListModels, Probe, ProbeResult, ProbeTarget, ProviderPlace } from './probe.ts'
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND
@@ -65,7 +66,8 @@ export function createProviderProbe(
  * answer. When there is no list or it lacks the model, the probe asks the model itself.
  */
 async function probeProvider(agent: Agent, policy: OutboundPolicy, target: ProbeTarget): Promise<ProbeResult> {
-  const { listing, probe: cheapest } = protocolOf(target)
+  const { listing, probe } = protocolOf(target)
+  const cheapest = mediaProbeOf(target) ?? probe
   const startedAt = performance.now()
   const accepted = (): ProbeResult => ({ isAccepted: true, latencyMs: Math.round(performance.now() - startedAt) })
   try {

@@ -11,6 +11,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label, ModelName } from '#control-plane/services/fields.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { ProviderKey } from '#control-plane/services/providers/provider-key.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
@@ -118,11 +119,12 @@ export const createOwnProvider = defineOperation({
 type Asked = Pick<z.output<typeof CreateInput>, 'apiFormat' | 'apiKey'> & { readonly providerModel: string | null }
 
 async function requireAnswer(
-  ctx: Pick<Ctx, 'probe'>,
+  ctx: Pick<Ctx, 'db' | 'probe'>,
   base: CheckedBaseUrl,
   { apiFormat, apiKey, providerModel }: Asked,
 ) {
-  const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel })
+  const endpoint = await probeEndpoint(ctx, providerModel ?? '')
+  const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel, endpoint })
   if (result.isAccepted) return
   throw new AppError('provider_probe_failed', {
     message: `The provider did not accept the probe: ${result.reason}.`,

@@ -8,6 +8,7 @@ import type { ListedModels } from '#control-plane/ports/provider/probe.ts'
 import { createLineFeed, endLinesAfter, inParallel } from '#control-plane/services/exports/line-feed.ts'
 import { Dollars, Label, ModelName, PayoutWallet } from '#control-plane/services/fields.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
@@ -153,7 +154,7 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<s
   const { base, key, common } = bulk
   await requireEndpoint(ctx, { provider: base.provider, apiFormat: common.apiFormat }, model)
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
-  await requireServed(ctx, bulk, providerModel)
+  await requireServed(ctx, bulk, { model, providerModel })
   const wish = {
     model,
     base,
@@ -171,15 +172,20 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<s
   return { model: row.model, status: 'created', offerId }
 }
 
-/** Accepts a model on the provider's list. Any other model is asked for one token. */
+/** Accepts a model on the provider's list. Any other model is asked itself, by what costs least. */
 async function requireServed(
-  ctx: Pick<Ctx, 'probe'>,
+  ctx: Pick<Ctx, 'db' | 'probe'>,
   { listed, base, key, common }: Bulk,
-  providerModel: string,
+  { model, providerModel }: { readonly model: string; readonly providerModel: string },
 ): Promise<void> {
   if (listed.isAccepted && listed.models.has(providerModel)) return
   const place = { baseUrl: base.url, apiFormat: common.apiFormat, apiKey: key.secret }
-  const result = await ctx.probe({ ...place, providerModel, asksModel: true })
+  const result = await ctx.probe({
+    ...place,
+    providerModel,
+    endpoint: await probeEndpoint(ctx, model),
+    asksModel: true,
+  })
   if (!result.isAccepted) throw probeFailed(base, result)
 }
 

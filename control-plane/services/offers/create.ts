@@ -3,6 +3,7 @@ import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { findOffer } from '#control-plane/db/offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { chooseKey, probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -38,7 +39,8 @@ export const createOffer = defineOperation({
     const seller = actor.account
     const key = await chooseKey(ctx, seller, base, input)
     await refuseTwin(ctx, seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
-    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel })
+    const endpoint = await probeEndpoint(ctx, model)
+    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint })
     if (!result.isAccepted) throw probeFailed(base, result)
 
     const { capDailyUsd = null, payoutAddress = null, label = null } = input

@@ -7,6 +7,7 @@ import { lockOffer, updateOfferCredential } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { ProviderKey, probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { AppError } from '#shared/errors.ts'
@@ -41,7 +42,8 @@ export const rotateCredential = defineOperation({
     const twin = { fingerprint, baseUrl: offer.baseUrl, model: offer.model }
     await refuseTwin(ctx, seller, twin, offer.id)
     const { apiFormat, providerModel } = offer
-    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel })
+    const endpoint = await probeEndpoint(ctx, offer.model)
+    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel, endpoint })
     if (!result.isAccepted) throw probeFailed(base, result)
     const key = { secret: apiKey, fingerprint }
     await orTwin(ctx, seller, twin, () => storeKey(ctx, seller, { offer, key, host: base.provider.host }))

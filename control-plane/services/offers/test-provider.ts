@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { createLineFeed, inParallel } from '#control-plane/services/exports/line-feed.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
+import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { choosePlace, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
 
@@ -39,7 +40,8 @@ export const testConnection = defineOperation({
   run: async (ctx, actor, input): Promise<ConnectionTest> => {
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const { apiFormat, model: providerModel = null } = input
-    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel })
+    const endpoint = await probeEndpoint(ctx, providerModel ?? '')
+    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint })
     if (result.isAccepted) return { ok: true, latencyMs: result.latencyMs }
     const { status, reason } = result
     return { ok: false, error: reason, ...(status === null ? {} : { status }) }
@@ -56,7 +58,10 @@ export const HealthTestSchema = z
   .meta({ id: 'HealthTest' })
 export type HealthTest = z.infer<typeof HealthTestSchema>
 
-/** Asks each model for one token, a few at once, and gives each answer as it comes. The key is not stored. */
+/**
+ * Asks each model for one token, or a maker of media for what it does not charge, a few at once, and gives each answer as
+ * it comes. The key is not stored.
+ */
 export const testHealth = defineOperation({
   name: 'provider.test-health',
   access: 'seller',
@@ -71,8 +76,9 @@ export const testHealth = defineOperation({
     const feed = createLineFeed<HealthTest>()
     const asked = inParallel([...new Set(input.models)], ASKED_AT_ONCE, async (model) => {
       if (feed.isAbandoned()) return
-      const target = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel: model, asksModel: true }
-      const result = await ctx.probe(target)
+      const endpoint = await probeEndpoint(ctx, model)
+      const target = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel: model, endpoint }
+      const result = await ctx.probe({ ...target, asksModel: true })
       feed.push(
         result.isAccepted
           ? { model, ok: true, latencyMs: result.latencyMs }

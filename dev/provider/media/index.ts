@@ -15,6 +15,14 @@ const ANSWERS: Readonly<Record<string, (body: unknown, act: string, origin: stri
   '/v1/images/edits': draw,
 }
 
+const MISSING: Readonly<Record<string, string>> = {
+  '/v1/embeddings': 'input',
+  '/v1/audio/speech': 'input',
+  '/v1/audio/transcriptions': 'file',
+  '/v1/images/generations': 'prompt',
+  '/v1/images/edits': 'prompt',
+}
+
 /** True when the path asks for embeddings, audio or pictures. */
 export function isMediaPath(path: string): boolean {
   return Object.hasOwn(ANSWERS, path)
@@ -33,5 +41,8 @@ export async function serveMedia({ path, body, model, origin }: MediaRequest, re
   const act = actOf(model)
   const answer = ANSWERS[path]?.(body, act, origin)
   if (answer !== undefined) return sendMedia(reply, act, answer)
-  reply.json(400, errorBody('The body is no such request.', 'invalid_request_error', null))
+  // The member without which none of these is a request, in the words that OpenAI has for it.
+  const missing = MISSING[path] ?? 'model'
+  const { error } = errorBody(`Missing required parameter: '${missing}'.`, 'invalid_request_error', null)
+  reply.json(400, { error: { ...error, param: missing } })
 }

@@ -1,0 +1,55 @@
+import type { Endpoint } from '#shared/catalog/model.ts'
+import { protocolOf } from '#shared/protocols/index.ts'
+import type { Protocol } from '#shared/protocols/protocol.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import type { ProbeTarget } from './probe.ts'
+
+/**
+ * A question to a model that does not converse, at providers with OpenAI's paths. It lacks the member that the work is
+ * made of, so nothing is made and nothing is charged. A provider that serves the model refuses it for that member.
+ */
+type MediaQuestion = {
+  readonly path: string
+  readonly missing: string
+  readonly given?: Readonly<Record<string, string>>
+}
+
+const QUESTIONS: { readonly [Name in Endpoint]?: MediaQuestion } = {
+  embeddings: { path: '/embeddings', missing: 'input' },
+  speech: { path: '/audio/speech', missing: 'input', given: { voice: 'alloy' } },
+  transcription: { path: '/audio/transcriptions', missing: 'file' },
+  image: { path: '/images/generations', missing: 'prompt' },
+  'image-edit': { path: '/images/edits', missing: 'prompt' },
+}
+
+/** The question for a target's endpoint. Undefined where the protocol's own one serves. */
+export function mediaProbeOf(target: ProbeTarget): Protocol['probe'] | undefined {
+  const protocol = protocolOf(target)
+  const question = target.endpoint === undefined ? undefined : QUESTIONS[target.endpoint]
+  if (question === undefined || protocol.forwards === undefined) return undefined
+  return {
+    request: (model) => ({ path: question.path, ...bodyOf(model, question) }),
+    isAnswer: (status, text) => {
+      if (status !== 400 && status !== 422) return false
+      const { message, param } = protocol.readError(text)
+      return param === question.missing || (param !== 'model' && namesMember(message, question.missing))
+    },
+  }
+}
+
+/** The one endpoint that takes files is asked by a form, because many providers read nothing else there. */
+function bodyOf(model: string, { missing, given = {} }: MediaQuestion) {
+  const members = Object.entries({ model, ...given })
+  if (missing !== 'file') return { ...JSON_REQUEST, body: JSON.stringify(Object.fromEntries(members)) }
+  const parts = members.map(
+    ([name, value]) => `--${BOUNDARY}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
+  const contentType = `multipart/form-data; boundary=${BOUNDARY}`
+  return { contentType, accept: JSON_REQUEST.accept, body: `${parts.join('')}--${BOUNDARY}--\r\n` }
+}
+
+const BOUNDARY = 'market-probe-7c1f9e'
+
+function namesMember(message: string, member: string): boolean {
+  return new RegExp(`\\b${member}\\b`, 'i').test(message)
+}

@@ -22,6 +22,7 @@ import {
 } from '#control-plane/services/sellers/seller-operations.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
+import { byText } from '#shared/text-order.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
 import { listOffer, newProviderKey, offerWish } from '#test/support/offers.ts'
@@ -73,7 +74,9 @@ describe('[C230] bulk cancel', () => {
       total: 2,
       failedCount: 0,
     })
-    const states = (await invoke(market.plane, eve.seller, listOffers, {})).items.map(({ status }) => status).sort()
+    const states = (await invoke(market.plane, eve.seller, listOffers, {})).items
+      .map(({ status }) => status)
+      .sort(byText)
     expect(states).toEqual(['inactive', 'inactive', 'paused'])
     const third = await invoke(market.plane, eve.seller, bulkCancelOffers, {})
     expect([third.status, third.total]).toEqual(['succeeded', 0])
@@ -305,12 +308,11 @@ describe('makers of media', () => {
   it('are asked for nothing that a provider makes or charges, and tell who does not serve them', async () => {
     maker.requests.reset()
     const lines = await collectLines(await invoke(market.plane, ada.seller, testHealth, { ...place(), models: names }))
-    const told = lines.map(({ model, ok, error }) => [model, ok, error])
-    expect(told.sort()).toEqual(
-      names.sort().map((name) => (name === 'gone-test' ? [name, false, REFUSED] : [name, true, undefined])),
+    expect(new Map(lines.map(({ model, ok, error }) => [model, [ok, error]]))).toEqual(
+      new Map(names.map((name) => [name, name === 'gone-test' ? [false, REFUSED] : [true, undefined]])),
     )
     const asked = maker.requests.list()
-    expect(asked.map(({ path }) => path).sort()).toEqual([
+    expect(asked.map(({ path }) => path).sort(byText)).toEqual([
       ...['/v1/audio/speech', '/v1/audio/transcriptions', '/v1/embeddings'],
       ...['/v1/images/generations', '/v1/images/generations'],
     ])
@@ -328,8 +330,8 @@ describe('makers of media', () => {
       made
         .filter(({ status }) => status === 'created')
         .map(({ model }) => model)
-        .sort(),
-    ).toEqual(names.filter((name) => name !== 'gone-test').sort())
+        .sort(byText),
+    ).toEqual(names.filter((name) => name !== 'gone-test').sort(byText))
     expect(made.find(({ model }) => model === 'gone-test')).toMatchObject({ code: 'provider_probe_failed' })
   })
 

@@ -34,6 +34,8 @@ import { openDesk, openRails } from './open-rails.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
 import { JOB_LIMITS } from './pipeline/job-plane.ts'
+import type { JobFiles } from './pipeline/keep-job-files.ts'
+import { createJobFiles } from './pipeline/keep-job-files.ts'
 import type { PendingSettlements } from './pipeline/pending-settlements.ts'
 import { createPendingSettlements } from './pipeline/pending-settlements.ts'
 import { createRetryBudget } from './pipeline/retry-budget.ts'
@@ -75,6 +77,7 @@ import { createSpentCaps } from './store/spent-caps.ts'
 import { createTradeFeed } from './store/trade-feed.ts'
 import { createWarmOffers } from './store/warm-offers.ts'
 import { createCredentialOpener } from './upstream/credentials.ts'
+import { createFileFetcher } from './upstream/fetch-file.ts'
 import { createUpstream } from './upstream/send.ts'
 
 /**
@@ -155,6 +158,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
       calls.ticker.close()
       surface.admission.close()
       surface.slowBodies.close()
+      await surface.jobs.files.close()
       await stores.close()
       await calls.upstream.close()
       await tracer?.close()
@@ -282,7 +286,6 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   const ready: { isDraining: boolean } = { isDraining: false }
   const { maxOpenCalls, maxEventLoopDelayMs: maxDelayMs, controlPlaneUrl: url } = config
   const admission = createAdmission({ timers: clock, open, maxOpenCalls, maxDelayMs })
-  metrics.mount(figureSources(stores, { open, drains, ready, admission }))
   const observe: CallPlane['observe'] =
     traces === undefined
       ? metrics.observe
@@ -294,13 +297,18 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   const rails = openRails(basics, stores, funds)
   const { credit } = rails
   const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing, credit })
+  const files = openJobFiles(basics, stores, calls)
+  metrics.mount(figureSources(stores, { open, drains, ready, admission, copies: files.figures }))
   const more = watchers.more({ watched: stores.pending.watched, credit })
   const everyRail = [credit, ...rails.x402, ...rails.mpp, defineRail(stores.ownProviders), ...more.rails]
   const railsByName = new Map(everyRail.map((rail) => [rail.name, rail]))
   const surface: Surface = {
     rows: [...surfaceRows(rails), ...more.rows],
     calls,
-    jobs: { calls, jobs: stores.jobs, rails: railsByName, limits: JOB_LIMITS, tokenOf: tokensUnder(config.keyPepper) },
+    jobs: {
+      ...{ calls, files, jobs: stores.jobs, rails: railsByName, limits: JOB_LIMITS },
+      tokenOf: tokensUnder(config.keyPepper),
+    },
     reads: {
       ...{ market, health, caps: offerCaps, feed: stores.tradeFeed, clock, memory: createReadMemory() },
       payments: stores.paymentDesk,
@@ -329,6 +337,18 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     metrics,
   }
   return { surface, calls, ready }
+}
+
+/** Opens the files of long jobs. They are fetched under the same guard as everything of a provider. */
+function openJobFiles({ config, clock, log }: Basics, stores: Stores, { upstream, market }: CallPlane): JobFiles {
+  const { jobs, artifacts } = stores
+  const policy = { allowsLoopback: config.allowsLoopbackUpstreams }
+  const openCredential = createCredentialOpener(config.keyRing, clock)
+  const fetcher = createFileFetcher({ policy, openCredential, clock })
+  return createJobFiles({
+    ...{ artifacts, jobs, fetcher, upstream, market, policy, clock, log },
+    limits: config.artifacts,
+  })
 }
 
 type Counted = Pick<CallPlane, 'drains' | 'observe' | 'tracing' | 'credit'> & { readonly limits: Partial<CallLimits> }
@@ -375,15 +395,15 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
   }
 }
 
-type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission'> & {
+type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission' | 'copies'> & {
   readonly ready: { readonly isDraining: boolean }
 }
 
 /** The sources of figures that are read on demand. */
-function figureSources(stores: Stores, { open, drains, admission, ready }: Counts): FigureSources {
+function figureSources(stores: Stores, { open, drains, admission, copies, ready }: Counts): FigureSources {
   const { snapshot, health, funds, buyerKeys, rates, events, journal, clocks } = stores
   return {
-    ...{ open, drains, admission, funds, journal },
+    ...{ open, drains, admission, copies, funds, journal },
     isDraining: () => ready.isDraining,
     offers: () => offersIn(snapshot.market()),
     rates: rates.figures,

@@ -4,6 +4,7 @@ import type { Admission } from '#data-plane/http/admission.ts'
 import type { WriterFigures } from '#data-plane/journal/writer.ts'
 import type { Artifacts } from '#data-plane/store/artifacts.ts'
 import type { KeyFigures } from '#data-plane/store/buyer-keys.ts'
+import type { CopyFigures } from '#data-plane/store/file-copies.ts'
 import type { RateFigures } from '#data-plane/store/rate-limits.ts'
 import type { SnapshotFigures } from '#data-plane/store/snapshot.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -25,6 +26,7 @@ export type FigureSources = {
   readonly epoch: () => number | undefined
   readonly journal: { figures(): WriterFigures; unpostedCount(): number; isWritable(): boolean }
   readonly artifacts: Artifacts['figures']
+  readonly copies: () => CopyFigures
   readonly droppedEvents: () => number
   /** Milliseconds by which this clock is ahead of each other clock. */
   readonly clockSkews: () => ReadonlyMap<string, number>
@@ -157,11 +159,16 @@ function mountMoney(to: Figures, { funds, epoch, journal, droppedEvents, clockSk
   to.gauges('market_clock_skew_ms', 'Milliseconds by which this clock is ahead of another', 'against', clockSkews)
 }
 
-function mountArtifacts(to: Figures, { artifacts }: FigureSources): void {
+function mountArtifacts(to: Figures, { artifacts, copies }: FigureSources): void {
   to.gauge('market_artifact_bytes', 'Bytes of media files, with those being written', () => artifacts().bytes)
   to.gauge('market_artifact_files', 'Media files that are kept', () => artifacts().files)
   to.gauge('market_artifact_downloads_open', 'Downloads of media files under way', () => artifacts().open)
   to.counter('market_artifact_downloads_total', 'Downloads of media files', () => artifacts().downloads)
   to.counter('market_artifacts_swept_total', 'Media files removed after their time', () => artifacts().swept)
   to.counters('market_artifact_refusals_total', 'Media files not kept, by bound', 'bound', () => artifacts().refused)
+  to.gauge('market_artifact_copies_running', 'Files of jobs that are being copied', () => copies().running)
+  to.gauge('market_artifact_copies_waiting', 'Files of jobs that wait to be copied', () => copies().waiting)
+  to.counter('market_artifact_copies_total', 'Files of jobs that were copied', () => copies().copied)
+  const failed = 'Files of jobs that were not copied, by the reason'
+  to.counters('market_artifact_copy_failures_total', failed, 'reason', () => copies().failed)
 }

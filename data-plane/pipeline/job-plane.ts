@@ -5,6 +5,7 @@ import type { RailName } from '#shared/contract/rails.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
+import type { JobFiles } from './keep-job-files.ts'
 
 /** Times of long jobs, in milliseconds. */
 export type JobLimits = {
@@ -23,6 +24,8 @@ export const JOB_LIMITS: JobLimits = { askMs: 30_000, bindingMs: 27 * HOUR_MS, d
 export type JobPlane = {
   readonly calls: CallPlane
   readonly jobs: JobStore
+  /** The files that jobs make. */
+  readonly files: JobFiles
   /** Rails by name. Any process may settle the end of a job. */
   readonly rails: ReadonlyMap<RailName, Settling>
   readonly limits: JobLimits

@@ -32,31 +32,54 @@ export async function openArtifact(
   const { artifacts, rates } = plane.calls
   const id = readId(head.params)
   if (id === undefined) throw noArtifact()
-  const owner = await readOwner(plane, route, head, id)
-  const file = await artifacts.open(id)
-  if (file === undefined) throw noArtifact()
-  const scope = `artifacts ${file.facts.owner}`
-  try {
-    if (owner !== undefined && owner !== file.facts.owner) throw noArtifact()
-    rates.enter(scope, DOWNLOADS_PER_MINUTE, DOWNLOADS_AT_ONCE)
-  } catch (error) {
-    await file.close()
-    throw error
+  const asker = await readOwner(plane, route, head, id)
+  const { owner, take, leave: close } = await findFile(plane, id)
+  const scope = `artifacts ${owner}`
+  const undo: (() => void)[] = [close]
+  const leave = () => {
+    for (const step of undo.splice(0)) step()
   }
   try {
-    const countOut = artifacts.admitDownload()
+    if (asker !== undefined && asker !== owner) throw noArtifact()
+    rates.enter(scope, DOWNLOADS_PER_MINUTE, DOWNLOADS_AT_ONCE)
+    undo.push(() => rates.leave(scope))
+    undo.push(artifacts.admitDownload())
+    const file = await take()
+    if (file === undefined) throw noArtifact()
+    return { file, leave }
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+/** A file that there is, whose bytes are taken by whoever may have them. */
+type Found = {
+  readonly owner: string
+  take(): Promise<OpenArtifact | undefined>
+  /** Lets go of what was not taken. */
+  leave(): void
+}
+
+/** Finds a file that is kept here, or one of a job that is to come here. Throws `not_found`. */
+async function findFile({ calls, files }: JobPlane, id: ArtifactId): Promise<Found> {
+  const kept = await calls.artifacts.open(id)
+  if (kept !== undefined) {
+    let isTaken = false
     return {
-      file,
+      owner: kept.facts.owner,
+      async take() {
+        isTaken = true
+        return kept
+      },
       leave() {
-        countOut()
-        rates.leave(scope)
+        if (!isTaken) void kept.close()
       },
     }
-  } catch (error) {
-    rates.leave(scope)
-    await file.close()
-    throw error
   }
+  const pending = await files.find(id)
+  if (pending === undefined) throw noArtifact()
+  return { owner: pending.owner, take: pending.arrive, leave: () => undefined }
 }
 
 function noArtifact(): AppError {

@@ -129,6 +129,13 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
     jobs: {
       ...{ calls: plane, jobs: createJobs(redis), rails: new Map([[CREDIT_RAIL, credit]]), limits: JOB_LIMITS },
       tokenOf: (job) => `token of ${job}`,
+      // Nothing of money depends on files, and none is shown before its job is booked.
+      files: {
+        show: () => [],
+        find: async () => undefined,
+        figures: () => ({ running: 0, waiting: 0, copied: 0, failed: new Map() }),
+        close: async () => undefined,
+      },
     },
     routes: {
       chat: { wire: chat, rails, withoutCredential: 'challenge', failover: 'until-content' },

@@ -1,0 +1,167 @@
+import type { ArtifactId, OpenArtifact } from '#data-plane/store/artifact-store.ts'
+import { nameOfArtifact } from '#data-plane/store/artifact-store.ts'
+import type { Artifacts } from '#data-plane/store/artifacts.ts'
+import type { CopyFigures } from '#data-plane/store/file-copies.ts'
+import { createFileCopies } from '#data-plane/store/file-copies.ts'
+import type { JobEnd, JobRecord, JobStore } from '#data-plane/store/jobs.ts'
+import type { Market } from '#data-plane/store/market.ts'
+import type { FileFetcher, FilePlace } from '#data-plane/upstream/fetch-file.ts'
+import { FILE_TIMES } from '#data-plane/upstream/fetch-file.ts'
+import type { Upstream } from '#data-plane/upstream/send.ts'
+import type { Time } from '#shared/clock.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import type { RequestId } from '#shared/ids.ts'
+import type { Artifact } from '#shared/jobs.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { OutboundPolicy } from '#shared/outbound-guard.ts'
+import { checkOutboundUrl, checkPublicUrl } from '#shared/outbound-guard.ts'
+
+/**
+ * A file of a job, and who can load it of its provider: anybody for days (`lasting`, also where nothing is said), anybody
+ * for a while (`brief`), or only the holder of the provider's key (`keyed`, whose URL is a path behind the base URL).
+ */
+type MadeFile = Artifact & { readonly access?: 'lasting' | 'brief' | 'keyed' }
+
+/** A job that is over, as far as its files are concerned. */
+type EndedJob = {
+  readonly job: JobRecord
+  readonly end:
+    | (Pick<JobEnd, 'state'> & {
+        readonly artifacts: readonly MadeFile[]
+        /** Unix milliseconds. */
+        readonly endedAt?: number | null
+      })
+    | undefined
+}
+
+/** A file of a job where its buyer can load it, and its place among all that the job made. */
+export type ShownFile = Artifact & { readonly index: number }
+
+/** A file that a job has and that is not here yet. */
+export type PendingFile = {
+  readonly owner: string
+  /** Waits until it is here. Throws AppError when it cannot be had now, or never. */
+  arrive(): Promise<OpenArtifact | undefined>
+}
+
+/** The files of long jobs: those that buyers load of the provider, and those that are copied here for them. */
+export type JobFiles = {
+  /**
+   * The files of a job that is over and booked, as its buyer is shown them. Those that are kept here begin to be copied,
+   * and nobody waits for that.
+   */
+  show(job: EndedJob, rid: RequestId): readonly ShownFile[]
+  find(id: ArtifactId): Promise<PendingFile | undefined>
+  figures(): CopyFigures
+  close(): Promise<void>
+}
+
+type Parts = {
+  readonly artifacts: Pick<Artifacts, 'link' | 'open' | 'store'>
+  readonly jobs: Pick<JobStore, 'find'>
+  readonly fetcher: FileFetcher
+  readonly upstream: Pick<Upstream, 'holdsKey'>
+  readonly market: () => Pick<Market, 'hosts' | 'findProvider'>
+  readonly policy: OutboundPolicy
+  /** Bytes of one file, and milliseconds for which a job's files can be had after its end. */
+  readonly limits: { readonly fileBytes: number; readonly keepMs: number }
+  readonly clock: Time
+  readonly log: Logger
+}
+
+/** Where a file is loaded from: its own address, or here after it was fetched. Undefined for what nobody may load. */
+type Source = { readonly url: string } | { readonly from: FilePlace } | undefined
+
+export function createJobFiles(parts: Parts): JobFiles {
+  const { artifacts, jobs, fetcher, limits, clock, log } = parts
+  const copies = createFileCopies({ clock, log })
+  const copyOf = (id: ArtifactId, job: JobRecord, { from, until }: { from: FilePlace; until: number }) => ({
+    name: nameOfArtifact(id),
+    owner: ownerOf(job),
+    run: (signal: AbortSignal) => copyFile(parts, id, { owner: ownerOf(job), from, until }, signal),
+  })
+  return {
+    show({ job, end }, rid) {
+      if (end?.state !== 'succeeded') return []
+      const until = (end.endedAt ?? job.createdAt) + limits.keepMs
+      return end.artifacts.flatMap((artifact, index) => {
+        const { contentType } = artifact
+        const source = sourceOf(parts, job, artifact)
+        if (source === undefined) return []
+        if ('url' in source) return [{ index, contentType, url: source.url }]
+        if (until <= clock.now()) return []
+        const id = { rid, index }
+        copies.begin(copyOf(id, job, { from: source.from, until }))
+        return [{ index, contentType, url: artifacts.link(id, until).url }]
+      })
+    },
+    async find(id) {
+      const stored: (EndedJob & { readonly isBooked: boolean }) | undefined = await jobs.find(id.rid)
+      if (stored?.end?.state !== 'succeeded' || !stored.isBooked) return undefined
+      const { job, end } = stored
+      const until = (end.endedAt ?? job.createdAt) + limits.keepMs
+      const artifact = end.artifacts[id.index]
+      const source = artifact && sourceOf(parts, job, artifact)
+      if (source === undefined || 'url' in source || until <= clock.now()) return undefined
+      return {
+        owner: ownerOf(job),
+        async arrive() {
+          await copies.wait(copyOf(id, job, { from: source.from, until }))
+          return artifacts.open(id)
+        },
+      }
+    },
+    figures: copies.figures,
+    async close() {
+      await copies.close()
+      await fetcher.close()
+    },
+  }
+}
+
+function ownerOf({ account, wallet }: JobRecord): string {
+  return account ?? wallet ?? ''
+}
+
+/**
+ * A file that lasts is loaded of its provider. What is gone soon is fetched from the hosts that may be dialled; from any
+ * other host its buyer loads it while it is there, if its address is a public one. An address that holds the seller's
+ * key leaves this process to its own host alone.
+ */
+function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, access }: MadeFile): Source {
+  const { hosts: allowed, findProvider } = market()
+  if (access === 'keyed') return { from: { url: job.baseUrl + url, hosts: allowed, key: job } }
+  const provider = findProvider(job.provider)
+  const hosts = new Set([...allowed, ...(provider?.id === job.provider ? provider.fileHosts : [])])
+  const isLeaky = upstream.holdsKey(job, url)
+  if ((access === 'brief' || isLeaky) && checkOutboundUrl(url, hosts, policy) !== undefined)
+    return { from: { url, hosts } }
+  return !isLeaky && checkPublicUrl(url, policy) !== undefined ? { url } : undefined
+}
+
+type Wanted = { readonly owner: string; readonly from: FilePlace; readonly until: number }
+
+/** Copies a file, unless it is here by now. What breaks off on the way leaves nothing. */
+async function copyFile(
+  { artifacts, fetcher, limits }: Parts,
+  id: ArtifactId,
+  { owner, from, until }: Wanted,
+  signal: AbortSignal,
+): Promise<void> {
+  const there = await artifacts.open(id)
+  if (there !== undefined) return there.close()
+  const file = await fetcher.fetch(from, { ...FILE_TIMES, maxBytes: limits.fileBytes }, signal)
+  try {
+    await artifacts.store(id, { owner, contentType: file.contentType, pieces: passing(file.pieces), until })
+  } finally {
+    file.close()
+  }
+}
+
+/** Passes pieces on, and by the place at which a test makes the process die. */
+async function* passing(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    crashPoint('mid_file_copy')
+    yield piece
+  }
+}

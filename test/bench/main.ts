@@ -5,7 +5,7 @@
  * on two cores it would take the load generator's.
  * Closed loops are driven by wrk, or by autocannon where wrk is not to be had. The table says which, and lists refusals.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
- * `-- --only whole,streamed,open,selection,translation,posting,routed,hostile,body,streams,pictures` picks rows. The rows `figures`,
+ * `-- --only whole,streamed,probe,open,selection,translation,posting,routed,hostile,body,streams,pictures` picks rows. The rows `figures`,
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
  * So do `payments`, which measures wallets on chains of its own, and `jobs`, ten thousand open jobs.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
@@ -49,7 +49,7 @@ const { values } = parseArgs({
     profile: { type: 'string' },
     only: {
       type: 'string',
-      default: 'whole,streamed,open,selection,translation,posting,routed,hostile,body,streams,pictures',
+      default: 'whole,streamed,probe,open,selection,translation,posting,routed,hostile,body,streams,pictures',
     },
     streams: { type: 'string', default: '2000' },
     'stream-seconds': { type: 'string', default: '60' },
@@ -79,15 +79,16 @@ type Sides = {
   readonly pass: { readonly url: string; readonly pid: number }
 }
 
+/** What is asked: a whole answer, a stream, or the price of a call, which is told to callers without a credential. */
+type Kind = 'whole' | 'streamed' | 'probe'
+
 /** Puts the same load on the pass-through and on the market by turns. Each is warmed up first. */
-async function compare(
-  { market, driver, pass }: Sides,
-  isStreamed: boolean,
-): Promise<{ bare: Measured; ours: Measured }> {
-  const body = chatBody(market.model, isStreamed)
+async function compare({ market, driver, pass }: Sides, kind: Kind): Promise<{ bare: Measured; ours: Measured }> {
+  const body = chatBody(market.model, kind === 'streamed')
   const path = '/v1/chat/completions'
   const bare: Load = { url: pass.url + path, body, connections: CONNECTIONS, seconds: Math.ceil(seconds / ROUNDS) }
-  const ours: Load = { ...bare, url: market.network.sandbox.api_base_url + path, key: market.buyerKey }
+  const credential = kind === 'probe' ? {} : { key: market.buyerKey }
+  const ours: Load = { ...bare, url: market.network.sandbox.api_base_url + path, ...credential }
   const [bareResults, ourResults]: [Measured[], Measured[]] = [[], []]
   await market.postAll()
   market.pausePosting()
@@ -95,19 +96,24 @@ async function compare(
   for (let round = 0; round < ROUNDS; round++) {
     bareResults.push(await measure(driver, bare, pass.pid))
     const before = await countRefusals(market.network.sandbox.api_base_url)
-    ourResults.push(await measure(driver, ours, market.network.sandbox.pids['data_plane'] ?? 0))
+    ourResults.push(await measure(driver, ours, market.network.sandbox.pids['data_plane'] ?? 0, kind === 'probe'))
     const reasons = describeRefusals(before, await countRefusals(market.network.sandbox.api_base_url))
-    if (reasons !== '') say({ what: '  of the load before, the data plane says', figure: reasons })
+    if (reasons !== '' && !isDemands(kind, reasons)) say({ what: '  of the load before, the data plane says', figure: reasons })
   }
   market.resumePosting()
   return { bare: median(bareResults), ours: median(ourResults) }
 }
 
-async function measure(driver: Driver, load: Load, pid: number): Promise<Measured> {
+/** True when all that was refused is demands for payment, which a probe asks for. */
+const isDemands = (kind: Kind, reasons: string) => kind === 'probe' && /^\d+ x 402 payment_required$/.test(reasons)
+
+/** With `isProbe`, answers that are no 200 are the ones that count. */
+async function measure(driver: Driver, load: Load, pid: number, isProbe = false): Promise<Measured> {
   const before = processorSeconds(pid)
-  const { perSecond, refused, unanswered } = await driver.drive(load)
+  const { perSecond: good, refused, unanswered } = await driver.drive(load)
   const used = processorSeconds(pid) - before
-  if (refused > 0) say({ what: '  refused calls of a load', figure: String(refused) })
+  const perSecond = isProbe ? refused / load.seconds : good
+  if (refused > 0 && !isProbe) say({ what: '  refused calls of a load', figure: String(refused) })
   if (unanswered > 0) say({ what: '  calls of a load without an answer', figure: String(unanswered) })
   return { perSecond, microseconds: (used * 1e6) / (perSecond * load.seconds) }
 }
@@ -118,7 +124,7 @@ function median(results: readonly Measured[]): Measured {
 }
 
 async function measureWhole(sides: Sides): Promise<void> {
-  const { bare, ours } = await compare(sides, false)
+  const { bare, ours } = await compare(sides, 'whole')
   say({
     what: 'pass-through, whole chat',
     figure: `${bare.perSecond.toFixed(0)} calls/s`,
@@ -132,7 +138,7 @@ async function measureWhole(sides: Sides): Promise<void> {
 }
 
 async function measureStreamed(sides: Sides): Promise<void> {
-  const { bare, ours } = await compare(sides, true)
+  const { bare, ours } = await compare(sides, 'streamed')
   const chunks = ({ perSecond }: Measured) => `${(perSecond * CHUNKS).toFixed(0)} chunks/s`
   say({
     what: 'pass-through, streamed chat',
@@ -143,6 +149,15 @@ async function measureStreamed(sides: Sides): Promise<void> {
     what: `paid chat, streamed (${CHUNKS} chunks)`,
     figure: chunks(ours),
     beside: `${ours.perSecond.toFixed(0)} calls/s, ${(ours.perSecond / bare.perSecond).toFixed(2)} of the pass-through`,
+  })
+}
+
+async function measureProbe(sides: Sides): Promise<void> {
+  const { bare, ours } = await compare(sides, 'probe')
+  say({
+    what: 'a demand for payment (402), no credential',
+    figure: `${ours.perSecond.toFixed(0)} calls/s`,
+    beside: `${(ours.perSecond / bare.perSecond).toFixed(2)} of the pass-through (goal 0.4), ${ours.microseconds.toFixed(0)} µs`,
   })
 }
 
@@ -169,6 +184,7 @@ async function measureMarket(): Promise<void> {
     }
     if (wanted.has('whole')) await measureWhole(sides)
     if (wanted.has('streamed')) await measureStreamed(sides)
+    if (wanted.has('probe')) await measureProbe(sides)
   } finally {
     child.kill()
     await market.stop()
@@ -177,7 +193,7 @@ async function measureMarket(): Promise<void> {
 
 say({ what: 'one fdatasync of this disk', ...measureDisk() })
 // This comes first of all, because the writes and deletions of other rows slow the disk down for a while.
-if (['whole', 'streamed', 'open', 'routed', 'hostile'].some((name) => wanted.has(name))) await measureMarket()
+if (['whole', 'streamed', 'probe', 'open', 'routed', 'hostile'].some((name) => wanted.has(name))) await measureMarket()
 if (wanted.has('pictures')) for (const row of await measurePictures(seconds)) say(row)
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
 if (wanted.has('translation')) for (const row of measureTranslation()) say(row)

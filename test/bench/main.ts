@@ -98,7 +98,8 @@ async function compare({ market, driver, pass }: Sides, kind: Kind): Promise<{ b
     const before = await countRefusals(market.network.sandbox.api_base_url)
     ourResults.push(await measure(driver, ours, market.network.sandbox.pids['data_plane'] ?? 0, kind === 'probe'))
     const reasons = describeRefusals(before, await countRefusals(market.network.sandbox.api_base_url))
-    if (reasons !== '' && !isDemands(kind, reasons)) say({ what: '  of the load before, the data plane says', figure: reasons })
+    if (reasons !== '' && !isDemands(kind, reasons))
+      say({ what: '  of the load before, the data plane says', figure: reasons })
   }
   market.resumePosting()
   return { bare: median(bareResults), ours: median(ourResults) }

@@ -7,7 +7,7 @@ import type { ChainRailName } from './chain-payments.ts'
 export const FEATURES = {
   sign_ups: 'Wallets that are not known yet may sign in.',
   new_offers: 'Sellers may put new offers on sale.',
-  payouts: 'Payouts are sent. There are none yet, so this one switches nothing.',
+  payouts: 'Sellers are paid out; payouts that are signed always come to their end.',
   paid_calls: 'Calls that cost money are taken; running ones always end well.',
   long_jobs: 'New long jobs are taken; running ones always end well.',
   x402_upto: 'Wallets may pay by x402 upto; payments under way always end well.',

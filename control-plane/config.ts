@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import type { ChainAddress } from '#shared/chain-terms.ts'
@@ -14,6 +15,7 @@ import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
 import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
+import type { PayoutSettings } from './operation/ctx.ts'
 import type { MoneyTimes } from './workers/worker.ts'
 
 /** The control plane's settings from the environment. */
@@ -41,6 +43,9 @@ export type Config = {
   readonly chainRpcUrl: Secret | undefined
   /** Payments by wallets. Undefined without an address to pay to, or without a way to settle. */
   readonly payments: PaymentConfig | undefined
+  /** What leaves the treasury. Undefined without somebody who signs for it: then nobody is paid out. */
+  readonly treasury: TreasuryConfig | undefined
+  readonly payouts: PayoutSettings
   readonly platformFeeBps: KeptBps
   readonly allowsLoopbackUpstreams: boolean
   /** True allows introspection queries on GraphQL. */
@@ -72,6 +77,23 @@ export type PaymentConfig = {
   readonly facilitator: { readonly key: Secret; readonly rpcUrl: Secret } | { readonly url: string }
 }
 
+/** The settings of the treasury. Amounts are micro-USD. */
+export type TreasuryConfig = Pick<
+  PaymentConfig,
+  'chainId' | 'asset' | 'assetName' | 'assetVersion' | 'confirmations'
+> & {
+  readonly address: ChainAddress
+  readonly rpcUrl: Secret
+  /** Its key, or the URL of a service that signs. */
+  readonly signing: { readonly key: Secret } | { readonly url: string }
+  readonly validMs: number
+  readonly coldAddress: ChainAddress | undefined
+  readonly ceilingMicro: bigint
+  readonly floorMicro: bigint
+  /** A file with addresses that are not paid. */
+  readonly blockedFile: string | undefined
+}
+
 const Variables = z.object({
   ...sharedVariables,
   ...telemetryVariables,
@@ -91,6 +113,19 @@ const Variables = z.object({
   CHAIN_CONFIRMATIONS: wholeNumber(12, 1, 1_000),
   USDC_ADDRESS: addressOf('USDC_ADDRESS'),
   TREASURY_ADDRESS: addressOf('TREASURY_ADDRESS'),
+  TREASURY_PRIVATE_KEY: privateKeyOf('TREASURY_PRIVATE_KEY'),
+  TREASURY_KEY_FILE: optionalText.transform(readKeyFile),
+  TREASURY_SIGNER_URL: optionalText.pipe(z.url('TREASURY_SIGNER_URL is a URL').optional()),
+  TREASURY_COLD_ADDRESS: addressOf('TREASURY_COLD_ADDRESS'),
+  TREASURY_CEILING_MICRO: wholeNumber(10_000_000_000, 0, 1_000_000_000_000_000),
+  TREASURY_FLOOR_MICRO: wholeNumber(100_000_000, 0, 1_000_000_000_000_000),
+  PAYOUT_THRESHOLD_MICRO: wholeNumber(1_000_000, 1, 1_000_000_000_000),
+  PAYOUT_APPROVAL_MICRO: wholeNumber(1_000_000_000, 1, 1_000_000_000_000_000),
+  PAYOUT_EVERY_SECONDS: wholeNumber(DAY / SECOND, 1, (31 * DAY) / SECOND),
+  PAYOUT_HOLD_SECONDS: wholeNumber(0, 0, (90 * DAY) / SECOND),
+  PAYOUT_COOLING_SECONDS: wholeNumber(DAY / SECOND, 0, (90 * DAY) / SECOND),
+  PAYOUT_VALID_SECONDS: wholeNumber(HOUR / SECOND, 60, DAY / SECOND),
+  PAYOUT_BLOCKED_FILE: optionalText,
   FACILITATOR_PRIVATE_KEY: privateKeyOf('FACILITATOR_PRIVATE_KEY'),
   FACILITATOR_URL: optionalText.pipe(z.url('FACILITATOR_URL is a URL').optional()),
   PAYER_EXPOSURE_MICRO: wholeNumber(5_000_000, 1_000_000, 1_000_000_000),
@@ -121,6 +156,21 @@ function readNetworks(text: string, context: z.RefinementCtx<string>): readonly 
   return known
 }
 
+/** Reads a private key from a file. */
+function readKeyFile(path: string | undefined, context: z.RefinementCtx<string | undefined>): Secret | undefined {
+  if (path === undefined) return undefined
+  const issue = (message: string) => {
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  }
+  try {
+    const read = privateKeyOf('TREASURY_KEY_FILE').safeParse(readFileSync(path, 'utf8').trim())
+    return read.success ? read.data : issue('TREASURY_KEY_FILE has a private key: 0x and 64 hex digits')
+  } catch {
+    return issue('TREASURY_KEY_FILE cannot be read')
+  }
+}
+
 /** Reads the environment. Throws the Error that {@link readEnvironment} describes. */
 export function readConfig(environment: Environment = process.env): Config {
   const found = readEnvironment(Variables, environment)
@@ -143,6 +193,14 @@ export function readConfig(environment: Environment = process.env): Config {
     trustedProxies: found.TRUSTED_PROXIES,
     chainRpcUrl: found.CHAIN_RPC_URL,
     payments: paymentsOf(found),
+    treasury: treasuryOf(found),
+    payouts: {
+      thresholdMicro: BigInt(found.PAYOUT_THRESHOLD_MICRO),
+      approvalMicro: BigInt(found.PAYOUT_APPROVAL_MICRO),
+      everyMs: found.PAYOUT_EVERY_SECONDS * SECOND,
+      holdMs: found.PAYOUT_HOLD_SECONDS * SECOND,
+      coolingMs: found.PAYOUT_COOLING_SECONDS * SECOND,
+    },
     platformFeeBps: found.PLATFORM_FEE_BPS,
     allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,
     money: {
@@ -164,20 +222,55 @@ export function readConfig(environment: Environment = process.env): Config {
 function paymentsOf(found: z.output<typeof Variables>): PaymentConfig | undefined {
   const facilitator = facilitatorOf(found)
   if (facilitator === undefined) {
-    if (found.TREASURY_ADDRESS === undefined) return undefined
-    throw new Error('TREASURY_ADDRESS needs FACILITATOR_PRIVATE_KEY or FACILITATOR_URL')
+    if (found.TREASURY_ADDRESS === undefined || signingOf(found) !== undefined) return undefined
+    throw new Error('TREASURY_ADDRESS needs FACILITATOR_PRIVATE_KEY, FACILITATOR_URL or a key of its own')
   }
   if (found.TREASURY_ADDRESS === undefined) throw new Error('a facilitator needs TREASURY_ADDRESS')
+  return {
+    ...tokenOf(found),
+    payTo: found.TREASURY_ADDRESS,
+    payerExposureMicro: BigInt(found.PAYER_EXPOSURE_MICRO),
+    exposureMicro: BigInt(found.PAYMENT_EXPOSURE_MICRO),
+    facilitator,
+  }
+}
+
+function tokenOf(found: z.output<typeof Variables>) {
   return {
     chainId: found.CHAIN_ID,
     asset: found.USDC_ADDRESS ?? BASE_USDC,
     assetName: 'USD Coin',
     assetVersion: '2',
-    payTo: found.TREASURY_ADDRESS,
     confirmations: found.CHAIN_CONFIRMATIONS,
-    payerExposureMicro: BigInt(found.PAYER_EXPOSURE_MICRO),
-    exposureMicro: BigInt(found.PAYMENT_EXPOSURE_MICRO),
-    facilitator,
+  }
+}
+
+/** Who signs for the treasury. Throws an Error when several are named. */
+function signingOf(found: z.output<typeof Variables>): TreasuryConfig['signing'] | undefined {
+  const { TREASURY_PRIVATE_KEY: key, TREASURY_KEY_FILE: filed, TREASURY_SIGNER_URL: url } = found
+  const named = [key && { key }, filed && { key: filed }, url && { url }].filter((one) => one !== undefined)
+  if (named.length > 1) throw new Error('name one of TREASURY_PRIVATE_KEY, TREASURY_KEY_FILE, TREASURY_SIGNER_URL')
+  return named[0] === '' ? undefined : named[0]
+}
+
+/** Throws an Error that names what half of the settings lack. */
+function treasuryOf(found: z.output<typeof Variables>): TreasuryConfig | undefined {
+  const signing = signingOf(found)
+  if (signing === undefined) return undefined
+  const { TREASURY_ADDRESS: address, CHAIN_RPC_URL: rpcUrl, TREASURY_COLD_ADDRESS: coldAddress } = found
+  if (address === undefined) throw new Error('who signs for the treasury needs TREASURY_ADDRESS')
+  if (rpcUrl === undefined) throw new Error('who signs for the treasury needs CHAIN_RPC_URL')
+  if (coldAddress === address) throw new Error('TREASURY_COLD_ADDRESS is another address than TREASURY_ADDRESS')
+  return {
+    ...tokenOf(found),
+    address,
+    rpcUrl,
+    signing,
+    validMs: found.PAYOUT_VALID_SECONDS * SECOND,
+    coldAddress,
+    ceilingMicro: BigInt(found.TREASURY_CEILING_MICRO),
+    floorMicro: BigInt(found.TREASURY_FLOOR_MICRO),
+    blockedFile: found.PAYOUT_BLOCKED_FILE,
   }
 }
 

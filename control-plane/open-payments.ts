@@ -57,7 +57,8 @@ function settingsOf({ chainId, facilitator: _, ...rest }: PaymentConfig): Paymen
   return { network: `eip155:${chainId}`, ...rest }
 }
 
-function storeIn(db: Database): TransactionStore {
+/** The place for signed transactions in the tables. */
+export function storeIn(db: Database): TransactionStore {
   return {
     list: (ref) => listChainTransactionsOf(db, ref),
     add: (entry, sign) => addChainTransaction(db, entry, sign),

@@ -21,6 +21,7 @@ import type { Traces } from './observe/plane-traces.ts'
 import { createTraces } from './observe/plane-traces.ts'
 import { createTelemetry } from './observe/telemetry.ts'
 import { openPayments } from './open-payments.ts'
+import { openTreasury } from './open-treasury.ts'
 import { createRpcContractWallets } from './ports/contract-wallets/rpc-contract-wallets.ts'
 import { createRedisDesk } from './ports/desk/redis-desk.ts'
 import type { Exporters } from './ports/exports/exporter.ts'
@@ -231,6 +232,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
       overrides.contractWallets ??
       (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl.reveal())),
     payments: overrides.payments === undefined ? openPayments(config, db, log) : overrides.payments,
+    treasury: overrides.treasury === undefined ? openTreasury(config, db, log) : overrides.treasury,
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
     marketMemory: createMarketMemory(),
     sellerAlias,
@@ -264,6 +266,7 @@ function settingsOf(config: Config): Settings {
     keyRatePerMinute: KEY_RATE_PER_MINUTE,
     keyInFlight: KEY_IN_FLIGHT,
     rateLimits: RATE_LIMITS,
+    payouts: config.payouts,
   }
 }
 

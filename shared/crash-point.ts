@@ -31,6 +31,11 @@ export const CRASH_POINTS = [
   'job_end_written',
   'job_end_booked',
   'mid_file_copy',
+  'payout_planned',
+  'payout_signed',
+  'payout_mined',
+  'payout_in_tx',
+  'payout_recorded',
   'sweeper_mid',
   'seed_mid',
 ] as const

@@ -26,6 +26,8 @@ const ID_PREFIXES = {
   hlt: 'health event',
   whk: 'webhook',
   whd: 'delivery to a webhook',
+  pay: 'payout to a seller',
+  swp: 'sweep of the treasury',
 } as const
 
 export type IdPrefix = keyof typeof ID_PREFIXES
@@ -46,6 +48,8 @@ export type OperationId = Id<'opn'>
 export type OwnProviderId = Id<'prv'>
 export type WebhookId = Id<'whk'>
 export type DeliveryId = Id<'whd'>
+export type PayoutId = Id<'pay'>
+export type SweepId = Id<'swp'>
 
 /** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec). */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -26,6 +26,14 @@ export function toSnakeBody(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [toSnakeName(name), toSnakeBody(part)]))
 }
 
+/** The prototype of values whose names belong to another standard. */
+const AS_WRITTEN: object = Object.freeze(Object.create(null))
+
+/** Marks a value whose field names stay as they are, at any depth, because another standard names them. */
+export function asWritten(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.assign(Object.create(AS_WRITTEN), value)
+}
+
 /**
  * The top-level fields of a REST body in camelCase. Throws `invalid_request` for a name that is not in snake_case,
  * because it is no field of ours.

@@ -3,13 +3,14 @@ import type { Finding } from './finding.ts'
 import { findingOf } from './finding.ts'
 import type { Rule } from './payment-rules.ts'
 import { PAYMENT_RULES } from './payment-rules.ts'
+import { PAYOUT_RULES } from './payout-rules.ts'
 
 /**
  * The checker's own list of account kinds. It takes nothing from the planes, so that a fault there cannot hide itself.
  */
 export const CHECKED_KINDS = {
   /** The balance never falls below zero. */
-  bounded: ['buyer_credit', 'job_escrow', 'seller_pending', 'seller_available', 'payout_in_flight'],
+  bounded: ['buyer_credit', 'job_escrow', 'seller_pending', 'seller_available', 'payout_in_flight', 'platform_capital'],
   /** The world outside. Money comes from there, so the balance never rises above zero. */
   world: ['external_usdc', 'external_fiat', 'promo'],
 } as const
@@ -171,7 +172,7 @@ const RULES: readonly Rule[] = [
 /** Checks the invariants that Postgres alone can show. */
 export async function checkLedger(client: ClientBase): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const rule of [...RULES, ...PAYMENT_RULES]) {
+  for (const rule of [...RULES, ...PAYMENT_RULES, ...PAYOUT_RULES]) {
     const { rows } = await client.query<{ wrong: string }>(rule.wrong)
     findings.push(
       findingOf(

@@ -1,6 +1,7 @@
 /** Writes amounts for people, from texts and whole numbers only. Nothing is computed in floats. */
 
 const MICRO_DIGITS = 6
+const WEI_DIGITS = 18
 
 /** Micro-USD as dollars: `$12.34`, with as many decimals as it has and at least two. */
 export function dollars(micro: string | number | bigint | null | undefined): string | null {
@@ -10,6 +11,13 @@ export function dollars(micro: string | number | bigint | null | undefined): str
   const digits = (whole < 0n ? -whole : whole).toString().padStart(MICRO_DIGITS + 1, '0')
   const fraction = digits.slice(-MICRO_DIGITS).replace(/0+$/, '').padEnd(2, '0')
   return `${sign}$${digits.slice(0, -MICRO_DIGITS)}.${fraction}`
+}
+
+/** Wei as ETH with six decimals, for people. */
+export function eth(wei: string | null): string | null {
+  if (wei === null) return null
+  const digits = wei.padStart(WEI_DIGITS + 1, '0')
+  return `${digits.slice(0, -WEI_DIGITS)}.${digits.slice(-WEI_DIGITS).slice(0, 6)} ETH`
 }
 
 /** Writes pico-USD of one token as dollars of a million tokens. Both steps are six zeros, so only the point moves. */

@@ -4,6 +4,7 @@ import type { Balance } from './accounts.ts'
 import { BALANCE_ROW } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
 import { readRows } from './rows.ts'
+import { bigint } from './tables/column.ts'
 
 /** One line of a transaction in signed micro-USD. An account has at most one line in a transaction. */
 export type Entry = { readonly tx: string; readonly account: AccountId; readonly amount: bigint }
@@ -49,6 +50,17 @@ export async function insertEntries(trx: Trx, entries: readonly Entry[]): Promis
     ${entries.map((row) => row.tx)}::text[],
     ${entries.map((row) => row.account)}::text[],
     ${entries.map((row) => row.amount.toString())}::bigint[])`.execute(trx)
+}
+
+/** The balance of a summed account, also of detached months. */
+export async function sumAccount(db: Database | Trx, account: AccountId): Promise<bigint> {
+  const rows = await readRows(
+    db,
+    { total: bigint() },
+    sql`select (coalesce((select sum(amount) from ledger_entry where account = ${account}), 0)
+      + coalesce((select sum(amount) from carried_total where account = ${account}), 0))::bigint as total`,
+  )
+  return rows[0]?.total ?? 0n
 }
 
 /** The change of one account's balance, and the number of entries behind it. */

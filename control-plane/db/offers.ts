@@ -201,6 +201,8 @@ export type OfferChange = {
   readonly keptBps?: KeptBps
   readonly capDailyMicro?: MicroUsd | null
   readonly payoutAddress?: string | null
+  /** Since when the address is what it is, in Unix milliseconds. */
+  readonly payoutAddressSince?: number
   readonly label?: string | null
 }
 
@@ -215,6 +217,7 @@ export async function updateOffer(trx: Trx, id: OfferId, change: OfferChange, at
       ...(change.keptBps === undefined ? {} : { kept_bps: Number(change.keptBps) }),
       ...(change.capDailyMicro === undefined ? {} : { cap_daily_micro: change.capDailyMicro }),
       ...(change.payoutAddress === undefined ? {} : { payout_address: change.payoutAddress }),
+      ...(change.payoutAddressSince === undefined ? {} : { payout_address_since: new Date(change.payoutAddressSince) }),
       ...(change.label === undefined ? {} : { label: change.label }),
     })
     .where('id', '=', id)

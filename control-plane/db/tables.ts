@@ -11,6 +11,7 @@ import { OPERATION_TABLES } from './tables/operations.ts'
 import { ORGANIZATION_TABLES } from './tables/organizations.ts'
 import { RESOURCE_TABLES } from './tables/resources.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
+import { TREASURY_TABLES } from './tables/treasury.ts'
 import { USAGE_DAY_TABLES } from './tables/usage-days.ts'
 import { WEBHOOK_TABLES } from './tables/webhooks.ts'
 
@@ -31,6 +32,7 @@ export const TABLES = {
   ...OPERATION_TABLES,
   ...CHAIN_PAYMENT_TABLES,
   ...RESOURCE_TABLES,
+  ...TREASURY_TABLES,
 }
 
 /** The types of every table for kysely. */

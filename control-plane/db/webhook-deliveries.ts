@@ -125,6 +125,16 @@ export async function listStrayDeliveries(db: Database, since: number, limit: nu
   return rows.map(({ id }) => id)
 }
 
+/** Deliveries that nobody has tried. */
+export async function listUntriedDeliveries(db: Database, limit: number): Promise<string[]> {
+  const rows = await readRows(
+    db,
+    { id: WEBHOOK_TABLES.webhook_delivery.id },
+    sql`select id from webhook_delivery where status = 'pending' and attempted_at is null order by id limit ${limit}`,
+  )
+  return rows.map(({ id }) => id)
+}
+
 /**
  * Removes finished deliveries and alert marks from before an instant (Unix milliseconds), at most `limit` of each.
  * Returns their number.

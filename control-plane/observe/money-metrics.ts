@@ -17,6 +17,11 @@ export function createMoneyMetrics(): { readonly registry: Registry; readonly me
   const waiting = gauge('money_waiting', 'What waits for a person or a sweep', ['what'])
   const shortfall = gauge('money_shortfall_micro_usd', 'What the platform could not collect, micro-USD')
   const gas = gauge('money_gas_eth', 'What the settlement key has for gas, in ETH')
+  const treasury = gauge('money_treasury_micro_usd', 'The treasury: its balance, and the floor of an alarm', ['what'])
+  const treasuryGas = gauge('money_treasury_gas_eth', 'What the treasury has for gas, in ETH')
+  const transfers = gauge('money_transfers_open', 'Payouts and sweeps that are not at their end', ['state'])
+  const transferred = gauge('money_transfers_open_micro_usd', 'What they come to, micro-USD', ['state'])
+  const oldest = gauge('money_transfers_oldest_seconds', 'Unix time of the oldest of them', ['state'])
   const swept = new Counter({
     name: 'money_swept_total',
     help: 'What sweepers had to finish for somebody else',
@@ -36,6 +41,17 @@ export function createMoneyMetrics(): { readonly registry: Registry; readonly me
         shortfall.set(Number(shortfallMicro))
       },
       gasMoney: (wei) => gas.set(Number(wei) / WEI_AN_ETH),
+      treasury({ balanceMicro, gasWei, floorMicro, open }) {
+        if (balanceMicro !== null) treasury.set({ what: 'balance' }, Number(balanceMicro))
+        treasury.set({ what: 'floor' }, Number(floorMicro))
+        if (gasWei !== null) treasuryGas.set(Number(gasWei) / WEI_AN_ETH)
+        for (const gauged of [transfers, transferred, oldest]) gauged.reset()
+        for (const { state, count, amount, oldestAt } of open) {
+          transfers.set({ state }, count)
+          transferred.set({ state }, Number(amount))
+          oldest.set({ state }, oldestAt.getTime() / SECOND)
+        }
+      },
       swept: (what, count) => {
         if (count > 0) swept.inc({ what }, count)
       },

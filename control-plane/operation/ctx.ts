@@ -20,6 +20,7 @@ import type { Publisher } from '#control-plane/ports/publisher/publisher.ts'
 import type { Waker } from '#control-plane/ports/queue/waker.ts'
 import type { MoneyMetrics } from '#control-plane/ports/telemetry/money-metrics.ts'
 import type { Telemetry } from '#control-plane/ports/telemetry/telemetry.ts'
+import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 import type { Announce } from '#control-plane/ports/updates/updates.ts'
 import type { WebhookSender } from '#control-plane/ports/webhook/webhook-sender.ts'
 import type { Time } from '#shared/clock.ts'
@@ -34,6 +35,19 @@ import type { Secret } from '#shared/secret.ts'
 /** The kinds of calls that have limits of their own. */
 export type LimitKind = 'read' | 'write' | 'probe' | 'challenge'
 export type OperationLimits = Readonly<Record<LimitKind, CallLimit>>
+
+/** When and what sellers are paid out. Amounts are micro-USD. */
+export type PayoutSettings = {
+  /** A smaller balance waits. */
+  readonly thresholdMicro: bigint
+  /** A larger payout waits for an operator. */
+  readonly approvalMicro: bigint
+  /** Milliseconds from one drain to the next. */
+  readonly everyMs: number
+  /** How long earnings wait after the call that brought them, and payouts to a new address. */
+  readonly holdMs: number
+  readonly coolingMs: number
+}
 
 /** Settings and secrets that operations read. */
 export type Settings = {
@@ -52,6 +66,7 @@ export type Settings = {
   readonly keyRatePerMinute: number
   readonly keyInFlight: number
   readonly rateLimits: OperationLimits
+  readonly payouts: PayoutSettings
 }
 
 /** The tables, and the channels to and from the data plane. */
@@ -91,6 +106,8 @@ export type OutsideParts = {
   readonly contractWallets: ContractWallets
   /** Payments by wallets; null where they are not set up. */
   readonly payments: PaymentParts | null
+  /** The treasury; null where nobody signs for it. */
+  readonly treasury: TreasuryParts | null
 }
 
 /** Parts of the process that all work needs. */

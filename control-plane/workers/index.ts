@@ -1,5 +1,6 @@
 import { startFinishPayments } from './finish-payments.ts'
 import { startMonthPartitions } from './month-partitions.ts'
+import { startMoveTransfers, startWatchTreasury } from './move-transfers.ts'
 import { startNoteKeyUses } from './note-key-uses.ts'
 import { startFinishJobs, startPollJobs } from './poll-jobs.ts'
 import { startPostUsage } from './post-usage.ts'
@@ -22,6 +23,8 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startPollJobs,
   startFinishJobs,
   startFinishPayments,
+  startMoveTransfers,
+  startWatchTreasury,
   startCompareBalances,
   startCompareCounters,
   startCheckMoney,

@@ -1,7 +1,12 @@
 import { Queue } from 'bullmq'
 import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { findAlerts } from '#control-plane/services/webhooks/webhook-alerts.ts'
-import { attemptDelivery, listStrays, purgeWebhookLog } from '#control-plane/services/webhooks/webhook-deliveries.ts'
+import {
+  attemptDelivery,
+  listStrays,
+  listUntried,
+  purgeWebhookLog,
+} from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { isId } from '#shared/ids.ts'
@@ -21,7 +26,7 @@ const FIRST_PAUSE_MS = 5 * SECOND
 const STRAY_AFTER_MS = 20 * MINUTE
 const STRAYS_AT_ONCE = 500
 
-/** Looks for ended jobs, reached caps and low balances that a webhook listens for, and queues a delivery for each. */
+/** Looks for ended jobs, reached caps and low balances that a webhook listens for, and queues every delivery written. */
 export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
   const queue = new Queue(QUEUES.webhooks, { connection: { url: plane.redisUrl.reveal(), maxRetriesPerRequest: null } })
   queue.on('error', (error) => plane.log.warn({ err: error, queue: QUEUES.webhooks }, 'the queue is out of reach'))
@@ -40,8 +45,10 @@ export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
     everyMs: WATCH_EVERY_MS,
     leaseMs: WATCH_LEASE_MS,
     run: async () => {
-      await enqueue(await tellEndedJobs(plane))
-      await enqueue(await findAlerts(plane))
+      await tellEndedJobs(plane)
+      await findAlerts(plane)
+      // A queue that has one of them takes it no second time.
+      await enqueue(await listUntried(plane, STRAYS_AT_ONCE))
       await enqueue(await listStrays(plane, STRAY_AFTER_MS, STRAYS_AT_ONCE))
     },
   })

@@ -41,6 +41,11 @@ export const ACCOUNT_KINDS = {
     ...{ owner: 'platform', side: 'platform', bound: 'not_above_zero', balance: 'row', isGated: false },
     id: 'acc_platform_shortfall',
   },
+  /** The operator's own tokens in the treasury. */
+  platform_capital: {
+    ...{ owner: 'platform', side: 'platform', bound: 'not_below_zero', balance: 'row', isGated: false },
+    id: 'acc_platform_capital',
+  },
   external_usdc: { ...SUMMED, side: 'world', id: 'acc_external_usdc' },
   external_fiat: { ...SUMMED, side: 'world', id: 'acc_external_fiat' },
   promo: { ...SUMMED, side: 'world', id: 'acc_promo' },
@@ -52,6 +57,7 @@ export type AccountKind = keyof typeof ACCOUNT_KINDS
 export const PLATFORM_ACCOUNTS = {
   fee: ACCOUNT_KINDS.platform_fee.id,
   shortfall: ACCOUNT_KINDS.platform_shortfall.id,
+  capital: ACCOUNT_KINDS.platform_capital.id,
   externalUsdc: ACCOUNT_KINDS.external_usdc.id,
   externalFiat: ACCOUNT_KINDS.external_fiat.id,
   promo: ACCOUNT_KINDS.promo.id,

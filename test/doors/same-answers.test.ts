@@ -45,10 +45,26 @@ const TRPC_ALONE = [
     'marketOffer.restore',
     'payoutHold.clear',
     'payments.forgive',
+    ...[
+      'payouts.cancel',
+      'payouts.drain',
+      'payouts.hold',
+      'payouts.release',
+      'payouts.startSeller',
+      'payouts.stopSeller',
+    ],
     'poison.discard',
   ],
   ...['poison.read', 'poison.retry', 'price.put', 'provider.put', 'provider.remove', 'provider.trust', 'queue.failed'],
-  ...['queue.retry', 'rateLimit.put', 'refund.fiat', 'shortfall.explain', 'snapshot.republish', 'user.create'],
+  ...[
+    'queue.retry',
+    'rateLimit.put',
+    'refund.fiat',
+    'shortfall.explain',
+    'snapshot.republish',
+    'treasury.fund',
+    'user.create',
+  ],
 ]
 /** Fields that belong to GraphQL's own shape. */
 const GRAPHQL_ALONE = ['errorKinds', 'node', 'nodes', 'viewer']

@@ -7,6 +7,7 @@ import { postBatch } from '#control-plane/services/money/ingest.ts'
 import type { Answer, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket } from '#test/support/control-plane.ts'
 import { submitText } from '#test/support/job-events.ts'
+import { storePayout } from '#test/support/stored-payout.ts'
 import { eventText } from '#test/support/usage-events.ts'
 import type { TestWallet } from '#test/support/wallet.ts'
 import { newWallet, signInForKey, signInForSession } from '#test/support/wallet.ts'
@@ -86,12 +87,13 @@ beforeAll(async () => {
     body: {},
   })
   const operation = z.object({ operation_id: z.string() }).parse(cancel.body).operation_id
-  const { rid, job } = await bookCall()
+  const { rid, job, payout } = await bookCall()
   ids = {
     '/v1/seller/offers': { id: offer },
     '/v1/seller/keys': { id: sellerKey },
     '/v1/seller/configs': { id: config },
     '/v1/seller/operations': { id: operation },
+    '/v1/seller/payouts': { id: payout },
     '/v1/buyer/keys': { id: buyerKey },
     '/v1/buyer/webhooks': { id: webhook },
     '/v1/buyer/providers': { id: provider },
@@ -107,8 +109,8 @@ beforeAll(async () => {
 })
 afterAll(() => market?.stop())
 
-/** Books a call of the victim at its own offer, and a long job that runs. Answers their request ids. */
-async function bookCall(): Promise<{ rid: string; job: string }> {
+/** Books a call of the victim at its own offer and a long job that runs, and stores a payout. Answers their ids. */
+async function bookCall(): Promise<{ rid: string; job: string; payout: string }> {
   const { rows } = await sql<{ buyer: `acc_${string}`; seller: `acc_${string}` }>`select buyer_account as buyer,
     seller_account as seller from app_user where wallet = ${victim.wallet.address.toLowerCase()}`.execute(
     market.plane.db,
@@ -119,7 +121,7 @@ async function bookCall(): Promise<{ rid: string; job: string }> {
   const parties = { account: accounts.buyer, sellerAccount: accounts.seller }
   const events = [eventText({ ...parties, rid, charge: 0 }), submitText({ ...parties, rid: job, quote: 0 })]
   await postBatch(market.plane, { events, source: 'test' })
-  return { rid, job }
+  return { rid, job, payout: await storePayout(market, accounts.seller) }
 }
 
 async function bodyAs(who: Resident, path: string, side?: 'seller' | 'buyer'): Promise<unknown> {

@@ -134,7 +134,10 @@ describe('webhooks of a buyer', () => {
       id,
       url,
       label: 'pager',
-      events: ['key.cap_reached', 'balance.low', 'job.succeeded', 'job.failed', 'job.cancelled'],
+      events: [
+        ...['key.cap_reached', 'balance.low', 'job.succeeded', 'job.failed', 'job.cancelled'],
+        ...['payout.address_changed', 'payout.held', 'payout.paid', 'payout.returned'],
+      ],
       low_balance_usd: 2.5,
       enabled: true,
     }
@@ -356,6 +359,8 @@ describe('alerts', () => {
     const ada = await funded(100_000)
     const { id } = await add(ada)
     const key = await cappedKey(ada, { capDailyUsd: 0.01 })
+    // What other tests wrote and did not send.
+    await market.plane.db.deleteFrom('webhook_delivery').execute()
     statuses = [500]
     await spend(ada, key, 6_000)
     const workers = [startWatchAlerts(market.plane), startSendWebhooks(market.plane)]

@@ -75,7 +75,7 @@ describe('a sound market', () => {
     expect(findings.filter(({ state }) => state === 'breach')).toEqual([])
     expect(findings.map(({ id }) => id)).toEqual(Array.from({ length: 24 }, (_, index) => `I${index + 1}`))
     expect(findings.filter(({ state }) => state === 'ok').map(({ id }) => Number(id.slice(1)))).toEqual([
-      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 24,
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 24,
     ])
     expect(findings.map(lineOf).join('\n')).toMatch(/^I3 {3}ok {6}.+\n/m)
     const [folder] = await readJournals(config.journalDir)
@@ -90,7 +90,7 @@ describe('a sound market', () => {
       run(process.execPath, ['--import', 'tsx', 'control-plane/check-ledger/main.ts'], {
         env: { ...environment, JOURNAL_DIR: config.journalDir },
       })
-    expect((await command()).stdout).toMatch(/^I1 {3}ok .+\n(.+\n)*I19 {2}no payouts yet\n/)
+    expect((await command()).stdout).toMatch(/^I1 {3}ok .+\n(.+\n)*I19 {2}ok .+\n/)
     await world.redis.hincrby(`{m00}:a:${buyer}`, 'h', 1)
     const failed = await command().catch((error: unknown) => error)
     expect(failed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^I5 {3}BREACH .+holds 1/m) })
@@ -250,6 +250,18 @@ describe('in the ledger', () => {
       from settlement s where rid = '${rids[0]}'`
   const drop = (constraint: string, table = 'settlement') => `alter table ${table} drop constraint ${constraint}`
   const tx = '00000000000000000000000001'
+  /** A payout of 1,000 in a state, of which the ledger knows nothing. */
+  const payout = (state: string) => {
+    const isSigned = state === 'signed' || state === 'paid'
+    const signed = isSigned
+      ? `8453, repeat('1', 42), repeat('1', 42), '0x', now() - interval '2 hours', 1`
+      : 'null, null, null, null, null, null'
+    return `insert into treasury_transfer (id, purpose, seller, in_flight, recipient, amount, mode, state, nonce,
+        tx_hash, ended_at, chain_id, asset, treasury, signature, valid_until, signed_at_block)
+      select 'pay_1', 'payout', min(id), min(id), '0x' || repeat('1', 40), 1000, 'batched', '${state}', '0x' || repeat('1', 64),
+        ${state === 'paid' ? "'0x' || repeat('1', 64), now()" : 'null, null'},
+        ${signed.replaceAll("repeat('1', 42)", "'0x' || repeat('1', 40)")} from account where kind = 'seller_available'`
+  }
 
   const plants: [string, string, () => string[]][] = [
     [
@@ -311,6 +323,19 @@ describe('in the ledger', () => {
         `insert into ledger_entry values ('${rids[0]}', 'acc_s2', 5)`,
       ],
     ],
+    ['I19', 'earnings that no sale brought', () => ['update offer_earning set earned = earned + 1']],
+    ['I19', 'earnings that were given away', () => ['update offer_earning set allocated = 1']],
+    ['I19', 'a payout that its seller never gave', () => [payout('scheduled')]],
+    [
+      'I19',
+      'money on its way without a payout',
+      () => [
+        `insert into account (id, kind, owner, balance, version) values ('acc_f', 'payout_in_flight', 'usr_f', 7, 1)`,
+      ],
+    ],
+    ['I9', 'a payout that never left the books', () => [payout('paid')]],
+    ['I17', 'a payout that is held without a reason', () => [payout('held')]],
+    ['I17', 'a payout that nobody has followed', () => [payout('signed')]],
     ['I24', 'a shortfall', () => [`update account set balance = -5 where kind = 'platform_shortfall'`]],
   ]
 
@@ -329,7 +354,7 @@ describe('in the ledger', () => {
   async function copyBusiness(db: Database): Promise<void> {
     await db.connection().execute(async (connection) => {
       await sql`set session_replication_role = replica`.execute(connection)
-      for (const table of ['account', 'ledger_tx', 'ledger_key', 'ledger_entry', 'settlement']) {
+      for (const table of ['account', 'ledger_tx', 'ledger_key', 'ledger_entry', 'settlement', 'offer_earning']) {
         const columns = table === 'account' ? 'id, kind, owner, balance, version' : '*'
         const { rows } = await sql<{ rows: string | null }>`select jsonb_agg(to_jsonb(t))::text as rows
           from (select ${sql.raw(columns)} from ${sql.table(table)}) t`.execute(world.db)

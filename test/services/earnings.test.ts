@@ -5,8 +5,8 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import { EXPORT_LIFETIME_MS } from '#control-plane/services/exports/export-link.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { listHealthLog, logHealth } from '#control-plane/services/offers/health-log.ts'
+import { getPayoutPosition } from '#control-plane/services/payouts/payout-position.ts'
 import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
-import { getPayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
@@ -125,8 +125,15 @@ describe('earnings', () => {
       inFlightUsdc: '0',
       paidUsdc: '0',
       thresholdUsdc: '1000000',
-      recipients: [{ recipient: bob.wallet, earnedUsdc: earned }],
+      recipients: [
+        {
+          ...{ recipient: bob.wallet, earnedUsdc: earned, availableUsdc: earned, inFlightUsdc: '0', paidUsdc: '0' },
+          ...{ holdReason: null, coolsUntil: null },
+        },
+      ],
       payouts: [],
+      nextToken: null,
+      cursorOf: expect.any(Function),
     })
     const nothing = await invoke(market.plane, bob.seller, getEarnings, { range: '7d' })
     expect(nothing).toMatchObject({ totalEarnedUsdc: '0', pendingUsdc: '0', byModel: [], recentSales: [] })

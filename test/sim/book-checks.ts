@@ -10,10 +10,12 @@ import { paymentTransactions } from './payment-checks.ts'
 export function bookMistakes(tables: LedgerTables): string[] {
   const due = new Map<string, bigint>()
   const owe = (account: string, amount: bigint) => void due.set(account, (due.get(account) ?? 0n) + amount)
-  for (const { charge, sellerAccount } of tables.settlements.values()) {
+  const sold = new Map<string, bigint>()
+  for (const { charge, sellerAccount, offer } of tables.settlements.values()) {
     const { sellerNet, fee } = splitCharge(microUsd(charge), FEE_BPS)
     owe('acc_platform_fee', fee)
     if (sellerAccount !== null) owe(sellerAccount, sellerNet)
+    if (offer !== null && sellerNet > 0n) sold.set(offer, (sold.get(offer) ?? 0n) + sellerNet)
   }
   const booked = new Map<string, bigint>()
   for (const { account, amount } of tables.entries) booked.set(account, (booked.get(account) ?? 0n) + amount)
@@ -21,6 +23,10 @@ export function bookMistakes(tables: LedgerTables): string[] {
   for (const [account, amount] of due) {
     const has = booked.get(account) ?? 0n
     if (has !== amount) mistakes.push(`I8: ${account} has ${has} instead of ${amount}`)
+  }
+  for (const offer of new Set([...sold.keys(), ...tables.earned.keys()])) {
+    const [earned = 0n, due = 0n] = [tables.earned.get(offer), sold.get(offer)]
+    if (earned !== due) mistakes.push(`I19: ${offer} has earned ${due}, and ${earned} may be paid out`)
   }
   const short = jobShortfall(tables)
   if (short.booked !== short.due) mistakes.push(`I24: jobs are short of ${-short.booked} instead of ${-short.due}`)

@@ -53,6 +53,8 @@ export type LedgerTables = {
   /** Signed transactions by hash, in the order in which they were signed, and the next nonce of each key. */
   readonly signed: Map<string, TransactionRow>
   readonly nonces: Map<string, bigint>
+  /** What each offer has earned. */
+  readonly earned: Map<string, bigint>
 }
 
 export function createTables(): LedgerTables {
@@ -76,6 +78,7 @@ export function createTables(): LedgerTables {
     sought: new Set(),
     signed: new Map(),
     nonces: new Map(),
+    earned: new Map(),
   }
 }
 
@@ -101,5 +104,6 @@ export function copyTables(tables: LedgerTables): LedgerTables {
     sought: new Set(tables.sought),
     signed: new Map(tables.signed),
     nonces: new Map(tables.nonces),
+    earned: new Map(tables.earned),
   }
 }

@@ -261,6 +261,10 @@ function transaction(statement: Statement, wall: () => number, flaws: ReadonlySe
         }
         return moved
       }),
+    addOfferEarnings: (earnings) =>
+      statement(({ earned }) => {
+        for (const { offer, amount } of earnings) earned.set(offer, (earned.get(offer) ?? 0n) + amount)
+      }),
   }
 }
 

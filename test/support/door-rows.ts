@@ -195,6 +195,12 @@ const SELLING: readonly DoorRow[] = [
   reads('earnings.history', 'sales', 'earnings.history', () => ({ limit: 5 })),
   link('earnings.export', 'salesExport', 'earnings.export'),
   reads('payout.position', 'payouts', 'earnings.payouts'),
+  without(
+    ['authorization'],
+    reads('payout.get', 'payout', 'payout.get', ({ ids }) => ({ id: ids.payout })),
+  ),
+  // Nobody signs for a treasury here, so it is held at every door.
+  without(['authorization'], changes('payout.request', 'requestPayout', 'payout.request')),
   changes('seller-key.create', 'createSellerKey', 'sellerKey.create', () => ({ label: 'made' })),
   ofKey(reads('seller-key.list', 'sellerKeys', 'sellerKey.list')),
   ofKey(
@@ -304,6 +310,8 @@ const OPERATING: readonly DoorRow[] = by('operator', [
   reads('payments.state', 'walletPaymentsState', 'payments.state'),
   reads('payments.list', 'walletPayments', 'payments.list', () => ({ limit: 5 })),
   reads('payments.debtors', 'walletDebtors', 'payments.debtors'),
+  reads('payouts.state', 'treasury', 'payouts.state'),
+  reads('payouts.list', 'treasuryTransfers', 'payouts.list', () => ({ limit: 5 })),
 ])
 
 /** Every operation with two doors or three. */

@@ -7,6 +7,7 @@ import { startMarket } from './control-plane.ts'
 import type { Headers } from './doors.ts'
 import { endText, submitText } from './job-events.ts'
 import { newProviderKey } from './offers.ts'
+import { storePayout } from './stored-payout.ts'
 import { eventText } from './usage-events.ts'
 import type { TestWallet } from './wallet.ts'
 import { newWallet, signedChallenge, signInForSession } from './wallet.ts'
@@ -38,6 +39,7 @@ type Thing =
   | 'webhook'
   | 'rid'
   | 'job'
+  | 'payout'
   | 'buyerKey'
 
 const Made = z.object({ id: z.string() })
@@ -102,7 +104,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
   }
   await make('/v1/seller/keys', { label: 'shop' })
   await market.rest('POST', `/v1/buyer/webhooks/${ids.webhook}/test`, { headers: session, body: {} })
-  await bookCall(ids)
+  const seller = await bookCall(ids)
   await rollUp(market.plane, 0)
   const callers = {
     session,
@@ -114,7 +116,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     market,
     callers,
     wallet,
-    ids,
+    ids: { ...ids, payout: await storePayout(market, seller) },
     make,
     sign: () => signedChallenge(market, newWallet()),
     invite,
@@ -122,8 +124,8 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     offerWish,
   }
 
-  /** Books a call and a whole long job that the user bought at his own offer. */
-  async function bookCall({ offer, rid, job }: Readonly<Record<'offer' | 'rid' | 'job', string>>): Promise<void> {
+  /** Books a call and a whole long job that the user bought at his own offer. Answers his seller's account. */
+  async function bookCall({ offer, rid, job }: Readonly<Record<'offer' | 'rid' | 'job', string>>): Promise<AccountId> {
     const user = await market.plane.db
       .selectFrom('app_user')
       .select(['buyer_account as buyer', 'seller_account as seller'])
@@ -134,5 +136,6 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     const free = { ...call, rid: job, quote: 0 }
     const events = [eventText(call, { offer }), submitText(free), endText(free, 0)]
     await postBatch(market.plane, { events, source: 'test' })
+    return accounts.seller
   }
 }

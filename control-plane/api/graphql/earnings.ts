@@ -1,20 +1,23 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
-import type {
-  Earnings,
-  EarningsDay,
-  EarningsModel,
-  EarningsShare,
-  PayoutHoldView,
-} from '#control-plane/services/sellers/earnings.ts'
+import type { PayoutPosition, PayoutRecipient, PayoutReport } from '#control-plane/services/payouts/payout-position.ts'
+import { getPayout, getPayoutPosition, PayoutRecipientSchema } from '#control-plane/services/payouts/payout-position.ts'
+import type { PayoutHoldView } from '#control-plane/services/payouts/payout-stops.ts'
+import type { PayoutAuthorization, PayoutView } from '#control-plane/services/payouts/payout-views.ts'
+import {
+  PAYOUT_STATUSES,
+  PayoutAuthorizationSchema,
+  PayoutViewSchema,
+} from '#control-plane/services/payouts/payout-views.ts'
+import type { PayoutAnswer } from '#control-plane/services/payouts/request-payout.ts'
+import { requestPayout } from '#control-plane/services/payouts/request-payout.ts'
+import type { Earnings, EarningsDay, EarningsModel, EarningsShare } from '#control-plane/services/sellers/earnings.ts'
 import {
   EarningsDaySchema,
   EarningsModelSchema,
   EarningsShareSchema,
   getEarnings,
 } from '#control-plane/services/sellers/earnings.ts'
-import type { PayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
-import { getPayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
 import type { SaleView } from '#control-plane/services/sellers/sales.ts'
 import { listSalesHistory, SaleViewSchema } from '#control-plane/services/sellers/sales.ts'
 import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
@@ -22,6 +25,7 @@ import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { ShownUnitPriceType } from './market.ts'
 import { membersOf } from './members.ts'
+import { withKey } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
 const Day = builder.objectRef<EarningsDay>('EarningsDay').implement({
@@ -80,8 +84,59 @@ const Link = builder.objectRef<ExportLink>('SalesExport').implement({
   fields: (t) => ({ url: t.exposeString('url'), expiresAt: t.exposeFloat('expiresAt') }),
 })
 
-const Recipient = builder.objectRef<PayoutPosition['recipients'][number]>('PayoutRecipient').implement({
-  fields: (t) => ({ recipient: t.exposeString('recipient'), earnedUsdc: t.exposeString('earnedUsdc') }),
+const Recipient = builder.objectRef<PayoutRecipient>('PayoutRecipient').implement({
+  description: 'What a seller has at one address. Amounts are micro-USD as plain digits.',
+  fields: (t) => membersOf(t, PayoutRecipientSchema),
+})
+
+const PayoutStatus = builder.enumType('PayoutStatus', { values: PAYOUT_STATUSES })
+
+const Payout = builder.objectRef<PayoutView>('Payout').implement({
+  fields: (t) => ({
+    ...membersOf(t, PayoutViewSchema, { without: ['status'] }),
+    status: t.expose('status', { type: PayoutStatus }),
+  }),
+})
+
+const Authorization = builder.objectRef<PayoutAuthorization>('PayoutAuthorization').implement({
+  description: 'A signed EIP-3009 authorization: a transaction of the recipient to `to` with `data`.',
+  fields: (t) => ({
+    ...membersOf(t, PayoutAuthorizationSchema, { without: ['primaryType', 'chainId'] }),
+    primaryType: t.exposeString('primaryType'),
+    chainId: t.exposeInt('chainId'),
+  }),
+})
+
+const Report = builder.objectRef<PayoutReport>('PayoutReport').implement({
+  description: 'A payout, and its authorization as long as it can be submitted.',
+  authScopes: { seller: true },
+  fields: (t) => ({
+    ...membersOf(t, PayoutViewSchema, { without: ['status'] }),
+    status: t.expose('status', { type: PayoutStatus }),
+    authorization: t.field({
+      type: Authorization,
+      nullable: true,
+      resolve: ({ authorization }) => authorization ?? null,
+    }),
+  }),
+})
+
+/** The longest list of payouts in an answer, for its cost. */
+const MOST_PAYOUTS = 100
+
+const Answer = builder.objectRef<PayoutAnswer>('PayoutAnswer').implement({
+  description: 'What became of a request. Members that name one payout are those of the largest.',
+  fields: (t) => ({
+    payoutId: t.exposeID('payoutId', { nullable: true }),
+    status: t.expose('status', { type: PayoutStatus }),
+    reason: t.exposeString('reason', { nullable: true }),
+    payouts: t.field({ type: [Payout], complexity: { field: MOST_PAYOUTS }, resolve: ({ payouts }) => payouts }),
+    authorization: t.field({
+      type: Authorization,
+      nullable: true,
+      resolve: ({ authorization }) => authorization ?? null,
+    }),
+  }),
 })
 
 const Position = builder.objectRef<PayoutPosition>('PayoutPosition').implement({
@@ -92,6 +147,8 @@ const Position = builder.objectRef<PayoutPosition>('PayoutPosition').implement({
     paidUsdc: t.exposeString('paidUsdc'),
     thresholdUsdc: t.exposeString('thresholdUsdc'),
     recipients: t.field({ type: [Recipient], complexity: { field: MOST_MODELS }, resolve: (all) => all.recipients }),
+    payouts: t.field({ type: [Payout], complexity: { field: MOST_PAYOUTS }, resolve: ({ payouts }) => payouts }),
+    nextToken: t.exposeString('nextToken', { nullable: true }),
     payoutHold: t.field({ type: Hold, nullable: true, resolve: (all) => all.payoutHold ?? null }),
   }),
 })
@@ -120,7 +177,21 @@ builder.queryFields((t) => ({
   }),
   payouts: t.field({
     type: Position,
-    args: { workspaceId: t.arg.id() },
+    args: { workspaceId: t.arg.id(), maxItems: t.arg.int(), nextToken: t.arg.string() },
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getPayoutPosition, given(args), options),
+  }),
+  payout: t.field({
+    type: Report,
+    args: { id: t.arg.id({ required: true }), workspaceId: t.arg.id() },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getPayout, given(args), options),
+  }),
+}))
+
+builder.mutationFields((t) => ({
+  requestPayout: t.field({
+    type: Answer,
+    args: { selfSubmit: t.arg.boolean(), recipient: t.arg.string(), idempotencyKey: t.arg.string() },
+    resolve: (_root, { idempotencyKey, ...args }, { ctx, actor, options }) =>
+      invoke(ctx, actor, requestPayout, given(args), withKey(options, idempotencyKey)),
   }),
 }))

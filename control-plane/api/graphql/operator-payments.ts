@@ -15,6 +15,21 @@ import {
   StateCountSchema,
   WalletPaymentStateSchema,
 } from '#control-plane/services/payments/operator-payments.ts'
+import type {
+  DeskTransferView,
+  PayoutsState,
+  SellerStopView,
+  TransferCount,
+} from '#control-plane/services/payouts/operator-payouts.ts'
+import {
+  DeskTransferSchema,
+  listTransfers,
+  PayoutsStateSchema,
+  readPayoutsState,
+  SellerStopSchema,
+  TransferCountSchema,
+} from '#control-plane/services/payouts/operator-payouts.ts'
+import { TransferStateSchema } from '#control-plane/services/payouts/payout-views.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { membersOf } from './members.ts'
@@ -66,5 +81,55 @@ builder.queryFields((t) => ({
     args: { limit: t.arg.int() },
     complexity: COST,
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listPaymentDebtors, given(args), options),
+  }),
+}))
+
+const TransferStateType = builder.enumType('TransferState', { values: TransferStateSchema.options })
+const TransferCountType = builder.objectRef<TransferCount>('TransferCount').implement({
+  fields: (t) => ({
+    ...membersOf(t, TransferCountSchema, { ints: ['count'], without: ['state'] }),
+    state: t.expose('state', { type: TransferStateType }),
+  }),
+})
+const Stop = builder.objectRef<SellerStopView>('SellerStop').implement({
+  description: 'A seller whom an operator does not pay.',
+  fields: (t) => membersOf(t, SellerStopSchema, { ids: ['seller'] }),
+})
+const Treasury = builder.objectRef<PayoutsState>('Treasury').implement({
+  description: 'How the treasury stands, and what is on its way out of it. Amounts are micro-USD as plain digits.',
+  authScopes: { operator: true },
+  fields: (t) => ({
+    ...membersOf(t, PayoutsStateSchema, { without: ['states', 'stops'] }),
+    states: t.field({ type: [TransferCountType], resolve: ({ states }) => states }),
+    stops: t.field({ type: [Stop], complexity: COST, resolve: ({ stops }) => stops }),
+  }),
+})
+const TransferType = builder.objectRef<DeskTransferView>('TreasuryTransfer').implement({
+  description: 'A payout to a seller, or a sweep to the cold address.',
+  fields: (t) => ({
+    ...membersOf(t, DeskTransferSchema, { ids: ['seller'], without: ['state', 'mode', 'purpose'] }),
+    state: t.expose('state', { type: TransferStateType }),
+    mode: t.exposeString('mode'),
+    purpose: t.exposeString('purpose'),
+  }),
+})
+
+builder.queryFields((t) => ({
+  treasury: t.field({
+    type: Treasury,
+    complexity: { field: 1, multiplier: 2 },
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, readPayoutsState, {}, options),
+  }),
+  treasuryTransfers: t.field({
+    type: [TransferType],
+    args: {
+      state: t.arg({ type: TransferStateType }),
+      wallet: t.arg.string(),
+      account: t.arg.string(),
+      recipient: t.arg.string(),
+      limit: t.arg.int(),
+    },
+    complexity: COST,
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listTransfers, given(args), options),
   }),
 }))

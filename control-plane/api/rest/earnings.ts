@@ -1,11 +1,43 @@
+import { z } from 'zod'
+import { asWritten } from '#control-plane/api/case.ts'
+import type { PayoutReport } from '#control-plane/services/payouts/payout-position.ts'
+import { getPayout, getPayoutPosition, PayoutReportSchema } from '#control-plane/services/payouts/payout-position.ts'
+import type { PayoutAuthorization } from '#control-plane/services/payouts/payout-views.ts'
+import { PayoutAuthorizationSchema } from '#control-plane/services/payouts/payout-views.ts'
+import type { PayoutAnswer } from '#control-plane/services/payouts/request-payout.ts'
+import { PayoutAnswerSchema, requestPayout } from '#control-plane/services/payouts/request-payout.ts'
 import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
-import { getPayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
 import type { RestRow } from './route.ts'
-import { restRow } from './route.ts'
+import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'seller'
+
+/** An authorization with what was signed as an object of EIP-712, whose names are that standard's. */
+const AuthorizationBody = PayoutAuthorizationSchema.extend({
+  typedData: z.record(z.string(), z.unknown()).describe('The domain, types and message that were signed (EIP-712).'),
+}).meta({ id: 'SignedPayoutAuthorization' })
+
+function writeAuthorization({ typedData, ...rest }: PayoutAuthorization): z.infer<typeof AuthorizationBody> {
+  return { ...rest, typedData: asWritten(z.record(z.string(), z.unknown()).parse(JSON.parse(typedData))) }
+}
+
+const ANSWER = writtenAs(
+  PayoutAnswerSchema.extend({ authorization: AuthorizationBody.optional() }).meta({ id: 'PayoutRequestAnswer' }),
+  ({ authorization, ...rest }: PayoutAnswer) => ({
+    ...rest,
+    ...(authorization && { authorization: writeAuthorization(authorization) }),
+  }),
+)
+
+const REPORT = writtenAs(
+  PayoutReportSchema.extend({ authorization: AuthorizationBody.optional() }).meta({ id: 'PayoutTransaction' }),
+  ({ authorization, ...rest }: PayoutReport) => ({
+    ...rest,
+    ...(authorization && { authorization: writeAuthorization(authorization) }),
+  }),
+)
 
 /** A seller's earnings. */
 export const EARNINGS_ROWS: readonly RestRow[] = [
@@ -19,5 +51,13 @@ export const EARNINGS_ROWS: readonly RestRow[] = [
     numbers: ['from', 'to'],
     answer: ({ url }) => ({ kind: 'redirect', location: url }),
   }),
-  restRow({ method: 'GET', path: '/v1/seller/payouts', envelope, operation: getPayoutPosition }),
+  restRow({
+    method: 'GET',
+    path: '/v1/seller/payouts',
+    envelope,
+    operation: getPayoutPosition,
+    numbers: ['maxItems'],
+  }),
+  restRow({ method: 'POST', path: '/v1/seller/payouts', envelope, operation: requestPayout, body: ANSWER }),
+  restRow({ method: 'GET', path: '/v1/seller/payouts/:id/tx', envelope, operation: getPayout, body: REPORT }),
 ]

@@ -27,6 +27,17 @@ import {
   listPayments,
   readPaymentsState,
 } from '#control-plane/services/payments/operator-payments.ts'
+import { fundTreasury } from '#control-plane/services/payouts/fund-treasury.ts'
+import {
+  cancelTransfer,
+  drainNow,
+  holdTransfer,
+  listTransfers,
+  readPayoutsState,
+  releaseTransfer,
+  startSeller,
+  stopSeller,
+} from '#control-plane/services/payouts/operator-payouts.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 
 /** Operators' operations on money: payments in and out, cases for a person, and the checker's findings. */
@@ -73,6 +84,21 @@ export const journal = router({
 
 export const payoutHold = router({
   clear: mutationOf(clearHold),
+})
+
+export const payouts = router({
+  state: queryOf(readPayoutsState),
+  list: queryOf(listTransfers),
+  drain: mutationOf(drainNow),
+  hold: mutationOf(holdTransfer),
+  release: mutationOf(releaseTransfer),
+  cancel: mutationOf(cancelTransfer),
+  stopSeller: mutationOf(stopSeller),
+  startSeller: mutationOf(startSeller),
+})
+
+export const treasury = router({
+  fund: mutationOf(fundTreasury),
 })
 
 export const payments = router({

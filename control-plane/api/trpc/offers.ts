@@ -8,11 +8,12 @@ import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
 import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import { testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
+import { getPayout, getPayoutPosition } from '#control-plane/services/payouts/payout-position.ts'
+import { requestPayout } from '#control-plane/services/payouts/request-payout.ts'
 import { deleteConfig, listConfigs } from '#control-plane/services/sellers/configs.ts'
 import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
 import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
 import { getOfferShare } from '#control-plane/services/sellers/offer-share.ts'
-import { getPayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
 import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
@@ -54,4 +55,9 @@ export const earnings = router({
   history: queryOf(listSalesHistory),
   export: queryOf(exportSellerUsage),
   payouts: queryOf(getPayoutPosition),
+})
+
+export const payout = router({
+  get: queryOf(getPayout),
+  request: mutationOf(requestPayout),
 })

@@ -43,11 +43,13 @@ import {
   ledger,
   payments,
   payoutHold,
+  payouts,
   poison,
   refund,
   shortfall,
+  treasury,
 } from './money.ts'
-import { config, earnings, offer, operation, probe } from './offers.ts'
+import { config, earnings, offer, operation, payout, probe } from './offers.ts'
 import { audit, invitation, member, organization, organizationKey, workspace, workspaceKey } from './organizations.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 import { request } from './requests.ts'
@@ -135,6 +137,7 @@ export const appRouter = router({
   feature,
   auditLog,
   user,
+  payout,
   deposit,
   refund,
   ledger,
@@ -144,6 +147,8 @@ export const appRouter = router({
   invariants,
   journal,
   payoutHold,
+  payouts,
+  treasury,
   payments,
   market,
 })

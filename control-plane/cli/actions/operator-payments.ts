@@ -1,18 +1,10 @@
-import { dollars, instant, yesNo } from '#control-plane/cli/amounts.ts'
+import { dollars, eth, instant, yesNo } from '#control-plane/cli/amounts.ts'
 import type { Action } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
 import { argument, choiceOption, isSet, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
 
 const STATES = ['claimed', 'due', 'mined', 'confirmed', 'released', 'written_off'] as const
-const WEI_DIGITS = 18
-
-/** Wei as ETH with six decimals, for people. */
-function eth(wei: string | null): string | null {
-  if (wei === null) return null
-  const digits = wei.padStart(WEI_DIGITS + 1, '0')
-  return `${digits.slice(0, -WEI_DIGITS)}.${digits.slice(-WEI_DIGITS).slice(0, 6)} ETH`
-}
 
 export const readState: Action = async ({ connection }) => {
   const state = await connection.asOperator((client) => client.payments.state.query())

@@ -107,6 +107,29 @@ export const SELLER_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/earnings.ts')).showEarnings,
   },
   {
+    name: 'payouts list',
+    summary: 'What is available, on its way and paid, by address, with the payouts.',
+    options: PAGE,
+    load: async () => (await import('#control-plane/cli/actions/payouts.ts')).showPayouts,
+  },
+  {
+    name: 'payouts request',
+    summary: 'Pay out what is available.',
+    options: [
+      { flags: '--to <address>', text: 'only what goes to this address' },
+      { flags: '--self-submit', text: 'get a signed authorization that the recipient brings to the chain' },
+      YES,
+    ],
+    examples: ['payouts request --self-submit'],
+    load: async () => (await import('#control-plane/cli/actions/payouts.ts')).requestPayout,
+  },
+  {
+    name: 'payouts show',
+    summary: 'One payout with its transaction.',
+    arguments: [{ name: '<id>', text: 'the payout, pay_…' }],
+    load: async () => (await import('#control-plane/cli/actions/payouts.ts')).showPayout,
+  },
+  {
     name: 'health-log',
     summary: 'What went wrong with offers, and what was done.',
     options: [{ flags: '--offer <id>', text: 'only this offer' }, ...PAGE],

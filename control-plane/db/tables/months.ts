@@ -38,5 +38,6 @@ export const MONTH_VIEWS = {
     audio_output_tokens: settlement.audio_output_tokens,
     payload_hash: settlement.payload_hash,
     posted_at: settlement.posted_at,
+    offer: settlement.offer,
   },
 }

@@ -59,6 +59,8 @@ export const OFFER_TABLES = {
     kept_bps: smallint(),
     cap_daily_micro: nullable(bigint()),
     payout_address: nullable(text()),
+    /** Since when it is what it is; null for one that the offer was listed with. */
+    payout_address_since: nullable(timestamp()),
     label: nullable(text()),
     status: oneOf(OFFER_STATUSES),
     delisted_reason: nullable(text()),

@@ -7,6 +7,10 @@ export const WEBHOOK_EVENTS = [
   'job.succeeded',
   'job.failed',
   'job.cancelled',
+  'payout.address_changed',
+  'payout.held',
+  'payout.paid',
+  'payout.returned',
 ] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 

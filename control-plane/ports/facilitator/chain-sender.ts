@@ -12,6 +12,8 @@ export type ContractCall = {
   readonly abi: readonly unknown[]
   readonly functionName: string
   readonly args: readonly unknown[]
+  /** The most gas that it may take; that of a settlement unless named. */
+  readonly gas?: bigint
 }
 
 /** Sends the transactions of one key. Each is stored before it is sent. */
@@ -39,12 +41,12 @@ export function createChainSender(parts: SenderParts): ChainSender {
   const { rpc, address, sender, sign, broadcast } = key
   return {
     address,
-    async send(ref, { address: to, abi, functionName, args }) {
+    async send(ref, { address: to, abi, functionName, args, gas = GAS_LIMIT }) {
       const [fees, first] = await Promise.all([key.readFees(), rpc.countOf('pending')])
       const data = encodeFunctionData({ abi: [...abi], functionName, args: [...args] })
       // The fees were read before, because a database transaction waits for the signature.
       const signed = await parts.store.add({ ref, sender, first, maxJump: MAX_JUMP }, (nonce) =>
-        sign({ to, data, nonce, gas: GAS_LIMIT, ...fees }),
+        sign({ to, data, nonce, gas, ...fees }),
       )
       crashPoint('after_sign')
       await broadcast(signed)

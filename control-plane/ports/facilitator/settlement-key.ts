@@ -1,4 +1,4 @@
-import type { Hex, PrivateKeyAccount } from 'viem'
+import type { Hex, TransactionSerializableEIP1559 } from 'viem'
 import { keccak256 } from 'viem'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -14,10 +14,16 @@ export const GAS_LIMIT = 400_000n
 const FEES_MS = 5 * SECOND
 const FEE_FACTOR = 2n
 
+/** Signs the transactions of one address. */
+export type TransactionSigner = {
+  readonly address: Hex
+  signTransaction(transaction: TransactionSerializableEIP1559): Promise<Hex>
+}
+
 export type SenderParts = {
   readonly rpc: SettlementRpc
   readonly chainId: number
-  readonly account: Pick<PrivateKeyAccount, 'address' | 'signTransaction'>
+  readonly account: TransactionSigner
   readonly store: TransactionStore
   readonly clock: Pick<Clock, 'monotonic'>
   readonly log: Logger

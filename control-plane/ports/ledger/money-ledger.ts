@@ -3,6 +3,7 @@ import type { ChainPaymentReads, ChainPaymentRows } from '#control-plane/db/chai
 import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { Entry, LedgerTransaction, Movement } from '#control-plane/db/ledger.ts'
 import type { DatabaseIdentity, MoneyRecord, MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
+import type { OfferEarning } from '#control-plane/db/offer-earnings.ts'
 import type { Conflict, NewSettlement, Poison, SettledRow } from '#control-plane/db/settlements.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
@@ -36,6 +37,8 @@ export type MoneyTransaction = MoneyReads & {
   lockAccounts(accounts: readonly string[]): Promise<Map<string, Balance>>
   /** Changes the balances of locked accounts and writes an outbox row for the gate for each buyer account. */
   moveBalances(movements: readonly Movement[]): Promise<Balance[]>
+  /** Adds what sales brought to offers of sellers whose accounts are locked. Payouts are made of it. */
+  addOfferEarnings(earnings: readonly OfferEarning[]): Promise<void>
   /** Long jobs and their ends. */
   readonly jobs: JobRows
   /** Payments by wallet. */

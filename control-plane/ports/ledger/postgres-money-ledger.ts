@@ -35,6 +35,7 @@ import {
   retireNodes,
   tryRebuildLock,
 } from '#control-plane/db/money-epoch.ts'
+import { addOfferEarnings } from '#control-plane/db/offer-earnings.ts'
 import { findSettled, insertConflicts, insertPoison, insertSettlements } from '#control-plane/db/settlements.ts'
 import type { MoneyLedger, MoneyReads, MoneyTransaction } from './money-ledger.ts'
 
@@ -67,6 +68,7 @@ export function moneyTransaction(trx: Trx): MoneyTransaction {
     insertEntries: bind(trx, insertEntries),
     lockAccounts: bind(trx, lockAccounts),
     moveBalances: bind(trx, moveBalances),
+    addOfferEarnings: bind(trx, addOfferEarnings),
     jobs: jobRows(trx),
     payments: chainPaymentRows(trx),
   }

@@ -13,6 +13,20 @@ export type MoneyBacklog = {
   readonly shortfallMicro: bigint
 }
 
+/** How the treasury stands. Null is what the chain did not say. */
+export type TreasuryFigures = {
+  readonly balanceMicro: bigint | null
+  readonly gasWei: bigint | null
+  readonly floorMicro: bigint
+  /** Transfers that are not at their end, by state. */
+  readonly open: readonly {
+    readonly state: string
+    readonly count: number
+    readonly amount: bigint
+    readonly oldestAt: Date
+  }[]
+}
+
 /** Shows the figures of the money path. */
 export type MoneyMetrics = {
   /** Shows the findings of one checker run. `at` is Unix milliseconds. */
@@ -22,6 +36,7 @@ export type MoneyMetrics = {
   backlog(backlog: MoneyBacklog): void
   /** Shows the settlement key's money for gas in wei. */
   gasMoney(wei: bigint): void
+  treasury(figures: TreasuryFigures): void
   /** Counts the things that a sweep finished. */
   swept(what: 'expired' | 'posted' | 'told' | 'debits' | 'jobs', count: number): void
 }

@@ -1,5 +1,6 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
 import type { Entry, Movement } from '#control-plane/db/ledger.ts'
+import type { OfferEarning } from '#control-plane/db/offer-earnings.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -42,6 +43,12 @@ export function splitCharges(
     }
   }
   return { entries, movements: [...moved].map(([account, sum]) => ({ account, ...sum })) }
+}
+
+/** What a sale brought the offer that served it. */
+export function earningOf({ offer, sellerAccount, sellerNetMicro }: UsageEvent): OfferEarning[] {
+  if (offer === null || sellerAccount === null || sellerNetMicro === 0n) return []
+  return [{ offer, seller: sellerAccount, amount: sellerNetMicro }]
 }
 
 function accountOf(text: string): AccountId {

@@ -8,6 +8,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId, ulidFloor } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { microUsd, min } from '#shared/money.ts'
+import { earningOf } from './charge-entries.ts'
 import { firstPoll } from './job-schedule.ts'
 import type { LedgerLine } from './ledger.ts'
 import { mergeLines } from './ledger.ts'
@@ -140,6 +141,7 @@ async function bookEnd(trx: MoneyTransaction, job: Job, read: ReadEvent): Promis
   await trx.lockAccounts(mergeLines(lines).map((line) => line.account))
   const balances = await post(trx, { id, kind: 'job_end' }, lines)
   await trx.insertSettlements([settlementOf(read)])
+  await trx.addOfferEarnings(earningOf(event))
   await trx.jobs.markJobEnded(job.rid)
   await trx.jobs.markEndBooked(job.rid)
   return balances

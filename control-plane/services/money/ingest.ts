@@ -12,7 +12,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { Charge } from './charge-entries.ts'
-import { splitCharges } from './charge-entries.ts'
+import { earningOf, splitCharges } from './charge-entries.ts'
 import type { JobOutcome } from './finish-job.ts'
 import { bookJobEvent } from './finish-job.ts'
 import type { RailPostings } from './rail-postings.ts'
@@ -255,7 +255,9 @@ async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): P
   const parties = new Set(charged.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
   const { entries, movements } = splitCharges(charged.map(chargeOf), await trx.lockAccounts([...parties]))
   await trx.insertEntries(entries)
-  return trx.moveBalances(movements)
+  const balances = await trx.moveBalances(movements)
+  await trx.addOfferEarnings(charged.flatMap(({ event }) => earningOf(event)))
+  return balances
 }
 
 /** Tells the gate of every request id that has a row now, whoever wrote it, with a balance that includes its charge. */

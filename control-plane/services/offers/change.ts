@@ -1,8 +1,10 @@
+import type { Trx } from '#control-plane/db/database.ts'
 import { planProbe } from '#control-plane/db/offer-probes.ts'
 import type { OfferChange, StoredOffer } from '#control-plane/db/offers.ts'
 import { lockOffer, updateOffer as storeOffer } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { tellSeller } from '#control-plane/services/payouts/tell-of-payout.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -54,7 +56,7 @@ export const deleteOffer = defineOperation({
 type Wish = { readonly id: string; readonly set: OfferChange; readonly event: OfferEvent }
 
 async function changeOffer(
-  ctx: ViewCtx & Pick<RunCtx, 'publication' | 'change'>,
+  ctx: ViewCtx & Pick<RunCtx, 'publication' | 'change' | 'ids' | 'settings'>,
   seller: AccountId,
   { id, set, event }: Wish,
 ): Promise<OfferView> {
@@ -68,11 +70,29 @@ async function changeOffer(
       if (offer === undefined) throw new AppError('not_found')
       twin = offer
       const at = ctx.clock.now()
-      await storeOffer(trx, id, { ...set, ...changeByEvent(offer, event) }, at)
+      const payoutChange = await noteNewAddress(ctx, trx, offer, set)
+      await storeOffer(trx, id, { ...set, ...payoutChange, ...changeByEvent(offer, event) }, at)
       if (event === 'activate') await planProbe(trx, id, at + FIRST_PROBE_MS)
       return readOffer({ ...ctx, db: trx }, seller, id)
     }, told)
   await orTwin(ctx, seller, () => twin, change)
   await ctx.publication.publishOffers([before.model])
   return readOffer(ctx, seller, id)
+}
+
+/**
+ * A new payout address is paid only after it has cooled, and its seller is told at once: whoever has stolen a key cannot
+ * lead money away unseen.
+ */
+async function noteNewAddress(
+  ctx: Pick<RunCtx, 'clock' | 'ids' | 'settings'>,
+  trx: Trx,
+  { id, sellerAccount, payoutAddress: before }: StoredOffer,
+  { payoutAddress: next }: OfferChange,
+): Promise<OfferChange> {
+  if (next === undefined || next === before) return {}
+  const at = ctx.clock.now()
+  const data = { offer_id: id, from: before, to: next, paid_from: at + ctx.settings.payouts.coolingMs }
+  await tellSeller(ctx, trx, sellerAccount, { event: 'payout.address_changed', data })
+  return { payoutAddressSince: at }
 }

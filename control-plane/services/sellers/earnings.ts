@@ -2,13 +2,14 @@ import { z } from 'zod'
 import { findBalances } from '#control-plane/db/accounts.ts'
 import type { DayOfModel } from '#control-plane/db/earnings.ts'
 import { sumEarnings } from '#control-plane/db/earnings.ts'
-import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
 import { sumPendingSales } from '#control-plane/db/payment-views.ts'
+import { sumPayouts } from '#control-plane/db/treasury-transfers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { groupBy } from '#control-plane/services/market/market-rows.ts'
 import { MediaUnitsSchema, mediaUnitsOfRows } from '#control-plane/services/media-units.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
+import { findPayoutHold, PayoutHoldViewSchema } from '#control-plane/services/payouts/payout-stops.ts'
 import { SaleViewSchema } from '#control-plane/services/sellers/sales.ts'
 import { Count, MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
@@ -59,15 +60,6 @@ export const EarningsShareSchema = z.object({
 })
 export type EarningsShare = z.infer<typeof EarningsShareSchema>
 
-/** The reason for which payouts wait, and the Unix milliseconds since when. */
-export const PayoutHoldViewSchema = z
-  .object({
-    reason: z.string(),
-    since: UnixMs,
-  })
-  .meta({ id: 'PayoutHold' })
-export type PayoutHoldView = z.infer<typeof PayoutHoldViewSchema>
-
 /** A seller's earnings. `usdc` figures are micro-USD as plain digits. */
 export const EarningsSchema = z
   .object({
@@ -101,21 +93,24 @@ export const getEarnings = defineOperation({
     const days = RANGES[range]
     const today = Math.floor(ctx.clock.now() / DAY) * DAY
     const since = days === null ? 0 : today - (days - 1) * DAY
-    const [sums, sales, balance, unbooked, hold] = await Promise.all([
+    const [sums, sales, balance, unbooked, hold, payouts] = await Promise.all([
       sumEarnings(ctx.db, seller, { from: since, to: today + DAY }),
       newestSales(ctx.db, seller, { before: undefined, limit: RECENT_SALES }),
       readBalance(ctx, seller),
       sumPendingSales(ctx.db, seller),
       findPayoutHold(ctx),
+      sumPayouts(ctx.db, seller),
     ])
+    const inFlight = payouts.reduce((sum, row) => sum + row.inFlight, 0n)
+    const paid = payouts.reduce((sum, row) => sum + row.paid, 0n)
     const byModel = sumModels(sums)
     const total = sums.reduce((sum, row) => sum + row.earned, 0n)
     return {
       range,
-      totalEarnedUsdc: (balance + unbooked).toString(),
+      totalEarnedUsdc: (balance + unbooked + inFlight + paid).toString(),
       pendingUsdc: (balance + unbooked).toString(),
-      inFlightUsdc: '0',
-      paidUsdc: '0',
+      inFlightUsdc: inFlight.toString(),
+      paidUsdc: paid.toString(),
       daily: sumDays(sums, days === null ? [] : Array.from({ length: days }, (_, at) => utcDay(since + at * DAY))),
       byModel,
       share: shareOf(byModel, total),
@@ -129,13 +124,6 @@ export const getEarnings = defineOperation({
 export async function readBalance(ctx: Pick<Ctx, 'db'>, seller: AccountId): Promise<bigint> {
   const [found] = await findBalances(ctx.db, [seller])
   return found?.balance ?? 0n
-}
-
-/** The oldest reason for which all payouts wait; undefined when none does. Sellers do not see which check failed. */
-export async function findPayoutHold(ctx: Pick<Ctx, 'db'>): Promise<PayoutHoldView | undefined> {
-  const held = await listPayoutHolds(ctx.db, true, RECENT_SALES)
-  const oldest = held.at(-1)
-  return oldest === undefined ? undefined : { reason: 'The books are being checked.', since: oldest.setAt }
 }
 
 /** Sums by day, with a day of zeros for each of `days` without a sale. */

@@ -8,6 +8,7 @@ import {
   insertDelivery,
   listDeliveries,
   listStrayDeliveries,
+  listUntriedDeliveries,
   noteAttempt,
   purgeDeliveries,
 } from '#control-plane/db/webhook-deliveries.ts'
@@ -168,6 +169,11 @@ export const testWebhook = defineOperation({
 /** Removes a batch of old deliveries and alert marks. Returns the number of rows. */
 export function purgeWebhookLog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
   return purgeDeliveries(ctx.db, ctx.clock.now() - KEPT_MS, PURGE_BATCH)
+}
+
+/** Deliveries that were written and not tried yet, at most `limit`. */
+export function listUntried(ctx: Pick<Ctx, 'db'>, limit: number): Promise<string[]> {
+  return listUntriedDeliveries(ctx.db, limit)
 }
 
 /** Waiting deliveries that nobody has tried for `afterMs` milliseconds, at most `limit`. */

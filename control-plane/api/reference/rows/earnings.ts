@@ -24,7 +24,21 @@ export const EARNINGS_DESCRIPTIONS: Descriptions = {
   },
   'GET /v1/seller/payouts': {
     tag,
-    summary: 'Read what is to be paid out',
+    summary: 'Read what is to be paid out, and what was paid',
+    example: { max_items: 10 },
+    refusals: [403, 404],
+  },
+  'POST /v1/seller/payouts': {
+    tag,
+    summary: 'Ask for a payout',
+    description:
+      'Pays out what is available: with the next batch, or with self_submit as a signed authorization that the recipient brings to the chain. A withheld balance is answered with status held and a reason.',
+    example: {},
+    refusals: [403, 404, 409],
+  },
+  'GET /v1/seller/payouts/:id/tx': {
+    tag,
+    summary: 'Read the transaction of a payout',
     example: {},
     refusals: [403, 404],
   },

@@ -1,0 +1,120 @@
+import { dollars, eth, instant, yesNo } from '#control-plane/cli/amounts.ts'
+import type { Action, Given } from '#control-plane/cli/command.ts'
+import { confirm } from '#control-plane/cli/confirm.ts'
+import { facts, table } from '#control-plane/cli/output.ts'
+import { argument, choiceOption, isSet, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
+
+const STATES = ['scheduled', 'held', 'signed', 'mined', 'paid', 'returned'] as const
+
+export const readState: Action = async ({ connection }) => {
+  const state = await connection.asOperator((client) => client.payouts.state.query())
+  const known = facts({
+    'set up': yesNo(state.isSetUp),
+    'stopped for': state.stoppedFor,
+    treasury: state.treasury,
+    balance: dollars(state.balanceMicro),
+    gas: eth(state.gasWei),
+    floor: dollars(state.floorMicro),
+    ceiling: dollars(state.ceilingMicro),
+    'cold address': state.coldAddress,
+    'needs a refill': yesNo(state.needsRefill),
+    'last drain': instant(state.drainedAt),
+  })
+  const rows = table(
+    state.states,
+    [
+      { title: 'STATE', value: (row) => row.state },
+      { title: 'TRANSFERS', alignsRight: true, value: ({ count }) => String(count) },
+      { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
+      { title: 'OLDEST', value: ({ oldestAt }) => instant(oldestAt) },
+    ],
+    'Nothing is on its way.',
+  )
+  const stops = table(
+    state.stops,
+    [
+      { title: 'SELLER', value: ({ seller }) => seller },
+      { title: 'SINCE', value: ({ setAt }) => instant(setAt) },
+      { title: 'REASON', value: ({ reason }) => reason },
+    ],
+    'No seller is stopped.',
+  )
+  return { json: state, blocks: [known, rows, stops] }
+}
+
+export const listTransfers: Action = async ({ connection }, { options }) => {
+  const state = choiceOption(options, 'state', STATES)
+  const wallet = textOption(options, 'wallet')
+  const transfers = await connection.asOperator((client) =>
+    client.payouts.list.query({ ...(state && { state }), ...(wallet && { wallet }) }),
+  )
+  const rows = table(
+    transfers,
+    [
+      { title: 'ID', value: ({ id }) => id },
+      { title: 'STATE', value: (row) => row.state },
+      { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
+      { title: 'TO', value: ({ recipient }) => recipient },
+      { title: 'LAST STEP', value: ({ changedAt }) => instant(changedAt) },
+      { title: 'REASON', value: ({ reason }) => reason },
+      { title: 'TRANSACTION', value: ({ transaction }) => transaction },
+    ],
+    'No such transfer.',
+  )
+  return { json: transfers, blocks: [rows] }
+}
+
+export const drain: Action = async (cli, { options }) => {
+  await confirm(cli, 'Turn every balance above the threshold into payouts now?', isSet(options, 'yes'))
+  const { planned } = await cli.connection.asOperator((client) => client.payouts.drain.mutate({}))
+  return { json: { planned }, blocks: [facts({ 'payouts planned': String(planned) })] }
+}
+
+const DECISIONS = {
+  hold: 'Take this payout out of the line?',
+  release: 'Let this payout go?',
+  cancel: 'Give the money of this payout back to its seller?',
+} as const
+
+const decide =
+  (decision: keyof typeof DECISIONS): Action =>
+  async (cli, given) => {
+    const wanted = { id: argument(given, 0), reason: requiredOption(given.options, 'reason') }
+    await confirm(cli, DECISIONS[decision], isSet(given.options, 'yes'))
+    const after = await cli.connection.asOperator((client) => client.payouts[decision].mutate(wanted))
+    const shown = { id: after.id, state: after.state, amount: dollars(after.amountMicro), to: after.recipient }
+    return { json: after, blocks: [facts(shown)] }
+  }
+
+export const hold = decide('hold')
+export const release = decide('release')
+export const cancel = decide('cancel')
+
+const sellerOf = (given: Given) => ({
+  wallet: argument(given, 0),
+  reason: requiredOption(given.options, 'reason'),
+})
+
+export const stopSeller: Action = async (cli, given) => {
+  await confirm(cli, 'Pay this seller no more?', isSet(given.options, 'yes'))
+  const after = await cli.connection.asOperator((client) => client.payouts.stopSeller.mutate(sellerOf(given)))
+  return { json: after, blocks: [facts({ seller: after.seller, stopped: yesNo(after.isStopped) })] }
+}
+
+export const startSeller: Action = async (cli, given) => {
+  await confirm(cli, 'Pay this seller again?', isSet(given.options, 'yes'))
+  const after = await cli.connection.asOperator((client) => client.payouts.startSeller.mutate(sellerOf(given)))
+  return { json: after, blocks: [facts({ seller: after.seller, stopped: yesNo(after.isStopped) })] }
+}
+
+export const fund: Action = async (cli, given) => {
+  const wanted = { transaction: argument(given, 0), reason: requiredOption(given.options, 'reason') }
+  await confirm(cli, 'Book what this transaction brought to the treasury as capital?', isSet(given.options, 'yes'))
+  const booked = await cli.connection.asOperator((client) => client.treasury.fund.mutate(wanted))
+  const shown = {
+    transaction: booked.transaction,
+    amount: dollars(booked.amountMicro),
+    'booked before': yesNo(booked.isRepeat),
+  }
+  return { json: booked, blocks: [facts(shown)] }
+}

@@ -1,0 +1,55 @@
+import { systemClock } from '#shared/clock.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { Config, TreasuryConfig } from './config.ts'
+import type { Database } from './db/database.ts'
+import { storeIn } from './open-payments.ts'
+import { createChainSender } from './ports/facilitator/chain-sender.ts'
+import { PAYMENT_TIMES } from './ports/facilitator/payment-parts.ts'
+import { createSettlementRpc } from './ports/facilitator/settlement-rpc.ts'
+import { createAddressFile, EMPTY_LIST } from './ports/treasury/address-list.ts'
+import { createLocalSigner } from './ports/treasury/local-signer.ts'
+import { createRemoteSigner } from './ports/treasury/remote-signer.ts'
+import { createRpcTreasuryChain } from './ports/treasury/rpc-treasury-chain.ts'
+import type { TreasuryParts } from './ports/treasury/treasury-parts.ts'
+import type { TreasurySigner } from './ports/treasury/treasury-signer.ts'
+
+/** Puts together everything by which money leaves the treasury; null where nobody signs for it. */
+export function openTreasury(
+  { treasury }: Pick<Config, 'treasury'>,
+  db: Database,
+  log: Logger,
+  times = PAYMENT_TIMES,
+): TreasuryParts | null {
+  if (treasury === undefined) return null
+  const signer = signerOf(treasury)
+  const rpcUrl = treasury.rpcUrl.reveal()
+  const rpc = createSettlementRpc(rpcUrl, signer.address)
+  const { chainId, blockedFile } = treasury
+  const store = storeIn(db)
+  const sending = { rpc, chainId, account: signer, store, clock: systemClock, log, times }
+  return {
+    chainId,
+    asset: treasury.asset.toLowerCase(),
+    assetName: treasury.assetName,
+    assetVersion: treasury.assetVersion,
+    address: signer.address.toLowerCase(),
+    confirmations: treasury.confirmations,
+    validMs: treasury.validMs,
+    coldAddress: treasury.coldAddress?.toLowerCase() ?? null,
+    ceilingMicro: treasury.ceilingMicro,
+    floorMicro: treasury.floorMicro,
+    chain: createRpcTreasuryChain(rpcUrl),
+    signer,
+    sender: createChainSender(sending),
+    store,
+    blocked: blockedFile === undefined ? EMPTY_LIST : createAddressFile(blockedFile),
+  }
+}
+
+/** Throws for a key that is not the treasury's, because what it signs would move nothing. */
+function signerOf({ address, signing }: TreasuryConfig): TreasurySigner {
+  if ('url' in signing) return createRemoteSigner(signing.url, address)
+  const signer = createLocalSigner(`0x${signing.key.reveal().slice(2)}`)
+  if (signer.address !== address) throw new Error('the treasury key is not that of TREASURY_ADDRESS')
+  return signer
+}

@@ -1,0 +1,79 @@
+import type { Hex } from 'viem'
+import { encodeFunctionData, hashTypedData, keccak256, parseAbi, parseSignature, stringToHex } from 'viem'
+import { getAddress } from 'viem/utils'
+
+// EIP-3009 of the token. An authorization names its nonce, and the token takes a nonce of an authorizer once.
+
+/** `receive` can be brought to the chain by the recipient alone, `transfer` by anybody. */
+export type AuthorizationKind = 'transfer' | 'receive'
+
+/** Money that a treasury lets go to a recipient. Addresses are in lower case, the amount is in the token's units. */
+export type Authorization = {
+  readonly kind: AuthorizationKind
+  readonly chainId: number
+  readonly asset: string
+  readonly assetName: string
+  readonly assetVersion: string
+  readonly treasury: string
+  readonly recipient: string
+  readonly amount: bigint
+  /** Unix seconds, excluded. */
+  readonly validBefore: bigint
+  readonly nonce: Hex
+}
+
+const MEMBERS = [
+  { name: 'from', type: 'address' },
+  { name: 'to', type: 'address' },
+  { name: 'value', type: 'uint256' },
+  { name: 'validAfter', type: 'uint256' },
+  { name: 'validBefore', type: 'uint256' },
+  { name: 'nonce', type: 'bytes32' },
+] as const
+
+const NAMES = { transfer: 'TransferWithAuthorization', receive: 'ReceiveWithAuthorization' } as const
+
+const TOKEN = parseAbi([
+  'function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
+  'function receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
+])
+
+/** The nonce of a transfer. It depends on the id alone, so two signatures for one id can never both be used. */
+export function nonceOf(id: string): Hex {
+  return keccak256(stringToHex(`transfer ${id}`))
+}
+
+/** What is signed, in the form of EIP-712. */
+export function typedDataOf(authorization: Authorization) {
+  const { kind, chainId, asset, assetName, assetVersion, treasury, recipient, amount, validBefore, nonce } =
+    authorization
+  const primaryType = NAMES[kind]
+  return {
+    domain: { name: assetName, version: assetVersion, chainId, verifyingContract: getAddress(asset) },
+    types: { [primaryType]: MEMBERS },
+    primaryType,
+    message: {
+      from: getAddress(treasury),
+      to: getAddress(recipient),
+      value: amount,
+      validAfter: 0n,
+      validBefore,
+      nonce,
+    },
+  } as const
+}
+
+export function digestOf(authorization: Authorization): Hex {
+  return hashTypedData(typedDataOf(authorization))
+}
+
+/** The call of the token that uses an authorization. */
+export function calldataOf(authorization: Authorization, signature: Hex): Hex {
+  const { from, to, value, validAfter, validBefore, nonce } = typedDataOf(authorization).message
+  const { r, s, yParity } = parseSignature(signature)
+  return encodeFunctionData({
+    abi: TOKEN,
+    functionName: authorization.kind === 'receive' ? 'receiveWithAuthorization' : 'transferWithAuthorization',
+    args: [from, to, value, validAfter, validBefore, nonce, 27 + yParity, r, s],
+  })
+}

@@ -1,0 +1,13 @@
+import type { Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { TreasurySigner } from './treasury-signer.ts'
+
+/** Signs with a key that this process has. */
+export function createLocalSigner(key: Hex): TreasurySigner {
+  const account = privateKeyToAccount(key)
+  return {
+    address: account.address,
+    signAuthorization: (typedData) => account.signTypedData(typedData),
+    signTransaction: (transaction) => account.signTransaction(transaction),
+  }
+}

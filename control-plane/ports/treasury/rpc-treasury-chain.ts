@@ -1,0 +1,184 @@
+import type { Hex, Log, PublicClient } from 'viem'
+import {
+  createPublicClient,
+  decodeFunctionResult,
+  encodeFunctionData,
+  http,
+  parseAbi,
+  parseEventLogs,
+  TransactionReceiptNotFoundError,
+} from 'viem'
+import { getAddress, isAddressEqual } from 'viem/utils'
+import { SECOND } from '#shared/clock.ts'
+import { MULTICALL, MULTICALL_ABI, manyCalls } from './multicall.ts'
+import type { AuthorizationQuery, TokenMove, TreasuryChain, UsedAuthorization } from './treasury-chain.ts'
+
+const RPC_TIMEOUT_MS = 4 * SECOND
+/** Blocks and nonces of one question for logs. Endpoints refuse more. */
+const BLOCKS_A_READ = 2_000n
+const NONCES_A_READ = 100
+/** Most blocks that are looked through: more than a day of Base. A transfer is signed for less. */
+const MAX_BLOCKS = 60_000n
+
+const TOKEN = parseAbi([
+  'function balanceOf(address) view returns (uint256)',
+  'function authorizationState(address, bytes32) view returns (bool)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+])
+const [, , , USED] = TOKEN
+
+/** Reads a chain for the treasury through its JSON-RPC endpoint. */
+export function createRpcTreasuryChain(rpcUrl: string): TreasuryChain {
+  const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS }) })
+  const block = ({ number, timestamp }: { readonly number: bigint; readonly timestamp: bigint }) => ({
+    block: number,
+    at: Number(timestamp) * SECOND,
+  })
+  return {
+    async checkChain(chainId) {
+      const answered = await client.getChainId()
+      if (answered !== chainId) throw new Error(`the chain's id is ${answered}, not ${chainId}`)
+    },
+    head: async () => block(await client.getBlock({ blockTag: 'latest' })),
+    blockAt: async (blockNumber) => block(await client.getBlock({ blockNumber })),
+    balanceOf: (asset, owner) =>
+      client.readContract({
+        address: getAddress(asset),
+        abi: TOKEN,
+        functionName: 'balanceOf',
+        args: [getAddress(owner)],
+      }),
+    findUsed: (query) => findUsed(client, query),
+    listSpent: (query, at) => listSpent(client, query, at),
+    async tryCalls(asset, from, calls) {
+      const results = await askMany(client, { target: asset, calls, from })
+      return results.map(({ success }) => success)
+    },
+    async movesOf(asset, hash) {
+      const receipt = await readReceipt(client, asHex(hash))
+      if (receipt === undefined || receipt.status !== 'success') return undefined
+      return { block: receipt.blockNumber, moves: movesIn(receipt.logs, asset) }
+    },
+  }
+}
+
+async function readReceipt(client: PublicClient, hash: Hex) {
+  try {
+    return await client.getTransactionReceipt({ hash })
+  } catch (error) {
+    if (error instanceof TransactionReceiptNotFoundError) return undefined
+    throw error
+  }
+}
+
+type Many = { readonly target: string; readonly calls: readonly Hex[]; readonly from?: string; readonly block?: bigint }
+
+/** Makes many calls of one contract in one question. */
+async function askMany(client: PublicClient, { target, calls, from, block }: Many) {
+  const { data = '0x' } = await client.call({
+    to: MULTICALL,
+    data: encodeFunctionData({
+      abi: MULTICALL_ABI,
+      functionName: 'aggregate3',
+      args: manyCalls(getAddress(target), calls),
+    }),
+    ...(from === undefined ? {} : { account: getAddress(from) }),
+    ...(block === undefined ? {} : { blockNumber: block }),
+  })
+  return decodeFunctionResult({ abi: MULTICALL_ABI, functionName: 'aggregate3', data })
+}
+
+async function findUsed(
+  client: PublicClient,
+  { asset, treasury, nonces, fromBlock }: AuthorizationQuery,
+): Promise<Map<string, UsedAuthorization>> {
+  const found = new Map<string, UsedAuthorization>()
+  const wanted = new Set(nonces.map((nonce) => nonce.toLowerCase()))
+  for (const hash of await listUses(client, { asset, treasury, nonces, fromBlock })) {
+    const receipt = await readReceipt(client, hash)
+    if (receipt === undefined || receipt.status !== 'success') continue
+    for (const [nonce, move] of usesIn(receipt.logs, asset, treasury)) {
+      if (!wanted.has(nonce)) continue
+      const { to: recipient, amount } = move
+      found.set(nonce, { transaction: hash.toLowerCase(), block: receipt.blockNumber, recipient, amount })
+    }
+  }
+  return found
+}
+
+/** The transactions in which a treasury's nonces were used. */
+async function listUses(
+  client: PublicClient,
+  { asset, treasury, nonces, fromBlock }: AuthorizationQuery,
+): Promise<ReadonlySet<Hex>> {
+  const hashes = new Set<Hex>()
+  const head = await client.getBlockNumber({ cacheTime: 0 })
+  const first = head - fromBlock > MAX_BLOCKS ? head - MAX_BLOCKS : fromBlock
+  for (const some of slices(nonces, NONCES_A_READ)) {
+    for (let from = first; from <= head; from += BLOCKS_A_READ) {
+      const last = from + BLOCKS_A_READ - 1n
+      const uses = await client.getLogs({
+        address: getAddress(asset),
+        event: USED,
+        args: { authorizer: getAddress(treasury), nonce: [...some] },
+        fromBlock: from,
+        toBlock: last < head ? last : head,
+      })
+      for (const { transactionHash } of uses) hashes.add(transactionHash)
+    }
+  }
+  return hashes
+}
+
+async function listSpent(
+  client: PublicClient,
+  { asset, treasury, nonces }: Omit<AuthorizationQuery, 'fromBlock'>,
+  block: bigint,
+): Promise<ReadonlySet<string>> {
+  const spent = new Set<string>()
+  for (const some of slices(nonces, NONCES_A_READ)) {
+    const calls = some.map((nonce) =>
+      encodeFunctionData({ abi: TOKEN, functionName: 'authorizationState', args: [getAddress(treasury), nonce] }),
+    )
+    const answers = await askMany(client, { target: asset, calls, block })
+    for (const [at, { success, returnData }] of answers.entries()) {
+      if (!success) throw new Error('the token does not know authorizations')
+      const isSpent = decodeFunctionResult({ abi: TOKEN, functionName: 'authorizationState', data: returnData })
+      const nonce = some[at]
+      if (isSpent && nonce !== undefined) spent.add(nonce.toLowerCase())
+    }
+  }
+  return spent
+}
+
+function movesIn(logs: readonly Log[], asset: string): TokenMove[] {
+  const ours = logs.filter(({ address }) => isAddressEqual(address, getAddress(asset)))
+  return parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: ours }).map(({ args, logIndex }) => ({
+    from: args.from.toLowerCase(),
+    to: args.to.toLowerCase(),
+    amount: args.value,
+    index: logIndex,
+  }))
+}
+
+/** The uses of a treasury's authorizations in a transaction, by nonce. The transfer of each follows it at once. */
+function usesIn(logs: readonly Log[], asset: string, treasury: string): Map<string, TokenMove> {
+  const moves = new Map(movesIn(logs, asset).map((move) => [move.index, move]))
+  const ours = logs.filter(({ address }) => isAddressEqual(address, getAddress(asset)))
+  const uses = new Map<string, TokenMove>()
+  for (const { args, logIndex } of parseEventLogs({ abi: TOKEN, eventName: 'AuthorizationUsed', logs: ours })) {
+    const move = moves.get(logIndex + 1)
+    const isOurs = isAddressEqual(args.authorizer, getAddress(treasury)) && move?.from === treasury
+    if (isOurs && move !== undefined) uses.set(args.nonce.toLowerCase(), move)
+  }
+  return uses
+}
+
+function* slices<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size)
+}
+
+function asHex(text: string): Hex {
+  return `0x${text.slice(2)}`
+}

@@ -1,0 +1,30 @@
+import type { ChainSender } from '#control-plane/ports/facilitator/chain-sender.ts'
+import type { TransactionStore } from '#control-plane/ports/facilitator/transaction-store.ts'
+import type { AddressList } from './address-list.ts'
+import type { TreasuryChain } from './treasury-chain.ts'
+import type { TreasurySigner } from './treasury-signer.ts'
+
+/** Everything by which money leaves the treasury; see plane.ts. Amounts are micro-USD. */
+export type TreasuryParts = {
+  readonly chainId: number
+  /** In lower case, as is the treasury's address. */
+  readonly asset: string
+  readonly assetName: string
+  readonly assetVersion: string
+  readonly address: string
+  /** Blocks, its own included, after which a transfer counts as final. */
+  readonly confirmations: number
+  /** How long a signed transfer can be used. */
+  readonly validMs: number
+  /** Above this balance the rest goes to the cold address; null sweeps nothing. */
+  readonly coldAddress: string | null
+  readonly ceilingMicro: bigint
+  /** Below this balance an alarm asks for a refill. */
+  readonly floorMicro: bigint
+  readonly chain: TreasuryChain
+  readonly signer: Pick<TreasurySigner, 'signAuthorization'>
+  readonly sender: Pick<ChainSender, 'send' | 'sendAgain' | 'gasMoney'>
+  /** The transactions that carried a batch. */
+  readonly store: Pick<TransactionStore, 'list'>
+  readonly blocked: AddressList
+}

@@ -1,0 +1,161 @@
+import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
+import { listTransfersIn } from '#control-plane/db/treasury-transfers.ts'
+import type { Block, UsedAuthorization } from '#control-plane/ports/treasury/treasury-chain.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { stepTransfer } from './end-transfer.ts'
+import { holdPayouts } from './payout-stops.ts'
+import { REASONS } from './transfer-states.ts'
+import type { TreasuryCtx } from './treasury-ctx.ts'
+
+/** Transfers of one read, and most reads of a turn. */
+const PAGE = 500
+const MAX_PAGES = 20
+/** Ends that are booked at once. */
+const AT_ONCE = 4
+
+/** Looks where signed transfers are on the chain. Answers how many moved on. */
+export async function followTransfers(ctx: TreasuryCtx): Promise<number> {
+  return eachPage(ctx, 'signed', async (transfers, head) => {
+    const { chain, confirmations } = ctx.treasury
+    const depth = BigInt(confirmations) - 1n
+    // Blocks after this one are younger, also those that may take their place.
+    const final = await chain.blockAt(head.block > depth ? head.block - depth : 0n)
+    const { uses, unclear } = await findUses(ctx, transfers, head)
+    return inTurns(transfers, async (transfer) => {
+      const use = uses.get(transfer.nonce)
+      if (use !== undefined) return noteUse(ctx, transfer, use)
+      const isOver = transfer.validUntil !== null && transfer.validUntil.getTime() <= final.at
+      return isOver && !unclear.has(transfer.nonce) ? letGo(ctx, transfer) : false
+    })
+  })
+}
+
+/** Looks whether transfers are deep enough to be final. Answers how many are paid. */
+export async function confirmTransfers(ctx: TreasuryCtx): Promise<number> {
+  return eachPage(ctx, 'mined', async (transfers, head) => {
+    const isDeep = (block: bigint | null) =>
+      block !== null && head.block - block + 1n >= BigInt(ctx.treasury.confirmations)
+    const due = transfers.filter(({ block }) => isDeep(block))
+    if (due.length === 0) return 0
+    const { uses, unclear } = await findUses(ctx, due, head)
+    return inTurns(due, async (transfer) => {
+      const use = uses.get(transfer.nonce)
+      if (use === undefined) {
+        if (unclear.has(transfer.nonce)) return false
+        ctx.log.warn({ id: transfer.id, transaction: transfer.transaction }, 'the block of a transfer is gone')
+        await stepTransfer(ctx, transfer.id, 'unmine', { transaction: null, block: null })
+        return false
+      }
+      // It may be in another block by now.
+      if (!isDeep(use.block) || !isAs(transfer, use)) return false
+      const { transaction, block } = use
+      const isPaid = await stepTransfer(ctx, transfer.id, 'confirm', { transaction, block, reason: null })
+      crashPoint('payout_recorded')
+      return isPaid
+    })
+  })
+}
+
+/** Goes through the transfers in a state, page by page. One page that fails keeps no other from its turn. */
+async function eachPage(
+  ctx: TreasuryCtx,
+  state: 'signed' | 'mined',
+  look: (transfers: readonly TreasuryTransfer[], head: Block) => Promise<number>,
+): Promise<number> {
+  const { chain, chainId } = ctx.treasury
+  let count = 0
+  let after = ''
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const transfers = await listTransfersIn(ctx.db, state, { after, limit: PAGE })
+    const last = transfers.at(-1)
+    if (last === undefined) break
+    // The head of before the look: what is in no block by then may be in a later one.
+    await chain.checkChain(chainId)
+    count += await look(transfers, await chain.head())
+    if (transfers.length < PAGE) break
+    after = last.id
+  }
+  return count
+}
+
+type Uses = {
+  /** The uses of transfers on the chain, by nonce. */
+  readonly uses: ReadonlyMap<string, UsedAuthorization>
+  /** Nonces that are spent without a use that was found, or of another chain. Nobody may take them for unused. */
+  readonly unclear: ReadonlySet<string>
+}
+
+async function findUses(
+  { treasury: { chain, chainId } }: TreasuryCtx,
+  transfers: readonly TreasuryTransfer[],
+  head: Block,
+): Promise<Uses> {
+  const uses = new Map<string, UsedAuthorization>()
+  const unclear = new Set(transfers.filter((one) => one.chainId !== BigInt(chainId)).map(({ nonce }) => nonce))
+  for (const group of byTreasury(transfers.filter((transfer) => transfer.chainId === BigInt(chainId)))) {
+    const { asset, treasury } = group
+    const nonces = group.transfers.map(({ nonce }) => nonce)
+    const spent = await chain.listSpent({ asset, treasury, nonces }, head.block)
+    const wanted = group.transfers.filter(({ nonce }) => spent.has(nonce))
+    if (wanted.length === 0) continue
+    const fromBlock = wanted.reduce((least, { signedAtBlock }) => lower(least, signedAtBlock ?? 0n), head.block)
+    const found = await chain.findUsed({ asset, treasury, nonces: wanted.map(({ nonce }) => nonce), fromBlock })
+    for (const { nonce } of wanted) {
+      const use = found.get(nonce)
+      if (use === undefined) unclear.add(nonce)
+      else uses.set(nonce, use)
+    }
+  }
+  return { uses, unclear }
+}
+
+type Group = { readonly asset: string; readonly treasury: string; readonly transfers: TreasuryTransfer[] }
+
+/** Transfers by the token and treasury that they were signed for, which settings may have changed since. */
+function byTreasury(transfers: readonly TreasuryTransfer[]): Iterable<Group> {
+  const groups = new Map<string, Group>()
+  for (const transfer of transfers) {
+    const { asset, treasury } = transfer
+    if (asset === null || treasury === null) continue
+    const name = `${asset} ${treasury}`
+    const group = groups.get(name) ?? { asset, treasury, transfers: [] }
+    group.transfers.push(transfer)
+    groups.set(name, group)
+  }
+  return groups.values()
+}
+
+async function noteUse(ctx: TreasuryCtx, transfer: TreasuryTransfer, use: UsedAuthorization): Promise<boolean> {
+  if (!isAs(transfer, use)) {
+    ctx.log.error({ id: transfer.id, ...use }, 'a transfer moved other money than was signed: payouts stop')
+    await ctx.db.transaction().execute((trx) => holdPayouts(ctx, trx, `chain:${transfer.id}`))
+    return false
+  }
+  crashPoint('payout_mined')
+  const { transaction, block } = use
+  return stepTransfer(ctx, transfer.id, 'mine', { transaction, block })
+}
+
+function isAs({ recipient, amount }: TreasuryTransfer, use: UsedAuthorization): boolean {
+  return use.recipient === recipient && use.amount === amount
+}
+
+/** Lets go of a transfer whose signature nobody can use any more. Only what was never refused is tried anew. */
+function letGo(ctx: TreasuryCtx, { id, mode, reason }: TreasuryTransfer): Promise<boolean> {
+  if (mode === 'self_submit') return stepTransfer(ctx, id, 'expire', { reason: REASONS.unused })
+  if (reason === REASONS.refused) return stepTransfer(ctx, id, 'expire')
+  ctx.log.warn({ id }, 'the signature of a transfer ran out: it is signed anew')
+  return stepTransfer(ctx, id, 'lapse', { batch: null, reason: REASONS.late })
+}
+
+/** Works on items a few at a time. Answers how many moved on. */
+async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promise<boolean>): Promise<number> {
+  let count = 0
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    const done = await Promise.all(items.slice(at, at + AT_ONCE).map(work))
+    count += done.filter(Boolean).length
+  }
+  return count
+}
+
+const lower = (left: bigint, right: bigint) => (left < right ? left : right)

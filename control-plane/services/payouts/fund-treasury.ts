@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import type { Trx } from '#control-plane/db/database.ts'
+import { findPaymentByTransaction } from '#control-plane/db/payout-desk.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import type { TokenMove } from '#control-plane/ports/treasury/treasury-chain.ts'
+import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
+import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import { MicroDigits } from '#control-plane/services/view-fields.ts'
+import { AppError } from '#shared/errors.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import { oneLine } from '#shared/texts.ts'
+import { withTreasury } from './treasury-ctx.ts'
+
+const FundedSchema = z.object({
+  transaction: z.string(),
+  amountMicro: MicroDigits,
+  /** True when it had been booked before. */
+  isRepeat: z.boolean(),
+})
+
+/**
+ * Books tokens that the operator brought to the treasury as its capital, once for each transfer of a transaction. The
+ * amount is what the chain says. Throws `not_found` for a transaction that is not deep in the chain or brought nothing,
+ * and `conflict` for one that pays for a call.
+ */
+export const fundTreasury = defineOperation({
+  name: 'treasury.fund',
+  access: 'operator',
+  input: z.strictObject({
+    transaction: oneLine(66)
+      .regex(/^0x[0-9a-fA-F]{64}$/)
+      .toLowerCase(),
+    reason: oneLine(500).trim().min(1),
+  }),
+  limit: 'none',
+  idempotency: 'none',
+  output: FundedSchema,
+  run: async (ctx, _actor, { transaction, reason }): Promise<z.infer<typeof FundedSchema>> => {
+    const paying = withTreasury(ctx)
+    if (paying === undefined) throw new AppError('conflict', { message: 'Nobody signs for a treasury here.' })
+    const moves = await readArrivals(paying.treasury, transaction)
+    const amount = moves.reduce((sum, move) => sum + move.amount, 0n)
+    const book = async (trx: Trx) => {
+      if (await findPaymentByTransaction(trx, transaction)) {
+        throw new AppError('conflict', { message: 'The transaction pays for a call.' })
+      }
+      let isNew = false
+      for (const { index, amount: moved, from } of moves) {
+        const booked = await postTransaction(moneyTransaction(trx), {
+          id: ctx.ids.ulid(),
+          key: `fund:${paying.treasury.chainId}:${transaction}:${index}`,
+          kind: 'fund',
+          note: `${from}: ${reason}`.slice(0, 500),
+          entries: [
+            { account: PLATFORM_ACCOUNTS.externalUsdc, amount: -moved },
+            { account: PLATFORM_ACCOUNTS.capital, amount: moved },
+          ],
+        })
+        isNew ||= booked !== undefined
+      }
+      return isNew
+    }
+    const isNew = await ctx.change(book, (made) =>
+      made ? { subject: transaction, before: null, after: { amountMicro: amount.toString(), reason } } : undefined,
+    )
+    return { transaction, amountMicro: amount.toString(), isRepeat: !isNew }
+  },
+})
+
+/** What a transaction brought to the treasury. */
+async function readArrivals(treasury: TreasuryParts, transaction: string): Promise<readonly TokenMove[]> {
+  const { chain, chainId, asset, address, confirmations } = treasury
+  const found = await Promise.all([chain.checkChain(chainId), chain.head(), chain.movesOf(asset, transaction)]).catch(
+    (cause: unknown) => {
+      throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
+    },
+  )
+  const [, head, receipt] = found
+  const isDeep = receipt !== undefined && head.block - receipt.block + 1n >= BigInt(confirmations)
+  const moves = receipt?.moves.filter(({ from, to }) => to === address && from !== address) ?? []
+  if (isDeep && moves.length > 0) return moves
+  throw new AppError('not_found', { message: 'No such transaction has brought money to the treasury for good.' })
+}

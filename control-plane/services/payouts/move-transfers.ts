@@ -1,0 +1,53 @@
+import { confirmTransfers, followTransfers } from './follow-transfers.ts'
+import { findPayoutStop } from './payout-stops.ts'
+import { drainBalances } from './plan-payouts.ts'
+import { sendBatches } from './send-transfers.ts'
+import { MAX_BATCH, readGround, signBatch } from './sign-transfers.ts'
+import { planSweep } from './sweep-treasury.ts'
+import type { PayoutCtx } from './treasury-ctx.ts'
+import { withTreasury } from './treasury-ctx.ts'
+
+/** Batches that one turn signs. */
+const MAX_BATCHES = 20
+
+export type Moved = {
+  readonly planned: number
+  readonly sent: number
+  readonly moved: number
+  readonly confirmed: number
+}
+
+/**
+ * Brings transfers on to their end: plans what is due, signs, sends, and looks at the chain. A step that fails keeps no
+ * other from its work. A stop of payouts stops plans and signatures; what is signed is followed to its end.
+ */
+export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
+  const attempt = async (what: string, work: () => Promise<number | undefined>): Promise<number> => {
+    try {
+      return (await work()) ?? 0
+    } catch (error) {
+      ctx.log.warn({ err: error, step: what }, 'the treasury: a step will be tried again')
+      return 0
+    }
+  }
+  const treasury = withTreasury(ctx)
+  if (treasury === undefined) return { planned: 0, sent: 0, moved: 0, confirmed: 0 }
+  const planned = await attempt('plan', () => drainBalances(ctx))
+  await attempt('sweep', () => planSweep(treasury))
+  await attempt('sign', async () => {
+    if ((await findPayoutStop(ctx)) !== undefined) return
+    await signAll(treasury)
+  })
+  await attempt('send-again', () => treasury.treasury.sender.sendAgain())
+  const sent = await attempt('send', () => sendBatches(treasury))
+  const moved = await attempt('follow', () => followTransfers(treasury))
+  const confirmed = await attempt('confirm', () => confirmTransfers(treasury))
+  return { planned, sent, moved, confirmed }
+}
+
+async function signAll(ctx: Parameters<typeof signBatch>[0]): Promise<void> {
+  const ground = await readGround(ctx)
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    if ((await signBatch(ctx, ground, ctx.ids.ulid())) < MAX_BATCH) return
+  }
+}

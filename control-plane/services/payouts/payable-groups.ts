@@ -1,0 +1,85 @@
+import type { OpenEarning } from '#control-plane/db/offer-earnings.ts'
+import type { PayoutItem } from '#control-plane/db/treasury-transfers.ts'
+
+/** What a seller has at one recipient. Amounts are micro-USD. */
+export type PayableGroup = {
+  /** Null where the offers of a workspace name no address. */
+  readonly recipient: string | null
+  readonly earned: bigint
+  /** What is on the account and in no payout. */
+  readonly available: bigint
+  /** What of it can be paid out now, and what it is made of. */
+  readonly payable: bigint
+  readonly items: readonly PayoutItem[]
+  /** Until when the rest waits because the address is new, in Unix milliseconds. */
+  readonly coolsUntil: number | null
+}
+
+export type Standing = {
+  /** The balance of the seller's account. */
+  readonly balance: bigint
+  readonly wallet: string | null
+  readonly earnings: readonly OpenEarning[]
+  /** What came lately into the account, from offers and otherwise. It waits. */
+  readonly recent: bigint
+  readonly now: number
+  readonly coolingMs: number
+}
+
+/** Money on the account that no offer earned. */
+const NO_OFFER = ''
+
+type Part = PayoutItem & {
+  readonly recipient: string | null
+  readonly wants: bigint
+  readonly coolsUntil: number | null
+}
+
+/**
+ * Splits a seller's balance by recipient. An offer's earnings go to its address of now, all others to the wallet. What was
+ * taken from the account without an offer lessens what is paid last: never is more paid than the account has.
+ */
+export function groupsOf(standing: Standing): PayableGroup[] {
+  const { balance, earnings, recent, now, coolingMs } = standing
+  const parts: Part[] = earnings.map((earning) => {
+    const since = earning.recipientSince?.getTime() ?? null
+    const cools = since !== null && since + coolingMs > now ? since + coolingMs : null
+    const ripe = earning.left > earning.recent ? earning.left - earning.recent : 0n
+    return {
+      ...{ offer: earning.offer, recipient: earning.recipient ?? standing.wallet, amount: earning.left },
+      ...{ wants: cools === null ? ripe : 0n, coolsUntil: earning.left > 0n ? cools : null },
+    }
+  })
+  const other = balance - earnings.reduce((sum, { left }) => sum + left, 0n)
+  if (other > 0n) {
+    const recentOther = positive(recent - earnings.reduce((sum, row) => sum + row.recent, 0n))
+    const wants = positive(other - recentOther)
+    parts.push({ offer: NO_OFFER, recipient: standing.wallet, amount: other, wants, coolsUntil: null })
+  }
+  const groups = new Map<string | null, PayableGroup>()
+  let [left, leftPayable] = [balance, balance]
+  for (const part of parts) {
+    const known = groups.get(part.recipient) ?? {
+      ...{ recipient: part.recipient, earned: 0n, available: 0n, payable: 0n, items: [], coolsUntil: null },
+    }
+    const available = lower(part.amount, left)
+    const payable = lower(part.wants, leftPayable)
+    left -= available
+    leftPayable -= payable
+    const earned = earnings.find(({ offer }) => offer === part.offer)?.earned ?? 0n
+    groups.set(part.recipient, {
+      recipient: part.recipient,
+      earned: known.earned + earned,
+      available: known.available + available,
+      payable: known.payable + payable,
+      items: payable > 0n ? [...known.items, { offer: part.offer, amount: payable }] : known.items,
+      coolsUntil: later(known.coolsUntil, part.coolsUntil),
+    })
+  }
+  return [...groups.values()].sort((a, b) => Number(b.available - a.available) || (text(a) < text(b) ? -1 : 1))
+}
+
+const text = ({ recipient }: PayableGroup) => recipient ?? ''
+const positive = (amount: bigint) => (amount > 0n ? amount : 0n)
+const lower = (left: bigint, right: bigint) => (left < right ? left : right)
+const later = (left: number | null, right: number | null) => Math.max(left ?? 0, right ?? 0) || null

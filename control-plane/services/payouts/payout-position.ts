@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import type { RecipientSums } from '#control-plane/db/treasury-transfers.ts'
+import { findTransfer, listPayouts, sumPayouts } from '#control-plane/db/treasury-transfers.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
+import { PageSize } from '#control-plane/services/fields.ts'
+import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
+import { cursorOf, NextToken, PageToken, signedPageOf } from '#control-plane/services/page.ts'
+import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import { oneLine } from '#shared/texts.ts'
+import type { PayableGroup } from './payable-groups.ts'
+import { findPayoutHold, PayoutHoldViewSchema } from './payout-stops.ts'
+import type { PayoutView } from './payout-views.ts'
+import { PayoutAuthorizationSchema, PayoutViewSchema, viewAuthorization, viewPayout } from './payout-views.ts'
+import { findGroupHold } from './plan-payouts.ts'
+import { readGroups } from './read-groups.ts'
+import { withTreasury } from './treasury-ctx.ts'
+
+/** What a seller has at one recipient. */
+export const PayoutRecipientSchema = z.object({
+  recipient: z.string().nullable().describe('Null for offers of a workspace that name no payout address.'),
+  earnedUsdc: MicroDigits.describe('What the offers with this address earned in all time, in micro-USD.'),
+  availableUsdc: MicroDigits,
+  inFlightUsdc: MicroDigits,
+  paidUsdc: MicroDigits,
+  holdReason: z.string().nullable().describe('Why the available part is withheld, as a code.'),
+  coolsUntil: UnixMs.nullable().describe('Until when a new address is not paid, in Unix milliseconds.'),
+})
+export type PayoutRecipient = z.infer<typeof PayoutRecipientSchema>
+
+/** A seller's payout position. Amounts are micro-USD as plain digits. */
+export const PayoutPositionSchema = z
+  .object({
+    /** The part of the account that no payout has in flight. */
+    availableUsdc: MicroDigits,
+    /** In payouts that are not at their end. */
+    inFlightUsdc: MicroDigits,
+    paidUsdc: MicroDigits,
+    /** A drain and a request pay out no less. An authorization for the seller's own submission has no threshold. */
+    thresholdUsdc: MicroDigits,
+    recipients: z.array(PayoutRecipientSchema).readonly(),
+    /** Payouts, newest first. */
+    payouts: z.array(PayoutViewSchema).readonly(),
+    nextToken: NextToken,
+    cursorOf: cursorOf<PayoutView>(),
+    payoutHold: PayoutHoldViewSchema.optional(),
+  })
+  .meta({ id: 'PayoutPosition' })
+export type PayoutPosition = z.infer<typeof PayoutPositionSchema>
+
+/** Reads the payout position of the caller, or of a workspace, with a page of its payouts. */
+export const getPayoutPosition = defineOperation({
+  name: 'payout.position',
+  access: 'seller',
+  input: z.strictObject({ workspaceId: WorkspaceField, maxItems: PageSize, nextToken: PageToken.optional() }),
+  limit: 'read',
+  idempotency: 'none',
+  output: PayoutPositionSchema,
+  run: async (ctx, actor, { workspaceId, maxItems, nextToken }): Promise<PayoutPosition> => {
+    const seller = await accountOf(ctx, actor, workspaceId)
+    const scope = { list: 'payouts', tenant: seller }
+    const before = nextToken === undefined ? undefined : readCursor(ctx, scope, nextToken)
+    const [{ owner, groups }, sums, rows, hold] = await Promise.all([
+      readGroups(ctx, ctx.db, seller),
+      sumPayouts(ctx.db, seller),
+      listPayouts(ctx.db, seller, { before, limit: maxItems + 1 }),
+      findPayoutHold(ctx),
+    ])
+    const page = signedPageOf(rows, maxItems, viewPayout, ({ payoutId }) => signCursor(ctx, scope, payoutId))
+    return {
+      availableUsdc: owner.balance.toString(),
+      inFlightUsdc: sumOf(sums, 'inFlight').toString(),
+      paidUsdc: sumOf(sums, 'paid').toString(),
+      thresholdUsdc: ctx.settings.payouts.thresholdMicro.toString(),
+      recipients: await viewRecipients(ctx, seller, groups, sums),
+      payouts: page.items,
+      nextToken: page.nextToken,
+      cursorOf: page.cursorOf,
+      ...(hold === undefined ? {} : { payoutHold: hold }),
+    }
+  },
+})
+
+function sumOf(sums: readonly RecipientSums[], which: 'inFlight' | 'paid'): bigint {
+  return sums.reduce((total, row) => total + row[which], 0n)
+}
+
+/** The recipients that have something now, and those that had once. */
+async function viewRecipients(
+  ctx: Pick<RunCtx, 'db' | 'treasury'>,
+  seller: AccountId,
+  groups: readonly PayableGroup[],
+  sums: readonly RecipientSums[],
+): Promise<PayoutRecipient[]> {
+  const had = new Map(sums.map((row) => [row.recipient, row]))
+  const views: PayoutRecipient[] = []
+  for (const group of groups) {
+    const { recipient, earned, available, coolsUntil } = group
+    const sum = recipient === null ? undefined : had.get(recipient)
+    if (recipient !== null) had.delete(recipient)
+    const holdReason = available === 0n ? null : ((await findGroupHold(ctx, ctx.db, seller, group)) ?? null)
+    views.push({
+      ...{ recipient, earnedUsdc: earned.toString(), availableUsdc: available.toString(), holdReason, coolsUntil },
+      ...{ inFlightUsdc: (sum?.inFlight ?? 0n).toString(), paidUsdc: (sum?.paid ?? 0n).toString() },
+    })
+  }
+  for (const { recipient, inFlight, paid } of had.values()) {
+    views.push({
+      ...{ recipient, earnedUsdc: '0', availableUsdc: '0', holdReason: null, coolsUntil: null },
+      ...{ inFlightUsdc: inFlight.toString(), paidUsdc: paid.toString() },
+    })
+  }
+  return views
+}
+
+/** The report of one payout: the payout, its transaction, and the authorization as long as it can be submitted. */
+export const PayoutReportSchema = PayoutViewSchema.extend({
+  authorization: PayoutAuthorizationSchema.optional(),
+}).meta({ id: 'PayoutReport' })
+export type PayoutReport = z.infer<typeof PayoutReportSchema>
+
+/** Reads one payout of the caller, or of a workspace. Throws `not_found`, also for another seller's. */
+export const getPayout = defineOperation({
+  name: 'payout.get',
+  access: 'seller',
+  input: z.strictObject({ id: oneLine(100), workspaceId: WorkspaceField }),
+  limit: 'read',
+  idempotency: 'none',
+  output: PayoutReportSchema,
+  run: async (ctx, actor, { id, workspaceId }): Promise<PayoutReport> => {
+    const seller = await accountOf(ctx, actor, workspaceId)
+    const found = isId('pay', id) ? await findTransfer(ctx.db, id) : undefined
+    if (found === undefined || found.seller !== seller) throw new AppError('not_found')
+    const paying = withTreasury(ctx)
+    const isOpen = found.state === 'signed' && paying !== undefined
+    const authorization = isOpen ? viewAuthorization(paying.treasury, found) : undefined
+    return { ...viewPayout(found), ...(authorization && { authorization }) }
+  },
+})

@@ -1,0 +1,174 @@
+import { z } from 'zod'
+import { lockAccounts } from '#control-plane/db/accounts.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
+import { findTransfer, listOpenPayouts } from '#control-plane/db/treasury-transfers.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Wallet } from '#control-plane/services/fields.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { takeStep } from './end-transfer.ts'
+import { findPayoutStop } from './payout-stops.ts'
+import {
+  PAYOUT_STATUSES,
+  PayoutAuthorizationSchema,
+  PayoutViewSchema,
+  viewAuthorization,
+  viewPayout,
+} from './payout-views.ts'
+import { findGroupHold, planSeller } from './plan-payouts.ts'
+import { readGroups } from './read-groups.ts'
+import type { Ground } from './sign-transfers.ts'
+import { readGround, reviewTransfers, signTransfer } from './sign-transfers.ts'
+import type { TreasuryCtx } from './treasury-ctx.ts'
+import { withTreasury } from './treasury-ctx.ts'
+
+/** Payouts of one answer. */
+const MAX_SHOWN = 100
+
+/** What became of a request. Members that name one payout are those of the largest. */
+export const PayoutAnswerSchema = z
+  .object({
+    payoutId: z.string().nullable(),
+    status: z.enum(PAYOUT_STATUSES),
+    /** Why the money is withheld, as a code. */
+    reason: z.string().nullable(),
+    payouts: z.array(PayoutViewSchema).readonly(),
+    authorization: PayoutAuthorizationSchema.optional(),
+  })
+  .meta({ id: 'PayoutAnswer' })
+export type PayoutAnswer = z.infer<typeof PayoutAnswerSchema>
+
+/**
+ * Pays out what the caller has available, or what it has at one recipient. The treasury sends it with the next batch; with
+ * `selfSubmit` the caller gets a signed authorization, which the recipient brings to the chain. What is in a payout is not
+ * available, so a repeat answers the payout that is under way. Throws `conflict` when there is nothing to pay out.
+ */
+export const requestPayout = defineOperation({
+  name: 'payout.request',
+  access: 'seller',
+  input: z.strictObject({ selfSubmit: z.boolean().default(false), recipient: Wallet.optional() }),
+  limit: 'write',
+  idempotency: 'accepted',
+  output: PayoutAnswerSchema,
+  run: async (ctx, actor, { selfSubmit, recipient }): Promise<PayoutAnswer> => {
+    const seller = actor.account
+    const stop = await findPayoutStop(ctx)
+    const paying = withTreasury(ctx)
+    if (stop !== undefined || paying === undefined) return withheld(stop ?? 'not_set_up')
+    if (selfSubmit) return authorize(paying, seller, recipient)
+    const planned = await ctx.change(
+      (trx) => planSeller(ctx, trx, seller, { ...wishOf(ctx), recipient }),
+      (made) =>
+        made.length === 0 ? undefined : { subject: seller, before: null, after: { payouts: made.map(viewPayout) } },
+    )
+    if (planned.length > 0) return answerOf(planned)
+    const open = await listOpenPayouts(ctx.db, seller, recipient, MAX_SHOWN)
+    return open.length > 0 ? answerOf(open) : refuse(paying, seller, recipient)
+  },
+})
+
+type AskCtx = TreasuryCtx & Pick<RunCtx, 'change'>
+
+const wishOf = ({ settings }: Pick<RunCtx, 'settings'>) =>
+  ({ mode: 'batched', leastMicro: settings.payouts.thresholdMicro }) as const
+
+function answerOf(payouts: readonly TreasuryTransfer[]): PayoutAnswer {
+  const views = [...payouts].sort((a, b) => Number(b.amount - a.amount)).map(viewPayout)
+  const [first] = views
+  if (first === undefined) throw new Error('an answer without a payout')
+  return { payoutId: first.payoutId, status: first.status, reason: first.reason, payouts: views }
+}
+
+function withheld(reason: string): PayoutAnswer {
+  return { payoutId: null, status: 'held', reason, payouts: [] }
+}
+
+/** Says why there is nothing to pay out: it is withheld, or there is too little. */
+async function refuse(ctx: AskCtx, seller: AccountId, recipient: string | undefined): Promise<PayoutAnswer> {
+  const { groups } = await readGroups(ctx, ctx.db, seller)
+  const wanted = groups.filter((group) => recipient === undefined || group.recipient === recipient)
+  for (const group of wanted) {
+    const hold = group.available > 0n ? await findGroupHold(ctx, ctx.db, seller, group) : undefined
+    if (hold !== undefined) return withheld(hold)
+  }
+  const payable = wanted.reduce((sum, group) => sum + group.payable, 0n)
+  throw new AppError('conflict', {
+    message: 'There is nothing to pay out: what is available does not reach the threshold.',
+    detail: { available: payable.toString(), threshold: ctx.settings.payouts.thresholdMicro.toString() },
+  })
+}
+
+/** Signs what the caller has at one recipient for the recipient to bring to the chain. */
+async function authorize(ctx: AskCtx, seller: AccountId, recipient: string | undefined): Promise<PayoutAnswer> {
+  const ground = await readGround(ctx).catch((cause: unknown) => {
+    throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
+  })
+  const to = recipient ?? (await onlyRecipient(ctx, seller))
+  const done = await ctx.change(
+    (trx) => authorizeOnce(ctx, trx, { seller, to, ground }),
+    (made) =>
+      made?.isNew === true ? { subject: seller, before: null, after: { payout: viewPayout(made.payout) } } : undefined,
+  )
+  if (done === undefined) return refuse(ctx, seller, to)
+  const authorization = viewAuthorization(ctx.treasury, done.payout)
+  return {
+    ...answerOf([done.payout]),
+    ...(authorization !== undefined && done.payout.state === 'signed' && { authorization }),
+  }
+}
+
+/** The recipient that has money, where there is one. Throws `invalid_request` when the caller has to name one. */
+async function onlyRecipient(ctx: AskCtx, seller: AccountId): Promise<string | undefined> {
+  const { groups } = await readGroups(ctx, ctx.db, seller)
+  const open = await listOpenPayouts(ctx.db, seller, undefined, MAX_SHOWN)
+  const signed = open.filter(({ mode }) => mode === 'self_submit').map((payout) => payout.recipient)
+  const payable = groups.flatMap((group) => (group.payable > 0n && group.recipient !== null ? [group.recipient] : []))
+  const all = new Set([...payable, ...signed])
+  if (all.size <= 1) return [...all][0]
+  throw new AppError('invalid_request', {
+    message: 'There is money for several recipients. Name the one that submits.',
+    param: 'recipient',
+  })
+}
+
+type Wanted = { readonly seller: AccountId; readonly to: string | undefined; readonly ground: Ground }
+
+/**
+ * The authorization of a recipient that is under way, or a new one. Both cannot be: the second asker waits for the first,
+ * and until an authorization has run out there is no other.
+ */
+async function authorizeOnce(
+  ctx: AskCtx,
+  trx: Trx,
+  { seller, to, ground }: Wanted,
+): Promise<{ readonly payout: TreasuryTransfer; readonly isNew: boolean } | undefined> {
+  await lockAccounts(trx, [seller])
+  const isOwn = ({ mode }: TreasuryTransfer) => mode === 'self_submit'
+  const known = to === undefined ? undefined : (await listOpenPayouts(trx, seller, to, MAX_SHOWN)).find(isOwn)
+  if (known !== undefined && known.state !== 'scheduled') return { payout: known, isNew: false }
+  // The seller pays for the gas, so any amount may go.
+  const wish = { mode: 'self_submit', recipient: to, leastMicro: 1n } as const
+  const payout = known ?? (to === undefined ? undefined : (await planSeller(ctx, trx, seller, wish))[0])
+  if (payout === undefined) return undefined
+  if (payout.state === 'scheduled') await signOne(ctx, trx, payout, ground)
+  return { payout: (await findTransfer(trx, payout.id)) ?? payout, isNew: true }
+}
+
+/** Reviews and signs one payout. One that cannot be signed now is none: the transaction is given up with its reason. */
+async function signOne(ctx: AskCtx, trx: Trx, payout: TreasuryTransfer, ground: Ground): Promise<void> {
+  const verdict = (await reviewTransfers(ctx, trx, [payout], ground)).get(payout.id)
+  if (verdict === 'sign') {
+    await signTransfer(ctx, trx, payout, { ground, batch: null })
+  } else if (verdict?.event === 'hold') {
+    await takeStep(ctx, trx, payout, { event: 'hold', found: { reason: verdict.reason } })
+  } else {
+    const reason = verdict?.reason ?? 'unknown'
+    throw new AppError('service_unavailable', {
+      message: `The payout cannot be signed now: ${reason}.`,
+      detail: { reason },
+      retryAfterSeconds: 60,
+    })
+  }
+}

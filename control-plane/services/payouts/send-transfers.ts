@@ -1,0 +1,81 @@
+import type { Hex } from 'viem'
+import { transact } from '#control-plane/db/database.ts'
+import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
+import { changeTransfer, listBatch, listOpenBatches, lockTransfer } from '#control-plane/db/treasury-transfers.ts'
+import { calldataOf } from '#control-plane/ports/treasury/authorization.ts'
+import { MULTICALL, MULTICALL_ABI, manyCalls } from '#control-plane/ports/treasury/multicall.ts'
+import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
+import { authorizationOf } from './sign-transfers.ts'
+import { REASONS } from './transfer-states.ts'
+import type { TreasuryCtx } from './treasury-ctx.ts'
+
+/** Batches that one turn sends. */
+const MAX_BATCHES = 20
+/** Transactions, by nonce, that are sent for one batch when each of them reverts. */
+const MAX_TRIES = 3
+/** The most gas of a batch: its own, and that of each transfer. */
+const BATCH_GAS = 200_000n
+const TRANSFER_GAS = 120_000n
+
+/** Sends the batches that are signed and that no transaction carries. Answers their number. */
+export async function sendBatches(ctx: TreasuryCtx): Promise<number> {
+  const batches = await listOpenBatches(ctx.db, MAX_BATCHES)
+  let sent = 0
+  for (const batch of batches) {
+    try {
+      if (await sendBatch(ctx, batch)) sent += 1
+    } catch (error) {
+      ctx.log.warn({ err: error, batch }, 'a batch of transfers will be sent again')
+    }
+  }
+  return sent
+}
+
+const refOf = (batch: string) => `transfers ${batch}`
+
+/**
+ * Sends one batch. Its authorizations are used once whoever sends them how often, so a transaction too many moves nothing.
+ */
+async function sendBatch(ctx: TreasuryCtx, batch: string): Promise<boolean> {
+  const { treasury } = ctx
+  const ref = refOf(batch)
+  const known = await treasury.store.list(ref)
+  if (known.some(({ isReverted }) => isReverted !== true)) return false
+  if (new Set(known.map(({ nonce }) => nonce)).size >= MAX_TRIES) return false
+  const transfers = await listBatch(ctx.db, batch)
+  const calls = transfers.map((transfer) => callOf(treasury, transfer))
+  await treasury.chain.checkChain(treasury.chainId)
+  const goes = await treasury.chain.tryCalls(treasury.asset, treasury.address, calls)
+  const good = calls.filter((_, at) => goes[at] === true)
+  const refused = transfers.filter((_, at) => goes[at] !== true)
+  for (const transfer of refused) await setApart(ctx, transfer)
+  if (good.length === 0) return false
+  await treasury.sender.send(ref, {
+    address: MULTICALL,
+    abi: MULTICALL_ABI,
+    functionName: 'aggregate3',
+    args: manyCalls(addressOf(treasury.asset), good),
+    gas: BATCH_GAS + TRANSFER_GAS * BigInt(good.length),
+  })
+  return true
+}
+
+/** The call that brings a signed transfer about. */
+export function callOf(treasury: TreasuryParts, transfer: TreasuryTransfer): Hex {
+  const { signature, validUntil } = transfer
+  if (signature === null || validUntil === null) throw new Error(`${transfer.id} is not signed`)
+  return calldataOf(authorizationOf(treasury, { ...transfer, validUntil }), addressOf(signature))
+}
+
+/** Takes a transfer that the token would refuse out of its batch. Its money waits until the signature has run out. */
+async function setApart(ctx: TreasuryCtx, { id, recipient }: TreasuryTransfer): Promise<void> {
+  ctx.log.warn({ id, recipient }, 'the token would refuse a transfer')
+  await transact(ctx.db, async (trx) => {
+    const now = await lockTransfer(trx, id)
+    if (now?.state === 'signed') await changeTransfer(trx, id, { batch: null, reason: REASONS.refused })
+  })
+}
+
+function addressOf(text: string): Hex {
+  return `0x${text.slice(2)}`
+}

@@ -1,0 +1,181 @@
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { sumAccount } from '#control-plane/db/ledger.ts'
+import type { BookedPayout, Signed, TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
+import {
+  changeTransfer,
+  listBookedPayouts,
+  lockScheduledTransfers,
+  sumOpenTransfers,
+} from '#control-plane/db/treasury-transfers.ts'
+import type { Authorization } from '#control-plane/ports/treasury/authorization.ts'
+import { nonceOf, typedDataOf } from '#control-plane/ports/treasury/authorization.ts'
+import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
+import { SECOND } from '#shared/clock.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import { takeStep } from './end-transfer.ts'
+import { holdPayouts } from './payout-stops.ts'
+import type { TransferEvent } from './transfer-states.ts'
+import { REASONS } from './transfer-states.ts'
+import type { TreasuryCtx } from './treasury-ctx.ts'
+
+/** Transfers of one transaction. Each takes about 90,000 gas, and a transaction of Base at most 16 million. */
+export const MAX_BATCH = 100
+
+/** What the chain says at the moment of signing. */
+export type Ground = {
+  /** The treasury's balance of the token. */
+  readonly balance: bigint
+  readonly block: bigint
+  /** The later of the chain's clock and ours, in Unix milliseconds. */
+  readonly at: number
+}
+
+/** Reads the ground for signatures. Throws when the chain is silent, or is another one. */
+export async function readGround({ treasury, clock }: Pick<TreasuryCtx, 'treasury' | 'clock'>): Promise<Ground> {
+  const { chain, chainId, asset, address } = treasury
+  await chain.checkChain(chainId)
+  const [head, balance] = await Promise.all([chain.head(), chain.balanceOf(asset, address)])
+  return { balance, block: head.block, at: Math.max(head.at, clock.now()) }
+}
+
+/**
+ * Signs the next scheduled transfers as one batch. Each is reviewed against the ledger in the transaction that signs it.
+ * Answers how many it looked at; 0 when none waits.
+ */
+export async function signBatch(ctx: TreasuryCtx, ground: Ground, batch: string): Promise<number> {
+  const looked = await transact(ctx.db, async (trx) => {
+    const transfers = await lockScheduledTransfers(trx, MAX_BATCH)
+    const verdicts = await reviewTransfers(ctx, trx, transfers, ground)
+    await Promise.all(
+      transfers.map(async (transfer) => {
+        const verdict = verdicts.get(transfer.id)
+        if (verdict === 'sign') await signTransfer(ctx, trx, transfer, { ground, batch })
+        else if (verdict?.event === null) await changeTransfer(trx, transfer.id, { reason: verdict.reason })
+        else if (verdict !== undefined)
+          await takeStep(ctx, trx, transfer, { event: verdict.event, found: { reason: verdict.reason } })
+      }),
+    )
+    return {
+      all: transfers.length,
+      moved: [...verdicts.values()].filter((one) => one === 'sign' || one.event !== null),
+    }
+  })
+  crashPoint('payout_signed')
+  // What only waits for money would be looked at for ever.
+  return looked.moved.length === 0 ? 0 : looked.all
+}
+
+/** `event` null leaves the transfer where it is. */
+type Verdict = 'sign' | { readonly event: Extract<TransferEvent, 'hold' | 'cancel'> | null; readonly reason: string }
+
+/**
+ * Reviews transfers against the ledger, the operators' decisions, the list and the treasury's balance. A transfer that the
+ * ledger does not have as it stands here stops all payouts until a person has looked.
+ */
+export async function reviewTransfers(
+  ctx: TreasuryCtx,
+  trx: Trx,
+  transfers: readonly TreasuryTransfer[],
+  ground: Ground,
+): Promise<ReadonlyMap<string, Verdict>> {
+  const { treasury } = ctx
+  const [facts, open] = [await listBookedPayouts(trx, idsOf(transfers)), await sumOpenTransfers(trx, ground.block)]
+  const blocked = await treasury.blocked.listed(transfers.map(({ recipient }) => recipient)).catch((error: unknown) => {
+    ctx.log.error({ err: error }, 'the list of addresses that are not paid cannot be read: nobody is paid')
+    return undefined
+  })
+  // Every signed transfer may leave at any time, whatever became of its transaction. What the books have is less where
+  // tokens came that nobody has booked, and more where buyers paid in other money: sellers get no more than both have.
+  const booked = -(await sumAccount(trx, PLATFORM_ACCOUNTS.externalUsdc)) - open.unbooked
+  let left = lower(ground.balance - open.signed, booked)
+  const verdicts = new Map<string, Verdict>()
+  const strange: string[] = []
+  for (const transfer of transfers) {
+    const verdict = reviewTransfer(treasury, transfer, facts.get(transfer.id), blocked)
+    const isCovered = verdict !== 'sign' || transfer.amount <= left
+    verdicts.set(transfer.id, isCovered ? verdict : { event: null, reason: REASONS.low })
+    if (isCovered && verdict === 'sign') left -= transfer.amount
+    if (verdict !== 'sign' && verdict.reason === REASONS.mismatch) strange.push(transfer.id)
+  }
+  if (strange.length === 0) return verdicts
+  for (const id of strange) {
+    ctx.log.error({ id }, 'the ledger does not have a payout as it was to be signed: payouts stop')
+    await holdPayouts(ctx, trx, `review:${id}`)
+  }
+  return new Map(strange.map((id) => [id, { event: 'hold', reason: REASONS.mismatch }]))
+}
+
+const lower = (left: bigint, right: bigint) => (left < right ? left : right)
+const idsOf = (transfers: readonly TreasuryTransfer[]) => transfers.map(({ id }) => id)
+
+function reviewTransfer(
+  treasury: TreasuryParts,
+  transfer: TreasuryTransfer,
+  booked: BookedPayout | undefined,
+  blocked: ReadonlySet<string> | undefined,
+): Verdict {
+  if (transfer.nonce !== nonceOf(transfer.id) || !isBacked(treasury, transfer, booked)) {
+    return { event: 'hold', reason: REASONS.mismatch }
+  }
+  // Its earlier signature has run out, and another treasury's nonces are others.
+  if (!isOfTreasury(treasury, transfer)) return { event: 'cancel', reason: REASONS.treasuryChanged }
+  if (booked?.isStopped === true) return { event: 'hold', reason: REASONS.operator }
+  if (blocked === undefined) return { event: null, reason: REASONS.listUnreadable }
+  return blocked.has(transfer.recipient) ? { event: 'hold', reason: REASONS.blocked } : 'sign'
+}
+
+/** True when the ledger has exactly this money on its way, once and still, or when a sweep goes to the cold address. */
+function isBacked(
+  { coldAddress }: TreasuryParts,
+  { purpose, recipient, amount }: TreasuryTransfer,
+  booked: BookedPayout | undefined,
+): boolean {
+  if (purpose === 'sweep') return recipient === coldAddress
+  return booked !== undefined && booked.begun === amount && booked.ended === 0 && booked.inFlight >= amount
+}
+
+function isOfTreasury(ours: TreasuryParts, { signature, treasury, asset, chainId }: TreasuryTransfer): boolean {
+  if (signature === null) return true
+  return treasury === ours.address && asset === ours.asset && chainId === BigInt(ours.chainId)
+}
+
+/** Signs a reviewed transfer. The signature is stored before anybody sees it. */
+export async function signTransfer(
+  ctx: TreasuryCtx,
+  trx: Trx,
+  transfer: TreasuryTransfer,
+  { ground, batch }: { readonly ground: Ground; readonly batch: string | null },
+): Promise<Signed> {
+  const { treasury } = ctx
+  const until = Math.max(ground.at + treasury.validMs, transfer.validUntil?.getTime() ?? 0)
+  // The token reads whole seconds.
+  const validUntil = new Date(Math.floor(until / SECOND) * SECOND)
+  const authorization = authorizationOf(treasury, { ...transfer, validUntil })
+  const signed: Signed = {
+    chainId: BigInt(treasury.chainId),
+    asset: treasury.asset,
+    treasury: treasury.address,
+    signature: await treasury.signer.signAuthorization(typedDataOf(authorization)),
+    validUntil,
+    // An earlier signature may have been used, as far as the search for it knows.
+    signedAtBlock: transfer.signedAtBlock ?? ground.block,
+  }
+  await takeStep(ctx, trx, transfer, { event: 'sign', found: { signed, batch, reason: null } })
+  return signed
+}
+
+type Signable = Pick<TreasuryTransfer, 'mode' | 'recipient' | 'amount' | 'nonce'> & { readonly validUntil: Date }
+
+/** What the treasury signs for a transfer. */
+export function authorizationOf(
+  { chainId, asset, assetName, assetVersion, address }: TreasuryParts,
+  { mode, recipient, amount, nonce, validUntil }: Signable,
+): Authorization {
+  return {
+    ...{ chainId, asset, assetName, assetVersion, treasury: address, recipient, amount, nonce },
+    kind: mode === 'self_submit' ? 'receive' : 'transfer',
+    validBefore: BigInt(validUntil.getTime() / SECOND),
+  }
+}

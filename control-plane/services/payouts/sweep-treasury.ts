@@ -1,0 +1,36 @@
+import { transact } from '#control-plane/db/database.ts'
+import { findOpenSweep, insertTransfer, lockTreasury, sumOpenTransfers } from '#control-plane/db/treasury-transfers.ts'
+import { nonceOf } from '#control-plane/ports/treasury/authorization.ts'
+import { findPayoutStop } from './payout-stops.ts'
+import { readGround } from './sign-transfers.ts'
+import type { TreasuryCtx } from './treasury-ctx.ts'
+
+/** A smaller sweep is not worth its gas, in micro-USD. */
+const LEAST_SWEEP = 1_000_000n
+
+/**
+ * Plans a transfer of what the treasury has above its ceiling to the cold address: one at a time, and never money that
+ * payouts on their way need. Answers the number of sweeps that were planned.
+ */
+export async function planSweep(ctx: TreasuryCtx): Promise<number> {
+  const { coldAddress, ceilingMicro } = ctx.treasury
+  if (coldAddress === null || (await findPayoutStop(ctx)) !== undefined) return 0
+  const ground = await readGround(ctx)
+  return transact(ctx.db, async (trx) => {
+    await lockTreasury(trx)
+    if ((await findOpenSweep(trx)) !== undefined) return 0
+    const { waiting, signed } = await sumOpenTransfers(trx, ground.block)
+    const amount = ground.balance - waiting - signed - ceilingMicro
+    if (amount < LEAST_SWEEP) return 0
+    const id = ctx.ids.make('swp')
+    await insertTransfer(trx, {
+      ...{ id, purpose: 'sweep', seller: null, inFlight: null, recipient: coldAddress, amount, mode: 'batched' },
+      ...{ state: 'scheduled', reason: null, nonce: nonceOf(id) },
+    })
+    ctx.log.info(
+      { id, amount: amount.toString() },
+      'the treasury is above its ceiling: the rest goes to the cold address',
+    )
+    return 1
+  })
+}

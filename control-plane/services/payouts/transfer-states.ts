@@ -1,0 +1,58 @@
+import type { TransferState } from '#control-plane/db/tables/treasury.ts'
+
+/**
+ * What happens to a transfer. `hold`, `release` and `cancel`: an operator or a review takes it out of the line, puts it
+ * back, or gives the money back. `sign`: the treasury lets the money go. `mine`: its use is in a block. `unmine`: that
+ * block is gone. `confirm`: the block is deep enough. `lapse`: the signature has run out unused, and it is tried anew.
+ * `expire`: the same, and it is not tried again.
+ */
+export type TransferEvent = 'hold' | 'release' | 'cancel' | 'sign' | 'mine' | 'unmine' | 'confirm' | 'lapse' | 'expire'
+
+type Row = Readonly<Record<TransferEvent, TransferState | null>>
+
+/** Null is a step that the state does not take. It then stays as it is. */
+const NOTHING: Row = {
+  hold: null,
+  release: null,
+  cancel: null,
+  sign: null,
+  mine: null,
+  unmine: null,
+  confirm: null,
+  lapse: null,
+  expire: null,
+}
+
+/**
+ * The life of a transfer: the state after each event. What is signed may happen at any time, so until its signature has
+ * run out no event gives its money back.
+ */
+export const TRANSFER_STEPS: Readonly<Record<TransferState, Row>> = {
+  scheduled: { ...NOTHING, hold: 'held', cancel: 'returned', sign: 'signed' },
+  held: { ...NOTHING, release: 'scheduled', cancel: 'returned' },
+  signed: { ...NOTHING, mine: 'mined', lapse: 'scheduled', expire: 'returned' },
+  mined: { ...NOTHING, unmine: 'signed', confirm: 'paid' },
+  paid: NOTHING,
+  returned: NOTHING,
+}
+
+/** Reasons that stand beside a state. Operators and sellers read them. */
+export const REASONS = {
+  /** It is above the amount that an operator has to approve. */
+  approval: 'approval',
+  operator: 'operator',
+  /** The recipient is on the operator's list. */
+  blocked: 'blocked_address',
+  listUnreadable: 'list_unreadable',
+  /** The treasury has too little at the moment. */
+  low: 'treasury_low',
+  /** The token would not move it to this recipient. */
+  refused: 'recipient_refused',
+  /** Its signature ran out before it was in a block. */
+  late: 'ran_out',
+  /** The seller did not bring it to the chain in time. */
+  unused: 'not_submitted',
+  /** The ledger does not have it as it stands here. */
+  mismatch: 'ledger_mismatch',
+  treasuryChanged: 'treasury_changed',
+} as const

@@ -1,0 +1,16 @@
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
+
+/** The context of payouts, whether anybody signs for the treasury or not. */
+export type PayoutCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'settings' | 'controls' | 'treasury' | 'wake'>
+
+/** The context of money that leaves the treasury. */
+export type TreasuryCtx = Omit<PayoutCtx, 'treasury'> & { readonly treasury: TreasuryParts }
+
+/** The same context where somebody signs for the treasury. */
+export function withTreasury<Context extends PayoutCtx>(
+  ctx: Context,
+): (Context & { readonly treasury: TreasuryParts }) | undefined {
+  const { treasury } = ctx
+  return treasury === null ? undefined : { ...ctx, treasury }
+}

@@ -1,0 +1,230 @@
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { confirmTransfers, followTransfers } from '#control-plane/services/payouts/follow-transfers.ts'
+import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
+import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
+import { sendBatches } from '#control-plane/services/payouts/send-transfers.ts'
+import { readGround, signBatch } from '#control-plane/services/payouts/sign-transfers.ts'
+import type { TreasuryCtx } from '#control-plane/services/payouts/treasury-ctx.ts'
+import { withTreasury } from '#control-plane/services/payouts/treasury-ctx.ts'
+import type { OwnChain } from '#test/support/chain.ts'
+import { startChain } from '#test/support/chain.ts'
+import { ids } from '#test/support/gate.ts'
+import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
+import { startPayouts } from '#test/support/payouts.ts'
+import type { RpcFault, RpcRelay } from '#test/support/rpc-relay.ts'
+import { rpcRelay } from '#test/support/rpc-relay.ts'
+import { until } from '#test/support/until.ts'
+
+let chain: OwnChain
+let relay: RpcRelay
+let world: PayoutWorld
+const OWED = 2_345_678
+
+beforeAll(async () => {
+  chain = await startChain()
+  relay = await rpcRelay(chain.rpcUrl)
+  world = await startPayouts(chain, { rpcUrl: relay.url, CHAIN_CONFIRMATIONS: '4', PAYOUT_EVERY_SECONDS: '86400' })
+  await drainBalances(world.ctx, { isForced: true })
+}, 60_000)
+afterEach(() => relay.pass())
+afterAll(async () => {
+  expect(await world.breaches()).toEqual([])
+  await world.stop()
+  await relay.close()
+  await chain.stop()
+}, 60_000)
+
+const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
+
+function treasuryOf(ctx = world.ctx): TreasuryCtx {
+  const found = withTreasury(ctx)
+  if (found === undefined) throw new Error('no treasury')
+  return found
+}
+
+/** Lets workers take turns until all is paid, and expects each seller's balance on the chain to be what the books paid. */
+async function endsPaid(sellers: readonly TestSeller[], ctx = world.ctx): Promise<void> {
+  await world.settle(ctx, () => chain.mine(4))
+  for (const seller of sellers) {
+    expect(await received(seller)).toBe(BigInt(OWED))
+    expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: OWED })
+    expect(await world.payouts(seller)).toHaveLength(1)
+  }
+}
+
+const two = async () => [await world.seller(OWED), await world.seller(OWED)]
+const plan = () => drainBalances(world.ctx, { isForced: true })
+const sign = async (by = treasuryOf()) => signBatch(by, await readGround(by), ids.ulid())
+
+describe('a worker that dies', () => {
+  const STAGES: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['planned', async () => undefined],
+    ['signed', () => sign()],
+    [
+      'broadcast',
+      async () => {
+        await sign()
+        await sendBatches(treasuryOf())
+      },
+    ],
+    [
+      'mined',
+      async () => {
+        await sign()
+        await sendBatches(treasuryOf())
+        await followTransfers(treasuryOf())
+      },
+    ],
+    [
+      'deep in the chain and not recorded',
+      async () => {
+        await sign()
+        await sendBatches(treasuryOf())
+        await chain.mine(6)
+      },
+    ],
+  ]
+  it.each(STAGES)('when payouts are %s leaves them to the next, which pays each once', async (_stage, go) => {
+    const sellers = await two()
+    await plan()
+    await go()
+    await endsPaid(sellers, world.process())
+  })
+})
+
+describe('two workers', () => {
+  it('at once pay each seller once', async () => {
+    const sellers = [...(await two()), ...(await two()), ...(await two())]
+    const [other, third] = [world.process(), world.process()]
+    const all = [world.ctx, other, third]
+    await Promise.all(all.map((ctx) => drainBalances(ctx, { isForced: true })))
+    for (let turn = 0; turn < 3; turn++) await Promise.all(all.map(moveTransfers))
+    await endsPaid(sellers)
+  })
+})
+
+describe('a chain that is reorganised', () => {
+  it.each([1, 12])('by %i blocks pays each seller once all the same', async (blocks) => {
+    const deep = world.process({ CHAIN_CONFIRMATIONS: String(blocks + 1) })
+    const sellers = await two()
+    await plan()
+    await chain.mine(blocks)
+    await moveTransfers(deep)
+    await moveTransfers(deep)
+    await chain.mine(blocks - 1)
+    await moveTransfers(deep)
+    for (const seller of sellers) expect(await world.books(seller)).toMatchObject({ paid: 0 })
+    await chain.reorganise(blocks)
+    await until('they are on the chain again', 30_000, async () => {
+      await moveTransfers(deep)
+      return (await Promise.all(sellers.map(received))).every((amount) => amount > 0n)
+    })
+    await world.settle(deep, () => chain.mine(blocks + 1))
+    await endsPaid(sellers, deep)
+  })
+})
+
+const SENDING: readonly RpcFault[] = [
+  { kind: 'done-refused' },
+  { kind: 'done-cut' },
+  { kind: 'dropped' },
+  { kind: 'twice' },
+  { kind: 'down' },
+  { kind: 'status', status: 500 },
+]
+
+describe('an endpoint that fails', () => {
+  it.each(SENDING)('when a batch is sent pays each seller once: $kind', async (fault) => {
+    const sellers = await two()
+    await plan()
+    relay.fault('eth_sendRawTransaction', fault, { times: 1 })
+    await moveTransfers(world.ctx)
+    relay.pass()
+    await endsPaid(sellers)
+  })
+
+  it.each<readonly [string, RpcFault]>([
+    ['eth_getLogs', { kind: 'answer', result: [] }],
+    ['eth_getTransactionReceipt', { kind: 'answer', result: null }],
+    ['eth_call', { kind: 'nonsense' }],
+    ['eth_chainId', { kind: 'answer', result: '0x1' }],
+    ['*', { kind: 'down' }],
+    ['*', { kind: 'late', ms: 40 }],
+  ])('by %s neither pays twice nor gives back what was paid: %o', async (method, fault) => {
+    const sellers = await two()
+    await plan()
+    await sign()
+    await sendBatches(treasuryOf())
+    await chain.mine(6)
+    relay.fault(method, fault)
+    await moveTransfers(world.ctx)
+    for (const seller of sellers) expect(await world.books(seller)).toMatchObject({ available: 0 })
+    relay.pass()
+    await endsPaid(sellers)
+  })
+
+  it('that says it is another chain signs and sends nothing', async () => {
+    const sellers = await two()
+    await plan()
+    relay.fault('eth_chainId', { kind: 'answer', result: '0x1' })
+    await moveTransfers(world.ctx)
+    const [first] = sellers
+    if (first === undefined) throw new Error('no seller')
+    const [payout] = await world.payouts(first)
+    expect(payout).toMatchObject({ state: 'scheduled', signature: null })
+    relay.pass()
+    await endsPaid(sellers)
+  })
+})
+
+describe('nonces and gas', () => {
+  it('with a gap in the nonces of the treasury are filled, and every seller is paid', async () => {
+    const sellers = await two()
+    await plan()
+    await sql`update chain_sender set next_nonce = next_nonce + 2 where address = ${world.treasury.toLowerCase()}`.execute(
+      world.db,
+    )
+    await endsPaid(sellers)
+  })
+
+  it('with a transaction that another program of the key sent, pay every seller', async () => {
+    const sellers = await two()
+    await plan()
+    await sql`update chain_sender set next_nonce = next_nonce - 1 where address = ${world.treasury.toLowerCase()}`.execute(
+      world.db,
+    )
+    await endsPaid(sellers)
+  })
+})
+
+describe('the books of a payout', () => {
+  it('end it once, whatever is asked of it at once', async () => {
+    const sellers = await two()
+    await plan()
+    await sign()
+    await sendBatches(treasuryOf())
+    await followTransfers(treasuryOf())
+    await chain.mine(6)
+    const all = [world.ctx, world.process(), world.process()].map((ctx) => confirmTransfers(treasuryOf(ctx)))
+    const counts = await Promise.all(all)
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(2)
+    await endsPaid(sellers)
+  })
+
+  it('keep what a payout is, and its end', async () => {
+    const [seller] = await two()
+    if (seller === undefined) throw new Error('no seller')
+    await plan()
+    await world.settle(world.ctx, () => chain.mine(4))
+    const [payout] = await world.payouts(seller)
+    const refused = async (set: string) =>
+      sql`update treasury_transfer set ${sql.raw(set)} where id = ${payout?.id}`.execute(world.db).then(
+        () => 'taken',
+        (error: unknown) => (error instanceof Error ? error.message : ''),
+      )
+    for (const set of ["state = 'returned'", 'amount = 1', "recipient = '0x' || repeat('1', 40)", "reason = 'other'"]) {
+      expect(await refused(set)).not.toBe('taken')
+    }
+  })
+})

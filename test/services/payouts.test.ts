@@ -1,0 +1,307 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
+import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
+import type { OwnChain } from '#test/support/chain.ts'
+import { startChain } from '#test/support/chain.ts'
+import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
+import { insertOffer, setTreasury, startPayouts } from '#test/support/payouts.ts'
+
+let chain: OwnChain
+let world: PayoutWorld
+const RICH = 10_000_000_000n
+
+beforeAll(async () => {
+  chain = await startChain()
+  world = await startPayouts(chain)
+}, 60_000)
+afterAll(async () => {
+  expect(await world.breaches()).toEqual([])
+  await world.stop()
+  await chain.stop()
+}, 60_000)
+
+const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
+const only = async (seller: TestSeller) => {
+  const [payout, ...more] = await world.payouts(seller)
+  if (payout === undefined) throw new Error('no payout')
+  expect(more).toEqual([])
+  return payout
+}
+/** Lets the chain's clock run past every signature. */
+const outlast = () =>
+  callChain(chain.rpcUrl, [
+    ['evm_increaseTime', [700]],
+    ['evm_mine', []],
+  ])
+
+describe('a drain', () => {
+  it('pays every seller above the threshold exactly what the books have, and nobody twice', async () => {
+    const sellers = [await world.seller(5_000_000), await world.seller(1_000_000), await world.seller(999_999)]
+    await drainBalances(world.ctx, { isForced: true })
+    await world.settle()
+    expect(await Promise.all(sellers.map(received))).toEqual([5_000_000n, 1_000_000n, 0n])
+    const [first] = sellers
+    if (first === undefined) throw new Error('no seller')
+    expect(await world.books(first)).toEqual({ available: 0, inFlight: 0, paid: 5_000_000 })
+    const { state, transaction, block } = await only(first)
+    expect({ state, transaction, isMined: (block ?? 0n) > 0n }).toEqual({
+      ...{ state: 'paid', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/), isMined: true },
+    })
+    expect(await moveTransfers(world.ctx)).toMatchObject({ sent: 0, moved: 0, confirmed: 0 })
+  })
+
+  it('pays each offer to its own address, and what no offer earned to the wallet', async () => {
+    const [one, other] = [await chain.newWallet(), await chain.newWallet()]
+    const seller = await world.seller(2_000_000, one.address.toLowerCase())
+    await insertOffer(world.db, seller, other.address.toLowerCase(), `ofr_x${seller.id.slice(4)}`)
+    await world.earn(seller, 3_000_000, `ofr_x${seller.id.slice(4)}`)
+    await world.earn(seller, 4_000_000, `ofr_gone${seller.id.slice(4)}`)
+    await drainBalances(world.ctx, { isForced: true })
+    await world.settle()
+    expect(await Promise.all([one, other].map(({ address }) => chain.usdcBalance(address)))).toEqual([
+      2_000_000n,
+      3_000_000n,
+    ])
+    expect(await received(seller)).toBe(4_000_000n)
+  })
+
+  it('comes when its time has come, and once for it', async () => {
+    const patient = world.process({ PAYOUT_EVERY_SECONDS: '3600' })
+    await drainBalances(patient, { isForced: true })
+    await world.seller(1_500_000)
+    expect(await drainBalances(patient)).toBeUndefined()
+    expect(await drainBalances(patient, { isForced: true })).toBe(1)
+    expect(await drainBalances(patient, { isForced: true })).toBe(0)
+    await world.settle()
+  })
+
+  it('leaves earnings that are younger than the hold period', async () => {
+    const seller = await world.seller(2_000_000)
+    const slow = world.process({ PAYOUT_HOLD_SECONDS: '3600' })
+    expect(await drainBalances(slow, { isForced: true })).toBe(0)
+    expect(await drainBalances(world.ctx, { isForced: true })).toBe(1)
+    await world.settle()
+    expect(await received(seller)).toBe(2_000_000n)
+  })
+
+  it('pays a contract like any other address', async () => {
+    const contract = '0x00000000000000000000000000000000c0de0001'
+    await callChain(chain.rpcUrl, [['anvil_setCode', [contract, '0x60006000fd']]])
+    await world.seller(1_250_000, contract)
+    await drainBalances(world.ctx, { isForced: true })
+    await world.settle()
+    expect(await chain.usdcBalance(contract)).toBe(1_250_000n)
+  })
+
+  it('waits for a refill, and pays what the treasury has meanwhile', async () => {
+    const [large, small] = [await world.seller(9_000_000), await world.seller(1_100_000)]
+    await setTreasury(world, 2_000_000n)
+    await drainBalances(world.ctx, { isForced: true })
+    for (let turn = 0; turn < 4; turn++) await moveTransfers(world.ctx)
+    expect([await received(large), await received(small)]).toEqual([0n, 1_100_000n])
+    expect(await only(large)).toMatchObject({ state: 'scheduled', reason: 'treasury_low' })
+    await setTreasury(world, RICH)
+    await world.settle()
+    expect(await received(large)).toBe(9_000_000n)
+  })
+})
+
+describe('a request', () => {
+  it('pays what is available once, however often it comes at once', async () => {
+    const seller = await world.seller(3_000_000)
+    const other = world.process()
+    const asks = Array.from({ length: 6 }, (_, at) => world.request(seller, {}, at % 2 === 0 ? world.ctx : other))
+    const answers = await Promise.all(asks)
+    expect(new Set(answers.map(({ payoutId }) => payoutId)).size).toBe(1)
+    expect(answers.every(({ status }) => status === 'scheduled')).toBe(true)
+    await Promise.all([world.settle(), world.settle(other)])
+    expect(await received(seller)).toBe(3_000_000n)
+    await only(seller)
+  })
+
+  it('for nothing, or below the threshold, is a conflict', async () => {
+    await expect(world.request(await world.seller(0))).rejects.toMatchObject({ code: 'conflict' })
+    const seller = await world.seller(999_999)
+    await expect(world.request(seller)).rejects.toMatchObject({ code: 'conflict', detail: { available: '999999' } })
+    expect(await world.books(seller)).toEqual({ available: 999_999, inFlight: 0, paid: 0 })
+  })
+
+  it('is held, with its reason, while payouts are stopped, not set up, or not for this seller', async () => {
+    const seller = await world.seller(2_000_000)
+    const held = async (by = world.ctx) => (await world.request(seller, {}, by)).reason
+    expect(await held({ ...world.ctx, treasury: null })).toBe('not_set_up')
+    const off = { ...world.ctx, controls: { ...world.ctx.controls, isOn: () => Promise.resolve(false) } }
+    expect(await held(off)).toBe('switched_off')
+    await sql`insert into payout_hold (id, reason) values ('01M0000000000000000000000A', 'invariant:I3')`.execute(
+      world.db,
+    )
+    expect(await held()).toBe('ledger_check')
+    expect(await drainBalances(world.ctx, { isForced: true })).toBeUndefined()
+    await sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test'`.execute(world.db)
+    await sql`insert into seller_stop (id, seller, reason, set_by) values (${`s${seller.id}`}, ${seller.account}, 'fraud', 'test')`.execute(
+      world.db,
+    )
+    expect(await held()).toBe('operator')
+    expect(await drainBalances(world.ctx, { isForced: true })).toBe(0)
+    await sql`update seller_stop set cleared_at = now(), cleared_by = 'test'`.execute(world.db)
+    expect(await world.books(seller)).toEqual({ available: 2_000_000, inFlight: 0, paid: 0 })
+    expect(await held()).toBeNull()
+    await world.settle()
+  })
+
+  it('is held for an address on the list, and while the list cannot be read', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'blocked-'))
+    const file = join(folder, 'list')
+    const seller = await world.seller(2_000_000)
+    const listing = world.process({ PAYOUT_BLOCKED_FILE: file })
+    expect(await world.request(seller, {}, listing)).toMatchObject({ status: 'held', reason: 'list_unreadable' })
+    writeFileSync(file, `# sanctions\n${seller.purse.address}  # this one\n`)
+    expect(await world.request(seller, {}, listing)).toMatchObject({ status: 'held', reason: 'blocked_address' })
+    // One that comes onto the list after the plan is not signed.
+    const planned = await world.request(seller)
+    await moveTransfers(listing)
+    expect(await world.payout(planned.payoutId ?? '')).toMatchObject({ state: 'held', reason: 'blocked_address' })
+    expect(await received(seller)).toBe(0n)
+    writeFileSync(file, 'somebody\n')
+    expect(await world.request(await world.seller(2_000_000), {}, listing)).toMatchObject({ reason: 'list_unreadable' })
+    rmSync(folder, { recursive: true })
+  })
+
+  it('for more than an operator lets through waits for one', async () => {
+    const seller = await world.seller(2_000_000)
+    const strict = world.process({ PAYOUT_APPROVAL_MICRO: '1999999' })
+    const { payoutId, ...answer } = await world.request(seller, {}, strict)
+    expect(answer).toMatchObject({ status: 'held', reason: 'approval' })
+    await world.settle()
+    expect(await received(seller)).toBe(0n)
+    expect(await world.payout(payoutId ?? '')).toMatchObject({ state: 'held' })
+  })
+})
+
+describe('a new payout address', () => {
+  it('is not paid before it has cooled, and neither is the old one', async () => {
+    const next = await chain.newWallet()
+    const seller = await world.seller(2_000_000)
+    await sql`update offer set payout_address = ${next.address.toLowerCase()}, payout_address_since = now()
+      where seller_account = ${seller.account}`.execute(world.db)
+    expect(await world.request(seller)).toMatchObject({ status: 'held', reason: 'unverified_address' })
+    expect(await drainBalances(world.ctx, { isForced: true })).toBe(0)
+    const cooled = world.process({ PAYOUT_COOLING_SECONDS: '0' })
+    expect(await world.request(seller, {}, cooled)).toMatchObject({ status: 'scheduled' })
+    await world.settle()
+    expect([await received(seller), await chain.usdcBalance(next.address)]).toEqual([0n, 2_000_000n])
+  })
+})
+
+describe('an authorization that the seller submits', () => {
+  it('pays exactly the balance, by the recipient alone, and a repeat is the same', async () => {
+    const seller = await world.seller(777_777)
+    const answers = await Promise.all([1, 2, 3].map(() => world.request(seller, { selfSubmit: true })))
+    const [answer] = answers
+    if (answer?.authorization === undefined) throw new Error('no authorization')
+    expect(answer).toMatchObject({ status: 'authorized', reason: null })
+    for (const other of answers) expect(other).toEqual(answer)
+    const typed = JSON.parse(answer.authorization.typedData)
+    expect(typed.primaryType).toBe('ReceiveWithAuthorization')
+    expect(typed.message).toMatchObject({ to: seller.purse.address, value: '777777', validAfter: '0' })
+    const stranger = await chain.newWallet({ eth: 10n ** 18n })
+    expect(await world.submit(answer, stranger)).toBe('reverted')
+    await moveTransfers(world.ctx)
+    expect(await world.books(seller)).toEqual({ available: 0, inFlight: 777_777, paid: 0 })
+    expect(await world.submit(answer, seller.purse)).toBe('success')
+    await world.settle()
+    expect(await received(seller)).toBe(777_777n)
+    expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: 777_777 })
+  })
+
+  it('binds its money until it has run out, and gives it back then', async () => {
+    const seller = await world.seller(1_600_000)
+    const first = await world.request(seller, { selfSubmit: true })
+    expect(await world.request(seller)).toMatchObject({ payoutId: first.payoutId, status: 'authorized' })
+    await outlast()
+    await moveTransfers(world.ctx)
+    expect(await world.payout(first.payoutId ?? '')).toMatchObject({ state: 'returned', reason: 'not_submitted' })
+    expect(await world.submit(first, seller.purse)).toBe('reverted')
+    expect(await world.books(seller)).toEqual({ available: 1_600_000, inFlight: 0, paid: 0 })
+    const second = await world.request(seller, { selfSubmit: true })
+    expect(second.payoutId).not.toBe(first.payoutId)
+    await world.submit(second, seller.purse)
+    await world.settle()
+    expect(await received(seller)).toBe(1_600_000n)
+  })
+
+  it('that is used is never given back, however late it is seen', async () => {
+    const seller = await world.seller(1_700_000)
+    const answer = await world.request(seller, { selfSubmit: true })
+    await world.submit(answer, seller.purse)
+    await outlast()
+    await world.settle()
+    expect(await world.payout(answer.payoutId ?? '')).toMatchObject({ state: 'paid' })
+    expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: 1_700_000 })
+  })
+})
+
+describe('a payout that the token refuses', () => {
+  it('keeps no other waiting, and comes back when its signature has run out', async () => {
+    const [blocked, good] = [await world.seller(2_000_000), await world.seller(2_000_000)]
+    await chain.blacklist(blocked.purse.address)
+    await drainBalances(world.ctx, { isForced: true })
+    for (let turn = 0; turn < 3; turn++) await moveTransfers(world.ctx)
+    expect([await received(blocked), await received(good)]).toEqual([0n, 2_000_000n])
+    expect(await only(blocked)).toMatchObject({ state: 'signed', reason: 'recipient_refused' })
+    expect(await world.books(blocked)).toMatchObject({ available: 0, inFlight: 2_000_000 })
+    await outlast()
+    await world.settle()
+    expect(await only(blocked)).toMatchObject({ state: 'returned', reason: 'recipient_refused' })
+    expect(await world.books(blocked)).toEqual({ available: 2_000_000, inFlight: 0, paid: 0 })
+    expect(await drainBalances(world.ctx, { isForced: true })).toBe(0)
+    await chain.blacklist(blocked.purse.address, false)
+    expect(await world.request(blocked)).toMatchObject({ status: 'scheduled' })
+    await world.settle()
+    expect(await received(blocked)).toBe(2_000_000n)
+  })
+})
+
+describe('the review before a signature', () => {
+  it('signs nothing that the ledger does not have, and stops all payouts', async () => {
+    const [seller, other] = [await world.seller(2_000_000), await world.seller(2_000_000)]
+    const [{ payoutId }] = [await world.request(seller), await world.request(other)]
+    // A copy of the row with more money, as a fault or a thief in the database would make it.
+    await sql`update treasury_transfer set state = 'held', reason = 'test' where id = ${payoutId}`.execute(world.db)
+    await sql`alter table treasury_transfer disable trigger treasury_transfer_keeps`.execute(world.db)
+    await sql`update treasury_transfer set amount = amount + 1, state = 'scheduled' where id = ${payoutId}`.execute(
+      world.db,
+    )
+    await moveTransfers(world.ctx)
+    expect([await received(seller), await received(other)]).toEqual([0n, 0n])
+    expect(await world.payout(payoutId ?? '')).toMatchObject({ state: 'held', reason: 'ledger_mismatch' })
+    expect(await world.request(other)).toMatchObject({ status: 'held', reason: 'ledger_check' })
+    await sql`update treasury_transfer set amount = amount - 1 where id = ${payoutId}`.execute(world.db)
+    await sql`alter table treasury_transfer enable trigger treasury_transfer_keeps`.execute(world.db)
+    await sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test'
+      where cleared_at is null`.execute(world.db)
+    await world.settle()
+    expect([await received(seller), await received(other)]).toEqual([0n, 2_000_000n])
+  })
+})
+
+describe('a sweep', () => {
+  it('sends what is above the ceiling to the cold address, and leaves what payouts need', async () => {
+    const cold = await chain.newWallet()
+    const seller = await world.seller(2_000_000)
+    await setTreasury(world, 100_000_000n)
+    const sweeping = world.process({ TREASURY_COLD_ADDRESS: cold.address, TREASURY_CEILING_MICRO: '10000000' })
+    await drainBalances(sweeping, { isForced: true })
+    await world.settle(sweeping)
+    // Three payouts of the tests above are held, and their money stays.
+    expect([await received(seller), await chain.usdcBalance(cold.address)]).toEqual([2_000_000n, 82_000_000n])
+    expect(await chain.usdcBalance(world.treasury)).toBe(16_000_000n)
+    await moveTransfers(sweeping)
+    await setTreasury(world, RICH)
+  })
+})

@@ -21,7 +21,18 @@ export type SettlerFacts = PlaneFacts & {
 }
 
 /** Variables of the control plane alone. No other program gets them, for one of them is a key. */
-const SETTLER_VARIABLES = ['CHAIN_RPC_URL', 'FACILITATOR_PRIVATE_KEY', 'FACILITATOR_URL', 'TREASURY_ADDRESS'] as const
+const TREASURY_VARIABLES = [
+  'TREASURY_ADDRESS',
+  'TREASURY_PRIVATE_KEY',
+  'TREASURY_KEY_FILE',
+  'TREASURY_SIGNER_URL',
+] as const
+const SETTLER_VARIABLES = [
+  'CHAIN_RPC_URL',
+  'FACILITATOR_PRIVATE_KEY',
+  'FACILITATOR_URL',
+  ...TREASURY_VARIABLES,
+] as const
 
 export type NetworkUrls = {
   readonly base_url: string
@@ -70,13 +81,24 @@ export function settlerEnvironment(facts: SettlerFacts): NodeJS.ProcessEnv {
   return {
     // A block of our own chain comes with a transaction, and no other follows it.
     ...(hasOwnChain ? { CHAIN_CONFIRMATIONS: '1' } : {}),
+    // The sample seller is paid while somebody looks on.
+    PAYOUT_EVERY_SECONDS: '30',
+    PAYOUT_THRESHOLD_MICRO: '10000',
     ...planeEnvironment(facts),
     ...(hasOwnChain ? own : {}),
     CHAIN_RPC_URL: chainRpcUrl,
     FACILITATOR_PRIVATE_KEY: process.env['FACILITATOR_PRIVATE_KEY'] || wallets?.facilitator.privateKey,
     FACILITATOR_URL: process.env['FACILITATOR_URL'],
-    TREASURY_ADDRESS: process.env['TREASURY_ADDRESS'] || wallets?.treasury.address,
+    ...treasuryEnvironment(wallets),
   }
+}
+
+/** The treasury of our own environment, with whoever signs for it, or the home's. */
+function treasuryEnvironment(wallets: Wallets | undefined): NodeJS.ProcessEnv {
+  if (process.env['TREASURY_ADDRESS']) {
+    return Object.fromEntries(TREASURY_VARIABLES.map((name) => [name, process.env[name]]))
+  }
+  return { TREASURY_ADDRESS: wallets?.treasury.address, TREASURY_PRIVATE_KEY: wallets?.treasury.privateKey }
 }
 
 /** The environment of every program of the network, without its own ports. */

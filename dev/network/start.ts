@@ -7,6 +7,7 @@ import { AppError } from '#shared/errors.ts'
 import { PORT_TAKEN } from '#shared/exit-codes.ts'
 import type { Crew, Running } from './crew.ts'
 import { givenEnvironment, originOf, planeEnvironment, settlerEnvironment, urlsOf } from './environment.ts'
+import { fundTreasury } from './fund-treasury.ts'
 import type { Home } from './home.ts'
 import type { NetworkPlaces, Place } from './ports.ts'
 import { choosePlaces, keepAddresses } from './ports.ts'
@@ -112,6 +113,11 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
   if (!keys) throw new AppError('internal_error', { message: 'the seeds left no keys' })
   const [seller_key = ''] = Object.values(keys.seller_keys)
   const shown = { buyer_key: keys.buyer_key, seller_key, management_key: keys.management_key }
+  const { wallets } = services
+  if (hasOwnChain && wallets !== undefined && !process.env['TREASURY_ADDRESS']) {
+    const { trpc_url: trpcUrl } = urlsOf(places)
+    await fundTreasury({ rpcUrl: services.chainRpcUrl, trpcUrl, managementKey: keys.management_key, wallets })
+  }
   if (options.history > 0) await startHistory(network)
   return () => ({
     ...urlsOf(places),

@@ -3,7 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Funding } from '#dev/chain/fund-wallets.ts'
 
-/** USDC and ETH with which the wallets of a new chain begin, in micro-USD and wei. The treasury begins empty. */
+/**
+ * USDC and ETH with which the wallets of a new chain begin, in micro-USD and wei. The treasury's come when the market
+ * runs, with an entry in the books.
+ */
 const FIRST_MONEY = {
   buyer: { usdcMicro: 1_000_000_000n, wei: 100_000_000_000_000_000n },
   seller: { usdcMicro: 0n, wei: 100_000_000_000_000_000n },

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Wallets } from './wallets.ts'
+
+/** What the operator of the development market brings to its treasury, in micro-USD. Sellers are paid out of it. */
+const CAPITAL_MICRO = 10_000_000_000n
+const BOOKING_LIMIT_MS = 10_000
+/** A thousand ETH, in wei. */
+const GAS_MONEY = '0x3635c9adc5dea00000'
+
+export type Funding = {
+  readonly rpcUrl: string
+  readonly trpcUrl: string
+  readonly managementKey: string
+  readonly wallets: Wallets
+}
+
+/** The selectors of `balanceOf(address)` and `mint(address,uint256)`. */
+const BALANCE_OF = '0x70a08231'
+const MINT = '0x40c10f19'
+const word = (value: string | bigint) =>
+  (typeof value === 'bigint' ? value.toString(16) : value.slice(2)).padStart(64, '0')
+
+/**
+ * Mints the capital of a treasury that has none on the development chain and books it, as an operator does who has sent
+ * tokens. Buyers' credit here is a promotion, so without it the treasury would have nothing to pay sellers with.
+ */
+export async function fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets }: Funding): Promise<void> {
+  const { address } = wallets.treasury
+  const [balance] = await callChain(rpcUrl, [
+    ['eth_call', [{ to: CONTRACTS.LocalUsdc, data: BALANCE_OF + word(address) }, 'latest']],
+  ])
+  if (BigInt(z.string().parse(balance)) > 0n) return
+  const from = wallets.buyer.address
+  const data = MINT + word(address) + word(CAPITAL_MICRO)
+  // The calls of a batch do not wait for each other.
+  await callChain(rpcUrl, [
+    ['anvil_setBalance', [address, GAS_MONEY]],
+    ['anvil_impersonateAccount', [from]],
+  ])
+  const [sent] = await callChain(rpcUrl, [['eth_sendTransaction', [{ from, to: CONTRACTS.LocalUsdc, data }]]])
+  await callChain(rpcUrl, [['anvil_stopImpersonatingAccount', [from]]])
+  const reply = await fetch(`${trpcUrl}/treasury.fund`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${managementKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ transaction: z.string().parse(sent), reason: 'capital of the development market' }),
+    signal: AbortSignal.timeout(BOOKING_LIMIT_MS),
+  })
+  if (!reply.ok) throw new AppError('internal_error', { message: `the treasury was not funded: ${await reply.text()}` })
+}

@@ -8,12 +8,13 @@ import type { ArtifactLink } from '#data-plane/store/artifacts.ts'
 import { createArtifacts } from '#data-plane/store/artifacts.ts'
 import { HOUR, systemClock } from '#shared/clock.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { RequestId } from '#shared/ids.ts'
 import { parseAnswerId } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { Secret } from '#shared/secret.ts'
 import type { Network } from './network.ts'
 
-const BYTES = 100_000_000
+const BYTES = 300_000_000
 const Secrets = z.object({ KEY_PEPPER: z.string() })
 const Job = z.object({ account: z.string() })
 
@@ -27,15 +28,24 @@ type Place = {
 
 /** Keeps a file of a job, as another data plane on this machine would, and links to it. The job's buyer owns it. */
 export async function keepArtifact(
-  { home, sandbox }: Network,
-  { journal, job, index, linkMs = HOUR }: Place,
+  network: Network,
+  { job, ...place }: Place,
   artifact: Omit<NewArtifact, 'owner'>,
 ): Promise<ArtifactLink> {
   const rid = parseAnswerId(job)
   if (rid === undefined) throw new RangeError(`${job} is no job`)
-  const redis = new Redis(sandbox.redis_url)
+  const redis = new Redis(network.sandbox.redis_url)
   const { account: owner } = Job.parse(JSON.parse((await redis.hget(moneyKeys.job(rid), 'job')) ?? 'null'))
   redis.disconnect()
+  return keepFile(network, { ...place, rid }, { ...artifact, owner })
+}
+
+/** Keeps a file of any request, as another data plane on this machine would, and links to it. */
+export async function keepFile(
+  { home, sandbox }: Network,
+  { journal, rid, index, linkMs = HOUR }: Omit<Place, 'job'> & { readonly rid: RequestId },
+  artifact: NewArtifact,
+): Promise<ArtifactLink> {
   const { KEY_PEPPER: pepper } = Secrets.parse(JSON.parse(readFileSync(join(home, 'secrets.json'), 'utf8')))
   const store = openArtifactFolder({
     ...{ dir: join(home, `${journal}-artifacts`), node: 'beside', clock: systemClock },
@@ -50,7 +60,7 @@ export async function keepArtifact(
     linkMs,
     clock: systemClock,
   })
-  const link = await artifacts.keep({ rid, index }, { ...artifact, owner })
+  const link = await artifacts.keep({ rid, index }, artifact)
   await artifacts.close()
   return link
 }

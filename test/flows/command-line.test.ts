@@ -101,7 +101,7 @@ describe('a terminal', () => {
   it(
     'gets tables that fit it, in colour unless it must not',
     async () => {
-      for (const columns of [60, 120]) {
+      for (const columns of [60, 200]) {
         const { code, out } = await runInTerminal(['models'], { env: { ...env, NO_COLOR: '1' }, columns })
         expect(code).toBe(0)
         const lines = out.split('\r\n').filter((line) => line !== '')

@@ -92,7 +92,7 @@ const FIRST_SEEDS: ReadonlyMap<string, number> = new Map([
   ['seed_without_version', 29],
   ['cap_outside_script', 7],
   ['answer_before_sync', 27],
-  ['job_told_before_sync', 202],
+  ['job_told_before_sync', 94],
   ['late_charge_of_a_booked_payment_is_lost', 7],
   ['charge_after_a_release_is_lost', 18],
   ['unpaid_answer_goes_out', 31],

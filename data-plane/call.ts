@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
+import type { ClipShape, SourceRole } from '#shared/clips.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { OfferId, RequestId } from '#shared/ids.ts'
@@ -153,6 +154,8 @@ export type Demand = ModelDemand | ForwardDemand
 
 export type Needs = {
   readonly imageInput: boolean
+  /** The parts that pictures play in a film; absent where none is given. Each stands with its member's name. */
+  readonly sourceRoles?: readonly { readonly role: SourceRole; readonly param: string }[]
   /** Parameters that change the meaning of an answer. A model that lists its parameters must list these. */
   readonly parameters?: readonly string[]
   /** The member of the request for which the model must have the older completions protocol. */
@@ -182,6 +185,8 @@ export type DemandBounds = {
   readonly units?: UnitBounds
   /** The pictures that are asked for. Their model says whether it sells them by tokens, by the piece or by area. */
   readonly images?: ImageBounds
+  /** The film or music that is asked for. Its model says what is usual, and the unit that it is sold by. */
+  readonly clip?: ClipShape
   /**
    * The bounds of each exchange with the provider where the call is several, one after another. The members above are
    * their sums. Absent for one exchange.

@@ -4,6 +4,7 @@ import { createRowIndex } from './http/row-index.ts'
 import { answerTokenCount } from './local/count-tokens.ts'
 import { explainCall } from './local/explain.ts'
 import { leastDemands, payablePaths, withCatalogueEntries } from './payable-paths.ts'
+import type { JobRoute } from './pipeline/job-plane.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { listCompatModels, readCompatModel } from './reads/compat-models.ts'
 import { readTradeFeed } from './reads/feed.ts'
@@ -24,10 +25,12 @@ import { openAiEnvelope } from './wires/envelopes/openai.ts'
 import { family, resource, resourceByWallet } from './wires/forward/index.ts'
 import { imageEdits, images } from './wires/images/index.ts'
 import { messages } from './wires/messages/index.ts'
+import { music } from './wires/music/index.ts'
 import { responses } from './wires/responses/index.ts'
 import { speech } from './wires/speech/index.ts'
 import { transcriptions } from './wires/transcriptions/index.ts'
 import { video } from './wires/video/index.ts'
+import { openAiVideos } from './wires/video/openai.ts'
 import type { AnyWire } from './wires/wire.ts'
 
 const MEGABYTE = 1_048_576
@@ -154,16 +157,28 @@ function forwardRows({ credit, x402 }: Rails): readonly Row[] {
 
 /** Rows that are sold as a long job, and the files that calls and jobs have made. */
 function jobRows({ credit }: Rails): readonly Row[] {
-  const route = { wire: video, rails: [credit] }
-  const path = '/v1/video/generations'
+  const rails = [credit]
+  return [
+    ...rowsOfJobs('/v1/video/generations', SOURCES, { wire: video, rails }),
+    ...rowsOfJobs('/v1/music/generations', json(1), { wire: music, rails }),
+    ...rowsOfJobs('/v1/videos', SOURCES_OR_FORM, { wire: openAiVideos, rails }),
+    {
+      ...{ ...API, ...GET, path: '/v1/videos/:id/content', ...FLOOR },
+      serves: { kind: 'job-content', wire: openAiVideos, rails, query: ['variant'] },
+    },
+    { ...API, ...GET, path: '/v1/media/artifacts/:jobId/:index', serves: { kind: 'artifact', rails } },
+  ]
+}
+
+/** The submit of a kind of long job, and the paths of one job below it. */
+function rowsOfJobs(path: string, body: RowBody, route: JobRoute): readonly Row[] {
   return [
     {
-      ...{ ...API, ...POST, path, ...FLOOR, body: json(32) },
+      ...{ ...API, ...POST, path, ...FLOOR, body },
       serves: { kind: 'job-submit', failover: 'until-connected', ...route },
     },
     { ...API, ...GET, path: `${path}/:id`, ...FLOOR, serves: { kind: 'job-question', ...route } },
     { ...API, ...DELETE, path: `${path}/:id`, ...FLOOR, serves: { kind: 'job-cancel', ...route } },
-    { ...API, ...GET, path: '/v1/media/artifacts/:jobId/:index', serves: { kind: 'artifact', rails: [credit] } },
   ]
 }
 

@@ -1,22 +1,56 @@
+import { withTime } from './clips.ts'
 import type { KeptBps, MicroUsd } from './money.ts'
 import { min, ZERO } from './money.ts'
 import type { UnitPrices } from './pricing.ts'
 import { chargeUsage, listCost } from './pricing.ts'
+import type { ProviderRequest } from './protocols/provider-request.ts'
 import type { Usage, UsageSource } from './usage.ts'
 
 /** The states of a long job. */
 export const JOB_STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
+export type JobState = (typeof JOB_STATES)[number]
+
+/**
+ * Who can load a file from its provider: anybody for days (`lasting`), anybody for a while (`brief`), or only the holder
+ * of the provider's key (`keyed`).
+ */
+export const ARTIFACT_ACCESS = ['lasting', 'brief', 'keyed'] as const
+export type ArtifactAccess = (typeof ARTIFACT_ACCESS)[number]
 
 /** A file that a job has made. */
-export type Artifact = { readonly url: string; readonly contentType: string }
+export type Artifact = {
+  /** Its address at the provider: a URL, or for a `keyed` file the path behind the provider's base URL. */
+  readonly url: string
+  readonly contentType: string
+  readonly access: ArtifactAccess
+}
 
 /** A provider's answer about a long job. */
 export type ProviderJob = {
+  /** The provider's id of the job, by which it is asked about. */
   readonly id: string
-  readonly state: (typeof JOB_STATES)[number]
-  /** The usage that it reports. Undefined when it reports none that can be true. */
-  readonly usage: Usage | undefined
+  readonly state: JobState
+  /** How far it is, in percent, where the provider says so. */
+  readonly progress?: number
+  /** Milliseconds of what was made. Undefined when the provider says nothing that can be true. */
+  readonly milliseconds: number | undefined
   readonly artifacts: readonly Artifact[]
+  /** The provider's words for a failure. They may hold anything. */
+  readonly reason?: string
+  /** Set when the job is done and another answer holds its result. Until that is read, the job runs. */
+  readonly resultAt?: ProviderRequest
+}
+
+/** A job that nothing can change any more. */
+export type EndedJob = ProviderJob & { readonly state: Exclude<JobState, 'queued' | 'running'> }
+
+export function isOver(job: ProviderJob): job is EndedJob {
+  return job.state !== 'queued' && job.state !== 'running'
+}
+
+/** The end of a job. One that its buyer has asked to stop and that failed was cancelled. */
+export function endedAs(job: EndedJob, isStopped: boolean): EndedJob {
+  return isStopped && job.state === 'failed' ? { ...job, state: 'cancelled' } : job
 }
 
 /** The terms that a job was sold on. */
@@ -37,19 +71,30 @@ export type JobCharge = {
   readonly anomalies: readonly string[]
 }
 
-/** Charges a job that is over. A job without a result costs nothing. Others cost what they used, at most the quote. */
-export function chargeJob(terms: JobTerms, { state, usage: reported }: ProviderJob): JobCharge {
+/**
+ * Charges a job that is over. A job without a result costs nothing. Others cost what they used, at most the quote. Where
+ * the provider does not say how long its work is, it is as long as was asked for.
+ */
+export function chargeJob(terms: JobTerms, { state, milliseconds }: ProviderJob): JobCharge {
   if (state !== 'succeeded') {
     return { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
   }
-  const { unitPrices, keptBps, bound, quoteMicro } = terms
-  const usage = reported ?? bound
+  const { bound } = terms
+  const usage = milliseconds === undefined ? bound : withTime(bound, milliseconds)
+  return chargeWork(terms, usage, milliseconds === undefined && isTimed(bound))
+}
+
+/** Charges a job with a result for what it used, at most the quote. `isEstimated` where nobody reported that. */
+export function chargeWork(terms: JobTerms, usage: Usage, isEstimated: boolean): JobCharge {
+  const { unitPrices, keptBps, quoteMicro } = terms
   const due = chargeUsage(unitPrices, usage, keptBps)
   const chargeMicro = min(due, quoteMicro)
-  const anomalies = [
-    ...(reported === undefined ? ['usage_missing'] : []),
-    ...(chargeMicro === due ? [] : ['charge_clipped']),
-  ]
-  const source = reported === undefined ? 'estimated' : 'reported'
+  const anomalies = [...(isEstimated ? ['usage_missing'] : []), ...(chargeMicro === due ? [] : ['charge_clipped'])]
+  const source = isEstimated ? 'estimated' : 'reported'
   return { usage, source, chargeMicro, listMicro: listCost(unitPrices, usage), anomalies }
+}
+
+/** True when time is what is paid for. A piece is a piece, however long. */
+function isTimed({ milliseconds, milliseconds1080p, milliseconds4k }: Usage): boolean {
+  return (milliseconds ?? milliseconds1080p ?? milliseconds4k) !== undefined
 }

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestHead } from '#data-plane/call.ts'
 import type { Entrance } from '#data-plane/pipeline/entrance.ts'
 import { recognize } from '#data-plane/pipeline/entrance.ts'
-import { showJob } from '#data-plane/pipeline/finish-job.ts'
+import { findFile, showJob } from '#data-plane/pipeline/finish-job.ts'
 import type { JobRoute } from '#data-plane/pipeline/job-plane.ts'
 import { readHeaders } from '#data-plane/reads/read.ts'
 import { AppError } from '#shared/errors.ts'
@@ -80,6 +80,22 @@ export function answerForJob({ surface, reading }: Mounted, route: JobRoute, isC
     const head = readRequestHead(request, requestIdOf(request), reading)
     const { text, headers } = await showJob(surface.jobs, route, head, isCancel)
     return sendPrivately(request, reply.headers(headers), text)
+  }
+}
+
+/** Leads to the first file of a job. Throws `not_found` while there is none. */
+export function leadToFile({ surface, row, reading }: Mounted, route: ServesOf<'job-content'>): Handler {
+  return async (request, reply) => {
+    const head = readRequestHead(request, requestIdOf(request), reading)
+    const variant = readQuery(request, route.query).get('variant')
+    if (variant !== null && variant !== 'video') {
+      throw new AppError('model_capability_unsupported', {
+        message: 'A job has its film alone: no thumbnail and no sprite sheet.',
+        param: 'variant',
+      })
+    }
+    const url = await findFile(surface.jobs, route, head)
+    return reply.headers({ ...CORS_HEADERS, ...idHeaders(row, request.id), 'cache-control': 'no-store' }).redirect(url)
   }
 }
 

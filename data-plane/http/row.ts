@@ -49,6 +49,8 @@ type ServedBy = {
   readonly 'job-submit': SubmitRoute
   readonly 'job-question': JobRoute
   readonly 'job-cancel': JobRoute
+  /** Leads to the first file of a job that is over. `query` names the members that the query may hold. */
+  readonly 'job-content': JobRoute & { readonly query: readonly string[] }
   /** A media file, for the holder of a link, a job's token, or a key that comes in one of these ways. */
   readonly artifact: Pick<Entrance, 'rails'>
   /** A free call with a key and a body that asks no provider. */

@@ -2,6 +2,7 @@ import type { Demand, DemandBounds, ModelDemand, ModelTarget, Target } from '#da
 import { isImageCapable, streamsImages } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
+import { checkClip } from './check-clip.ts'
 import { BYTES_A_TOKEN } from './clip-usage.ts'
 
 /** A chat model answers at most so many prompts of one call. They are asked one after another. */
@@ -36,6 +37,7 @@ export function checkCapability(target: Target, demand: Demand): void {
       detail: { capability: 'vision' },
     })
   }
+  checkClip(target, demand)
   checkContext(target, demand)
 }
 

@@ -1,25 +1,27 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Receipt, RequestHead } from '#data-plane/call.ts'
+import type { RequestHead } from '#data-plane/call.ts'
 import type { Chargeable, PayerIdentity } from '#data-plane/payment.ts'
 import type { JobEnd, JobRecord, StoredJob } from '#data-plane/store/jobs.ts'
+import { readProviderWords } from '#data-plane/upstream/provider-words.ts'
 import type { JobView } from '#data-plane/wires/wire.ts'
-import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
-import type { ProviderJob } from '#shared/jobs.ts'
-import { chargeJob } from '#shared/jobs.ts'
+import type { EndedJob, ProviderJob } from '#shared/jobs.ts'
+import { chargeJob, endedAs, isOver } from '#shared/jobs.ts'
 import { ZERO } from '#shared/money.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
+import { askAboutJob } from '#shared/protocols/job-codec.ts'
+import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
 import { askProvider } from './ask-provider.ts'
 import { bookJobEvent } from './book-job-event.ts'
+import type { CallPlane } from './call-plane.ts'
 import { recognize } from './entrance.ts'
 import { endEvent, termsOf } from './job-event.ts'
 import type { JobPlane, JobRoute } from './job-plane.ts'
 import { jobIdOf, requestOfJob } from './job-plane.ts'
+import { endedView, openView } from './job-view.ts'
 import { replyHeaders } from './reply-headers.ts'
-
-const SECOND_MS = 1_000
 
 /**
  * Shows the state of a job. Its provider is asked until the job is over. The end is written down once, then captured,
@@ -34,6 +36,7 @@ export async function showJob(
 ): Promise<{ readonly text: string; readonly headers: Readonly<Record<string, string>> }> {
   const { job, view, waitedMs } = await viewJob(plane, route, head, isCancel)
   const spentMs = plane.calls.clock.monotonic() - head.startedAt
+  const { shown, cancelled } = route.wire
   const headers = replyHeaders({
     isStreamed: false,
     standing: undefined,
@@ -44,7 +47,18 @@ export async function showJob(
     request: undefined,
     receipt: view.receipt,
   })
-  return { text: route.wire.shown(view), headers }
+  return { text: isCancel ? cancelled(view) : shown(view), headers }
+}
+
+/** The address of the first file of a job. Throws `not_found` while there is none, and what {@link showJob} throws. */
+export async function findFile(plane: JobPlane, route: JobRoute, head: RequestHead): Promise<string> {
+  const { view } = await viewJob(plane, route, head, false)
+  const [file] = view.artifacts
+  if (file !== undefined) return file.url
+  throw new AppError('not_found', {
+    message: `The job has no file: it is ${view.state}.`,
+    detail: { status: view.state },
+  })
 }
 
 type Viewed = {
@@ -58,25 +72,29 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   const { id = '' } = head.params
   const rid = requestOfJob(id)
   const stored = rid === undefined ? undefined : await plane.jobs.find(rid)
-  if (rid === undefined || stored === undefined) throw new AppError('job_not_found')
+  // A job has one kind, whatever path asks.
+  if (rid === undefined || stored?.job.wire !== route.wire.name) throw new AppError('job_not_found')
   await checkOwner(plane, route, head, { rid, job: stored.job })
   const { job } = stored
   if (stored.end !== undefined) {
-    return { job, view: await showEnd(plane, rid, { ...stored, end: stored.end }), waitedMs: 0 }
+    const view = await showEnd(plane, rid, { ...stored, end: stored.end })
+    return { job, view, waitedMs: 0 }
   }
   if (plane.calls.clock.now() >= job.createdAt + plane.limits.bindingMs) throw new AppError('job_not_found')
   const askedAt = plane.calls.clock.monotonic()
+  if (isCancel && !stored.isStopped) await plane.jobs.markStopped(rid)
   const provider = await ask(plane, route, job, isCancel)
   const waitedMs = plane.calls.clock.monotonic() - askedAt
-  const state = provider?.state ?? 'running'
-  if (provider === undefined || state === 'queued' || state === 'running') {
-    return { job, view: { ...headOf(rid, job), state, ...NOT_OVER }, waitedMs }
+  const isStopped = isCancel || stored.isStopped
+  const over = provider !== undefined && isOver(provider) ? endedAs(provider, isStopped) : undefined
+  if (over === undefined) {
+    const { bindingMs } = plane.limits
+    const { state = 'running', progress } = provider ?? {}
+    return { job, view: openView(rid, job, { state, progress, bindingMs }), waitedMs }
   }
-  const end = await plane.jobs.end(rid, endOf(plane, job, { ...provider, state }))
-  return { job, view: await showEnd(plane, rid, { job, end, isBooked: false }), waitedMs }
+  const end = await plane.jobs.end(rid, endOf(plane, job, over))
+  return { job, view: await showEnd(plane, rid, { ...stored, end, isBooked: false }), waitedMs }
 }
-
-const NOT_OVER = { artifacts: [], receipt: undefined, error: undefined } as const
 
 type Owned = { readonly rid: RequestId; readonly job: JobRecord }
 
@@ -96,7 +114,10 @@ async function checkOwner(plane: JobPlane, route: JobRoute, head: RequestHead, {
   if (account === null ? wallet !== job.wallet : account !== job.account) throw new AppError('job_not_found')
 }
 
-/** Asks the provider for the state. Answers undefined when nothing readable came back, which does not end the job. */
+/**
+ * Asks the provider for the state. Answers undefined when nothing readable came back, which does not end the job. Throws
+ * `conflict` for a cancellation that the provider's protocol has no word for.
+ */
 async function ask(
   { calls, limits }: JobPlane,
   { wire }: JobRoute,
@@ -104,33 +125,56 @@ async function ask(
   isCancel: boolean,
 ): Promise<ProviderJob | undefined> {
   const codec = jobCodecOf(job, wire.name)
-  const question = isCancel ? codec.cancel(job.providerJob) : codec.question(job.providerJob)
-  const answer = await askProvider(calls, job, { ...question, adaptedParams: [] }, limits.askMs)
-  if (answer.failure === undefined) return codec.read(answer.text)
-  calls.log.warn({ rid: job.rid, errorClass: answer.failure.errorClass }, 'the provider of a job gave no answer')
-  return undefined
+  const { providerJob } = job
+  const send = async (request: ProviderRequest) => {
+    const answer = await askProvider(calls, job, { ...request, adaptedParams: [] }, limits.askMs)
+    const { failure, status } = answer
+    if (failure !== undefined) {
+      calls.log.warn({ rid: job.rid, status, errorClass: failure.errorClass }, 'the provider of a job gave no answer')
+    }
+    return status === 0 ? undefined : answer
+  }
+  const about = (request: ProviderRequest) => askAboutJob(codec, { providerJob, request }, send)
+  if (!isCancel) return about(codec.question(providerJob))
+  if (codec.cancel !== undefined) {
+    const said = await about(codec.cancel(providerJob))
+    // Some providers only promise to stop it. Then its state says whether it has stopped.
+    return said !== undefined && isOver(said) ? said : ((await about(codec.question(providerJob))) ?? said)
+  }
+  const said = await about(codec.question(providerJob))
+  if (said !== undefined && isOver(said)) return said
+  throw new AppError('conflict', { message: 'The provider of this job cannot stop it: wait for its end.' })
 }
 
-type Final = ProviderJob & { readonly state: JobEnd['state'] }
-
-function endOf({ calls }: JobPlane, job: JobRecord, provider: Final): JobEnd {
+function endOf({ calls }: JobPlane, job: JobRecord, provider: EndedJob): JobEnd {
   const charge = chargeJob(termsOf(job), provider)
   const { state } = provider
-  const event = endEvent({ job, state, charge, node: calls.nodeId, now: calls.clock.now() })
+  const endedAt = calls.clock.now()
+  const event = endEvent({ job, state, charge, node: calls.nodeId, now: endedAt })
   return {
     event: JSON.stringify(event),
     state,
     artifacts: state === 'succeeded' ? [...provider.artifacts] : [],
-    error: state === 'failed' ? 'The provider could not finish the job.' : null,
+    error: state === 'failed' ? failureWords(calls, job, provider) : null,
+    endedAt,
   }
 }
+
+/** Why a job failed, as far as its provider's words may leave this process. */
+function failureWords({ upstream }: CallPlane, job: JobRecord, { reason }: ProviderJob): string {
+  if (reason === undefined) return FAILED
+  const body = { message: reason, isContext: false }
+  const { forBuyer } = readProviderWords(body, { holdsKey: (text) => upstream.holdsKey(job, text), asked: () => '' })
+  return forBuyer === '' ? FAILED : `${FAILED.slice(0, -1)}: ${forBuyer}`
+}
+
+const FAILED = 'The provider could not finish the job.'
 
 type Ended = Omit<StoredJob, 'end'> & { readonly end: JobEnd }
 
 async function showEnd(plane: JobPlane, rid: RequestId, { job, end, isBooked }: Ended): Promise<JobView> {
   if (!isBooked) await bookEnd(plane, rid, job, end)
-  const error = end.error === null ? undefined : new AppError('upstream_error', { message: end.error })
-  return { ...headOf(rid, job), state: end.state, artifacts: end.artifacts, receipt: receiptOf(end), error }
+  return endedView(rid, job, end, { bindingMs: plane.limits.bindingMs, artifacts: plane.files.show({ job, end }, rid) })
 }
 
 /** Settles the end under an id of its own. A repetition, here or in another process, changes nothing. */
@@ -151,14 +195,4 @@ function identityOf({ account, keyId, wallet }: JobRecord): PayerIdentity {
   }
   if (account === null && wallet !== null) return { account, keyId: null, wallet }
   throw new AppError('internal_error', { cause: new Error('a job nobody pays for') })
-}
-
-function receiptOf({ event }: JobEnd): Receipt | undefined {
-  const read = readUsageEvent(event)
-  // What a job is sold by is its output.
-  return read && { chargeMicro: read.chargeMicro, listMicro: read.listMicro, listInputMicro: ZERO, usage: read.usage }
-}
-
-function headOf(rid: RequestId, job: JobRecord) {
-  return { id: jobIdOf(rid), model: job.model, createdAt: Math.floor(job.createdAt / SECOND_MS) }
 }

@@ -7,7 +7,7 @@ import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import { jobEndId, readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JobCharge } from '#shared/jobs.ts'
-import { chargeJob } from '#shared/jobs.ts'
+import { chargeWork } from '#shared/jobs.ts'
 import { keptBps, splitCharge, ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { reportedUnits } from '#shared/resources/quote-resource.ts'
@@ -133,7 +133,7 @@ function endOf(plane: CallPlane, { asked, submit, told, isDone }: Ending): JobEn
     ...{ keptBps: Number(event.keptBps), feeBps: Number(event.feeBps) },
   }
   const text = JSON.stringify(end, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
-  return { event: text, state: isDone ? 'succeeded' : 'failed', artifacts: [], error: null }
+  return { event: text, state: isDone ? 'succeeded' : 'failed', artifacts: [], error: null, endedAt: plane.clock.now() }
 }
 
 const NOTHING: JobCharge = { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
@@ -144,8 +144,7 @@ function chargeOf({ question, job }: AskedJob, submit: UsageEvent, told: JobWord
   const good = question.record.goods.get(job.binding.good ?? '')
   const usage = good && reportedUnits(question.found, good, bound, told.given)
   const terms = { unitPrices, bound, keptBps: keptBps(submit.keptBps), quoteMicro: submit.holdMicro }
-  const charge = chargeJob(terms, { id: question.id, state: 'succeeded', usage: usage ?? bound, artifacts: [] })
-  return charge.chargeMicro === ZERO && usage === undefined ? { ...charge, source: 'estimated' } : charge
+  return chargeWork(terms, usage ?? bound, usage === undefined)
 }
 
 /** Settles the end under an id of its own. A repetition, here or in another process, changes nothing. */

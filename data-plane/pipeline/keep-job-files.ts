@@ -8,6 +8,7 @@ import type { Market } from '#data-plane/store/market.ts'
 import type { FileFetcher, FilePlace } from '#data-plane/upstream/fetch-file.ts'
 import { FILE_TIMES } from '#data-plane/upstream/fetch-file.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
+import type { ArtifactView } from '#data-plane/wires/wire.ts'
 import type { Time } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { RequestId } from '#shared/ids.ts'
@@ -16,26 +17,17 @@ import type { Logger } from '#shared/logger.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl, checkPublicUrl } from '#shared/outbound-guard.ts'
 
-/**
- * A file of a job, and who can load it of its provider: anybody for days (`lasting`, also where nothing is said), anybody
- * for a while (`brief`), or only the holder of the provider's key (`keyed`, whose URL is a path behind the base URL).
- */
-type MadeFile = Artifact & { readonly access?: 'lasting' | 'brief' | 'keyed' }
-
 /** A job that is over, as far as its files are concerned. */
 type EndedJob = {
   readonly job: JobRecord
   readonly end:
     | (Pick<JobEnd, 'state'> & {
-        readonly artifacts: readonly MadeFile[]
+        readonly artifacts: readonly Artifact[]
         /** Unix milliseconds. */
         readonly endedAt?: number | null
       })
     | undefined
 }
-
-/** A file of a job where its buyer can load it, and its place among all that the job made. */
-export type ShownFile = Artifact & { readonly index: number }
 
 /** A file that a job has and that is not here yet. */
 export type PendingFile = {
@@ -50,7 +42,7 @@ export type JobFiles = {
    * The files of a job that is over and booked, as its buyer is shown them. Those that are kept here begin to be copied,
    * and nobody waits for that.
    */
-  show(job: EndedJob, rid: RequestId): readonly ShownFile[]
+  show(job: EndedJob, rid: RequestId): readonly ArtifactView[]
   find(id: ArtifactId): Promise<PendingFile | undefined>
   figures(): CopyFigures
   close(): Promise<void>
@@ -128,7 +120,7 @@ function ownerOf({ account, wallet }: JobRecord): string {
  * other host its buyer loads it while it is there, if its address is a public one. An address that holds the seller's
  * key leaves this process to its own host alone.
  */
-function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, access }: MadeFile): Source {
+function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, access }: Artifact): Source {
   const { hosts: allowed, findProvider } = market()
   if (access === 'keyed') return { from: { url: job.baseUrl + url, hosts: allowed, key: job } }
   const provider = findProvider(job.provider)

@@ -1,6 +1,8 @@
 import type { Demand, DemandBounds, ModelTarget, Offer, Target } from '#data-plane/call.ts'
 import type { Quote } from '#data-plane/payment.ts'
 import type { Model } from '#shared/catalog/model.ts'
+import { clipOf } from '#shared/catalog/model.ts'
+import { clipUsage, shapeOf } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { ImageBounds } from '#shared/images.ts'
@@ -59,6 +61,9 @@ export function boundOf(target: Target, demand: Demand): Bound {
   const { model } = target
   const { bounds } = demand
   if (bounds.images !== undefined) return imageBound(target, bounds, bounds.images)
+  if (bounds.clip !== undefined) {
+    return unitBound(target, clipUsage(target.price.unitPrices, shapeOf(clipOf(model), bounds.clip)))
+  }
   const given = bounds.maxOutputTokens
   const maxOutputTokens = Math.min(given ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
   const inputTokens = readableInput(model, bounds)

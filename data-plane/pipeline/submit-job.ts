@@ -1,4 +1,4 @@
-import type { BuyerReply, Incoming, Offer } from '#data-plane/call.ts'
+import type { BuyerReply, Incoming, Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Hold } from '#data-plane/payment.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
@@ -23,6 +23,7 @@ import { demandOf, enter, isPaying, leave, openVisit, paymentDemand, settleRefus
 import { submitEvent } from './job-event.ts'
 import type { JobPlane, SubmitRoute } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
+import { openView } from './job-view.ts'
 import { mayFallBack } from './own-providers.ts'
 import type { Course } from './plan-call.ts'
 import { planCall, plotCourse, quoteFor } from './plan-call.ts'
@@ -34,7 +35,6 @@ import { reserveFunds } from './reserve-funds.ts'
 
 /** A take of an offer's cap outlives the question to its provider by these milliseconds. */
 const TAKE_SLACK_MS = 30_000
-const SECOND_MS = 1_000
 
 /**
  * Submits a long job. The quote is held and a provider accepts the job. Then the whole quote is settled, because the
@@ -49,7 +49,7 @@ export async function submitJob(
   const { calls } = plane
   const { head } = incoming
   const visit = openVisit()
-  const tried: Asked = { attempts: [], failures: [] }
+  const tried: Asked = { attempts: [], failures: [], unsaid: [] }
   calls.tracing?.begin(head)
   try {
     const guest = await enter(calls, { ...route, withoutCredential: 'challenge' }, incoming, visit)
@@ -62,7 +62,7 @@ export async function submitJob(
       throw paymentDemand(demandOf(calls, route, raw, planCall(calls, course, askedMs(plane)).quote))
     }
     const decisionMs = calls.clock.monotonic() - plottedFrom
-    const { text, offer } = await submitInTurn(plane, { route, guest, job, course, tried })
+    const { text, offer, request } = await submitInTurn(plane, { route, guest, job, course, tried })
     const headers = replyHeaders({
       isStreamed: false,
       standing: standingOf(calls, visit),
@@ -70,10 +70,10 @@ export async function submitJob(
       decisionMs,
       overheadMs: calls.clock.monotonic() - head.startedAt - waitedFor(tried),
       plan: { offer },
-      request: job,
+      request,
       receipt: undefined,
     })
-    reply.whole(202, headers, text)
+    reply.whole(route.wire.acceptedStatus, headers, text)
   } catch (thrown) {
     const error = toAppError(thrown)
     emitRefusal(calls, route.wire.name, head, error)
@@ -85,7 +85,12 @@ export async function submitJob(
 }
 
 /** The providers that were asked, and their refusals. */
-type Asked = { readonly attempts: Attempt[]; readonly failures: UpstreamFailure[] }
+type Asked = {
+  readonly attempts: Attempt[]
+  readonly failures: UpstreamFailure[]
+  /** Refusals of protocols that cannot say what is asked for. */
+  readonly unsaid: AppError[]
+}
 
 /** A job whose course is set. */
 type Wanted = {
@@ -105,8 +110,8 @@ type Turn = {
   readonly maxAttempts: number
 }
 
-/** A job that runs: the text for its buyer, and the offer whose provider took it. */
-type Accepted = { readonly text: string; readonly offer: Offer }
+/** A job that runs: the text for its buyer, the offer whose provider took it, and what that was told. */
+type Accepted = Pick<Taken, 'offer' | 'request'> & { readonly text: string }
 
 function waitedFor({ attempts }: Asked): number {
   return attempts.reduce((total, { ms }) => total + ms, 0)
@@ -150,7 +155,8 @@ async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<Accepted> 
 function refusalOf({ calls }: JobPlane, { tried, course }: Wanted, offers: readonly Offer[]): AppError {
   const message = 'No seller of the model has enough left of its daily cap for this job.'
   const ports = { caps: calls.spentCaps, now: calls.clock.now() }
-  return tried.failures.at(-1)?.error ?? capRefusal(course.target, offers, ports, message)
+  const refused = tried.failures.at(-1)?.error ?? tried.unsaid.at(-1)
+  return refused ?? capRefusal(course.target, offers, ports, message)
 }
 
 /**
@@ -163,7 +169,8 @@ async function takeTurn(plane: JobPlane, wanted: Wanted, turn: Turn): Promise<Ac
   try {
     const taken = await findProvider(plane, wanted, turn, hold)
     if (taken !== undefined) {
-      return { text: await book(plane, wanted, turn, { ...taken, hold }), offer: taken.offer }
+      const { offer, request } = taken
+      return { text: await book(plane, wanted, turn, { ...taken, hold }), offer, request }
     }
     void payment.release(hold, 'no_provider', '')
     return undefined
@@ -181,6 +188,7 @@ function quoteAt({ quote }: Turn, { keptBps }: Offer): MicroUsd {
 
 type Taken = {
   readonly offer: Offer
+  readonly request: UpstreamRequest
   readonly provider: ProviderJob
   /** The id under which its quote was taken from the offer's cap. */
   readonly take: string
@@ -192,7 +200,7 @@ type Taken = {
  */
 async function findProvider(
   { calls, limits }: JobPlane,
-  { route, job, tried }: Wanted,
+  { route, job, course, tried }: Wanted,
   turn: Turn,
   hold: Hold,
 ): Promise<Taken | undefined> {
@@ -200,15 +208,17 @@ async function findProvider(
   for (const offer of turn.offers) {
     const quote = quoteAt(turn, offer)
     if (attempts.length >= turn.maxAttempts || quote > hold.grantedMicro) continue
+    const request = encodeFor(job, offer, course, tried)
+    if (request === undefined) continue
     const take = `${hold.rid}.${attempts.length}`
     if (!(await calls.offerCaps.take(offer, take, quote, limits.askMs + TAKE_SLACK_MS))) {
       if (offer.id !== null) calls.spentCaps.mark(offer.id, calls.clock.now())
       continue
     }
     calls.health.begin(offer)
-    const request = job.encode(offer)
     const answer = await askProvider(calls, offer, request, limits.askMs)
-    const provider = answer.failure === undefined ? jobCodecOf(offer, route.wire.name).read(answer.text) : undefined
+    const codec = jobCodecOf(offer, route.wire.name)
+    const provider = answer.failure === undefined ? codec.accepted(answer.text) : undefined
     const bad = { kind: 'malformed', status: answer.status, text: 'no job' } as const
     const failure =
       answer.failure ?? (provider === undefined ? classifyBadAnswer(bad, speakerOf(calls, offer, request)) : undefined)
@@ -216,7 +226,7 @@ async function findProvider(
     attempts.push({ ...row, errorClass: failure?.errorClass ?? null })
     if (provider !== undefined) {
       calls.health.succeeded(offer, hold.rid)
-      return { offer, provider, take }
+      return { offer, request, provider, take }
     }
     void calls.offerCaps.settle(offer, take, ZERO)
     if (failure === undefined) continue
@@ -225,6 +235,18 @@ async function findProvider(
     if (isFinal(route.failover, failure)) throw failure.error
   }
   return undefined
+}
+
+/** The job in the words of an offer's protocol. Undefined where that has none for it; another offer's may have. */
+function encodeFor(job: ParsedJob, offer: Offer, { target }: Course, { unsaid }: Asked): UpstreamRequest | undefined {
+  try {
+    return job.encode(offer, target)
+  } catch (thrown) {
+    const error = toAppError(thrown)
+    if (error.code !== 'model_capability_unsupported') throw thrown
+    unsaid.push(error)
+    return undefined
+  }
 }
 
 /** True when no other provider may be asked after this failure. */
@@ -237,9 +259,9 @@ function isFinal(failover: Failover, { fault, errorClass }: UpstreamFailure): bo
 /** Writes the job down and settles its quote. Only then the buyer hears of it. */
 async function book(
   plane: JobPlane,
-  { route, guest, course, tried }: Wanted,
+  { route, guest, job, course, tried }: Wanted,
   turn: Turn,
-  { offer, provider, take, hold }: Taken & { readonly hold: Hold },
+  { offer, request, provider, take, hold }: Taken & { readonly hold: Hold },
 ): Promise<string> {
   const { calls, limits } = plane
   const { raw } = guest
@@ -272,8 +294,10 @@ async function book(
     feeBps: Number(calls.market().limits.platformFeeBps),
     quoteMicro: quoteMicro.toString(),
     // The bound by which it was quoted.
-    bound: { ...course.demand.bounds.units?.most, calls: 1 },
+    bound: { ...turn.quote.bound.units },
     attempts: [...tried.attempts],
+    asked: job.asked,
+    adaptedParams: [...request.adaptedParams],
     createdAt: raw.receivedAt,
     deadlineAt: raw.receivedAt + limits.deadlineMs,
   }
@@ -289,8 +313,7 @@ async function book(
   }
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteMicro }
   emitJob(calls, raw, { ...facts, tried: tried.attempts }, waitedFor(tried))
-  const id = jobIdOf(hold.rid)
-  const head = { id, model: record.model, createdAt: Math.floor(raw.receivedAt / SECOND_MS) }
-  const view = { ...head, state: 'queued', artifacts: [], receipt: undefined, error: undefined } as const
-  return wire.submitted(view, plane.tokenOf(id))
+  const { bindingMs } = limits
+  const view = openView(hold.rid, record, { state: 'queued', progress: provider.progress, bindingMs })
+  return wire.submitted(view, plane.tokenOf(jobIdOf(hold.rid)))
 }

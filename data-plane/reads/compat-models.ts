@@ -1,5 +1,4 @@
 import type { Model } from '#shared/catalog/model.ts'
-import { servedEndpoints } from '#shared/catalog/model.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { inListOrder } from './models.ts'
@@ -13,7 +12,7 @@ const MAX_PAGE = 1_000
  * `before_id`. Without a limit a page is as long as a page may be.
  */
 export const listCompatModels: Read = ({ market }, { query }) => {
-  const models = inListOrder(market().models).filter((model) => servedEndpoints(model).length > 0)
+  const models = inListOrder(market().models)
   const limit = readLimit(query.get('limit'))
   const afterId = query.get('after_id')
   const beforeId = query.get('before_id')
@@ -36,8 +35,7 @@ export const listCompatModels: Read = ({ market }, { query }) => {
 /** `GET /compat/v1/models/{id}`: one model under any of its names. */
 export const readCompatModel: Read = ({ market }, { params }) => {
   const model = market().resolve(params['id'] ?? '')
-  if (!model || servedEndpoints(model).length === 0)
-    throw new AppError('not_found', { message: 'model: there is none of that name.' })
+  if (!model) throw new AppError('not_found', { message: 'model: there is none of that name.' })
   return { json: JSON.stringify(compatModel(model)), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 

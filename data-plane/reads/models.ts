@@ -1,5 +1,4 @@
 import type { Model } from '#shared/catalog/model.ts'
-import { servedEndpoints } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { formatUnitPrice } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
@@ -60,7 +59,7 @@ function listedOf(models: readonly Model[], prices: Prices): Model[] {
 }
 
 function isListed(model: Model, prices: Prices): boolean {
-  return prices.has(model.id) && servedEndpoints(model).length > 0
+  return prices.has(model.id)
 }
 
 /** Newest first, sandbox models last. */
@@ -122,7 +121,7 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
     supported_voices: null,
     supported_features: model.features,
     supported_parameters: model.parameters,
-    endpoints: servedEndpoints(model),
+    endpoints: model.endpoints,
     links: { details: `/api/markets/${encodeURIComponent(model.id)}` },
   }
 }

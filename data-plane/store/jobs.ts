@@ -14,6 +14,8 @@ export type JobStore = {
   /** Writes the end of a job once. The first of several stands and is the answer. */
   end(rid: RequestId, end: JobEnd): Promise<JobEnd>
   markBooked(rid: RequestId): Promise<void>
+  /** Notes that the buyer has asked to stop it. */
+  markStopped(rid: RequestId): Promise<void>
 }
 
 /** Every method throws AppError `service_unavailable` while Redis is out of reach. */
@@ -34,6 +36,9 @@ export function createJobs(redis: Redis): JobStore {
     },
     async markBooked(rid) {
       await guarded(redis.hset(moneyKeys.job(rid), 'booked', '1'))
+    },
+    async markStopped(rid) {
+      await guarded(redis.hset(moneyKeys.job(rid), 'stopped', '1'))
     },
   }
 }

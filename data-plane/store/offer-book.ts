@@ -23,7 +23,7 @@ export const TRUSTED = 1
 export const CAPPED = 2
 /** One bit for each need that an offer's protocol cannot meet. */
 export const LACKS: Readonly<Record<ProtocolNeed, number>> = {
-  ...{ chat: 64, openai: 4, video: 8, images: 16 },
+  ...{ openai: 4, video: 8, images: 16, chat: 64, music: 128 },
   'image-stream': 32,
 }
 

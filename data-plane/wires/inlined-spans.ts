@@ -14,7 +14,10 @@ import { closingQuote } from '#shared/json-gauge.ts'
 /** Members of a message's part that hold data: `data:` URLs, or base64 without a head. */
 const HOLDERS: ReadonlySet<string> = new Set(['url', 'image_url', 'file_data', 'data'])
 /** Members at the top that hold pictures to begin with: texts, objects, or lists of both. */
-const SOURCES: ReadonlySet<string> = new Set(['image', 'image_url', 'images', 'input_images', 'input_references'])
+const SOURCES: ReadonlySet<string> = new Set([
+  ...['image', 'image_url', 'images', 'input_images', 'input_references'],
+  ...['end_image_url', 'input_reference', 'reference_images'],
+])
 const MAX_HOLDER_BYTES = 16
 
 /** Long base64 texts, by the place where their text begins. */

@@ -4,14 +4,16 @@ import type {
   Demand,
   ModelDemand,
   ModelPlan,
+  ModelTarget,
   Offer,
   RawRequest,
   Receipt,
+  Target,
   UpstreamRequest,
 } from '#data-plane/call.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
-import type { Artifact, ProviderJob } from '#shared/jobs.ts'
+import type { Artifact, JobState } from '#shared/jobs.ts'
 import type { JobKind } from '#shared/protocols/job-codec.ts'
 import type { CompiledResource, FoundRoute } from '#shared/resources/compile-resource.ts'
 
@@ -76,6 +78,12 @@ function isForModel(plan: AttemptPlan): plan is ModelPlan {
   return plan.target.kind === 'model'
 }
 
+/** The target of a demand for a model. */
+export function forModelTarget(target: Target): ModelTarget {
+  if (target.kind === 'model') return target
+  throw new AppError('internal_error', { cause: new Error('a model was expected') })
+}
+
 /** A wire by which models are sold. */
 export type ModelWire = Omit<AnyWire, 'read'> & { read(raw: RawRequest): ParsedCall & { readonly demand: ModelDemand } }
 
@@ -101,10 +109,16 @@ export function defineWire<Request>(wire: Wire<Request>): ModelWire {
 /** A long job as its buyer asked for it. */
 export type ParsedJob = {
   readonly demand: Demand
-  /** Members of the request that no provider is told. */
-  readonly adaptedParams: readonly string[]
-  encode(offer: Offer): UpstreamRequest
+  /** What the job is asked to be, for the views of it. */
+  readonly asked: JobAsked
+  encode(offer: Offer, target: Target): UpstreamRequest
 }
+
+/** What a job was asked to be, as far as it is kept: never the buyer's words. */
+export type JobAsked = { readonly seconds: number | null; readonly size: string | null }
+
+/** A file of a job where its buyer can load it, and its place among all that the job made. */
+export type ArtifactView = Pick<Artifact, 'url' | 'contentType'> & { readonly index: number }
 
 /** A long job as its buyer sees it. */
 export type JobView = {
@@ -112,8 +126,17 @@ export type JobView = {
   readonly model: string
   /** Unix seconds. */
   readonly createdAt: number
-  readonly state: ProviderJob['state']
-  readonly artifacts: readonly Artifact[]
+  /** Unix seconds; undefined while it runs. */
+  readonly endedAt: number | undefined
+  /** Unix seconds from which on nobody can ask about it. */
+  readonly expiresAt: number
+  readonly state: JobState
+  /** Percent, where the provider says it. */
+  readonly progress: number | undefined
+  readonly asked: JobAsked
+  /** Members of the request that its provider was not told, or in another way. */
+  readonly adaptedParams: readonly string[]
+  readonly artifacts: readonly ArtifactView[]
   /** Set once it is over. */
   readonly receipt: Receipt | undefined
   readonly error: AppError | undefined
@@ -125,6 +148,10 @@ export type JobWire = {
   readonly name: JobKind
   readonly envelope: Envelope
   read(raw: RawRequest): ParsedJob
+  /** The HTTP status of an accepted submit. */
+  readonly acceptedStatus: 200 | 202
   submitted(view: JobView, token: string): string
   shown(view: JobView): string
+  /** The answer to a cancellation. */
+  cancelled(view: JobView): string
 }

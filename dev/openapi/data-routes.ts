@@ -134,7 +134,7 @@ function goodAnswers(components: Components, route: DataRoute): Json {
     ...(isCached ? ['etag', 'cache-control'] : []),
     ...(route.isPaid === true ? [...PAID_HEADERS, ...LIMIT_HEADERS] : []),
   ]
-  const status = route.path === '/v1/video/generations' ? 202 : 200
+  const { status = 200 } = route
   return {
     [status]: { description: 'The answer.', headers: headersNamed(names), content: Object.fromEntries(content) },
   }

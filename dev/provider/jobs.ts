@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { errorBody } from './answer.ts'
 import { SANDBOX_LAB } from './behaviours.ts'
+import { mp4Film } from './media/mp4.ts'
+import { wavTone } from './media/sound.ts'
 import type { Reply } from './reply.ts'
 
 /** The behaviours of job models, by the end of the id. */
@@ -21,82 +23,176 @@ export const SANDBOX_JOB_ENTRIES = Object.entries(JOB_MODELS).map(([name, descri
   description,
 }))
 
+/** Models at providers that have a queue. They take pictures in all parts, and can be cancelled. */
+export const SANDBOX_FILM_ENTRIES = [
+  {
+    id: `${SANDBOX_LAB}/video-job`,
+    title: 'Sandbox: video-job',
+    description: 'A film from words or pictures, over at the second question.',
+    makes: 'video',
+  },
+  {
+    id: `${SANDBOX_LAB}/music-job`,
+    title: 'Sandbox: music-job',
+    description: 'A piece of music, over at the second question.',
+    makes: 'music',
+  },
+] as const
+
 const MAX_JOBS = 10_000
 const OVERCHARGE = 100
 /** The number of questions after which a job is over. */
 const LAST_QUESTION = 2
+const USUAL_SECONDS = 4
+const USUAL_SIZE = { width: 720, height: 1_280 }
 
-const SubmitSchema = z.looseObject({ model: z.string(), prompt: z.string(), seconds: z.number().positive() })
-
-type Job = {
+export type Job = {
   readonly id: string
   readonly model: JobModel
+  readonly prompt: string
   readonly seconds: number
+  readonly size: { readonly width: number; readonly height: number }
+  readonly isMusic: boolean
   questions: number
   isCancelled: boolean
 }
 
-/** The long jobs of a provider, kept in memory. */
+/** The long jobs of a provider, kept in memory. Each protocol shows them in its own shape. */
 export type JobBook = {
-  /** Answers `/v1/video/generations` and the paths below it. False for any other path. */
-  serve(method: string, path: string, body: unknown, reply: Reply): boolean
+  /** Undefined when it names no model of jobs. */
+  submit(
+    wish: Pick<Job, 'prompt'> & Partial<Pick<Job, 'seconds' | 'size' | 'isMusic'>> & { readonly model: string },
+  ): Job | undefined
+  find(id: string): Job | undefined
 }
 
 export function createJobBook(): JobBook {
   const jobs = new Map<string, Job>()
   return {
-    serve(method, path, body, reply) {
-      const match = /^\/v1\/video\/generations(?:\/([^/]+))?$/.exec(path)
-      if (!match) return false
-      const [, id] = match
-      if (id === undefined) submit(jobs, method, body, reply)
-      else answer(jobs.get(id), method, reply)
-      return true
+    submit({ model: name, prompt, seconds = USUAL_SECONDS, size = USUAL_SIZE, isMusic = false }) {
+      const model = modelOf(name)
+      if (model === undefined) return undefined
+      if (jobs.size >= MAX_JOBS) jobs.clear()
+      const job = { id: `vid_${randomUUID()}`, model, prompt, seconds, size, isMusic, questions: 0, isCancelled: false }
+      jobs.set(job.id, job)
+      return job
     },
+    find: (id) => jobs.get(id),
   }
 }
 
-function submit(jobs: Map<string, Job>, method: string, body: unknown, reply: Reply): void {
-  const wish = SubmitSchema.safeParse(body)
-  const model = wish.success ? modelOf(wish.data.model) : undefined
-  if (method !== 'POST' || !wish.success || model === undefined) {
-    reply.json(400, errorBody('The body is not a job.', 'invalid_request_error', null))
-    return
-  }
-  if (jobs.size >= MAX_JOBS) jobs.clear()
-  const job: Job = { id: `vid_${randomUUID()}`, model, seconds: wish.data.seconds, questions: 0, isCancelled: false }
-  jobs.set(job.id, job)
-  reply.json(202, { id: job.id, status: 'queued' })
-}
-
-/** The behaviour at the end of a model's name. */
+/** A real model is a job that behaves well. */
 function modelOf(name: string): JobModel | undefined {
-  return Object.keys(JOB_MODELS)
-    .filter(isJobModel)
-    .find((model) => name.endsWith(model))
+  const behaviour = name.slice(name.lastIndexOf('/') + 1)
+  if (isJobModel(behaviour)) return behaviour
+  const known = Object.keys(JOB_MODELS).find((model) => name.endsWith(model))
+  if (known !== undefined && isJobModel(known)) return known
+  return name === '' ? undefined : 'job'
 }
 
 function isJobModel(name: string): name is JobModel {
   return Object.hasOwn(JOB_MODELS, name)
 }
 
-function answer(job: Job | undefined, method: string, reply: Reply): void {
-  if (job === undefined) {
-    reply.json(404, errorBody('No such job.', 'invalid_request_error', null))
-    return
-  }
-  const isOver = job.questions >= LAST_QUESTION && job.model !== 'job-endless'
-  if (method === 'DELETE' && !isOver) job.isCancelled = true
-  else job.questions += 1
-  reply.json(200, { id: job.id, ...stateOf(job) })
+/** Asks a job one more time. */
+export function ask(job: Job): JobState {
+  job.questions += 1
+  return stateOf(job)
 }
 
-function stateOf({ id, model, seconds, questions, isCancelled }: Job): object {
-  if (isCancelled) return { status: 'cancelled' }
-  if (model === 'job-endless' || questions < LAST_QUESTION) return { status: 'running' }
-  if (model === 'job-failing') return { status: 'failed', error: { message: 'The scene could not be drawn.' } }
-  const artifacts = [{ url: `https://artifacts.invalid/${id}.mp4`, content_type: 'video/mp4' }]
-  if (model === 'job-unmetered') return { status: 'succeeded', artifacts }
-  const used = model === 'job-overcharging' ? seconds * OVERCHARGE : seconds - 1
-  return { status: 'succeeded', artifacts, usage: { seconds: used } }
+/** Stops a job that runs. */
+export function cancel(job: Job): JobState {
+  if (stateOf(job) === 'running') job.isCancelled = true
+  return stateOf(job)
+}
+
+export type JobState = 'running' | 'succeeded' | 'failed' | 'cancelled'
+
+export function stateOf({ model, questions, isCancelled }: Job): JobState {
+  if (isCancelled) return 'cancelled'
+  if (model === 'job-endless' || questions < LAST_QUESTION) return 'running'
+  return model === 'job-failing' ? 'failed' : 'succeeded'
+}
+
+/** The seconds that it says it made; undefined where it says nothing. */
+export function saidSeconds({ model, seconds }: Job): number | undefined {
+  if (model === 'job-unmetered') return undefined
+  return model === 'job-overcharging' ? seconds * OVERCHARGE : Math.max(1, seconds - 1)
+}
+
+/** What it made. */
+export function fileOf({ prompt, seconds, size, isMusic }: Job): {
+  readonly contentType: string
+  readonly bytes: Buffer
+} {
+  if (isMusic) return { contentType: 'audio/wav', bytes: wavTone(seconds) }
+  return { contentType: 'video/mp4', bytes: mp4Film(prompt, { ...size, seconds }) }
+}
+
+const SubmitSchema = z.looseObject({
+  model: z.string(),
+  prompt: z.string().min(1),
+  seconds: z
+    .string()
+    .regex(/^[1-9]\d{0,2}$/)
+    .transform(Number)
+    .optional(),
+  size: z
+    .string()
+    .regex(/^\d{2,4}x\d{2,4}$/)
+    .optional(),
+})
+
+const PATH = /^\/v1\/videos(?:\/([^/]+)(\/content)?)?$/
+const STATUS = { running: 'in_progress', succeeded: 'completed', failed: 'failed', cancelled: 'cancelled' } as const
+
+export type VideoCall = { readonly method: string; readonly path: string; readonly body: unknown }
+
+/** Answers OpenAI's `/v1/videos` and the paths below it. False for any other path. */
+export function serveVideos(book: JobBook, call: VideoCall, reply: Reply): boolean {
+  const match = PATH.exec(call.path)
+  if (match === null) return false
+  const [, id, content] = match
+  if (id === undefined) submitVideo(book, call, reply)
+  else answerVideo(book.find(id), content !== undefined, reply)
+  return true
+}
+
+function submitVideo(book: JobBook, { method, body }: Pick<VideoCall, 'method' | 'body'>, reply: Reply): void {
+  const wish = SubmitSchema.safeParse(body)
+  const job = wish.success && method === 'POST' ? submitAs(book, wish.data) : undefined
+  if (job === undefined) reply.json(400, errorBody('The body is not a job.', 'invalid_request_error', null))
+  else reply.json(200, { id: job.id, object: 'video', status: 'queued', progress: 0 })
+}
+
+function submitAs(book: JobBook, { model, prompt, seconds, size }: z.infer<typeof SubmitSchema>): Job | undefined {
+  const [width = 0, height = 0] = (size ?? '').split('x').map(Number)
+  return book.submit({
+    ...{ model, prompt },
+    ...(seconds !== undefined && { seconds }),
+    ...(size !== undefined && { size: { width, height } }),
+  })
+}
+
+function answerVideo(job: Job | undefined, isContent: boolean, reply: Reply): void {
+  if (job === undefined) reply.json(404, errorBody('No such job.', 'invalid_request_error', null))
+  else if (!isContent) answerVideoState(job, reply)
+  else if (stateOf(job) !== 'succeeded') {
+    reply.json(404, errorBody('The video is not ready yet.', 'invalid_request_error', null))
+  } else {
+    const { contentType, bytes } = fileOf(job)
+    reply.headers(200, { 'content-type': contentType, 'content-length': String(bytes.length) })
+    reply.end(bytes)
+  }
+}
+
+function answerVideoState(job: Job, reply: Reply): void {
+  const state = ask(job)
+  const seconds = state === 'succeeded' ? saidSeconds(job) : job.seconds
+  reply.json(200, {
+    ...{ id: job.id, object: 'video', status: STATUS[state] },
+    progress: state === 'succeeded' ? 100 : 50,
+    ...(seconds !== undefined && { seconds: String(seconds) }),
+    ...(state === 'failed' && { error: { code: 'failed', message: 'The scene could not be drawn.' } }),
+  })
 }

@@ -7,8 +7,9 @@ import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts
 import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
 import { falModelOf, isFalCall, serveFal } from './fal.ts'
+import { isQueueCall, jobFile, serveQueue } from './fal-queue.ts'
 import type { JobBook } from './jobs.ts'
-import { createJobBook, SANDBOX_JOB_ENTRIES } from './jobs.ts'
+import { createJobBook, SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES, serveVideos } from './jobs.ts'
 import { drawInChat, pictureOf } from './media/images.ts'
 import { isMediaPath, serveMedia } from './media/index.ts'
 import { readForm } from './media/transcriptions.ts'
@@ -108,8 +109,15 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
       reply.headers(200, { 'content-type': 'image/png', 'content-length': String(picture.length) })
       return reply.end(picture)
     }
+    const file = method === 'GET' ? jobFile(provider.jobs, path) : undefined
+    if (file !== undefined) {
+      reply.headers(200, { 'content-type': file.contentType, 'content-length': String(file.bytes.length) })
+      return reply.end(file.bytes)
+    }
     const origin = `http://${request.headers.host ?? ''}/v1`
     if (isFalCall(request.headers)) {
+      const call = { method, path, headers: request.headers, body, model, origin }
+      if (isQueueCall(call)) return serveQueue(provider.jobs, call, reply)
       return await serveFal(
         { method, headers: request.headers, body, model: actedModel(provider, model), origin },
         reply,
@@ -124,7 +132,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     }
     if (method === 'POST' && path === '/v1/chat/completions') return await chat(provider, body, reply)
     if (method === 'POST' && path === '/v1/completions') return await texts(provider, body, reply)
-    if (provider.jobs.serve(method, path, body, reply)) return
+    if (serveVideos(provider.jobs, { method, path, body }, reply)) return
     reply.json(404, errorBody(`Invalid URL (${method} ${path})`, 'invalid_request_error', null))
   } catch (error) {
     if (reply.isGone()) return
@@ -264,7 +272,7 @@ function prefixed(behaviour: string): string {
 }
 
 function models({ options }: Provider): readonly object[] {
-  const jobs = SANDBOX_JOB_ENTRIES.map(({ id }) => id)
+  const jobs = [...SANDBOX_JOB_ENTRIES, ...SANDBOX_FILM_ENTRIES].map(({ id }) => id)
   const sandbox = [...Object.keys(BEHAVIOURS).map((name) => `${SANDBOX_LAB}/${name}`), ...jobs]
   return [...(options.models ?? []), ...sandbox].map((id) => ({
     id,

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { CatalogItem, modelOf } from '#control-plane/services/catalog/catalog-items.ts'
 import { SANDBOX_BEHAVIOUR_ENTRIES } from '#dev/provider/behaviours.ts'
-import { SANDBOX_JOB_ENTRIES } from '#dev/provider/jobs.ts'
+import { SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES } from '#dev/provider/jobs.ts'
 import type { Model } from '#shared/catalog/model.ts'
+import type { SourceRole } from '#shared/clips.ts'
+import { ANY_CLIP, SOURCE_ROLES } from '#shared/clips.ts'
 
 const PriceSource = z.object({ url: z.url(), date: z.iso.date() })
 
@@ -27,7 +29,7 @@ export function readCatalog(): SeedCatalog {
   const text = readFileSync(new URL('./catalog.json', import.meta.url), 'utf8')
   const { source, models } = CatalogSchema.parse(JSON.parse(text))
   const items = models.map(({ price_source: _source, ...item }) => item)
-  return { source, models: [...items, ...sandboxItems(), ...sandboxJobs()] }
+  return { source, models: [...items, ...sandboxItems(), ...sandboxJobs(), ...sandboxFilms()] }
 }
 
 /** The models of a catalogue, without prices. */
@@ -78,9 +80,22 @@ function sandboxItems(): CatalogItem[] {
   }))
 }
 
-/** The free test models of long jobs. */
+/** The free test models of long jobs, at providers of OpenAI's protocol. */
 function sandboxJobs(): CatalogItem[] {
-  return SANDBOX_JOB_ENTRIES.map(({ id, title, description }) => ({
+  return SANDBOX_JOB_ENTRIES.map((entry) => jobItem(entry, 'video', ['start']))
+}
+
+/** The free test models at providers that have a queue. */
+function sandboxFilms(): CatalogItem[] {
+  return SANDBOX_FILM_ENTRIES.map(({ makes, ...entry }) =>
+    jobItem(entry, makes, makes === 'video' ? [...SOURCE_ROLES] : []),
+  )
+}
+
+type Entry = { readonly id: string; readonly title: string; readonly description: string }
+
+function jobItem({ id, title, description }: Entry, makes: 'video' | 'music', roles: SourceRole[]): CatalogItem {
+  return {
     id,
     canonical: id,
     aliases: [],
@@ -88,12 +103,16 @@ function sandboxJobs(): CatalogItem[] {
     created: SANDBOX_CREATED,
     description,
     context_length: SANDBOX_CONTEXT,
-    architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+    architecture: {
+      input_modalities: roles.length > 0 ? ['text', 'image'] : ['text'],
+      output_modalities: [makes === 'video' ? 'video' : 'audio'],
+    },
     pricing: { prompt: '0', completion: '0' },
     unit_pricing: { seconds: '0' },
     top_provider: {},
     supported_parameters: [],
     supported_features: [],
-    endpoints: ['video'],
-  }))
+    endpoints: [makes],
+    clip: { ...ANY_CLIP, roles },
+  }
 }

@@ -101,7 +101,7 @@ function offersOf(book: Book, models: readonly Model[]): SeedBook['offers'] {
     book.models === undefined
       ? (model.isSandbox || model.endpoints.some((endpoint) => SOLD.has(endpoint))) &&
         !book.except_models?.includes(model.id)
-      : book.models.includes(model.isSandbox ? 'sandbox/*' : model.id)
+      : book.models.includes(model.id) || (model.isSandbox && book.models.includes('sandbox/*'))
   // Lists show the newest offers first, and no list should begin with the fault models of the sandbox.
   const inOrder = models.toSorted((left, right) => Number(right.isSandbox) - Number(left.isSandbox))
   const isSpoken = ({ endpoints }: Model) =>

@@ -3,7 +3,7 @@ import type { Clip } from '#shared/clips.ts'
 import { ANY_CLIP, ClipSchema } from '#shared/clips.ts'
 import { ImageTokensSchema } from '#shared/images.ts'
 
-/** The endpoints that a model can be sold on. */
+/** The endpoints that a model can be sold on, each with a path to buy from. */
 export const ENDPOINTS = [
   'chat',
   'completions',
@@ -16,15 +16,6 @@ export const ENDPOINTS = [
   'music',
 ] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
-
-/** The endpoints that have a path to buy from. The others stand in the catalogue for the day when they have one. */
-const SERVED: ReadonlySet<Endpoint> = new Set([
-  ...(['chat', 'completions', 'embeddings', 'speech', 'transcription', 'image', 'image-edit', 'video'] as const),
-])
-
-export function isServedEndpoint(endpoint: Endpoint): boolean {
-  return SERVED.has(endpoint)
-}
 
 /** The largest number of tokens that one image may cost when its catalogue entry names none. */
 export const DEFAULT_IMAGE_TOKENS = 8_192
@@ -85,9 +76,4 @@ export function streamsImages(model: Model): boolean {
 
 export function takesParameter(model: Model, parameter: string): boolean {
   return model.parameters.includes(parameter)
-}
-
-/** The endpoints on which a model can be bought. A model without one is neither listed nor taken as an offer. */
-export function servedEndpoints(model: Pick<Model, 'endpoints'>): readonly Endpoint[] {
-  return model.endpoints.filter(isServedEndpoint)
 }

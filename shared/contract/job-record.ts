@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ARTIFACT_ACCESS } from '#shared/jobs.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { MicroUsdText } from './amount.ts'
 import { CREDIT_RAIL, RailNameSchema } from './rails.ts'
@@ -54,6 +55,12 @@ export const JobRecordSchema = z.object({
   /** The upper bounds of usage from which the quote was made. */
   bound: z.record(z.string(), z.number()),
   attempts: z.array(AttemptRow),
+  /** What it was asked to be, never in its buyer's words. */
+  asked: z
+    .object({ seconds: z.number().nullable(), size: z.string().nullable() })
+    .default({ seconds: null, size: null }),
+  /** Members of the request that its provider was not told, or in another way. */
+  adaptedParams: z.array(z.string()).default([]),
   /** Unix milliseconds. */
   createdAt: Milliseconds,
   deadlineAt: Milliseconds,
@@ -65,8 +72,12 @@ export type JobRecordText = z.input<typeof JobRecordSchema>
 export const JobEndSchema = z.object({
   event: z.string(),
   state: z.enum(['succeeded', 'failed', 'cancelled']),
-  artifacts: z.array(z.object({ url: z.string(), contentType: z.string() })),
+  artifacts: z.array(
+    z.object({ url: z.string(), contentType: z.string(), access: z.enum(ARTIFACT_ACCESS).default('lasting') }),
+  ),
   error: z.string().nullable(),
+  /** Unix milliseconds at which the provider said so; null in ends of before it was kept. */
+  endedAt: Milliseconds.nullable().default(null),
 })
 /** The end of a job: its usage event as the text to capture, and the answer that the buyer is shown after that. */
 export type JobEnd = z.infer<typeof JobEndSchema>
@@ -77,18 +88,23 @@ export type StoredJob = {
   readonly end: JobEnd | undefined
   /** True once the event of the end has been captured or booked. */
   readonly isBooked: boolean
+  /** True once its buyer has asked to stop it. One that fails after that was cancelled. */
+  readonly isStopped: boolean
 }
 
 /**
  * The fields of a job's hash. `job` is written at the submit. `end` is written once, by whoever first hears of the end,
- * and only with HSETNX: it alone says how the job ended. `booked` is `1` after that end is durable in the money path.
+ * and only with HSETNX: it alone says how the job ended. `booked` is `1` after that end is durable in the money path,
+ * `stopped` after its buyer has asked to stop it.
  */
-export const JOB_FIELDS = ['job', 'end', 'booked'] as const
+export const JOB_FIELDS = ['job', 'end', 'booked', 'stopped'] as const
 
 /** Reads a job from the values of {@link JOB_FIELDS}. Undefined when there is none. */
-export function readStoredJob([job, end, booked]: readonly (string | null | undefined)[]): StoredJob | undefined {
+export function readStoredJob(values: readonly (string | null | undefined)[]): StoredJob | undefined {
+  const [job, end, booked, stopped] = values
   const read = JobRecordSchema.safeParse(parse(job))
-  return read.success ? { job: read.data, end: readJobEnd(end), isBooked: booked === '1' } : undefined
+  if (!read.success) return undefined
+  return { job: read.data, end: readJobEnd(end), isBooked: booked === '1', isStopped: stopped === '1' }
 }
 
 export function readJobEnd(text: string | null | undefined): JobEnd | undefined {

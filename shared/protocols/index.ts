@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
-import { fal } from './fal/index.ts'
+import { fal, falQueue } from './fal/index.ts'
 import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec, JobKind } from './job-codec.ts'
-import { isJobKind } from './job-codec.ts'
+import { isJobKind, JOB_KINDS } from './job-codec.ts'
 import { messages } from './messages/index.ts'
 import { openai } from './openai/index.ts'
 import type { ChatCodec, ForwardPaths, Protocol } from './protocol.ts'
@@ -17,6 +17,8 @@ export const PROTOCOLS = {
   together: { ...openai, images: () => togetherImages, streamsImages: false },
   /** Pictures alone, each model under a path of its own. */
   fal,
+  /** Films and music, as long jobs. */
+  falqueue: falQueue,
 } as const satisfies Readonly<Record<string, Protocol>>
 
 export type ProtocolName = keyof typeof PROTOCOLS
@@ -38,7 +40,7 @@ export function protocolOf({ apiFormat }: Speaker): Protocol {
  * whole or streamed, or a long job.
  */
 export type ProtocolNeed = 'chat' | 'openai' | 'images' | 'image-stream' | JobKind
-export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = ['chat', 'openai', 'images', 'image-stream', 'video']
+export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = ['chat', 'openai', 'images', 'image-stream', ...JOB_KINDS]
 
 /** The need of every call to an endpoint. Some calls need more. */
 export function needOfEndpoint(endpoint: Endpoint): ProtocolNeed {

@@ -139,10 +139,10 @@ describe('a long job', () => {
       high.status,
       z.object({ error: z.object({ code: z.string() }) }).parse(await high.json()).error.code,
     ]).toEqual([503, 'minimum_discount_not_met'])
-    const answer = await post('/min10', { size: '1280x720' })
+    const answer = await post('/min10', { watermark: true })
     expect(answer.status).toBe(202)
     const { id } = Submitted.parse(await answer.json())
-    expect(answer.headers.get('x-mkt-adapted-params')).toBe('size')
+    expect(answer.headers.get('x-mkt-adapted-params')).toBe('watermark')
     const HEADERS = ['x-request-id', 'x-mkt-served-by', 'x-mkt-provider-family', 'x-mkt-marketplace-status']
     const MORE = ['x-mkt-marketplace-attempts', 'x-mkt-routing-decision-ms', 'x-mkt-overhead-ms']
     const missing = ({ headers }: Response) => [...HEADERS, ...MORE].filter((name) => headers.get(name) === null)
@@ -162,7 +162,7 @@ describe('a long job', () => {
   it.each([
     [{ image_url: 'https://example.com/a.png' }, 'image_url'],
     [{ end_image_url: { url: 'https://example.com/a.png', role: 'end' } }, 'end_image_url'],
-    [{ input_images: [`data:image/png;base64,${'A'.repeat(2_000_000)}`] }, 'input_images'],
+    [{ input_images: [`data:image/png;base64,iVBORw0KGgo${'A'.repeat(2_000_000)}`] }, 'input_images[0]'],
   ])('with a picture to begin from is refused, never made without it', async (source, param) => {
     const answer = await fetch(`${market.url}/v1/video/generations`, {
       method: 'POST',

@@ -7,8 +7,6 @@ import { textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
 
 const JOB = 'hosted-job'
-/** A model of an endpoint that has no path yet. */
-const SONGS = 'hosted-songs'
 const CHEAP = 0
 const DEAR = 1
 const OWN = 3
@@ -25,8 +23,7 @@ beforeAll(async () => {
     supported_features: [],
     endpoints: ['video'],
   })
-  const songs = textModel(SONGS, { endpoints: ['music'] })
-  await market.operator('catalog.import', { source: 'test', models: [item, songs] })
+  await market.operator('catalog.import', { source: 'test', models: [item] })
   const seller = await market.user()
   const seller_base_url = market.providers[DEAR]?.url
   const offer = { model: JOB, api_key: 'sk-hosted-job', seller_base_url, discount: 50 }
@@ -72,16 +69,6 @@ async function untilJobIsRefused(buyer: string): Promise<void> {
 const Explained = z.object({
   offers: z.array(z.object({ provider: z.string() })),
   excluded: z.array(z.object({ provider: z.string(), reason: z.string() })),
-})
-
-describe('a model that no path serves', () => {
-  it('stands in no list, though the catalogue knows it', async () => {
-    expect(await market.get(`/v1/models/${SONGS}`, key)).toMatchObject({ error: { code: 'not_found' } })
-    for (const path of ['/v1/models', '/api/inference/v1/models', '/compat/v1/models', '/v1/prices', '/api/markets']) {
-      const text = JSON.stringify(await market.get(path, key))
-      expect([path, text.includes(SONGS), text.includes(MODEL)]).toEqual([path, false, true])
-    }
-  })
 })
 
 describe('the endpoints that a host runs', () => {

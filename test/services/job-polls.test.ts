@@ -130,7 +130,9 @@ describe('a job that nobody asks about', () => {
     expect(await jobs.turn(told('succeeded', 4_000))).toBe(1)
     const kept = await store().find(wish.rid)
     expect(kept).toMatchObject({ isBooked: true, end: { state: 'succeeded', error: null } })
-    expect(kept?.end?.artifacts).toEqual([{ url: 'https://files.example/1.mp4', contentType: 'video/mp4' }])
+    expect(kept?.end?.artifacts).toEqual([
+      { url: 'https://files.example/1.mp4', contentType: 'video/mp4', access: 'lasting' },
+    ])
     expect(kept?.end?.event).toBe(await endIn(wish.rid))
     expect(kept?.job).toMatchObject({ rid: wish.rid, providerJob: wish.providerJob, quoteMicro: 10_000n })
   })
@@ -140,7 +142,7 @@ describe('a job that nobody asks about', () => {
     await wait(wish.rid)
     await jobs.turn(told('running'))
     const event = endText(wish, 3_000)
-    await store().end(wish.rid, { event, state: 'succeeded', artifacts: [], error: null })
+    await store().end(wish.rid, { event, state: 'succeeded', artifacts: [], error: null, endedAt: 1 })
     await wait(wish.rid)
     const asked: AskedJob[] = []
     // Its provider has changed the price since.
@@ -159,7 +161,7 @@ describe('a job that nobody asks about', () => {
     for (const wish of wishes) await wait(wish.rid)
     await Promise.all([
       ...wishes.map(async (wish) => {
-        const own = { event: endText(wish, 2_000), state: 'succeeded' as const, artifacts: [], error: null }
+        const own = { event: endText(wish, 2_000), state: 'succeeded' as const, artifacts: [], error: null, endedAt: 1 }
         const { event } = await store().end(wish.rid, own)
         await jobs.post(event)
       }),
@@ -294,6 +296,24 @@ describe('a job that nobody asks about', () => {
       return invoke({ ...market.plane, askJob }, actor, cancelOwnJob, { id: `job_${wish.rid}` })
     }
 
+    const speak = (apiFormat: string) =>
+      sql`update offer set api_format = ${apiFormat} where id = ${offer}`.execute(market.plane.db)
+    beforeAll(() => speak('falqueue'))
+    afterAll(() => speak('openai'))
+
+    it('goes on where the provider has no word for stopping, and its buyer is told so', async () => {
+      await speak('openai')
+      const wish = await submit(await wishOf())
+      const askJob = async (job: AskedJob) => {
+        expect(job.isCancel).toBe(false)
+        return told('running')
+      }
+      const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account: wish.account, wallet: '0x0' } as const
+      const asked = invoke({ ...market.plane, askJob }, actor, cancelOwnJob, { id: `job_${wish.rid}` })
+      await expect(asked).rejects.toMatchObject({ code: 'conflict' })
+      await speak('falqueue')
+    })
+
     it('ends by what its provider says: cancelled for nothing, or finished and charged', async () => {
       const [stopped, finished] = [await submit(await wishOf()), await submit(await wishOf())]
       expect(await cancel(stopped, told('cancelled'))).toMatchObject({ state: 'cancelled', chargeMicro: '0' })
@@ -369,13 +389,13 @@ describe('the end of a job', () => {
 
 describe('a question about a job', () => {
   const answers: Record<string, (response: ServerResponse) => void> = {
-    running: (response) => response.end('{"id":"a","status":"running"}'),
+    running: (response) => response.end('{"id":"a","status":"in_progress"}'),
     html: (response) => response.setHeader('content-type', 'text/html').end('<html>busy</html>'),
     empty: (response) => response.end(),
     strange: (response) => response.end('{"id":"a","status":"sleeping"}'),
     limited: (response) => response.writeHead(429, { 'retry-after': '70' }).end('{"error":{"message":"slow down"}}'),
     'limited-for-ever': (response) => response.writeHead(429, { 'retry-after': '99999999' }).end(),
-    broken: (response) => response.writeHead(500).end('{"id":"a","status":"succeeded"}'),
+    broken: (response) => response.writeHead(500).end('{"id":"a","status":"completed"}'),
     refused: (response) => response.writeHead(401).end(),
     moved: (response) => response.writeHead(302, { location: 'https://elsewhere.example/' }).end(),
     vanished: (response) => response.writeHead(404).end('<html>not here</html>'),

@@ -188,7 +188,7 @@ describe('a long job', () => {
     const questions = market.provider.requests.list()
     expect(questions.length).toBe(4)
     expect(new Set(questions.map(({ method, path }) => `${method} ${path}`))).toEqual(
-      new Set([done, failed, running, strange].map(({ providerJob }) => `GET /v1/video/generations/${providerJob}`)),
+      new Set([done, failed, running, strange].map(({ providerJob }) => `GET /v1/videos/${providerJob}`)),
     )
     expect(new Set(questions.map(({ headers }) => headers.authorization))).toEqual(new Set([`Bearer ${one}`]))
     // Three of the four seconds, at a micro-USD a millisecond.
@@ -257,7 +257,7 @@ describe('the end of a job in the store', () => {
   it('is the first that came, whoever asks', async () => {
     const store = createJobs(market.world.redis)
     const rid = ids.requestId()
-    const end = (state: 'succeeded' | 'failed') => ({ event: state, state, artifacts: [], error: null })
+    const end = (state: 'succeeded' | 'failed') => ({ event: state, state, artifacts: [], error: null, endedAt: 1 })
     expect(await store.end(rid, end('succeeded'))).toEqual(end('succeeded'))
     expect(await store.end(rid, end('failed'))).toEqual(end('succeeded'))
   })

@@ -113,7 +113,7 @@ describe('an offer of a model none of whose endpoints the host runs', () => {
   })
 })
 
-describe('an offer of a model that no path of the market serves', () => {
+describe('an offer of music in a protocol without music', () => {
   it('is refused with that reason before the provider is asked, whatever its host runs', async () => {
     for (const endpoints of [null, ['music']]) {
       await put({ endpoints })
@@ -122,9 +122,9 @@ describe('an offer of a model that no path of the market serves', () => {
       expect([refused.code, refused.status, refused.detail]).toEqual([
         'model_capability_unsupported',
         400,
-        { model_endpoints: ['music'] },
+        { api_format: 'openai', model_endpoints: ['music'] },
       ])
-      expect(refused.message).toBe('The model is for music, which the market does not sell yet.')
+      expect(refused.message).toBe('The protocol openai has nothing for music, which the model is for.')
       expect(market.provider.requests.count()).toBe(0)
     }
     await put({})

@@ -6,6 +6,7 @@ import { microUsd, ZERO } from '#shared/money.ts'
 import { chargeUsage } from '#shared/pricing.ts'
 import type { JobFault } from './job-plan.ts'
 import type { Market } from './market.ts'
+import { JOB_PATH } from './market.ts'
 import type { ModelJob } from './model-jobs.ts'
 import type { SimProcess } from './scheduler.ts'
 import { violation } from './violation.ts'
@@ -27,8 +28,16 @@ export type JobProviders = {
 /** A job at the provider that took it. */
 type Taken = { readonly id: string; readonly job: ModelJob; readonly offer: MarketOffer; readonly since: number }
 
-const PATH = '/video/generations'
+const OF_JOB = /\/requests\/([\w-]+)(\/status|\/cancel)?$/
 const MILLISECONDS = 1_000
+
+const STATUS = {
+  queued: 'IN_QUEUE',
+  running: 'IN_PROGRESS',
+  succeeded: 'COMPLETED',
+  failed: 'COMPLETED',
+  cancelled: 'CANCELED',
+} as const
 
 /** Providers that play each job as its plan says. `wall` is the true time, whatever a machine's clock says. */
 export function createJobProviders(market: Market, wall: () => number): JobProviders {
@@ -45,12 +54,18 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
     return plan.ending
   }
 
-  function answerOf(at: Taken): object {
-    const { usedSeconds } = at.job.plan
-    return {
-      ...{ id: at.id, status: stateOf(at), artifacts: [] },
-      ...(usedSeconds === undefined ? {} : { usage: { seconds: usedSeconds } }),
-    }
+  function accepted({ id }: Taken): object {
+    return { request_id: id, response_url: `https://queue.test${JOB_PATH}/requests/${id}` }
+  }
+
+  function stated(at: Taken): object {
+    const state = stateOf(at)
+    return { status: STATUS[state], ...(state === 'failed' && { error: 'no scene' }) }
+  }
+
+  function resultOf({ job }: Taken): object {
+    const { usedSeconds } = job.plan
+    return { video: { url: 'https://files.test/a.mp4', ...(usedSeconds !== undefined && { duration: usedSeconds }) } }
   }
 
   /** Notes that a provider has the job. From now on the job may have to be paid for. */
@@ -60,7 +75,7 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
     if (job === undefined || offer === undefined) throw violation('simulation', `no job ${words} at ${to.baseUrl}`)
     const at = { id: `${words.replace(' ', '-')}-${job.askedBps.length}`, job, offer, since: wall() }
     taken.set(at.id, at)
-    job.taken.set(at.id, {
+    job.taken.set(`${JOB_PATH}/requests/${at.id}`, {
       isCapped: offer.capDailyMicro !== null,
       sellerAccount: offer.sellerAccount,
       quoteMicro: costOf(job, offer, job.plan.seconds),
@@ -78,17 +93,25 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
       job,
       market.jobOffers.find(({ baseUrl }) => baseUrl === to.baseUrl),
     )
-    return { job, run: () => answerOf(take(words, to)), fault }
+    return { job, run: () => accepted(take(words, to)), fault }
   }
 
-  function ask(id: string, isCancel: boolean): { job: ModelJob; run: () => object; fault: JobFault | undefined } {
+  function ask(
+    id: string,
+    what: string | undefined,
+  ): { job: ModelJob; run: () => object; fault: JobFault | undefined } {
     const at = taken.get(id)
     if (at === undefined) throw violation('simulation', `a provider has no job ${id}`)
-    if (isCancel !== at.job.question?.isCancel)
-      throw violation('simulation', `${id} is asked what its buyer did not ask`)
+    // The result belongs to the question before it, and comes without its fault.
+    if (what === undefined) return { job: at.job, run: () => resultOf(at), fault: undefined }
+    const isCancel = what === '/cancel'
+    if (isCancel && at.job.question?.isCancel !== true) {
+      throw violation('simulation', `${id} is to be stopped, and its buyer did not ask for that`)
+    }
+    at.job.heard.push(isCancel ? 'cancel' : 'question')
     const run = () => {
       if (isCancel && stateOf(at) === 'running') over.set(id, 'cancelled')
-      return answerOf(at)
+      return stated(at)
     }
     return { job: at.job, run, fault: at.job.question?.fault }
   }
@@ -99,10 +122,10 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
       expected.set(words, job)
       return words
     },
-    isAbout: ({ path }) => path.startsWith(PATH),
-    receive(owner, to, { method, path, body }, events) {
-      const id = decodeURIComponent(path.slice(PATH.length + 1))
-      const { job, run, fault } = id === '' ? submit(to, body) : ask(id, method === 'DELETE')
+    isAbout: ({ path }) => path.startsWith(JOB_PATH),
+    receive(owner, to, { path, body }, events) {
+      const [, id, what] = OF_JOB.exec(path) ?? []
+      const { job, run, fault } = id === undefined ? submit(to, body) : ask(id, what)
       let isGivenUp = false
       owner.time.after(job.plan.paceMs, () => {
         if (!isGivenUp) reply(events, fault, run)
@@ -111,8 +134,9 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
         isGivenUp = true
       }
     },
-    has: (id) => taken.has(id),
-    async askByWorker(owner, id, isLate) {
+    has: (providerJob) => taken.has(idOf(providerJob)),
+    async askByWorker(owner, providerJob, isLate) {
+      const id = idOf(providerJob)
       const at = taken.get(id)
       if (at === undefined) throw violation('simulation', `a provider has no job ${id}`)
       const { job } = at
@@ -127,12 +151,17 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
       const isSilent = isLate ? isSilentLate && job.asking === 0 && job.end === undefined : toWorkers === 'silent'
       if (isLate && (isSilent || state === 'running')) job.isEndedUnasked = true
       if (isSilent) return { kind: 'silent', status: null, retryAfterMs: undefined }
-      const usage = usedSeconds === undefined ? undefined : { milliseconds: usedSeconds * MILLISECONDS, calls: 1 }
+      const milliseconds = usedSeconds === undefined ? undefined : usedSeconds * MILLISECONDS
       // It knows what it says now, and the worker hears of it later.
       await owner.time.sleep(workerPaceMs / 2)
-      return { kind: 'told', job: { id, state, usage, artifacts: [] } }
+      return { kind: 'told', job: { id, state, milliseconds, artifacts: [] } }
     },
   }
+}
+
+/** A provider's own id in the one by which the product knows the job. */
+function idOf(providerJob: string): string {
+  return OF_JOB.exec(providerJob)?.[1] ?? ''
 }
 
 /** Providers are asked one after the other, the cheaper one first. None is asked after one that has the job. */

@@ -5,7 +5,7 @@ import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { endEvent, submitEvent, termsOf } from '#data-plane/pipeline/job-event.ts'
 import type { JobRecord } from '#data-plane/store/jobs.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { ProviderJob } from '#shared/jobs.ts'
+import type { EndedJob, ProviderJob } from '#shared/jobs.ts'
 import { chargeJob } from '#shared/jobs.ts'
 import { microUsd } from '#shared/money.ts'
 import type { LedgerTables } from './ledger-tables.ts'
@@ -27,9 +27,9 @@ const REST_MS = 3 * 60_000
 type Played = {
   readonly record: JobRecord
   /** Undefined while nobody asks. Then its deadline ends it. */
-  readonly said: ProviderJob | undefined
+  readonly said: EndedJob | undefined
   /** The provider's answer at the deadline. */
-  readonly saidLate: ProviderJob | undefined
+  readonly saidLate: EndedJob | undefined
 }
 
 describe('long jobs on the simulated ledger', () => {
@@ -86,10 +86,10 @@ function drawJob({ ground, market, machines }: World, random: Random, index: num
   if (ids === undefined) throw new Error('no machine is up')
   const rid: RequestId = ids.requestId()
   const length = random.between(1, 20)
-  const say = (): ProviderJob => ({
+  const say = (): EndedJob => ({
     id: `pj${index}`,
     state: random.pick(ENDS),
-    usage: random.chance(0.7) ? { milliseconds: random.between(1, 30) } : undefined,
+    milliseconds: random.chance(0.7) ? random.between(1, 30) : undefined,
     artifacts: [],
   })
   const wall = Math.floor(ground.scheduler.wall())
@@ -100,7 +100,7 @@ function drawJob({ ground, market, machines }: World, random: Random, index: num
     ...{ baseUrl: offer.baseUrl, apiFormat: offer.apiFormat, credential: offer.credential, providerJob: `pj${index}` },
     ...{ priceVersion: 'v1', unitPrices: { milliseconds: UNIT_PICO }, keptBps: 10_000, feeBps: Number(FEE_BPS) },
     ...{ quoteMicro: microUsd(90 * length), bound: { milliseconds: length }, attempts: [], createdAt: wall },
-    deadlineAt: wall + DEADLINE_MS,
+    ...{ deadlineAt: wall + DEADLINE_MS, asked: { seconds: null, size: null }, adaptedParams: [] },
   }
   return { record, said: random.chance(0.6) ? say() : undefined, saidLate: random.chance(0.6) ? say() : undefined }
 }

@@ -93,8 +93,8 @@ const JOBS: readonly LongMutant[] = [
   }),
   ofJobs('job_cancel_only_asks', 5, {
     file: SHOW,
-    find: 'isCancel ? codec.cancel(job.providerJob) : codec.question(job.providerJob)',
-    replace: 'codec.question(job.providerJob)',
+    find: 'about(codec.cancel(providerJob))',
+    replace: 'about(codec.question(providerJob))',
   }),
   ofJobs('job_end_before_its_submit_is_forgotten', 10, {
     file: END,

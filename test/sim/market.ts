@@ -33,6 +33,8 @@ const MODEL = buildModel({ maxCompletionTokens: 400 })
 export const CHAT_MODEL = MODEL.id
 const VIDEO = buildModel({ id: 'video-model', name: 'Video', endpoints: ['video'], mediaUnit: 'per second' })
 export const VIDEO_MODEL = VIDEO.id
+/** The path of the model at its providers, which have a queue. */
+export const JOB_PATH = '/sim/video'
 /** What a millisecond of video costs, in pico-USD. */
 const VIDEO_PICO = 1_300_007n
 /** No rate limits a buyer here, only money does. */
@@ -68,6 +70,7 @@ export function createMarket(random: Random): Market {
   const jobRow = (index: number) => ({
     ...row(index),
     ...{ id: `ofr_job${index}`, model: VIDEO.id, capDailyMicro: JOB_CAPS_MICRO[index] ?? null },
+    ...({ apiFormat: 'falqueue', providerModel: JOB_PATH.slice(1) } as const),
   })
   const offers = rankedOf([row(0), row(1), row(2)])
   const jobOffers = rankedOf([jobRow(0), jobRow(1), jobRow(2), jobRow(3)])

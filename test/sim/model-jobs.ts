@@ -26,6 +26,8 @@ export type ModelJob = {
   readonly askedBps: bigint[]
   /** The question that its provider has now. */
   question: JobQuestion | undefined
+  /** What its provider has heard of that question. */
+  readonly heard: ('question' | 'cancel')[]
   /** Count of its buyer's questions that are under way. */
   asking: number
   /** The capture of its end by the process that showed it last. */

@@ -34,7 +34,15 @@ export async function playJob(
   const { account, keyId } = buyer
   const submit = watch.model.start({ rid, account, keyId, machine: machine.id, pid: node.process.pid })
   const job: ModelJob = {
-    ...{ plan, submit, prices: market.pricesOf(VIDEO_MODEL), taken: new Map(), askedBps: [], question: undefined },
+    ...{
+      plan,
+      submit,
+      prices: market.pricesOf(VIDEO_MODEL),
+      taken: new Map(),
+      askedBps: [],
+      question: undefined,
+      heard: [],
+    },
     ...{ asking: 0, end: undefined, endText: undefined, isEndedUnasked: false },
     submittedAt: watch.ground.scheduler.now(),
   }
@@ -137,10 +145,14 @@ async function ask(running: Running, machine: Machine, question: JobQuestion): P
   const head = headOf(node, buyer, node.ids.requestId(), { method, path: `${PATH}/${id}`, params: { id } })
   const end = openEnd(parts, machine, node, job)
   job.question = question
+  job.heard.length = 0
   job.asking += 1
   node.calls.running += 1
   try {
     checkAnswer(node, job, end, (await showJob(node.jobs, node.routes.video, head, question.isCancel)).text)
+    if (question.isCancel && job.heard.length > 0 && !job.heard.includes('cancel')) {
+      throw violation('simulation', `${id} is to be stopped, and its provider does not hear of it`)
+    }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     if (error.code === 'job_not_found') checkAbsence(running, node)

@@ -17,8 +17,8 @@ export const UNKNOWN: JobAnswer = { kind: 'unknown' }
 
 /** A provider's answer with a state. A job that is over has used six seconds and made a film. */
 export function told(state: ProviderJob['state'], milliseconds = 6_000): JobAnswer {
-  const artifacts = [{ url: 'https://files.example/1.mp4', contentType: 'video/mp4' }]
-  return { kind: 'told', job: { id: 'p-1', state, usage: { milliseconds, calls: 1 }, artifacts } }
+  const artifacts = [{ url: 'https://files.example/1.mp4', contentType: 'video/mp4', access: 'lasting' as const }]
+  return { kind: 'told', job: { id: 'p-1', state, milliseconds, artifacts } }
 }
 
 type Turn = {

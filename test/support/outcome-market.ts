@@ -8,6 +8,7 @@ import type { DataPlane } from '#data-plane/plane.ts'
 import { createDataPlane } from '#data-plane/plane.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
+import { ANY_CLIP } from '#shared/clips.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Network } from './network.ts'
 import { startNetwork } from './network.ts'
@@ -174,7 +175,7 @@ export type Listing = {
   readonly isPicture?: boolean
 }
 
-async function sell(ports: SellPorts, { model, acts, capUsd }: Listing): Promise<void> {
+async function sell(ports: SellPorts, { model, acts, capUsd, isJob }: Listing): Promise<void> {
   const { doors, providers, gone } = ports
   // Each listing has a seller of its own, because a key's writes are limited by the minute and flags count by seller.
   const seller = await doors.user('seller')
@@ -186,6 +187,8 @@ async function sell(ports: SellPorts, { model, acts, capUsd }: Listing): Promise
       seller_base_url: provider?.url,
       discount: 50 - 10 * index,
       ...(capUsd === undefined ? {} : { cap_daily_usd: capUsd }),
+      // Its jobs can be cancelled.
+      ...(isJob === true && { api_format: 'falqueue' }),
     })
     if (act === 'gone') await gone?.close()
     else if (act !== 'well') await behave(provider, model, act)
@@ -219,6 +222,7 @@ function jobItem(model: string): object {
     unit_pricing: { seconds: '0.01' },
     supported_features: [],
     endpoints: ['video'],
+    clip: ANY_CLIP,
   }
 }
 

@@ -8,12 +8,14 @@ const rid = ids.requestId()
 const JOB = {
   ...{ rid, account: ids.make('acc'), keyId: null, wallet: null, rail: 'credit', payment: null, model: 'sandbox/job' },
   ...{ provider: 'sample', servedBy: 'marketplace', attempts: [], createdAt: 0 },
+  ...{ wire: 'video', asked: { seconds: null, size: null }, adaptedParams: [] },
 }
 const END = {
   event: '{}',
   state: 'succeeded',
-  artifacts: [{ url: 'https://files.test/a', contentType: 'video/mp4' }],
+  artifacts: [{ url: 'https://files.test/a', contentType: 'video/mp4', access: 'lasting' }],
   error: null,
+  endedAt: 0,
 }
 
 /** Asks for a job whose end is written down and not booked yet. `settle` is what its rail does. */
@@ -41,9 +43,11 @@ function ask(settle: () => Promise<unknown>) {
         },
       ],
     ]),
+    limits: { bindingMs: 0 },
+    files: { show: () => [] },
     tokenOf: () => 'token',
   }
-  const route = { wire: { shown: () => 'the result' }, rails: [] }
+  const route = { wire: { name: 'video', shown: () => 'the result' }, rails: [] }
   const head = { params: { id: `job_${rid}` }, headers: { 'x-job-token': 'token' }, startedAt: 0 }
   return { shown: showJob(plane as never, route as never, head as never, false), steps }
 }

@@ -12,4 +12,6 @@ export type JobBook = {
   /** Writes the end of a job unless it has one. Returns the end that stands. The job has to have a record. */
   end(rid: string, end: JobEnd): Promise<JobEnd>
   markBooked(rid: string): Promise<void>
+  /** Notes that the buyer has asked to stop it. The job has to have a record. */
+  markStopped(rid: string): Promise<void>
 }

@@ -26,6 +26,9 @@ export function createRedisJobBook(redis: Redis): JobBook {
     async markBooked(rid) {
       await guarded(redis.hset(moneyKeys.job(rid), 'booked', '1'))
     },
+    async markStopped(rid) {
+      await redis.hset(moneyKeys.job(rid), 'stopped', '1')
+    },
   }
 }
 

@@ -7,6 +7,7 @@ import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isDialable } from '#shared/outbound-guard.ts'
 import { jobCodecOf, protocolOf } from '#shared/protocols/index.ts'
+import { askAboutJob } from '#shared/protocols/job-codec.ts'
 import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { readRetryAfter } from '#shared/retry-after.ts'
@@ -117,11 +118,19 @@ async function askJob(
 ): Promise<JobAnswer> {
   if (isLiteralRefused(place.baseUrl, policy)) return silent(null)
   const codec = jobCodecOf(place, kind)
-  const asked = isCancel ? codec.cancel(providerJob) : codec.question(providerJob)
-  const { status, text, retryAfter } = await send(agent, AbortSignal.timeout(timeoutMs), place, asked)
-  if (status === 404 || status === 410) return { kind: 'unknown' }
-  const job = status >= 200 && status < 300 ? codec.read(text) : undefined
+  const request = isCancel && codec.cancel !== undefined ? codec.cancel(providerJob) : codec.question(providerJob)
+  const signal = AbortSignal.timeout(timeoutMs)
+  const said: Said[] = []
+  const job = await askAboutJob(codec, { providerJob, request }, async (asked) => {
+    const answer = await send(agent, signal, place, asked)
+    said.push(answer)
+    return answer
+  })
   if (job !== undefined) return { kind: 'told', job }
+  const [first] = said
+  // A missing result says nothing about its job.
+  if (said.length === 1 && (first?.status === 404 || first?.status === 410)) return { kind: 'unknown' }
+  const { status = null, retryAfter } = said.at(-1) ?? {}
   return silent(status, readRetryAfter(retryAfter, clock.now(), MAX_RETRY_AFTER_MS))
 }
 

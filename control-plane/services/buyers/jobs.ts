@@ -10,9 +10,12 @@ import type { LineCtx } from '#control-plane/services/money/job-lines.ts'
 import { linesOf } from '#control-plane/services/money/job-lines.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { SECOND } from '#shared/clock.ts'
+import type { JobRecordText } from '#shared/contract/job-record.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
+import { jobCodecOf } from '#shared/protocols/index.ts'
+import { isJobKind } from '#shared/protocols/job-codec.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { BuyerJob } from './job-view.ts'
 import { BuyerJobSchema, viewOfJob } from './job-view.ts'
@@ -53,8 +56,8 @@ const LOOK_AGAIN_MS = 2 * SECOND
 
 /**
  * Asks the provider of the caller's job to cancel it, and answers how the job stands then. A job that had finished
- * before stays finished, and is charged. Throws `not_found`, `service_unavailable`, and `upstream_error` when the
- * provider did not answer, in which case the job goes on.
+ * before stays finished, and is charged. Throws `not_found`, `service_unavailable`, `conflict` when the provider's protocol
+ * has no word for it, and `upstream_error` when the provider did not answer. In both cases the job goes on.
  */
 export const cancelOwnJob = defineOperation({
   name: 'job.cancel',
@@ -79,12 +82,23 @@ export const cancelOwnJob = defineOperation({
   },
 })
 
+function hasWordForStopping(record: Pick<JobRecordText, 'apiFormat' | 'wire'>): boolean {
+  return !isJobKind(record.wire) || jobCodecOf(record, record.wire).cancel !== undefined
+}
+
 async function cancel(ctx: LineCtx, job: Job): Promise<void> {
   const [kept] = await ctx.jobBook.read([job.rid])
   const [line] = await linesOf(ctx, [job], [kept])
   if (line === undefined) throw new AppError('internal_error', { cause: new Error('a job without a line') })
-  const attended = await attendJob(ctx, job, kept, { record: line.record, ask: () => line.ask(true) })
+  const { record } = line
+  const canStop = record === undefined || hasWordForStopping(record)
+  if (kept !== undefined) await ctx.jobBook.markStopped(job.rid)
+  const stopped = kept && { ...kept, isStopped: true }
+  const attended = await attendJob(ctx, job, stopped, { record, ask: () => line.ask(canStop) })
   if (attended.isOver) return
+  if (!canStop) {
+    throw new AppError('conflict', { message: 'The provider of this job cannot stop it: wait for its end.' })
+  }
   if (attended.answer?.kind !== 'told') {
     throw new AppError('upstream_error', { message: 'The provider of the job did not answer. The job goes on.' })
   }

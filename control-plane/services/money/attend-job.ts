@@ -3,8 +3,9 @@ import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 import { crashPoint } from '#shared/crash-point.ts'
+import { endedAs, isOver } from '#shared/jobs.ts'
 import type { Ending } from './end-job.ts'
-import { endOfJob, isOver } from './end-job.ts'
+import { endOfJob } from './end-job.ts'
 import { DEADLINE_SOURCE } from './finish-job.ts'
 import type { IngestCtx } from './ingest.ts'
 import { postBatch } from './ingest.ts'
@@ -36,7 +37,7 @@ export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | unde
   const answer = await line.ask()
   crashPoint('job_asked')
   const now = ctx.clock.now()
-  const ending = endingIn(job, answer, askedAt)
+  const ending = endingIn(job, { answer, askedAt, isStopped: kept?.isStopped === true })
   const end = ending === undefined ? undefined : endOfJob(job, ending, now)
   if (end === undefined) return { isOver: false, answer }
   // A job without a record has no buyer who could be shown another end.
@@ -49,9 +50,11 @@ export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | unde
   return { isOver: false, answer }
 }
 
+type Told = { readonly answer: JobAnswer; readonly askedAt: number; readonly isStopped: boolean }
+
 /** The end that an answer means; undefined while the job goes on. Only a question after the deadline is the last. */
-function endingIn(job: Job, answer: JobAnswer, askedAt: number): Ending | undefined {
-  if (answer.kind === 'told' && isOver(answer.job)) return answer.job
+function endingIn(job: Job, { answer, askedAt, isStopped }: Told): Ending | undefined {
+  if (answer.kind === 'told' && isOver(answer.job)) return endedAs(answer.job, isStopped)
   if (isLate(job, askedAt)) return 'overdue'
   if (answer.kind === 'unknown' && job.unknownPolls + 1 >= JOB_POLLS.lostAfter) return 'forgotten'
   return undefined

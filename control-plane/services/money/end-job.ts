@@ -2,13 +2,13 @@ import type { Job } from '#control-plane/db/jobs.ts'
 import type { JobEnd } from '#shared/contract/job-record.ts'
 import type { SubmittedJob, UsageEvent } from '#shared/contract/usage-event.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
-import type { JobCharge, ProviderJob } from '#shared/jobs.ts'
+import type { EndedJob, JobCharge } from '#shared/jobs.ts'
 import { chargeJob } from '#shared/jobs.ts'
 import { splitCharge, ZERO } from '#shared/money.ts'
 import { isPoison, readEvent } from './usage-reading.ts'
 
 /** How a job ends: as its provider says, forgotten by its provider, or without its provider's word at the deadline. */
-export type Ending = ProviderJob | 'forgotten' | 'overdue'
+export type Ending = EndedJob | 'forgotten' | 'overdue'
 
 const SENTENCES = {
   failed: 'The provider could not finish the job.',
@@ -24,7 +24,7 @@ export function endOfJob(job: Job, ending: Ending, now: number): JobEnd | undefi
   const read = readEvent(job.event, 'job')
   if (isPoison(read)) return undefined
   const { job: terms, ...submit } = read.event
-  const said = typeof ending === 'object' && isOver(ending) ? ending : undefined
+  const said = typeof ending === 'object' ? ending : undefined
   const state = said?.state ?? 'failed'
   const charge = chargeOf(submit, terms, said)
   const { sellerNet, fee } = splitCharge(charge.chargeMicro, submit.feeBps)
@@ -51,21 +51,15 @@ export function endOfJob(job: Job, ending: Ending, now: number): JobEnd | undefi
     state,
     artifacts: said?.state === 'succeeded' ? [...said.artifacts] : [],
     error: state === 'failed' ? SENTENCES[typeof ending === 'object' ? 'failed' : ending] : null,
+    endedAt: now,
   }
-}
-
-type Over = ProviderJob & { readonly state: JobEnd['state'] }
-
-/** True for a job that its provider calls done, failed or cancelled. */
-export function isOver(said: ProviderJob): said is Over {
-  return said.state !== 'queued' && said.state !== 'running'
 }
 
 const NOTHING: JobCharge = { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
 
 type Submit = Pick<UsageEvent, 'holdMicro' | 'listMicro' | 'keptBps'>
 
-function chargeOf(submit: Submit, terms: SubmittedJob | undefined, said: Over | undefined): JobCharge {
+function chargeOf(submit: Submit, terms: SubmittedJob | undefined, said: EndedJob | undefined): JobCharge {
   if (said?.state !== 'succeeded') return NOTHING
   const { holdMicro: quoteMicro, listMicro, keptBps } = submit
   if (terms?.unitPrices === undefined || terms.bound === undefined) {

@@ -1,7 +1,7 @@
 import { listBodiesOf } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Model } from '#shared/catalog/model.ts'
-import { ModelSchema, servedEndpoints } from '#shared/catalog/model.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { runsModel } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
@@ -14,8 +14,8 @@ const Body = ModelSchema.pick({ endpoints: true })
 export type Host = Speaker & { readonly provider: Provider }
 
 /**
- * Throws `model_capability_unsupported` for a model that no path of the market serves, and for a host or a protocol
- * without an endpoint of the model: its offer could serve nobody.
+ * Throws `model_capability_unsupported` for a host or a protocol without an endpoint of the model: its offer could serve
+ * nobody.
  */
 export async function requireEndpoint(ctx: Pick<Ctx, 'db'>, host: Host, model: string): Promise<void> {
   const [body] = await listBodiesOf(ctx.db, [model])
@@ -28,15 +28,7 @@ export function refusalOfEndpoints(
   { provider, apiFormat }: Host,
   { endpoints }: Pick<Model, 'endpoints'>,
 ): AppError | undefined {
-  const served = servedEndpoints({ endpoints })
-  if (served.length === 0) {
-    return new AppError('model_capability_unsupported', {
-      message: `The model is for ${endpoints.join(', ')}, which the market does not sell yet.`,
-      param: 'model',
-      detail: { model_endpoints: endpoints },
-    })
-  }
-  const spoken = served.filter((endpoint) => canServe({ apiFormat }, needOfEndpoint(endpoint)))
+  const spoken = endpoints.filter((endpoint) => canServe({ apiFormat }, needOfEndpoint(endpoint)))
   if (spoken.length === 0) {
     return new AppError('model_capability_unsupported', {
       message: `The protocol ${apiFormat} has nothing for ${endpoints.join(', ')}, which the model is for.`,

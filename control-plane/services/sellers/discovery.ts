@@ -7,7 +7,7 @@ import { refusalOfEndpoints } from '#control-plane/services/offers/require-endpo
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf, UnitPriceList } from '#control-plane/services/view-fields.ts'
 import type { Model } from '#shared/catalog/model.ts'
-import { ModelSchema, servedEndpoints } from '#shared/catalog/model.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
 import { modelPrices } from '#shared/market-view.ts'
 import { KEEP_ALL } from '#shared/money.ts'
@@ -37,7 +37,7 @@ export const DiscoveredModelSchema = z
     metadata: z.object({
       providerModelId: z.string(),
       modelType: z.string().nullable(),
-      availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price', 'not_sold_yet', 'not_run_there']),
+      availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price', 'not_run_there']),
     }),
   })
   .meta({ id: 'DiscoveredModel' })
@@ -107,7 +107,6 @@ function availabilityOf(
 ): DiscoveredModel['metadata']['availabilityStatus'] {
   if (model === undefined) return 'unknown_model'
   if (unitPrices === undefined) return 'no_reference_price'
-  if (servedEndpoints(model).length === 0) return 'not_sold_yet'
   return refusalOfEndpoints(host, model) === undefined ? 'available' : 'not_run_there'
 }
 

@@ -57,6 +57,14 @@ function readSource(entry: unknown, where: Where): ImageSource {
   if (isGiven(role) && !ROLES.has(role)) {
     throw new AppError('invalid_image_input', { message: `${param}.role must be "start" or "reference".`, param })
   }
+  return { url: readSourceUrl(entry, param, source), role: isFirst ? 'start' : 'reference' }
+}
+
+/**
+ * The URL of a picture: a text, or an object with one under a name that some client uses. It is never fetched. Throws
+ * AppError: `invalid_image_input`, `unresolvable_file_reference`, `request_too_large`.
+ */
+export function readSourceUrl(entry: unknown, param: string, source: InlinedSource): string {
   const url = urlOf(entry)
   if (typeof url !== 'string') {
     if (isRecord(entry) && (isGiven(entry['file_id']) || isGiven(entry['file']))) {
@@ -65,10 +73,9 @@ function readSource(entry: unknown, where: Where): ImageSource {
     throw new AppError('invalid_image_input', { param })
   }
   checkUrl(url, param, source)
-  return { url, role: isFirst ? 'start' : 'reference' }
+  return url
 }
 
-/** A text, or an object with one under a name that some client uses. */
 function urlOf(entry: unknown): unknown {
   if (!isRecord(entry)) return entry
   const { url, image_url: held } = entry

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { JOB_ROUTES } from './job-wires.ts'
 import type { DataRoute } from './route.ts'
-import { CALL_REFUSALS, Cost, Count, KEY_REFUSALS, ROUTING, STREAM } from './route.ts'
+import { CALL_REFUSALS, Cost, Count, ROUTING, STREAM } from './route.ts'
 
 const Model = z.string().min(1)
 const sold = { method: 'post', envelope: 'v1', access: 'buyer', isPaid: true, refusals: CALL_REFUSALS } as const
@@ -63,27 +64,6 @@ const TranscriptionForm = z
   .meta({ id: 'TranscriptionForm' })
 const Transcript = z.looseObject({ text: z.string(), usage: z.looseObject(Cost.shape) }).meta({ id: 'Transcript' })
 
-const JobHead = z.object({
-  id: z.string(),
-  object: z.literal('video.generation'),
-  status: z.string(),
-  model: z.string(),
-  created: Count,
-})
-const Job = JobHead.extend({
-  artifacts: z.array(z.object({ index: Count, url: z.string(), content_type: z.string() })),
-  usage: Cost.extend({ seconds: z.number() }).nullable(),
-  error: z.object({ type: z.string(), code: z.string(), message: z.string() }).nullable(),
-}).meta({ id: 'VideoJob' })
-const jobs = {
-  tag: 'Video',
-  takesFloor: true,
-  floorExample: 0,
-  envelope: 'v1',
-  access: 'buyer',
-  refusals: [...KEY_REFUSALS, 409, 502, 504],
-} as const
-
 const FILE = z.string().meta({ format: 'binary' })
 
 /** The wires that sell media, and their files. */
@@ -118,44 +98,7 @@ export const MEDIA_ROUTES: readonly DataRoute[] = [
     answers: { 'application/json': Transcript, 'text/plain': z.string(), 'text/event-stream': STREAM },
     examples: { whole: { model: 'gpt-4o-transcribe', response_format: 'json' } },
   },
-  {
-    ...jobs,
-    method: 'post',
-    path: '/v1/video/generations',
-    summary: 'Submit a video',
-    description: 'A long job: its quote is set aside, its end settles for what it came to.',
-    body: z
-      .looseObject({
-        model: Model,
-        prompt: z.string().min(1).max(32_768),
-        seconds: Count.min(1).max(60).nullish(),
-        ...ROUTING,
-      })
-      .meta({ id: 'VideoRequest' }),
-    answers: {
-      'application/json': JobHead.extend({
-        job_token: z.string().describe('Opens the job without its key.'),
-      }).meta({ id: 'VideoJobSubmitted' }),
-    },
-    examples: { whole: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: 2 } },
-    refusals: [...CALL_REFUSALS, 409],
-  },
-  {
-    ...jobs,
-    method: 'get',
-    path: '/v1/video/generations/{id}',
-    summary: 'Ask for a video',
-    answers: { 'application/json': Job },
-    examples: { whole: {} },
-  },
-  {
-    ...jobs,
-    method: 'delete',
-    path: '/v1/video/generations/{id}',
-    summary: 'Cancel a video',
-    answers: { 'application/json': Job },
-    examples: { whole: {} },
-  },
+  ...JOB_ROUTES,
   {
     method: 'get',
     path: '/v1/media/artifacts/{jobId}/{index}',

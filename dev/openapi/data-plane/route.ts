@@ -23,6 +23,8 @@ export type DataRoute = {
   readonly isForm?: boolean
   /** True when the body may be a form as well as JSON. */
   readonly isFormToo?: boolean
+  /** The status of a good answer; 200 unless given. */
+  readonly status?: 200 | 202 | 302
   /** The bodies of a good answer by media type. */
   readonly answers: Readonly<Record<string, z.ZodType>>
   /** Bodies, or queries of a read, by name. A test sends them as they are. */

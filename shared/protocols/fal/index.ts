@@ -1,11 +1,10 @@
-import { isRecord } from '#shared/json-members.ts'
-import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
-import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
-import { parseJson, readModelList } from '#shared/protocols/answers/model-list.ts'
+import { readModelList } from '#shared/protocols/answers/model-list.ts'
 import type { Protocol } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { faultsIn, readFalError } from './errors.ts'
 import { falImages } from './images.ts'
 import { pathOfModel } from './path.ts'
+import { falMusic, falVideos } from './queue.ts'
 
 /**
  * fal's model APIs (fal.ai/docs/model-apis): makers of files, each under a path of its own, with a key that is no bearer
@@ -26,25 +25,19 @@ export const fal: Protocol = {
   jobs: {},
 }
 
-/** `detail` holds one text, or a list of what is wrong with which member. */
-function readFalError(text: string): ErrorBody {
-  const plain = readErrorBody(text)
-  const body = parseJson(text)
-  const detail = isRecord(body) ? body['detail'] : undefined
-  if (typeof detail === 'string') return { ...plain, message: detail }
-  const [first] = faultsIn(text)
-  if (first === undefined) return plain
-  const { msg: message, loc } = first
-  const param: unknown = Array.isArray(loc) ? loc.at(-1) : undefined
-  return {
-    ...plain,
-    ...(typeof message === 'string' && { message }),
-    ...(typeof param === 'string' && { param }),
-  }
+/**
+ * fal's queue, on a host of its own: films and music, which take minutes. It takes a submit before the model reads it. A
+ * job without an input fails at once and costs nothing.
+ */
+export const falQueue: Protocol = {
+  ...fal,
+  probe: {
+    request: fal.probe.request,
+    isAnswer: (status, text) => fal.probe.isAnswer(status, text) || (status === 200 && hasJob(text)),
+  },
+  jobs: { video: falVideos, music: falMusic },
 }
 
-function faultsIn(text: string): readonly Readonly<Record<string, unknown>>[] {
-  const body = parseJson(text)
-  const detail = isRecord(body) ? body['detail'] : undefined
-  return Array.isArray(detail) ? detail.filter(isRecord) : []
+function hasJob(text: string): boolean {
+  return falVideos.accepted(text) !== undefined
 }

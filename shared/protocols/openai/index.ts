@@ -9,7 +9,7 @@ import { encodeConversation } from './encode.ts'
 import { openAiImages } from './images.ts'
 import { PATHS } from './paths.ts'
 import { openAiReader } from './reader.ts'
-import { videoJobs } from './video-jobs.ts'
+import { openAiVideos } from './videos.ts'
 
 /** Chat completions and their kin, with a bearer key. OpenAI and most providers speak it. */
 export const openai: Protocol = {
@@ -34,5 +34,5 @@ export const openai: Protocol = {
   forwards: PATHS,
   images: (model) => (makesImagesInChat(model) ? chatImages : openAiImages),
   streamsImages: true,
-  jobs: { video: videoJobs },
+  jobs: { video: openAiVideos },
 }

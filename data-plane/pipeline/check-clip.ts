@@ -1,0 +1,46 @@
+import type { ModelDemand, ModelTarget } from '#data-plane/call.ts'
+import { clipOf } from '#shared/catalog/model.ts'
+import { isLength, lengthsInWords } from '#shared/clips.ts'
+import { AppError } from '#shared/errors.ts'
+
+/**
+ * Refuses a film or music that its model cannot make. Throws AppError: `invalid_request` for a length or a resolution,
+ * `model_capability_unsupported` for the part of a picture, `image_required` for a model that needs one.
+ */
+export function checkClip({ model }: ModelTarget, { needs, bounds }: ModelDemand): void {
+  if (bounds.clip === undefined) return
+  const { lengths, resolutions, roles, needsSource } = clipOf(model)
+  const { seconds, resolution } = bounds.clip
+  if (seconds !== undefined && lengths !== null && !isLength(lengths, seconds)) {
+    throw new AppError('invalid_request', {
+      message: `${model.id} makes ${lengthsInWords(lengths)}.`,
+      param: 'seconds',
+      detail: { least: lengths.least, most: lengths.most, step: lengths.step },
+    })
+  }
+  if (resolution !== undefined && resolutions.length > 0 && !resolutions.includes(resolution)) {
+    throw new AppError('invalid_request', {
+      message: `${model.id} makes ${resolutions.join(', ')}.`,
+      param: 'resolution',
+      detail: { resolutions },
+    })
+  }
+  const given = needs.sourceRoles ?? []
+  const misfit = given.find(({ role }) => !roles.includes(role))
+  if (misfit !== undefined) {
+    throw new AppError('model_capability_unsupported', {
+      message:
+        roles.length === 0
+          ? `${model.id} takes no pictures.`
+          : `${model.id} takes pictures as ${roles.join(', ')}, not as ${misfit.role}.`,
+      param: misfit.param,
+      detail: { capability: 'source_images', roles },
+    })
+  }
+  if (needsSource && given.length === 0) {
+    throw new AppError('image_required', {
+      message: `${model.id} makes films from a picture: send image_url or input_images.`,
+      param: 'image_url',
+    })
+  }
+}

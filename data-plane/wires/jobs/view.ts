@@ -1,0 +1,39 @@
+import type { JobView } from '#data-plane/wires/wire.ts'
+import { microUsdToDollars } from '#shared/money.ts'
+import { usedTime } from '#shared/usage.ts'
+
+const MILLISECONDS = 1_000
+
+/** The members of a job of ours in each of its answers. `object` names its kind. */
+export function headOf({ id, state, model, createdAt, adaptedParams }: JobView, object: string) {
+  return {
+    ...{ id, object, status: state, model, created: createdAt },
+    ...(adaptedParams.length > 0 && { adapted_params: adaptedParams }),
+  }
+}
+
+/** A job of ours as a whole. */
+export function showJob(view: JobView, object: string) {
+  const { artifacts, progress, expiresAt, endedAt, error } = view
+  return {
+    ...headOf(view, object),
+    ...(progress !== undefined && { progress }),
+    completed: endedAt ?? null,
+    expires: expiresAt,
+    artifacts: artifacts.map(({ index, url, contentType }) => ({ index, url, content_type: contentType })),
+    usage: usageOf(view),
+    error: error === undefined ? null : { type: error.type, code: error.code, message: error.message },
+  }
+}
+
+/** What a job that is over used and costs; null until then. */
+export function usageOf({ receipt }: JobView) {
+  if (receipt === undefined) return null
+  const { usage, chargeMicro, listMicro } = receipt
+  return {
+    seconds: usedTime(usage) / MILLISECONDS,
+    cost: microUsdToDollars(chargeMicro),
+    buyer_cost_micro: Number(chargeMicro),
+    cost_details: { upstream_inference_cost: microUsdToDollars(listMicro) },
+  }
+}

@@ -1,0 +1,69 @@
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { mustBe } from '#data-plane/wires/fields.ts'
+import { readRouting } from '#data-plane/wires/hints.ts'
+import {
+  extrasOf,
+  NO_TOKENS,
+  readPrompt,
+  readSeconds,
+  refuseSeveral,
+  withoutLength,
+} from '#data-plane/wires/jobs/members.ts'
+import { headOf, showJob } from '#data-plane/wires/jobs/view.ts'
+import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
+import type { JobWire } from '#data-plane/wires/wire.ts'
+import { forModelTarget } from '#data-plane/wires/wire.ts'
+import { clipOf } from '#shared/catalog/model.ts'
+import { shapeOf } from '#shared/clips.ts'
+import { isGiven } from '#shared/json-members.ts'
+import { jobCodecOf } from '#shared/protocols/index.ts'
+
+const OBJECT = 'music.generation'
+const MAX_LYRICS_CHARS = 32_768
+/** Members that are read here. What is beside them goes to providers that know it. */
+const READ: ReadonlySet<string> = new Set(['model', 'prompt', 'lyrics', 'seconds', 'duration', 'n'])
+
+/** Music as long jobs: `POST /v1/music/generations`, then `GET` and `DELETE` of what it answered. */
+export const music: JobWire = {
+  name: 'music',
+  envelope: openAiEnvelope,
+  read(raw) {
+    const { body } = readJsonBody(raw)
+    const model = readModelName(body['model'])
+    const prompt = readPrompt(body['prompt'])
+    const lyrics = readLyrics(body['lyrics'])
+    refuseSeveral(body['n'])
+    const seconds = readSeconds(body)
+    const extras = extrasOf(body, READ)
+    return {
+      demand: {
+        kind: 'model',
+        endpoint: 'music',
+        model,
+        isStreamed: false,
+        ...readRouting(body, raw),
+        inputParam: 'prompt',
+        needs: { imageInput: false },
+        bounds: { ...NO_TOKENS, clip: { seconds, resolution: undefined } },
+      },
+      asked: { seconds: seconds ?? null, size: null },
+      encode(offer, target) {
+        const { model: made } = forModelTarget(target)
+        const shape = shapeOf(clipOf(made), { seconds, resolution: undefined })
+        const ask = { prompt, lyrics, seconds: shape.seconds, extras }
+        const request = jobCodecOf(offer, 'music').submit(ask, { offer, target: forModelTarget(target) })
+        return withoutLength(request, seconds, shape.seconds)
+      },
+    }
+  },
+  acceptedStatus: 202,
+  submitted: (view, token) => JSON.stringify({ ...headOf(view, OBJECT), job_token: token }),
+  shown: (view) => JSON.stringify(showJob(view, OBJECT)),
+  cancelled: (view) => JSON.stringify(showJob(view, OBJECT)),
+}
+
+function readLyrics(value: unknown): string | undefined {
+  if (!isGiven(value)) return undefined
+  if (typeof value === 'string' && value.length <= MAX_LYRICS_CHARS) return value
+  throw mustBe('lyrics', `a text of at most ${MAX_LYRICS_CHARS} characters`)
+}

@@ -1,0 +1,37 @@
+import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
+import { NO_TOKENS, withoutLength } from '#data-plane/wires/jobs/members.ts'
+import type { ParsedJob } from '#data-plane/wires/wire.ts'
+import { forModelTarget } from '#data-plane/wires/wire.ts'
+import { clipOf } from '#shared/catalog/model.ts'
+import { shapeOf } from '#shared/clips.ts'
+import { formatSize } from '#shared/images.ts'
+import { jobCodecOf } from '#shared/protocols/index.ts'
+import type { VideoRequest } from './read-request.ts'
+
+/** A film as a job, whichever path asked for it. */
+export function videoJob(request: VideoRequest): ParsedJob {
+  const { model, ask, sources, inlined, hints, floorPercents, maxCostMicro } = request
+  const { seconds, resolution, size } = ask
+  return {
+    demand: {
+      kind: 'model',
+      endpoint: 'video',
+      model,
+      isStreamed: false,
+      hints,
+      floorPercents,
+      maxCostMicro,
+      inputParam: 'prompt',
+      needs: { imageInput: false, sourceRoles: sources.map(({ role, param }) => ({ role, param })) },
+      bounds: { ...NO_TOKENS, clip: { seconds, resolution } },
+    },
+    asked: { seconds: seconds ?? null, size: size === undefined ? null : formatSize(size) },
+    encode(offer, target) {
+      const shape = shapeOf(clipOf(forModelTarget(target).model), { seconds, resolution })
+      const codec = jobCodecOf(offer, 'video')
+      const whole = { ...ask, seconds: shape.seconds, sources }
+      const request = codec.submit(whole, { offer, target: forModelTarget(target) })
+      return putInlinedBack(withoutLength(request, seconds, shape.seconds), inlined)
+    },
+  }
+}

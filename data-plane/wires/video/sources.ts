@@ -1,0 +1,63 @@
+import type { InlinedSource } from '#data-plane/call.ts'
+import { MAX_SOURCES, readSourceUrl } from '#data-plane/wires/images/sources.ts'
+import type { SourceRole } from '#shared/clips.ts'
+import { SOURCE_ROLES } from '#shared/clips.ts'
+import { AppError } from '#shared/errors.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
+import type { ClipSource } from '#shared/protocols/job-codec.ts'
+
+/** Members that hold one picture or several, and the part that it plays where it does not say so itself. */
+const HOLDERS: readonly (readonly [name: string, role: SourceRole])[] = [
+  ['image_url', 'start'],
+  ['image', 'start'],
+  ['input_reference', 'start'],
+  ['input_images', 'start'],
+  ['images', 'start'],
+  ['end_image_url', 'end'],
+  ['reference_images', 'reference'],
+]
+
+/** The members that are read here. */
+export const SOURCE_MEMBERS: readonly string[] = HOLDERS.map(([name]) => name)
+
+/** A picture and the member that it came in, for refusals. */
+export type PlacedSource = ClipSource & { readonly param: string }
+
+/**
+ * The pictures that a film is made from, under all names that clients have for them. In a list the first one begins the
+ * film and the others are what it is to look like, unless they say otherwise. They are never fetched. Throws AppError:
+ * `too_many_input_images`, `invalid_image_input`, `unresolvable_file_reference`, `request_too_large`.
+ */
+export function readClipSources(body: JsonObject, source: InlinedSource): readonly PlacedSource[] {
+  const sources: PlacedSource[] = []
+  for (const [name, role] of HOLDERS) {
+    const value = body[name]
+    if (!isGiven(value)) continue
+    const entries = Array.isArray(value) ? value : [value]
+    for (const [place, entry] of entries.entries()) {
+      if (sources.length === MAX_SOURCES) throw new AppError('too_many_input_images', { param: name })
+      const param = Array.isArray(value) ? `${name}[${place}]` : name
+      const usual = place === 0 ? role : 'reference'
+      sources.push({ url: readSourceUrl(entry, param, source), role: roleOf(entry, usual, param), param })
+    }
+  }
+  for (const role of ['start', 'end'] as const) {
+    const [, second] = sources.filter((one) => one.role === role)
+    if (second === undefined) continue
+    const { param } = second
+    throw new AppError('invalid_image_input', { message: `${param} is a second picture for the ${role}.`, param })
+  }
+  return sources
+}
+
+function roleOf(entry: unknown, usual: SourceRole, param: string): SourceRole {
+  const said = isRecord(entry) ? entry['role'] : undefined
+  if (!isGiven(said)) return usual
+  const role = SOURCE_ROLES.find((name) => name === said)
+  if (role !== undefined) return role
+  throw new AppError('invalid_image_input', {
+    message: `${param}.role must be one of ${SOURCE_ROLES.join(', ')}.`,
+    param,
+  })
+}

@@ -1,0 +1,172 @@
+import { z } from 'zod'
+import { CLIP_RESOLUTIONS, MAX_CLIP_SECONDS, SOURCE_ROLES } from '#shared/clips.ts'
+import type { DataRoute } from './route.ts'
+import { CALL_REFUSALS, Cost, Count, KEY_REFUSALS, ROUTING } from './route.ts'
+
+const Model = z.string().min(1)
+const Prompt = z.string().min(1).max(32_768)
+const Seconds = Count.min(1)
+  .max(MAX_CLIP_SECONDS)
+  .nullish()
+  .describe('The lengths that a model makes stand in its entry.')
+const Source = z.union([z.string(), z.object({ url: z.string(), role: z.enum(SOURCE_ROLES).optional() })])
+
+const VideoRequest = z
+  .looseObject({
+    model: Model,
+    prompt: Prompt,
+    seconds: Seconds,
+    size: z.string().nullish().describe('WIDTHxHEIGHT.'),
+    resolution: z.enum(CLIP_RESOLUTIONS).nullish(),
+    aspect_ratio: z.string().nullish().describe('Two numbers with a colon between, such as 16:9.'),
+    image_url: Source.nullish().describe('The first frame: an https URL, which is never fetched here, or a data: URI.'),
+    end_image_url: Source.nullish().describe('The last frame.'),
+    input_images: z
+      .array(Source)
+      .max(8)
+      .nullish()
+      .describe('The first one begins the film, the others are references.'),
+    ...ROUTING,
+  })
+  .meta({ id: 'VideoRequest' })
+const MusicRequest = z
+  .looseObject({ model: Model, prompt: Prompt, lyrics: z.string().max(32_768).nullish(), seconds: Seconds, ...ROUTING })
+  .meta({ id: 'MusicRequest' })
+const OpenAiVideoRequest = z
+  .looseObject({
+    model: Model,
+    prompt: Prompt,
+    seconds: z
+      .string()
+      .regex(/^\d{1,3}s?$/)
+      .nullish(),
+    size: z.string().nullish(),
+    input_reference: z.unknown().describe('A file in a form, or an object with image_url in JSON.'),
+    ...ROUTING,
+  })
+  .meta({ id: 'OpenAiVideoRequest' })
+
+const AdaptedParams = z.array(z.string()).optional().describe('Members that the provider was not told.')
+const JobUsage = Cost.extend({ seconds: z.number() })
+
+/** A job of ours in the answer to its submit, and as it is shown later. `object` is its kind. */
+function jobOf(object: string, name: string) {
+  const head = z.object({
+    id: z.string(),
+    object: z.literal(object),
+    status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']),
+    model: z.string(),
+    created: Count,
+    adapted_params: AdaptedParams,
+  })
+  return {
+    submitted: head
+      .extend({ job_token: z.string().describe('Opens the job without its key.') })
+      .meta({ id: `${name}JobSubmitted` }),
+    shown: head
+      .extend({
+        progress: z.number().optional(),
+        completed: Count.nullable(),
+        expires: Count.describe('Unix seconds from which on nobody can ask about it.'),
+        artifacts: z.array(z.object({ index: Count, url: z.string(), content_type: z.string() })),
+        usage: JobUsage.nullable(),
+        error: z.object({ type: z.string(), code: z.string(), message: z.string() }).nullable(),
+      })
+      .meta({ id: `${name}Job` }),
+  }
+}
+
+const OpenAiVideo = z
+  .object({
+    id: z.string(),
+    object: z.literal('video'),
+    model: z.string(),
+    status: z.enum(['queued', 'in_progress', 'completed', 'failed']),
+    progress: z.number(),
+    created_at: Count,
+    completed_at: Count.nullable(),
+    expires_at: Count.nullable(),
+    seconds: z.string().nullable(),
+    size: z.string().nullable(),
+    prompt: z.null().describe('Prompts are not kept.'),
+    remixed_from_video_id: z.null(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    usage: JobUsage.optional(),
+    adapted_params: AdaptedParams,
+  })
+  .meta({ id: 'OpenAiVideo' })
+
+const jobs = {
+  takesFloor: true,
+  floorExample: 0,
+  envelope: 'v1',
+  access: 'buyer',
+  refusals: [...KEY_REFUSALS, 409, 502, 504],
+} as const
+const SUBMIT_REFUSALS = [...CALL_REFUSALS, 409]
+
+type Kind = {
+  readonly path: string
+  readonly tag: string
+  /** `a video`, in sentences. */
+  readonly word: string
+  readonly body: z.ZodType
+  readonly submitted: z.ZodType
+  readonly shown: z.ZodType
+  readonly cancelled?: z.ZodType
+  readonly example: Readonly<Record<string, unknown>>
+  readonly status: 200 | 202
+}
+
+function routesOf(kind: Kind): readonly DataRoute[] {
+  const { path, tag, word, body, submitted, shown, cancelled = shown, example, status } = kind
+  const json = (schema: z.ZodType) => ({ 'application/json': schema })
+  return [
+    {
+      ...{ ...jobs, method: 'post', path, tag, body, status, refusals: SUBMIT_REFUSALS },
+      summary: `Submit ${word}`,
+      description: 'A long job: its quote is set aside, its end settles for what it came to.',
+      answers: json(submitted),
+      examples: { whole: example },
+    },
+    {
+      ...{ ...jobs, method: 'get', path: `${path}/{id}`, tag, summary: `Ask for ${word}` },
+      ...{ answers: json(shown), examples: { whole: {} } },
+    },
+    {
+      ...{ ...jobs, method: 'delete', path: `${path}/{id}`, tag, summary: `Cancel ${word}` },
+      ...{ answers: json(cancelled), examples: { whole: {} } },
+    },
+  ]
+}
+
+/** The wires of long jobs. */
+export const JOB_ROUTES: readonly DataRoute[] = [
+  ...routesOf({
+    ...{ path: '/v1/video/generations', tag: 'Video', word: 'a video', body: VideoRequest, status: 202 },
+    ...jobOf('video.generation', 'Video'),
+    example: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: 2 },
+  }),
+  ...routesOf({
+    ...{ path: '/v1/music/generations', tag: 'Music', word: 'a piece of music', body: MusicRequest, status: 202 },
+    ...jobOf('music.generation', 'Music'),
+    example: { model: 'sandbox/music-job', prompt: 'A calm piano.', seconds: 2 },
+  }),
+  ...routesOf({
+    ...{ path: '/v1/videos', tag: 'Video', word: 'a video in the shapes of OpenAI', status: 200 },
+    body: OpenAiVideoRequest,
+    submitted: OpenAiVideo.extend({ job_token: z.string() }).meta({ id: 'OpenAiVideoSubmitted' }),
+    shown: OpenAiVideo,
+    cancelled: z
+      .object({ id: z.string(), object: z.literal('video.deleted'), deleted: z.literal(true) })
+      .meta({ id: 'OpenAiVideoDeleted' }),
+    example: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: '2' },
+  }),
+  {
+    ...{ ...jobs, method: 'get', path: '/v1/videos/{id}/content', tag: 'Video', status: 302 },
+    summary: 'Load a video',
+    description: 'Leads to the file. 404 while there is none.',
+    query: z.object({ variant: z.enum(['video']).optional() }),
+    answers: {},
+  },
+]

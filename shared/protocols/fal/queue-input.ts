@@ -1,0 +1,109 @@
+import type { JsonObject } from '#shared/json-members.ts'
+import type { ClipSource, MusicAsk, VideoAsk } from '#shared/protocols/job-codec.ts'
+
+/** What the input of some models calls things. The first row whose beginning fits a model's path counts. */
+type Names = {
+  /** Beginning of the model's path. */
+  readonly of: string
+  /** The member for the length, and its unit: a text of digits, a text that ends with `s`, seconds, milliseconds. */
+  readonly length?: readonly [member: string, unit: 'digits' | 'with-s' | 'seconds' | 'milliseconds']
+  /** The member for a last frame. */
+  readonly end?: string
+  /** The member for pictures that a film is to look like. */
+  readonly references?: string
+  readonly prompt?: string
+  readonly lyrics?: string
+}
+
+/** Models of fal by their own schemas, as fal.ai/models shows them (read 2025-12). */
+const NAMES: readonly Names[] = [
+  { of: 'fal-ai/veo', length: ['duration', 'with-s'], end: 'last_frame_url' },
+  { of: 'fal-ai/kling-video', length: ['duration', 'digits'], end: 'tail_image_url' },
+  { of: 'fal-ai/luma-dream-machine', length: ['duration', 'with-s'], end: 'end_image_url' },
+  { of: 'fal-ai/vidu', length: ['duration', 'digits'], end: 'end_image_url' },
+  { of: 'fal-ai/stable-audio', length: ['seconds_total', 'seconds'] },
+  { of: 'fal-ai/ace-step', length: ['duration', 'seconds'], prompt: 'tags', lyrics: 'lyrics' },
+  { of: 'fal-ai/elevenlabs/music', length: ['music_length_ms', 'milliseconds'] },
+  { of: 'fal-ai/minimax-music', lyrics: 'lyrics_prompt' },
+  { of: 'fal-ai/minimax', length: ['duration', 'digits'], end: 'end_image_url' },
+  { of: 'cassetteai', length: ['duration', 'seconds'] },
+]
+const USUAL: Names = { of: '', length: ['duration', 'digits'], end: 'end_image_url' }
+const MILLISECONDS = 1_000
+
+/** Members of ours that most models know under the same name. Others are named as left out. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['seed', 'negative_prompt', 'generate_audio', 'cfg_scale', 'camera_control', 'enable_prompt_expansion'],
+  ...['prompt_optimizer', 'auto_fix', 'enhance_prompt', 'guidance_scale', 'num_inference_steps', 'output_format'],
+  ...['audio_format', 'instrumental', 'force_instrumental', 'motion_strength', 'fps', 'frames_per_second'],
+])
+
+/** A model's input, and what of the request it has no member for. */
+export type Input = { readonly body: JsonObject; readonly left: readonly string[] }
+
+/** The input of a maker of films. */
+export function videoInput(providerModel: string, ask: VideoAsk): Input {
+  const { prompt, seconds, size, resolution, aspectRatio, sources, extras } = ask
+  const names = namesOf(providerModel)
+  const { body, left } = known(extras)
+  return {
+    body: {
+      prompt,
+      ...lengthMember(names, seconds),
+      ...(resolution !== undefined && { resolution }),
+      ...(aspectRatio !== undefined && { aspect_ratio: aspectRatio }),
+      ...(size !== undefined && { video_size: { width: size.width, height: size.height } }),
+      ...sourceMembers(names, sources),
+      ...body,
+    },
+    left,
+  }
+}
+
+/** The input of a maker of music. */
+export function musicInput(providerModel: string, { prompt, lyrics, seconds, extras }: MusicAsk): Input {
+  const names = namesOf(providerModel)
+  const { body, left } = known(extras)
+  return {
+    body: {
+      [names.prompt ?? 'prompt']: prompt,
+      ...(lyrics !== undefined && { [names.lyrics ?? 'lyrics']: lyrics }),
+      ...lengthMember(names, seconds),
+      ...body,
+    },
+    left,
+  }
+}
+
+function namesOf(providerModel: string): Names {
+  return NAMES.find(({ of }) => providerModel.startsWith(of)) ?? USUAL
+}
+
+function known(extras: JsonObject): Input {
+  const body: Record<string, unknown> = {}
+  const left: string[] = []
+  for (const [name, value] of Object.entries(extras)) {
+    if (KNOWN.has(name)) body[name] = value
+    else left.push(name)
+  }
+  return { body, left }
+}
+
+function lengthMember({ length }: Names, seconds: number | undefined): JsonObject {
+  if (length === undefined || seconds === undefined) return {}
+  const [member, unit] = length
+  const said = { digits: `${seconds}`, 'with-s': `${seconds}s`, seconds, milliseconds: seconds * MILLISECONDS }
+  return { [member]: said[unit] }
+}
+
+function sourceMembers({ end, references }: Names, sources: readonly ClipSource[]): JsonObject {
+  const urlOf = (role: ClipSource['role']) => sources.filter((source) => source.role === role).map(({ url }) => url)
+  const [start] = urlOf('start')
+  const [last] = urlOf('end')
+  const others = urlOf('reference')
+  return {
+    ...(start !== undefined && { image_url: start }),
+    ...(last !== undefined && { [end ?? 'end_image_url']: last }),
+    ...(others.length > 0 && { [references ?? 'reference_image_urls']: others }),
+  }
+}

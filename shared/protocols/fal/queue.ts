@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import type { Artifact, ProviderJob } from '#shared/jobs.ts'
+import { isRecord } from '#shared/json-members.ts'
+import { parseJson } from '#shared/protocols/answers/model-list.ts'
+import type { JobCodec, JobReply, MusicAsk, VideoAsk } from '#shared/protocols/job-codec.ts'
+import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { readFalError } from './errors.ts'
+import { pathOfModel } from './path.ts'
+import { musicInput, videoInput } from './queue-input.ts'
+
+const MAX_URL_CHARS = 2_048
+const MAX_ARTIFACTS = 10
+const MAX_SANE_SECONDS = 86_400
+const MAX_REASON_CHARS = 1_000
+const MILLISECONDS = 1_000
+
+/** The path of a job behind the base URL: the model's first two segments, and the job. It is the id by which we know it. */
+const JOB_PATH = /^\/[\w.-]{1,100}\/[\w.-]{1,100}\/requests\/[\w-]{1,100}$/
+/** The same at the end of an address. */
+const AT_END = /(?:\/[^/?#]+){2}\/requests\/[^/?#]+$/
+
+/** Films of fal's queue. */
+export const falVideos: JobCodec<VideoAsk> = {
+  ...queue('video/mp4', ['video', 'videos']),
+  submit: (ask, { offer }) => submitTo(offer.providerModel, videoInput(offer.providerModel, ask)),
+}
+
+/** Music of fal's queue. */
+export const falMusic: JobCodec<MusicAsk> = {
+  ...queue('audio/wav', ['audio', 'audio_file', 'audio_url', 'audios']),
+  submit: (ask, { offer }) => submitTo(offer.providerModel, musicInput(offer.providerModel, ask)),
+}
+
+function submitTo(providerModel: string, { body, left }: ReturnType<typeof videoInput>) {
+  return {
+    ...JSON_REQUEST,
+    path: pathOfModel(providerModel),
+    body: JSON.stringify(body),
+    adaptedParams: left,
+  }
+}
+
+/**
+ * The queue (docs.fal.ai/model-apis/model-endpoints/queue): a submit answers where to ask, the state says when there is
+ * a result, and the result is another answer. A job that could not be done has a result, too: a refusal.
+ */
+function queue(contentType: string, members: readonly string[]): Omit<JobCodec<never>, 'submit'> {
+  return {
+    accepted(text) {
+      const read = Accepted.safeParse(parseJson(text))
+      return read.success ? { id: read.data.response_url, state: 'queued', ...NOTHING_YET } : undefined
+    },
+    question: (job) => ({ ...JSON_REQUEST, method: 'GET', path: `${checked(job)}/status`, body: '' }),
+    cancel: (job) => ({ ...JSON_REQUEST, method: 'PUT', path: `${checked(job)}/cancel`, body: '' }),
+    read: ({ status, text }, job) => readState(status, text, job),
+    readResult: (answer, job) => readResult(answer, job, { contentType, members }),
+  }
+}
+
+const NOTHING_YET = { milliseconds: undefined, artifacts: [] } as const
+
+const Accepted = z.object({
+  // The path is all that is taken of it: the host is always the offer's own.
+  response_url: z
+    .string()
+    .max(MAX_URL_CHARS)
+    .transform((url) => AT_END.exec(url)?.[0] ?? '')
+    .pipe(z.string().regex(JOB_PATH)),
+})
+
+/** Throws a RangeError for an id that is not one of ours: it becomes a path. */
+function checked(job: string): string {
+  if (JOB_PATH.test(job)) return job
+  throw new RangeError('no path of a job')
+}
+
+const State = z.object({
+  status: z.enum([
+    'IN_QUEUE',
+    'IN_PROGRESS',
+    'COMPLETED',
+    'FAILED',
+    'CANCELED',
+    'CANCELLATION_REQUESTED',
+    'ALREADY_COMPLETED',
+  ]),
+  error: z.string().optional().catch(undefined),
+})
+
+function readState(status: number, text: string, id: string): ProviderJob | undefined {
+  const read = State.safeParse(parseJson(text))
+  // A job that cannot be cancelled any more is refused with its state.
+  if (!read.success || (status >= 300 && read.data.status !== 'ALREADY_COMPLETED')) return undefined
+  const { error } = read.data
+  const reason = error === undefined ? {} : { reason: error.slice(0, MAX_REASON_CHARS) }
+  switch (read.data.status) {
+    case 'IN_QUEUE':
+      return { id, state: 'queued', ...NOTHING_YET }
+    // What was asked to stop may have gone on: only its result tells.
+    case 'CANCELLATION_REQUESTED':
+    case 'IN_PROGRESS':
+      return { id, state: 'running', ...NOTHING_YET }
+    case 'FAILED':
+      return { id, state: 'failed', ...NOTHING_YET, ...reason }
+    case 'CANCELED':
+      return { id, state: 'cancelled', ...NOTHING_YET }
+    case 'COMPLETED':
+    case 'ALREADY_COMPLETED':
+      if (error !== undefined) return { id, state: 'failed', ...NOTHING_YET, ...reason }
+      return { id, state: 'running', ...NOTHING_YET, resultAt: resultOf(id) }
+  }
+}
+
+function resultOf(job: string): ProviderRequest {
+  return { ...JSON_REQUEST, method: 'GET', path: checked(job), body: '' }
+}
+
+type Reading = { readonly contentType: string; readonly members: readonly string[] }
+
+function readResult({ status, text }: JobReply, id: string, reading: Reading): ProviderJob | undefined {
+  // The job was refused, by its input or its content. Other failures are those of the queue itself.
+  if (status === 400 || status === 422) {
+    const { message } = readFalError(text)
+    return { id, state: 'failed', ...NOTHING_YET, reason: message.slice(0, MAX_REASON_CHARS) }
+  }
+  const body = status === 200 ? parseJson(text) : undefined
+  if (!isRecord(body)) return undefined
+  const held = reading.members.flatMap((name) => [body[name] ?? []].flat())
+  const artifacts = held.slice(0, MAX_ARTIFACTS).flatMap((file) => readFile(file, reading.contentType))
+  if (artifacts.length === 0) return { id, state: 'failed', ...NOTHING_YET, reason: 'The result holds no file.' }
+  const [first] = held
+  const seconds = Seconds.safeParse((isRecord(first) ? first['duration'] : undefined) ?? body['duration'])
+  const milliseconds = seconds.success ? Math.ceil(seconds.data * MILLISECONDS) : undefined
+  return { id, state: 'succeeded', milliseconds, artifacts }
+}
+
+const Seconds = z.number().min(0).max(MAX_SANE_SECONDS)
+const FileUrl = z
+  .string()
+  .max(MAX_URL_CHARS)
+  .regex(/^https?:\/\/[^\s"<>\\^`{|}]+$/i)
+
+/** A file is an object with its address, or the address alone. Its address is open to anybody, for days. */
+function readFile(file: unknown, usual: string): Artifact[] {
+  const url = FileUrl.safeParse(isRecord(file) ? file['url'] : file)
+  if (!url.success) return []
+  const said = isRecord(file) ? file['content_type'] : undefined
+  const contentType = typeof said === 'string' && /^(?:video|audio)\/[\w.+-]{1,64}$/.test(said) ? said : usual
+  return [{ url: url.data, contentType, access: 'lasting' }]
+}

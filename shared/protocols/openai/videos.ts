@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import type { ClipResolution } from '#shared/clips.ts'
+import { AppError } from '#shared/errors.ts'
+import type { ImageSize } from '#shared/images.ts'
+import { formatSize } from '#shared/images.ts'
+import type { JobState, ProviderJob } from '#shared/jobs.ts'
+import { parseJson } from '#shared/protocols/answers/model-list.ts'
+import type { ClipSource, JobCodec, JobReply, VideoAsk } from '#shared/protocols/job-codec.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { oneLine } from '#shared/texts.ts'
+
+const PATH = '/videos'
+const MILLISECONDS = 1_000
+/** The longest id that a provider may give, in characters. */
+const MAX_ID_CHARS = 500
+const MAX_SANE_SECONDS = 86_400
+const MAX_REASON_CHARS = 1_000
+
+/** Sizes of a tier for a film that lies; one that stands has its sides the other way round. */
+const SIZES: Readonly<Partial<Record<ClipResolution, ImageSize>>> = {
+  '720p': { width: 1_280, height: 720 },
+  '1080p': { width: 1_792, height: 1_024 },
+}
+const STANDING: ReadonlySet<string> = new Set(['9:16', '3:4', '2:3', '4:5'])
+
+/**
+ * Films of OpenAI's `/videos` (platform.openai.com/docs/api-reference/videos). A film is its length, its size and at
+ * most one picture to begin with. What it made is loaded with the key.
+ */
+export const openAiVideos: JobCodec<VideoAsk> = {
+  submit(ask, { offer }) {
+    const { prompt, seconds, sources, aspectRatio, extras } = ask
+    const size = sizeOf(ask)
+    const source = onlyStart(sources)
+    const body = {
+      model: offer.providerModel,
+      prompt,
+      ...(seconds !== undefined && { seconds: String(seconds) }),
+      ...(size !== undefined && { size: formatSize(size) }),
+      ...(source !== undefined && { input_reference: { image_url: source.url } }),
+    }
+    const adaptedParams = [
+      ...(aspectRatio !== undefined && size === undefined ? ['aspect_ratio'] : []),
+      ...Object.keys(extras),
+    ]
+    return { ...JSON_REQUEST, path: PATH, body: JSON.stringify(body), adaptedParams }
+  },
+  accepted: (text) => readVideo(text),
+  question: (providerJob) => ({ ...JSON_REQUEST, method: 'GET', path: pathOf(providerJob), body: '' }),
+  read: ({ status, text }: JobReply) => (status === 200 ? readVideo(text) : undefined),
+}
+
+/** The size to ask for. Undefined leaves it to the provider, whose usual size is of the model's first tier. */
+function sizeOf({ size, resolution, aspectRatio }: VideoAsk): ImageSize | undefined {
+  if (size !== undefined || resolution === undefined) return size
+  const lying = SIZES[resolution]
+  if (lying === undefined) return undefined
+  return aspectRatio !== undefined && STANDING.has(aspectRatio) ? { width: lying.height, height: lying.width } : lying
+}
+
+function onlyStart(sources: readonly ClipSource[]): ClipSource | undefined {
+  const [first] = sources
+  if (sources.length <= 1 && first?.role !== 'end') return first
+  throw new AppError('model_capability_unsupported', {
+    message: 'The sellers of this model take one picture to begin with.',
+    param: 'input_images',
+    detail: { capability: 'source_images' },
+  })
+}
+
+function pathOf(providerJob: string): string {
+  return `${PATH}/${encodeURIComponent(providerJob)}`
+}
+
+const STATES = {
+  queued: 'queued',
+  in_progress: 'running',
+  completed: 'succeeded',
+  failed: 'failed',
+  // Providers of the same shape that can stop a job.
+  cancelled: 'cancelled',
+} as const satisfies Readonly<Record<string, JobState>>
+
+const Seconds = z
+  .union([z.number(), z.string().regex(/^\d{1,6}(?:\.\d{1,6})?$/)])
+  .transform(Number)
+  .pipe(z.number().min(0).max(MAX_SANE_SECONDS))
+
+const Answer = z.object({
+  id: oneLine(MAX_ID_CHARS).min(1),
+  status: z.enum(Object.keys(STATES) as (keyof typeof STATES)[]),
+  progress: z.number().min(0).max(100).optional().catch(undefined),
+  seconds: Seconds.optional().catch(undefined),
+  error: z.object({ message: z.string() }).nullish().catch(undefined),
+})
+
+function readVideo(text: string): ProviderJob | undefined {
+  const read = Answer.safeParse(parseJson(text))
+  if (!read.success) return undefined
+  const { id, status, progress, seconds, error } = read.data
+  const state = STATES[status]
+  return {
+    id,
+    state,
+    ...(progress !== undefined && { progress }),
+    milliseconds: seconds === undefined ? undefined : Math.ceil(seconds * MILLISECONDS),
+    artifacts:
+      state === 'succeeded' ? [{ url: `${pathOf(id)}/content`, contentType: 'video/mp4', access: 'keyed' }] : [],
+    ...(error && { reason: error.message.slice(0, MAX_REASON_CHARS) }),
+  }
+}

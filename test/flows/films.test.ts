@@ -1,0 +1,212 @@
+import OpenAI, { toFile } from 'openai'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { pngOf } from '#dev/provider/media/png.ts'
+import { secondsOf } from '#dev/provider/media/sound.ts'
+import type { Network } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
+import { until } from '#test/support/until.ts'
+
+/** A provider with a queue, and one that speaks OpenAI's protocol. */
+const QUEUE = 'sandbox/video-job'
+const HOST = 'sandbox-e'
+const OPENAI = 'sandbox/job'
+const PICTURE = `data:image/png;base64,${pngOf('a door', 8, 8).toString('base64')}`
+let network: Network
+
+beforeAll(async () => {
+  network = await sharedNetwork()
+}, 120_000)
+afterAll(() => network?.remove(), 60_000)
+
+const keyed = () => ({ authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' })
+
+async function send(method: string, path: string, body?: object) {
+  const init = { method, headers: keyed(), ...(body !== undefined && { body: JSON.stringify(body) }) }
+  const answer = await fetch(network.sandbox.api_base_url + path, init)
+  return { status: answer.status, headers: answer.headers, body: await answer.json() }
+}
+
+const Job = z.object({
+  id: z.string(),
+  object: z.string(),
+  status: z.string(),
+  adapted_params: z.array(z.string()).optional(),
+  artifacts: z.array(z.object({ index: z.number(), url: z.string(), content_type: z.string() })).optional(),
+  usage: z.object({ seconds: z.number(), buyer_cost_micro: z.number() }).nullish(),
+})
+
+async function submit(path: string, body: object, provider: string | undefined = HOST) {
+  const { status, body: answer } = await send('POST', path, { prompt: 'A boat on a lake.', provider, ...body })
+  expect([status, status === 202 ? '' : answer]).toEqual([202, ''])
+  return Job.parse(answer)
+}
+
+async function finished(path: string, id: string) {
+  let job: z.infer<typeof Job> | undefined
+  await until('the job is over', 15_000, async () => {
+    job = Job.parse((await send('GET', `${path}/${id}`)).body)
+    return job.status !== 'queued' && job.status !== 'running'
+  })
+  return job
+}
+
+const Refusal = z.object({ error: z.object({ code: z.string(), param: z.string().nullish() }) })
+
+async function refusalOf(path: string, body: object) {
+  const answer = await send('POST', path, { prompt: 'A boat on a lake.', ...body })
+  const { code, param = null } = Refusal.parse(answer.body).error
+  return [answer.status, code, param]
+}
+
+const Asked = z.object({
+  requests: z.array(z.object({ method: z.string(), path: z.string(), body: z.unknown().optional() })),
+})
+
+/** The body of the last submit that the provider with a queue got. It sells pictures, too, whose book names its address. */
+async function lastSubmit() {
+  const Book = z.object({ offers: z.array(z.object({ provider: z.string(), seller_base_url: z.url() })) })
+  const book = Book.parse(await (await fetch(`${network.sandbox.api_base_url}/api/markets/flux-1-dev`)).json())
+  const offer = book.offers.find(({ provider }) => provider === HOST)
+  const url = new URL('/__sandbox/requests', offer?.seller_base_url)
+  const { requests } = Asked.parse(await (await fetch(url)).json())
+  return requests.findLast(({ method, path }) => method === 'POST' && /video/.test(path))?.body
+}
+
+describe('a film of a provider with a queue', () => {
+  const path = '/v1/video/generations'
+
+  it('is made in the length and the size that were asked for, and opens', async () => {
+    const { id, object } = await submit(path, {
+      model: QUEUE,
+      duration: '6s',
+      size: '320x240',
+      seed: 7,
+      watermark: true,
+    })
+    expect(object).toBe('video.generation')
+    const job = await finished(path, id)
+    expect(job).toMatchObject({ status: 'succeeded', adapted_params: ['watermark'], usage: { buyer_cost_micro: 0 } })
+    const [file] = job?.artifacts ?? []
+    expect(file?.content_type).toBe('video/mp4')
+    const bytes = Buffer.from(await (await fetch(file?.url ?? '')).arrayBuffer())
+    // The sides stand in the header of the track, as 16.16 numbers.
+    const at = bytes.indexOf('tkhd') + 4 + 76
+    expect([bytes.readUInt32BE(at) >> 16, bytes.readUInt32BE(at + 4) >> 16]).toEqual([320, 240])
+  })
+
+  it('begins with a picture, ends with one and follows others, all of them untouched', async () => {
+    const reference = 'https://example.com/style.png'
+    const body = {
+      image_url: PICTURE,
+      end_image_url: { url: 'https://example.com/end.png' },
+      input_images: [{ url: reference, role: 'reference' }],
+    }
+    await submit(path, { model: QUEUE, seconds: 4, aspect_ratio: '16:9', ...body })
+    expect(await lastSubmit()).toMatchObject({
+      prompt: 'A boat on a lake.',
+      duration: '4',
+      aspect_ratio: '16:9',
+      image_url: PICTURE,
+      end_image_url: 'https://example.com/end.png',
+      reference_image_urls: [reference],
+    })
+  })
+
+  it('is cancelled and costs nothing', async () => {
+    const { id } = await submit(path, { model: QUEUE })
+    const cancelled = Job.parse((await send('DELETE', `${path}/${id}`)).body)
+    expect([cancelled.status, cancelled.usage?.buyer_cost_micro]).toEqual(['cancelled', 0])
+  })
+
+  const REFUSED: [body: object, code: string, param: string, row: string][] = [
+    [{ input_images: Array.from({ length: 9 }, () => PICTURE) }, 'too_many_input_images', 'input_images', '[C157]'],
+    [{ image_url: 'http://example.com/a.png' }, 'invalid_image_input', 'image_url', '[C156]'],
+    [{ image_url: 'iVBORw0KGgo=' }, 'invalid_image_input', 'image_url', '[C156]'],
+    [{ image_url: 'data:image/png;base64,aGVsbG8=' }, 'invalid_image_input', 'image_url', '[C156]'],
+    [{ input_images: [{ url: PICTURE, role: 'admin' }] }, 'invalid_image_input', 'input_images[0]', '[C160]'],
+    [{ input_images: [{ role: 'start' }] }, 'invalid_image_input', 'input_images[0]', '[C160]'],
+    [{ image_url: PICTURE, image: PICTURE }, 'invalid_image_input', 'image', ''],
+    [{ input_reference: { file_id: 'file-1' } }, 'unresolvable_file_reference', 'input_reference', '[C041]'],
+    [{ seconds: 61 }, 'invalid_request', 'seconds', ''],
+    [{ seconds: 0 }, 'invalid_request', 'seconds', ''],
+    [{ seconds: 4, duration: 5 }, 'invalid_request', 'duration', ''],
+    [{ size: '0x0' }, 'invalid_request', 'size', ''],
+    [{ size: '1024×1024' }, 'invalid_request', 'size', ''],
+    [{ resolution: '8K' }, 'invalid_request', 'resolution', '[C163]'],
+    [{ size: '1280x720', resolution: '1080p' }, 'invalid_request', 'resolution', ''],
+    [{ aspect_ratio: 'wide' }, 'invalid_request', 'aspect_ratio', ''],
+    [{ n: 2 }, 'invalid_request', 'n', ''],
+    [{ prompt: ' ' }, 'invalid_request', 'prompt', ''],
+  ]
+  it.each(REFUSED)('%# is refused before anybody is asked: $1 $2 $3', async (body, code, param) => {
+    expect(await refusalOf(path, { model: QUEUE, ...body })).toEqual([400, code, param])
+  })
+
+  it('takes no part of a picture that its model has no use for', async () => {
+    const body = { model: OPENAI, end_image_url: PICTURE }
+    expect(await refusalOf(path, body)).toEqual([400, 'model_capability_unsupported', 'end_image_url'])
+  })
+})
+
+describe('music', () => {
+  const path = '/v1/music/generations'
+
+  it('is a job of its own kind, whose file is sound of the length that was asked for', async () => {
+    const { id, object } = await submit(path, { model: 'sandbox/music-job', lyrics: 'La la', seconds: 3 })
+    expect(object).toBe('music.generation')
+    const job = await finished(path, id)
+    expect([job?.status, job?.artifacts?.[0]?.content_type]).toEqual(['succeeded', 'audio/wav'])
+    const bytes = Buffer.from(await (await fetch(job?.artifacts?.[0]?.url ?? '')).arrayBuffer())
+    expect(secondsOf(bytes)).toBe(3)
+    expect((await send('GET', `/v1/video/generations/${id}`)).status).toBe(404)
+  })
+
+  it('has no sellers where no host runs it [C166]', async () => {
+    const [status, code] = await refusalOf(path, { model: QUEUE })
+    expect([status, code]).toEqual([404, 'no_sellers_for_model'])
+  })
+})
+
+describe('the official client', () => {
+  it('makes a film from a picture, asks for it and deletes it', async () => {
+    const client = new OpenAI({
+      baseURL: `${network.sandbox.api_base_url}/v1`,
+      apiKey: network.sandbox.buyer_key,
+      maxRetries: 0,
+    })
+    const picture = await toFile(pngOf('a lake', 16, 16), 'lake.png', { type: 'image/png' })
+    const made = await client.videos.create({
+      ...{ model: OPENAI, prompt: 'A boat.', seconds: '4', size: '1280x720' },
+      input_reference: picture,
+    })
+    expect(made).toMatchObject({ object: 'video', status: 'queued', seconds: '4', size: '1280x720', progress: 0 })
+    let seen = made
+    await until('the film is there', 15_000, async () => {
+      seen = await client.videos.retrieve(made.id)
+      return seen.status === 'completed'
+    })
+    expect(seen).toMatchObject({ progress: 100, error: null, prompt: null })
+    expect(seen.completed_at).toBeGreaterThanOrEqual(seen.created_at)
+    const endless = await client.videos.create({ model: 'sandbox/job-endless', prompt: 'A boat.' })
+    // Its provider has no word for stopping.
+    await expect(client.videos.delete(endless.id)).rejects.toMatchObject({ status: 409, code: 'conflict' })
+    const stopped = await client.videos.create({ model: QUEUE, prompt: 'A boat.', ...{ provider: HOST } })
+    expect(await client.videos.delete(stopped.id)).toEqual({ id: stopped.id, object: 'video.deleted', deleted: true })
+    expect(await client.videos.retrieve(stopped.id)).toMatchObject({ status: 'failed', error: { code: 'cancelled' } })
+  })
+
+  it('hears why a film failed, in words that hold nothing of its provider', async () => {
+    const path = '/v1/video/generations'
+    const { id } = await submit(path, { model: 'sandbox/job-failing', provider: 'sandbox-a' })
+    await finished(path, id)
+    expect((await send('GET', `${path}/${id}`)).body).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'upstream_error',
+        message: 'The provider could not finish the job: The scene could not be drawn.',
+      },
+      usage: { buyer_cost_micro: 0 },
+    })
+  })
+})

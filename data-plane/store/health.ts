@@ -21,6 +21,8 @@ const POLL_MS = 10 * SECOND
 export type HealthStore = {
   /** Answers 0 when the offer may be tried now, otherwise the Unix milliseconds from which it may be. */
   blockedUntil(offer: MarketOffer, now: number): number
+  /** The same for an offer of any kind, by its id. */
+  restsUntil(offer: string, now: number): number
   /** True while no offer has a failure on record. Then no offer needs to be asked about. */
   isAllWell(): boolean
   /** Offers that are backed off now, and offers with any failure on record. */
@@ -50,16 +52,18 @@ export function createHealth(parts: Parts): HealthStore {
   const breakers = new Map<string, Breaker>()
   const suspicions = new Map<string, number>()
   let stop: Cancel | undefined
+  function restsUntil(offer: string, now: number): number {
+    const breaker = breakers.get(offer)
+    return breaker === undefined ? 0 : blockedUntil(breaker, now)
+  }
   return {
     isAllWell: () => breakers.size === 0,
     figures: () => ({
       backedOff: [...breakers.values()].filter(({ backedOffUntil }) => (backedOffUntil ?? 0) > clock.now()).length,
       suspect: breakers.size,
     }),
-    blockedUntil(offer, now) {
-      const breaker = breakers.get(offer.id)
-      return breaker === undefined ? 0 : blockedUntil(breaker, now)
-    },
+    blockedUntil: (offer, now) => restsUntil(offer.id, now),
+    restsUntil,
     begin({ id }) {
       const breaker = id === null ? undefined : breakers.get(id)
       if (breaker && breaker.backedOffUntil !== null) breaker.probingUntil = clock.now() + PROBE_LEASE_MS

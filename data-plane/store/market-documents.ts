@@ -149,6 +149,8 @@ function withDocument(parts: MarketBodies, name: string, body: unknown): MarketB
       return { ...parts, rows: DOCUMENT_SCHEMAS.markets.parse(body).rows }
     case 'trades':
       return { ...parts, trades: new Map(Object.entries(DOCUMENT_SCHEMAS.trades.parse(body).models)) }
+    case 'sold':
+      return { ...parts, sold: DOCUMENT_SCHEMAS.sold.parse(body).rows }
     case 'limits':
       return { ...parts, limits: DOCUMENT_SCHEMAS.limits.parse(body) }
   }
@@ -204,14 +206,22 @@ function withoutOffers(parts: MarketBodies, name: string): MarketBodies {
   return { ...parts, offers }
 }
 
-function withLent(parts: MarketBodies, { resource, offers }: z.infer<typeof LentDocumentSchema>): MarketBodies {
-  return { ...parts, lent: new Map([...parts.lent, [resource, offers]]) }
+function withLent(
+  parts: MarketBodies,
+  { resource, offers, retired }: z.infer<typeof LentDocumentSchema>,
+): MarketBodies {
+  return {
+    ...parts,
+    lent: new Map([...parts.lent, [resource, offers]]),
+    retired: new Map([...parts.retired, [resource, retired]]),
+  }
 }
 
 function withoutLent(parts: MarketBodies, name: string): MarketBodies {
-  const lent = new Map(parts.lent)
+  const [lent, retired] = [new Map(parts.lent), new Map(parts.retired)]
   lent.delete(resourceOfDocument(name) ?? '')
-  return { ...parts, lent }
+  retired.delete(resourceOfDocument(name) ?? '')
+  return { ...parts, lent, retired }
 }
 
 function isOffersName(name: string): boolean {

@@ -6,7 +6,7 @@ import { createProviderFinder, runsEndpoint } from '#shared/catalog/providers.ts
 import type { ResolveModel } from '#shared/catalog/resolve.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
 import type { LentOffer } from '#shared/contract/lent-offers.ts'
-import type { Limits, MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
+import type { Limits, MarketRow, OfferRow, SoldRow } from '#shared/contract/snapshot.ts'
 import type { parseTrades } from '#shared/contract/trades.ts'
 import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -27,12 +27,16 @@ export type MarketBodies = {
   readonly rows: readonly MarketRow[]
   /** Traded amounts of models' offers, by model, as {@link parseTrades} reads them. */
   readonly trades: ReadonlyMap<string, string>
+  /** What was sold of resources and families. */
+  readonly sold: readonly SoldRow[]
   readonly limits: Limits
   readonly offers: ReadonlyMap<string, OfferBook>
   /** Resources and forwarded families by id. */
   readonly resources: ReadonlyMap<string, CompiledResource>
   /** Their lent keys, best discount first. */
   readonly lent: ReadonlyMap<string, readonly LentOffer[]>
+  /** Lent keys that have left the market. Only jobs that they have started are asked about with them. */
+  readonly retired: ReadonlyMap<string, readonly LentOffer[]>
 }
 
 /** The market as the hot path reads it. It is never changed, only replaced whole. */
@@ -60,10 +64,12 @@ export const EMPTY_BODIES: MarketBodies = {
   prices: new Map(),
   rows: [],
   trades: new Map(),
+  sold: [],
   limits: DEFAULT_LIMITS,
   offers: new Map(),
   resources: new Map(),
   lent: new Map(),
+  retired: new Map(),
 }
 
 /** Builds the indexes. Takes over from `previous` those whose documents are the same. */

@@ -49,8 +49,15 @@ export const LentOfferSchema = z.object({
 })
 export type LentOffer = z.infer<typeof LentOfferSchema>
 
-/** The document `lent:{resource}`: its active offers, best discount first. */
-export const LentDocumentSchema = z.object({ resource: z.string(), offers: z.array(LentOfferSchema) })
+/**
+ * The document `lent:{resource}`: its active offers, best discount first. `retired` are those that left the market within
+ * {@link JOB_BINDING_MS}: nothing is sold on them, but jobs that they have started can be asked about.
+ */
+export const LentDocumentSchema = z.object({
+  resource: z.string(),
+  offers: z.array(LentOfferSchema),
+  retired: z.array(LentOfferSchema).default([]),
+})
 
 /** Milliseconds that a job at a provider stays bound to its buyer and to the key that started it: 27 hours. */
 export const JOB_BINDING_MS = 27 * 3_600_000

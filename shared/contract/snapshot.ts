@@ -11,7 +11,7 @@ import { TradesText } from './trades.ts'
 /**
  * The documents that the data plane reads. Each has a name and a version that only rises. The index holds every name
  * with its version, and a publication announces the changed names on a channel. The names are `models`, `prices`,
- * `providers`, `resources`, `markets`, `trades`, `limits`, `offers:{model}` for each model with offers, and
+ * `providers`, `resources`, `markets`, `trades`, `sold`, `limits`, `offers:{model}` for each model with offers, and
  * `lent:{resource}` for each resource or family with lent keys.
  */
 const SNAPSHOT_SCHEMA_VERSION = 1
@@ -92,6 +92,22 @@ export const MarketsDocumentSchema = z.object({ rows: z.array(MarketRowSchema) }
 /** Sales of each offer over the same hours, one text a model. An offer without an entry sold nothing. */
 export const TradesDocumentSchema = z.object({ models: z.record(z.string(), TradesText) })
 
+/** What was sold of each resource and family, by its name in the ledger, over the last day and the last seven. */
+export const SoldDocumentSchema = z.object({
+  rows: z.array(
+    z.object({
+      name: z.string(),
+      calls24h: z.number().int(),
+      volume24hMicro: MicroUsdText,
+      list24hMicro: MicroUsdText,
+      calls7d: z.number().int(),
+      volume7dMicro: MicroUsdText,
+      list7dMicro: MicroUsdText,
+    }),
+  ),
+})
+export type SoldRow = z.infer<typeof SoldDocumentSchema>['rows'][number]
+
 /** Numbers that operators turn without a restart. */
 export const LimitsDocumentSchema = z.object({
   /** Calls a minute of a key whose record sets none. */
@@ -113,6 +129,7 @@ export const DOCUMENT_SCHEMAS = {
   resources: ResourcesDocumentSchema,
   markets: MarketsDocumentSchema,
   trades: TradesDocumentSchema,
+  sold: SoldDocumentSchema,
   limits: LimitsDocumentSchema,
 } as const
 export type DocumentName = keyof typeof DOCUMENT_SCHEMAS

@@ -225,6 +225,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     probe: overrides.probe ?? provider.probe,
     listModels: overrides.listModels ?? provider.listModels,
     askJob: overrides.askJob ?? provider.askJob,
+    probeKey: overrides.probeKey ?? provider.probeKey,
     wake: overrides.wake ?? waker.wake,
     announce,
     sendWebhook: overrides.sendWebhook ?? webhooks.send,

@@ -16,6 +16,13 @@ import { x402Info, x402Resources } from './reads/payments.ts'
 import { listPrices } from './reads/prices.ts'
 import { listProviders } from './reads/providers.ts'
 import type { Read } from './reads/read.ts'
+import {
+  listResourceCapabilities,
+  listResourceMarkets,
+  listResourceTraits,
+  readResourceAnalytics,
+  readResourceBook,
+} from './reads/resources.ts'
 import { chat } from './wires/chat/index.ts'
 import { completions } from './wires/completions/index.ts'
 import { embeddings } from './wires/embeddings/index.ts'
@@ -234,6 +241,14 @@ const FREE_ROWS: readonly Row[] = [
   { ...API, ...GET, path: '/api/markets', serves: read(listMarkets, 'model') },
   { ...API, ...GET, path: '/api/markets/feed', serves: read(readTradeFeed, 'limit') },
   { ...API, ...GET, path: '/api/markets/*model', serves: read(readMarketOrPerformance) },
+  { ...API, ...GET, path: '/v1/resource/markets', serves: read(listResourceMarkets) },
+  { ...API, ...GET, path: '/v1/resource/capabilities', serves: read(listResourceCapabilities) },
+  { ...API, ...GET, path: '/v1/resource/traits', serves: read(listResourceTraits) },
+  { ...API, ...GET, path: '/v1/resource/market/analytics', serves: read(readResourceAnalytics) },
+  {
+    ...{ ...API, ...GET, path: '/v1/resource/book/:provider' },
+    serves: read(readResourceBook, 'model', 'method', 'path', 'require', 'min_discount_pct'),
+  },
   { ...API, ...GET, path: '/v1/generation', serves: lookup(lookUpGeneration, 'id') },
   { ...API, ...GET, path: '/v1/key', serves: lookup(lookUpKey) },
   { ...API, ...GET, path: '/v1/requests/:id', serves: lookup(lookUpRequest) },
@@ -284,6 +299,9 @@ export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
   { host: 'api', prefix: '/v1/seller' },
   { host: 'api', prefix: '/v1/buyer' },
   { host: 'api', prefix: '/v1/auth' },
+  { host: 'api', prefix: '/v1/resource/seller' },
+  { host: 'api', prefix: '/v1/resource/access' },
+  { host: 'api', prefix: '/v1/resource/buyer' },
   { host: 'api', prefix: '/v1/organizations' },
   { host: 'api', prefix: '/v1/invitations' },
   { host: 'api', prefix: '/v1/audit' },

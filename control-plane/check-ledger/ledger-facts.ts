@@ -41,10 +41,10 @@ export async function readFacts(client: ClientBase, rids: readonly string[]): Pr
   )
   const caps = await client.query<Text>(
     `select o.id, greatest(o.cap_daily_micro, max(c.cap_daily_micro))::text as cap
-      from offer o left join offer_cap_change c
+      from every_offer o left join offer_cap_change c
         on c.offer = o.id and c.at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
       where o.cap_daily_micro is not null
-      group by o.id having count(*) filter (where c.id is not null and c.cap_daily_micro is null) = 0`,
+      group by o.id, o.cap_daily_micro having count(*) filter (where c.id is not null and c.cap_daily_micro is null) = 0`,
   )
   const counts = await client.query<Text>(`select (select count(*) from account_change)::text as untold,
     (select count(*) from usage_poison where resolution is null)::text as poisoned,

@@ -84,7 +84,7 @@ export function connect(config: CliConfig, wanted: Wanted): Connection {
 const variableOf = (side: Side) => `MARKET_${side.toUpperCase()}_KEY`
 
 function isControlPath(path: string): boolean {
-  return /^\/(?:v1\/(?:seller|buyer|auth|payments)|graphql|trpc)\b/.test(path)
+  return /^\/(?:v1\/(?:seller|buyer|auth|payments|resource\/(?:seller|access|buyer))|graphql|trpc)\b/.test(path)
 }
 
 function findUrl(config: CliConfig, wanted: Wanted, sandboxUrl: string | undefined): { url: string; foundIn: string } {

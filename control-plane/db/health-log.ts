@@ -31,7 +31,7 @@ export async function insertHealthEvents(db: Database, events: readonly NewHealt
     select e.id, e.at, e.node, e.offer, e.model, e.rid, e.error_class, e.status_code, e.detail, e.action,
       e.backed_off_until, o.seller_account
     from jsonb_populate_recordset(null::health_log, ${JSON.stringify(rows)}::jsonb) e
-    left join offer o on o.id = e.offer
+    left join every_offer o on o.id = e.offer
     on conflict (id) do nothing`.execute(db)
 }
 

@@ -340,7 +340,7 @@ export async function readOfferUses(
           -- A call that a wallet pays for is settled once its block is deep.
           union all select p.event::jsonb->>'offer', p.charge from chain_payment p
             where p.rid >= ${dayFloor} and p.charge > 0 and not exists (select 1 from settlement s where s.rid = p.rid)
-        ) u join offer o on o.id = u.offer
+        ) u join every_offer o on o.id = u.offer
         where o.cap_daily_micro is not null group by u.offer`,
       )
       const posted = await readRows(
@@ -353,7 +353,7 @@ export async function readOfferUses(
       const capped = await readRows(
         trx,
         { id: OFFER_TABLES.offer.id },
-        sql`select id from offer
+        sql`select id from every_offer
         where id = any(${offers}::text[]) and cap_daily_micro is not null`,
       )
       return {

@@ -14,3 +14,62 @@ export async function listResources(db: Database | Trx): Promise<StoredResource[
     .orderBy('resource.id')
     .execute()
 }
+
+/** The version of a record that counts. With `isLocked` nobody else changes it until the transaction ends. */
+export async function findResource(
+  db: Database | Trx,
+  id: string,
+  isLocked = false,
+): Promise<StoredResource | undefined> {
+  const query = db
+    .selectFrom('resource')
+    .innerJoin('resource_version as v', (join) =>
+      join.onRef('v.resource', '=', 'resource.id').onRef('v.version', '=', 'resource.version'),
+    )
+    .select(['resource.id', 'resource.version', 'v.record'])
+    .where('resource.id', '=', id)
+  return (isLocked ? query.forUpdate('resource') : query).executeTakeFirst()
+}
+
+export type NewResourceVersion = {
+  readonly id: string
+  readonly kind: 'resource' | 'family'
+  readonly version: number
+  readonly record: object
+  readonly source: string
+  readonly actor: string
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+/** Stores the next version of a record, or the first. A rival that stores the same version is refused by its key. */
+export async function insertResourceVersion(trx: Trx, next: NewResourceVersion): Promise<void> {
+  const at = new Date(next.at)
+  await trx
+    .insertInto('resource')
+    .values({ id: next.id, kind: next.kind, version: next.version, updated_at: at })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ version: next.version, updated_at: at }))
+    .execute()
+  await trx
+    .insertInto('resource_version')
+    .values({
+      resource: next.id,
+      version: next.version,
+      record: JSON.stringify(next.record),
+      source: next.source,
+      actor: next.actor,
+      created_at: at,
+    })
+    .execute()
+}
+
+/** The versions of a record, newest first. */
+export async function listResourceVersions(db: Database, id: string, limit: number) {
+  return db
+    .selectFrom('resource_version')
+    .select(['version', 'source', 'actor', 'created_at as createdAt', 'record'])
+    .where('resource', '=', id)
+    .orderBy('version', 'desc')
+    .limit(limit)
+    .execute()
+}

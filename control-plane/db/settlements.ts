@@ -69,6 +69,7 @@ const COLUMNS = [
   'payload_hash',
   'started_at',
   'captured_at',
+  'sold',
 ] as const
 
 /** A new settlement as JSON: amounts as decimal strings, instants as ISO 8601. */

@@ -119,7 +119,7 @@ export async function lockWorkspaceUse(trx: Trx, workspace: WorkspaceRow, now: n
     trx,
     WORKSPACE_USE_ROW,
     sql`select
-    (select count(*)::int from offer where seller_account = ${sellerAccount} and status <> 'inactive') as offers,
+    (select count(*)::int from every_offer where seller_account = ${sellerAccount} and is_listed) as offers,
     (select count(*)::int from api_key where workspace_id = ${id} and revoked_at is null
       and (expires_at is null or expires_at > ${new Date(now)})) as keys,
     (select coalesce(sum(balance), 0)::bigint from account where id in (${buyerAccount}, ${sellerAccount}))

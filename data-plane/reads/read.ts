@@ -10,7 +10,7 @@ import type { ReadMemory } from './read-memory.ts'
 /** Sources of free answers: the snapshot and live state. */
 export type ReadSources = {
   market(): Market
-  readonly health: Pick<HealthStore, 'blockedUntil' | 'isAllWell'>
+  readonly health: Pick<HealthStore, 'blockedUntil' | 'restsUntil' | 'isAllWell'>
   readonly caps: Pick<OfferCapsStore, 'usedToday'>
   readonly feed: TradeFeed
   readonly clock: Clock

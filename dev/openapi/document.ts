@@ -36,6 +36,7 @@ const TAGS: readonly (readonly [name: string, description: string])[] = [
   ['Usage', 'What was used, paid and saved.'],
   ['Webhooks', 'Events that are sent to a buyer.'],
   ['Offers', 'What sellers sell.'],
+  ['Lent keys', 'Whole provider accounts that sellers lend.'],
   ['Earnings', 'What sellers earned.'],
   ['Seller keys', 'Keys that list offers.'],
   ['Organizations', 'People, workspaces and their keys.'],

@@ -5,6 +5,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { authenticate } from '#control-plane/services/authenticate.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
+import { putResource } from '#control-plane/services/catalog/resources.ts'
 import { createBuyerKey, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
@@ -17,6 +18,7 @@ import type { Provider } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Secret } from '#shared/secret.ts'
 import { modelsOf, readCatalog } from './catalog.ts'
+import { readResources } from './resources.ts'
 import type { SeededKeys } from './seeded-keys.ts'
 import { readSeededKeys, writeSeededKeys } from './seeded-keys.ts'
 import type { SeedBook } from './sellers.ts'
@@ -59,6 +61,9 @@ export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> 
       provider,
       owners.map(({ actor }) => actor),
     )
+  }
+  for (const record of readResources(options.addresses)) {
+    await invoke(quiet, OPERATOR, putResource, { record, source: 'seed' })
   }
   await Promise.all(
     sellers.flatMap(({ actor, books }) => books.map((book) => createOffers(quiet, actor, { book, ...options }))),

@@ -105,7 +105,7 @@ async function load(url: string): Promise<void> {
   const [processorMs, pauseMs] = [(user + system) / 1e3, pauses.max / 1e6 - PAUSE_RESOLUTION_MS]
   const sources = {
     market: store.market,
-    health: { blockedUntil: () => 0, isAllWell: () => true },
+    health: { blockedUntil: () => 0, restsUntil: () => 0, isAllWell: () => true },
     caps: { usedToday: async () => new Map() },
     feed: { latest: async () => [] },
     clock: systemClock,

@@ -56,6 +56,7 @@ const TRPC_ALONE = [
     'poison.discard',
   ],
   ...['poison.read', 'poison.retry', 'price.put', 'provider.put', 'provider.remove', 'provider.trust', 'queue.failed'],
+  ...['lentOffer.block', 'lentOffer.restore', 'resource.history', 'resource.list', 'resource.preview', 'resource.put'],
   ...[
     'queue.retry',
     'rateLimit.put',

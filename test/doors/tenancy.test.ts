@@ -8,6 +8,7 @@ import type { Answer, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket } from '#test/support/control-plane.ts'
 import { submitText } from '#test/support/job-events.ts'
 import { storePayout } from '#test/support/stored-payout.ts'
+import { lentBody, putSampleResource } from '#test/support/sample-loan.ts'
 import { eventText } from '#test/support/usage-events.ts'
 import type { TestWallet } from '#test/support/wallet.ts'
 import { newWallet, signInForKey, signInForSession } from '#test/support/wallet.ts'
@@ -40,7 +41,7 @@ let made = 0
 
 /** Makes something for the victim and answers its id. */
 async function make(path: string, body: object): Promise<string> {
-  const by = path.startsWith('/v1/seller')
+  const by = /^\/v1\/(resource\/)?seller/.test(path)
     ? { key: victim.seller }
     : path.startsWith('/v1/buyer')
       ? { key: victim.buyer }
@@ -62,6 +63,8 @@ beforeAll(async () => {
     discount: 10,
     label: 'label of the victim',
   })
+  await putSampleResource(market)
+  const lentOffer = await make('/v1/resource/seller/offers', { ...lentBody(), label: 'key of the victim' })
   const sellerKey = await make('/v1/seller/keys', { label: 'seller key of the victim' })
   const buyerKey = await make('/v1/buyer/keys', { label: 'buyer key of the victim', cap_daily_usd: 5 })
   const webhook = await make('/v1/buyer/webhooks', { url: 'https://victim.example/hook' })
@@ -90,6 +93,7 @@ beforeAll(async () => {
   const { rid, job, payout } = await bookCall()
   ids = {
     '/v1/seller/offers': { id: offer },
+    '/v1/resource/seller/offers': { id: lentOffer },
     '/v1/seller/keys': { id: sellerKey },
     '/v1/seller/configs': { id: config },
     '/v1/seller/operations': { id: operation },
@@ -138,6 +142,7 @@ const LISTS = ROWS.filter(
 /** The body that a row needs to be well formed. */
 const BODIES: Readonly<Record<string, object>> = {
   'offer.update': { discount: 90 },
+  'lent-offer.update': { discount_percent: 80 },
   'offer.rotate-credential': { api_key: 'sk-good-stranger' },
   'buyer-key.update': { label: 'taken', cap_daily_usd: 1 },
   'buyer-key.rotate': {},
@@ -164,9 +169,9 @@ function fill(row: RestRow): string {
 
 /** The credentials of a side that fit a path. */
 function comings(who: Resident, path: string): Record<string, object> {
-  const key = path.startsWith('/v1/seller')
+  const key = /^\/v1\/(resource\/)?seller/.test(path)
     ? { key: who.seller }
-    : /^\/v1\/(buyer|requests|payments)/.test(path)
+    : /^\/v1\/(buyer|requests|payments|resource)/.test(path)
       ? { key: who.buyer }
       : undefined
   return { session: { headers: who.session }, ...(key === undefined ? {} : { key }) }
@@ -300,7 +305,9 @@ describe('a management key', () => {
       expect([row.operation, answer.status]).toEqual([row.operation, expected])
       expectNoTrace(answer, row.operation)
     }
-    for (const row of ROWS.filter(({ path, isPublic }) => /^\/v1\/(seller|buyer)/.test(path) && !isPublic)) {
+    for (const row of ROWS.filter(
+      ({ path, isPublic }) => /^\/v1\/(resource\/)?(seller|buyer)/.test(path) && !isPublic,
+    )) {
       const answer = await ask(row, { key }, row.path.includes('/:') ? fill(row) : row.path)
       expect([row.path, codeOf(answer)]).toEqual([row.path, 'wrong_key_type'])
     }

@@ -41,7 +41,7 @@ describe('a published snapshot', () => {
   it('holds every document in the form of the contract, in the version the index says', async () => {
     await create()
     const index = await market.world.redis.hgetall(cacheKeys.snapshotIndex)
-    const fixed = ['limits', 'markets', 'models', 'prices', 'providers', 'resources', 'trades']
+    const fixed = ['limits', 'markets', 'models', 'prices', 'providers', 'resources', 'sold', 'trades']
     expect(new Set(Object.keys(index))).toEqual(new Set([...fixed, 'offers:claude-test', 'offers:gpt-test']))
     for (const [name, version] of Object.entries(index)) {
       const envelope = await documentOf(name)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { DoorWorld } from './door-world.ts'
 import type { Input } from './doors.ts'
+import { lentBody, lentWish } from './sample-loan.ts'
 import { newWallet } from './wallet.ts'
 
 /**
@@ -275,6 +276,33 @@ const BUYING: readonly DoorRow[] = [
   reads('credit.entries', 'creditEntries', 'credit.entries', () => ({ maxItems: 5 })),
 ]
 
+const newLoan = async ({ make }: DoorWorld) => ({ id: await make('/v1/resource/seller/offers', lentBody()) })
+
+const LENDING: readonly DoorRow[] = [
+  changes('lent-key.probe', 'probeKey', 'lentOffer.probe', () => {
+    const { resourceType: resourceId, apiKey } = lentWish()
+    return { resourceId, apiKey }
+  }),
+  changes('lent-offer.create', 'createKeyOffer', 'lentOffer.create', lentWish),
+  reads('lent-offer.list', 'keyOffers', 'lentOffer.list', () => ({ maxItems: 5 })),
+  reads('lent-offer.get', 'keyOffer', 'lentOffer.get', ({ ids }) => ({ id: ids.lentOffer })),
+  changes('lent-offer.update', 'updateKeyOffer', 'lentOffer.update', async (world) => ({
+    ...(await newLoan(world)),
+    ...{ discountPercent: 40, status: 'paused', capDailyUsd: 2, models: ['call'] },
+  })),
+  changes('lent-offer.delete', 'deleteKeyOffer', 'lentOffer.delete', newLoan),
+  changes('lent-offer.purge', 'purgeKeyOffer', 'lentOffer.purge', newLoan),
+  reads('lent-offer.analytics', 'keyAnalytics', 'lentOffer.analytics', () => ({ range: '7d' })),
+  reads('resource.access', 'resourceAccess', 'resource.access'),
+  reads('resource.buyer-analytics', 'resourceAnalytics', 'resource.buyerAnalytics', () => ({ range: '7d' })),
+  changes('lent-offer.delete-all', 'deleteKeyOffers', 'lentOffer.deleteAll', async (world) => {
+    const { market, callers } = world
+    await market.rest('DELETE', '/v1/resource/seller/offers', { headers: callers.session })
+    await newLoan(world)
+    return {}
+  }),
+]
+
 const ofModel = () => ({ model: 'gpt-test' })
 
 const MARKET: readonly DoorRow[] = by('nobody', [
@@ -315,4 +343,12 @@ const OPERATING: readonly DoorRow[] = by('operator', [
 ])
 
 /** Every operation with two doors or three. */
-export const DOOR_ROWS: readonly DoorRow[] = [...SIGNING_IN, ...TEAMS, ...BUYING, ...SELLING, ...MARKET, ...OPERATING]
+export const DOOR_ROWS: readonly DoorRow[] = [
+  ...SIGNING_IN,
+  ...TEAMS,
+  ...BUYING,
+  ...SELLING,
+  ...LENDING,
+  ...MARKET,
+  ...OPERATING,
+]

@@ -6,6 +6,7 @@ import type { TestMarket } from './control-plane.ts'
 import { startMarket } from './control-plane.ts'
 import type { Headers } from './doors.ts'
 import { endText, submitText } from './job-events.ts'
+import { lentBody, putSampleResource } from './sample-loan.ts'
 import { newProviderKey } from './offers.ts'
 import { storePayout } from './stored-payout.ts'
 import { eventText } from './usage-events.ts'
@@ -34,6 +35,7 @@ type Thing =
   | 'workspace'
   | 'member'
   | 'offer'
+  | 'lentOffer'
   | 'operation'
   | 'provider'
   | 'webhook'
@@ -46,6 +48,7 @@ const Made = z.object({ id: z.string() })
 
 export async function createDoorWorld(): Promise<DoorWorld> {
   const market = await startMarket()
+  await putSampleResource(market)
   const [wallet, other] = [newWallet(), newWallet()]
   const session = await signInForSession(market, wallet)
   const inviter = await signInForSession(market, other)
@@ -95,6 +98,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     offer: await make('/v1/seller/offers', {
       ...{ model: 'gpt-test', api_key: apiKey, seller_base_url: sellerBaseUrl, discount: 12.5, label: 'first' },
     }),
+    lentOffer: await make('/v1/resource/seller/offers', lentBody()),
     operation: z.object({ operation_id: z.string() }).parse(cancelled.body).operation_id,
     provider: await make('/v1/buyer/providers', place),
     webhook: await make('/v1/buyer/webhooks', { url: `${sellerBaseUrl}/hook`, label: 'alerts' }),

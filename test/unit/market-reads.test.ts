@@ -47,7 +47,11 @@ function sourcesOf({ blocked = [], used = new Map(), now }: World = {}): ReadSou
   for (const [id, amount] of used) if (isId('ofr', id)) microUsed.set(id, microUsd(amount))
   return {
     market: () => market,
-    health: { blockedUntil: (offer) => (blocked.includes(offer.id) ? Number.MAX_VALUE : 0), isAllWell: () => false },
+    health: {
+      blockedUntil: (offer) => (blocked.includes(offer.id) ? Number.MAX_VALUE : 0),
+      restsUntil: (offer) => (blocked.includes(offer) ? Number.MAX_VALUE : 0),
+      isAllWell: () => false,
+    },
     caps: { usedToday: async () => microUsed },
     feed: { latest: async (limit) => readFeed([feed(1), 'no JSON', '{}', feed(2)]).slice(0, limit) },
     clock: now === undefined ? systemClock : { ...systemClock, now: () => now },

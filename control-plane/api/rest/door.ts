@@ -11,6 +11,7 @@ import { BUYER_ROWS } from './buyer.ts'
 import { BUYER_READ_ROWS } from './buyer-reads.ts'
 import { EXPORT_ROWS } from './exports.ts'
 import { ORGANIZATION_ROWS } from './organizations.ts'
+import { RESOURCE_ROWS } from './resources.ts'
 import type { RestRow } from './route.ts'
 import { SELLER_ROWS } from './seller.ts'
 import { sendAnswer } from './send-answer.ts'
@@ -21,6 +22,7 @@ export const ROWS: readonly RestRow[] = [
   ...AUTH_ROWS,
   ...ORGANIZATION_ROWS,
   ...SELLER_ROWS,
+  ...RESOURCE_ROWS,
   ...BUYER_ROWS,
   ...BUYER_READ_ROWS,
   ...WEBHOOK_ROWS,
@@ -62,7 +64,7 @@ export function methodsOf(path: string): string[] | undefined {
 
 /** The envelope of errors on a path, known or not. */
 export function envelopeOf(path: string): RestEnvelope {
-  return path.startsWith('/v1/seller') ? 'seller' : 'v1'
+  return path.startsWith('/v1/seller') || path.startsWith('/v1/resource') ? 'seller' : 'v1'
 }
 
 function fits(pattern: string, path: string): boolean {

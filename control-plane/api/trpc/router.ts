@@ -53,6 +53,7 @@ import { config, earnings, offer, operation, payout, probe } from './offers.ts'
 import { audit, invitation, member, organization, organizationKey, workspace, workspaceKey } from './organizations.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 import { request } from './requests.ts'
+import { lentOffer, resource } from './resources.ts'
 import { withKey, withKeys } from './secrets.ts'
 import { signIn } from './sign-in.ts'
 
@@ -151,5 +152,7 @@ export const appRouter = router({
   treasury,
   payments,
   market,
+  resource,
+  lentOffer,
 })
 export type AppRouter = typeof appRouter

@@ -1,5 +1,6 @@
 import type { Command, Group } from '#control-plane/cli/command.ts'
 import { BUYER_COMMANDS } from './buyer.ts'
+import { LENT_COMMANDS } from './lent-keys.ts'
 import { OPERATOR_MARKET_COMMANDS } from './operator-market.ts'
 import { OPERATOR_MONEY_COMMANDS } from './operator-money.ts'
 import { OPERATOR_SYSTEM_COMMANDS } from './operator-system.ts'
@@ -12,11 +13,13 @@ export const GROUPS: readonly Group[] = [
   { name: 'route', summary: 'How calls are routed.' },
   { name: 'offers', summary: 'Your offers.' },
   { name: 'payouts', summary: 'What a seller is paid.' },
+  { name: 'lent', summary: 'Your lent keys.' },
   { name: 'operator', summary: 'Run the market: for operators.' },
   { name: 'operator catalog', summary: 'The catalogue of models.' },
   { name: 'operator aliases', summary: 'Names of models.' },
   { name: 'operator prices', summary: 'Reference prices.' },
   { name: 'operator providers', summary: 'The allow-list of providers.' },
+  { name: 'operator resources', summary: 'Providers whose keys can be lent.' },
   { name: 'operator incidents', summary: 'What everybody is told of incidents.' },
   { name: 'operator credit', summary: 'Credit of buyers.' },
   { name: 'operator ledger', summary: 'The ledger.' },
@@ -39,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   ...SESSION_COMMANDS,
   ...BUYER_COMMANDS,
   ...SELLER_COMMANDS,
+  ...LENT_COMMANDS,
   ...OPERATOR_MARKET_COMMANDS,
   ...OPERATOR_MONEY_COMMANDS,
   ...OPERATOR_SYSTEM_COMMANDS,

@@ -1,4 +1,4 @@
-import type { Attempt, Explanation, UsageEvent } from '#shared/contract/usage-event.ts'
+import type { Attempt, Explanation, Sold, UsageEvent } from '#shared/contract/usage-event.ts'
 import {
   bigint,
   boolean,
@@ -82,6 +82,8 @@ export const SETTLEMENT_TABLES = {
     images_4k: withDefault(bigint()),
     milliseconds_1080p: withDefault(bigint()),
     milliseconds_4k: withDefault(bigint()),
+    /** What was bought when it was no model (`0067_sold_resources.sql`). */
+    sold: nullable(json<Sold>()),
   },
   /**
    * Events whose request id was settled with other bytes. The first event stands, and a person reviews each of these.

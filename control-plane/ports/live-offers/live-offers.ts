@@ -1,4 +1,13 @@
 import type { HealthRecord } from '#shared/contract/health-event.ts'
+import type { LentRule } from '#shared/contract/lent-offers.ts'
+
+/** Calls that a rule of a lent key refused, with what they would have cost in micro-USD. */
+export type RefusedDemand = {
+  readonly offer: string
+  readonly rule: LentRule
+  readonly calls: bigint
+  readonly quotedMicro: bigint
+}
 
 /** The data plane's live state of offers. The control plane shows it and may change it. */
 export type LiveOffers = {
@@ -9,6 +18,10 @@ export type LiveOffers = {
   health(offers?: readonly string[]): Promise<ReadonlyMap<string, HealthRecord>>
   /** Micro-USD taken from each offer's daily cap today. An offer without takes is left out. */
   capTaken(offers: readonly string[]): Promise<ReadonlyMap<string, bigint>>
+  /**
+   * Demand that the rules of lent keys refused on UTC days, by offer and rule. Empty when the store is away.
+   */
+  refusals(offers: readonly string[], days: readonly string[]): Promise<readonly RefusedDemand[]>
   /**
    * Returns offers to the rotation in every data plane and clears their health record. Throws when the store is away.
    */

@@ -3,8 +3,10 @@ import type { Clock } from '#shared/clock.ts'
 import { utcDay } from '#shared/clock.ts'
 import type { HealthRecord } from '#shared/contract/health-event.ts'
 import { HealthRecordSchema } from '#shared/contract/health-event.ts'
+import { LENT_RULES } from '#shared/contract/lent-offers.ts'
 import { CHANNELS, cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
-import type { LiveOffers } from './live-offers.ts'
+import { isRecord } from '#shared/json-members.ts'
+import type { LiveOffers, RefusedDemand } from './live-offers.ts'
 
 /** Live offer state in Redis. Health and caps use two connections when the cache has its own instance. */
 export function createRedisLiveOffers(redis: { money: Redis; cache: Redis }, clock: Clock): LiveOffers {
@@ -34,6 +36,20 @@ export function createRedisLiveOffers(redis: { money: Redis; cache: Redis }, clo
       return taken
     },
 
+    async refusals(offers, days) {
+      const places = offers.flatMap((offer) => days.map((day) => ({ offer, key: cacheKeys.refusals(offer, day) })))
+      if (places.length === 0) return []
+      const pipeline = redis.cache.pipeline()
+      for (const { key } of places) pipeline.hgetall(key)
+      const answers = await pipeline.exec().catch(() => null)
+      const found = new Map<string, RefusedDemand>()
+      for (const [at, [, fields]] of (answers ?? []).entries()) {
+        const offer = places[at]?.offer
+        if (offer !== undefined && isRecord(fields)) addRefusals(found, offer, fields)
+      }
+      return [...found.values()]
+    },
+
     async reset(offers) {
       if (offers.length === 0) return
       await done(
@@ -56,6 +72,21 @@ export function createRedisLiveOffers(redis: { money: Redis; cache: Redis }, clo
       )
     },
   }
+}
+
+/** Adds the counts of one offer and day to the sums by offer and rule. */
+function addRefusals(into: Map<string, RefusedDemand>, offer: string, fields: Readonly<Record<string, unknown>>): void {
+  for (const rule of LENT_RULES) {
+    const calls = digits(fields[`${rule}:calls`])
+    if (calls === 0n) continue
+    const sum = into.get(`${offer} ${rule}`) ?? { offer, rule, calls: 0n, quotedMicro: 0n }
+    const quotedMicro = sum.quotedMicro + digits(fields[`${rule}:micro`])
+    into.set(`${offer} ${rule}`, { ...sum, calls: sum.calls + calls, quotedMicro })
+  }
+}
+
+function digits(value: unknown): bigint {
+  return typeof value === 'string' && /^\d{1,18}$/.test(value) ? BigInt(value) : 0n
 }
 
 /** The health records of the given offers, or of all offers that have one. */

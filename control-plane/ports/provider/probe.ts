@@ -32,5 +32,25 @@ export type ProbeResult =
   | { readonly isAccepted: true; readonly latencyMs: number }
   | { readonly isAccepted: false; readonly status: number | null; readonly reason: string }
 
+/** The question whether a lent key is good: a free call of the provider's. */
+export type KeyProbeTarget = {
+  /** On a host of the resource's record. It is checked again when the connection is made. */
+  readonly url: URL
+  /** The header that carries the key, and what stands before it. */
+  readonly header: string
+  readonly prefix: string
+  readonly apiKey: Secret
+  /** The statuses that show a good key. */
+  readonly accepts: readonly number[]
+}
+
+/** `answer` is the body where it is JSON. */
+export type KeyProbeResult =
+  | { readonly isAccepted: true; readonly latencyMs: number; readonly answer: unknown }
+  | { readonly isAccepted: false; readonly status: number | null; readonly reason: string }
+
+/** Asks a provider once with a key. No behaviour of the provider makes it throw. */
+export type KeyProbe = (target: KeyProbeTarget) => Promise<KeyProbeResult>
+
 /** Asks a provider once. No behaviour of the provider makes it throw. */
 export type Probe = (target: ProbeTarget) => Promise<ProbeResult>

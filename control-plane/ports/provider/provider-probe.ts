@@ -13,7 +13,17 @@ import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { readRetryAfter } from '#shared/retry-after.ts'
 import type { AskedJob, JobAnswer, JobProbe } from './job-probe.ts'
 import { mediaProbeOf } from './media-probe.ts'
-import type { ListedModels, ListModels, Probe, ProbeResult, ProbeTarget, ProviderPlace } from './probe.ts'
+import type {
+  KeyProbe,
+  KeyProbeResult,
+  KeyProbeTarget,
+  ListedModels,
+  ListModels,
+  Probe,
+  ProbeResult,
+  ProbeTarget,
+  ProviderPlace,
+} from './probe.ts'
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND
 const HEADERS_TIMEOUT_MS = 10 * SECOND
@@ -32,6 +42,7 @@ type ProviderProbe = {
   readonly probe: Probe
   readonly listModels: ListModels
   readonly askJob: JobProbe
+  readonly probeKey: KeyProbe
   close(): Promise<void>
 }
 
@@ -55,6 +66,7 @@ export function createProviderProbe(
   return {
     probe: (target) => probeProvider(agent, policy, target),
     listModels: (place) => listModels(agent, policy, place),
+    probeKey: (target) => probeLentKey(agent, policy, target),
     askJob: (job) => askJob({ agent: jobAgent, policy, clock, timeoutMs: jobTimeoutMs }, job).catch(() => silent(null)),
     close: async () => {
       await Promise.all([agent.close(), jobAgent.close()])
@@ -136,6 +148,34 @@ async function askJob(
 
 function silent(status: number | null, retryAfterMs?: number): JobAnswer {
   return { kind: 'silent', status, retryAfterMs }
+}
+
+async function probeLentKey(agent: Agent, policy: OutboundPolicy, target: KeyProbeTarget): Promise<KeyProbeResult> {
+  const { url, header, prefix, apiKey, accepts } = target
+  const startedAt = performance.now()
+  try {
+    if (isLiteralRefused(url, policy)) return refused(null, 'the address may not be dialled')
+    const headers = ['accept', 'application/json', 'user-agent', 'market-probe', header, prefix + apiKey.reveal()]
+    const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
+    const answer = await request(url, { dispatcher: agent, signal, method: 'GET', headers })
+    const text = await answer.body.text()
+    const { statusCode } = answer
+    if (accepts.includes(statusCode)) {
+      return { isAccepted: true, latencyMs: Math.round(performance.now() - startedAt), answer: readJson(text) }
+    }
+    const isKeyRefused = statusCode === 401 || statusCode === 403
+    return refused(statusCode, isKeyRefused ? 'the provider refused the key' : 'the provider did not accept the call')
+  } catch (error) {
+    return unreachable(error)
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 type Refused = Extract<ProbeResult, { isAccepted: false }>

@@ -4,7 +4,7 @@ import { dayBefore } from './market-rows.ts'
 
 /** Publishes the present rows of the market and trades of its offers. Never throws. */
 export function publishFigures(ctx: Pick<Ctx, 'publication'>): Promise<void> {
-  return ctx.publication.publishSoon(['markets', 'trades'])
+  return ctx.publication.publishSoon(['markets', 'trades', 'sold'])
 }
 
 /** Publishes the offers of models with sales over the last day, where the order by speed has changed. */

@@ -190,6 +190,7 @@ export function settlementOf({ event, payer, payloadHash }: ReadEvent): NewSettl
     payload_hash: payloadHash,
     started_at: new Date(event.startedAt).toISOString(),
     captured_at: new Date(event.endedAt).toISOString(),
+    sold: event.sold ?? null,
   }
 }
 

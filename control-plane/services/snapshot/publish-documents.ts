@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
+import { listLentResources } from '#control-plane/db/lent-offers.ts'
 import { listOfferedModels, listOfferSources } from '#control-plane/db/listed-offers.ts'
 import {
   findPublished,
@@ -13,7 +14,13 @@ import {
 } from '#control-plane/db/snapshot.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { PublishedDocument } from '#control-plane/ports/publisher/publisher.ts'
-import { accountOfDocument, modelOfDocument, offersDocumentName, writeDocument } from '#shared/contract/snapshot.ts'
+import {
+  accountOfDocument,
+  lentDocumentName,
+  modelOfDocument,
+  offersDocumentName,
+  writeDocument,
+} from '#shared/contract/snapshot.ts'
 import { buildDocument, FIXED_DOCUMENTS, NO_OFFERS } from './snapshot-documents.ts'
 
 /** The parts of the context that publishing uses. */
@@ -71,11 +78,13 @@ export async function isSnapshotWhole(ctx: Pick<Ctx, 'db' | 'publisher'>): Promi
   return remembered.length > 0 && remembered.every(({ name, version }) => inStore.get(name) === Number(version))
 }
 
-/** Every name to publish: the fixed ones, models with offers, and everything published before. */
+/** Every name to publish: the fixed ones, models with offers, resources with keys, and everything published before. */
 async function allNames(db: Database | Trx): Promise<string[]> {
   const models = await listOfferedModels(db)
+  const lent = await listLentResources(db)
   const remembered = await listPublished(db)
-  return [...new Set([...FIXED_DOCUMENTS, ...models.map(offersDocumentName), ...remembered.map((state) => state.name)])]
+  const named = [...models.map(offersDocumentName), ...lent.map(lentDocumentName)]
+  return [...new Set([...FIXED_DOCUMENTS, ...named, ...remembered.map((state) => state.name)])]
 }
 
 /**

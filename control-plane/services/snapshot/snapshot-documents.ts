@@ -4,22 +4,20 @@ import type { Trx } from '#control-plane/db/database.ts'
 import type { ListedOffer } from '#control-plane/db/listed-offers.ts'
 import { listActiveOffers } from '#control-plane/db/listed-offers.ts'
 import { listTrades } from '#control-plane/db/market-figures.ts'
-import { listResources } from '#control-plane/db/resources.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { buildAccountPolicy } from '#control-plane/services/buyers/account-policy.ts'
+import { buildLent, buildResources, buildSold } from '#control-plane/services/lending/lent-documents.ts'
 import { dayBefore, readRowBodies, readSpeedClasses } from '#control-plane/services/market/market-rows.ts'
 import { readDataPlaneControls } from '#control-plane/services/operators/operator-controls.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
-import { ResourceSchema } from '#shared/catalog/resources.ts'
 import type {
   LimitsDocumentSchema,
   MarketsDocumentSchema,
   OfferRowSchema,
   PricesDocumentSchema,
-  ResourcesDocumentSchema,
   TradesDocumentSchema,
 } from '#shared/contract/snapshot.ts'
-import { accountOfDocument, DOCUMENT_SCHEMAS, modelOfDocument } from '#shared/contract/snapshot.ts'
+import { accountOfDocument, DOCUMENT_SCHEMAS, modelOfDocument, resourceOfDocument } from '#shared/contract/snapshot.ts'
 
 /** Documents that always exist. */
 export const FIXED_DOCUMENTS = Object.keys(DOCUMENT_SCHEMAS)
@@ -36,6 +34,8 @@ export type BuiltDocument = { readonly body: string; readonly source: string | n
 export async function buildDocument(ctx: BuildCtx, trx: Trx, name: string): Promise<BuiltDocument> {
   const model = modelOfDocument(name)
   if (model !== undefined) return buildOffers(ctx, trx, model)
+  const resource = resourceOfDocument(name)
+  if (resource !== undefined) return { body: await buildLent(ctx, trx, resource), source: null }
   return { body: JSON.stringify(await readBody(ctx, trx, name)), source: null }
 }
 type BuildCtx = Pick<Ctx, 'settings' | 'clock' | 'sellerAlias'>
@@ -52,6 +52,8 @@ async function readBody(ctx: BuildCtx, trx: Trx, name: string): Promise<unknown>
       return { providers: await listProviders(trx) }
     case 'resources':
       return buildResources(trx)
+    case 'sold':
+      return buildSold(trx, ctx.clock.now())
     case 'markets':
       return buildMarkets(trx)
     case 'trades':
@@ -61,11 +63,6 @@ async function readBody(ctx: BuildCtx, trx: Trx, name: string): Promise<unknown>
     default:
       throw new RangeError(`no document is called ${name}`)
   }
-}
-
-async function buildResources(trx: Trx): Promise<z.input<typeof ResourcesDocumentSchema>> {
-  const stored = await listResources(trx)
-  return { resources: stored.map(({ version, record }) => ({ version, record: ResourceSchema.parse(record) })) }
 }
 
 function listModels(trx: Trx) {

@@ -2,6 +2,7 @@ import { FORWARD_ROUTES } from './forward-wires.ts'
 import { IMAGE_ROUTES } from './image-wires.ts'
 import { MEDIA_ROUTES } from './media-wires.ts'
 import { READ_ROUTES } from './reads.ts'
+import { RESOURCE_READS } from './resource-reads.ts'
 import type { DataRoute } from './route.ts'
 import { TEXT_ROUTES } from './text-wires.ts'
 
@@ -12,4 +13,5 @@ export const DATA_ROUTES: readonly DataRoute[] = [
   ...MEDIA_ROUTES,
   ...FORWARD_ROUTES,
   ...READ_ROUTES,
+  ...RESOURCE_READS,
 ]

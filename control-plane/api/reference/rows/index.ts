@@ -4,6 +4,7 @@ import type { Descriptions } from './described.ts'
 import { EARNINGS_DESCRIPTIONS } from './earnings.ts'
 import { KEY_DESCRIPTIONS } from './keys.ts'
 import { ORGANIZATION_DESCRIPTIONS } from './organizations.ts'
+import { RESOURCE_DESCRIPTIONS } from './resources.ts'
 import { OFFER_DESCRIPTIONS } from './seller.ts'
 import { USAGE_DESCRIPTIONS } from './usage.ts'
 
@@ -14,6 +15,7 @@ export const DESCRIPTIONS: Descriptions = {
   ...OFFER_DESCRIPTIONS,
   ...EARNINGS_DESCRIPTIONS,
   ...KEY_DESCRIPTIONS,
+  ...RESOURCE_DESCRIPTIONS,
   ...BUYER_DESCRIPTIONS,
   ...USAGE_DESCRIPTIONS,
 }

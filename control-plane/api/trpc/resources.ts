@@ -1,0 +1,44 @@
+import {
+  listResourceHistory,
+  listResources,
+  previewResource,
+  putResource,
+} from '#control-plane/services/catalog/resources.ts'
+import { getLentAnalytics, getResourceAccess, getResourceAnalytics } from '#control-plane/services/lending/analytics.ts'
+import {
+  blockLentOffer,
+  deleteLentOffer,
+  deleteLentOffers,
+  getLentOffer,
+  listLentOffers,
+  purgeLentOffer,
+  restoreLentOffer,
+  updateLentOffer,
+} from '#control-plane/services/lending/change.ts'
+import { createLentOffer, probeKey } from '#control-plane/services/lending/lend.ts'
+import { mutationOf, queryOf, router } from './procedure.ts'
+
+/** Records of resources and families, for operators, and a buyer's standing with them. */
+export const resource = router({
+  list: queryOf(listResources),
+  preview: queryOf(previewResource),
+  put: mutationOf(putResource),
+  history: queryOf(listResourceHistory),
+  access: queryOf(getResourceAccess),
+  buyerAnalytics: queryOf(getResourceAnalytics),
+})
+
+/** Lent keys. `block` and `restore` are operators'. */
+export const lentOffer = router({
+  probe: mutationOf(probeKey),
+  create: mutationOf(createLentOffer),
+  list: queryOf(listLentOffers),
+  get: queryOf(getLentOffer),
+  update: mutationOf(updateLentOffer),
+  delete: mutationOf(deleteLentOffer),
+  deleteAll: mutationOf(deleteLentOffers),
+  purge: mutationOf(purgeLentOffer),
+  analytics: queryOf(getLentAnalytics),
+  block: mutationOf(blockLentOffer),
+  restore: mutationOf(restoreLentOffer),
+})

@@ -1,0 +1,138 @@
+import type { Command, Option } from '#control-plane/cli/command.ts'
+import { PAGE } from './buyer.ts'
+
+const YES: Option = { flags: '--yes', text: 'do not ask' }
+const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
+const LENT = [{ name: '<id>', text: 'the lent key, ofr_…' }]
+const RESOURCE = [{ name: '<resource>', text: 'the provider, as provider-p2' }]
+const KEY: readonly Option[] = [
+  { flags: '--key-env <variable>', text: "the variable with the provider's key" },
+  { flags: '--key-from <file>', text: "a file of mode 0600 with the provider's key" },
+]
+const TERMS: readonly Option[] = [
+  { flags: '--discount <percent>', text: 'whole percent off what the provider takes, 5 to 80' },
+  { flags: '--cap-daily <dollars>', text: 'the most it sells in a UTC day; none lifts it' },
+  { flags: '--models <list>', text: 'only these, with commas between; none lifts it' },
+  { flags: '--methods <list>', text: 'only these of GET, POST and PUT; none lifts it' },
+  { flags: '--paths <list>', text: 'only these patterns, as /v1/images or /v1/{rest+}; none lifts it' },
+  { flags: '--rate <calls>', text: 'the most calls a minute; none lifts it' },
+  { flags: '--buyer-share <percent>', text: 'the most of the daily cap that one buyer uses; none lifts it' },
+  { flags: '--label <text>', text: 'a name for people' },
+]
+
+/** The commands of those who lend keys, and of operators for resources. */
+export const LENT_COMMANDS: readonly Command[] = [
+  {
+    name: 'lend',
+    summary: 'Lend a provider key: the whole account, within your rules.',
+    arguments: RESOURCE,
+    options: [...KEY, ...TERMS, { flags: '--traits <list>', text: 'traits that you declare of the account' }, YES],
+    examples: ['lend provider-p2 --key-env PROVIDER_KEY --discount 30 --cap-daily 25'],
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).lendKey,
+  },
+  {
+    name: 'lent try',
+    summary: 'Whether a key is good, and the traits that its account shows.',
+    arguments: RESOURCE,
+    options: KEY,
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).tryKey,
+  },
+  {
+    name: 'lent list',
+    summary: 'Your lent keys.',
+    options: [
+      { flags: '--status <status>', text: 'only these', choices: ['active', 'paused', 'delisted'] },
+      { flags: '--resource <resource>', text: 'only of this provider' },
+      ...PAGE,
+    ],
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).listLent,
+  },
+  {
+    name: 'lent show',
+    summary: 'One lent key.',
+    arguments: LENT,
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).showLent,
+  },
+  {
+    name: 'lent update',
+    summary: 'Change discount, cap, rules or label.',
+    arguments: LENT,
+    options: TERMS,
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).updateLent,
+  },
+  {
+    name: 'lent pause',
+    summary: 'Take a lent key off the market for now.',
+    arguments: LENT,
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).pauseLent,
+  },
+  {
+    name: 'lent activate',
+    summary: 'Put a paused key back on the market.',
+    arguments: LENT,
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).activateLent,
+  },
+  {
+    name: 'lent remove',
+    summary: 'Take a lent key off the market for good.',
+    arguments: LENT,
+    options: [YES],
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).removeLent,
+  },
+  {
+    name: 'lent purge',
+    summary: 'Take a lent key off the market and destroy it.',
+    arguments: LENT,
+    options: [YES],
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).purgeLent,
+  },
+  {
+    name: 'lent remove-all',
+    summary: 'Take all your lent keys off the market for good.',
+    options: [YES],
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).removeAllLent,
+  },
+  {
+    name: 'lent earnings',
+    summary: 'What lent keys earned, and the demand that your rules refused.',
+    options: [{ flags: '--range <range>', text: 'how far back', choices: ['1d', '7d', '30d'] }],
+    load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).showLentEarnings,
+  },
+  {
+    name: 'operator resources list',
+    summary: 'Providers whose keys can be lent, and forwarded families.',
+    load: async () => (await import('#control-plane/cli/actions/operator-resources.ts')).listResources,
+  },
+  {
+    name: 'operator resources put',
+    summary: 'Show what a record changes, then store it as the next version.',
+    arguments: [{ name: '<file>', text: 'a record as JSON' }],
+    options: [
+      { flags: '--source <text>', text: 'where the values come from; stands beside the version' },
+      { flags: '--dry-run', text: 'only show what would change' },
+      YES,
+    ],
+    examples: ['operator resources put provider-x4.json --source price-list-2026-12'],
+    load: async () => (await import('#control-plane/cli/actions/operator-resources.ts')).putResource,
+  },
+  {
+    name: 'operator resources history',
+    summary: 'Every version of a record with its changes.',
+    arguments: RESOURCE,
+    load: async () => (await import('#control-plane/cli/actions/operator-resources.ts')).showResourceHistory,
+  },
+  {
+    name: 'operator resources block',
+    summary: 'Take a lent key of any seller off the market.',
+    arguments: LENT,
+    options: [REASON],
+    load: async () => (await import('#control-plane/cli/actions/operator-resources.ts')).blockLent,
+  },
+  {
+    name: 'operator resources unblock',
+    summary: 'Let the seller of a blocked key lend it again.',
+    arguments: LENT,
+    options: [REASON],
+    load: async () => (await import('#control-plane/cli/actions/operator-resources.ts')).restoreLent,
+  },
+]

@@ -1,0 +1,198 @@
+import type { Market } from '#data-plane/store/market.ts'
+import type { Resource } from '#shared/catalog/resources.ts'
+import { RESOURCE_METHODS, TraitName } from '#shared/catalog/resources.ts'
+import type { LentOffer } from '#shared/contract/lent-offers.ts'
+import { soldName } from '#shared/contract/usage-event.ts'
+import { keptToPercent, meetsFloor } from '#shared/discount.ts'
+import { AppError } from '#shared/errors.ts'
+import type { OfferId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { subtractToZero, ZERO } from '#shared/money.ts'
+import { refusedByScope } from '#shared/resources/lent-scope.ts'
+import { isPlainPath } from '#shared/rules/path-pattern.ts'
+import type { Read, ReadSources } from './read.ts'
+
+const MAX_AGE_SECONDS = 300
+/** A book shows live state, so it is young. */
+const BOOK_AGE_SECONDS = 5
+/** At most so many offers are shown of a book, best discount first. */
+const MAX_BOOK = 1_000
+const MAX_TRAITS = 16
+
+/** `GET /v1/resource/markets`: what is lent, by resource. Figures count offers that are healthy now. */
+export const listResourceMarkets: Read = (sources) => {
+  const markets = recordsOf(sources.market()).map(({ id, kind, name, unit }) => {
+    const discounts = liveOffers(sources, id)
+      .map(({ keptBps }) => keptToPercent(keptBps))
+      .sort((left, right) => right - left)
+    return {
+      ...{ resource_id: id, kind, display_name: name, unit, live_offers: discounts.length },
+      best_discount_pct: discounts[0] ?? null,
+      median_discount_pct: median(discounts),
+    }
+  })
+  return { json: JSON.stringify({ markets }), maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+/** `GET /v1/resource/capabilities`: what can be called and bought, for scoping a listing. */
+export const listResourceCapabilities: Read = ({ market, memory }) => {
+  const { resources } = market()
+  const json = memory.textOf('resource-capabilities', [resources], () =>
+    JSON.stringify({ resources: recordsOf(market()).map(capabilitiesOf) }),
+  )
+  return { json, maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+/** `GET /v1/resource/traits`: what `X-MKT-Require` may name, and where each trait's truth comes from. */
+export const listResourceTraits: Read = (sources) => {
+  const traits = new Map<string, { title: string; resources: object[] }>()
+  for (const { id, traits: known } of recordsOf(sources.market())) {
+    const offers = liveOffers(sources, id)
+    for (const { name, title, shownBy } of known) {
+      const trait = traits.get(name) ?? { title, resources: [] }
+      const claiming = offers.filter((offer) => offer.traits.some((claimed) => claimed.name === name))
+      const provenance = shownBy === undefined ? 'declared' : 'probed'
+      trait.resources.push({ resource_id: id, provenance, live_offers: claiming.length })
+      traits.set(name, trait)
+    }
+  }
+  const listed = [...traits].map(([name, trait]) => ({ name, ...trait }))
+  return { json: JSON.stringify({ traits: listed }), maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+/** `GET /v1/resource/market/analytics`: volume and savings of the whole market. */
+export const readResourceAnalytics: Read = ({ market }) => {
+  const { sold } = market()
+  const rows = recordsOf(market()).map(({ id, kind }) => {
+    const row = sold.find(({ name }) => name === soldName({ kind, id }))
+    return {
+      resource_id: id,
+      calls_24h: row?.calls24h ?? 0,
+      ...volume('24h', row?.volume24hMicro, row?.list24hMicro),
+      calls_7d: row?.calls7d ?? 0,
+      ...volume('7d', row?.volume7dMicro, row?.list7dMicro),
+    }
+  })
+  return { json: JSON.stringify({ resources: rows }), maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+/**
+ * `GET /v1/resource/book/{provider}`: the lent keys of a resource, best discount first, each with whether it can serve
+ * the call that the query describes, and why not. Nothing in it tells who lends a key. Throws `not_found`.
+ */
+export const readResourceBook: Read = async (sources, { params, query }) => {
+  const id = params['provider'] ?? ''
+  const record = recordsOf(sources.market()).find((each) => each.id === id)
+  if (record === undefined) throw new AppError('not_found', { message: 'No resource has this name.' })
+  const asked = readAsked(query)
+  const offers = (sources.market().lent.get(id) ?? []).slice(0, MAX_BOOK)
+  const capped = offers.flatMap((offer) => (offer.capDailyMicro !== null && isId('ofr', offer.id) ? [offer.id] : []))
+  const used = capped.length === 0 ? new Map<OfferId, MicroUsd>() : await sources.caps.usedToday(capped)
+  const shown = offers.map((offer, at) => bookLine(sources, offer, { rank: at + 1, used, asked }))
+  const book = { provider: id, kind: record.kind, display_name: record.name, unit: record.unit, offers: shown }
+  return { json: JSON.stringify(book), maxAgeSeconds: BOOK_AGE_SECONDS }
+}
+
+function recordsOf({ resources }: Market): readonly Resource[] {
+  return [...resources.values()].flatMap(({ record }) => (record.isOn ? [record] : []))
+}
+
+function liveOffers({ market, health, clock }: ReadSources, resource: string): readonly LentOffer[] {
+  const offers = market().lent.get(resource) ?? []
+  if (health.isAllWell()) return offers
+  const now = clock.now()
+  return offers.filter(({ id }) => health.restsUntil(id, now) === 0)
+}
+
+function median(sorted: readonly number[]): number | null {
+  const half = Math.floor(sorted.length / 2)
+  const upper = sorted[half]
+  if (upper === undefined) return null
+  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? upper) + upper) / 2
+}
+
+function capabilitiesOf({ id, kind, name, unit, style, hosts, goods, routes, fences, traits, termsUrl }: Resource) {
+  return {
+    ...{ resource_id: id, kind, display_name: name, unit, style, terms_url: termsUrl },
+    hosts: hosts.map(({ role, baseUrl }) => ({ role, base_url: baseUrl })),
+    models: goods.map((good) => ({ id: good.id, must_queue: good.mustQueue, prices_usd: good.prices })),
+    routes: routes.map((route) => ({
+      ...{ id: route.id, title: route.title, kind: route.kind, methods: route.methods },
+      ...{ host: route.host, path: route.path },
+      rpc_methods: route.rpc === undefined ? null : Object.keys(route.rpc.methods),
+    })),
+    fences: fences.map(({ methods, path, reason }) => ({ methods: methods ?? null, path, reason })),
+    traits: traits.map((trait) => trait.name),
+  }
+}
+
+function volume(window: '24h' | '7d', volumeMicro: MicroUsd = ZERO, listMicro: MicroUsd = ZERO) {
+  return {
+    [`volume_${window}`]: Number(volumeMicro),
+    [`saved_${window}`]: Number(subtractToZero(listMicro, volumeMicro)),
+  }
+}
+
+/** The call that somebody wants to make. */
+type Asked = {
+  readonly good: string | undefined
+  readonly method: string | undefined
+  readonly path: string | undefined
+  readonly traits: readonly string[]
+  readonly floorPercent: number | undefined
+}
+
+function readAsked(query: URLSearchParams): Asked {
+  const method = query.get('method') ?? undefined
+  const path = query.get('path') ?? undefined
+  const floor = query.get('min_discount_pct')
+  const traits = query.get('require')?.split(',') ?? []
+  if (method !== undefined && !RESOURCE_METHODS.some((each) => each === method)) {
+    throw new AppError('invalid_request', { message: `method is ${RESOURCE_METHODS.join(', ')}.`, param: 'method' })
+  }
+  if (path !== undefined && !isPlainPath(path)) {
+    throw new AppError('invalid_request', { message: 'path is a plain path at the provider.', param: 'path' })
+  }
+  if (floor !== null && !/^(0|[1-9]\d?|100)$/.test(floor)) throw new AppError('invalid_minimum_discount')
+  if (traits.length > MAX_TRAITS || !traits.every((name) => TraitName.safeParse(name).success)) {
+    throw new AppError('invalid_request', { message: 'require names traits, parted by commas.', param: 'require' })
+  }
+  const floorPercent = floor === null ? undefined : Number(floor)
+  return { good: query.get('model') ?? undefined, method, path, traits, floorPercent }
+}
+
+type Line = { readonly rank: number; readonly used: ReadonlyMap<OfferId, MicroUsd>; readonly asked: Asked }
+
+function bookLine({ health, clock }: ReadSources, offer: LentOffer, { rank, used, asked }: Line): object {
+  const { id, keptBps, capDailyMicro, scope } = offer
+  const known = isId('ofr', id) ? id : undefined
+  const isHealthy = health.isAllWell() || health.restsUntil(id, clock.now()) === 0
+  const taken = (known && used.get(known)) ?? ZERO
+  const left = capDailyMicro === null ? null : subtractToZero(capDailyMicro, taken)
+  const whyNot = whyNotOf(offer, asked, { isHealthy, isSpent: left === ZERO })
+  return {
+    ...{ id, rank, discount_pct: keptToPercent(keptBps), can_serve: whyNot === null, why_not: whyNot },
+    ...{ healthy: isHealthy, cap_daily: numberOf(capDailyMicro), cap_remaining: numberOf(left) },
+    ...{ rate_per_minute: offer.ratePerMinute, buyer_share_pct: offer.buyerSharePct },
+    ...{ models: scope.models, methods: scope.methods, paths: scope.paths, traits: offer.traits },
+  }
+}
+
+function whyNotOf(
+  { traits, keptBps, scope }: LentOffer,
+  asked: Asked,
+  { isHealthy, isSpent }: { readonly isHealthy: boolean; readonly isSpent: boolean },
+): string | null {
+  const claimed = new Set(traits.map(({ name }) => name))
+  if (asked.floorPercent !== undefined && !meetsFloor(keptBps, asked.floorPercent)) return 'discount'
+  if (!asked.traits.every((name) => claimed.has(name))) return 'traits'
+  const rule = refusedByScope(scope, asked)
+  if (rule !== undefined) return rule
+  if (isSpent) return 'cap'
+  return isHealthy ? null : 'health'
+}
+
+function numberOf(amount: MicroUsd | null): number | null {
+  return amount === null ? null : Number(amount)
+}

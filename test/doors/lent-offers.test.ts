@@ -1,0 +1,540 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { createServer } from 'node:http'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { LENT_EVENTS, LENT_STATES, lentStateOf, nextLentState } from '#control-plane/services/lending/state.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
+import type { ResourceInput } from '#shared/catalog/resources.ts'
+import { utcDay } from '#shared/clock.ts'
+import { LentDocumentSchema } from '#shared/contract/lent-offers.ts'
+import { cacheKeys } from '#shared/contract/redis-keys.ts'
+import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema, lentDocumentName } from '#shared/contract/snapshot.ts'
+import { AppError } from '#shared/errors.ts'
+import { openCredential } from '#shared/seal.ts'
+import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, detailOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { eventText } from '#test/support/usage-events.ts'
+
+let market: TestMarket
+let ada: Person
+let bob: Person
+let operatorKey: string
+let provider: Server
+let providerUrl = ''
+/** What the provider was asked, with the header that carried the key. */
+const asked: { readonly path: string; readonly key: string }[] = []
+
+/** A provider that knows keys which begin with `fp-good`. */
+async function startProvider(): Promise<void> {
+  provider = createServer((request, response) => {
+    const key = String(request.headers['x-fourth'] ?? '')
+    asked.push({ path: request.url ?? '', key })
+    const isGood = key.startsWith('Token fp-good')
+    response.statusCode = isGood ? 200 : 401
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(isGood ? { tier: 3, echo: key } : { error: `bad key ${key}` }))
+  })
+  provider.listen(0, '127.0.0.1')
+  await once(provider, 'listening')
+  const address = provider.address()
+  providerUrl = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+}
+
+/** A fourth provider, which no release knows. */
+const fourth = (changes: Partial<ResourceInput> = {}): ResourceInput => ({
+  id: 'provider-x4',
+  kind: 'resource',
+  name: 'Provider X4',
+  unit: 'per image',
+  style: 'path',
+  hosts: [{ role: 'api', baseUrl: providerUrl }],
+  credential: { header: 'x-fourth', prefix: 'Token ' },
+  probe: { host: 'api', path: '/me', accepts: [200] },
+  traits: [
+    { name: 'account.tier2', title: 'Higher limits.', shownBy: { at: 'answer.tier', isOneOf: ['2', '3'] } },
+    { name: 'account.private', title: 'Keeps nothing.' },
+  ],
+  goods: [{ id: 'draw', prices: { images: '0.02' } }],
+  routes: [
+    {
+      ...{ id: 'draw', title: 'Draw', kind: 'sale', methods: ['POST'], host: 'api', path: '/draw' },
+      ...{ good: 'draw', quote: { images: 'body.n ?? 1' }, reported: { images: 'count(answer.images[*])' } },
+    },
+  ],
+  ...changes,
+})
+
+let keys = 0
+const newKey = () => `fp-good-canary-${++keys}-abcdefgh`
+const wish = (changes: object = {}) => ({
+  ...{ resource_type: 'provider-x4', api_key: newKey(), discount_percent: 30 },
+  ...{ ack_persists_state: true, ack_provider_terms: true, ...changes },
+})
+const OFFERS = '/v1/resource/seller/offers'
+const post = (path: string, body: unknown, key = ada.sellerKey) => market.rest('POST', path, { key, body })
+const lend = (changes: object = {}, key = ada.sellerKey) => post(OFFERS, wish(changes), key)
+const patch = (id: string, body: object, key = ada.sellerKey) => market.rest('PATCH', `${OFFERS}/${id}`, { key, body })
+const remove = (id: string, key = ada.sellerKey) => market.rest('DELETE', `${OFFERS}/${id}`, { key })
+const Offer = z.looseObject({ id: z.string(), status: z.string(), active: z.boolean(), discount_percent: z.number() })
+
+async function lent(changes: object = {}, key = ada.sellerKey): Promise<z.infer<typeof Offer>> {
+  const answer = await lend(changes, key)
+  expect([answer.status, answer.text]).toEqual([201, answer.text])
+  return Offer.parse(answer.body)
+}
+
+async function documentOf(name: string) {
+  const text = await market.world.redis.get(cacheKeys.document(name))
+  return DocumentEnvelopeSchema.parse(JSON.parse(text ?? '{}')).body
+}
+const lentDocument = async () => LentDocumentSchema.parse(await documentOf(lentDocumentName('provider-x4')))
+
+const staff = () => market.trpc(operatorKey)
+const put = (record: ResourceInput, more: object = {}) =>
+  staff().resource.put.mutate({ record: record as never, source: 'test', ...more })
+
+beforeAll(async () => {
+  await startProvider()
+  market = await startMarket()
+  ada = await market.person()
+  bob = await market.person()
+  operatorKey = await market.managementKey('operator')
+  await put(fourth())
+})
+afterAll(async () => {
+  provider.close().closeAllConnections()
+  await market.stop()
+})
+
+describe('an operator', () => {
+  it('adds a provider and changes it without a release: previewed, in versions, audited, and in the snapshot', async () => {
+    const changed = fourth({
+      goods: [{ id: 'draw', prices: { images: '0.03' } }],
+      hosts: [{ role: 'api', baseUrl: providerUrl.replace('127.0.0.1', 'localhost') }],
+    })
+    const preview = await staff().resource.preview.query({ record: changed as never })
+    expect(preview).toMatchObject({ version: 1, newHosts: [expect.stringContaining('localhost')] })
+    expect(preview.changes.map(({ place }) => place)).toEqual(['goods.draw.prices.images', 'hosts.api.baseUrl'])
+    const other = fourth({ id: 'provider-x5', goods: [{ id: 'draw', prices: { images: '0.05' } }] })
+    expect(await put(other)).toEqual({ id: 'provider-x5', version: 1, isChanged: true })
+    expect(await put(other)).toEqual({ id: 'provider-x5', version: 1, isChanged: false })
+    const dearer = { ...other, goods: [{ id: 'draw', prices: { images: '0.06' } }] }
+    expect(await put(dearer, { version: 1 })).toMatchObject({ version: 2 })
+    expect(await trpcCodeOf(put(other, { version: 1 }))).toBe('conflict')
+    expect(await trpcCodeOf(put({ ...other, kind: 'family' }))).toBe('conflict')
+    const history = await staff().resource.history.query({ id: 'provider-x5' })
+    expect(history.map(({ version, changes }) => [version, changes.length > 0])).toEqual([
+      [2, true],
+      [1, true],
+    ])
+    expect(history[0]?.changes).toEqual([{ place: 'goods.draw.prices.images', before: '"0.05"', after: '"0.06"' }])
+    const { resources } = DOCUMENT_SCHEMAS.resources.parse(await documentOf('resources'))
+    expect(resources.map(({ record, version }) => [record.id, version])).toEqual([
+      ['provider-x4', 1],
+      ['provider-x5', 2],
+    ])
+    const audit = await staff().auditLog.search.query({ operation: 'resource.put', subject: 'provider-x5' })
+    expect(audit.items).toHaveLength(3)
+  })
+
+  it('is refused a record that is none, hosts that may not be dialled, and is the only one who may', async () => {
+    const broken = fourth({ routes: [{ ...fourth().routes[0]!, quote: { images: 'body.n +' } }] })
+    expect(await trpcCodeOf(put(broken))).toBe('invalid_request')
+    for (const baseUrl of ['https://169.254.169.254', 'http://example.com', 'https://example.com:8443']) {
+      expect([baseUrl, await trpcCodeOf(put(fourth({ hosts: [{ role: 'api', baseUrl }] })))]).toEqual([
+        baseUrl,
+        'invalid_base_url',
+      ])
+    }
+    const asSeller = market.trpc(ada.sellerKey).resource.put.mutate({ record: fourth() as never, source: 'x' })
+    expect(await trpcCodeOf(asSeller)).toBe('wrong_key_type')
+    const organization = await market.managementKey('org')
+    expect(await trpcCodeOf(market.trpc(organization).resource.list.query())).toBe('forbidden')
+  })
+})
+
+describe('a probe of a key', () => {
+  it('tells a good key with its traits, and a bad one with 200, and keeps neither', async () => {
+    const key = newKey()
+    asked.length = 0
+    const good = await post('/v1/resource/seller/keys/probe', { resource_id: 'provider-x4', api_key: key })
+    expect([good.status, good.body]).toEqual([
+      200,
+      { ok: true, latency_ms: expect.any(Number), traits: ['account.tier2'] },
+    ])
+    expect(asked).toEqual([{ path: '/me', key: `Token ${key}` }])
+    const bad = await post('/v1/resource/seller/keys/probe', { resource_id: 'provider-x4', api_key: 'fp-bad-canary-1' })
+    expect([bad.status, bad.body]).toEqual([200, { ok: false, error: 'the provider refused the key', status: 401 }])
+    expect(await tracesOf(key, 'fp-bad-canary-1')).toEqual([])
+  })
+})
+
+/** Every table that holds one of the texts in any column. */
+async function tracesOf(...texts: readonly string[]): Promise<string[]> {
+  const { rows: tables } = await sql<{ name: string }>`
+    select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`.execute(
+    market.plane.db,
+  )
+  const found: string[] = []
+  for (const { name } of tables) {
+    const { rows } = await sql<{ hit: boolean }>`
+      select true as hit from ${sql.table(name)} t
+      where ${sql.join(
+        texts.map((text) => sql`strpos(t::text, ${text}) > 0`),
+        sql` or `,
+      )} limit 1`.execute(market.plane.db)
+    if (rows.length > 0) found.push(name)
+  }
+  return found
+}
+
+describe('a seller', () => {
+  it('lends a key with one call, and no answer, table or document holds it', async () => {
+    const api_key = newKey()
+    const offer = await lent({
+      ...{ api_key, label: '<b>🔑</b>', cap_daily_usd: 5, models: ['draw'], methods: ['POST'], paths: ['/draw'] },
+      ...{ rate_per_minute: 60, buyer_share_pct: 50, traits: ['account.private'] },
+    })
+    expect(offer).toMatchObject({
+      ...{ resource_type: 'provider-x4', discount_percent: 30, active: true, status: 'active', label: '<b>🔑</b>' },
+      ...{ cap_daily_usd: 5, cap_daily_remaining_usd: 5, healthy: true, purged_at: null },
+      traits: [
+        { name: 'account.tier2', provenance: 'probed' },
+        { name: 'account.private', provenance: 'declared' },
+      ],
+    })
+    const { offers } = await lentDocument()
+    const row = offers.find(({ id }) => id === offer.id)
+    expect(row).toMatchObject({
+      ...{ capDailyMicro: 5_000_000n, keptBps: 7_000n, ratePerMinute: 60, buyerSharePct: 50 },
+      scope: { models: ['draw'], methods: ['POST'], paths: ['/draw'] },
+    })
+    expect(openCredential(market.plane.settings.keyRing, row!.credential).reveal()).toBe(api_key)
+    expect(await tracesOf(api_key, api_key.slice(4))).toEqual([])
+    const listed = await market.rest('GET', OFFERS, { key: ada.sellerKey })
+    expect(listed.text).toContain(offer.id)
+    expect(listed.text).not.toContain(api_key.slice(8))
+    expect((await market.rest('GET', `${OFFERS}/${offer.id}`, { key: bob.sellerKey })).status).toBe(404)
+    await remove(offer.id)
+  })
+
+  it('is refused with the code of each mistake, and nothing is asked or kept', async () => {
+    asked.length = 0
+    const rows: readonly (readonly [change: object, status: number, code: string])[] = [
+      // C207
+      ...[4, 81, 5.5, '20', null, -5, 1_000, 'NaN'].map(
+        (discount_percent) => [{ discount_percent }, 400, 'invalid_request'] as const,
+      ),
+      [{ discount_percent: undefined }, 400, 'invalid_request'],
+      // C208
+      [{ ack_persists_state: false }, 400, 'invalid_request'],
+      [{ ack_persists_state: undefined }, 400, 'invalid_request'],
+      [{ ack_provider_terms: 'true' }, 400, 'invalid_request'],
+      // C209
+      [{ api_secret: 'x' }, 400, 'api_secret_unsupported'],
+      [{ pricing_multiplier: 0.5 }, 400, 'pricing_multiplier_unsupported'],
+      // C210
+      ...['', 'has spaces in it', 'new\nline-here', 'k'.repeat(10_240), 'schlüssel-für-alle'].map(
+        (api_key) => [{ api_key }, 400, 'invalid_request'] as const,
+      ),
+      // C211
+      [{ resource_type: 'nowhere' }, 400, 'invalid_request'],
+      [{ resource_type: '__proto__' }, 400, 'invalid_request'],
+      [{ label: 'x'.repeat(10_240) }, 400, 'invalid_request'],
+      // C212
+      ...[-1, 0, 0.0000001, 1e12, '5'].map((cap_daily_usd) => [{ cap_daily_usd }, 400, 'invalid_request'] as const),
+      // C219
+      [{ owner_id: 'acc_x' }, 400, 'invalid_request'],
+      [{ discount: 10 }, 400, 'invalid_request'],
+      // Rules and traits that the record does not have.
+      [{ models: ['paint'] }, 400, 'invalid_request'],
+      [{ models: [] }, 400, 'invalid_request'],
+      [{ methods: ['DELETE'] }, 400, 'invalid_request'],
+      [{ paths: ['/../x'] }, 400, 'invalid_request'],
+      [{ traits: ['account.tier2'] }, 400, 'invalid_request'],
+      [{ traits: ['no.such'] }, 400, 'invalid_request'],
+      [{ buyer_share_pct: 10 }, 400, 'invalid_request'],
+    ]
+    for (const [change, status, code] of rows) {
+      const answer = await lend(change)
+      expect([change, answer.status, codeOf(answer)]).toEqual([change, status, code])
+    }
+    expect(asked).toEqual([])
+    const refused = await lend({ api_key: 'fp-bad-canary-2' })
+    expect([refused.status, codeOf(refused), detailOf(refused)]).toEqual([
+      ...[502, 'provider_probe_failed'],
+      expect.objectContaining({ resource: 'provider-x4', provider_status: 401 }),
+    ])
+    expect(refused.text).not.toContain('canary')
+    // C233
+    for (const key of [ada.buyerKey, operatorKey]) {
+      expect([key.slice(0, 8), (await lend({}, key)).status]).toEqual([key.slice(0, 8), 401])
+    }
+    expect((await market.rest('POST', OFFERS, { body: wish() })).status).toBe(401)
+  })
+
+  it('holds a key once over all sellers, and only the owner learns the id of the other offer', async () => {
+    const api_key = newKey()
+    const first = await lent({ api_key })
+    const own = await lend({ api_key })
+    expect([own.status, codeOf(own), detailOf(own)]).toEqual([
+      ...[409, 'duplicate_offer_for_credential'],
+      { existing_offer_id: first.id, offer_id: first.id },
+    ])
+    const foreign = await lend({ api_key }, bob.sellerKey)
+    expect([foreign.status, codeOf(foreign), detailOf(foreign)]).toEqual([409, 'duplicate_offer_for_credential', {}])
+    // Two at once: the index decides.
+    const shared = newKey()
+    const both = await Promise.all([lend({ api_key: shared }), lend({ api_key: shared }, bob.sellerKey)])
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
+    // A paused key frees its place, and does not get it back while another has it.
+    await patch(first.id, { status: 'paused' })
+    const second = await lent({ api_key }, bob.sellerKey)
+    expect(codeOf(await patch(first.id, { status: 'active' }))).toBe('duplicate_offer_for_credential')
+    await remove(second.id, bob.sellerKey)
+    expect((await patch(first.id, { status: 'active' })).status).toBe(200)
+    await remove(first.id)
+  })
+
+  it('answers a repeat under one Idempotency-Key with the same offer', async () => {
+    const body = wish()
+    const call = () =>
+      market.rest('POST', OFFERS, { key: ada.sellerKey, body, headers: { 'idempotency-key': 'lend-1' } })
+    const [first, again] = [await call(), await call()]
+    expect([first.status, again.status, again.body]).toEqual([201, 201, first.body])
+    await remove(Offer.parse(first.body).id)
+  })
+
+  it('changes price, cap, rules and state, and nothing else', async () => {
+    const { id } = await lent({ cap_daily_usd: 2 })
+    const changed = await patch(id, {
+      discount_percent: 55,
+      cap_daily_usd: 3.5,
+      models: ['draw'],
+      buyer_share_pct: 25,
+      label: null,
+    })
+    expect([changed.status, changed.body]).toEqual([
+      200,
+      expect.objectContaining({ discount_percent: 55, cap_daily_usd: 3.5, models: ['draw'], buyer_share_pct: 25 }),
+    ])
+    expect(codeOf(await patch(id, { cap_daily_usd: null }))).toBe('invalid_request')
+    expect((await patch(id, { cap_daily_usd: null, buyer_share_pct: null, models: null })).body).toMatchObject({
+      ...{ cap_daily_usd: null, buyer_share_pct: null, models: null, discount_percent: 55 },
+    })
+    for (const body of [
+      { owner_id: 'x' },
+      { active: true },
+      { sealed: {} },
+      { api_key: newKey() },
+      { resource_type: 'y' },
+    ]) {
+      expect([body, codeOf(await patch(id, body))]).toEqual([body, 'invalid_request'])
+    }
+    expect(codeOf(await patch(id, { api_secret: 'x' }))).toBe('api_secret_unsupported')
+    await patch(id, { status: 'paused' })
+    const paused = await lentDocument()
+    expect([paused.offers.some((row) => row.id === id), paused.retired.some((row) => row.id === id)]).toEqual([
+      false,
+      true,
+    ])
+    await remove(id)
+    expect(codeOf(await patch(id, { status: 'active' }))).toBe('conflict')
+  })
+
+  it('purges a key: its data key and ciphertext leave the tables and the snapshot in one step', async () => {
+    const { id } = await lent()
+    const before = await market.plane.db
+      .selectFrom('lent_offer')
+      .selectAll()
+      .where('id', '=', id as never)
+      .executeTakeFirstOrThrow()
+    const { ciphertext, wrappedKey } = z.object({ ciphertext: z.string(), wrappedKey: z.string() }).parse(before.sealed)
+    expect(await tracesOf(ciphertext, wrappedKey)).toEqual(['lent_offer'])
+    const purged = await post(`${OFFERS}/${id}/purge`, {})
+    expect(purged.body).toMatchObject({ id, status: 'delisted', active: false, purged_at: expect.any(Number) })
+    expect(await tracesOf(ciphertext, wrappedKey)).toEqual([])
+    expect(JSON.stringify(await documentOf(lentDocumentName('provider-x4')))).not.toContain(ciphertext)
+    const after = await market.plane.db
+      .selectFrom('lent_offer')
+      .selectAll()
+      .where('id', '=', id as never)
+      .executeTakeFirstOrThrow()
+    expect([after.sealed, after.fingerprint, after.status]).toEqual([null, before.fingerprint, 'delisted'])
+    // C222
+    expect((await patch(id, { status: 'active' })).status).toBe(409)
+    expect((await post(`${OFFERS}/${id}/purge`, {})).status).toBe(200)
+    expect((await post(`${OFFERS}/${id}/purge`, {}, bob.sellerKey)).status).toBe(404)
+    // The database itself does not let one part of it go alone.
+    await expect(
+      sql`update lent_offer set status = 'active' where id = ${id}`.execute(market.plane.db),
+    ).rejects.toThrow()
+  })
+
+  it('takes everything off the market at once, and nothing of another seller', async () => {
+    const mine = [await lent(), await lent()]
+    await patch(mine[1]!.id, { status: 'paused' })
+    const theirs = await lent({}, bob.sellerKey)
+    const gone = await market.rest('DELETE', OFFERS, { key: ada.sellerKey })
+    const { ids } = z.object({ delisted: z.number(), ids: z.array(z.string()) }).parse(gone.body)
+    expect(ids).toEqual(expect.arrayContaining(mine.map(({ id }) => id)))
+    expect(ids).not.toContain(theirs.id)
+    expect((await market.rest('DELETE', OFFERS, { key: ada.sellerKey })).body).toEqual({ delisted: 0, ids: [] })
+    const { offers } = await lentDocument()
+    expect(offers.map(({ id }) => id)).toEqual(expect.arrayContaining([theirs.id]))
+    expect(offers.some(({ id }) => ids.includes(id))).toBe(false)
+    await remove(theirs.id, bob.sellerKey)
+  })
+
+  it('cannot put back what an operator took off', async () => {
+    const { id } = await lent()
+    const blocked = await staff().lentOffer.block.mutate({ id, reason: 'the provider asked for it' })
+    expect(blocked).toMatchObject({ status: 'paused', delistedReason: 'the provider asked for it' })
+    const back = await patch(id, { status: 'active' })
+    expect([back.status, codeOf(back)]).toEqual([400, 'offer_delisted_by_operator'])
+    expect(await staff().lentOffer.restore.mutate({ id, reason: 'settled' })).toMatchObject({ delistedReason: null })
+    expect((await patch(id, { status: 'active' })).status).toBe(200)
+    await remove(id)
+  })
+
+  it('has the same offer at all three doors', async () => {
+    const { id } = await lent({ label: 'doors' })
+    const rest = (await market.rest('GET', `${OFFERS}/${id}`, { key: ada.sellerKey })).body
+    const query = `query($id: ID!) { keyOffer(id: $id) { id resourceType discountPercent status label traits { name provenance } } }`
+    const graph = await market.graphql(ada.sellerKey, query, { id })
+    expect(graph.body).toEqual({
+      data: {
+        keyOffer: {
+          ...{ id, resourceType: 'provider-x4', discountPercent: 30, status: 'active', label: 'doors' },
+          traits: [{ name: 'account.tier2', provenance: 'probed' }],
+        },
+      },
+    })
+    const trpc = await market.trpc(ada.sellerKey).lentOffer.get.query({ id })
+    expect(rest).toMatchObject({ id: trpc.id, resource_type: trpc.resourceType, created_at: trpc.createdAt })
+    const purged = await market.graphql(
+      ada.sellerKey,
+      'mutation($id: ID!) { purgeKeyOffer(id: $id) { status purgedAt } }',
+      { id },
+    )
+    expect(purged.body).toMatchObject({ data: { purgeKeyOffer: { status: 'delisted' } } })
+  })
+})
+
+describe('the table of states', () => {
+  it('has an answer for every event in every state, and nothing leaves the end', () => {
+    const standing = {
+      active: { status: 'active', delistedReason: null, purgedAt: null },
+      paused: { status: 'paused', delistedReason: null, purgedAt: null },
+      blocked: { status: 'paused', delistedReason: 'x', purgedAt: null },
+      delisted: { status: 'delisted', delistedReason: null, purgedAt: null },
+      purged: { status: 'delisted', delistedReason: null, purgedAt: new Date() },
+    } as const
+    const stepOf = (state: (typeof LENT_STATES)[number], event: (typeof LENT_EVENTS)[number]) => {
+      try {
+        return nextLentState(standing[state], event)
+      } catch (error) {
+        return error instanceof AppError ? error.code : 'thrown'
+      }
+    }
+    const conflict = 'conflict'
+    expect(
+      LENT_STATES.map((state) => [lentStateOf(standing[state]), ...LENT_EVENTS.map((event) => stepOf(state, event))]),
+    ).toEqual([
+      ['active', 'active', 'paused', 'active', 'delisted', 'purged', 'blocked', conflict],
+      ['paused', 'active', 'paused', 'paused', 'delisted', 'purged', 'blocked', conflict],
+      ['blocked', 'offer_delisted_by_operator', 'blocked', 'blocked', 'delisted', 'purged', 'blocked', 'paused'],
+      ['delisted', conflict, conflict, conflict, 'delisted', 'purged', conflict, conflict],
+      ['purged', conflict, conflict, conflict, 'purged', 'purged', conflict, conflict],
+    ])
+  })
+})
+
+describe('the money of lent keys', () => {
+  it('stands in settlements, analytics of both sides, earnings and exports, under the resource and its good', async () => {
+    const offer = await lent({}, bob.sellerKey)
+    const sold = { kind: 'resource', id: 'provider-x4', good: 'draw', route: 'draw' }
+    const call = (charge: number, changes: object = {}) =>
+      eventText(
+        { account: ada.buyer.account, sellerAccount: bob.seller.account, charge, model: 'resource/provider-x4' },
+        { sold, offer: offer.id, provider: 'provider-x4', wire: 'resource', usage: { images: 1 }, ...changes },
+      )
+    await postBatch(market.plane, { events: [call(7_000), call(14_000), call(0)], source: 'test' })
+    const { rows } = await sql<{ sold: unknown; charge: string }>`
+      select sold, charge::text from settlement where offer = ${offer.id} order by settlement.charge`.execute(
+      market.plane.db,
+    )
+    expect(rows).toEqual([0, 7_000, 14_000].map((charge) => ({ sold, charge: String(charge) })))
+    const day = utcDay(market.plane.clock.now())
+    const field = cacheKeys.refusals(offer.id, day)
+    await market.world.redis.hset(field, {
+      'models:calls': '3',
+      'models:micro': '60000',
+      'rate:calls': '1',
+      'odd:calls': '9',
+    })
+    const seller = await market.rest('GET', '/v1/resource/seller/analytics?range=1d', { key: bob.sellerKey })
+    expect([seller.status, seller.body]).toEqual([
+      200,
+      expect.objectContaining({
+        ...{ range: '1d', calls: 3, earned_micro: 6_650 + 13_300 },
+        by_offer: [{ offer_id: offer.id, resource: 'provider-x4', good: 'draw', calls: 3, earned_micro: 19_950 }],
+        refused_demand: [
+          { offer_id: offer.id, rule: 'models', calls: 3, quoted_micro: 60_000 },
+          { offer_id: offer.id, rule: 'rate', calls: 1, quoted_micro: 0 },
+        ],
+      }),
+    ])
+    const buyer = await market.rest('GET', '/v1/resource/buyer/analytics', { key: ada.buyerKey })
+    expect(buyer.body).toMatchObject({
+      ...{ range: '7d', calls: 3, spent_micro: 21_000, list_micro: 42_000, saved_micro: 21_000 },
+      by_resource: [{ resource: 'provider-x4', good: 'draw', calls: 3, spent_micro: 21_000, saved_micro: 21_000 }],
+    })
+    const earnings = await market.rest('GET', '/v1/seller/earnings', { key: bob.sellerKey })
+    expect(earnings.body).toMatchObject({ by_model: [{ model: 'resource/provider-x4', earned_micro: 19_950 }] })
+    const own = await market.rest('GET', '/v1/resource/seller/analytics', { key: ada.sellerKey })
+    expect(own.body).toMatchObject({ calls: 0, by_offer: [] })
+    await market.plane.publication.publishSoon(['sold'])
+    expect(DOCUMENT_SCHEMAS.sold.parse(await documentOf('sold')).rows).toEqual([
+      expect.objectContaining({
+        name: 'resource/provider-x4',
+        calls24h: 2,
+        volume24hMicro: 21_000n,
+        list24hMicro: 42_000n,
+      }),
+    ])
+  })
+
+  it('tells a buyer whether it may buy, and why not', async () => {
+    const poor = await market.person()
+    const access = (key: string): Promise<Answer> => market.rest('GET', '/v1/resource/access', { key })
+    expect((await access(poor.buyerKey)).body).toEqual({
+      ...{ can_buy: false, reasons: ['insufficient_credit'], balance_micro: 0 },
+    })
+    await staff().credit.grant.mutate({ wallet: poor.wallet, amountUsd: 3, ticket: 'lent-access' })
+    expect((await access(poor.buyerKey)).body).toEqual({ can_buy: true, reasons: [], balance_micro: 3_000_000 })
+    await staff().feature.put.mutate({ name: 'paid_calls', isOn: false, reason: 'test' })
+    market.advance(5_000)
+    await expect.poll(async () => (await access(poor.buyerKey)).body).toMatchObject({ reasons: ['paid_calls_off'] })
+    await staff().feature.put.mutate({ name: 'paid_calls', isOn: true, reason: 'test' })
+    expect((await access(poor.sellerKey)).status).toBe(401)
+  })
+})
+
+describe('the seeds', () => {
+  it('are records that the operation takes', async () => {
+    const { resources } = JSON.parse(readFileSync('dev/seed/resources.json', 'utf8')) as { resources: ResourceInput[] }
+    for (const [at, record] of resources.entries()) {
+      const hosts = record.hosts.map((host, of) => ({
+        ...host,
+        baseUrl: `https://h${at}${of}.example${new URL(host.baseUrl).pathname.replace(/\/$/, '')}`,
+      }))
+      expect(await staff().resource.preview.query({ record: { ...record, hosts } as never })).toMatchObject({
+        version: null,
+      })
+    }
+  })
+})

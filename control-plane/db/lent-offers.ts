@@ -107,7 +107,7 @@ function termColumns(terms: LentTerms) {
 /** Changes an offer. `at` is Unix milliseconds. */
 export async function updateLentOffer(
   trx: Trx,
-  id: string,
+  id: OfferId,
   { terms, status, delistedReason }: LentChange,
   at: number,
 ): Promise<void> {
@@ -119,7 +119,7 @@ export async function updateLentOffer(
       delisted_reason: delistedReason,
       updated_at: new Date(at),
     })
-    .where('id', '=', id as OfferId)
+    .where('id', '=', id)
     .execute()
 }
 export type LentChange = {

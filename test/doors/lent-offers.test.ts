@@ -1,71 +1,26 @@
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import type { Server } from 'node:http'
-import { createServer } from 'node:http'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { LENT_EVENTS, LENT_STATES, lentStateOf, nextLentState } from '#control-plane/services/lending/state.ts'
+import { readFacts } from '#control-plane/check-ledger/ledger-facts.ts'
+import { readOfferUses } from '#control-plane/db/money-epoch.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
-import type { ResourceInput } from '#shared/catalog/resources.ts'
 import { utcDay } from '#shared/clock.ts'
 import { LentDocumentSchema } from '#shared/contract/lent-offers.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema, lentDocumentName } from '#shared/contract/snapshot.ts'
-import { AppError } from '#shared/errors.ts'
 import { openCredential } from '#shared/seal.ts'
 import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, detailOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { codeOf, detailOf, startMarket } from '#test/support/control-plane.ts'
+import type { FourthProvider } from '#test/support/fourth-provider.ts'
+import { fourthRecord, startFourthProvider } from '#test/support/fourth-provider.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 let market: TestMarket
 let ada: Person
 let bob: Person
 let operatorKey: string
-let provider: Server
-let providerUrl = ''
-/** What the provider was asked, with the header that carried the key. */
-const asked: { readonly path: string; readonly key: string }[] = []
-
-/** A provider that knows keys which begin with `fp-good`. */
-async function startProvider(): Promise<void> {
-  provider = createServer((request, response) => {
-    const key = String(request.headers['x-fourth'] ?? '')
-    asked.push({ path: request.url ?? '', key })
-    const isGood = key.startsWith('Token fp-good')
-    response.statusCode = isGood ? 200 : 401
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(isGood ? { tier: 3, echo: key } : { error: `bad key ${key}` }))
-  })
-  provider.listen(0, '127.0.0.1')
-  await once(provider, 'listening')
-  const address = provider.address()
-  providerUrl = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
-}
-
-/** A fourth provider, which no release knows. */
-const fourth = (changes: Partial<ResourceInput> = {}): ResourceInput => ({
-  id: 'provider-x4',
-  kind: 'resource',
-  name: 'Provider X4',
-  unit: 'per image',
-  style: 'path',
-  hosts: [{ role: 'api', baseUrl: providerUrl }],
-  credential: { header: 'x-fourth', prefix: 'Token ' },
-  probe: { host: 'api', path: '/me', accepts: [200] },
-  traits: [
-    { name: 'account.tier2', title: 'Higher limits.', shownBy: { at: 'answer.tier', isOneOf: ['2', '3'] } },
-    { name: 'account.private', title: 'Keeps nothing.' },
-  ],
-  goods: [{ id: 'draw', prices: { images: '0.02' } }],
-  routes: [
-    {
-      ...{ id: 'draw', title: 'Draw', kind: 'sale', methods: ['POST'], host: 'api', path: '/draw' },
-      ...{ good: 'draw', quote: { images: 'body.n ?? 1' }, reported: { images: 'count(answer.images[*])' } },
-    },
-  ],
-  ...changes,
-})
+let provider: FourthProvider
 
 let keys = 0
 const newKey = () => `fp-good-canary-${++keys}-abcdefgh`
@@ -93,79 +48,29 @@ async function documentOf(name: string) {
 const lentDocument = async () => LentDocumentSchema.parse(await documentOf(lentDocumentName('provider-x4')))
 
 const staff = () => market.trpc(operatorKey)
-const put = (record: ResourceInput, more: object = {}) =>
-  staff().resource.put.mutate({ record: record as never, source: 'test', ...more })
-
 beforeAll(async () => {
-  await startProvider()
+  provider = await startFourthProvider()
   market = await startMarket()
   ada = await market.person()
   bob = await market.person()
   operatorKey = await market.managementKey('operator')
-  await put(fourth())
+  await staff().resource.put.mutate({ record: fourthRecord(provider.url) as never, source: 'test' })
 })
 afterAll(async () => {
-  provider.close().closeAllConnections()
+  provider.close()
   await market.stop()
-})
-
-describe('an operator', () => {
-  it('adds a provider and changes it without a release: previewed, in versions, audited, and in the snapshot', async () => {
-    const changed = fourth({
-      goods: [{ id: 'draw', prices: { images: '0.03' } }],
-      hosts: [{ role: 'api', baseUrl: providerUrl.replace('127.0.0.1', 'localhost') }],
-    })
-    const preview = await staff().resource.preview.query({ record: changed as never })
-    expect(preview).toMatchObject({ version: 1, newHosts: [expect.stringContaining('localhost')] })
-    expect(preview.changes.map(({ place }) => place)).toEqual(['goods.draw.prices.images', 'hosts.api.baseUrl'])
-    const other = fourth({ id: 'provider-x5', goods: [{ id: 'draw', prices: { images: '0.05' } }] })
-    expect(await put(other)).toEqual({ id: 'provider-x5', version: 1, isChanged: true })
-    expect(await put(other)).toEqual({ id: 'provider-x5', version: 1, isChanged: false })
-    const dearer = { ...other, goods: [{ id: 'draw', prices: { images: '0.06' } }] }
-    expect(await put(dearer, { version: 1 })).toMatchObject({ version: 2 })
-    expect(await trpcCodeOf(put(other, { version: 1 }))).toBe('conflict')
-    expect(await trpcCodeOf(put({ ...other, kind: 'family' }))).toBe('conflict')
-    const history = await staff().resource.history.query({ id: 'provider-x5' })
-    expect(history.map(({ version, changes }) => [version, changes.length > 0])).toEqual([
-      [2, true],
-      [1, true],
-    ])
-    expect(history[0]?.changes).toEqual([{ place: 'goods.draw.prices.images', before: '"0.05"', after: '"0.06"' }])
-    const { resources } = DOCUMENT_SCHEMAS.resources.parse(await documentOf('resources'))
-    expect(resources.map(({ record, version }) => [record.id, version])).toEqual([
-      ['provider-x4', 1],
-      ['provider-x5', 2],
-    ])
-    const audit = await staff().auditLog.search.query({ operation: 'resource.put', subject: 'provider-x5' })
-    expect(audit.items).toHaveLength(3)
-  })
-
-  it('is refused a record that is none, hosts that may not be dialled, and is the only one who may', async () => {
-    const broken = fourth({ routes: [{ ...fourth().routes[0]!, quote: { images: 'body.n +' } }] })
-    expect(await trpcCodeOf(put(broken))).toBe('invalid_request')
-    for (const baseUrl of ['https://169.254.169.254', 'http://example.com', 'https://example.com:8443']) {
-      expect([baseUrl, await trpcCodeOf(put(fourth({ hosts: [{ role: 'api', baseUrl }] })))]).toEqual([
-        baseUrl,
-        'invalid_base_url',
-      ])
-    }
-    const asSeller = market.trpc(ada.sellerKey).resource.put.mutate({ record: fourth() as never, source: 'x' })
-    expect(await trpcCodeOf(asSeller)).toBe('wrong_key_type')
-    const organization = await market.managementKey('org')
-    expect(await trpcCodeOf(market.trpc(organization).resource.list.query())).toBe('forbidden')
-  })
 })
 
 describe('a probe of a key', () => {
   it('tells a good key with its traits, and a bad one with 200, and keeps neither', async () => {
     const key = newKey()
-    asked.length = 0
+    provider.asked.length = 0
     const good = await post('/v1/resource/seller/keys/probe', { resource_id: 'provider-x4', api_key: key })
     expect([good.status, good.body]).toEqual([
       200,
       { ok: true, latency_ms: expect.any(Number), traits: ['account.tier2'] },
     ])
-    expect(asked).toEqual([{ path: '/me', key: `Token ${key}` }])
+    expect(provider.asked).toEqual([{ path: '/me', key: `Token ${key}` }])
     const bad = await post('/v1/resource/seller/keys/probe', { resource_id: 'provider-x4', api_key: 'fp-bad-canary-1' })
     expect([bad.status, bad.body]).toEqual([200, { ok: false, error: 'the provider refused the key', status: 401 }])
     expect(await tracesOf(key, 'fp-bad-canary-1')).toEqual([])
@@ -222,7 +127,7 @@ describe('a seller', () => {
   })
 
   it('is refused with the code of each mistake, and nothing is asked or kept', async () => {
-    asked.length = 0
+    provider.asked.length = 0
     const rows: readonly (readonly [change: object, status: number, code: string])[] = [
       // C207
       ...[4, 81, 5.5, '20', null, -5, 1_000, 'NaN'].map(
@@ -262,7 +167,7 @@ describe('a seller', () => {
       const answer = await lend(change)
       expect([change, answer.status, codeOf(answer)]).toEqual([change, status, code])
     }
-    expect(asked).toEqual([])
+    expect(provider.asked).toEqual([])
     const refused = await lend({ api_key: 'fp-bad-canary-2' })
     expect([refused.status, codeOf(refused), detailOf(refused)]).toEqual([
       ...[502, 'provider_probe_failed'],
@@ -424,38 +329,9 @@ describe('a seller', () => {
   })
 })
 
-describe('the table of states', () => {
-  it('has an answer for every event in every state, and nothing leaves the end', () => {
-    const standing = {
-      active: { status: 'active', delistedReason: null, purgedAt: null },
-      paused: { status: 'paused', delistedReason: null, purgedAt: null },
-      blocked: { status: 'paused', delistedReason: 'x', purgedAt: null },
-      delisted: { status: 'delisted', delistedReason: null, purgedAt: null },
-      purged: { status: 'delisted', delistedReason: null, purgedAt: new Date() },
-    } as const
-    const stepOf = (state: (typeof LENT_STATES)[number], event: (typeof LENT_EVENTS)[number]) => {
-      try {
-        return nextLentState(standing[state], event)
-      } catch (error) {
-        return error instanceof AppError ? error.code : 'thrown'
-      }
-    }
-    const conflict = 'conflict'
-    expect(
-      LENT_STATES.map((state) => [lentStateOf(standing[state]), ...LENT_EVENTS.map((event) => stepOf(state, event))]),
-    ).toEqual([
-      ['active', 'active', 'paused', 'active', 'delisted', 'purged', 'blocked', conflict],
-      ['paused', 'active', 'paused', 'paused', 'delisted', 'purged', 'blocked', conflict],
-      ['blocked', 'offer_delisted_by_operator', 'blocked', 'blocked', 'delisted', 'purged', 'blocked', 'paused'],
-      ['delisted', conflict, conflict, conflict, 'delisted', 'purged', conflict, conflict],
-      ['purged', conflict, conflict, conflict, 'purged', 'purged', conflict, conflict],
-    ])
-  })
-})
-
 describe('the money of lent keys', () => {
   it('stands in settlements, analytics of both sides, earnings and exports, under the resource and its good', async () => {
-    const offer = await lent({}, bob.sellerKey)
+    const offer = await lent({ cap_daily_usd: 1 }, bob.sellerKey)
     const sold = { kind: 'resource', id: 'provider-x4', good: 'draw', route: 'draw' }
     const call = (charge: number, changes: object = {}) =>
       eventText(
@@ -495,6 +371,13 @@ describe('the money of lent keys', () => {
     })
     const earnings = await market.rest('GET', '/v1/seller/earnings', { key: bob.sellerKey })
     expect(earnings.body).toMatchObject({ by_model: [{ model: 'resource/provider-x4', earned_micro: 19_950 }] })
+    // A rebuild of the gate counts what was taken of the cap, and the checker knows the cap.
+    const uses = await readOfferUses(market.plane.db, market.plane.clock.now(), { rids: [], offers: [offer.id] })
+    expect([uses.totals.get(offer.id), uses.capped.has(offer.id)]).toEqual([21_000n, true])
+    const client = new pg.Client({ connectionString: market.world.databaseUrl })
+    await client.connect()
+    const facts = await readFacts(client, []).finally(() => client.end())
+    expect(facts.offerCaps.get(offer.id)).toBe(1_000_000n)
     const own = await market.rest('GET', '/v1/resource/seller/analytics', { key: ada.sellerKey })
     expect(own.body).toMatchObject({ calls: 0, by_offer: [] })
     await market.plane.publication.publishSoon(['sold'])
@@ -521,20 +404,5 @@ describe('the money of lent keys', () => {
     await expect.poll(async () => (await access(poor.buyerKey)).body).toMatchObject({ reasons: ['paid_calls_off'] })
     await staff().feature.put.mutate({ name: 'paid_calls', isOn: true, reason: 'test' })
     expect((await access(poor.sellerKey)).status).toBe(401)
-  })
-})
-
-describe('the seeds', () => {
-  it('are records that the operation takes', async () => {
-    const { resources } = JSON.parse(readFileSync('dev/seed/resources.json', 'utf8')) as { resources: ResourceInput[] }
-    for (const [at, record] of resources.entries()) {
-      const hosts = record.hosts.map((host, of) => ({
-        ...host,
-        baseUrl: `https://h${at}${of}.example${new URL(host.baseUrl).pathname.replace(/\/$/, '')}`,
-      }))
-      expect(await staff().resource.preview.query({ record: { ...record, hosts } as never })).toMatchObject({
-        version: null,
-      })
-    }
   })
 })

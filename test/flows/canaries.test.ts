@@ -145,6 +145,38 @@ async function useEverything(): Promise<void> {
       expect([200, 429, 502], path).toContain((await ask('POST', `/v1/seller/${path}`, call)).status)
     }
   }
+  const lend = (api_key: string, body: object = {}) => {
+    const terms = {
+      resource_type: 'provider-p2',
+      discount_percent: 30,
+      ack_persists_state: true,
+      ack_provider_terms: true,
+    }
+    return ask('POST', '/v1/resource/seller/offers', {
+      key: seller,
+      headers: idem(),
+      body: { ...terms, api_key, ...body },
+    })
+  }
+  const loan = await lend(keep('lent key', `sk-lent-${mark()}`))
+  expect(loan.status).toBe(201)
+  expect((await lend(keep('refused lent key', `sk-bad-${mark()}`))).status).toBe(502)
+  await lend(keep('lent key of a wrong request', `sk-wrong-${mark()}`), { discount_percent: 4 })
+  await lend(keep('lent key with a secret', `sk-secret-${mark()}`), {
+    api_secret: keep('secret of it', `sk-s-${mark()}`),
+  })
+  for (const api_key of [canaries.get('lent key'), keep('probed key', `sk-probed-${mark()}`), bad]) {
+    const body = { resource_id: 'provider-p2', api_key }
+    expect([200, 429]).toContain((await ask('POST', '/v1/resource/seller/keys/probe', { key: seller, body })).status)
+  }
+  const { id: loanId } = z.object({ id: z.string() }).parse(JSON.parse(loan.text))
+  const lending = `mutation { probeKey(resourceId: "nope", apiKey: "${keep('key through GraphQL', `sk-gl-${mark()}`)}") { ok } }`
+  await ask('POST', '/graphql', { key: seller, body: { query: lending } })
+  for (const read of ['markets', 'capabilities', 'traits', 'market/analytics', 'book/provider-p2', 'access']) {
+    await ask('GET', `/v1/resource/${read}`, { key: read === 'access' ? buyer : undefined })
+  }
+  await ask('POST', '/resources/provider-p2/chat/completions', { key: buyer, body: chat('Hello.'), headers: idem() })
+  await ask('GET', `/v1/resource/seller/offers/${loanId}`, { key: seller })
   for (const [name, model] of [
     ['own key', MODEL],
     ['own fallback key', null],

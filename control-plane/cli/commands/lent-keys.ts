@@ -106,7 +106,7 @@ export const LENT_COMMANDS: readonly Command[] = [
   {
     name: 'operator resources put',
     summary: 'Show what a record changes, then store it as the next version.',
-    arguments: [{ name: '<file>', text: 'a record as JSON' }],
+    arguments: [{ name: '<file>', text: 'a record in JSON' }],
     options: [
       { flags: '--source <text>', text: 'where the values come from; stands beside the version' },
       { flags: '--dry-run', text: 'only show what would change' },

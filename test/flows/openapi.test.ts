@@ -100,6 +100,8 @@ const PREPARE: Readonly<Record<string, (sent: Sent) => Promise<Sent | undefined>
     ids.set('/v1/invitations/', await invite())
     return { ...sent, headers: sessions.bob }
   },
+  // The seller's key has used its probes of this minute.
+  lentKeyProbe: async (sent) => ({ ...sent, headers: sessions.ada }),
   memberUpdate: (sent) => withMember(sent),
   memberRemove: (sent) => withMember(sent),
   getV1MediaArtifactsJobIdIndex: async (sent) => {

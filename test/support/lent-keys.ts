@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -6,8 +7,7 @@ import type { z } from 'zod'
 import type { ResourceInput } from '#shared/catalog/resources.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { LentDocumentSchema } from '#shared/contract/lent-offers.ts'
-import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
-import { lentDocumentName, writeDocument } from '#shared/contract/snapshot.ts'
+import { lentDocumentName } from '#shared/contract/snapshot.ts'
 import { createIds } from '#shared/ids.ts'
 import { parseKeyRing, sealCredential } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
@@ -18,7 +18,7 @@ type Row = z.input<typeof LentDocumentSchema>['offers'][number]
 /** A key that is lent, with the terms that differ from none at all. */
 export type LentKey = Partial<Omit<Row, 'credential' | 'resource'>> & { readonly key: string }
 
-/** Publishes records and lent keys to the data planes of a running market, as its control plane does. */
+/** Puts records and lent keys into a running market. Its control plane publishes them. */
 export async function openLending(network: Network) {
   const secrets = JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8'))
   const ring = parseKeyRing(String(secrets['CREDENTIAL_KEYS']))
@@ -26,18 +26,21 @@ export async function openLending(network: Network) {
   const database = new pg.Pool({ connectionString: network.sandbox.database_url, max: 1 })
   const { rows } = await database.query("select id from account where kind = 'seller_available' order by id limit 1")
   const sellerAccount = String(rows[0]?.id)
-  let version = 1_000_000
 
-  async function publish(name: string, body: object): Promise<void> {
-    version++
-    await redis.set(cacheKeys.document(name), writeDocument(name, version, JSON.stringify(body)))
-    await redis.hset(cacheKeys.snapshotIndex, name, version)
-    await redis.publish(CHANNELS.snapshot, JSON.stringify([name]))
+  /** Calls an operator's operation. */
+  async function operate(operation: string, input: object): Promise<void> {
+    const { api_base_url: base, management_key: key } = network.sandbox
+    const answer = await fetch(`${base}/trpc/${operation}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(input),
+    })
+    if (!answer.ok) throw new Error(`${operation}: ${await answer.text()}`)
   }
 
   const rowOf = (resource: string, { key, ...given }: LentKey): Row => {
     const id = ids.make('crd')
-    const binding = { id, tenant: sellerAccount, host: resource, purpose: 'offer' } as const
+    const binding = { id, tenant: sellerAccount, host: resource, purpose: 'resource' } as const
     return {
       ...{ id: ids.make('ofr'), resource, sellerAccount, sellerAlias: 'lender', keptBps: 6_000, capDailyMicro: null },
       ...{ scope: { models: null, methods: null, paths: null }, ratePerMinute: null, buyerSharePct: null, traits: [] },
@@ -50,19 +53,22 @@ export async function openLending(network: Network) {
   return {
     database,
     redis,
-    /** Stores new records, so that the control plane publishes the same. */
+    /** Stores records as an operator does, in the place of the seeded ones. */
     async records(records: readonly ResourceInput[]) {
-      for (const record of records) {
-        const { id, kind } = record
-        await database.query('insert into resource values ($1, $2, 1, now())', [id, kind])
-        await database.query("insert into resource_version values ($1, 1, $2, 'test', 'test', now())", [id, record])
-      }
-      await publish('resources', { resources: records.map((record) => ({ version: 1, record })) })
+      for (const record of records) await operate('resource.put', { record, source: 'test' })
     },
-    /** Lends these keys of a resource, and no others. Answers the ids of the offers. */
+    /**
+     * Lends these keys of a resource, and no others. They are stored without a question to the provider. Answers the ids
+     * of the offers.
+     */
     async lend(resource: string, keys: readonly LentKey[]): Promise<readonly string[]> {
       const offers = keys.map((key) => rowOf(resource, key))
-      await publish(lentDocumentName(resource), { resource, offers })
+      await database.query(
+        "update lent_offer set status = 'delisted', updated_at = to_timestamp(0) where resource = $1",
+        [resource],
+      )
+      for (const offer of offers) await database.query(INSERT, valuesOf(offer))
+      await operate('snapshot.republish', { names: [lentDocumentName(resource)] })
       return offers.map(({ id }) => id)
     },
     async close() {
@@ -72,3 +78,19 @@ export async function openLending(network: Network) {
   }
 }
 export type Lending = Awaited<ReturnType<typeof openLending>>
+
+const INSERT = `insert into lent_offer (id, seller_account, resource, credential_id, fingerprint, sealed, kept_bps,
+    cap_daily_micro, models, methods, paths, rate_per_minute, buyer_share_pct, traits_declared, traits_probed,
+    acknowledged_at, status, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, now(), 'active', now(), now())`
+
+function valuesOf(offer: Row): unknown[] {
+  const { id, sellerAccount, resource, credential, keptBps, capDailyMicro, scope, traits } = offer
+  const claimed = (provenance: string) =>
+    traits.filter((trait) => trait.provenance === provenance).map(({ name }) => name)
+  return [
+    ...[id, sellerAccount, resource, credential.id, createHash('sha256').update(id).digest('hex'), credential],
+    ...[keptBps, capDailyMicro, scope.models, scope.methods, scope.paths, offer.ratePerMinute, offer.buyerSharePct],
+    ...[claimed('declared'), claimed('probed')],
+  ]
+}

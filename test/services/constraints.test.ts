@@ -183,6 +183,8 @@ describe('settlements', () => {
         audio_output_tokens: 0,
         characters: 0,
         images: 0,
+        ...{ image_input_tokens: 0, image_output_tokens: 0, images_2k: 0, images_4k: 0 },
+        ...{ milliseconds_1080p: 0, milliseconds_4k: 0 },
         pixels: 0,
         milliseconds: 0,
         calls: 0,

@@ -43,8 +43,8 @@ export async function openJobDesk({ plane, provider }: TestMarket) {
     /** A job of four seconds at the sample provider after its first question. The next question is its last. */
     async atProvider(model: string, key = 'sk-good-jobs-of-tests'): Promise<string> {
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-      const place = `${provider.url}/video/generations`
-      const body = JSON.stringify({ model, prompt: 'a door', seconds: 4 })
+      const place = `${provider.url}/videos`
+      const body = JSON.stringify({ model, prompt: 'a door', seconds: '4' })
       const { id } = ProviderAnswer.parse(await (await fetch(place, { method: 'POST', headers, body })).json())
       await (await fetch(`${place}/${id}`, { headers })).arrayBuffer()
       return id

@@ -79,7 +79,11 @@ export async function startOutcomeMarket(): Promise<OutcomeMarket> {
       await Promise.all(listings.map((listing) => sell(ports, listing)))
     },
     received: (model) =>
-      providers.flatMap(({ requests }) => requests.list()).filter(({ body }) => modelOf(body) === model).length,
+      providers
+        .flatMap(({ requests }) => requests.list())
+        // Those that have a queue are asked for a model by its path.
+        .filter(({ method, path, body }) => modelOf(body) === model || (method === 'POST' && path === `/v1/${model}`))
+        .length,
     buyer: (creditUsd, key) => makeBuyer(doors, creditUsd, key),
     post: doors.post,
     async stop() {

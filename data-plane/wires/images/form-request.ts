@@ -7,10 +7,8 @@ import { mayStandIn } from '#data-plane/wires/inlined-data.ts'
 import { routingBody } from '#data-plane/wires/routing-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JsonObject } from '#shared/json-members.ts'
-import { isPicture, MAX_SOURCES } from './sources.ts'
+import { checkPictureFile, MAX_SOURCES } from './sources.ts'
 
-/** The largest picture of a form: 18 MB, as in JSON. */
-const MAX_FILE_BYTES = 18_874_368
 /** Fields that are numbers in JSON. */
 const NUMBERS: ReadonlySet<string> = new Set(['n', 'output_compression', 'partial_images', 'seed'])
 
@@ -51,16 +49,6 @@ function pictures({ files }: Form): readonly FormFile[] {
   }
   if (files.length === 0) throw new AppError('image_required', { param: 'image' })
   if (files.length > MAX_SOURCES) throw new AppError('too_many_input_images', { param: 'image' })
-  for (const { bytes } of files) {
-    if (bytes.length > MAX_FILE_BYTES) {
-      throw new AppError('request_too_large', {
-        message: `A picture has at most ${MAX_FILE_BYTES} bytes.`,
-        param: 'image',
-      })
-    }
-    if (!isPicture(bytes)) {
-      throw new AppError('invalid_image_input', { message: 'A file is no picture of a known kind.', param: 'image' })
-    }
-  }
+  for (const { bytes } of files) checkPictureFile(bytes, 'image')
   return files
 }

@@ -2,8 +2,9 @@ import type { InlinedSource, RawRequest } from '#data-plane/call.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Form, FormFile } from '#data-plane/wires/form.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
-import { ROUTING_FIELDS, readRouting } from '#data-plane/wires/hints.ts'
+import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
+import { extrasOf, readPrompt } from '#data-plane/wires/media-members.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ImageQuality, ImageShape, Resolution } from '#shared/images.ts'
 import { IMAGE_QUALITIES, MAX_SIDE, MIN_SIDE, RESOLUTIONS, readSize } from '#shared/images.ts'
@@ -24,7 +25,6 @@ export type ImageRequest = Routing & {
   readonly upload: { readonly form: Form; readonly files: readonly FormFile[] } | undefined
 }
 
-const MAX_PROMPT_CHARS = 32_768
 const MAX_IMAGES = 10
 /** Partial pictures of one stream at most, as OpenAI has it. */
 const MAX_PARTIALS = 3
@@ -77,15 +77,10 @@ function readRequest(body: JsonObject, raw: RawRequest, { family, inlined, uploa
       sources,
       format: readFormat(body['response_format']),
       stream: readStream(body, count),
-      extras: extrasOf(body),
+      extras: extrasOf(body, READ),
     },
     ...readRouting(body, raw),
   }
-}
-
-function readPrompt(prompt: unknown): string {
-  if (typeof prompt === 'string' && prompt.trim() !== '' && prompt.length <= MAX_PROMPT_CHARS) return prompt
-  throw mustBe('prompt', `a text of 1 to ${MAX_PROMPT_CHARS} characters`)
 }
 
 /** An edit makes one picture. */
@@ -141,12 +136,4 @@ function readStream({ stream, partial_images: partials }: JsonObject, count: num
   }
   if (count > 1) throw mustBe('n', '1 for a stream')
   return { partials: shown }
-}
-
-function extrasOf(body: JsonObject): JsonObject {
-  const extras: Record<string, unknown> = {}
-  for (const name in body) {
-    if (!READ.has(name) && !ROUTING_FIELDS.has(name) && isGiven(body[name])) extras[name] = body[name]
-  }
-  return extras
 }

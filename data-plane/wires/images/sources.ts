@@ -124,3 +124,16 @@ export function isPicture(bytes: Buffer): boolean {
   const [first, second] = [bytes.toString('latin1', 0, 4), bytes.toString('latin1', 4, 8)]
   return second === 'ftyp' || (first === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP')
 }
+
+/** The largest picture of a form: 18 MB, as in JSON. */
+const MAX_FILE_BYTES = 18_874_368
+
+/** Checks a picture that came as a file of a form. Throws AppError: `request_too_large`, `invalid_image_input`. */
+export function checkPictureFile(bytes: Buffer, param: string): void {
+  if (bytes.length > MAX_FILE_BYTES) {
+    throw new AppError('request_too_large', { message: `A picture has at most ${MAX_FILE_BYTES} bytes.`, param })
+  }
+  if (!isPicture(bytes)) {
+    throw new AppError('invalid_image_input', { message: 'A file is no picture of a known kind.', param })
+  }
+}

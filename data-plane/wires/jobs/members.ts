@@ -1,19 +1,11 @@
 import { mustBe } from '#data-plane/wires/fields.ts'
-import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { MAX_CLIP_SECONDS } from '#shared/clips.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 
-const MAX_PROMPT_CHARS = 32_768
-
 /** Nothing of a film or of music is sold by the token. */
 export const NO_TOKENS = { inputTokens: 0, inputImages: 0, inputBytes: 0, maxOutputTokens: 0, choices: 1 } as const
-
-export function readPrompt(prompt: unknown): string {
-  if (typeof prompt === 'string' && prompt.trim() !== '' && prompt.length <= MAX_PROMPT_CHARS) return prompt
-  throw mustBe('prompt', `a text of 1 to ${MAX_PROMPT_CHARS} characters`)
-}
 
 /** The length under any of its names, as a number or as a text with or without an `s`. Throws for two that differ. */
 export function readSeconds(body: JsonObject): number | undefined {
@@ -35,15 +27,6 @@ export function readSeconds(body: JsonObject): number | undefined {
 /** A job makes one work. */
 export function refuseSeveral(n: unknown): void {
   if (isGiven(n) && n !== 1) throw mustBe('n', '1: a job makes one')
-}
-
-/** The members that nobody read. Each goes to a provider that knows it, or is named as left out. */
-export function extrasOf(body: JsonObject, read: ReadonlySet<string>): JsonObject {
-  const extras: Record<string, unknown> = {}
-  for (const name in body) {
-    if (!read.has(name) && !ROUTING_FIELDS.has(name) && isGiven(body[name])) extras[name] = body[name]
-  }
-  return extras
 }
 
 /** The request with the length among what was left out, where the model alone decides how long its work is. */

@@ -1,16 +1,10 @@
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
-import {
-  extrasOf,
-  NO_TOKENS,
-  readPrompt,
-  readSeconds,
-  refuseSeveral,
-  withoutLength,
-} from '#data-plane/wires/jobs/members.ts'
+import { NO_TOKENS, readSeconds, refuseSeveral, withoutLength } from '#data-plane/wires/jobs/members.ts'
 import { headOf, showJob } from '#data-plane/wires/jobs/view.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
+import { extrasOf, readPrompt } from '#data-plane/wires/media-members.ts'
 import type { JobWire } from '#data-plane/wires/wire.ts'
 import { forModelTarget } from '#data-plane/wires/wire.ts'
 import { clipOf } from '#shared/catalog/model.ts'

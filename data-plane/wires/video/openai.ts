@@ -4,20 +4,17 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
 import type { FormFile } from '#data-plane/wires/form.ts'
 import { readForm } from '#data-plane/wires/form.ts'
-import { isPicture } from '#data-plane/wires/images/sources.ts'
+import { checkPictureFile } from '#data-plane/wires/images/sources.ts'
 import { usageOf } from '#data-plane/wires/jobs/view.ts'
 import { readJsonBody } from '#data-plane/wires/json-body.ts'
 import { routingBody } from '#data-plane/wires/routing-fields.ts'
 import type { JobView, JobWire } from '#data-plane/wires/wire.ts'
-import { AppError } from '#shared/errors.ts'
 import type { JobState } from '#shared/jobs.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { videoJob } from './parse.ts'
 import type { VideoRequest } from './read-request.ts'
 import { readVideoRequest } from './read-request.ts'
 
-/** The largest picture of a form: 18 MB, as in JSON. */
-const MAX_FILE_BYTES = 18_874_368
 const REFERENCE = 'input_reference'
 
 /**
@@ -64,15 +61,7 @@ function withPicture(body: JsonObject, files: readonly FormFile[]): JsonObject {
   if (file === undefined) return body
   if (file.name !== REFERENCE) throw mustBe(file.name, `no file: a picture is in ${REFERENCE}`)
   if (second !== undefined || Object.hasOwn(body, REFERENCE)) throw mustBe(REFERENCE, 'one picture')
-  if (file.bytes.length > MAX_FILE_BYTES) {
-    throw new AppError('request_too_large', {
-      message: `A picture has at most ${MAX_FILE_BYTES} bytes.`,
-      param: REFERENCE,
-    })
-  }
-  if (!isPicture(file.bytes)) {
-    throw new AppError('invalid_image_input', { message: 'The file is no picture of a known kind.', param: REFERENCE })
-  }
+  checkPictureFile(file.bytes, REFERENCE)
   const type = /^image\/[\w.+-]{1,40}$/.test(file.contentType) ? file.contentType : 'image/png'
   return { ...body, [REFERENCE]: `data:${type};base64,${file.bytes.toString('base64')}` }
 }

@@ -71,14 +71,15 @@ export type JobCharge = {
   readonly anomalies: readonly string[]
 }
 
+/** A job without a result costs nothing. */
+export const NO_CHARGE: JobCharge = { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
+
 /**
  * Charges a job that is over. A job without a result costs nothing. Others cost what they used, at most the quote. Where
  * the provider does not say how long its work is, it is as long as was asked for.
  */
 export function chargeJob(terms: JobTerms, { state, milliseconds }: ProviderJob): JobCharge {
-  if (state !== 'succeeded') {
-    return { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
-  }
+  if (state !== 'succeeded') return NO_CHARGE
   const { bound } = terms
   const usage = milliseconds === undefined ? bound : withTime(bound, milliseconds)
   return chargeWork(terms, usage, milliseconds === undefined && isTimed(bound))

@@ -2,13 +2,14 @@ import type { JobWord, MarketOffer, Receipt } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
 import type { ForwardedJob } from '#data-plane/store/forwarded-jobs.ts'
 import type { JobQuestion } from '#data-plane/wires/wire.ts'
+import { writeJobEnd } from '#shared/contract/job-end.ts'
 import type { JobEnd } from '#shared/contract/job-record.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import { jobEndId, readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JobCharge } from '#shared/jobs.ts'
-import { chargeWork } from '#shared/jobs.ts'
-import { keptBps, splitCharge, ZERO } from '#shared/money.ts'
+import { chargeWork, NO_CHARGE } from '#shared/jobs.ts'
+import { keptBps, ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { reportedUnits } from '#shared/resources/quote-resource.ts'
 import type { AdmittedCall } from './admitted-call.ts'
@@ -116,27 +117,13 @@ type Ending = {
 }
 
 function endOf(plane: CallPlane, { asked, submit, told, isDone }: Ending): JobEnd {
-  const charge = isDone ? chargeOf(asked, submit, told) : NOTHING
-  const { job: _, ...event } = submit
-  const { sellerNet, fee } = splitCharge(charge.chargeMicro, event.feeBps)
-  const end = {
-    ...event,
-    kind: 'end',
-    rid: jobEndId(event.rid),
-    endedAt: Math.max(plane.clock.now(), event.startedAt),
-    node: plane.nodeId,
-    outcome: isDone ? 'succeeded' : 'failed',
-    errorCode: isDone ? null : 'upstream_error',
-    ...{ usage: charge.usage, usageSource: charge.source, anomalies: charge.anomalies },
-    ...{ chargeMicro: charge.chargeMicro, listMicro: charge.listMicro },
-    ...{ sellerNetMicro: sellerNet, feeMicro: fee },
-    ...{ keptBps: Number(event.keptBps), feeBps: Number(event.feeBps) },
-  }
-  const text = JSON.stringify(end, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
-  return { event: text, state: isDone ? 'succeeded' : 'failed', artifacts: [], error: null, endedAt: plane.clock.now() }
+  const now = plane.clock.now()
+  const outcome = isDone ? 'succeeded' : 'failed'
+  const charge = isDone ? chargeOf(asked, submit, told) : NO_CHARGE
+  const errorCode = isDone ? null : 'upstream_error'
+  const event = writeJobEnd(submit, { outcome, errorCode, charge, node: plane.nodeId, now })
+  return { event, state: outcome, artifacts: [], error: null, endedAt: now }
 }
-
-const NOTHING: JobCharge = { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
 
 /** What the provider reports with the result, or the quote, whichever is lower. */
 function chargeOf({ question, job }: AskedJob, submit: UsageEvent, told: JobWord): JobCharge {
@@ -144,7 +131,8 @@ function chargeOf({ question, job }: AskedJob, submit: UsageEvent, told: JobWord
   const good = question.record.goods.get(job.binding.good ?? '')
   const usage = good && reportedUnits(question.found, good, bound, told.given)
   const terms = { unitPrices, bound, keptBps: keptBps(submit.keptBps), quoteMicro: submit.holdMicro }
-  return chargeWork(terms, usage ?? bound, usage === undefined)
+  const charge = chargeWork(terms, usage ?? bound, false)
+  return charge.chargeMicro === ZERO && usage === undefined ? { ...charge, source: 'estimated' } : charge
 }
 
 /** Settles the end under an id of its own. A repetition, here or in another process, changes nothing. */

@@ -118,9 +118,9 @@ const JOBS: readonly LongMutant[] = [
   }),
   ofJobs('job_nobody_answers_for_is_charged', 5, {
     file: END_JOB,
-    find: "if (said?.state !== 'succeeded') return NOTHING",
-    replace: `if (said === undefined) return { ...NOTHING, chargeMicro: submit.holdMicro }
-      if (said.state !== 'succeeded') return NOTHING`,
+    find: "if (said?.state !== 'succeeded') return NO_CHARGE",
+    replace: `if (said === undefined) return { ...NO_CHARGE, chargeMicro: submit.holdMicro }
+      if (said.state !== 'succeeded') return NO_CHARGE`,
   }),
 ]
 

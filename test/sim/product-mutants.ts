@@ -176,7 +176,13 @@ export const PRODUCT_MUTANTS = [
   },
   {
     name: 'failed_job_is_charged',
-    edits: [{ file: 'shared/jobs.ts', find: "if (state !== 'succeeded') {", replace: "if (state === 'cancelled') {" }],
+    edits: [
+      {
+        file: 'shared/jobs.ts',
+        find: "if (state !== 'succeeded') return",
+        replace: "if (state === 'cancelled') return",
+      },
+    ],
   },
   {
     name: 'job_end_is_booked_twice',

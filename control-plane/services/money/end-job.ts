@@ -1,10 +1,9 @@
 import type { Job } from '#control-plane/db/jobs.ts'
+import { writeJobEnd } from '#shared/contract/job-end.ts'
 import type { JobEnd } from '#shared/contract/job-record.ts'
-import type { SubmittedJob, UsageEvent } from '#shared/contract/usage-event.ts'
-import { jobEndId } from '#shared/contract/usage-event.ts'
+import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { EndedJob, JobCharge } from '#shared/jobs.ts'
-import { chargeJob } from '#shared/jobs.ts'
-import { splitCharge, ZERO } from '#shared/money.ts'
+import { chargeJob, NO_CHARGE } from '#shared/jobs.ts'
 import { isPoison, readEvent } from './usage-reading.ts'
 
 /** How a job ends: as its provider says, forgotten by its provider, or without its provider's word at the deadline. */
@@ -23,31 +22,12 @@ const SENTENCES = {
 export function endOfJob(job: Job, ending: Ending, now: number): JobEnd | undefined {
   const read = readEvent(job.event, 'job')
   if (isPoison(read)) return undefined
-  const { job: terms, ...submit } = read.event
+  const submit = read.event
   const said = typeof ending === 'object' ? ending : undefined
   const state = said?.state ?? 'failed'
-  const charge = chargeOf(submit, terms, said)
-  const { sellerNet, fee } = splitCharge(charge.chargeMicro, submit.feeBps)
-  const event = {
-    ...submit,
-    kind: 'end',
-    rid: jobEndId(job.rid),
-    endedAt: Math.max(now, submit.startedAt),
-    outcome: state,
-    errorCode: state === 'failed' ? (ending === 'overdue' ? 'upstream_timeout' : 'upstream_error') : null,
-    finishReason: null,
-    usage: charge.usage,
-    usageSource: charge.source,
-    anomalies: charge.anomalies,
-    chargeMicro: charge.chargeMicro,
-    listMicro: charge.listMicro,
-    sellerNetMicro: sellerNet,
-    feeMicro: fee,
-    keptBps: Number(submit.keptBps),
-    feeBps: Number(submit.feeBps),
-  }
+  const errorCode = state === 'failed' ? (ending === 'overdue' ? 'upstream_timeout' : 'upstream_error') : null
   return {
-    event: JSON.stringify(event, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
+    event: writeJobEnd(submit, { outcome: state, errorCode, charge: chargeOf(submit, said), now }),
     state,
     artifacts: said?.state === 'succeeded' ? [...said.artifacts] : [],
     error: state === 'failed' ? SENTENCES[typeof ending === 'object' ? 'failed' : ending] : null,
@@ -55,15 +35,11 @@ export function endOfJob(job: Job, ending: Ending, now: number): JobEnd | undefi
   }
 }
 
-const NOTHING: JobCharge = { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
-
-type Submit = Pick<UsageEvent, 'holdMicro' | 'listMicro' | 'keptBps'>
-
-function chargeOf(submit: Submit, terms: SubmittedJob | undefined, said: EndedJob | undefined): JobCharge {
-  if (said?.state !== 'succeeded') return NOTHING
-  const { holdMicro: quoteMicro, listMicro, keptBps } = submit
+function chargeOf(submit: UsageEvent, said: EndedJob | undefined): JobCharge {
+  if (said?.state !== 'succeeded') return NO_CHARGE
+  const { holdMicro: quoteMicro, listMicro, keptBps, job: terms } = submit
   if (terms?.unitPrices === undefined || terms.bound === undefined) {
-    return { ...NOTHING, source: 'estimated', chargeMicro: quoteMicro, listMicro }
+    return { ...NO_CHARGE, source: 'estimated', chargeMicro: quoteMicro, listMicro }
   }
   return chargeJob({ unitPrices: terms.unitPrices, bound: terms.bound, keptBps, quoteMicro }, said)
 }

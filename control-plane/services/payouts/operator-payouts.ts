@@ -247,15 +247,16 @@ export const cancelTransfer = defineOperation({
   run: (ctx, _actor, { id, reason }) => decide(ctx, { id, event: 'cancel', reason, note: REASONS.operator }),
 })
 
+const SellerInput = z
+  .strictObject({ wallet: PartyFields.wallet, account: PartyFields.account, reason: oneLine(500).trim().min(1) })
+  .refine(namesOneParty, ONE_PARTY)
 const SellerOutput = z.object({ seller: z.string(), isStopped: z.boolean() })
 
 /** Stops the payouts of one seller. What is planned and not signed is held. Throws `not_found`. */
 export const stopSeller = defineOperation({
   name: 'payouts.stop-seller',
   access: 'operator',
-  input: z
-    .strictObject({ wallet: PartyFields.wallet, account: PartyFields.account, reason: oneLine(500).trim().min(1) })
-    .refine(namesOneParty, ONE_PARTY),
+  input: SellerInput,
   limit: 'none',
   idempotency: 'none',
   output: SellerOutput,
@@ -274,9 +275,7 @@ export const stopSeller = defineOperation({
 export const startSeller = defineOperation({
   name: 'payouts.start-seller',
   access: 'operator',
-  input: z
-    .strictObject({ wallet: PartyFields.wallet, account: PartyFields.account, reason: oneLine(500).trim().min(1) })
-    .refine(namesOneParty, ONE_PARTY),
+  input: SellerInput,
   limit: 'none',
   idempotency: 'none',
   output: SellerOutput,

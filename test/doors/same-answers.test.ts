@@ -13,7 +13,7 @@ import { graphCall, mutations, PROCEDURES, queries, restCall, trpcCall } from '#
 import type { Attacked } from '#test/support/hostile-inputs.ts'
 import { attackedAt, NO_NUMBERS, strikeAll, UNSTORABLE } from '#test/support/hostile-inputs.ts'
 import { readOperations } from '#test/support/input-members.ts'
-import { differences, steady } from '#test/support/same-answer.ts'
+import { differences, inOrderOf, steady } from '#test/support/same-answer.ts'
 
 let world: DoorWorld
 let calls = 0
@@ -117,7 +117,7 @@ describe('operations', () => {
 
 /** Asks each door and compares the answers. A row may make an input for each door. Answers the last input. */
 async function expectSameAnswers(row: DoorRow): Promise<Input> {
-  const { by = 'session', isFresh, beyond } = row
+  const { by = 'session', isFresh, beyond, orderBy } = row
   let input: Input = {}
   const said = await askAll(row, by, async () => {
     input = (await row.input?.(world)) ?? {}
@@ -126,7 +126,8 @@ async function expectSameAnswers(row: DoorRow): Promise<Input> {
   const base = 'REST' in said ? 'REST' : 'tRPC'
   const told = (door: string) => {
     const answer = answerOf(door, said[door])
-    return isFresh ? steady(answer) : answer
+    const ordered = orderBy === undefined ? answer : inOrderOf(orderBy, answer)
+    return isFresh ? steady(ordered) : ordered
   }
   const whole = told(base)
   // REST answers without a body. Only the other doors are compared.

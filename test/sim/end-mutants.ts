@@ -58,7 +58,7 @@ export const END_MUTANTS: readonly LongMutant[] = [
   of(
     'unreadable_answer_is_a_good_end',
     ATTEMPT,
-    'if (bad) finish(run, { failure: classifyBadAnswer(bad, speaker(run)) })',
+    'if (bad) finish(run, { failure: classifyBadAnswer(bad, speakerIn(run.plane, run.job.plan, run.request)) })',
     'if (bad) finish(run, {})',
   ),
   of('charge_above_the_hold', SETTLE, 'const chargeMicro = min(due, hold.grantedMicro)', 'const chargeMicro = due'),

@@ -169,8 +169,8 @@ export const PRODUCT_MUTANTS = [
     edits: [
       {
         file: SHOW,
-        find: 'const end = await plane.jobs.end(rid, endOf(plane, job, { ...provider, state }))',
-        replace: 'const end = endOf(plane, job, { ...provider, state })',
+        find: 'const end = await plane.jobs.end(rid, endOf(plane, job, over))',
+        replace: 'const end = endOf(plane, job, over)',
       },
     ],
   },

@@ -24,6 +24,8 @@ export type DoorRow = {
    * rest.
    */
   readonly beyond?: readonly string[]
+  /** The member by which items are put in order. Set where they come as they are ready. */
+  readonly orderBy?: string
 }
 
 const reads = (operation: string, graphql: string, trpc: string, input?: DoorRow['input']): DoorRow => ({
@@ -175,10 +177,13 @@ const SELLING: readonly DoorRow[] = [
     ...placeOf(world),
     model: 'gpt-test',
   })),
-  changes('provider.test-health', 'testHealth', 'probe.testHealth', (world) => ({
-    ...placeOf(world),
-    models: ['gpt-test', 'no-such-model'],
-  })),
+  {
+    ...changes('provider.test-health', 'testHealth', 'probe.testHealth', (world) => ({
+      ...placeOf(world),
+      models: ['gpt-test', 'no-such-model'],
+    })),
+    orderBy: 'model',
+  },
   reads('health-log.list', 'healthLog', 'offer.healthLog', () => ({ maxItems: 5 })),
   reads('config.list', 'savedConfigs', 'config.list', () => ({ maxItems: 5 })),
   changes('config.delete', 'forgetConfig', 'config.delete', async (world) => {

@@ -25,6 +25,17 @@ export function steady(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, steady(part, key)]))
 }
 
+/** Puts the items of every list in the order of one of their members. */
+export function inOrderOf(member: string, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const key = (item: unknown) => (isRecord(item) ? String(item[member]) : '')
+    const items = value.map((item) => inOrderOf(member, item))
+    return items.sort((left, right) => (key(left) < key(right) ? -1 : key(left) > key(right) ? 1 : 0))
+  }
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inOrderOf(member, part)]))
+}
+
 /**
  * Compares two answers. It lists the leaves of `told` that differ in `whole` or are missing there, as paths with both
  * values. Names in `beyond` are left out.

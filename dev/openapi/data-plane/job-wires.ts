@@ -41,7 +41,7 @@ const OpenAiVideoRequest = z
       .regex(/^\d{1,3}s?$/)
       .nullish(),
     size: z.string().nullish(),
-    input_reference: z.unknown().describe('A file in a form, or an object with image_url in JSON.'),
+    input_reference: z.unknown().optional().describe('A file in a form, or an object with image_url in JSON.'),
     ...ROUTING,
   })
   .meta({ id: 'OpenAiVideoRequest' })

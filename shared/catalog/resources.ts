@@ -5,6 +5,7 @@ import { parseUnitPrice } from '#shared/money.ts'
 import type { RuleRoot } from '#shared/rules/parse-rule.ts'
 import { MAX_RULE_CHARS, parseRule, RuleError, rootsOf } from '#shared/rules/parse-rule.ts'
 import { parsePathPattern } from '#shared/rules/path-pattern.ts'
+import { oneLine } from '#shared/texts.ts'
 import { USAGE_CLASSES } from '#shared/usage.ts'
 
 /**
@@ -28,11 +29,13 @@ const MAX_STATES = 16
 const MAX_RPC_METHODS = 200
 /** The most requests in a batch of JSON-RPC. */
 export const MAX_RPC_BATCH = 100
-/** The longest name of a good: a model at the provider, or a kind of call. */
-export const MAX_GOOD_CHARS = 200
+const MAX_GOOD_CHARS = 200
+/** The name of a good: a model at the provider, or a kind of call. */
+export const GoodId = oneLine(MAX_GOOD_CHARS).min(1)
 
 const Slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/)
-const Sentence = z.string().min(1).max(300)
+const Sentence = oneLine(300).min(1)
+const State = oneLine(40)
 
 /** A rule over some of the roots. A record with a rule that cannot be read is refused with the place in it. */
 function ruleOver(...roots: readonly RuleRoot[]) {
@@ -69,7 +72,7 @@ const unitRules = (rule: ReturnType<typeof ruleOver>) => z.partialRecord(z.enum(
 /** Something that is sold through a resource, and what the provider takes for it. */
 const GoodSchema = z.strictObject({
   /** The name by which the rules of routes find it: a model at the provider, or a kind of call. */
-  id: z.string().min(1).max(MAX_GOOD_CHARS),
+  id: GoodId,
   /** US dollars of one unit by usage class, as decimal texts. */
   prices: z
     .partialRecord(z.enum(USAGE_CLASSES), z.string().max(40).refine(isUnitPrice, 'not a decimal price'))
@@ -86,8 +89,8 @@ const GoodSchema = z.strictObject({
 /** What an answer says of how a call or a job goes. A state that is in neither list means that it goes on. */
 const StateSchema = z.strictObject({
   at: BareAnswerRule,
-  done: z.array(z.string().max(40)).max(MAX_STATES).default([]),
-  failed: z.array(z.string().max(40)).max(MAX_STATES).default([]),
+  done: z.array(State).max(MAX_STATES).default([]),
+  failed: z.array(State).max(MAX_STATES).default([]),
 })
 
 /** Methods of JSON-RPC that are forwarded, each in a class with a price in units of `calls`. */
@@ -122,7 +125,7 @@ const RouteSchema = z.strictObject({
   /** The name in scopes, figures and statements: `text-to-image`. */
   id: Slug,
   /** What it does, for a reader. */
-  title: z.string().min(1).max(100),
+  title: oneLine(100).min(1),
   kind: z.enum(ROUTE_KINDS),
   methods: z.array(z.enum(RESOURCE_METHODS)).min(1).max(RESOURCE_METHODS.length),
   /** The host that it is sent to, by its role. */
@@ -133,7 +136,7 @@ const RouteSchema = z.strictObject({
   /** The only values that a capture may have. */
   captures: z.record(z.string(), z.array(z.string().max(80)).min(1).max(50)).default({}),
   /** The good that is bought: its name, or a rule that finds it. Neither is given on free routes and those of jobs. */
-  good: z.string().min(1).max(MAX_GOOD_CHARS).optional(),
+  good: GoodId.optional(),
   goodAt: GoodRule.optional(),
   /** The most that the call can consume. A call whose quote cannot be read is refused. */
   quote: unitRules(RequestRule).optional(),
@@ -169,9 +172,7 @@ const TraitSchema = z.strictObject({
   name: TraitName,
   title: Sentence,
   /** The values by which the probe's answer shows the trait. Without them sellers declare it. */
-  shownBy: z
-    .strictObject({ at: BareAnswerRule, isOneOf: z.array(z.string().max(80)).min(1).max(MAX_STATES) })
-    .optional(),
+  shownBy: z.strictObject({ at: BareAnswerRule, isOneOf: z.array(oneLine(80)).min(1).max(MAX_STATES) }).optional(),
 })
 
 const ForwardableHeaders = z
@@ -198,9 +199,9 @@ const RecordSchema = z.strictObject({
   /** Slug in paths, offers and statements: `provider-h`. */
   id: Slug,
   kind: z.enum(['resource', 'family']),
-  name: z.string().min(1).max(100),
+  name: oneLine(100).min(1),
   /** What it is sold by, for a reader: `per image`. */
-  unit: z.string().min(1).max(60),
+  unit: oneLine(60).min(1),
   /** `header`: the target is a URL in `x-target-url`. `path`: it follows the resource in the path. */
   style: z.enum(['header', 'path']),
   hosts: z.array(HostSchema).min(1).max(MAX_HOSTS),

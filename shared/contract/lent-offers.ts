@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MAX_GOOD_CHARS, RESOURCE_METHODS, TRAIT_PROVENANCES, TraitName } from '#shared/catalog/resources.ts'
+import { GoodId, RESOURCE_METHODS, TRAIT_PROVENANCES, TraitName } from '#shared/catalog/resources.ts'
 import { parsePathPattern } from '#shared/rules/path-pattern.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
@@ -14,7 +14,7 @@ export type LentRule = (typeof LENT_RULES)[number]
 /** What a lent key may be used for. Null allows everything that the resource's record allows. */
 export const LentScopeSchema = z.object({
   /** Goods of the record, by id. Calls that buy none, such as lists and polls, pass. */
-  models: z.array(z.string().min(1).max(MAX_GOOD_CHARS)).min(1).max(MAX_SCOPE_ENTRIES).nullable(),
+  models: z.array(GoodId).min(1).max(MAX_SCOPE_ENTRIES).nullable(),
   methods: z.array(z.enum(RESOURCE_METHODS)).min(1).max(RESOURCE_METHODS.length).nullable(),
   /** Patterns of the path at the provider. A poll of a job that the key has started passes in any case. */
   paths: z
@@ -72,7 +72,7 @@ export const JobBindingSchema = z.object({
   sellerAccount: z.string().startsWith('acc_'),
   /** The id of the credential, so that a key that was put in its place is not used. */
   credentialId: z.string().startsWith('crd_'),
-  good: z.string().max(MAX_GOOD_CHARS).nullable(),
+  good: GoodId.nullable(),
   boundAt: z.number().int(),
 })
 export type JobBinding = z.infer<typeof JobBindingSchema>

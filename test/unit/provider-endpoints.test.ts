@@ -21,12 +21,13 @@ import {
 } from '#test/support/build-market.ts'
 
 const model = buildModel({ endpoints: [...ENDPOINTS] })
-const offer = buildMarketOffer()
 const health = { isAllWell: () => true, blockedUntil: () => 0 }
-const own = { ...offer, model: null, providerModel: null, priority: 0, label: null, id: 'own_1' }
 
 /** Routes a call to an offer and to an own key at a host that runs these endpoints. */
 function route(endpoints: Endpoint[] | null, endpoint: Endpoint) {
+  // Music is made in the queue's protocol alone.
+  const offer = buildMarketOffer(endpoint === 'music' ? { apiFormat: 'falqueue' } : {})
+  const own = { ...offer, model: null, providerModel: null, priority: 0, label: null, id: 'own_1' }
   const base = buildTestMarket([offer], model)
   const market = buildMarket({ ...base, providers: [{ ...buildProvider('a'), endpoints }, buildProvider('b')] }, base)
   const payer = buildPayer({ ownProviders: [own] })

@@ -72,8 +72,8 @@ export async function startOutcomeMarket(): Promise<OutcomeMarket> {
     database,
     redis,
     async sell(listings) {
-      const models = listings.map(({ model, isJob, isPicture }) =>
-        isPicture === true ? pictureItem(model) : isJob === true ? jobItem(model) : catalogItem(model),
+      const models = listings.map(({ model, isJob, isPicture, microAToken }) =>
+        isPicture === true ? pictureItem(model) : isJob === true ? jobItem(model) : catalogItem(model, microAToken),
       )
       await doors.operator('catalog.import', { source: 'test', models })
       await Promise.all(listings.map((listing) => sell(ports, listing)))
@@ -110,6 +110,7 @@ async function startPlane(network: Network): Promise<DataPlane> {
     BASE_URL: baseUrl,
     API_BASE_URL: baseUrl,
     NODE_ID: 'ends',
+    CONTROL_PLANE_URL: network.sandbox.control_plane_url,
     JOURNAL_DIR: join(network.home, 'journal-ends'),
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     DRAIN_MS: '1000',
@@ -173,6 +174,8 @@ export type Listing = {
   readonly model: string
   readonly acts: Acts
   readonly capUsd?: number | undefined
+  /** The price of a token of input in micro-USD; one unless named. */
+  readonly microAToken?: number
   /** Sold as a long job. Its name alone decides its behaviour. */
   readonly isJob?: boolean
   /** Sold on the surface of pictures. */

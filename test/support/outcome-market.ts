@@ -22,7 +22,7 @@ const LIMITS = {
   idleMs: 1_500,
   keepAliveMs: 600,
   drainMs: 2_500,
-  maxDrains: 1,
+  maxDrains: 3,
 }
 
 /** The two providers that sell, the cheaper one first, and one that does not listen. */
@@ -114,6 +114,8 @@ async function startPlane(network: Network): Promise<DataPlane> {
     JOURNAL_DIR: join(network.home, 'journal-ends'),
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     DRAIN_MS: '1000',
+    // The plane lives in the test's own process. A machine that is busy with other tests is no end of a call.
+    MAX_EVENT_LOOP_DELAY_MS: '60000',
   })
   return createDataPlane(config, { limits: LIMITS, log: createLogger('data-plane', 'silent') })
 }
@@ -244,10 +246,12 @@ function pictureItem(model: string): object {
   }
 }
 
+const usd = (micro: number) => `0.${String(micro).padStart(6, '0')}`
+
 /** At the reference price a token of input costs `microAToken` micro-USD, and one of output ten times that. */
 export const catalogItem = (model: string, microAToken = 1): object =>
   textModel(model, {
-    pricing: { prompt: `0.00000${microAToken}`, completion: `0.0000${microAToken}` },
+    pricing: { prompt: usd(microAToken), completion: usd(10 * microAToken) },
     top_provider: { max_completion_tokens: 16_384 },
     supported_parameters: ['max_tokens', 'stream'],
     endpoints: ['chat', 'embeddings', 'speech', 'transcription'],

@@ -20,6 +20,8 @@ export type WalletRow = OutcomeRow & {
   readonly isBlocked?: true
   /** The payment has a signature that its wallet has not made. */
   readonly isForged?: true
+  /** The wallet has one micro-USD. */
+  readonly isPoor?: true
 }
 
 const limited = { body: { max_tokens: 400 } }
@@ -47,9 +49,11 @@ export const WALLET_OUTCOMES: readonly WalletRow[] = [
   streamed('The buyer leaves after the first token', 'drip', {
     ...{ leaves: 'after the first token', body: { max_tokens: 3 } },
   }),
+  whole('Speech that breaks off', 'cut-mid-stream', { surface: 'speech', body: {} }),
   whole('The issuer blocks the wallet while a whole answer is made', 'drip', { isBlocked: true, ...one }),
   streamed('The issuer blocks the wallet before the first content of a stream', 'drip', { isBlocked: true, ...one }),
   whole('A signature that the wallet has not made', 'well', { isForged: true }),
+  whole('The wallet has less than the price', 'well', { isPoor: true }),
 ]
 
 /** What became of a wallet's call. */
@@ -88,9 +92,10 @@ export async function driveWallets(
   const chain = await chainOf()
   const drives = WALLET_WAYS.map((way) => () => drive(market, chain, { model, row, way }))
   const ends: WalletEnd[] = []
-  // Few streams of buyers who have left are read on at once.
-  if (row.leaves === undefined) ends.push(...(await Promise.all(drives.map((run) => run()))))
-  else for (const run of drives) ends.push(await run())
+  // Whose request reached the provider is known only while the others wait.
+  if (row.isBlocked === true || row.leaves === 'before the provider answers') {
+    for (const run of drives) ends.push(await run())
+  } else ends.push(...(await Promise.all(drives.map((run) => run()))))
   const lines: WalletLine[] = []
   for (const [at, way] of WALLET_WAYS.entries()) {
     const end = ends[at]
@@ -109,24 +114,26 @@ export async function driveWallets(
 type Drive = { readonly model: string; readonly row: WalletRow; readonly way: WalletWay }
 
 async function drive(market: OutcomeMarket, chain: TestChain, { model, row, way }: Drive): Promise<WalletEnd> {
-  const wallet = await chain.newWallet({ usdc: WALLET_MICRO })
+  const money = row.isPoor === true ? 1n : WALLET_MICRO
+  const wallet = await chain.newWallet({ usdc: money })
   const { path, headers, body } = requestOf(model, row)
   const demand = await fetch(market.url + path, { method: 'POST', headers, body })
   const payment = await payDemand(chain, wallet, way, demand)
   const paying: OutcomeRow = { ...row, buyer: 'nobody', headers: row.isForged === true ? forged(payment) : payment }
   const before = market.received(model)
-  const blocked =
-    row.isBlocked === true
-      ? until('the provider has been asked', BOOKED_MS, () => Promise.resolve(market.received(model) > before)).then(
-          () => chain.blacklist(wallet.address),
-        )
-      : undefined
-  const seen = await makeCall(market, model, paying)
-  await blocked
-  const booked = row.isForged === true ? undefined : await bookedOf(market, wallet)
+  const block = row.isBlocked === true ? await chain.blacklister() : undefined
+  const [seen] = await Promise.all([
+    makeCall(market, model, paying),
+    block &&
+      until('the provider has been asked', BOOKED_MS, () => market.received(model) > before).then(() =>
+        block(wallet.address),
+      ),
+  ])
+  const isRefused = row.isForged === true || row.isPoor === true
+  const booked = isRefused ? undefined : await bookedOf(market, wallet)
   return {
     seen,
-    taken: WALLET_MICRO - (await chain.usdcBalance(wallet.address)),
+    taken: money - (await chain.usdcBalance(wallet.address)),
     signed: booked?.amount ?? 0n,
     credit: await creditOf(market, wallet),
     ledger: booked && (await ledgerOf(market, booked.rid)),
@@ -229,7 +236,8 @@ const HEAD = `
 A wallet signs for the price of the 402 and pays for one call. Each row is driven on a real chain, by each way to pay. What
 is taken above the charge is the wallet's credit: it sees it when it signs in, and keys that it makes spend it. In every row
 what was taken, with what the platform stands in for, is together the charge and the credit. A wallet that the platform stood
-in for is refused until it has paid or an operator forgives it.
+in for is refused until it has paid or an operator forgives it. Of an end that stands above and not here the charge is what
+that table says the buyer pays, and it is taken in the same ways.
 `
 
 /** The section of the page. */

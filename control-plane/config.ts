@@ -45,6 +45,8 @@ export type Config = {
   readonly payments: PaymentConfig | undefined
   /** What leaves the treasury. Undefined without somebody who signs for it: then nobody is paid out. */
   readonly treasury: TreasuryConfig | undefined
+  /** Where the treasury's transfers are read. Undefined without a treasury or without a chain: then nobody deposits. */
+  readonly moves: MoveConfig | undefined
   readonly payouts: PayoutSettings
   readonly platformFeeBps: KeptBps
   readonly allowsLoopbackUpstreams: boolean
@@ -94,6 +96,15 @@ export type TreasuryConfig = Pick<
   readonly blockedFile: string | undefined
 }
 
+/** Where transfers of the treasury are read. */
+export type MoveConfig = Pick<
+  TreasuryConfig,
+  'chainId' | 'asset' | 'assetName' | 'assetVersion' | 'confirmations' | 'address' | 'rpcUrl' | 'coldAddress'
+> & {
+  /** The first block to read; null begins with the next one. */
+  readonly firstBlock: bigint | null
+}
+
 const Variables = z.object({
   ...sharedVariables,
   ...telemetryVariables,
@@ -119,6 +130,13 @@ const Variables = z.object({
   TREASURY_COLD_ADDRESS: addressOf('TREASURY_COLD_ADDRESS'),
   TREASURY_CEILING_MICRO: wholeNumber(10_000_000_000, 0, 1_000_000_000_000_000),
   TREASURY_FLOOR_MICRO: wholeNumber(100_000_000, 0, 1_000_000_000_000_000),
+  TREASURY_FROM_BLOCK: optionalText.pipe(
+    z
+      .string()
+      .regex(/^\d{1,15}$/, 'TREASURY_FROM_BLOCK is the number of a block')
+      .transform((text) => BigInt(text))
+      .optional(),
+  ),
   PAYOUT_THRESHOLD_MICRO: wholeNumber(1_000_000, 1, 1_000_000_000_000),
   PAYOUT_APPROVAL_MICRO: wholeNumber(1_000_000_000, 1, 1_000_000_000_000_000),
   PAYOUT_EVERY_SECONDS: wholeNumber(DAY / SECOND, 1, (31 * DAY) / SECOND),
@@ -194,6 +212,7 @@ export function readConfig(environment: Environment = process.env): Config {
     chainRpcUrl: found.CHAIN_RPC_URL,
     payments: paymentsOf(found),
     treasury: treasuryOf(found),
+    moves: movesOf(found),
     payouts: {
       thresholdMicro: BigInt(found.PAYOUT_THRESHOLD_MICRO),
       approvalMicro: BigInt(found.PAYOUT_APPROVAL_MICRO),
@@ -272,6 +291,12 @@ function treasuryOf(found: z.output<typeof Variables>): TreasuryConfig | undefin
     floorMicro: BigInt(found.TREASURY_FLOOR_MICRO),
     blockedFile: found.PAYOUT_BLOCKED_FILE,
   }
+}
+
+function movesOf(found: z.output<typeof Variables>): MoveConfig | undefined {
+  const { TREASURY_ADDRESS: address, CHAIN_RPC_URL: rpcUrl, TREASURY_COLD_ADDRESS: coldAddress } = found
+  if (address === undefined || rpcUrl === undefined) return undefined
+  return { ...tokenOf(found), address, rpcUrl, coldAddress, firstBlock: found.TREASURY_FROM_BLOCK ?? null }
 }
 
 /** A facilitator of others goes before our own. */

@@ -8,6 +8,7 @@ import { PAYMENT_TIMES } from './ports/facilitator/payment-parts.ts'
 import { createSettlementRpc } from './ports/facilitator/settlement-rpc.ts'
 import { createAddressFile, EMPTY_LIST } from './ports/treasury/address-list.ts'
 import { createLocalSigner } from './ports/treasury/local-signer.ts'
+import type { MoveParts } from './ports/treasury/move-parts.ts'
 import { createRemoteSigner } from './ports/treasury/remote-signer.ts'
 import { createRpcTreasuryChain } from './ports/treasury/rpc-treasury-chain.ts'
 import type { TreasuryParts } from './ports/treasury/treasury-parts.ts'
@@ -43,6 +44,19 @@ export function openTreasury(
     sender: createChainSender(sending),
     store,
     blocked: blockedFile === undefined ? EMPTY_LIST : createAddressFile(blockedFile),
+  }
+}
+
+/** Puts together where the treasury's transfers are read; null where there is no treasury, or no chain. */
+export function openMoves({ moves }: Pick<Config, 'moves'>): MoveParts | null {
+  if (moves === undefined) return null
+  const { rpcUrl, asset, address, coldAddress, ...rest } = moves
+  return {
+    ...rest,
+    asset: asset.toLowerCase(),
+    treasury: address.toLowerCase(),
+    coldAddress: coldAddress?.toLowerCase() ?? null,
+    chain: createRpcTreasuryChain(rpcUrl.reveal()),
   }
 }
 

@@ -21,7 +21,7 @@ import type { Traces } from './observe/plane-traces.ts'
 import { createTraces } from './observe/plane-traces.ts'
 import { createTelemetry } from './observe/telemetry.ts'
 import { openPayments } from './open-payments.ts'
-import { openTreasury } from './open-treasury.ts'
+import { openMoves, openTreasury } from './open-treasury.ts'
 import { createRpcContractWallets } from './ports/contract-wallets/rpc-contract-wallets.ts'
 import { createRedisDesk } from './ports/desk/redis-desk.ts'
 import type { Exporters } from './ports/exports/exporter.ts'
@@ -234,6 +234,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
       (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl.reveal())),
     payments: overrides.payments === undefined ? openPayments(config, db, log) : overrides.payments,
     treasury: overrides.treasury === undefined ? openTreasury(config, db, log) : overrides.treasury,
+    moves: overrides.moves === undefined ? openMoves(config) : overrides.moves,
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
     marketMemory: createMarketMemory(),
     sellerAlias,

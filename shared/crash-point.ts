@@ -36,6 +36,9 @@ export const CRASH_POINTS = [
   'payout_mined',
   'payout_in_tx',
   'payout_recorded',
+  'deposit_read',
+  'deposit_in_tx',
+  'deposit_booked',
   'sweeper_mid',
   'seed_mid',
 ] as const

@@ -28,6 +28,7 @@ const ID_PREFIXES = {
   whd: 'delivery to a webhook',
   pay: 'payout to a seller',
   swp: 'sweep of the treasury',
+  dep: 'deposit of a buyer',
 } as const
 
 export type IdPrefix = keyof typeof ID_PREFIXES
@@ -50,6 +51,7 @@ export type WebhookId = Id<'whk'>
 export type DeliveryId = Id<'whd'>
 export type PayoutId = Id<'pay'>
 export type SweepId = Id<'swp'>
+export type DepositId = Id<'dep'>
 
 /** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec). */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -6,6 +6,7 @@ import { readRows } from './rows.ts'
 import type { ChainPaymentState } from './tables/chain-payments.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
 import { bigint, integer } from './tables/column.ts'
+import { wasMovedBy } from './treasury-moves.ts'
 import type { User } from './users.ts'
 import { ensureUser } from './users.ts'
 
@@ -138,9 +139,14 @@ export async function markChainPaymentBooked(trx: Trx, rid: string): Promise<voi
 const EXPOSURE_ROW = { open: bigint(), owed: bigint(), unmined: bigint(), all: bigint(), payments: integer() }
 export type Exposure = RowOf<typeof EXPOSURE_ROW>
 
+/** Lets one transaction at a time say what an authorization of a payer pays for. */
+export async function lockPayer(trx: Trx, payer: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${payer}, 8453))`.execute(trx)
+}
+
 /** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
 export async function lockExposure(trx: Trx, payer: string): Promise<Exposure> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${payer}, 8453))`.execute(trx)
+  await lockPayer(trx, payer)
   const rows = await readRows(
     trx,
     EXPOSURE_ROW,
@@ -236,6 +242,8 @@ export type ChainPaymentRows = {
   lock(rid: string): Promise<ChainPayment | undefined>
   /** Returns false when the payment's authorization was claimed before. */
   insert(payment: NewChainPayment): Promise<boolean>
+  /** True when the authorization has moved money here already. Ask under the lock of the payer's exposure. */
+  wasMoved(authorization: Authorization): Promise<boolean>
   /** Changes a locked payment. */
   change(rid: RequestId, change: PaymentChange): Promise<void>
   markBooked(rid: string): Promise<void>
@@ -251,6 +259,7 @@ export function chainPaymentRows(trx: Trx): ChainPaymentRows {
   return {
     lock: (rid) => lockChainPayment(trx, rid),
     insert: (payment) => insertChainPayment(trx, payment),
+    wasMoved: (authorization) => wasMovedBy(trx, authorization),
     change: (rid, change) => changeChainPayment(trx, rid, change),
     markBooked: (rid) => markChainPaymentBooked(trx, rid),
     markSought: (rid) => markChainPaymentSought(trx, rid),

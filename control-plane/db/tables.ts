@@ -2,6 +2,7 @@ import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
 import type { TablesOf } from './tables/column.ts'
+import { DEPOSIT_TABLES } from './tables/deposits.ts'
 import { KEY_TABLES } from './tables/keys.ts'
 import { LEDGER_TABLES } from './tables/ledger.ts'
 import { MARKET_TABLES } from './tables/market.ts'
@@ -33,6 +34,7 @@ export const TABLES = {
   ...CHAIN_PAYMENT_TABLES,
   ...RESOURCE_TABLES,
   ...TREASURY_TABLES,
+  ...DEPOSIT_TABLES,
 }
 
 /** The types of every table for kysely. */

@@ -20,6 +20,7 @@ import type { Publisher } from '#control-plane/ports/publisher/publisher.ts'
 import type { Waker } from '#control-plane/ports/queue/waker.ts'
 import type { MoneyMetrics } from '#control-plane/ports/telemetry/money-metrics.ts'
 import type { Telemetry } from '#control-plane/ports/telemetry/telemetry.ts'
+import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 import type { Announce } from '#control-plane/ports/updates/updates.ts'
 import type { WebhookSender } from '#control-plane/ports/webhook/webhook-sender.ts'
@@ -109,6 +110,8 @@ export type OutsideParts = {
   readonly payments: PaymentParts | null
   /** The treasury; null where nobody signs for it. */
   readonly treasury: TreasuryParts | null
+  /** Where the treasury's transfers are read; null where it has none, or no chain. */
+  readonly moves: MoveParts | null
 }
 
 /** Parts of the process that all work needs. */

@@ -80,7 +80,7 @@ export function settlerEnvironment(facts: SettlerFacts): NodeJS.ProcessEnv {
   const own = { CHAIN_ID: String(BASE_CHAIN_ID), USDC_ADDRESS: BASE_USDC }
   return {
     // A block of our own chain comes with a transaction, and no other follows it.
-    ...(hasOwnChain ? { CHAIN_CONFIRMATIONS: '1' } : {}),
+    ...(hasOwnChain ? { CHAIN_CONFIRMATIONS: '1', TREASURY_FROM_BLOCK: '0' } : {}),
     // The sample seller is paid while somebody looks on.
     PAYOUT_EVERY_SECONDS: '30',
     PAYOUT_THRESHOLD_MICRO: '10000',

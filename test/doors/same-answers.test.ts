@@ -28,6 +28,7 @@ const REST_ALONE = ['export.download', 'fallback-key.retired', 'session.create',
 const TRPC_ALONE = [
   ...['alias.put', 'alias.remove', 'catalog.diff', 'catalog.import', 'conflict.resolve', 'credit.grant'],
   ...[
+    'deposit.assign',
     'deposit.recordFiat',
     'feature.put',
     'hold.release',

@@ -8,6 +8,7 @@ import type { Answer, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket } from '#test/support/control-plane.ts'
 import { submitText } from '#test/support/job-events.ts'
 import { lentBody, putSampleResource } from '#test/support/sample-loan.ts'
+import { storeDeposit } from '#test/support/stored-deposit.ts'
 import { storePayout } from '#test/support/stored-payout.ts'
 import { eventText } from '#test/support/usage-events.ts'
 import type { TestWallet } from '#test/support/wallet.ts'
@@ -90,7 +91,7 @@ beforeAll(async () => {
     body: {},
   })
   const operation = z.object({ operation_id: z.string() }).parse(cancel.body).operation_id
-  const { rid, job, payout } = await bookCall()
+  const { rid, job, payout, deposit } = await bookCall()
   ids = {
     '/v1/seller/offers': { id: offer },
     '/v1/resource/seller/offers': { id: lentOffer },
@@ -98,6 +99,7 @@ beforeAll(async () => {
     '/v1/seller/configs': { id: config },
     '/v1/seller/operations': { id: operation },
     '/v1/seller/payouts': { id: payout },
+    '/v1/payments/deposits': { id: deposit },
     '/v1/buyer/keys': { id: buyerKey },
     '/v1/buyer/webhooks': { id: webhook },
     '/v1/buyer/providers': { id: provider },
@@ -114,7 +116,7 @@ beforeAll(async () => {
 afterAll(() => market?.stop())
 
 /** Books a call of the victim at its own offer and a long job that runs, and stores a payout. Answers their ids. */
-async function bookCall(): Promise<{ rid: string; job: string; payout: string }> {
+async function bookCall(): Promise<{ rid: string; job: string; payout: string; deposit: string }> {
   const { rows } = await sql<{ buyer: `acc_${string}`; seller: `acc_${string}` }>`select buyer_account as buyer,
     seller_account as seller from app_user where wallet = ${victim.wallet.address.toLowerCase()}`.execute(
     market.plane.db,
@@ -125,7 +127,8 @@ async function bookCall(): Promise<{ rid: string; job: string; payout: string }>
   const parties = { account: accounts.buyer, sellerAccount: accounts.seller }
   const events = [eventText({ ...parties, rid, charge: 0 }), submitText({ ...parties, rid: job, quote: 0 })]
   await postBatch(market.plane, { events, source: 'test' })
-  return { rid, job, payout: await storePayout(market, accounts.seller) }
+  const [payout, deposit] = [await storePayout(market, accounts.seller), await storeDeposit(market, accounts.buyer)]
+  return { rid, job, payout, deposit }
 }
 
 async function bodyAs(who: Resident, path: string, side?: 'seller' | 'buyer'): Promise<unknown> {
@@ -146,6 +149,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'offer.rotate-credential': { api_key: 'sk-good-stranger' },
   'buyer-key.update': { label: 'taken', cap_daily_usd: 1 },
   'buyer-key.rotate': {},
+  'deposit.sign': { signature: `0x${'1'.repeat(130)}` },
   'webhook.update': { label: 'taken' },
   'organization.update': { name: 'taken' },
   'member.update': { role: 'viewer' },

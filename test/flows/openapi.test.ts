@@ -217,8 +217,8 @@ const LATE: ReadonlySet<string> = new Set(['exportDownload', 'offerBulkCancel', 
 
 type Case = { readonly title: string; readonly operation: DescribedOperation; readonly body: unknown }
 
-/** The answer about one payout, which takes a payout. The tests of payouts ask for it. */
-const PAID_OUT = 'payoutGet'
+/** An answer about one payout takes a payout, and a signature a wallet with money. The tests of both ask for them. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['payoutGet', 'depositSign'])
 
 /** Paths whose answers are those of a provider. `forwarded-calls.test.ts` sends them. */
 const FORWARDED = /^\/(x402\/)?(min\{\w+\}\/)?(resources|api\/(social|crypto-rpc))\//
@@ -227,7 +227,9 @@ const FORWARDED = /^\/(x402\/)?(min\{\w+\}\/)?(resources|api\/(social|crypto-rpc
 function cases(): Case[] {
   const lastly = (operation: DescribedOperation) =>
     LATE.has(operation.operationId) ? 1 : operation.method === 'DELETE' ? 2 : 0
-  const inOrder = OPERATIONS.filter(({ path, operationId }) => !FORWARDED.test(path) && operationId !== PAID_OUT).sort(
+  const inOrder = OPERATIONS.filter(
+    ({ path, operationId }) => !FORWARDED.test(path) && !ELSEWHERE.has(operationId),
+  ).sort(
     (left, right) => lastly(left) - lastly(right) || (lastly(left) === 2 ? right.path.length - left.path.length : 0),
   )
   return inOrder.flatMap((operation): Case[] => {

@@ -82,6 +82,8 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
         if (row?.bookedAt === null) payments.set(rid, { ...row, bookedAt: new Date(wall()) })
       }),
     markSought: (rid) => statement(({ sought }) => void sought.add(rid)),
+    // Nobody deposits here.
+    wasMoved: () => statement(() => false),
     lockExposure: (payer) => statement((tables) => exposureOf(tables, payer)),
     ensureUser: (fresh) =>
       statement(({ users, accounts }) => {

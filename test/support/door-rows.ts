@@ -225,6 +225,13 @@ const SELLING: readonly DoorRow[] = [
 const BUYING: readonly DoorRow[] = [
   reads('buyer.me', 'me', 'buyer.me'),
   reads('credit.balance', 'credit', 'credit.balance'),
+  without(['typed_data'], changes('deposit.open', 'openDeposit', 'deposit.open')),
+  reads('deposit.list', 'deposits', 'deposit.list', () => ({ maxItems: 5 })),
+  // It is signed, so nobody asks the chain.
+  reads('deposit.sign', 'signDeposit', 'deposit.sign', ({ ids }) => ({
+    id: ids.deposit,
+    signature: `0x${'1'.repeat(130)}`,
+  })),
   changes('buyer-key.create', 'createBuyerKey', 'buyerKey.create', () => ({ label: 'made', capDailyUsd: 1.5 })),
   ofKey(reads('buyer-key.list', 'buyerKeys', 'buyerKey.list')),
   ofKey(
@@ -345,6 +352,8 @@ const OPERATING: readonly DoorRow[] = by('operator', [
   reads('payments.debtors', 'walletDebtors', 'payments.debtors'),
   reads('payouts.state', 'treasury', 'payouts.state'),
   reads('payouts.list', 'treasuryTransfers', 'payouts.list', () => ({ limit: 5 })),
+  reads('treasury.moves', 'treasuryMoves', 'treasury.moves', () => ({ limit: 5 })),
+  reads('treasury.strays', 'strayTokens', 'treasury.strays', () => ({ limit: 5 })),
 ])
 
 /** Every operation with two doors or three. */

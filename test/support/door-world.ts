@@ -8,6 +8,7 @@ import type { Headers } from './doors.ts'
 import { endText, submitText } from './job-events.ts'
 import { newProviderKey } from './offers.ts'
 import { lentBody, putSampleResource } from './sample-loan.ts'
+import { FAR_MOVES, storeDeposit } from './stored-deposit.ts'
 import { storePayout } from './stored-payout.ts'
 import { eventText } from './usage-events.ts'
 import type { TestWallet } from './wallet.ts'
@@ -42,12 +43,13 @@ type Thing =
   | 'rid'
   | 'job'
   | 'payout'
+  | 'deposit'
   | 'buyerKey'
 
 const Made = z.object({ id: z.string() })
 
 export async function createDoorWorld(): Promise<DoorWorld> {
-  const market = await startMarket()
+  const market = await startMarket({ overrides: { moves: FAR_MOVES } })
   await putSampleResource(market)
   const [wallet, other] = [newWallet(), newWallet()]
   const session = await signInForSession(market, wallet)
@@ -108,7 +110,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
   }
   await make('/v1/seller/keys', { label: 'shop' })
   await market.rest('POST', `/v1/buyer/webhooks/${ids.webhook}/test`, { headers: session, body: {} })
-  const seller = await bookCall(ids)
+  const { buyer, seller } = await bookCall(ids)
   await rollUp(market.plane, 0)
   const callers = {
     session,
@@ -120,7 +122,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     market,
     callers,
     wallet,
-    ids: { ...ids, payout: await storePayout(market, seller) },
+    ids: { ...ids, payout: await storePayout(market, seller), deposit: await storeDeposit(market, buyer) },
     make,
     sign: () => signedChallenge(market, newWallet()),
     invite,
@@ -128,8 +130,8 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     offerWish,
   }
 
-  /** Books a call and a whole long job that the user bought at his own offer. Answers his seller's account. */
-  async function bookCall({ offer, rid, job }: Readonly<Record<'offer' | 'rid' | 'job', string>>): Promise<AccountId> {
+  /** Books a call and a whole long job that the user bought at his own offer. Answers his accounts. */
+  async function bookCall({ offer, rid, job }: Readonly<Record<'offer' | 'rid' | 'job', string>>) {
     const user = await market.plane.db
       .selectFrom('app_user')
       .select(['buyer_account as buyer', 'seller_account as seller'])
@@ -140,6 +142,6 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     const free = { ...call, rid: job, quote: 0 }
     const events = [eventText(call, { offer }), submitText(free), endText(free, 0)]
     await postBatch(market.plane, { events, source: 'test' })
-    return accounts.seller
+    return accounts
   }
 }

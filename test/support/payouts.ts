@@ -8,9 +8,13 @@ import { transact } from '#control-plane/db/database.ts'
 import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
 import { findTransfer, listPayouts } from '#control-plane/db/treasury-transfers.ts'
 import type { User } from '#control-plane/db/users.ts'
-import { openTreasury } from '#control-plane/open-treasury.ts'
+import { createMoneyMetrics } from '#control-plane/observe/money-metrics.ts'
+import { openPayments } from '#control-plane/open-payments.ts'
+import { openMoves, openTreasury } from '#control-plane/open-treasury.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import type { DepositCtx } from '#control-plane/services/deposits/move-ctx.ts'
 import { bookCalls } from '#control-plane/services/money/ingest.ts'
 import { confirmBuyers, postTransaction } from '#control-plane/services/money/ledger.ts'
 import { RAIL_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
@@ -40,15 +44,18 @@ const ONE_ETH = 10n ** 18n
 /** A seller with a wallet on the chain. */
 export type TestSeller = User & { readonly account: AccountId; readonly purse: ChainWallet }
 
+/** The context of money that leaves the treasury and of money that comes to it. */
+export type TreasuryWorldCtx = PayoutCtx & DepositCtx & Pick<Ctx, 'payments'>
+
 /** The treasury of a test, with sellers and the books that pay them. */
 export type PayoutWorld = {
   readonly gate: GateWorld
   readonly db: Database
   readonly chain: TestChain
-  readonly ctx: PayoutCtx
+  readonly ctx: TreasuryWorldCtx
   readonly treasury: Address
   /** The context of another process with the same treasury, on the same database. */
-  process(environment?: Partial<Record<string, string>>): PayoutCtx
+  process(environment?: Partial<Record<string, string>>): TreasuryWorldCtx
   /** A seller who has earned with one offer, which may be paid to another address than the wallet. */
   seller(earnedMicro: number, payoutAddress?: string): Promise<TestSeller>
   /** Books the sale of an offer, out of money that came from wallets. */
@@ -100,7 +107,10 @@ export async function startPayouts(chain: TestChain, { rpcUrl, ...changes }: Cha
     const { payouts } = config
     return {
       ...{ db, clock: systemClock, ids, log, wake: () => Promise.resolve() },
+      ...{ ledger: gate.ledger, gate: gate.gate, metrics: createMoneyMetrics().metrics },
       treasury: openTreasury(config, db, log, TIMES),
+      moves: openMoves(config),
+      payments: openPayments(config, db, log, TIMES),
       settings: { payouts } as PayoutCtx['settings'],
       controls: { isOn: () => Promise.resolve(true) } as unknown as PayoutCtx['controls'],
     }

@@ -1,3 +1,6 @@
+import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
+import { listOwnDeposits, openDeposit, signDeposit } from '#control-plane/services/deposits/open-deposit.ts'
+import { assignMove, listStrays, listTreasuryMoves } from '#control-plane/services/deposits/operator-moves.ts'
 import {
   adjustLedger,
   readTransaction,
@@ -27,7 +30,6 @@ import {
   listPayments,
   readPaymentsState,
 } from '#control-plane/services/payments/operator-payments.ts'
-import { fundTreasury } from '#control-plane/services/payouts/fund-treasury.ts'
 import {
   cancelTransfer,
   drainNow,
@@ -40,9 +42,13 @@ import {
 } from '#control-plane/services/payouts/operator-payouts.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 
-/** Operators' operations on money: payments in and out, cases for a person, and the checker's findings. */
+/** What buyers deposit, and operators' operations on money: payments, cases for a person, and the checker's findings. */
 
 export const deposit = router({
+  open: mutationOf(openDeposit),
+  sign: mutationOf(signDeposit),
+  list: queryOf(listOwnDeposits),
+  assign: mutationOf(assignMove),
   recordFiat: mutationOf(recordFiatDeposit),
 })
 
@@ -99,6 +105,8 @@ export const payouts = router({
 
 export const treasury = router({
   fund: mutationOf(fundTreasury),
+  moves: queryOf(listTreasuryMoves),
+  strays: queryOf(listStrays),
 })
 
 export const payments = router({

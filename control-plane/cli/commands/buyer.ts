@@ -83,6 +83,27 @@ export const BUYER_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/account.ts')).showBalance,
   },
   {
+    name: 'deposit',
+    summary: 'Where USDC goes to become credit, or a deposit that a wallet signs. It needs no ETH for it.',
+    options: [
+      { flags: '--usd <dollars>', text: 'sign a deposit of this much' },
+      {
+        flags: '--private-key-env <name>',
+        text: 'the variable with the private key of the wallet; without either it is asked for',
+      },
+      { flags: '--private-key-from <file>', text: 'a file with it, which only you may read' },
+      { flags: '--yes', text: 'sign without asking' },
+    ],
+    examples: ['deposit', 'deposit --usd 5 --private-key-from wallet.key --yes'],
+    load: async () => (await import('#control-plane/cli/actions/deposits.ts')).deposit,
+  },
+  {
+    name: 'deposits',
+    summary: 'Deposits, newest first.',
+    options: PAGE,
+    load: async () => (await import('#control-plane/cli/actions/deposits.ts')).listDeposits,
+  },
+  {
     name: 'key',
     summary: 'Where the buyer key stands: caps, rate, rules.',
     load: async () => (await import('#control-plane/cli/actions/account.ts')).showKey,

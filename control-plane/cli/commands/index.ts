@@ -28,6 +28,7 @@ export const GROUPS: readonly Group[] = [
   { name: 'operator payout-holds', summary: 'What payouts wait for.' },
   { name: 'operator payments', summary: 'Payments by wallet.' },
   { name: 'operator payouts', summary: 'Payouts to sellers, and the treasury.' },
+  { name: 'operator treasury', summary: 'What comes to the treasury.' },
   { name: 'operator features', summary: 'Switches of both planes.' },
   { name: 'operator limits', summary: 'Limits of calls.' },
   { name: 'operator holds', summary: 'Money that calls hold.' },

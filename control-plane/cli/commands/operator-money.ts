@@ -185,4 +185,26 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).fund,
   },
+  {
+    name: 'operator treasury moves',
+    summary: 'What came to the treasury and what left it, newest first.',
+    options: [{ flags: '--kind <kind>', text: 'new, deposit, payment, capital, payout, sweep or unknown' }],
+    examples: ['operator treasury moves --kind unknown'],
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).listMoves,
+  },
+  {
+    name: 'operator treasury strays',
+    summary: 'Other tokens that were sent to the treasury. Nobody is credited for them.',
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).listStrays,
+  },
+  {
+    name: 'operator treasury assign',
+    summary: 'Give what came from an unknown sender to a buyer.',
+    arguments: [
+      { name: '<transaction>', text: 'the transaction that brought it' },
+      { name: '<wallet>', text: 'the wallet of the buyer' },
+    ],
+    options: [{ flags: '--place <place>', text: 'which of its transfers, from 0' }, REASON, YES],
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).assign,
+  },
 ]

@@ -7,14 +7,14 @@ import { getAddress } from 'viem/utils'
 /** `receive` can be brought to the chain by the recipient alone, `transfer` by anybody. */
 export type AuthorizationKind = 'transfer' | 'receive'
 
-/** Money that a treasury lets go to a recipient. Addresses are in lower case, the amount is in the token's units. */
+/** Money that a payer lets go to a recipient. Addresses are in lower case, the amount is in the token's units. */
 export type Authorization = {
   readonly kind: AuthorizationKind
   readonly chainId: number
   readonly asset: string
   readonly assetName: string
   readonly assetVersion: string
-  readonly treasury: string
+  readonly payer: string
   readonly recipient: string
   readonly amount: bigint
   /** Unix seconds, excluded. */
@@ -45,15 +45,14 @@ export function nonceOf(id: string): Hex {
 
 /** What is signed, in the form of EIP-712. */
 export function typedDataOf(authorization: Authorization) {
-  const { kind, chainId, asset, assetName, assetVersion, treasury, recipient, amount, validBefore, nonce } =
-    authorization
+  const { kind, chainId, asset, assetName, assetVersion, payer, recipient, amount, validBefore, nonce } = authorization
   const primaryType = NAMES[kind]
   return {
     domain: { name: assetName, version: assetVersion, chainId, verifyingContract: getAddress(asset) },
     types: { [primaryType]: MEMBERS },
     primaryType,
     message: {
-      from: getAddress(treasury),
+      from: getAddress(payer),
       to: getAddress(recipient),
       value: amount,
       validAfter: 0n,
@@ -68,12 +67,16 @@ export function digestOf(authorization: Authorization): Hex {
 }
 
 /** The call of the token that uses an authorization. */
-export function calldataOf(authorization: Authorization, signature: Hex): Hex {
+export function useOf(authorization: Authorization, signature: Hex) {
   const { from, to, value, validAfter, validBefore, nonce } = typedDataOf(authorization).message
   const { r, s, yParity } = parseSignature(signature)
-  return encodeFunctionData({
+  return {
     abi: TOKEN,
     functionName: authorization.kind === 'receive' ? 'receiveWithAuthorization' : 'transferWithAuthorization',
     args: [from, to, value, validAfter, validBefore, nonce, 27 + yParity, r, s],
-  })
+  } as const
+}
+
+export function calldataOf(authorization: Authorization, signature: Hex): Hex {
+  return encodeFunctionData(useOf(authorization, signature))
 }

@@ -11,6 +11,7 @@ import {
 import { getAddress, isAddressEqual } from 'viem/utils'
 import { SECOND } from '#shared/clock.ts'
 import { MULTICALL, MULTICALL_ABI, manyCalls } from './multicall.ts'
+import { listChainMoves } from './rpc-chain-moves.ts'
 import type { AuthorizationQuery, TokenMove, TreasuryChain, UsedAuthorization } from './treasury-chain.ts'
 
 const RPC_TIMEOUT_MS = 4 * SECOND
@@ -42,13 +43,19 @@ export function createRpcTreasuryChain(rpcUrl: string): TreasuryChain {
     },
     head: async () => block(await client.getBlock({ blockTag: 'latest' })),
     blockAt: async (blockNumber) => block(await client.getBlock({ blockNumber })),
-    balanceOf: (asset, owner) =>
+    balanceOf: (asset, owner, blockNumber) =>
       client.readContract({
         address: getAddress(asset),
         abi: TOKEN,
         functionName: 'balanceOf',
         args: [getAddress(owner)],
+        ...(blockNumber === undefined ? {} : { blockNumber }),
       }),
+    listMoves: (query) => listChainMoves(client, query),
+    async calleeOf(hash) {
+      const { to } = await client.getTransaction({ hash: asHex(hash) })
+      return to?.toLowerCase() ?? null
+    },
     findUsed: (query) => findUsed(client, query),
     listSpent: (query, at) => listSpent(client, query, at),
     async tryCalls(asset, from, calls) {

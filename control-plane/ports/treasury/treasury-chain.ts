@@ -26,14 +26,44 @@ export type Block = {
 /** A transfer of the token in one transaction. */
 export type TokenMove = { readonly from: string; readonly to: string; readonly amount: bigint; readonly index: number }
 
+/** Blocks of one question, both included. */
+export type MoveQuery = {
+  readonly asset: string
+  readonly treasury: string
+  readonly fromBlock: bigint
+  readonly toBlock: bigint
+}
+
+/** A transfer to or from a treasury. Addresses and hashes are in lower case. */
+export type ChainMove = {
+  readonly direction: 'in' | 'out'
+  readonly token: string
+  readonly transaction: string
+  readonly block: bigint
+  /** The place of the log in its block. */
+  readonly logIndex: number
+  /** Which of the transaction's transfers in its direction it is, from 0. */
+  readonly place: number
+  readonly party: string
+  readonly amount: bigint
+  /** That of the authorization which moved it; null for another transfer. */
+  readonly nonce: string | null
+}
+
+export type ChainMoves = { readonly moves: readonly ChainMove[]; readonly strays: readonly ChainMove[] }
+
 /** The chain as the treasury uses it. Each throws when the chain is out of reach. */
 export type TreasuryChain = {
   /** Throws unless the endpoint speaks for the chain with this id. */
   checkChain(chainId: number): Promise<void>
   head(): Promise<Block>
   blockAt(block: bigint): Promise<Block>
-  /** The token balance in the token's units. */
-  balanceOf(asset: string, owner: string): Promise<bigint>
+  /** The token balance in the token's units, now or at the end of a block. */
+  balanceOf(asset: string, owner: string, block?: bigint): Promise<bigint>
+  /** The transfers of a treasury in a range of blocks, and what came of other tokens. */
+  listMoves(query: MoveQuery): Promise<ChainMoves>
+  /** The address that a transaction calls, in lower case; null for one that makes a contract, or is in no block. */
+  calleeOf(hash: string): Promise<string | null>
   /** The authorizations that were used, by nonce. A canceled one is not. */
   findUsed(query: AuthorizationQuery): Promise<Map<string, UsedAuthorization>>
   /** Those of the nonces that the token does not take any more as of a block. */

@@ -70,6 +70,8 @@ async function insert(
   return ctx.ledger.transact(async (trx) => {
     const exposure = await trx.payments.lockExposure(payer)
     const amount: bigint = ask.amountMicro
+    // It verified, and has come as a deposit since then.
+    if (await trx.payments.wasMoved(name)) return { state: 'refused', reason: 'invalid_exact_evm_nonce_already_used' }
     if (exposure.owed > 0n) return { state: 'refused', reason: 'payer_owes' }
     if (exposure.open + amount > payments.payerExposureMicro) return closed('payer_exposure_limit')
     if (exposure.all + amount > payments.exposureMicro) return closed('exposure_limit')

@@ -9,6 +9,22 @@ const retired = { tag, summary: 'Retired', description: 'Answers 410 with the wa
 const ACCOUNT: Descriptions = {
   'GET /v1/buyer/me': { tag, summary: 'Read balance, totals and recent calls', example: {} },
   'GET /v1/payments/balance': { tag, summary: 'Read the balance', example: {} },
+  'POST /v1/payments/deposits': {
+    tag,
+    summary: 'Ask how to deposit USDC',
+    description:
+      'Answers the address that transfers go to, and which wallet’s transfers are credited. With amount_usd it also opens a deposit by signature: the sender signs typed_data (EIP-3009) and needs no ETH.',
+    example: {},
+    refusals: [403, 409],
+  },
+  'GET /v1/payments/deposits': { tag, summary: 'List deposits, newest first', example: { max_items: 10 } },
+  'POST /v1/payments/deposits/:id/signature': {
+    tag,
+    summary: 'Hand in the signature of a deposit',
+    description: 'The treasury brings it to the chain. It is credited after its last confirmation.',
+    example: { signature: `0x${'1'.repeat(130)}` },
+    refusals: [402, 403, 409],
+  },
   'GET /v1/buyer/preferences': { tag, summary: 'Read what every call goes by', example: {} },
   'PUT /v1/buyer/preferences': {
     tag,

@@ -1,16 +1,18 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
 import { findPaymentByTransaction } from '#control-plane/db/payout-desk.ts'
+import { changeMove, lockMove, lockTransaction } from '#control-plane/db/treasury-moves.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import type { TokenMove } from '#control-plane/ports/treasury/treasury-chain.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import { withTreasury } from '#control-plane/services/payouts/treasury-ctx.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { oneLine } from '#shared/texts.ts'
-import { withTreasury } from './treasury-ctx.ts'
+import { fundKey } from './take-moves.ts'
 
 const FundedSchema = z.object({
   transaction: z.string(),
@@ -22,7 +24,7 @@ const FundedSchema = z.object({
 /**
  * Books tokens that the operator brought to the treasury as its capital, once for each transfer of a transaction. The
  * amount is what the chain says. Throws `not_found` for a transaction that is not deep in the chain or brought nothing,
- * and `conflict` for one that pays for a call.
+ * and `conflict` for one that pays for a call or was credited as a deposit.
  */
 export const fundTreasury = defineOperation({
   name: 'treasury.fund',
@@ -42,14 +44,16 @@ export const fundTreasury = defineOperation({
     const moves = await readArrivals(paying.treasury, transaction)
     const amount = moves.reduce((sum, move) => sum + move.amount, 0n)
     const book = async (trx: Trx) => {
+      await lockTransaction(trx, transaction)
       if (await findPaymentByTransaction(trx, transaction)) {
         throw new AppError('conflict', { message: 'The transaction pays for a call.' })
       }
       let isNew = false
-      for (const { index, amount: moved, from } of moves) {
+      for (const [place, { index, amount: moved, from }] of moves.entries()) {
+        await takeAsCapital(paying.treasury, trx, transaction, place)
         const booked = await postTransaction(moneyTransaction(trx), {
           id: ctx.ids.ulid(),
-          key: `fund:${paying.treasury.chainId}:${transaction}:${index}`,
+          key: fundKey(paying.treasury.chainId, transaction, index),
           kind: 'fund',
           note: `${from}: ${reason}`.slice(0, 500),
           entries: [
@@ -68,6 +72,18 @@ export const fundTreasury = defineOperation({
   },
 })
 
+/** Says of a transfer that was read that it is capital. One that was not will be found in the books. */
+async function takeAsCapital(treasury: TreasuryParts, trx: Trx, transaction: string, place: number): Promise<void> {
+  const purse = { chainId: treasury.chainId, asset: treasury.asset, treasury: treasury.address }
+  const name = { direction: 'in', transaction, place } as const
+  const move = await lockMove(trx, purse, name)
+  if (move === undefined || move.kind === 'capital') return
+  if (move.kind !== 'new' && move.kind !== 'unknown') {
+    throw new AppError('conflict', { message: `The transfer is a ${move.kind}.`, detail: { kind: move.kind } })
+  }
+  await changeMove(trx, purse, name, { kind: 'capital', ref: null })
+}
+
 /** What a transaction brought to the treasury. */
 async function readArrivals(treasury: TreasuryParts, transaction: string): Promise<readonly TokenMove[]> {
   const { chain, chainId, asset, address, confirmations } = treasury
@@ -78,7 +94,7 @@ async function readArrivals(treasury: TreasuryParts, transaction: string): Promi
   )
   const [, head, receipt] = found
   const isDeep = receipt !== undefined && head.block - receipt.block + 1n >= BigInt(confirmations)
-  const moves = receipt?.moves.filter(({ from, to }) => to === address && from !== address) ?? []
+  const moves = receipt?.moves.filter(({ from, to, amount }) => to === address && from !== address && amount > 0n) ?? []
   if (isDeep && moves.length > 0) return moves
   throw new AppError('not_found', { message: 'No such transaction has brought money to the treasury for good.' })
 }

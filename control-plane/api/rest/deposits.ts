@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { asWritten } from '#control-plane/api/case.ts'
+import type { DepositWay } from '#control-plane/services/deposits/open-deposit.ts'
+import {
+  DepositWaySchema,
+  listOwnDeposits,
+  openDeposit,
+  signDeposit,
+} from '#control-plane/services/deposits/open-deposit.ts'
+import type { RestRow } from './route.ts'
+import { restRow, writtenAs } from './route.ts'
+
+const envelope = 'v1'
+const Typed = z.record(z.string(), z.unknown())
+
+/** A way with what is to be signed as an object of EIP-712, whose names are that standard's. */
+const WAY = writtenAs(
+  DepositWaySchema.extend({
+    typedData: Typed.nullable().describe('What the sender signs for the deposit (EIP-712).'),
+  }).meta({ id: 'DepositInstruction' }),
+  ({ typedData, ...rest }: DepositWay) => ({
+    ...rest,
+    typedData: typedData === null ? null : asWritten(Typed.parse(JSON.parse(typedData))),
+  }),
+)
+
+/** Deposits of tokens. */
+export const DEPOSIT_ROWS: readonly RestRow[] = [
+  restRow({ method: 'POST', path: '/v1/payments/deposits', envelope, operation: openDeposit, body: WAY }),
+  restRow({
+    method: 'GET',
+    path: '/v1/payments/deposits',
+    envelope,
+    operation: listOwnDeposits,
+    numbers: ['maxItems'],
+  }),
+  restRow({ method: 'POST', path: '/v1/payments/deposits/:id/signature', envelope, operation: signDeposit }),
+]

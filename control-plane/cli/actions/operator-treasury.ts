@@ -1,0 +1,57 @@
+import { dollars, instant } from '#control-plane/cli/amounts.ts'
+import type { Action } from '#control-plane/cli/command.ts'
+import { confirm } from '#control-plane/cli/confirm.ts'
+import { facts, table } from '#control-plane/cli/output.ts'
+import { argument, choiceOption, isSet, requiredOption, wholeOption } from '#control-plane/cli/read-options.ts'
+
+const KINDS = ['new', 'deposit', 'payment', 'capital', 'payout', 'sweep', 'unknown'] as const
+
+export const listMoves: Action = async ({ connection }, { options }) => {
+  const kind = choiceOption(options, 'kind', KINDS)
+  const moves = await connection.asOperator((client) => client.treasury.moves.query({ ...(kind && { kind }) }))
+  const rows = table(
+    moves,
+    [
+      { title: 'TRANSACTION', value: ({ transaction }) => transaction },
+      { title: 'PLACE', value: ({ place }) => String(place) },
+      { title: 'WAY', value: ({ direction }) => direction },
+      { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
+      { title: 'OTHER SIDE', value: ({ party }) => party },
+      { title: 'KIND', value: (row) => row.kind },
+      { title: 'OF', value: ({ ref }) => ref },
+      { title: 'REASON', value: ({ reason }) => reason },
+      { title: 'SEEN', value: ({ seenAt }) => instant(seenAt) },
+    ],
+    'No such transfer.',
+  )
+  return { json: moves, blocks: [rows] }
+}
+
+export const listStrays: Action = async ({ connection }) => {
+  const tokens = await connection.asOperator((client) => client.treasury.strays.query({}))
+  const rows = table(
+    tokens,
+    [
+      { title: 'TOKEN', value: ({ token }) => token },
+      { title: 'TRANSFERS', alignsRight: true, value: ({ transfers }) => String(transfers) },
+      { title: 'AMOUNT', alignsRight: true, value: ({ amount }) => amount },
+      { title: 'LAST FROM', value: ({ lastSender }) => lastSender },
+      { title: 'LAST IN', value: ({ lastTransaction }) => lastTransaction },
+    ],
+    'No other tokens came.',
+  )
+  return { json: tokens, blocks: [rows] }
+}
+
+export const assign: Action = async (cli, given) => {
+  const wanted = {
+    transaction: argument(given, 0),
+    wallet: argument(given, 1),
+    reason: requiredOption(given.options, 'reason'),
+    place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
+  }
+  await confirm(cli, `Give what this transaction brought to ${wanted.wallet}?`, isSet(given.options, 'yes'))
+  const done = await cli.connection.asOperator((client) => client.deposit.assign.mutate(wanted))
+  const shown = { transaction: done.transaction, amount: dollars(done.amountMicro), kind: done.kind, deposit: done.ref }
+  return { json: done, blocks: [facts(shown)] }
+}

@@ -1,0 +1,75 @@
+import { bigint, id, integer, nullable, numeric, oneOf, text, timestamp, withDefault } from './column.ts'
+
+/** What a transfer of the treasury is; see services/deposits/take-moves.ts. */
+export const MOVE_KINDS = ['new', 'deposit', 'payment', 'capital', 'payout', 'sweep', 'unknown'] as const
+export type MoveKind = (typeof MOVE_KINDS)[number]
+
+export const DEPOSIT_STATES = ['opened', 'signed', 'credited', 'refused', 'expired'] as const
+export type DepositState = (typeof DEPOSIT_STATES)[number]
+export const DEPOSIT_METHODS = ['transfer', 'authorization'] as const
+
+/** Tables of `0095_deposits.sql`. Amounts are micro-USD. */
+export const DEPOSIT_TABLES = {
+  treasury_cursor: {
+    chain_id: bigint(),
+    asset: text(),
+    treasury: text(),
+    first_block: bigint(),
+    opening: bigint(),
+    next_block: bigint(),
+    balance: bigint(),
+    proven_block: bigint(),
+    proven_at: withDefault(timestamp()),
+    misses: withDefault(integer()),
+    difference: withDefault(bigint()),
+  },
+  treasury_move: {
+    chain_id: bigint(),
+    asset: text(),
+    treasury: text(),
+    direction: oneOf(['in', 'out']),
+    tx_hash: text(),
+    place: integer(),
+    block: bigint(),
+    log_index: integer(),
+    party: text(),
+    amount: bigint(),
+    nonce: nullable(text()),
+    kind: withDefault(oneOf(MOVE_KINDS)),
+    ref: nullable(text()),
+    reason: nullable(text()),
+    seen_at: withDefault(timestamp()),
+    changed_at: withDefault(timestamp()),
+  },
+  stray_token: {
+    chain_id: bigint(),
+    token: text(),
+    treasury: text(),
+    transfers: bigint(),
+    amount: numeric(),
+    last_sender: text(),
+    last_tx: text(),
+    last_block: bigint(),
+    first_seen_at: withDefault(timestamp()),
+  },
+  deposit: {
+    id: id('dep'),
+    account: id('acc'),
+    method: oneOf(DEPOSIT_METHODS),
+    sender: text(),
+    amount: bigint(),
+    state: oneOf(DEPOSIT_STATES),
+    reason: nullable(text()),
+    chain_id: bigint(),
+    asset: text(),
+    treasury: text(),
+    nonce: nullable(text<`0x${string}`>()),
+    valid_until: nullable(timestamp()),
+    signature: nullable(text()),
+    tx_hash: nullable(text()),
+    block: nullable(bigint()),
+    opened_at: withDefault(timestamp()),
+    changed_at: withDefault(timestamp()),
+    credited_at: nullable(timestamp()),
+  },
+}

@@ -1,0 +1,315 @@
+import { sql } from 'kysely'
+import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, boolean, integer } from './tables/column.ts'
+import type { MoveKind } from './tables/deposits.ts'
+import { DEPOSIT_TABLES } from './tables/deposits.ts'
+
+/** The token of a treasury on a chain. Addresses are in lower case. */
+export type Purse = { readonly chainId: number; readonly asset: string; readonly treasury: string }
+
+const CURSOR = DEPOSIT_TABLES.treasury_cursor
+const CURSOR_ROW = {
+  firstBlock: CURSOR.first_block,
+  opening: CURSOR.opening,
+  nextBlock: CURSOR.next_block,
+  balance: CURSOR.balance,
+  provenBlock: CURSOR.proven_block,
+  provenAt: CURSOR.proven_at,
+  misses: CURSOR.misses,
+  difference: CURSOR.difference,
+}
+export type TreasuryCursor = RowOf<typeof CURSOR_ROW>
+const CURSOR_COLUMNS = sql`first_block as "firstBlock", opening, next_block as "nextBlock", balance,
+  proven_block as "provenBlock", proven_at as "provenAt", misses, difference`
+const ofPurse = ({ chainId, asset, treasury }: Purse) =>
+  sql`chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}`
+
+export async function findCursor(db: Database | Trx, purse: Purse): Promise<TreasuryCursor | undefined> {
+  const rows = await readRows(
+    db,
+    CURSOR_ROW,
+    sql`select ${CURSOR_COLUMNS} from treasury_cursor where ${ofPurse(purse)}`,
+  )
+  return rows[0]
+}
+
+/** Reads a cursor and keeps other readers waiting until the end of the transaction. */
+export async function lockCursor(trx: Trx, purse: Purse): Promise<TreasuryCursor | undefined> {
+  const rows = await readRows(
+    trx,
+    CURSOR_ROW,
+    sql`select ${CURSOR_COLUMNS} from treasury_cursor where ${ofPurse(purse)} for update`,
+  )
+  return rows[0]
+}
+
+/** Begins to read at a block, unless somebody has begun. */
+export async function insertCursor(
+  db: Database,
+  { chainId, asset, treasury }: Purse,
+  start: { readonly firstBlock: bigint; readonly opening: bigint },
+): Promise<void> {
+  const { firstBlock, opening } = start
+  await sql`insert into treasury_cursor
+      (chain_id, asset, treasury, first_block, opening, next_block, balance, proven_block)
+    values (${chainId}, ${asset}, ${treasury}, ${firstBlock}, ${opening}, ${firstBlock}, ${opening}, ${firstBlock - 1n})
+    on conflict do nothing`.execute(db)
+}
+
+export type CursorChange = Partial<
+  Pick<TreasuryCursor, 'nextBlock' | 'balance' | 'provenBlock' | 'misses' | 'difference'>
+>
+
+/** Changes a locked cursor. */
+export async function changeCursor(trx: Trx, purse: Purse, change: CursorChange): Promise<void> {
+  const { nextBlock, balance, provenBlock, misses, difference } = change
+  await trx
+    .updateTable('treasury_cursor')
+    .set({
+      ...(nextBlock === undefined ? {} : { next_block: nextBlock }),
+      ...(balance === undefined ? {} : { balance }),
+      ...(provenBlock === undefined ? {} : { proven_block: provenBlock, proven_at: sql`now()` }),
+      ...(misses === undefined ? {} : { misses }),
+      ...(difference === undefined ? {} : { difference }),
+    })
+    .where(sql<boolean>`${ofPurse(purse)}`)
+    .execute()
+}
+
+const MOVE = DEPOSIT_TABLES.treasury_move
+const MOVE_ROW = {
+  direction: MOVE.direction,
+  transaction: MOVE.tx_hash,
+  place: MOVE.place,
+  block: MOVE.block,
+  logIndex: MOVE.log_index,
+  party: MOVE.party,
+  amount: MOVE.amount,
+  nonce: MOVE.nonce,
+  kind: MOVE.kind,
+  ref: MOVE.ref,
+  reason: MOVE.reason,
+  seenAt: MOVE.seen_at,
+}
+export type TreasuryMove = RowOf<typeof MOVE_ROW>
+const MOVE_COLUMNS = sql`direction, tx_hash as "transaction", place, block, log_index as "logIndex", party, amount, nonce,
+  kind, ref, reason, seen_at as "seenAt"`
+
+export type NewMove = Pick<
+  TreasuryMove,
+  'direction' | 'transaction' | 'place' | 'block' | 'logIndex' | 'party' | 'amount' | 'nonce'
+>
+/** What names a move among those of a purse. */
+export type MoveName = Pick<TreasuryMove, 'direction' | 'transaction' | 'place'>
+
+/**
+ * Stores moves, and answers what those come to that were not known. One that is known keeps what it is, and is in the block
+ * that the chain has it in now.
+ */
+export async function upsertMoves(trx: Trx, purse: Purse, moves: readonly NewMove[]): Promise<bigint> {
+  if (moves.length === 0) return 0n
+  const { chainId, asset, treasury } = purse
+  const rows = await readRows(
+    trx,
+    { direction: MOVE.direction, amount: MOVE.amount, isNew: boolean() },
+    sql`insert into treasury_move as known
+      (chain_id, asset, treasury, direction, tx_hash, place, block, log_index, party, amount, nonce)
+    select ${chainId}, ${asset}, ${treasury}, * from unnest(
+      ${moves.map(({ direction }) => direction)}::text[],
+      ${moves.map(({ transaction }) => transaction)}::text[],
+      ${moves.map(({ place }) => place)}::int[],
+      ${moves.map(({ block }) => block.toString())}::bigint[],
+      ${moves.map(({ logIndex }) => logIndex)}::int[],
+      ${moves.map(({ party }) => party)}::text[],
+      ${moves.map(({ amount }) => amount.toString())}::bigint[],
+      ${moves.map(({ nonce }) => nonce)}::text[])
+    on conflict (chain_id, asset, treasury, tx_hash, direction, place) do update
+      set block = excluded.block, log_index = excluded.log_index
+    returning direction, amount, xmax = 0 as "isNew"`,
+  )
+  const fresh = rows.filter(({ isNew }) => isNew)
+  return fresh.reduce((sum, { direction, amount }) => (direction === 'in' ? sum + amount : sum - amount), 0n)
+}
+
+/** Lets one database transaction at a time say what a transaction of the chain brought. */
+export async function lockTransaction(trx: Trx, hash: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${hash}, 8453))`.execute(trx)
+}
+
+/** Moves that nobody has looked at, oldest first. */
+export async function listNewMoves(db: Database, purse: Purse, limit: number): Promise<TreasuryMove[]> {
+  return readRows(
+    db,
+    MOVE_ROW,
+    sql`select ${MOVE_COLUMNS} from treasury_move where kind = 'new' and ${ofPurse(purse)}
+      order by block, log_index limit ${limit}`,
+  )
+}
+
+/** Moves of some kind, or of all, newest first. */
+export async function listMoves(
+  db: Database,
+  purse: Purse,
+  { kind, direction }: { readonly kind: MoveKind | undefined; readonly direction: 'in' | 'out' | undefined },
+  limit: number,
+): Promise<TreasuryMove[]> {
+  const conditions = [
+    ofPurse(purse),
+    ...(kind === undefined ? [] : [sql`kind = ${kind}`]),
+    ...(direction === undefined ? [] : [sql`direction = ${direction}`]),
+  ]
+  return readRows(
+    db,
+    MOVE_ROW,
+    sql`select ${MOVE_COLUMNS} from treasury_move where ${sql.join(conditions, sql` and `)}
+      order by block desc, log_index desc limit ${limit}`,
+  )
+}
+
+/** Reads a move and locks it until the end of the transaction. */
+export async function lockMove(
+  trx: Trx,
+  purse: Purse,
+  { direction, transaction, place }: MoveName,
+): Promise<TreasuryMove | undefined> {
+  const rows = await readRows(
+    trx,
+    MOVE_ROW,
+    sql`select ${MOVE_COLUMNS} from treasury_move where ${ofPurse(purse)} and direction = ${direction}
+      and tx_hash = ${transaction} and place = ${place} for no key update`,
+  )
+  return rows[0]
+}
+
+export type MoveChange = {
+  readonly kind: MoveKind
+  readonly ref: string | null
+  readonly reason?: string | null | undefined
+}
+
+/** Says what a locked move is. */
+export async function changeMove(
+  trx: Trx,
+  purse: Purse,
+  { direction, transaction, place }: MoveName,
+  { kind, ref, reason = null }: MoveChange,
+): Promise<void> {
+  await sql`update treasury_move set kind = ${kind}, ref = ${ref}, reason = ${reason}, changed_at = now()
+    where ${ofPurse(purse)} and direction = ${direction} and tx_hash = ${transaction} and place = ${place}`.execute(trx)
+}
+
+/** Looks again at what came from wallets that nobody knew and that have an account now. Answers their number. */
+export async function renewKnownMoves(db: Database, purse: Purse): Promise<bigint> {
+  const { numAffectedRows } = await sql`update treasury_move m set kind = 'new', changed_at = now() from app_user u
+    where m.kind = 'unknown' and m.direction = 'in' and m.reason = 'unknown_sender' and u.wallet = m.party
+      and m.chain_id = ${purse.chainId} and m.asset = ${purse.asset} and m.treasury = ${purse.treasury}`.execute(db)
+  return numAffectedRows ?? 0n
+}
+
+/** True when an authorization of a payer has moved money here, so that it can pay for nothing more. */
+export async function wasMovedBy(
+  db: Database | Trx,
+  { asset, payer, nonce }: { readonly asset: string; readonly payer: string; readonly nonce: string },
+): Promise<boolean> {
+  const rows = await readRows(
+    db,
+    { found: boolean() },
+    sql`select exists (select from treasury_move
+      where party = ${payer} and nonce = ${nonce} and asset = ${asset} and direction = 'in') as found`,
+  )
+  return rows[0]?.found === true
+}
+
+/** What a transaction of ours was signed for, by its hash. */
+export async function findOwnTransaction(trx: Trx, hash: string): Promise<string | undefined> {
+  const rows = await readRows(trx, { ref: MOVE.tx_hash }, sql`select ref from chain_transaction where hash = ${hash}`)
+  return rows[0]?.ref
+}
+
+/** The request id of the payment that a transaction carried for a payer. */
+export async function findPaymentIn(trx: Trx, hash: string, payer: string): Promise<string | undefined> {
+  const rows = await readRows(
+    trx,
+    { rid: MOVE.tx_hash },
+    sql`select rid from chain_payment where tx_hash = ${hash} and payer = ${payer} limit 1`,
+  )
+  return rows[0]?.rid
+}
+
+/** The transfer out of the treasury that has a nonce. */
+export async function findTransferByNonce(
+  trx: Trx,
+  nonce: string,
+): Promise<
+  { readonly id: string; readonly purpose: string; readonly recipient: string; readonly amount: bigint } | undefined
+> {
+  const rows = await readRows(
+    trx,
+    { id: MOVE.tx_hash, purpose: MOVE.tx_hash, recipient: MOVE.party, amount: MOVE.amount },
+    sql`select id, purpose, recipient, amount from treasury_transfer where nonce = ${nonce}`,
+  )
+  return rows[0]
+}
+
+/** A token that is not ours, and what came of it in some blocks. */
+export type Stray = {
+  readonly token: string
+  readonly transfers: number
+  readonly amount: bigint
+  readonly sender: string
+  readonly transaction: string
+  readonly block: bigint
+}
+
+/** Counts transfers of other tokens. A token that is new above the limit of tokens is left out. */
+export async function countStrays(trx: Trx, purse: Purse, strays: readonly Stray[], maxTokens: number): Promise<void> {
+  for (const { token, transfers, amount, sender, transaction, block } of strays) {
+    await sql`insert into stray_token as known
+        (chain_id, token, treasury, transfers, amount, last_sender, last_tx, last_block)
+      select ${purse.chainId}, ${token}, ${purse.treasury}, ${transfers}, ${amount.toString()}::numeric, ${sender},
+        ${transaction}, ${block}
+      where exists (select from stray_token
+          where chain_id = ${purse.chainId} and treasury = ${purse.treasury} and token = ${token})
+        or (select count(*) from stray_token) < ${maxTokens}
+      on conflict (chain_id, treasury, token) do update set transfers = known.transfers + excluded.transfers,
+        amount = known.amount + excluded.amount, last_sender = excluded.last_sender, last_tx = excluded.last_tx,
+        last_block = excluded.last_block where known.last_block < excluded.last_block`.execute(trx)
+  }
+}
+
+const STRAY_ROW = {
+  token: DEPOSIT_TABLES.stray_token.token,
+  transfers: DEPOSIT_TABLES.stray_token.transfers,
+  amount: DEPOSIT_TABLES.stray_token.amount,
+  lastSender: DEPOSIT_TABLES.stray_token.last_sender,
+  lastTransaction: DEPOSIT_TABLES.stray_token.last_tx,
+  firstSeenAt: DEPOSIT_TABLES.stray_token.first_seen_at,
+}
+export type StrayToken = RowOf<typeof STRAY_ROW>
+
+/** Tokens that are not ours and came all the same, newest first. */
+export async function listStrayTokens(db: Database, purse: Purse, limit: number): Promise<StrayToken[]> {
+  return readRows(
+    db,
+    STRAY_ROW,
+    sql`select token, transfers, amount, last_sender as "lastSender", last_tx as "lastTransaction",
+        first_seen_at as "firstSeenAt"
+      from stray_token where chain_id = ${purse.chainId} and treasury = ${purse.treasury}
+      order by last_block desc limit ${limit}`,
+  )
+}
+
+const SUM_ROW = { direction: MOVE.direction, kind: MOVE.kind, count: integer(), amount: bigint() }
+export type MoveSum = RowOf<typeof SUM_ROW>
+
+/** What came and went by kind, of the blocks that were read. */
+export async function sumMoves(db: Database, purse: Purse): Promise<MoveSum[]> {
+  return readRows(
+    db,
+    SUM_ROW,
+    sql`select direction, kind, count(*)::int as count, sum(amount)::bigint as amount from treasury_move
+      where ${ofPurse(purse)} group by direction, kind order by direction, kind`,
+  )
+}

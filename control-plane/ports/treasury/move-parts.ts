@@ -1,0 +1,17 @@
+import type { TreasuryChain } from './treasury-chain.ts'
+
+/** Where the transfers of the treasury are read; see plane.ts. It needs nobody who signs. Addresses are in lower case. */
+export type MoveParts = {
+  readonly chainId: number
+  readonly asset: string
+  readonly assetName: string
+  readonly assetVersion: string
+  readonly treasury: string
+  /** Blocks, its own included, after which a transfer counts as final. */
+  readonly confirmations: number
+  /** The first block to read; null begins with the next one. */
+  readonly firstBlock: bigint | null
+  /** What comes from there was swept, and is in the books. */
+  readonly coldAddress: string | null
+  readonly chain: TreasuryChain
+}

@@ -1,0 +1,110 @@
+import type { Address, PublicClient } from 'viem'
+import { parseAbi } from 'viem'
+import { getAddress } from 'viem/utils'
+import type { ChainMove, ChainMoves, MoveQuery } from './treasury-chain.ts'
+
+/** Payers of one question for used authorizations. Endpoints refuse more. */
+const PAYERS_A_READ = 100
+
+const [TRANSFER, USED] = parseAbi([
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+])
+
+type Transfer = {
+  readonly token: string
+  readonly transaction: string
+  readonly block: bigint
+  readonly logIndex: number
+  readonly from: string
+  readonly to: string
+  readonly amount: bigint
+}
+
+/**
+ * Reads the transfers of a treasury in a range of blocks. Transfers of nothing, and from the treasury to itself, are none:
+ * anybody can make the first, and neither moves money.
+ */
+export async function listChainMoves(client: PublicClient, query: MoveQuery): Promise<ChainMoves> {
+  const { asset, treasury, fromBlock, toBlock } = query
+  const span = { fromBlock, toBlock }
+  const [came, went] = await Promise.all([
+    client.getLogs({ event: TRANSFER, args: { to: getAddress(treasury) }, strict: true, ...span }),
+    client.getLogs({
+      address: getAddress(asset),
+      event: TRANSFER,
+      args: { from: getAddress(treasury) },
+      strict: true,
+      ...span,
+    }),
+  ])
+  const transfers = (logs: typeof came): Transfer[] =>
+    logs
+      .map(({ address, transactionHash, blockNumber, logIndex, args }) => ({
+        token: address.toLowerCase(),
+        transaction: transactionHash.toLowerCase(),
+        block: blockNumber,
+        logIndex,
+        from: args.from.toLowerCase(),
+        to: args.to.toLowerCase(),
+        amount: args.value,
+      }))
+      .filter(({ amount, from, to }) => amount > 0n && from !== to)
+      .sort((left, right) =>
+        left.block === right.block ? left.logIndex - right.logIndex : left.block < right.block ? -1 : 1,
+      )
+  const all = transfers(came)
+  const [ours, others] = [all.filter(({ token }) => token === asset), all.filter(({ token }) => token !== asset)]
+  const outward = transfers(went)
+  const payers = new Set([...ours.map(({ from }) => from), ...(outward.length > 0 ? [treasury] : [])])
+  const nonces = await readNonces(client, { asset, payers: [...payers], ...span })
+  const moves = [...movesOf(ours, 'in', nonces), ...movesOf(outward, 'out', nonces)]
+  return { moves, strays: movesOf(others, 'in', new Map()) }
+}
+
+function movesOf(
+  transfers: readonly Transfer[],
+  direction: 'in' | 'out',
+  nonces: ReadonlyMap<string, string>,
+): ChainMove[] {
+  const places = new Map<string, number>()
+  return transfers.map(({ from, to, ...transfer }) => {
+    const place = places.get(transfer.transaction) ?? 0
+    places.set(transfer.transaction, place + 1)
+    const nonce = nonces.get(nameOf({ ...transfer, payer: from })) ?? null
+    return { ...transfer, direction, place, party: direction === 'in' ? from : to, nonce }
+  })
+}
+
+type UseName = { readonly transaction: string; readonly logIndex: number; readonly payer: string }
+const nameOf = ({ transaction, logIndex, payer }: UseName) => `${transaction} ${logIndex} ${payer}`
+
+type NonceQuery = {
+  readonly asset: string
+  readonly payers: readonly string[]
+  readonly fromBlock: bigint
+  readonly toBlock: bigint
+}
+
+/** The nonces of used authorizations, by the transfer of each, which follows its use at once. */
+async function readNonces(
+  client: PublicClient,
+  { asset, payers, ...span }: NonceQuery,
+): Promise<ReadonlyMap<string, string>> {
+  const nonces = new Map<string, string>()
+  for (let at = 0; at < payers.length; at += PAYERS_A_READ) {
+    const authorizer: Address[] = payers.slice(at, at + PAYERS_A_READ).map((payer) => getAddress(payer))
+    const uses = await client.getLogs({
+      address: getAddress(asset),
+      event: USED,
+      args: { authorizer },
+      strict: true,
+      ...span,
+    })
+    for (const { transactionHash, logIndex, args } of uses) {
+      const name = { transaction: transactionHash.toLowerCase(), logIndex: logIndex + 1 }
+      nonces.set(nameOf({ ...name, payer: args.authorizer.toLowerCase() }), args.nonce.toLowerCase())
+    }
+  }
+  return nonces
+}

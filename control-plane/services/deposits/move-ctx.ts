@@ -1,0 +1,32 @@
+import type { Purse } from '#control-plane/db/treasury-moves.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** The context of what comes to the treasury, whether its transfers are read or not. */
+export type DepositCtx = Pick<
+  Ctx,
+  'db' | 'clock' | 'ids' | 'log' | 'ledger' | 'gate' | 'metrics' | 'treasury' | 'moves'
+>
+
+/** The same where its transfers are read. */
+export type MoveCtx = Omit<DepositCtx, 'moves'> & { readonly moves: MoveParts }
+
+/** The same context where the treasury's transfers are read. */
+export function withMoves<Context extends Pick<DepositCtx, 'moves'>>(
+  ctx: Context,
+): (Context & { readonly moves: MoveParts }) | undefined {
+  const { moves } = ctx
+  return moves === null ? undefined : { ...ctx, moves }
+}
+
+/** Where the treasury's transfers are read. Throws `conflict` where there is no treasury, or no chain. */
+export function requireMoves({ moves }: Pick<DepositCtx, 'moves'>): MoveParts {
+  if (moves === null) throw new AppError('conflict', { message: 'This market takes no deposits of tokens.' })
+  return moves
+}
+
+/** The token and treasury whose transfers are read. */
+export function purseOf({ chainId, asset, treasury }: MoveParts): Purse {
+  return { chainId, asset, treasury }
+}

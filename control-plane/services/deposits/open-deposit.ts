@@ -1,0 +1,187 @@
+import type { Hex } from 'viem'
+import { recoverTypedDataAddress } from 'viem'
+import { z } from 'zod'
+import { lockAccounts } from '#control-plane/db/accounts.ts'
+import type { Deposit } from '#control-plane/db/deposits.ts'
+import {
+  changeDeposit,
+  countOpenDeposits,
+  findDeposit,
+  insertDeposit,
+  listDeposits,
+  lockDeposit,
+} from '#control-plane/db/deposits.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { nonceOf, typedDataOf } from '#control-plane/ports/treasury/authorization.ts'
+import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
+import { DollarText, PageSize, Wallet } from '#control-plane/services/fields.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
+import { Count } from '#control-plane/services/view-fields.ts'
+import { HOUR, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
+import { authorizationOf, DepositViewSchema, typedDataFor, viewDeposit } from './deposit-views.ts'
+import { purseOf, requireMoves } from './move-ctx.ts'
+
+/** How long a deposit waits for its signature and its block. */
+const VALID_MS = HOUR
+/** The treasury pays for the gas of a signed deposit, so it takes none that is not worth it. Micro-USD. */
+const LEAST_MICRO = 1_000_000n
+/** Deposits of an account that wait for their money. */
+const MAX_OPEN = 20
+
+/** How an account is funded. */
+export const DepositWaySchema = z
+  .object({
+    address: z.string().describe('Where the tokens go.'),
+    chainId: Count,
+    asset: z.string().describe('The token. Others are not credited.'),
+    confirmations: Count.describe('Blocks after which a transfer is credited, its own included.'),
+    sender: z
+      .string()
+      .nullable()
+      .describe(
+        'Transfers of this wallet are credited to the account. Null in a workspace, which deposits by signature.',
+      ),
+    deposit: DepositViewSchema.nullable().describe('The deposit that waits for a signature.'),
+    typedData: z
+      .string()
+      .nullable()
+      .describe('What the sender signs for it: domain, types and message of EIP-712, as JSON.'),
+  })
+  .meta({ id: 'DepositWay' })
+export type DepositWay = z.infer<typeof DepositWaySchema>
+
+/**
+ * Says how to fund the account: by a transfer of the caller's wallet, or, with an amount, by an authorization that a wallet
+ * signs and the treasury brings to the chain, for which the wallet needs no ETH. Throws `conflict` where no tokens are
+ * taken, and for one deposit too many.
+ */
+export const openDeposit = defineOperation({
+  name: 'deposit.open',
+  access: 'buyer',
+  input: z.strictObject({ amountUsd: DollarText.optional(), sender: Wallet.optional() }),
+  limit: 'write',
+  idempotency: 'accepted',
+  output: DepositWaySchema,
+  run: async (ctx, actor, { amountUsd, sender = actor.wallet }): Promise<DepositWay> => {
+    const moves = requireMoves(ctx)
+    const { treasury: address, chainId, asset, confirmations } = moves
+    const isOwn = actor.workspace === undefined
+    const way = { address, chainId, asset, confirmations, sender: isOwn ? actor.wallet : null }
+    if (amountUsd === undefined) return { ...way, deposit: null, typedData: null }
+    if (ctx.treasury === null) {
+      throw new AppError('conflict', { message: 'Nobody sends signed deposits here. Send the tokens yourself.' })
+    }
+    const amount: bigint = amountUsd
+    if (amount < LEAST_MICRO) {
+      throw new AppError('invalid_request', { message: 'A signed deposit is of 1 USD or more.', param: 'amount_usd' })
+    }
+    const { account } = actor
+    const id = ctx.ids.make('dep')
+    const validUntil = new Date(Math.floor((ctx.clock.now() + VALID_MS) / SECOND) * SECOND)
+    const opened = await ctx.change(
+      async (trx) => {
+        await lockAccounts(trx, [account])
+        if ((await countOpenDeposits(trx, account)) >= MAX_OPEN) {
+          throw new AppError('conflict', { message: `At most ${MAX_OPEN} deposits wait for their money.` })
+        }
+        await insertDeposit(trx, purseOf(moves), { id, account, sender, amount, nonce: nonceOf(id), validUntil })
+        return found(await findDeposit(trx, id))
+      },
+      (made) => ({ subject: id, before: null, after: viewDeposit(made) }),
+    )
+    return { ...way, deposit: viewDeposit(opened), typedData: typedDataFor(moves, opened) ?? null }
+  },
+})
+
+/**
+ * Hands in the signature of a deposit. The treasury brings it to the chain. A repeat answers how the deposit stands. Throws
+ * `invalid_signature` for another than the sender's, `insufficient_balance` where the wallet has not that much, and
+ * `conflict` for a deposit that is over.
+ */
+export const signDeposit = defineOperation({
+  name: 'deposit.sign',
+  access: 'buyer',
+  input: z.strictObject({
+    id: oneLine(100),
+    signature: z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{130}$/)
+      .toLowerCase(),
+  }),
+  limit: 'write',
+  idempotency: 'none',
+  output: DepositViewSchema,
+  run: async (ctx, actor, { id, signature }): Promise<z.infer<typeof DepositViewSchema>> => {
+    const deposit = await findDeposit(ctx.db, id)
+    if (deposit === undefined || deposit.account !== actor.account) throw new AppError('not_found')
+    if (deposit.signature !== null) return viewDeposit(deposit)
+    await requireGood(ctx, requireMoves(ctx), deposit, signature)
+    const signed = await ctx.change(
+      async (trx) => {
+        const now = found(await lockDeposit(trx, id))
+        // A rival handed it in.
+        if (now.signature !== null) return now
+        if (now.state !== 'opened') throw over(now)
+        await changeDeposit(trx, now.id, { state: 'signed', signature })
+        return found(await findDeposit(trx, id))
+      },
+      (after) => ({ subject: id, before: { status: 'opened' }, after: viewDeposit(after) }),
+    )
+    return viewDeposit(signed)
+  },
+})
+
+function found(deposit: Deposit | undefined): Deposit {
+  if (deposit === undefined) throw new AppError('not_found')
+  return deposit
+}
+
+function over({ state }: Deposit): AppError {
+  return new AppError('conflict', { message: `The deposit is ${state}.`, detail: { status: state } })
+}
+
+/** Throws unless the sender signed exactly this, and has the money now. */
+async function requireGood(
+  ctx: Pick<RunCtx, 'clock'>,
+  moves: MoveParts,
+  deposit: Deposit,
+  signature: string,
+): Promise<void> {
+  const { nonce, validUntil, sender, amount, state } = deposit
+  if (state !== 'opened' || nonce === null || validUntil === null) throw over(deposit)
+  if (validUntil.getTime() <= ctx.clock.now()) throw over({ ...deposit, state: 'expired' })
+  const typed = typedDataOf(authorizationOf(moves, { sender, amount, nonce, validUntil }))
+  const bytes: Hex = `0x${signature.slice(2)}`
+  const signer = await recoverTypedDataAddress({ ...typed, signature: bytes }).catch(() => undefined)
+  if (signer?.toLowerCase() !== sender) throw new AppError('invalid_signature')
+  const balance = await moves.chain.balanceOf(moves.asset, sender).catch((cause: unknown) => {
+    throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
+  })
+  if (balance < amount) {
+    throw new AppError('insufficient_balance', {
+      message: 'The wallet has not that much of the token.',
+      detail: { balance_usdc: balance.toString(), amount_usdc: amount.toString() },
+    })
+  }
+}
+
+export const DepositPageSchema = signedPageSchema(DepositViewSchema)
+export type DepositPage = z.infer<typeof DepositPageSchema>
+
+/** Lists the caller's deposits, newest first. A transfer stands there once it is credited. */
+export const listOwnDeposits = defineOperation({
+  name: 'deposit.list',
+  access: 'buyer',
+  input: z.strictObject({ maxItems: PageSize, nextToken: PageToken.optional() }),
+  limit: 'read',
+  idempotency: 'none',
+  output: DepositPageSchema,
+  run: async (ctx, actor, input): Promise<DepositPage> => {
+    const pages = pagesById(ctx, { list: 'deposit.list', tenant: actor.account })
+    const query = { before: pages.idIn(input.nextToken), limit: input.maxItems + 1 }
+    return pages.pageOf(await listDeposits(ctx.db, actor.account, query), input.maxItems, viewDeposit)
+  },
+})

@@ -1,0 +1,154 @@
+import { transact } from '#control-plane/db/database.ts'
+import type { NewMove, Stray, TreasuryCursor } from '#control-plane/db/treasury-moves.ts'
+import {
+  changeCursor,
+  countStrays,
+  findCursor,
+  insertCursor,
+  lockCursor,
+  upsertMoves,
+} from '#control-plane/db/treasury-moves.ts'
+import type { ChainMove, ChainMoves } from '#control-plane/ports/treasury/treasury-chain.ts'
+import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import type { MoveCtx } from './move-ctx.ts'
+import { purseOf } from './move-ctx.ts'
+
+/** Blocks of one question. Endpoints refuse more. */
+const BLOCKS_A_READ = 2_000n
+/** Questions of one turn, of which some may be refused because the answer is too long. */
+const READS_A_TURN = 40
+/** Other tokens that are counted. Anybody can make one. */
+const MAX_STRAY_TOKENS = 10_000
+/** How often blocks are read again whose transfers do not explain the balance, before a person has to look. */
+export const MAX_MISSES = 5
+
+/**
+ * Reads the treasury's transfers in the blocks that are deep enough to be final, and proves them: together they leave the
+ * balance that the chain says. Blocks that do not are read again, so an endpoint that answers too little loses no transfer.
+ * Answers how many transfers it read.
+ */
+export async function readMoves(ctx: MoveCtx): Promise<number> {
+  const { chain, chainId, confirmations } = ctx.moves
+  await chain.checkChain(chainId)
+  const head = await chain.head()
+  const final = head.block - BigInt(confirmations) + 1n
+  if (final < 0n) return 0
+  let cursor = await openCursor(ctx, final)
+  let span = BLOCKS_A_READ
+  let count = 0
+  for (let read = 0; read < READS_A_TURN && cursor.nextBlock <= final; read++) {
+    const fromBlock = cursor.nextBlock
+    const toBlock = lower(fromBlock + span - 1n, final)
+    const found = await tryRead(ctx, { fromBlock, toBlock })
+    if (found === undefined) {
+      span = (toBlock - fromBlock + 2n) / 2n
+      continue
+    }
+    const next = await store(ctx, cursor, toBlock, found)
+    // Another process reads.
+    if (next === undefined) return count
+    count += found.moves.length
+    cursor = next
+  }
+  if (cursor.nextBlock > final) await prove(ctx, cursor)
+  return count
+}
+
+async function openCursor(ctx: MoveCtx, final: bigint): Promise<TreasuryCursor> {
+  const purse = purseOf(ctx.moves)
+  const known = await findCursor(ctx.db, purse)
+  if (known !== undefined) return known
+  const firstBlock = ctx.moves.firstBlock ?? final + 1n
+  const opening = firstBlock === 0n ? 0n : await ctx.moves.chain.balanceOf(purse.asset, purse.treasury, firstBlock - 1n)
+  await insertCursor(ctx.db, purse, { firstBlock, opening })
+  const cursor = await findCursor(ctx.db, purse)
+  if (cursor === undefined) throw new Error('a cursor is gone')
+  return cursor
+}
+
+type Span = { readonly fromBlock: bigint; readonly toBlock: bigint }
+
+/** Undefined when the endpoint refuses and may answer a shorter question. Throws when it refuses one block. */
+async function tryRead({ moves, log }: MoveCtx, span: Span): Promise<ChainMoves | undefined> {
+  const { chain, asset, treasury } = moves
+  try {
+    return await chain.listMoves({ asset, treasury, ...span })
+  } catch (error) {
+    if (span.fromBlock === span.toBlock) throw error
+    log.debug({ err: error, blocks: Number(span.toBlock - span.fromBlock) }, 'fewer blocks are asked for')
+    return undefined
+  }
+}
+
+/** Stores what was read and moves the cursor on, in one transaction. Undefined when another process has done so. */
+async function store(
+  ctx: MoveCtx,
+  { nextBlock }: TreasuryCursor,
+  toBlock: bigint,
+  { moves, strays }: ChainMoves,
+): Promise<TreasuryCursor | undefined> {
+  const purse = purseOf(ctx.moves)
+  const done = await transact(ctx.db, async (trx) => {
+    const cursor = await lockCursor(trx, purse)
+    if (cursor === undefined || cursor.nextBlock !== nextBlock) return undefined
+    const brought = await upsertMoves(trx, purse, moves.map(rowOf))
+    await countStrays(trx, purse, byToken(strays), MAX_STRAY_TOKENS)
+    const change = { nextBlock: toBlock + 1n, balance: cursor.balance + brought }
+    await changeCursor(trx, purse, change)
+    return { ...cursor, ...change }
+  })
+  crashPoint('deposit_read')
+  return done
+}
+
+function rowOf({ direction, transaction, place, block, logIndex, party, amount, nonce }: ChainMove): NewMove {
+  return { direction, transaction, place, block, logIndex, party, amount, nonce }
+}
+
+function byToken(strays: readonly ChainMove[]): Stray[] {
+  const tokens = new Map<string, Stray>()
+  for (const { token, amount, party: sender, transaction, block } of strays) {
+    const known = tokens.get(token)
+    const transfers = (known?.transfers ?? 0) + 1
+    tokens.set(token, { token, transfers, amount: (known?.amount ?? 0n) + amount, sender, transaction, block })
+  }
+  return [...tokens.values()]
+}
+
+/**
+ * Compares the balance that the transfers leave with the chain's, at the end of the last block that was read. Where they
+ * differ, everything since the last proof is read again; where that does not help, payouts stop and the difference stands
+ * until a person has looked.
+ */
+async function prove(ctx: MoveCtx, { nextBlock, provenBlock }: TreasuryCursor): Promise<void> {
+  const { chain, asset, treasury } = ctx.moves
+  const purse = purseOf(ctx.moves)
+  const block = nextBlock - 1n
+  if (block === provenBlock) return
+  const says = await chain.balanceOf(asset, treasury, block)
+  await transact(ctx.db, async (trx) => {
+    const cursor = await lockCursor(trx, purse)
+    if (cursor === undefined || cursor.nextBlock !== nextBlock) return
+    const missing = says - cursor.balance
+    if (missing === 0n) {
+      await changeCursor(trx, purse, { provenBlock: block, misses: 0, difference: 0n })
+      return
+    }
+    // It is known, and the last proof stays where everything can be read again from.
+    if (missing === cursor.difference) return
+    if (cursor.misses < MAX_MISSES) {
+      ctx.log.warn({ block: Number(block), missing: missing.toString() }, 'transfers of the treasury are read again')
+      await changeCursor(trx, purse, { nextBlock: cursor.provenBlock + 1n, misses: cursor.misses + 1 })
+      return
+    }
+    ctx.log.error(
+      { block: Number(block), missing: missing.toString() },
+      'the treasury has not what its transfers leave: payouts stop',
+    )
+    await changeCursor(trx, purse, { difference: missing })
+    await holdPayouts(ctx, trx, 'chain:balance')
+  })
+}
+
+const lower = (left: bigint, right: bigint) => (left < right ? left : right)

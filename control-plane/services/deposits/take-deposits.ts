@@ -1,0 +1,110 @@
+import { encodeFunctionData } from 'viem'
+import { transact } from '#control-plane/db/database.ts'
+import type { Deposit } from '#control-plane/db/deposits.ts'
+import {
+  changeDeposit,
+  expireDeposits,
+  hasOverdueDeposits,
+  listSignedDeposits,
+  lockDeposit,
+} from '#control-plane/db/deposits.ts'
+import { findCursor } from '#control-plane/db/treasury-moves.ts'
+import { useOf } from '#control-plane/ports/treasury/authorization.ts'
+import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
+import { authorizationOf } from './deposit-views.ts'
+import type { DepositCtx, MoveCtx } from './move-ctx.ts'
+import { purseOf, withMoves } from './move-ctx.ts'
+import { readMoves } from './read-moves.ts'
+import { takeMoves } from './take-moves.ts'
+
+/** Deposits that one turn sends. */
+const MAX_A_TURN = 50
+/** Transactions, by nonce, that are sent for one deposit when each of them reverts. */
+const MAX_TRIES = 3
+
+export type Taken = { readonly sent: number; readonly read: number; readonly credited: number }
+
+/**
+ * Brings deposits to their accounts: sends the authorizations that buyers signed, reads what came to the treasury, and
+ * credits it. A step that fails keeps no other from its work.
+ */
+export async function takeDeposits(ctx: DepositCtx): Promise<Taken> {
+  const reading = withMoves(ctx)
+  if (reading === undefined) return { sent: 0, read: 0, credited: 0 }
+  const attempt = async (what: string, work: () => Promise<number>): Promise<number> => {
+    try {
+      return await work()
+    } catch (error) {
+      ctx.log.warn({ err: error, step: what }, 'deposits: a step will be tried again')
+      return 0
+    }
+  }
+  const sent = await attempt('send', () => sendDeposits(reading))
+  const read = await attempt('read', () => readMoves(reading))
+  const credited = await attempt('credit', () => takeMoves(reading))
+  await attempt('expire', () => endOverdue(reading))
+  return { sent, read, credited }
+}
+
+/** Sends signed deposits that no transaction carries. The treasury pays for the gas. */
+export async function sendDeposits(ctx: MoveCtx): Promise<number> {
+  const { treasury, moves } = ctx
+  if (treasury === null) return 0
+  const signed = await listSignedDeposits(ctx.db, purseOf(moves), MAX_A_TURN)
+  if (signed.length === 0) return 0
+  await treasury.chain.checkChain(treasury.chainId)
+  let sent = 0
+  for (const deposit of signed) {
+    try {
+      if (await sendDeposit(ctx, treasury, deposit)) sent += 1
+    } catch (error) {
+      ctx.log.warn({ err: error, id: deposit.id }, 'a deposit will be sent again')
+    }
+  }
+  return sent
+}
+
+const refOf = (id: string) => `deposit ${id}`
+
+async function sendDeposit(ctx: MoveCtx, treasury: TreasuryParts, deposit: Deposit): Promise<boolean> {
+  const ref = refOf(deposit.id)
+  const known = await treasury.store.list(ref)
+  if (known.some(({ isReverted }) => isReverted !== true)) return false
+  const use = callOf(ctx, deposit)
+  const tries = new Set(known.map(({ nonce }) => nonce)).size
+  const [goes] =
+    tries >= MAX_TRIES
+      ? [false]
+      : await treasury.chain.tryCalls(treasury.asset, treasury.address, [encodeFunctionData(use)])
+  if (goes !== true) {
+    await refuse(ctx, deposit)
+    return false
+  }
+  await treasury.sender.send(ref, { address: `0x${treasury.asset.slice(2)}`, ...use })
+  return true
+}
+
+/** The call that brings a signed deposit about. */
+function callOf({ moves }: Pick<MoveCtx, 'moves'>, deposit: Deposit) {
+  const { signature, nonce, validUntil } = deposit
+  if (signature === null || nonce === null || validUntil === null) throw new Error(`${deposit.id} is not signed`)
+  return useOf(authorizationOf(moves, { ...deposit, nonce, validUntil }), `0x${signature.slice(2)}`)
+}
+
+/** Notes that the token does not take a deposit. What comes by its authorization all the same is credited. */
+async function refuse(ctx: MoveCtx, { id }: Deposit): Promise<void> {
+  await transact(ctx.db, async (trx) => {
+    const now = await lockDeposit(trx, id)
+    if (now?.state === 'signed') await changeDeposit(trx, id, { state: 'refused', reason: 'token_refused' })
+  })
+}
+
+/** Ends deposits that nobody used in time, once all blocks of that time were read. */
+async function endOverdue(ctx: MoveCtx): Promise<number> {
+  if (!(await hasOverdueDeposits(ctx.db))) return 0
+  const purse = purseOf(ctx.moves)
+  const cursor = await findCursor(ctx.db, purse)
+  if (cursor === undefined || cursor.nextBlock === 0n) return 0
+  const { at } = await ctx.moves.chain.blockAt(cursor.nextBlock - 1n)
+  return Number(await expireDeposits(ctx.db, purse, new Date(at)))
+}

@@ -1,0 +1,173 @@
+import { findChainPaymentOf, lockPayer } from '#control-plane/db/chain-payments.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { insertArrival, lockDepositByNonce, markDepositCredited } from '#control-plane/db/deposits.ts'
+import { findLedgerKey } from '#control-plane/db/ledger.ts'
+import type { MoveChange, MoveName, TreasuryMove } from '#control-plane/db/treasury-moves.ts'
+import {
+  changeMove,
+  findOwnTransaction,
+  findPaymentIn,
+  findTransferByNonce,
+  listNewMoves,
+  lockMove,
+  lockTransaction,
+} from '#control-plane/db/treasury-moves.ts'
+import { findUserByWallet } from '#control-plane/db/users.ts'
+import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import { confirmBuyers, postTransaction } from '#control-plane/services/money/ledger.ts'
+import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
+import { UPTO_PROXY } from '#shared/chain-terms.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId, DepositId } from '#shared/ids.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { MoveCtx } from './move-ctx.ts'
+import { purseOf } from './move-ctx.ts'
+
+/** Moves of one turn, and those that are looked at together. */
+const MAX_A_TURN = 500
+const AT_ONCE = 4
+
+/** Why a move is unknown. */
+export const UNKNOWN = {
+  sender: 'unknown_sender',
+  limit: 'balance_limit',
+  sent: 'not_sent_here',
+} as const
+
+/** What becomes of a move: money for an account, or a name. */
+type Verdict = MoveChange | Credit
+type Credit = { readonly account: AccountId; readonly deposit: DepositId | undefined }
+
+/** Says of every new move what it is, and credits what buyers deposited. Answers how many were credited. */
+export async function takeMoves(ctx: MoveCtx): Promise<number> {
+  const moves = await listNewMoves(ctx.db, purseOf(ctx.moves), MAX_A_TURN)
+  let credited = 0
+  for (let at = 0; at < moves.length; at += AT_ONCE) {
+    const done = await Promise.all(moves.slice(at, at + AT_ONCE).map((move) => tryTake(ctx, move)))
+    credited += done.filter(Boolean).length
+  }
+  return credited
+}
+
+/** One move that fails keeps no other from its account. */
+async function tryTake(ctx: MoveCtx, move: TreasuryMove): Promise<boolean> {
+  try {
+    return await takeMove(ctx, move)
+  } catch (error) {
+    ctx.log.warn({ err: error, transaction: move.transaction }, 'a transfer of the treasury will be looked at again')
+    return false
+  }
+}
+
+/** Looks at one move. Answers whether it was credited. */
+export async function takeMove(ctx: MoveCtx, { direction, transaction, place, nonce }: TreasuryMove): Promise<boolean> {
+  const name = { direction, transaction, place }
+  // Of a payment by Permit2 only the call tells what it is, and nobody waits for the chain inside a transaction.
+  const callee = direction === 'in' && nonce === null ? await ctx.moves.chain.calleeOf(transaction) : null
+  const credit = await transact(ctx.db, async (trx) => {
+    await lockTransaction(trx, transaction)
+    const move = await lockMove(trx, purseOf(ctx.moves), name)
+    if (move === undefined || move.kind !== 'new') return undefined
+    const verdict =
+      direction === 'in' ? await judgeArrival(ctx, trx, move, callee) : await judgeDeparture(ctx, trx, move)
+    if ('account' in verdict) return creditMove(ctx, trx, move, verdict)
+    await changeMove(trx, purseOf(ctx.moves), name, verdict)
+    return undefined
+  }).catch((error: unknown) => {
+    if (!(error instanceof AppError && error.code === 'conflict')) throw error
+    ctx.log.error({ err: error, transaction }, 'a deposit does not fit into its account')
+    return 'too-much' as const
+  })
+  if (credit === 'too-much') await setAside(ctx, name)
+  if (credit === undefined || credit === 'too-much') return false
+  crashPoint('deposit_booked')
+  // The outbox row stays when this fails, so a later drain tells the gate.
+  await confirmBuyers(ctx, credit).catch((error: unknown) =>
+    ctx.log.warn({ err: error, transaction }, 'the gate will hear of a deposit later'),
+  )
+  return true
+}
+
+/** Leaves a move to a person whose account cannot hold it. */
+function setAside(ctx: MoveCtx, name: MoveName): Promise<void> {
+  return transact(ctx.db, async (trx) => {
+    const move = await lockMove(trx, purseOf(ctx.moves), name)
+    if (move?.kind !== 'new') return
+    await changeMove(trx, purseOf(ctx.moves), name, { kind: 'unknown', ref: null, reason: UNKNOWN.limit })
+  })
+}
+
+/** Whose money it is. A payment's is booked with its call, so it is nobody's deposit. */
+async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, callee: string | null): Promise<Verdict> {
+  const { chainId, asset, coldAddress } = ctx.moves
+  const { party, nonce, transaction, logIndex } = move
+  const payment = (rid: string | null): Verdict => ({ kind: 'payment', ref: rid })
+  if (nonce !== null) {
+    // A claim of the same authorization waits until this is said, and finds it said.
+    await lockPayer(trx, party)
+    const claim = await findChainPaymentOf(trx, { network: `eip155:${chainId}`, asset, payer: party, nonce })
+    if (claim !== undefined) return payment(claim.rid)
+    const deposit = await lockDepositByNonce(trx, nonce)
+    // Anybody can use a nonce once more for money of another wallet. That is a transfer like others.
+    if (deposit?.sender === party) return { account: deposit.account, deposit: deposit.id }
+  } else {
+    const rid = await findPaymentIn(trx, transaction, party)
+    if (rid !== undefined) return payment(rid)
+    const isOurs = (await findOwnTransaction(trx, transaction)) !== undefined
+    if (isOurs || callee === UPTO_PROXY.toLowerCase()) return payment(null)
+  }
+  if ((await findLedgerKey(trx, fundKey(chainId, transaction, logIndex))) !== undefined) {
+    return { kind: 'capital', ref: null }
+  }
+  if (party === coldAddress) return { kind: 'sweep', ref: null }
+  const user = await findUserByWallet(trx, party)
+  if (user !== undefined) return { account: user.buyerAccount, deposit: undefined }
+  return { kind: 'unknown', ref: null, reason: UNKNOWN.sender }
+}
+
+/** The ledger key under which a transfer is the operator's capital. */
+export function fundKey(chainId: number, transaction: string, logIndex: number): string {
+  return `fund:${chainId}:${transaction}:${logIndex}`
+}
+
+/** Who sent it. What nobody here sent is a key in wrong hands, so payouts stop. */
+async function judgeDeparture(ctx: MoveCtx, trx: Trx, move: TreasuryMove): Promise<MoveChange> {
+  const { nonce, party, amount, transaction } = move
+  const transfer = nonce === null ? undefined : await findTransferByNonce(trx, nonce)
+  if (transfer?.recipient === party && transfer.amount === amount) {
+    return { kind: transfer.purpose === 'sweep' ? 'sweep' : 'payout', ref: transfer.id }
+  }
+  ctx.log.error({ transaction, to: party, amount: amount.toString() }, 'money left the treasury unasked: payouts stop')
+  await holdPayouts(ctx, trx, `chain:${transaction}`)
+  return { kind: 'unknown', ref: null, reason: UNKNOWN.sent }
+}
+
+/** Books a locked move as its account's money, once, and says so. Returns the balances that changed. */
+export async function creditMove(
+  ctx: Pick<MoveCtx, 'ids' | 'moves'>,
+  trx: Trx,
+  move: TreasuryMove,
+  { account, deposit }: Credit,
+) {
+  const purse = purseOf(ctx.moves)
+  const { transaction, place, party, amount, block } = move
+  const balances = await postTransaction(moneyTransaction(trx), {
+    id: ctx.ids.ulid(),
+    key: `deposit:${purse.chainId}:${transaction}:${place}`,
+    kind: 'deposit',
+    note: `${party} ${transaction}`,
+    entries: [
+      { account: PLATFORM_ACCOUNTS.externalUsdc, amount: -amount },
+      { account, amount },
+    ],
+  })
+  if (balances === undefined) throw new Error(`the transfer ${transaction} ${place} was credited and not marked`)
+  const id = deposit ?? ctx.ids.make('dep')
+  if (deposit === undefined) await insertArrival(trx, purse, { id, account, sender: party, amount, transaction, block })
+  else await markDepositCredited(trx, id, { amount, transaction, block })
+  await changeMove(trx, purse, move, { kind: 'deposit', ref: id })
+  crashPoint('deposit_in_tx')
+  return balances
+}

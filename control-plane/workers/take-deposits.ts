@@ -1,0 +1,26 @@
+import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
+import { watchMoves } from '#control-plane/services/deposits/watch-moves.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
+import type { RunningWorker, WorkerPlane } from './worker.ts'
+import { repeat } from './worker.ts'
+
+/** A deposit is credited within two seconds of its last confirmation. */
+const EVERY_MS = SECOND / 2
+/** A turn may read many blocks. */
+const LEASE_MS = MINUTE
+const WATCH_EVERY_MS = 10 * SECOND
+
+/** Reads what comes to the treasury and credits deposits. */
+export function startTakeDeposits(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'take-deposits',
+    everyMs: EVERY_MS,
+    leaseMs: LEASE_MS,
+    run: async () => void (await takeDeposits(plane)),
+  })
+}
+
+/** Gives money of unknown wallets to those that have signed in, and shows what waits for a person. */
+export function startWatchMoves(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, { name: 'watch-moves', everyMs: WATCH_EVERY_MS, run: () => watchMoves(plane) })
+}

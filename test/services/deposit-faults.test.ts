@@ -1,0 +1,162 @@
+import { sql } from 'kysely'
+import type { Hex } from 'viem'
+import { createWalletClient, http } from 'viem'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { listDeposits } from '#control-plane/db/deposits.ts'
+import { listMoves } from '#control-plane/db/treasury-moves.ts'
+import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
+import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
+import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
+import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
+import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
+import { CHAIN, startChain } from '#test/support/chain.ts'
+import type { Depositor } from '#test/support/deposits.ts'
+import { depositing } from '#test/support/deposits.ts'
+import type { PayoutWorld } from '#test/support/payouts.ts'
+import { startPayouts } from '#test/support/payouts.ts'
+import type { RpcFault, RpcRelay } from '#test/support/rpc-relay.ts'
+import { rpcRelay } from '#test/support/rpc-relay.ts'
+
+const FIVE = 5_000_000n
+let chain: OwnChain
+let relay: RpcRelay
+let world: PayoutWorld
+let buyers: ReturnType<typeof depositing>
+
+beforeAll(async () => {
+  chain = await startChain()
+  relay = await rpcRelay(chain.rpcUrl)
+  world = await startPayouts(chain, { rpcUrl: relay.url })
+  buyers = depositing(world)
+  await chain.mine()
+  await takeDeposits(world.ctx)
+}, 60_000)
+afterEach(() => relay.pass())
+afterAll(async () => {
+  expect(await world.breaches()).toEqual([])
+  await world.stop()
+  await relay.close()
+  await chain.stop()
+}, 60_000)
+
+const turn = (ctx = world.ctx) => takeDeposits(ctx)
+const turns = async (count: number, ctx = world.ctx) => {
+  for (let at = 0; at < count; at++) await turn(ctx)
+}
+const purse = () => purseOf(requireMoves(world.ctx))
+const deposits = ({ user }: Depositor) => listDeposits(world.db, user.buyerAccount, { before: undefined, limit: 20 })
+const credits = (buyer: Depositor) => buyers.credit(buyer)
+const clearHolds = () =>
+  sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test' where cleared_at is null`.execute(
+    world.db,
+  )
+
+/** A transfer as bytes, which can be sent again after its block is gone. */
+async function rawTransfer({ account }: ChainWallet, amount: bigint): Promise<Hex> {
+  const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
+  const to = world.treasury.slice(2).padStart(64, '0')
+  const data: Hex = `0xa9059cbb${to}${amount.toString(16).padStart(64, '0')}`
+  const request = await wallet.prepareTransactionRequest({ to: CONTRACTS.LocalUsdc, data })
+  return wallet.signTransaction(request)
+}
+
+describe('what leaves the treasury', () => {
+  it('and nobody here sent stops all payouts', async () => {
+    const thief = await chain.newWallet()
+    await callChain(chain.rpcUrl, [['anvil_impersonateAccount', [world.treasury]]])
+    const data = `0xa9059cbb${thief.address.slice(2).padStart(64, '0')}${1_000n.toString(16).padStart(64, '0')}`
+    await callChain(chain.rpcUrl, [['eth_sendTransaction', [{ from: world.treasury, to: CONTRACTS.LocalUsdc, data }]]])
+    await callChain(chain.rpcUrl, [['anvil_stopImpersonatingAccount', [world.treasury]]])
+    await turn()
+    expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
+    await clearHolds()
+    const seller = await world.seller(2_000_000)
+    await world.request(seller)
+    await world.settle()
+    await turn()
+    const out = await listMoves(world.db, purse(), { kind: 'payout', direction: 'out' }, 10)
+    expect(out).toMatchObject([{ amount: 2_000_000n, party: seller.purse.address.toLowerCase() }])
+    expect(await findPayoutStop(world.ctx)).toBeUndefined()
+  })
+})
+
+describe('an endpoint that fails', () => {
+  it.each<readonly [string, RpcFault]>([
+    ['eth_getLogs', { kind: 'answer', result: [] }],
+    ['eth_getLogs', { kind: 'refuse' }],
+    ['eth_chainId', { kind: 'answer', result: '0x1' }],
+    ['eth_call', { kind: 'nonsense' }],
+    ['eth_getTransactionByHash', { kind: 'down' }],
+    ['*', { kind: 'down' }],
+    ['*', { kind: 'twice' }],
+    ['*', { kind: 'late', ms: 40 }],
+  ])('by %s loses no deposit and credits none twice: %o', async (method, fault) => {
+    const buyer = await buyers.depositor(FIVE)
+    await buyers.transfer(buyer.purse, 900_000n)
+    relay.fault(method, fault)
+    await turns(2)
+    relay.pass()
+    await turns(3)
+    expect(await credits(buyer)).toBe(900_000)
+    expect(await findPayoutStop(world.ctx)).toBeUndefined()
+  })
+
+  it('and goes on to leave out what explains the balance stops payouts, and reads go on', async () => {
+    const buyer = await buyers.depositor(FIVE)
+    await buyers.transfer(buyer.purse, 900_000n)
+    relay.fault('eth_getLogs', { kind: 'answer', result: [] })
+    await turns(7)
+    expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
+    relay.pass()
+    await buyers.transfer(buyer.purse, 100_000n)
+    await turns(2)
+    expect(await credits(buyer)).toBe(100_000)
+    await sql`update treasury_cursor set next_block = proven_block + 1, misses = 0`.execute(world.db)
+    await turns(2)
+    expect(await credits(buyer)).toBe(1_000_000)
+    await clearHolds()
+  })
+})
+
+describe('a chain that is reorganised', () => {
+  it.each([1, 12])('by %i blocks before a deposit is final never credits what is gone', async (blocks) => {
+    const deep = world.process({ CHAIN_CONFIRMATIONS: String(blocks + 1) })
+    const buyer = await buyers.depositor(FIVE)
+    // The wallet's money stays when the blocks are gone.
+    await chain.mine(blocks)
+    await buyers.transfer(buyer.purse, 500_000n)
+    await chain.mine(blocks - 1)
+    await turns(2, deep)
+    expect(await credits(buyer)).toBe(0)
+    await chain.reorganise(blocks)
+    await chain.mine(blocks + 1)
+    await turns(2, deep)
+    expect(await credits(buyer)).toBe(0)
+    await buyers.transfer(buyer.purse, 500_000n)
+    await chain.mine(blocks)
+    await turns(2, deep)
+    expect(await credits(buyer)).toBe(500_000)
+  })
+
+  it('deeper than that credits nothing twice, and stops payouts while money is gone', async () => {
+    const buyer = await buyers.depositor(FIVE)
+    await chain.mine(3)
+    const raw = await rawTransfer(buyer.purse, 600_000n)
+    await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
+    await turn()
+    expect(await credits(buyer)).toBe(600_000)
+    await chain.reorganise(2)
+    await chain.mine(2)
+    await turns(8)
+    expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
+    // The same transaction in a later block, at another place of it.
+    await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
+    await turns(8)
+    expect(await credits(buyer)).toBe(600_000)
+    expect(await deposits(buyer)).toHaveLength(1)
+    await clearHolds()
+    await turn()
+    expect(await findPayoutStop(world.ctx)).toBeUndefined()
+  })
+})

@@ -1,0 +1,78 @@
+import type { Hex, TypedDataDefinition } from 'viem'
+import { createWalletClient, http, parseAbi } from 'viem'
+import { z } from 'zod'
+import { transact } from '#control-plane/db/database.ts'
+import type { User } from '#control-plane/db/users.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import type { DepositWay } from '#control-plane/services/deposits/open-deposit.ts'
+import { openDeposit, signDeposit } from '#control-plane/services/deposits/open-deposit.ts'
+import { ensureUser } from '#control-plane/services/users.ts'
+import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { systemClock } from '#shared/clock.ts'
+import { microUsd } from '#shared/money.ts'
+import type { ChainWallet } from './chain.ts'
+import { CHAIN } from './chain.ts'
+import { ids } from './gate.ts'
+import { balanceOf } from './ledger.ts'
+import type { PayoutWorld } from './payouts.ts'
+
+const TOKEN = parseAbi(['function transfer(address, uint256) returns (bool)'])
+const GAS_MONEY = 10n ** 18n
+
+/** A buyer with a wallet on the chain. */
+export type Depositor = { readonly user: User; readonly purse: ChainWallet }
+
+/** What buyers do who fund their accounts. */
+export function depositing(world: PayoutWorld) {
+  const { chain, db, ctx } = world
+  const actorOf = ({ user, purse }: Depositor) => ({
+    ...({ kind: 'buyer', keyId: null } as const),
+    ...{ user: user.id, account: user.buyerAccount, wallet: purse.address.toLowerCase() },
+  })
+  const change: RunCtx['change'] = (run) => transact(db, run)
+  const runCtx = (by = ctx) => ({ ...by, change }) as RunCtx
+  const signIn = (purse: ChainWallet): Promise<User> =>
+    transact(db, (trx) => ensureUser({ ids, clock: systemClock }, trx, purse.address.toLowerCase()))
+  return {
+    signIn,
+    /** A buyer whose wallet has money, and no ETH unless it is to send something itself. */
+    async depositor(usdc: bigint, eth = GAS_MONEY): Promise<Depositor> {
+      const purse = await chain.newWallet({ usdc, eth })
+      return { purse, user: await signIn(purse) }
+    },
+    /** Sends tokens from a wallet to the treasury, or to another address. Answers the hash once it is in a block. */
+    async transfer({ account }: ChainWallet, amount: bigint, token: Hex = CONTRACTS.LocalUsdc, to = world.treasury) {
+      const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
+      const hash = await wallet.writeContract({
+        address: token,
+        abi: TOKEN,
+        functionName: 'transfer',
+        args: [to, amount],
+      })
+      await chain.publicClient.waitForTransactionReceipt({ hash })
+      return hash
+    },
+    open: (buyer: Depositor, amount: bigint | undefined, sender = buyer.purse.address.toLowerCase()) =>
+      openDeposit.run(runCtx(), actorOf(buyer), {
+        amountUsd: amount === undefined ? undefined : microUsd(amount),
+        sender,
+      }),
+    signatureOf: ({ typedData }: DepositWay, { account }: ChainWallet) => account.signTypedData(typedOf(typedData)),
+    hand: (buyer: Depositor, id: string, signature: string, by = ctx) =>
+      signDeposit.run(runCtx(by), actorOf(buyer), { id, signature }),
+    credit: ({ user }: Depositor) => balanceOf(db, user.buyerAccount),
+  }
+}
+
+/** The JSON that a buyer gets, as a wallet takes it. */
+function typedOf(typedData: string | null): TypedDataDefinition {
+  const { message, ...rest } = z
+    .looseObject({
+      message: z.looseObject({}),
+      domain: z.looseObject({}),
+      types: z.looseObject({}),
+      primaryType: z.string(),
+    })
+    .parse(JSON.parse(typedData ?? 'null'))
+  return { ...rest, message } as TypedDataDefinition
+}

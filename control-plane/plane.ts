@@ -226,6 +226,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     listModels: overrides.listModels ?? provider.listModels,
     askJob: overrides.askJob ?? provider.askJob,
     probeKey: overrides.probeKey ?? provider.probeKey,
+    askLent: overrides.askLent ?? provider.askLent,
     wake: overrides.wake ?? waker.wake,
     announce,
     sendWebhook: overrides.sendWebhook ?? webhooks.send,

@@ -12,6 +12,7 @@ import type { ReferencePrice } from '#shared/pricing.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
+import type { FoundRoute } from '#shared/resources/compile-resource.ts'
 import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
 import type { PathPattern } from '#shared/rules/path-pattern.ts'
 import type { Usage, UsageSource } from '#shared/usage.ts'
@@ -350,6 +351,14 @@ export type AnswerFile = {
   link(url: string): void
 }
 
+/** A job that a forwarded call has started. */
+export type StartedJob = {
+  /** The provider's id of it. */
+  readonly id: string
+  /** What the path of its submit captured. */
+  readonly captures: FoundRoute['captures']
+}
+
 /** A provider's word about a job, and the answer in which it stands. */
 export type JobWord = { readonly state: 'done' | 'failed' | 'unknown'; readonly given: GivenAnswer }
 
@@ -368,8 +377,8 @@ export type Decoder = {
   isHeld?(): boolean
   /** True when its usage is known although it is not over. Absent where the demand decides. */
   isPriced?(): boolean
-  /** The provider's id of the job that the request has started; absent for requests that start none. */
-  startedJob?(): string | undefined
+  /** The job that the request has started at its provider; absent for requests that start none. */
+  startedJob?(): StartedJob | undefined
   /** What a held answer says of the job that was asked about; undefined before its end. */
   toldOfJob?(): JobWord | undefined
   /** Takes bytes and answers with what may be sent now. An empty string means nothing. */
@@ -418,8 +427,6 @@ export type BuyerReply = {
   isGone(): boolean
   onGone(listener: () => void): void
   onDrain(listener: () => void): void
-  /** Listens for its end: the buyer has all of it, or has left. */
-  onClosed(listener: () => void): void
 }
 
 /** Facts of one finished call for counters and the log. Labels have few values. */

@@ -35,6 +35,8 @@ export type ProviderJob = {
   /** Milliseconds of what was made. Undefined when the provider says nothing that can be true. */
   readonly milliseconds: number | undefined
   readonly artifacts: readonly Artifact[]
+  /** All that it used, where that is read by the rules of a record and not as a length. */
+  readonly used?: Usage
   /** The provider's words for a failure. They may hold anything. */
   readonly reason?: string
   /** Set when the job is done and another answer holds its result. Until that is read, the job runs. */
@@ -78,8 +80,9 @@ export const NO_CHARGE: JobCharge = { usage: {}, source: 'reported', chargeMicro
  * Charges a job that is over. A job without a result costs nothing. Others cost what they used, at most the quote. Where
  * the provider does not say how long its work is, it is as long as was asked for.
  */
-export function chargeJob(terms: JobTerms, { state, milliseconds }: ProviderJob): JobCharge {
+export function chargeJob(terms: JobTerms, { state, milliseconds, used }: ProviderJob): JobCharge {
   if (state !== 'succeeded') return NO_CHARGE
+  if (used !== undefined) return chargeWork(terms, used, false)
   const { bound } = terms
   const usage = milliseconds === undefined ? bound : withTime(bound, milliseconds)
   return chargeWork(terms, usage, milliseconds === undefined && isTimed(bound))

@@ -267,3 +267,18 @@ export async function countLentOffers(db: Database | Trx): Promise<ReadonlyMap<s
     .execute()
   return new Map(rows.map(({ resource, count }) => [resource, Number(count)]))
 }
+
+/** A lent key with which jobs are asked about. `sealed` is JSON; the caller parses it with its schema. */
+const LENT_PLACE_ROW = { offer: LENT.id, resource: LENT.resource, sealed: LENT.sealed }
+export type LentPlace = RowOf<typeof LENT_PLACE_ROW>
+
+/** The keys of lent offers, on sale or not. One that was destroyed is left out. */
+export async function listLentPlaces(db: Database, offers: readonly string[]): Promise<LentPlace[]> {
+  if (offers.length === 0) return []
+  return readRows(
+    db,
+    LENT_PLACE_ROW,
+    sql`select id as offer, resource, sealed from lent_offer
+    where id = any(${[...offers]}::text[]) and sealed is not null`,
+  )
+}

@@ -1,4 +1,4 @@
-import type { JobWord, MarketOffer, Receipt } from '#data-plane/call.ts'
+import type { JobWord, MarketOffer, Receipt, StartedJob } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
 import type { ForwardedJob } from '#data-plane/store/forwarded-jobs.ts'
 import type { JobQuestion } from '#data-plane/wires/wire.ts'
@@ -33,18 +33,21 @@ export async function findAskedJob(plane: CallPlane, question: JobQuestion, paye
   if (job === undefined || job.binding.buyer !== (payer.account ?? payer.wallet)) throw new AppError('job_not_found')
   if (plane.clock.now() >= job.binding.boundAt + plane.jobBindingMs) throw new AppError('job_not_found')
   const { offer: id_, credentialId } = job.binding
-  const offer = plane
-    .market()
-    .lentBooks.get(resource)
-    ?.ranked.find(({ id: each }) => each === id_)
+  const { lentBooks, retiredOffers } = plane.market()
+  // A key that has left the market is good for the jobs that it has started.
+  const offer = lentBooks.get(resource)?.ranked.find(({ id: each }) => each === id_) ?? retiredOffers.get(id_)
   if (offer === undefined || offer.credential.id !== credentialId) {
-    throw new AppError('job_not_found', { message: 'The key that started the job is not lent any more.' })
+    throw new AppError('job_not_found', { message: 'The lender has destroyed the key that started the job.' })
   }
   return { question, job, offer }
 }
 
 /** Makes the submit of a job of the event of its call: the whole quote leaves the balance, and nobody is paid yet. */
-export function asSubmit(call: AdmittedCall, event: UsageEventText, providerJob: string): UsageEventText {
+export function asSubmit(
+  call: AdmittedCall,
+  event: UsageEventText,
+  { id: providerJob, captures }: StartedJob,
+): UsageEventText {
   const { target, demand, raw } = call
   const { chargeMicro: quote } = event
   return {
@@ -55,6 +58,7 @@ export function asSubmit(call: AdmittedCall, event: UsageEventText, providerJob:
       providerJob,
       unitPrices: writeUnitPrices(target.price.unitPrices),
       bound: { ...demand.bounds.units?.most },
+      captures: { ...captures },
     },
     outcome: 'succeeded',
     errorCode: null,
@@ -67,7 +71,7 @@ export function asSubmit(call: AdmittedCall, event: UsageEventText, providerJob:
 export async function bindJob(
   { forwardedJobs }: CallPlane,
   { hold, target, raw }: AdmittedCall,
-  { offer, submit, job }: Started,
+  { offer, submit, job }: Binding,
 ): Promise<void> {
   const buyer = hold.account ?? hold.wallet
   await forwardedJobs.put(target.listing, job, {
@@ -81,7 +85,7 @@ export async function bindJob(
 }
 
 /** A job that a provider has started: the key that started it, the event of its submit, and the provider's id. */
-type Started = { readonly offer: MarketOffer; readonly submit: string; readonly job: string }
+type Binding = { readonly offer: MarketOffer; readonly submit: string; readonly job: string }
 
 /**
  * Books the end of a job when the answer to a question says that it is over: its result is there, or it has failed. The

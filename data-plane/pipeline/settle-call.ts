@@ -67,7 +67,7 @@ export async function settleCall(
   const text = JSON.stringify(event)
   const seller = last?.plan.offer
   if (started !== undefined && seller?.servedBy === 'marketplace') {
-    await bindJob(plane, call, { offer: seller, submit: text, job: started })
+    await bindJob(plane, call, { offer: seller, submit: text, job: started.id })
   }
   let settled = RELEASED
   // A call with progress in the journal must end in a capture, even of nothing.

@@ -49,6 +49,8 @@ export type Market = MarketBodies & {
   readonly rowByModel: ReadonlyMap<string, MarketRow>
   /** Lent keys by the id of their record, as offers of what it sells. */
   readonly lentBooks: ReadonlyMap<string, OfferBook>
+  /** The offers in {@link retired}, by id. */
+  readonly retiredOffers: ReadonlyMap<string, MarketOffer>
 }
 
 const DEFAULT_LIMITS: Limits = {
@@ -85,7 +87,12 @@ export function buildMarket(parts: MarketBodies, previous?: Market): Market {
     rowByModel:
       previous?.rows === parts.rows ? previous.rowByModel : new Map(parts.rows.map((row) => [row.model, row])),
     lentBooks: previous?.lent === parts.lent ? previous.lentBooks : indexLent(parts.lent),
+    retiredOffers: previous?.retired === parts.retired ? previous.retiredOffers : indexRetired(parts.retired),
   }
+}
+
+function indexRetired(retired: MarketBodies['retired']): Market['retiredOffers'] {
+  return new Map([...retired.values()].flatMap((rows) => rankLent(rows)).map((offer) => [offer.id, offer]))
 }
 
 function indexLent(lent: MarketBodies['lent']): Market['lentBooks'] {

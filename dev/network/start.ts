@@ -18,6 +18,9 @@ import { keepSecrets } from './secrets.ts'
 import type { Services } from './services.ts'
 import { chainFacts, isSettler, startChain, startDatabase, startMoneyRedis } from './services.ts'
 
+/** The providers that serve the queue of provider-h. */
+const QUEUES = new Set(readSandboxProviders().flatMap(({ id, isQueue }) => (isQueue ? [id] : [])))
+
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
 /** The largest number of tries to start a provider whose port is taken between our look and its own. */
@@ -104,6 +107,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
     afterwards(() => startPlane(network, 'control_plane', ['control-plane/main.ts', 'server'], places.controlPlane)),
     afterwards(() => startPlane(network, 'worker', ['control-plane/main.ts', 'worker'], places.worker)),
     migrated.then(() => providers).then(() => run('seed', ['dev/seed/main.ts'])),
+    Promise.all([providers, chained]).then(() => tellOfChain(network, services.chainRpcUrl)),
   ])
   await waitForPlanes(network)
   // Members that were told of a port that moved are just being started again.
@@ -160,6 +164,14 @@ async function startProviders(network: Network): Promise<void> {
   keepAddresses(home.path(PROVIDERS_FILE), places.providers)
 }
 
+/** Providers that sell chain reads ask this node. */
+async function tellOfChain({ places }: Network, url: string): Promise<void> {
+  for (const place of places.providers.values()) {
+    const said = { method: 'POST', body: JSON.stringify({ url }), signal: AbortSignal.timeout(READY_LIMIT_MS) }
+    await fetch(`${originOf(place)}/__sandbox/chain`, said)
+  }
+}
+
 async function startProvider(network: Network, id: string, place: Place): Promise<void> {
   const { crew, home } = network
   const name = `provider_${id.replaceAll('-', '_')}`
@@ -167,6 +179,7 @@ async function startProvider(network: Network, id: string, place: Place): Promis
   const start = async () => {
     const { host, port } = await settle(network, name, place)
     const args = ['dev/provider/main.ts', '--host', host, '--port', String(port), '--name', id]
+    if (QUEUES.has(id)) args.push('--queue')
     return startAt(network, place, { args, env: givenEnvironment(), logFile })
   }
   for (let attempt = 1; attempt <= MAX_PROVIDER_TRIES; attempt += 1) {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { Job, JobBook } from './jobs.ts'
-import { ask, cancel, fileOf, saidSeconds, stateOf } from './jobs.ts'
+import { ask, cancel, fileNameOf, fileOf, saidSeconds, stateOf } from './jobs.ts'
 import type { Reply } from './reply.ts'
 
 const Seconds = z
@@ -107,9 +107,9 @@ function answerResult(job: Job, origin: string, reply: Reply): void {
     reply.json(422, { detail: [{ loc: ['body', 'prompt'], msg: words, type: 'value_error' }] })
     return
   }
-  const { isMusic, id } = job
+  const { isMusic } = job
   const contentType = isMusic ? 'audio/wav' : 'video/mp4'
-  const url = `${origin}/files/jobs/${id}.${isMusic ? 'wav' : 'mp4'}`
+  const url = `${origin}/files/jobs/${fileNameOf(job)}`
   const duration = saidSeconds(job)
   const file = { url, content_type: contentType, ...(duration !== undefined && { duration }) }
   reply.json(200, isMusic ? { audio: file } : { video: file })

@@ -53,15 +53,20 @@ export type Job = {
   readonly seconds: number
   readonly size: { readonly width: number; readonly height: number }
   readonly isMusic: boolean
+  /** The request that its result is made of, and the key that it belongs to, where a protocol needs them. */
+  readonly asked?: AskedRun
   questions: number
   isCancelled: boolean
 }
+
+export type AskedRun = { readonly body: unknown; readonly path: string; readonly key: string | undefined }
 
 /** The long jobs of a provider, kept in memory. Each protocol shows them in its own shape. */
 export type JobBook = {
   /** Undefined when it names no model of jobs. */
   submit(
-    wish: Pick<Job, 'prompt'> & Partial<Pick<Job, 'seconds' | 'size' | 'isMusic'>> & { readonly model: string },
+    wish: Pick<Job, 'prompt'> &
+      Partial<Pick<Job, 'seconds' | 'size' | 'isMusic' | 'asked'>> & { readonly model: string },
   ): Job | undefined
   find(id: string): Job | undefined
 }
@@ -69,11 +74,12 @@ export type JobBook = {
 export function createJobBook(): JobBook {
   const jobs = new Map<string, Job>()
   return {
-    submit({ model: name, prompt, seconds = USUAL_SECONDS, size = USUAL_SIZE, isMusic = false }) {
+    submit({ model: name, prompt, seconds = USUAL_SECONDS, size = USUAL_SIZE, isMusic = false, asked }) {
       const model = modelOf(name)
       if (model === undefined) return undefined
       if (jobs.size >= MAX_JOBS) jobs.clear()
-      const job = { id: `vid_${randomUUID()}`, model, prompt, seconds, size, isMusic, questions: 0, isCancelled: false }
+      const fresh = { questions: 0, isCancelled: false, ...(asked !== undefined && { asked }) }
+      const job = { id: `vid_${randomUUID()}`, model, prompt, seconds, size, isMusic, ...fresh }
       jobs.set(job.id, job)
       return job
     },
@@ -118,6 +124,11 @@ export function stateOf({ model, questions, isCancelled }: Job): JobState {
 export function saidSeconds({ model, seconds }: Job): number | undefined {
   if (model === 'job-unmetered') return undefined
   return model === 'job-overcharging' ? seconds * OVERCHARGE : Math.max(1, seconds - 1)
+}
+
+/** The name of its file. */
+export function fileNameOf({ id, isMusic }: Job): string {
+  return `${id}.${isMusic ? 'wav' : 'mp4'}`
 }
 
 /** What it made. */

@@ -10,6 +10,7 @@ const { values } = parseArgs({
     host: { type: 'string', default: '127.0.0.1' },
     port: { type: 'string', default: '0' },
     name: { type: 'string', default: 'sandbox' },
+    queue: { type: 'boolean', default: false },
   },
 })
 
@@ -22,6 +23,7 @@ const provider = await createSampleProvider({
   name: values.name,
   models,
   hasModel: (name) => resolve(name) !== undefined,
+  isQueue: values.queue,
 }).catch((error: unknown) => {
   console.error(error)
   process.exit(exitCodeOf(error))

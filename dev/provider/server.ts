@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import { z } from 'zod'
+import type { AccountCall } from './accounts/account-call.ts'
+import { serveAccounts } from './accounts/index.ts'
 import { errorBody } from './answer.ts'
 import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
 import { readChatRequest } from './chat-request.ts'
@@ -38,6 +40,8 @@ export type SampleProviderOptions = {
   readonly models?: readonly string[]
   /** True for a name that it serves beside the sandbox models. Absent serves every name. */
   readonly hasModel?: (name: string) => boolean
+  /** True where runs of provider-h are submitted and not waited for. */
+  readonly isQueue?: boolean
 }
 
 export type SampleProvider = {
@@ -54,6 +58,8 @@ type Provider = {
   readonly cache: PromptCache
   readonly jobs: JobBook
   /** Models that act as a behaviour for a time. */
+  /** The node behind chain reads, once it is known. */
+  readonly chain: { url: string | undefined }
   readonly acting: Map<string, { readonly behaviour: string; left: number }>
 }
 
@@ -64,6 +70,7 @@ export async function createSampleProvider(options: SampleProviderOptions): Prom
     log: createRequestLog(),
     cache: createPromptCache(),
     jobs: createJobBook(),
+    chain: { url: undefined },
     acting: new Map(),
   }
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
@@ -96,6 +103,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     if (path.startsWith('/__sandbox/')) return reply.json(...administer(provider, path, body))
     const method = request.method ?? 'GET'
     provider.log.add({ method, path, headers: request.headers, body, bodyBytes: bytes.length })
+    if (serveAccounts(accountCall(provider, request, { method, path, body, bytes }), reply)) return
     const model = isFalCall(request.headers) ? falModelOf(path) : modelOf(body)
     if (method === 'POST' && isForeign(provider, model)) {
       const text = `The model \`${model.slice(0, MAX_SHOWN_NAME)}\` does not exist or you do not have access to it.`
@@ -139,6 +147,16 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     console.error('sample provider:', error instanceof Error ? error.message : error)
     reply.cut()
   }
+}
+
+type Received = { readonly method: string; readonly path: string; readonly body: unknown; readonly bytes: Buffer }
+
+function accountCall({ jobs, options, chain }: Provider, request: IncomingMessage, received: Received): AccountCall {
+  const { headers, url = '/' } = request
+  const origin = `http://${headers.host ?? ''}/v1`
+  const query = new URLSearchParams(url.split('?').slice(1).join('?'))
+  const isQueue = options.isQueue === true
+  return { ...received, headers, query, jobs, origin, isQueue, chainUrl: chain.url }
 }
 
 /** Serves the messages protocol, with its own key header and errors, by the same behaviours. */
@@ -249,11 +267,20 @@ function administer(provider: Provider, path: string, body: unknown): AdminAnswe
       provider.log.reset()
       provider.acting.clear()
       return [200, { ok: true }]
+    case '/__sandbox/chain':
+      return connectChain(provider, body)
     case '/__sandbox/behave':
       return behave(provider, body)
     default:
       return [404, { error: 'no such admin path' }]
   }
+}
+
+function connectChain({ chain }: Provider, body: unknown): AdminAnswer {
+  const wish = z.object({ url: z.url() }).safeParse(body)
+  if (!wish.success) return [400, { error: 'expected { url }' }]
+  chain.url = wish.data.url
+  return [200, { ok: true }]
 }
 
 function behave(provider: Provider, body: unknown): AdminAnswer {

@@ -7,6 +7,8 @@ import { authenticate } from '#control-plane/services/authenticate.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { putResource } from '#control-plane/services/catalog/resources.ts'
 import { createBuyerKey, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
+import { listLentOffers } from '#control-plane/services/lending/change.ts'
+import { createLentOffer } from '#control-plane/services/lending/lend.ts'
 import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
@@ -21,7 +23,7 @@ import { modelsOf, readCatalog } from './catalog.ts'
 import { readResources } from './resources.ts'
 import type { SeededKeys } from './seeded-keys.ts'
 import { readSeededKeys, writeSeededKeys } from './seeded-keys.ts'
-import type { SeedBook } from './sellers.ts'
+import type { SeedBook, SeedSeller } from './sellers.ts'
 import { readProviders, readSandboxProviders, readSellers } from './sellers.ts'
 
 const OPERATOR = machineOperator('seed')
@@ -68,6 +70,7 @@ export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> 
   await Promise.all(
     sellers.flatMap(({ actor, books }) => books.map((book) => createOffers(quiet, actor, { book, ...options }))),
   )
+  for (const seller of sellers) await lendKeys(quiet, seller)
   await ctx.publication.reconcile()
 }
 
@@ -199,6 +202,18 @@ async function createOffers(ctx: Ctx, seller: SellerActor, { book, addresses }: 
     const apiKey = `sk-${provider}-development`
     const input = { model, sellerBaseUrl, apiFormat, discount: discountPercent, apiKey }
     await invoke(ctx, seller, createOffer, input, { idempotencyKey: `seed:${sellerBaseUrl}:${model}` })
+  }
+}
+
+/** Lends the keys that the seller has never lent. */
+async function lendKeys(ctx: Ctx, { id, actor, loans }: SeedSeller & { readonly actor: SellerActor }): Promise<void> {
+  const { items } = await invoke(ctx, actor, listLentOffers, { maxItems: PAGE_SIZE })
+  const known = new Set(items.map(({ resourceType }) => resourceType))
+  for (const { resource: resourceType, discountPercent, traits } of loans) {
+    if (known.has(resourceType)) continue
+    const terms = { resourceType, discountPercent, traits: [...traits], apiKey: `sk-${id}-${resourceType}-development` }
+    const input = { ...terms, ackPersistsState: true, ackProviderTerms: true } as const
+    await invoke(ctx, actor, createLentOffer, input, { idempotencyKey: `seed:${id}:${resourceType}` })
   }
 }
 

@@ -35,12 +35,33 @@ const BookSchema = z.strictObject({
 })
 type Book = z.infer<typeof BookSchema>
 
+const LoanSchema = z.strictObject({
+  resource: z.string(),
+  discount_pct: z.number().int(),
+  traits: z.array(z.string()).default([]),
+})
+
 /** The endpoints that the sample providers serve. */
 const SOLD: ReadonlySet<string> = new Set(['chat', 'embeddings', 'speech', 'transcription', 'image', 'image-edit'])
 
 const SellersSchema = z.object({
-  providers: z.array(z.strictObject({ id: z.string(), name: z.string(), host: z.ipv4(), trusted: z.boolean() })),
-  sellers: z.array(z.strictObject({ id: z.string(), name: z.string(), books: z.array(BookSchema) })),
+  providers: z.array(
+    z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      host: z.ipv4(),
+      trusted: z.boolean(),
+      queue: z.boolean().default(false),
+    }),
+  ),
+  sellers: z.array(
+    z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      lends: z.array(LoanSchema).default([]),
+      books: z.array(BookSchema),
+    }),
+  ),
 })
 
 /** A sample provider of the development network. It has its own address, so that one can be killed. */
@@ -49,6 +70,8 @@ export type SandboxProvider = {
   readonly name: string
   readonly host: string
   readonly isTrusted: boolean
+  /** True for the host of provider-h's queue. */
+  readonly isQueue: boolean
 }
 
 /** The offers of one seller at one provider. */
@@ -58,7 +81,20 @@ export type SeedBook = {
   readonly offers: readonly { readonly model: string; readonly discountPercent: number }[]
 }
 
-export type SeedSeller = { readonly id: string; readonly name: string; readonly books: readonly SeedBook[] }
+/** A provider key that a seller lends. */
+export type SeedLoan = {
+  readonly resource: string
+  readonly discountPercent: number
+  /** Traits that the seller declares. */
+  readonly traits: readonly string[]
+}
+
+export type SeedSeller = {
+  readonly id: string
+  readonly name: string
+  readonly loans: readonly SeedLoan[]
+  readonly books: readonly SeedBook[]
+}
 
 /** Reads the allow-list of real providers. */
 export function readProviders(): readonly Provider[] {
@@ -78,16 +114,18 @@ export function readProviders(): readonly Provider[] {
 
 /** Reads the sample providers, which the launcher starts. */
 export function readSandboxProviders(): readonly SandboxProvider[] {
-  return SellersSchema.parse(readJson('./sellers.json')).providers.map(({ trusted, ...provider }) => ({
+  return SellersSchema.parse(readJson('./sellers.json')).providers.map(({ trusted, queue, ...provider }) => ({
     ...provider,
     isTrusted: trusted,
+    isQueue: queue,
   }))
 }
 
 /** Reads the seeded sellers, with every offer written out. */
 export function readSellers(models: readonly Model[]): readonly SeedSeller[] {
-  return SellersSchema.parse(readJson('./sellers.json')).sellers.map((seller) => ({
+  return SellersSchema.parse(readJson('./sellers.json')).sellers.map(({ lends, ...seller }) => ({
     ...seller,
+    loans: lends.map(({ resource, discount_pct, traits }) => ({ resource, discountPercent: discount_pct, traits })),
     books: seller.books.map((book) => ({
       provider: book.provider,
       apiFormat: book.api_format,

@@ -156,6 +156,8 @@ const FenceSchema = z.strictObject({
   /** Absent for every host. */
   host: Slug.optional(),
   path: Pattern,
+  /** Absent for every call of the path. With it, only calls in which this rule finds something are meant. */
+  when: GoodRule.optional(),
   /** Why, for the reader of a refusal: `Account settings of the lender.` */
   reason: Sentence,
 })
@@ -283,7 +285,32 @@ function* misfitsOf(record: Resource): Generator<MisfitOf> {
     for (const misfit of routeMisfits(route, roles, goods)) {
       yield { path: ['routes', at, ...misfit.path], message: misfit.message }
     }
+    // Jobs that their buyers forget are asked about by the market, so none is sold that it cannot follow.
+    const asking = route.kind === 'submit' ? routeOfJob(record.routes, route, 'status') : undefined
+    if (route.kind === 'submit' && asking === undefined) {
+      yield { path: ['routes', at], message: 'a job needs a GET route of kind status that its path and its id lead to' }
+    } else if (route.kind === 'submit' && asking?.state === undefined) {
+      yield { path: ['routes', at], message: 'the status of its job says nothing of the state' }
+    }
   }
+}
+
+/**
+ * The route of a kind by which a job that `submit` has started is asked about: the first that is read, and whose path
+ * is made of what the path of the submit has captured and of the id of the job.
+ */
+export function routeOfJob<Some extends Pick<ResourceRoute, 'kind' | 'methods' | 'path'>>(
+  routes: readonly Some[],
+  submit: Pick<ResourceRoute, 'path'>,
+  kind: 'status' | 'result' | 'cancel',
+): Some | undefined {
+  const known = new Set([...namesIn(submit.path), 'job'])
+  return routes.find(
+    (route) =>
+      route.kind === kind &&
+      (kind === 'cancel' || route.methods.includes('GET')) &&
+      namesIn(route.path).every((name) => known.has(name)),
+  )
 }
 
 function* routeMisfits(

@@ -13,6 +13,8 @@ export const MAX_WORD_CHARS = 200
 /** The longest record of a rail in an event, in characters of JSON. */
 const MAX_PAYMENT_CHARS = 16_384
 const Word = z.string().max(MAX_WORD_CHARS)
+/** The longest part of a path that an event keeps: that of the longest path that is forwarded. */
+const MAX_CAPTURE_CHARS = 2_048
 
 export const SERVED_BY = ['marketplace', 'own_key', 'fallback_key'] as const
 
@@ -52,6 +54,8 @@ const SubmittedJobSchema = z.object({
   /** The parts of the quote, for an end that no data plane comes to. Without them the job costs the quote. */
   unitPrices: UnitPricesSchema.optional(),
   bound: UsageSchema.optional(),
+  /** What the path of a forwarded submit captured. Paths about its job are made of it. */
+  captures: z.record(z.string().max(40), z.string().max(MAX_CAPTURE_CHARS)).optional(),
 })
 export type SubmittedJob = z.infer<typeof SubmittedJobSchema>
 

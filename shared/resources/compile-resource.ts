@@ -48,10 +48,12 @@ export type CompiledResource = {
   readonly fences: readonly Fence[]
 }
 
-type Fence = {
+export type Fence = {
   readonly methods: ReadonlySet<string> | undefined
   readonly host: string | undefined
   readonly path: PathPattern
+  /** Undefined for every call of the path. */
+  readonly when: Rule | undefined
   readonly reason: string
 }
 
@@ -63,10 +65,11 @@ export function compileResource(record: Resource, version: number): CompiledReso
     hosts: new Map(record.hosts.map(({ role, baseUrl }) => [role, { role, baseUrl, host: hostOf(baseUrl) ?? '' }])),
     goods: new Map(record.goods.map((good) => [good.id, compileGood(good, `${record.id}@${version}`)])),
     routes: record.routes.map(compileRoute),
-    fences: record.fences.map(({ methods, host, path, reason }) => ({
+    fences: record.fences.map(({ methods, host, path, when, reason }) => ({
       methods: methods && new Set(methods),
       host,
       path: patternOf(path),
+      when: when === undefined ? undefined : parseRule(when),
       reason,
     })),
   }
@@ -120,11 +123,11 @@ export type FoundRoute = { readonly route: Route; readonly captures: Readonly<Re
  */
 export function findRoute(
   { routes, fences }: CompiledResource,
-  { method, role, path }: AskedRoute,
+  asked: AskedRoute,
 ): FoundRoute | { readonly reason: string } {
+  const { method, role, path } = asked
   for (const fence of fences) {
-    const isMeant = (fence.methods?.has(method) ?? true) && (fence.host ?? role) === role
-    if (isMeant && matchPath(fence.path, path) !== undefined) return { reason: fence.reason }
+    if (fence.when === undefined && capturedBy(fence, asked) !== undefined) return { reason: fence.reason }
   }
   for (const route of routes) {
     if (route.host !== role || !route.methods.includes(method as ResourceMethod)) continue
@@ -135,6 +138,12 @@ export function findRoute(
     if (isAllowed) return { route, captures }
   }
   return { reason: 'No route of the provider that is sold here has this method and path.' }
+}
+
+/** What a fence's path captures of a call, if the fence is about calls of its kind. */
+export function capturedBy({ methods, host, path }: Omit<Fence, 'when' | 'reason'>, asked: AskedRoute) {
+  const isMeant = (methods?.has(asked.method) ?? true) && (host ?? asked.role) === asked.role
+  return isMeant ? matchPath(path, asked.path) : undefined
 }
 
 /** True when a route was found. */

@@ -29,6 +29,16 @@ export function applyText(rule: Rule, scope: RuleScope): string | undefined {
   return textOf(apply(rule, scope))
 }
 
+/** True where a rule finds anything at all, or meets something of another kind than it expects. It never throws. */
+export function findsSomething(rule: Rule, scope: RuleScope): boolean {
+  try {
+    return valueIn(rule, { scope, left: MAX_LOOKS }) !== undefined
+  } catch (thrown) {
+    if (thrown === MISFIT) return true
+    throw thrown
+  }
+}
+
 /** Ends a rule that meets something of another kind than it expects. */
 class Misfit extends Error {}
 const MISFIT = new Misfit('the rule does not fit')

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import OpenAI from 'openai'
 import { createPublicClient, http } from 'viem'
 import { base } from 'viem/chains'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Init } from '#test/support/forwarded-market.ts'
+import { describeProviderH } from '#test/support/forwarded-jobs-suite.ts'
 import {
   ask,
   chain,
@@ -13,17 +14,14 @@ import {
   json,
   KEY,
   lendImages,
-  lending,
   MEGABYTE,
   network,
   post,
   provider,
-  queue,
   refusalOf,
   sendRaw,
   startForwarding,
   stopForwarding,
-  targeted,
 } from '#test/support/forwarded-market.ts'
 import { doorsOf } from '#test/support/routed-market.ts'
 import { until } from '#test/support/until.ts'
@@ -182,9 +180,12 @@ describe('a relayed call', () => {
     const [offer = ''] = await lendImages([{ key: KEY, scope }])
     expect(await refusalOf(image())).toEqual([403, 'policy_refused', '0'])
     expect((await image({}, { ...IMAGE, model: 'canvas-1-mini' })).status).toBe(200)
-    const day = new Date().toISOString().slice(0, 10)
-    await until('the refusal is counted', 5_000, async () => {
-      return (await lending.redis.hget(`refusals:${offer}:${day}`, 'models:calls')) === '1'
+    // The lender reads at the control plane what the data plane has refused: a picture of 40,000 micro-USD.
+    const Refused = z.object({ refused_demand: z.array(z.looseObject({ offer_id: z.string() })) })
+    await until('the lender sees the refused demand', 10_000, async () => {
+      const answer = await ask('/v1/resource/seller/analytics', { key: network.sandbox.seller_key })
+      const mine = Refused.parse(await answer.json()).refused_demand.filter(({ offer_id: id }) => id === offer)
+      return isDeepStrictEqual(mine, [{ offer_id: offer, rule: 'models', calls: 1, quoted_micro: 40_000 }])
     })
     await lendImages([{ key: KEY, scope: { models: null, methods: ['GET'], paths: null } }])
     expect((await refusalOf(image()))[1]).toBe('policy_refused')
@@ -332,57 +333,7 @@ describe('a body that is passed on as it comes', () => {
   })
 })
 
-describe('provider-h', () => {
-  const at = (path: string) => `${queue.origin}${path}`
-  const jobs = new Map<string, string>()
-  beforeEach(() => {
-    json(200, { images: [{ url: 'x' }], seed: 1 })
-    queue.answers((request, response) => {
-      const [, id, rest] = /requests\/([^/]+)(\/.*)?$/.exec(request.url ?? '') ?? []
-      const say = (status: number, body: object) =>
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-      if (request.method === 'POST') {
-        const made = `req-${jobs.size + 1}`
-        jobs.set(made, String(request.headers.authorization))
-        say(200, { request_id: made, status: 'IN_QUEUE' })
-      } else if (id === undefined || jobs.get(id) !== request.headers.authorization) say(404, { detail: 'unknown' })
-      else if (rest === '/status') say(202, { status: id.endsWith('3') ? 'FAILED' : 'IN_PROGRESS' })
-      else say(200, { images: [{ url: 'x' }] })
-    })
-  })
-
-  it('runs a model at the target of a header, with its key in its own scheme', async () => {
-    const answer = await targeted(`${provider.origin}/studio/upscale`, { num_images: 2 })
-    // One picture of two was made: 20,000 micro-USD at 60 per cent.
-    expect([answer.status, costOf(answer)]).toEqual([200, '12000'])
-    const [heard] = provider.heard
-    expect([heard?.url, heard?.text]).toEqual(['/studio/upscale', '{"num_images":2}'])
-    expect(heard?.rawHeaders).toContain(`Key ${KEY}`)
-    expect(heard?.rawHeaders.map((name) => name.toLowerCase())).not.toContain('x-target-url')
-  })
-
-  it('binds a job to its buyer and to the key that started it, and its result costs the job (C204)', async () => {
-    const started = await targeted(at('/studio/motion'), { duration: 2 })
-    const { request_id: id } = z.object({ request_id: z.string() }).parse(await started.json())
-    // Two seconds at 50 micro-USD a millisecond and 60 per cent: that is taken ahead.
-    expect([started.status, costOf(started)]).toEqual([200, '60000'])
-    const other = await doorsOf(network).user(1)
-    const questions = (path: string, init: Init = {}) =>
-      ask('/resources/provider-h', { ...init, headers: { 'x-target-url': at(`/studio/motion/requests/${id}${path}`) } })
-    expect(await refusalOf(questions('/status', { key: other.buyerKey }))).toEqual([404, 'job_not_found', '0'])
-    expect(
-      await refusalOf(
-        ask('/resources/provider-h', { headers: { 'x-target-url': at('/studio/motion/requests/req-9/status') } }),
-      ),
-    ).toEqual([404, 'job_not_found', '0'])
-    const status = await questions('/status')
-    expect([status.status, costOf(status)]).toEqual([202, '0'])
-    for (const _ of [1, 2]) {
-      const result = await questions('')
-      expect([result.status, costOf(result)]).toEqual([200, '60000'])
-    }
-  })
-})
+describeProviderH()
 
 describe('provider-p2', () => {
   it('is used by the stock client of its protocol at another base URL', async () => {

@@ -52,6 +52,17 @@ describe('the scripts of docs/pay.md, by the lines of README.md', () => {
     },
     RUN_MS,
   )
+
+  it(
+    'read a chain by viem and posts, call by call',
+    async () => {
+      const printed = await runScript('reads.mjs')
+      expect(printed).toMatch(/^chain 8453 balance 0n wei$/m)
+      // Ten posts at 500 micro-USD and 75 per cent.
+      expect(printed).toMatch(/^10 posts for 3750 micro-USD$/m)
+    },
+    RUN_MS,
+  )
 })
 
 describe('market pay', () => {

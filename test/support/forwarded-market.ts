@@ -10,7 +10,6 @@ import type { Network } from './network.ts'
 import { startNetwork } from './network.ts'
 import type { RecordingProvider } from './recording-provider.ts'
 import { startRecordingProvider } from './recording-provider.ts'
-import { until } from './until.ts'
 
 /** One market for the tests of forwarded calls, with a provider that writes down all that it hears. */
 
@@ -61,7 +60,6 @@ export async function startForwarding(): Promise<void> {
   await lending.records(recordsHere())
   for (const { id } of RECORDS) await lending.lend(id, [{ key: id === 'provider-p2' ? `sk-${KEY}` : KEY }])
   json(200, { data: [{ url: 'x' }] })
-  await until('the keys are on sale', 20_000, async () => (await image()).status === 200)
 }
 
 export async function stopForwarding(): Promise<void> {
@@ -98,12 +96,8 @@ export async function refusalOf(answer: Promise<Response>): Promise<readonly [nu
   return [given.status, error.code, costOf(given)]
 }
 
-/** Lends these keys of provider-p1 and waits until they are what routing sees. */
-export async function lendImages(keys: readonly LentKey[]): Promise<readonly string[]> {
-  const offers = await lending.lend('provider-p1', keys)
-  await new Promise((resolve) => setTimeout(resolve, 400))
-  return offers
-}
+/** Lends these keys of provider-p1 and no others. Answers their ids. */
+export const lendImages = (keys: readonly LentKey[]) => lending.lend('provider-p1', keys)
 
 export const MEGABYTE = 1_048_576
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ResourceInput } from '#shared/catalog/resources.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { LentDocumentSchema } from '#shared/contract/lent-offers.ts'
@@ -12,8 +12,10 @@ import { createIds } from '#shared/ids.ts'
 import { parseKeyRing, sealCredential } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 import type { Network } from './network.ts'
+import { until } from './until.ts'
 
 const ids = createIds(systemClock)
+const Book = z.object({ offers: z.array(z.object({ id: z.string() })) })
 type Row = z.input<typeof LentDocumentSchema>['offers'][number]
 /** A key that is lent, with the terms that differ from none at all. */
 export type LentKey = Partial<Omit<Row, 'credential' | 'resource'>> & { readonly key: string }
@@ -24,7 +26,12 @@ export async function openLending(network: Network) {
   const ring = parseKeyRing(String(secrets['CREDENTIAL_KEYS']))
   const redis = new Redis(network.sandbox.redis_url)
   const database = new pg.Pool({ connectionString: network.sandbox.database_url, max: 1 })
-  const { rows } = await database.query("select id from account where kind = 'seller_available' order by id limit 1")
+  // All are lent by the seller whose key the market shows.
+  const { rows } = await database.query(
+    `select a.id from account a join api_key k on k.user_id = a.owner
+    where a.kind = 'seller_available' and $1 like k.key_prefix || '%'`,
+    [network.sandbox.seller_key],
+  )
   const sellerAccount = String(rows[0]?.id)
 
   /** Calls an operator's operation. */
@@ -50,6 +57,16 @@ export async function openLending(network: Network) {
     }
   }
 
+  /** Waits until the data plane sells on these keys and no others. */
+  async function routed(resource: string, ids: readonly string[]): Promise<void> {
+    await until(`the keys of ${resource} are routed`, 20_000, async () => {
+      const answer = await fetch(`${network.sandbox.api_base_url}/v1/resource/book/${resource}`)
+      if (!answer.ok) return false
+      const book = Book.parse(await answer.json()).offers.map(({ id }) => id)
+      return book.length === ids.length && ids.every((id) => book.includes(id))
+    })
+  }
+
   return {
     database,
     redis,
@@ -69,7 +86,20 @@ export async function openLending(network: Network) {
       )
       for (const offer of offers) await database.query(INSERT, valuesOf(offer))
       await operate('snapshot.republish', { names: [lentDocumentName(resource)] })
-      return offers.map(({ id }) => id)
+      const ids = offers.map(({ id }) => id)
+      await routed(resource, ids)
+      return ids
+    },
+    /** Takes the keys of a resource off the market. Their jobs go on unless the keys are destroyed. */
+    async retire(resource: string, isDestroyed: boolean): Promise<void> {
+      const destroyed = isDestroyed ? ', sealed = null, purged_at = now()' : ''
+      await database.query(
+        `update lent_offer set status = 'delisted', updated_at = now()${destroyed}
+        where resource = $1 and updated_at > to_timestamp(0)`,
+        [resource],
+      )
+      await operate('snapshot.republish', { names: [lentDocumentName(resource)] })
+      await routed(resource, [])
     },
     async close() {
       redis.disconnect()

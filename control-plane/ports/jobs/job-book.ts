@@ -9,9 +9,14 @@ export type JobBook = {
   read(rids: readonly string[]): Promise<(StoredJob | undefined)[]>
   /** Writes a record again that Redis has lost. A record that is there stays as it is. */
   restore(job: JobRecordText, now: number): Promise<void>
+  /** Writes the submit of a forwarded job again that Redis has lost. It keeps nothing else of such a job but its end. */
+  restoreForwarded(job: ForwardedSubmit, now: number): Promise<void>
   /** Writes the end of a job unless it has one. Returns the end that stands. The job has to have a record. */
   end(rid: string, end: JobEnd): Promise<JobEnd>
   markBooked(rid: string): Promise<void>
   /** Notes that the buyer has asked to stop it. The job has to have a record. */
   markStopped(rid: string): Promise<void>
 }
+
+/** What is kept of a forwarded job: the event of its submit. `deadlineAt` is Unix milliseconds. */
+export type ForwardedSubmit = { readonly rid: string; readonly submit: string; readonly deadlineAt: number }

@@ -52,5 +52,21 @@ export type KeyProbeResult =
 /** Asks a provider once with a key. No behaviour of the provider makes it throw. */
 export type KeyProbe = (target: KeyProbeTarget) => Promise<KeyProbeResult>
 
+/** One request with a lent key, about a job that the key has started. */
+export type LentQuestion = Pick<KeyProbeTarget, 'url' | 'header' | 'prefix' | 'apiKey'> & {
+  readonly method: 'GET' | 'POST' | 'PUT'
+}
+
+/** `body` is undefined when it is longer than is read. `retryAfterMs` is how long the provider wants to be left alone. */
+export type LentReply = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: string | undefined
+  readonly retryAfterMs: number | undefined
+}
+
+/** Asks a provider with a lent key. Undefined without an answer. No behaviour of the provider makes it throw. */
+export type AskLent = (question: LentQuestion) => Promise<LentReply | undefined>
+
 /** Asks a provider once. No behaviour of the provider makes it throw. */
 export type Probe = (target: ProbeTarget) => Promise<ProbeResult>

@@ -14,9 +14,12 @@ import { readRetryAfter } from '#shared/retry-after.ts'
 import type { AskedJob, JobAnswer, JobProbe } from './job-probe.ts'
 import { mediaProbeOf } from './media-probe.ts'
 import type {
+  AskLent,
   KeyProbe,
   KeyProbeResult,
   KeyProbeTarget,
+  LentQuestion,
+  LentReply,
   ListedModels,
   ListModels,
   Probe,
@@ -43,6 +46,7 @@ type ProviderProbe = {
   readonly listModels: ListModels
   readonly askJob: JobProbe
   readonly probeKey: KeyProbe
+  readonly askLent: AskLent
   close(): Promise<void>
 }
 
@@ -67,6 +71,8 @@ export function createProviderProbe(
     probe: (target) => probeProvider(agent, policy, target),
     listModels: (place) => listModels(agent, policy, place),
     probeKey: (target) => probeLentKey(agent, policy, target),
+    askLent: (question) =>
+      askLent({ agent: jobAgent, policy, clock, timeoutMs: jobTimeoutMs }, question).catch(() => undefined),
     askJob: (job) => askJob({ agent: jobAgent, policy, clock, timeoutMs: jobTimeoutMs }, job).catch(() => silent(null)),
     close: async () => {
       await Promise.all([agent.close(), jobAgent.close()])
@@ -167,6 +173,28 @@ async function probeLentKey(agent: Agent, policy: OutboundPolicy, target: KeyPro
     return refused(statusCode, isKeyRefused ? 'the provider refused the key' : 'the provider did not accept the call')
   } catch (error) {
     return unreachable(error)
+  }
+}
+
+async function askLent(
+  { agent, policy, clock, timeoutMs }: JobParts,
+  { url, method, header, prefix, apiKey }: LentQuestion,
+): Promise<LentReply | undefined> {
+  if (isLiteralRefused(url, policy)) return undefined
+  const headers = ['accept', '*/*', 'user-agent', 'market-probe', header, prefix + apiKey.reveal()]
+  const sent = { dispatcher: agent, signal: AbortSignal.timeout(timeoutMs), method, headers }
+  const { statusCode: status, headers: given, body } = await request(url, sent)
+  const retryAfterMs = readRetryAfter(given['retry-after'], clock.now(), MAX_RETRY_AFTER_MS)
+  return { status, headers: given, body: await textWithin(body), retryAfterMs }
+}
+
+/** The whole of a body. Undefined when it is longer than the agent reads. */
+async function textWithin(body: { text(): Promise<string> }): Promise<string | undefined> {
+  try {
+    return await body.text()
+  } catch (error) {
+    if (describeCause(error)?.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return undefined
+    throw error
   }
 }
 

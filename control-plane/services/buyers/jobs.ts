@@ -91,10 +91,10 @@ async function cancel(ctx: LineCtx, job: Job): Promise<void> {
   const [line] = await linesOf(ctx, [job], [kept])
   if (line === undefined) throw new AppError('internal_error', { cause: new Error('a job without a line') })
   const { record } = line
-  const canStop = record === undefined || hasWordForStopping(record)
+  const canStop = line.canStop ?? (record === undefined || hasWordForStopping(record))
   if (kept !== undefined) await ctx.jobBook.markStopped(job.rid)
   const stopped = kept && { ...kept, isStopped: true }
-  const attended = await attendJob(ctx, job, stopped, { record, ask: () => line.ask(canStop) })
+  const attended = await attendJob(ctx, job, stopped, { ...line, ask: () => line.ask(canStop) })
   if (attended.isOver) return
   if (!canStop) {
     throw new AppError('conflict', { message: 'The provider of this job cannot stop it: wait for its end.' })

@@ -1,5 +1,5 @@
 import type { Job } from '#control-plane/db/jobs.ts'
-import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
+import type { ForwardedSubmit, JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 import { crashPoint } from '#shared/crash-point.ts'
@@ -17,6 +17,10 @@ export type AttendCtx = IngestCtx & { readonly jobBook: JobBook }
 export type Line = {
   /** The record to write again when Redis has lost it; undefined when it has it, and when nobody can make it again. */
   readonly record: JobRecordText | undefined
+  /** Set for a forwarded job: its submit, which Redis may have lost. */
+  readonly forwarded?: ForwardedSubmit
+  /** Whether the provider has a word for stopping it; absent where its record tells. */
+  readonly canStop?: boolean
   ask(isCancel?: boolean): Promise<JobAnswer>
 }
 
@@ -40,8 +44,9 @@ export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | unde
   const ending = endingIn(job, { answer, askedAt, isStopped: kept?.isStopped === true })
   const end = ending === undefined ? undefined : endOfJob(job, ending, now)
   if (end === undefined) return { isOver: false, answer }
+  if (line.forwarded !== undefined) await ctx.jobBook.restoreForwarded(line.forwarded, now)
   // A job without a record has no buyer who could be shown another end.
-  const hasRecord = kept !== undefined || line.record !== undefined
+  const hasRecord = kept !== undefined || line.record !== undefined || line.forwarded !== undefined
   const standing = hasRecord ? await ctx.jobBook.end(job.rid, end) : end
   crashPoint('job_end_written')
   if (await bookEnd(ctx, job, standing)) return { isOver: true }

@@ -10,8 +10,9 @@ import { writeUnitPrices } from '#shared/pricing.ts'
 import { isJobKind } from '#shared/protocols/job-codec.ts'
 import { openCredential } from '#shared/seal.ts'
 import type { AttendCtx, Line } from './attend-job.ts'
+import { lentLinesOf } from './lent-job-lines.ts'
 
-export type LineCtx = AttendCtx & Pick<Ctx, 'db' | 'settings' | 'log'> & { readonly askJob: JobProbe }
+export type LineCtx = AttendCtx & Pick<Ctx, 'db' | 'settings' | 'log' | 'askLent'> & { readonly askJob: JobProbe }
 
 /** The address, protocol and sealed key of a job's provider. */
 type Place = Pick<JobPlace, 'baseUrl' | 'apiFormat' | 'sealed'>
@@ -30,7 +31,10 @@ export async function linesOf(
   const offers = new Set(jobs.flatMap(({ offer }) => offer ?? []))
   const places = new Map<string, Place>((await listJobPlaces(ctx.db, [...offers])).map((place) => [place.offer, place]))
   const urls = checkedOnce(ctx)
+  const lent = await lentLinesOf(ctx, jobs)
   return jobs.map((job, index) => {
+    const line = lent.get(job.rid)
+    if (line !== undefined) return line
     const own = job.offer === null ? kept[index]?.job : undefined
     const place = job.offer === null ? own && { ...own, sealed: own.credential } : places.get(job.offer)
     const record = place !== undefined && kept[index] === undefined ? recordOf(job, place) : undefined

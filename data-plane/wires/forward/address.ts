@@ -1,13 +1,15 @@
 import type { RawRequest } from '#data-plane/call.ts'
 import { AppError } from '#shared/errors.ts'
 import { checkOutboundUrl } from '#shared/outbound-guard.ts'
-import type { CompiledResource, FoundRoute, ResourceHost } from '#shared/resources/compile-resource.ts'
+import type { AskedRoute, CompiledResource, FoundRoute, ResourceHost } from '#shared/resources/compile-resource.ts'
 import { findRoute, isFound } from '#shared/resources/compile-resource.ts'
 import { fillPath } from '#shared/rules/path-pattern.ts'
 
 /** The call that a buyer wants made at a provider. */
 export type Asked = {
   readonly found: FoundRoute
+  /** The call as fences see it: its path is the one that was asked for. */
+  readonly route: AskedRoute
   readonly query: URLSearchParams
   /** The path at the provider, which sellers' rules are about. */
   readonly path: string
@@ -29,8 +31,9 @@ export function readAddress(resource: CompiledResource, raw: RawRequest, rest: s
 function readPath(resource: CompiledResource, { method, query }: RawRequest, rest: string): Asked {
   let reason = ''
   for (const host of resource.hosts.values()) {
-    const found = findRoute(resource, { method, role: host.role, path: rest === '' ? '/' : rest })
-    if (isFound(found)) return addressAt(host, found, query)
+    const route = { method, role: host.role, path: rest === '' ? '/' : rest }
+    const found = findRoute(resource, route)
+    if (isFound(found)) return addressAt(host, { found, route, query })
     reason = found.reason
   }
   throw notReachable(reason)
@@ -51,12 +54,14 @@ function readTarget(resource: CompiledResource, { method, headers, query }: RawR
   if (url === undefined || host === undefined) throw badTarget()
   // Parsing repairs dot segments, so the path is taken from the text.
   const path = /^https?:\/\/[^/?]+([^?]*)/.exec(String(text))?.[1] ?? ''
-  const found = findRoute(resource, { method, role: host.role, path: path === '' ? '/' : path })
+  const route = { method, role: host.role, path: path === '' ? '/' : path }
+  const found = findRoute(resource, route)
   if (!isFound(found)) throw notReachable(found.reason)
-  return addressAt(host, found, url.searchParams)
+  return addressAt(host, { found, route, query: url.searchParams })
 }
 
-function addressAt({ baseUrl }: ResourceHost, found: FoundRoute, query: URLSearchParams): Asked {
+function addressAt({ baseUrl }: ResourceHost, given: Pick<Asked, 'found' | 'route' | 'query'>): Asked {
+  const { found, query } = given
   const path = fillPath(found.route.forwardTo, found.captures)
   if (path === undefined) throw notReachable('The path is none of the provider.')
   const text = query.toString()
@@ -65,14 +70,15 @@ function addressAt({ baseUrl }: ResourceHost, found: FoundRoute, query: URLSearc
     throw new AppError('invalid_request', { message, param: 'query' })
   }
   const whole = path === '/' ? baseUrl : baseUrl + path
-  return { found, query, path, url: text === '' ? whole : `${whole}?${text}` }
+  return { ...given, path, url: text === '' ? whole : `${whole}?${text}` }
 }
 
 function badTarget(): AppError {
   return new AppError('invalid_target_url', { param: TARGET_HEADER })
 }
 
-function notReachable(message: string): AppError {
+/** The refusal of a call that no route describes or that a fence keeps out. */
+export function notReachable(message: string): AppError {
   return new AppError('platform_route_refused', {
     message,
     param: 'path',

@@ -5,12 +5,12 @@ import { createSseReader } from '#shared/protocols/answers/sse.ts'
 import type { CompiledResource, FoundRoute, Good } from '#shared/resources/compile-resource.ts'
 import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
 import { chargeableUnits, jobOf, reportedUnits, stateOf } from '#shared/resources/quote-resource.ts'
-import { rootsOf } from '#shared/rules/parse-rule.ts'
 import type { Usage } from '#shared/usage.ts'
 import { headersOf } from './headers.ts'
 
 /** A JSON answer up to this size is held, so that its head can say what it cost. A longer one goes on as it comes. */
 const MAX_HELD_BYTES = 8_388_608
+const ACCEPTED = 202
 const NO_CONTENT = 204
 
 /** What was bought, and what it costs unless the provider reports less. */
@@ -60,7 +60,7 @@ export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
     head: () => startOf(passing),
     isHeld: () => passing.mode === 'held',
     isPriced: () => passing.mode === 'passed' || bought.found.route.reported.length === 0,
-    startedJob: () => passing.job,
+    startedJob: () => (passing.job === undefined ? undefined : { id: passing.job, captures: bought.found.captures }),
     toldOfJob: () => passing.word,
     push(chunk) {
       if (passing.mode === 'events') events.push(chunk)
@@ -166,11 +166,11 @@ function read(passing: Passing, answer: unknown): void {
   const given = givenOf(passing, answer)
   const { kind } = found.route
   const state = stateOf(found.route, given)
-  if (kind === 'status' || kind === 'result') passing.word = { state, given }
+  // A result that is not there yet says nothing of its job.
+  const isWord = kind === 'status' || (kind === 'result' && passing.head?.status !== ACCEPTED)
+  if (isWord) passing.word = { state, given }
   else if (kind === 'sale' && state === 'failed') passing.failure = { kind: 'error', status: 502, text: '' }
-  // In an answer that nobody has read a rule would count nothing, and nothing costs nothing.
-  const isRead = answer !== undefined || !found.route.reported.some(({ rule }) => rootsOf(rule).has('answer'))
-  if (good !== undefined && isRead) passing.reported = reportedUnits(found, good, quoted, given)
+  if (good !== undefined) passing.reported = reportedUnits(found, good, quoted, given)
   if (kind !== 'submit') return
   passing.job = jobOf(found.route, given)
   if (passing.job === undefined) passing.failure = malformed('no id of a job')

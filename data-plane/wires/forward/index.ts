@@ -6,9 +6,10 @@ import type { AnyWire, JobQuestion, ParsedCall, Resources } from '#data-plane/wi
 import { AppError } from '#shared/errors.ts'
 import type { CompiledResource, Good } from '#shared/resources/compile-resource.ts'
 import { goodOf, quoteUnits } from '#shared/resources/quote-resource.ts'
+import { reasonInRequest } from '#shared/resources/request-fences.ts'
 import type { Usage } from '#shared/usage.ts'
 import type { Asked } from './address.ts'
-import { readAddress } from './address.ts'
+import { notReachable, readAddress } from './address.ts'
 import type { Bought, Rewrite } from './decoder.ts'
 import { forwardDecoder } from './decoder.ts'
 import { headersFor } from './headers.ts'
@@ -35,6 +36,8 @@ function forwardWire(kind: ForwardDemand['kind'], prefix: string, takesJobs: boo
       const isOfJob = route.kind !== 'sale' && route.kind !== 'free'
       if (isOfJob && !takesJobs) throw new AppError('job_route_required', { message: NO_QUEUE })
       const sent = readSent(raw, asked)
+      const reason = reasonInRequest(record, asked.route, { body: sent.body, query: asked.query })
+      if (reason !== undefined) throw notReachable(reason)
       const bought = priceOf(record, asked, sent)
       if (bought.good?.mustQueue === true && route.kind === 'sale') throw new AppError('job_route_required')
       return parsedCall(raw, { asked, sent, bought })

@@ -1,0 +1,111 @@
+import type { Job } from '#control-plane/db/jobs.ts'
+import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import type { AskLent, LentReply } from '#control-plane/ports/provider/probe.ts'
+import { routeOfJob } from '#shared/catalog/resources.ts'
+import type { UsageEvent } from '#shared/contract/usage-event.ts'
+import type { JobState } from '#shared/jobs.ts'
+import type { CompiledResource, Route } from '#shared/resources/compile-resource.ts'
+import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
+import { reportedUnits, stateOf } from '#shared/resources/quote-resource.ts'
+import { fillPath } from '#shared/rules/path-pattern.ts'
+import type { Secret } from '#shared/secret.ts'
+import type { Usage } from '#shared/usage.ts'
+
+/** A forwarded job: its submit, the record that it was sold by, and the lent key that has started it. */
+export type LentJob = {
+  readonly providerJob: Job['providerJob']
+  readonly submit: UsageEvent
+  readonly record: CompiledResource
+  readonly apiKey: Secret
+}
+
+type Ports = { readonly askLent: AskLent }
+
+const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
+const ACCEPTED = 202
+/** A provider that answers with one of these to the question for a result says that there will never be one. */
+const NO_RESULT: ReadonlySet<number> = new Set([400, 422])
+
+/** True when the record has a call that stops the job. */
+export function canStop({ record, submit }: LentJob): boolean {
+  return routeFor(record, submit, 'cancel') !== undefined
+}
+
+/**
+ * Asks the provider of a forwarded job by the rules of its record: how it goes, and when it is done what its result
+ * reports. A result whose rules read nothing in it is not loaded, because it may be a long film.
+ */
+export async function askLentJob(ports: Ports, job: LentJob, isCancel: boolean): Promise<JobAnswer> {
+  const { record, submit } = job
+  const stop = isCancel ? routeFor(record, submit, 'cancel') : undefined
+  if (stop !== undefined) await send(ports, job, stop)
+  const status = routeFor(record, submit, 'status')
+  const said = status && (await send(ports, job, status))
+  if (status === undefined || said === undefined) return SILENT
+  if (said.status === 404 || said.status === 410) return { kind: 'unknown' }
+  if (!isGood(said)) return silent(said)
+  const state = stateOf(status, givenOf(said))
+  if (state === 'failed') return told(job, 'failed')
+  return state === 'done' ? askForResult(ports, job) : told(job, 'running')
+}
+
+async function askForResult(ports: Ports, job: LentJob): Promise<JobAnswer> {
+  const { record, submit } = job
+  const { bound = {} } = submit.job ?? {}
+  const route = routeFor(record, submit, 'result')
+  if (route === undefined || (route.reported.length === 0 && route.state === undefined)) {
+    return told(job, 'succeeded', bound)
+  }
+  const said = await send(ports, job, route)
+  if (said === undefined) return SILENT
+  if (NO_RESULT.has(said.status)) return told(job, 'failed')
+  if (!isGood(said) || said.status === ACCEPTED) return silent(said)
+  const given = givenOf(said)
+  if (stateOf(route, given) === 'failed') return told(job, 'failed')
+  const good = record.goods.get(submit.sold?.good ?? '')
+  const used = good && reportedUnits({ route, captures: capturesOf(job) }, good, bound, given)
+  return told(job, 'succeeded', used ?? bound)
+}
+
+function routeFor({ record, routes }: CompiledResource, { sold }: UsageEvent, kind: 'status' | 'result' | 'cancel') {
+  const submit = record.routes.find(({ id }) => id === sold?.route)
+  const found = submit && routeOfJob(record.routes, submit, kind)
+  return routes.find(({ id }) => id === found?.id)
+}
+
+async function send({ askLent }: Ports, job: LentJob, route: Route): Promise<LentReply | undefined> {
+  const { hosts, record } = job.record
+  const host = hosts.get(route.host)
+  const path = fillPath(route.forwardTo, capturesOf(job))
+  const [first = 'GET'] = route.methods
+  const method = route.kind === 'cancel' ? first : 'GET'
+  if (host === undefined || path === undefined) return undefined
+  return askLent({ url: new URL(host.baseUrl + path), method, ...record.credential, apiKey: job.apiKey })
+}
+
+function capturesOf({ submit, providerJob }: LentJob): Readonly<Record<string, string>> {
+  return { ...submit.job?.captures, job: providerJob }
+}
+
+function isGood({ status }: LentReply): boolean {
+  return status >= 200 && status < 300
+}
+
+function silent({ status, retryAfterMs }: LentReply): JobAnswer {
+  return { kind: 'silent', status, retryAfterMs }
+}
+
+function told({ providerJob: id }: LentJob, state: JobState, used?: Usage): JobAnswer {
+  return {
+    kind: 'told',
+    job: { id, state, milliseconds: undefined, artifacts: [], ...(used !== undefined && { used }) },
+  }
+}
+
+function givenOf({ headers, body }: LentReply): GivenAnswer {
+  try {
+    return { headers, answer: body === undefined ? undefined : JSON.parse(body) }
+  } catch {
+    return { headers, answer: undefined }
+  }
+}

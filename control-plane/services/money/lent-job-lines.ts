@@ -1,0 +1,84 @@
+import type { Job } from '#control-plane/db/jobs.ts'
+import { listLentPlaces } from '#control-plane/db/lent-offers.ts'
+import { findResource } from '#control-plane/db/resources.ts'
+import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import { readRecord } from '#control-plane/services/catalog/resources.ts'
+import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
+import type { UsageEvent } from '#shared/contract/usage-event.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import type { CompiledResource } from '#shared/resources/compile-resource.ts'
+import { compileResource } from '#shared/resources/compile-resource.ts'
+import { openCredential } from '#shared/seal.ts'
+import type { LentJob } from './ask-lent-job.ts'
+import { askLentJob, canStop } from './ask-lent-job.ts'
+import type { Line } from './attend-job.ts'
+import type { LineCtx } from './job-lines.ts'
+
+/**
+ * The ways to ask about forwarded jobs, by the id of the job: with the lent key that has started it, as the present
+ * record says. A job whose record is gone is met with silence until its deadline, and one whose key was destroyed is
+ * lost.
+ */
+export async function lentLinesOf(ctx: LineCtx, jobs: readonly Job[]): Promise<ReadonlyMap<string, Line>> {
+  const lent = jobs.flatMap((job) => {
+    const submit = readUsageEvent(job.event)
+    return submit?.sold === undefined ? [] : [{ job, submit, resource: submit.sold.id }]
+  })
+  if (lent.length === 0) return new Map()
+  const places = await listLentPlaces(
+    ctx.db,
+    lent.flatMap(({ job }) => job.offer ?? []),
+  )
+  const sealed = new Map(places.map((place) => [place.offer as string, place.sealed]))
+  const records = await recordsOf(ctx, new Set(lent.map(({ resource }) => resource)))
+  return new Map(
+    lent.map(({ job, submit, resource }) => {
+      const key = sealed.get(job.offer ?? '')
+      const asked = lentJob(ctx, { job, submit, record: records.get(resource), sealed: key })
+      return [job.rid, lineOf(ctx, { job, submit, sealed: key, asked })]
+    }),
+  )
+}
+
+async function recordsOf({ db }: LineCtx, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, CompiledResource>> {
+  const records = new Map<string, CompiledResource>()
+  for (const id of ids) {
+    const found = await findResource(db, id)
+    if (found !== undefined) records.set(id, compileResource(readRecord(found), found.version))
+  }
+  return records
+}
+
+type Parts = {
+  readonly job: Job
+  readonly submit: UsageEvent
+  readonly record: CompiledResource | undefined
+  readonly sealed: unknown
+}
+
+function lentJob(ctx: LineCtx, { job, submit, record, sealed }: Parts): LentJob | undefined {
+  if (record === undefined || sealed === undefined) return undefined
+  try {
+    const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(sealed))
+    return { providerJob: job.providerJob, submit, record, apiKey }
+  } catch (error) {
+    ctx.log.warn({ err: error, rid: job.rid }, 'the key of a forwarded job cannot be opened')
+    return undefined
+  }
+}
+
+type Asked = Pick<Parts, 'job' | 'submit' | 'sealed'> & { readonly asked: LentJob | undefined }
+
+const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
+
+function lineOf(ctx: LineCtx, { job, submit, asked, sealed }: Asked): Line {
+  const { rid, event, deadlineAt } = job
+  // With its key the way to a job is destroyed for good, so its buyer need not wait for the deadline.
+  const lost: JobAnswer = sealed === undefined ? { kind: 'unknown' } : SILENT
+  return {
+    record: undefined,
+    forwarded: { rid, submit: event, deadlineAt: submit.job?.deadlineAt ?? deadlineAt.getTime() },
+    canStop: asked !== undefined && canStop(asked),
+    ask: async (isCancel = false) => (asked === undefined ? lost : askLentJob(ctx, asked, isCancel)),
+  }
+}

@@ -1,0 +1,25 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { JobBook } from '#dev/provider/jobs.ts'
+
+/** A call of an account that its owner lends. */
+export type AccountCall = {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  /** The parsed JSON; undefined for any other body. */
+  readonly body: unknown
+  readonly bytes: Buffer
+  readonly jobs: JobBook
+  /** Pictures and files of jobs are below it. */
+  readonly origin: string
+  /** True on the host of a queue, where a run is submitted and not waited for. */
+  readonly isQueue: boolean
+  /** The node that chain reads are passed to; undefined without one. */
+  readonly chainUrl: string | undefined
+}
+
+/** The address of a picture, which is drawn when somebody loads it. */
+export function pictureUrl(origin: string, text: string, { width, height }: { width: number; height: number }): string {
+  return `${origin}/files/${width}x${height}/${encodeURIComponent(text.slice(0, 60))}.png`
+}

@@ -1,0 +1,143 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Init } from './forwarded-market.ts'
+import {
+  ask,
+  costOf,
+  json,
+  KEY,
+  lending,
+  network,
+  post,
+  provider,
+  queue,
+  refusalOf,
+  targeted,
+} from './forwarded-market.ts'
+import { queueClient } from './queue-client.ts'
+import { doorsOf } from './routed-market.ts'
+import { until } from './until.ts'
+
+/** Tests of a provider of the header style and of its queue, in the market of the forwarded calls. */
+export function describeProviderH(): void {
+  describe('provider-h', () => {
+    const jobs: Jobs = { keys: new Map(), asked: new Set() }
+    beforeEach(() => answerAsQueue(jobs))
+
+    it('runs a model at the target of a header, with its key in its own scheme', runsAModel)
+    it('binds a job to its buyer and to the key that started it, and its result costs the job (C204)', bindsAJob)
+    it('serves a client of its queue, which follows the addresses that the provider names', servesAQueueClient)
+    it('charges nothing for a result that is not there yet', chargesNothingEarly)
+    it('never has a result sent to somebody else', sendsNoResultAway)
+    it('asks about jobs with a key that has left the market, until the key is destroyed', asksWithRetiredKeys)
+  })
+}
+
+/** The keys that have started jobs, by job, and the jobs that were asked about. */
+type Jobs = { readonly keys: Map<string, string>; readonly asked: Set<string> }
+
+const at = (path: string) => `${queue.origin}${path}`
+
+function answerAsQueue({ keys: jobs, asked }: Jobs): void {
+  json(200, { images: [{ url: 'x' }], seed: 1 })
+  queue.answers((request, response) => {
+    const [, id, rest] = /requests\/([^/]+)(\/.*)?$/.exec(request.url ?? '') ?? []
+    const say = (status: number, body: object) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (request.method === 'POST') {
+      const made = `req-${jobs.size + 1}`
+      jobs.set(made, String(request.headers.authorization))
+      const url = at(`${request.url}/requests/${made}`)
+      say(200, { request_id: made, status: 'IN_QUEUE', response_url: url, status_url: `${url}/status` })
+    } else if (id === undefined || jobs.get(id) !== request.headers.authorization) say(404, { detail: 'unknown' })
+    else if (rest === '/status') {
+      const isDone = asked.has(id)
+      asked.add(id)
+      say(isDone ? 200 : 202, { status: isDone ? 'COMPLETED' : 'IN_PROGRESS' })
+    } else say(200, { images: [{ url: 'x' }] })
+  })
+}
+
+async function runsAModel(): Promise<void> {
+  const answer = await targeted(`${provider.origin}/studio/upscale`, { num_images: 2 })
+  // One picture of two was made: 20,000 micro-USD at 60 per cent.
+  expect([answer.status, costOf(answer)]).toEqual([200, '12000'])
+  const [heard] = provider.heard
+  expect([heard?.url, heard?.text]).toEqual(['/studio/upscale', '{"num_images":2}'])
+  expect(heard?.rawHeaders).toContain(`Key ${KEY}`)
+  expect(heard?.rawHeaders.map((name) => name.toLowerCase())).not.toContain('x-target-url')
+}
+
+async function bindsAJob(): Promise<void> {
+  const started = await targeted(at('/studio/motion'), { duration: 2 })
+  const { request_id: id } = z.object({ request_id: z.string() }).parse(await started.json())
+  // Two seconds at 50 micro-USD a millisecond and 60 per cent: that is taken ahead.
+  expect([started.status, costOf(started)]).toEqual([200, '60000'])
+  const other = await doorsOf(network).user(1)
+  const questions = (path: string, init: Init = {}) =>
+    ask('/resources/provider-h', { ...init, headers: { 'x-target-url': at(`/studio/motion/requests/${id}${path}`) } })
+  expect(await refusalOf(questions('/status', { key: other.buyerKey }))).toEqual([404, 'job_not_found', '0'])
+  expect(
+    await refusalOf(
+      ask('/resources/provider-h', { headers: { 'x-target-url': at('/studio/motion/requests/req-9/status') } }),
+    ),
+  ).toEqual([404, 'job_not_found', '0'])
+  const status = await questions('/status')
+  expect([status.status, costOf(status)]).toEqual([202, '0'])
+  for (const _ of [1, 2]) {
+    const result = await questions('')
+    expect([result.status, costOf(result)]).toEqual([200, '60000'])
+  }
+}
+
+async function servesAQueueClient(): Promise<void> {
+  const { buyer_key: key, api_base_url: base } = network.sandbox
+  const client = queueClient({ proxy: `${base}/resources/provider-h`, key, queue: queue.origin })
+  const states: string[] = []
+  const { data, cost } = await client.subscribe('studio/motion', { duration: 2 }, (state) => states.push(state))
+  expect([data, cost]).toEqual([{ images: [{ url: 'x' }] }, '60000'])
+  expect(states).toEqual(['IN_PROGRESS', 'COMPLETED'])
+}
+
+async function chargesNothingEarly(): Promise<void> {
+  const { question } = await submitMotion()
+  queue.answers((_request, response) => response.writeHead(202).end('{"detail":"in progress"}'))
+  const early = await question('')
+  expect([early.status, costOf(early)]).toEqual([202, '0'])
+  queue.answers((_request, response) => response.writeHead(200).end('{"status":"FAILED"}'))
+  const failed = await question('/status')
+  expect([failed.status, costOf(failed)]).toEqual([200, '0'])
+}
+
+async function sendsNoResultAway(): Promise<void> {
+  for (const query of ['fal_webhook=https://me.example', 'webhook=x', 'webhook_url=', 'fal_webhook=a&fal_webhook=b']) {
+    const answer = targeted(`${queue.origin}/studio/motion?${query}`, { duration: 2 })
+    expect(await refusalOf(answer)).toEqual([403, 'platform_route_refused', '0'])
+  }
+  const film = { model: 'reel-1', prompt: 'x', seconds: '2', webhook_url: ['https://me.example'] }
+  expect(await refusalOf(post('/resources/provider-p1/v1/videos', film))).toEqual([403, 'platform_route_refused', '0'])
+  expect([queue.heard, provider.heard]).toEqual([[], []])
+}
+
+async function asksWithRetiredKeys(): Promise<void> {
+  const { question } = await submitMotion()
+  await lending.retire('provider-h', false)
+  expect(await refusalOf(targeted(at('/studio/motion'), { duration: 2 }))).toEqual([404, 'no_resource_offer', '0'])
+  expect((await question('/status')).status).toBe(202)
+  const result = await question('')
+  expect([result.status, costOf(result)]).toEqual([200, '60000'])
+  await lending.retire('provider-h', true)
+  await until('the data plane has forgotten the key', 10_000, async () => (await question('')).status === 404)
+  const gone = await question('')
+  expect(await gone.clone().text()).toContain('The lender has destroyed the key that started the job.')
+  expect(await refusalOf(Promise.resolve(gone))).toEqual([404, 'job_not_found', '0'])
+  await lending.lend('provider-h', [{ key: KEY }])
+}
+
+/** Starts a job of two seconds, and asks about it at the end of its path. */
+async function submitMotion() {
+  const started = await targeted(at('/studio/motion'), { duration: 2 })
+  const { request_id: id } = z.object({ request_id: z.string() }).parse(await started.json())
+  const target = (path: string) => ({ 'x-target-url': at(`/studio/motion/requests/${id}${path}`) })
+  return { id, question: (path: string) => ask('/resources/provider-h', { headers: target(path) }) }
+}

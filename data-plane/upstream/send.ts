@@ -1,3 +1,4 @@
+import type { LookupAddress, LookupAllOptions } from 'node:dns'
 import { lookup as resolveName } from 'node:dns'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { LookupFunction } from 'node:net'
@@ -268,13 +269,20 @@ function addressBook(policy: OutboundPolicy, allowedHosts: () => ReadonlySet<str
   }
 }
 
+/** Finds all addresses of a name. */
+type ResolveName = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
+
 /**
- * Resolves a name only when every address of it may be dialled. Literal addresses are checked with the URL and never
- * come here.
+ * Resolves a name only when every address of it may be dialled. The connection is made to what was checked, so a name
+ * that changes meanwhile changes nothing. Literal addresses are checked with the URL and never come here.
  */
-export function guardedLookup(policy: OutboundPolicy): LookupFunction {
+export function guardedLookup(policy: OutboundPolicy, resolve: ResolveName = resolveName): LookupFunction {
   return (hostname, options, callback) => {
-    resolveName(hostname, { ...options, all: true }, (error, addresses) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '', 4)
       const first = addresses[0]
       if (first === undefined || addresses.some(({ address }) => !isDialable(address, policy))) {

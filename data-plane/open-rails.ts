@@ -14,7 +14,7 @@ import { defineRail } from './rails/rail.ts'
 import { createWalletSignatures } from './rails/wallet-signature.ts'
 import { createQuoteSeal } from './rails/x402/quote-seal.ts'
 import type { X402Ports } from './rails/x402/x402-rail.ts'
-import { x402Rail } from './rails/x402/x402-rail.ts'
+import { alone, x402Rail } from './rails/x402/x402-rail.ts'
 import type { Rails } from './routes.ts'
 import type { PaymentDeskStore } from './store/payment-desk.ts'
 import { NO_PAYMENT_DESK, openPaymentDesk } from './store/payment-desk.ts'
@@ -38,11 +38,13 @@ export function openRails({ config, clock }: { config: Config; clock: Clock }, s
   const signatures = createWalletSignatures({ desk, clock })
   const common = { desk, signatures, clock, urlOf }
   const ports: X402Ports = { ...common, seal: createQuoteSeal(config.keyPepper) }
+  const [upto, exact] = [pending.watched(x402Rail('upto', ports)), pending.watched(x402Rail('exact', ports))]
   return {
     credit: creditRail({ funds, buyerKeys }),
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
     // A stock client takes the first entry that it can pay, and `upto` charges only what was used.
-    x402: [defineRail(pending.watched(x402Rail('upto', ports))), defineRail(pending.watched(x402Rail('exact', ports)))],
+    x402: [defineRail(upto), defineRail(exact)],
+    x402Exact: [defineRail(alone(exact))],
     mpp: [defineRail(pending.watched(mppRail({ ...common, ids: createChallengeIds(config.keyPepper) })))],
   }
 }

@@ -1,7 +1,8 @@
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import { LEAST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
+import type { RailName } from '#shared/contract/rails.ts'
 import { microUsd } from '#shared/money.ts'
-import type { Row } from './http/row.ts'
+import type { Row, ServesOf } from './http/row.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { requirementFor } from './rails/x402/requirement.ts'
 import type { PayablePath } from './reads/payments.ts'
@@ -15,6 +16,8 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   speech: { model: 'tts-1', voice: 'alloy', input: 'Good morning.' },
   transcriptions: { model: 'gpt-4o-transcribe', file: 'audio.mp3' },
   images: { model: 'dall-e-3', prompt: 'A boat on a lake.' },
+  video: { model: 'sora-2', prompt: 'A boat on a lake.', seconds: '4' },
+  music: { model: 'music-1.5', prompt: 'A slow waltz.' },
   'image-edits': { model: 'gpt-image-1', prompt: 'Add a hat.', image: 'https://example.com/boat.png' },
 }
 
@@ -22,7 +25,7 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 export function withCatalogueEntries(rows: readonly Row[], ways: WalletRails): readonly Row[] {
   return rows.map((row) => {
     const { serves } = row
-    if (serves.kind !== 'call' || !protocolsOf(row, ways).includes('x402')) return row
+    if (!isSold(serves) || !protocolsOf(row, ways).includes('x402')) return row
     const bazaar = bazaarOf(EXAMPLES[serves.wire.name] ?? {}, row.body.kind === 'form')
     return { ...row, serves: { ...serves, extensions: { bazaar } } }
   })
@@ -32,26 +35,42 @@ export function withCatalogueEntries(rows: readonly Row[], ways: WalletRails): r
 export function payablePaths(rows: readonly Row[], ways: WalletRails): readonly PayablePath[] {
   return rows.flatMap((row) => {
     const protocols = protocolsOf(row, ways)
-    return protocols.length === 0 ? [] : [{ method: 'POST', path: row.path, host: row.host, protocols }]
+    const schemes = SCHEMES.filter((scheme) => isSold(row.serves) && hasRail(row.serves, `x402-${scheme}`))
+    return protocols.length === 0 ? [] : [{ method: 'POST', path: row.path, host: row.host, protocols, schemes }]
   })
 }
 
-/** Ways of wallets to pay, by protocol. */
-type WalletRails = { readonly x402: readonly AnyRail[]; readonly mpp: readonly AnyRail[] }
+/** Schemes of x402 in the order in which clients should prefer them. */
+const SCHEMES = ['upto', 'exact'] as const
 
-function protocolsOf({ serves }: Row, { x402, mpp }: WalletRails): PayablePath['protocols'] {
-  if (serves.kind !== 'call' || serves.withoutCredential !== 'challenge') return []
-  // What can be forwarded is said by the catalogue, not by the rows.
-  if (serves.failover !== 'until-content') return []
+/** Ways of wallets to pay, by protocol. */
+type WalletRails = Readonly<Record<'x402' | 'x402Exact' | 'mpp', readonly AnyRail[]>>
+type Sold = ServesOf<'call' | 'job-submit'>
+
+/** True for what wallets may buy. What can be forwarded is said by the catalogue, not by the rows. */
+function isSold(serves: Row['serves']): serves is Sold {
+  if (serves.kind === 'job-submit') return true
+  return serves.kind === 'call' && serves.withoutCredential === 'challenge' && serves.failover === 'until-content'
+}
+
+function hasRail({ rails }: Sold, name: RailName): boolean {
+  return rails.some((rail) => rail.name === name)
+}
+
+function protocolsOf({ serves }: Row, { x402, x402Exact, mpp }: WalletRails): PayablePath['protocols'] {
+  if (!isSold(serves)) return []
   const { rails } = serves
-  const takes = (ways: readonly AnyRail[]) => rails.some((rail) => ways.includes(rail))
-  return [...(takes(x402) ? (['x402'] as const) : []), ...(takes(mpp) ? (['mpp'] as const) : [])]
+  const takes = (...ways: readonly AnyRail[]) => rails.some((rail) => ways.includes(rail))
+  return [...(takes(...x402, ...x402Exact) ? (['x402'] as const) : []), ...(takes(...mpp) ? (['mpp'] as const) : [])]
 }
 
 /** The demands of a request without a body: the least price. */
-export function leastDemands(terms: PaymentTerms): readonly Readonly<Record<string, unknown>>[] {
+export function leastDemands(
+  terms: PaymentTerms,
+  taken: PayablePath['schemes'] = SCHEMES,
+): readonly Readonly<Record<string, unknown>>[] {
   const { switchedOff, facilitator } = terms
-  const schemes = (['upto', 'exact'] as const).filter((scheme) => !switchedOff.includes(`x402-${scheme}`))
+  const schemes = taken.filter((scheme) => !switchedOff.includes(`x402-${scheme}`))
   const open = schemes.filter((scheme) => scheme === 'exact' || facilitator !== null)
   return open.map((scheme) => requirementFor(scheme, terms, microUsd(LEAST_PAYMENT_MICRO), undefined))
 }

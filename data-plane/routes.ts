@@ -49,6 +49,8 @@ export type Rails = {
   readonly creditByEitherHeader: AnyRail
   /** Payments by wallet in the order in which clients should prefer them. */
   readonly x402: readonly AnyRail[]
+  /** The way of wallets to pay for long jobs, whose price is known before them. */
+  readonly x402Exact: readonly AnyRail[]
   readonly mpp: readonly AnyRail[]
 }
 
@@ -90,14 +92,15 @@ const RPC_BODY: RowBody = { kind: 'json', limitBytes: MEGABYTE / 4 - 1 }
 /** The whole surface: the rows of calls, jobs, local answers and free answers, with their ways to pay. */
 export function surfaceRows(rails: Rails): readonly Row[] {
   const sold = withCatalogueEntries(soldRows(rails), rails)
+  const jobs = withCatalogueEntries(jobRows(rails), rails)
   const index = createRowIndex(sold, API)
   return [
     ...sold,
     ...forwardRows(rails),
-    ...jobRows(rails),
+    ...jobs,
     ...localRows(rails, index),
     ...keyedRows(rails),
-    ...paymentRows(sold, rails),
+    ...paymentRows([...sold, ...jobs], rails),
     ...FREE_ROWS,
   ]
 }
@@ -163,12 +166,13 @@ function forwardRows({ credit, x402 }: Rails): readonly Row[] {
 }
 
 /** Rows that are sold as a long job, and the files that calls and jobs have made. */
-function jobRows({ credit }: Rails): readonly Row[] {
+function jobRows({ credit, x402Exact }: Rails): readonly Row[] {
   const rails = [credit]
+  const paid = [credit, ...x402Exact]
   return [
-    ...rowsOfJobs('/v1/video/generations', SOURCES, { wire: video, rails }),
-    ...rowsOfJobs('/v1/music/generations', json(1), { wire: music, rails }),
-    ...rowsOfJobs('/v1/videos', SOURCES_OR_FORM, { wire: openAiVideos, rails }),
+    ...rowsOfJobs('/v1/video/generations', SOURCES, { wire: video, rails, paid }),
+    ...rowsOfJobs('/v1/music/generations', json(1), { wire: music, rails, paid }),
+    ...rowsOfJobs('/v1/videos', SOURCES_OR_FORM, { wire: openAiVideos, rails, paid }),
     {
       ...{ ...API, ...GET, path: '/v1/videos/:id/content', ...FLOOR },
       serves: { kind: 'job-content', wire: openAiVideos, rails, query: ['variant'] },
@@ -177,12 +181,15 @@ function jobRows({ credit }: Rails): readonly Row[] {
   ]
 }
 
+/** `paid` are the ways to pay for a submit. A wallet has its job's token for all that comes after it. */
+type JobWays = JobRoute & { readonly paid: readonly AnyRail[] }
+
 /** The submit of a kind of long job, and the paths of one job below it. */
-function rowsOfJobs(path: string, body: RowBody, route: JobRoute): readonly Row[] {
+function rowsOfJobs(path: string, body: RowBody, { paid, ...route }: JobWays): readonly Row[] {
   return [
     {
       ...{ ...API, ...POST, path, ...FLOOR, body },
-      serves: { kind: 'job-submit', failover: 'until-connected', ...route },
+      serves: { kind: 'job-submit', failover: 'until-connected', ...route, rails: paid },
     },
     { ...API, ...GET, path: `${path}/:id`, ...FLOOR, serves: { kind: 'job-question', ...route } },
     { ...API, ...DELETE, path: `${path}/:id`, ...FLOOR, serves: { kind: 'job-cancel', ...route } },

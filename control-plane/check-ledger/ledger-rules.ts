@@ -165,7 +165,9 @@ const RULES: readonly Rule[] = [
       union all select t.tx || ' left ' || -t.amount || ' to the shortfall and no fault is named' from taken t
         where t.kind in ('settle', 'escrow') and t.amount < 0
           and (select balance from account where kind = 'platform_shortfall') <> 0
-          and not exists (select 1 from shortfall_note n where n.tx = t.tx)`,
+          and not exists (select 1 from shortfall_note n where n.tx = t.tx)
+          -- What a payment by wallet left to the platform is looked at with the payment (I17).
+          and not exists (select 1 from chain_payment p where p.rid = t.tx)`,
   },
 ]
 

@@ -54,7 +54,9 @@ export const PAYMENT_RULES: readonly Rule[] = [
     wrong: `with booked as (
         select p.rid, p.state, p.booked_at, coalesce(p.came, 0) as came, ${MISSING} as missing, books.*,
           (select coalesce(-sum(e.amount), 0) from every_ledger_entry e
-            where e.tx = p.rid and e.account = 'acc_platform_shortfall') as by_charge
+            where e.tx = p.rid and e.account = 'acc_platform_shortfall') as by_charge,
+          (select coalesce(sum(e.amount), 0) from every_ledger_entry e join ledger_key k on k.tx = e.tx
+            where k.key = 'end:' || p.rid and e.account = 'acc_platform_shortfall') as back_by_end
         from chain_payment p cross join lateral (
           select coalesce(-sum(e.amount) filter (where e.account = 'acc_external_usdc'), 0) as taken,
             coalesce(sum(e.amount) filter (where e.account = p.account), 0) as credited,
@@ -69,7 +71,8 @@ export const PAYMENT_RULES: readonly Rule[] = [
         from booked where booked_at is not null and (taken <> came or credited <> came + stood_in or is_misnamed
           or (state = 'written_off' and stood_in + by_charge <> missing))
       union all select rid || ' (' || state || ') came, and the platform still stands in for ' || stood_in
-        from booked where booked_at is not null and state <> 'written_off' and stood_in <> 0 and stood_in + by_charge <> 0
+        from booked where booked_at is not null and state <> 'written_off' and stood_in <> 0
+          and stood_in + by_charge - back_by_end <> 0
       union all select rid || ' is in the ledger and not marked' from booked where booked_at is null and taken <> 0
       union all select t.id || ' (' || t.kind || ') is booked and has no payment' from every_ledger_tx t
         where t.kind in ('payment', 'write_off')

@@ -56,6 +56,8 @@ export type JobRows = {
   lockJob(rid: string): Promise<Job | undefined>
   /** Returns the time of the insert; undefined when the job exists already. */
   insertJob(job: NewJob): Promise<Date | undefined>
+  /** Adds to what its payer has paid of the quote of a job that runs. */
+  addPaid(rid: string, amount: bigint): Promise<void>
   markJobEnded(rid: string): Promise<void>
   /** Stores an end unless the job has one. Returns the stored end. */
   receiveEnd(end: NewJobEnd): Promise<JobEnd | undefined>
@@ -105,6 +107,9 @@ export function jobRows(trx: Trx): JobRows {
         on conflict (rid) do nothing returning posted_at as at`,
       )
       return rows[0]?.at
+    },
+    async addPaid(rid, amount) {
+      await sql`update job set paid = paid + ${amount} where rid = ${rid} and ended_at is null`.execute(trx)
     },
     async markJobEnded(rid) {
       await sql`update job set ended_at = now() where rid = ${rid} and ended_at is null`.execute(trx)

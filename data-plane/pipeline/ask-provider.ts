@@ -14,6 +14,8 @@ export type ProviderAnswer = {
   readonly status: number
   readonly ms: number
   readonly text: string
+  /** False when it is certain that no byte of the request has gone out. */
+  readonly isSent: boolean
   readonly failure: UpstreamFailure | undefined
 }
 
@@ -59,10 +61,10 @@ export function askProvider(
     const chunks: Buffer[] = []
     let head: UpstreamHead | undefined
     let bytes = 0
-    const finish = (failure: UpstreamFailure | undefined) => {
+    const finish = (failure: UpstreamFailure | undefined, isSent = true) => {
       endWait()
       const ms = Math.round(plane.clock.monotonic() - startedAt)
-      resolve({ status: head?.status ?? 0, ms, text: Buffer.concat(chunks).toString('utf8'), failure })
+      resolve({ status: head?.status ?? 0, ms, text: Buffer.concat(chunks).toString('utf8'), isSent, failure })
     }
     const fail = (code: string) => finish(classifyError(Object.assign(new Error(code), { code }), head !== undefined))
     const flow = plane.upstream.send(
@@ -95,8 +97,8 @@ export function askProvider(
                 ),
           )
         },
-        onError(error) {
-          finish(classifyError(error, head !== undefined))
+        onError(error, isSent) {
+          finish(classifyError(error, head !== undefined), isSent)
         },
       },
     )

@@ -4,17 +4,19 @@ import { announce } from './emit-call.ts'
 
 /**
  * Makes the event of a job durable and has it booked. It is written to the journal and settled by its rail. While the
- * rail is not final, the event is on the disk before anybody is told. Rejects when neither the rail nor the disk took
- * it.
+ * rail is not final, the event is on the disk before anybody is told. Answers how the charge stands. Rejects when
+ * neither the rail nor the disk took it.
  */
 export async function bookJobEvent(
   calls: Pick<CallPlane, 'journal' | 'events'>,
   subject: Pick<Chargeable, 'rid' | 'rail' | 'account'>,
   event: string,
   settle: () => Promise<Settled>,
-): Promise<void> {
+): Promise<Settled> {
   calls.journal.capture(subject, event)
-  const { state, booking } = await settle()
+  const settled = await settle()
+  const { state, booking } = settled
   if (state === 'pending') await calls.journal.sync()
   announce(calls, subject, { booking, event })
+  return settled
 }

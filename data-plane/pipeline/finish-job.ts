@@ -73,7 +73,9 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   const rid = requestOfJob(id)
   const stored = rid === undefined ? undefined : await plane.jobs.find(rid)
   // A job has one kind, whatever path asks.
-  if (rid === undefined || stored?.job.wire !== route.wire.name) throw new AppError('job_not_found')
+  if (rid === undefined || stored?.job.wire !== route.wire.name || stored.isWithheld) {
+    throw new AppError('job_not_found')
+  }
   await checkOwner(plane, route, head, { rid, job: stored.job })
   const { job } = stored
   if (stored.end !== undefined) {
@@ -150,9 +152,9 @@ function endOf({ calls }: JobPlane, job: JobRecord, provider: EndedJob): JobEnd 
   const charge = chargeJob(termsOf(job), provider)
   const { state } = provider
   const endedAt = calls.clock.now()
-  const event = endEvent({ job, state, charge, node: calls.nodeId, now: endedAt })
+  const errorCode = state === 'failed' ? 'upstream_error' : null
   return {
-    event: JSON.stringify(event),
+    event: endEvent(job, { outcome: state, errorCode, charge, node: calls.nodeId, now: endedAt }),
     state,
     artifacts: state === 'succeeded' ? [...provider.artifacts] : [],
     error: state === 'failed' ? failureWords(calls, job, provider) : null,

@@ -1,8 +1,10 @@
 import type { JobRecord, JobRecordText } from '#data-plane/store/jobs.ts'
+import type { JobOutcome } from '#shared/contract/job-end.ts'
+import { writeJobEnd } from '#shared/contract/job-end.ts'
 import { CREDIT_RAIL } from '#shared/contract/rails.ts'
-import { jobEndId } from '#shared/contract/usage-event.ts'
-import type { JobCharge, JobTerms, ProviderJob } from '#shared/jobs.ts'
-import { keptBps, splitCharge } from '#shared/money.ts'
+import { UsageEventSchema } from '#shared/contract/usage-event.ts'
+import type { JobTerms } from '#shared/jobs.ts'
+import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { UsageSchema } from '#shared/usage.ts'
 import type { UsageEventText } from './settle-call.ts'
@@ -17,58 +19,13 @@ export function termsOf(job: JobRecord): JobTerms {
   }
 }
 
-type Facts = Omit<JobRecordText, 'quoteMicro'> & { readonly quoteMicro: bigint | string }
-
 /** The event of a job that has begun. The whole quote leaves the balance, and nobody is paid yet. */
 export function submitEvent(job: JobRecordText, node: string, now: number): UsageEventText {
   const { deadlineAt, providerJob, unitPrices, bound } = job
   return {
-    ...common(job, node, now),
+    v: 1,
     kind: 'submit',
     job: { deadlineAt, providerJob, unitPrices, bound },
-    outcome: 'succeeded',
-    errorCode: null,
-    usage: {},
-    usageSource: 'reported',
-    anomalies: [],
-    chargeMicro: job.quoteMicro,
-    listMicro: job.quoteMicro,
-    sellerNetMicro: '0',
-    feeMicro: '0',
-  }
-}
-
-type End = {
-  readonly job: JobRecord
-  readonly state: ProviderJob['state']
-  readonly charge: JobCharge
-  readonly node: string
-  readonly now: number
-}
-
-/** The event of a job's end. Its charge is final and comes out of the money that the submit took. */
-export function endEvent({ job, state, charge, node, now }: End): UsageEventText {
-  const { sellerNet, fee } = splitCharge(charge.chargeMicro, keptBps(job.feeBps))
-  const outcome = state === 'succeeded' || state === 'cancelled' ? state : 'failed'
-  return {
-    ...common(job, node, now),
-    kind: 'end',
-    rid: jobEndId(job.rid),
-    outcome,
-    errorCode: outcome === 'failed' ? 'upstream_error' : null,
-    usage: charge.usage,
-    usageSource: charge.source,
-    anomalies: [...charge.anomalies],
-    chargeMicro: charge.chargeMicro.toString(),
-    listMicro: charge.listMicro.toString(),
-    sellerNetMicro: sellerNet.toString(),
-    feeMicro: fee.toString(),
-  }
-}
-
-function common(job: Facts, node: string, now: number) {
-  return {
-    v: 1 as const,
     rid: job.rid,
     startedAt: job.createdAt,
     endedAt: Math.max(now, job.createdAt),
@@ -84,13 +41,22 @@ function common(job: Facts, node: string, now: number) {
     offer: job.offer,
     sellerAccount: job.sellerAccount,
     provider: job.provider,
-    servedBy: job.servedBy ?? ('marketplace' as const),
+    servedBy: job.servedBy ?? 'marketplace',
     isStreamed: false,
+    outcome: 'succeeded',
+    errorCode: null,
     finishReason: null,
+    usage: {},
+    usageSource: 'reported',
+    anomalies: [],
     priceVersion: job.priceVersion,
     keptBps: job.keptBps,
     feeBps: job.feeBps,
-    holdMicro: job.quoteMicro.toString(),
+    holdMicro: job.quoteMicro,
+    chargeMicro: job.quoteMicro,
+    listMicro: job.quoteMicro,
+    sellerNetMicro: '0',
+    feeMicro: '0',
     ttftMs: null,
     streamMs: null,
     overheadMs: 0,
@@ -98,4 +64,11 @@ function common(job: Facts, node: string, now: number) {
     explanation: null,
     ...(job.payment != null && { payment: job.payment }),
   }
+}
+
+/** The event of a job's end, written from the submit that its record stands for. */
+export function endEvent(job: JobRecord, outcome: JobOutcome & { readonly node: string }): string {
+  const record = { ...job, quoteMicro: job.quoteMicro.toString() }
+  const submit = UsageEventSchema.parse(submitEvent(record, outcome.node, job.createdAt))
+  return writeJobEnd(submit, outcome)
 }

@@ -36,8 +36,8 @@ export type JobPlane = {
 /** A path of long jobs: its protocol and the ways to pay. */
 export type JobRoute = { readonly wire: JobWire; readonly rails: readonly AnyRail[] }
 
-/** A path for submits. It also says when another provider may be asked after a failure. */
-export type SubmitRoute = JobRoute & Pick<CallRoute, 'failover'>
+/** A path for submits. It also says when another provider may be asked after a failure, and what catalogues are told. */
+export type SubmitRoute = JobRoute & Pick<CallRoute, 'failover' | 'extensions'>
 
 /** A job's id contains the id of its request, so nothing has to be looked up. */
 export function jobIdOf(rid: RequestId): JobId {

@@ -3,7 +3,7 @@ import { nameOfArtifact } from '#data-plane/store/artifact-store.ts'
 import type { Artifacts } from '#data-plane/store/artifacts.ts'
 import type { CopyFigures } from '#data-plane/store/file-copies.ts'
 import { createFileCopies } from '#data-plane/store/file-copies.ts'
-import type { JobEnd, JobRecord, JobStore } from '#data-plane/store/jobs.ts'
+import type { JobEnd, JobRecord, JobStore, StoredJob } from '#data-plane/store/jobs.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { FileFetcher, FilePlace } from '#data-plane/upstream/fetch-file.ts'
 import { FILE_TIMES } from '#data-plane/upstream/fetch-file.ts'
@@ -88,8 +88,8 @@ export function createJobFiles(parts: Parts): JobFiles {
       })
     },
     async find(id) {
-      const stored: (EndedJob & { readonly isBooked: boolean }) | undefined = await jobs.find(id.rid)
-      if (stored?.end?.state !== 'succeeded' || !stored.isBooked) return undefined
+      const stored: (EndedJob & Pick<StoredJob, 'isBooked' | 'isWithheld'>) | undefined = await jobs.find(id.rid)
+      if (stored?.end?.state !== 'succeeded' || !stored.isBooked || stored.isWithheld) return undefined
       const { job, end } = stored
       const until = (end.endedAt ?? job.createdAt) + limits.keepMs
       const artifact = end.artifacts[id.index]

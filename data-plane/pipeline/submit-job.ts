@@ -1,25 +1,41 @@
 import type { BuyerReply, Incoming, Offer, UpstreamRequest } from '#data-plane/call.ts'
-import type { Hold } from '#data-plane/payment.ts'
+import type { Hold, Settled } from '#data-plane/payment.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
+import { repeatedCall } from '#data-plane/rails/rail.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyBadAnswer } from '#data-plane/upstream/classify.ts'
 import type { ParsedJob } from '#data-plane/wires/wire.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import { toAppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
 import type { ProviderJob } from '#shared/jobs.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { chargeShare, ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
+import type { ProviderAnswer } from './ask-provider.ts'
 import { askProvider, speakerOf } from './ask-provider.ts'
 import { bookJobEvent } from './book-job-event.ts'
 import { refuse } from './buyer-answer.ts'
 import type { Failover } from './call-plane.ts'
 import { emitJob, emitRefusal } from './emit-call.ts'
 import type { PayingGuest } from './entrance.ts'
-import { demandOf, enter, isPaying, leave, openVisit, paymentDemand, settleRefusal, standingOf } from './entrance.ts'
+import {
+  demandOf,
+  enter,
+  isPaying,
+  isProbe,
+  leave,
+  openVisit,
+  PROBE,
+  paymentDemand,
+  settleRefusal,
+  standingOf,
+  withDemand,
+} from './entrance.ts'
 import { submitEvent } from './job-event.ts'
 import type { JobPlane, SubmitRoute } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
@@ -54,6 +70,7 @@ export async function submitJob(
   try {
     const guest = await enter(calls, { ...route, withoutCredential: 'challenge' }, incoming, visit)
     const { raw } = guest
+    if (isProbe(guest)) throw paymentDemand(demandOf(calls, route, raw, PROBE))
     refuseSwitchedOff(calls, 'long_jobs')
     const job = route.wire.read(raw)
     const plottedFrom = calls.clock.monotonic()
@@ -62,7 +79,7 @@ export async function submitJob(
       throw paymentDemand(demandOf(calls, route, raw, planCall(calls, course, askedMs(plane)).quote))
     }
     const decisionMs = calls.clock.monotonic() - plottedFrom
-    const { text, offer, request } = await submitInTurn(plane, { route, guest, job, course, tried })
+    const { text, offer, request, own } = await submitInTurn(plane, { route, guest, job, course, tried })
     const headers = replyHeaders({
       isStreamed: false,
       standing: standingOf(calls, visit),
@@ -72,6 +89,7 @@ export async function submitJob(
       plan: { offer },
       request,
       receipt: undefined,
+      own,
     })
     reply.whole(route.wire.acceptedStatus, headers, text)
   } catch (thrown) {
@@ -110,8 +128,15 @@ type Turn = {
   readonly maxAttempts: number
 }
 
-/** A job that runs: the text for its buyer, the offer whose provider took it, and what that was told. */
-type Accepted = Pick<Taken, 'offer' | 'request'> & { readonly text: string }
+/** A job that runs, as its buyer is told of it. */
+type Accepted = {
+  readonly text: string
+  readonly offer: Pick<Offer, 'servedBy' | 'provider'>
+  /** What its provider was told; undefined for a job of before. */
+  readonly request: UpstreamRequest | undefined
+  /** Headers of the rail. */
+  readonly own: Settled['headers']
+}
 
 function waitedFor({ attempts }: Asked): number {
   return attempts.reduce((total, { ms }) => total + ms, 0)
@@ -164,14 +189,12 @@ function refusalOf({ calls }: JobPlane, { tried, course }: Wanted, offers: reado
  * that no provider of this turn took it. Every failure gives the hold back.
  */
 async function takeTurn(plane: JobPlane, wanted: Wanted, turn: Turn): Promise<Accepted | undefined> {
-  const { payment, quote } = turn
-  const hold = await reserveFunds(plane.calls, payment, wanted.guest, quote)
+  const { payment } = turn
+  const hold = await reserve(plane, wanted, turn)
+  if (!('rid' in hold)) return hold
   try {
     const taken = await findProvider(plane, wanted, turn, hold)
-    if (taken !== undefined) {
-      const { offer, request } = taken
-      return { text: await book(plane, wanted, turn, { ...taken, hold }), offer, request }
-    }
+    if (taken !== undefined) return await book(plane, wanted, turn, { ...taken, hold })
     void payment.release(hold, 'no_provider', '')
     return undefined
   } catch (thrown) {
@@ -180,6 +203,30 @@ async function takeTurn(plane: JobPlane, wanted: Wanted, turn: Turn): Promise<Ac
     plane.calls.log.info({ rid: hold.rid, code: error.code }, 'a job was not taken')
     throw error
   }
+}
+
+/** Sets the money aside. A wallet that shows the payment of a job again, for the same request, is told of that job. */
+async function reserve(plane: JobPlane, { route, guest }: Wanted, { payment, quote }: Turn): Promise<Hold | Accepted> {
+  const { calls } = plane
+  try {
+    return await reserveFunds(calls, payment, guest, quote)
+  } catch (thrown) {
+    const rid = repeatedCall(thrown)
+    const job = rid && (await toldAgain(plane, route, rid))
+    if (job !== undefined) return job
+    throw withDemand(thrown, () => demandOf(calls, route, guest.raw, quote))
+  }
+}
+
+/** The answer to the submit of a job once more. Its payment stands by now, or may yet come about. */
+async function toldAgain(plane: JobPlane, { wire }: SubmitRoute, rid: RequestId): Promise<Accepted | undefined> {
+  const stored = await plane.jobs.find(rid)
+  if (stored?.job.wire !== wire.name) return undefined
+  const { job, isWithheld } = stored
+  if (isWithheld) await plane.jobs.withhold(rid, false)
+  const view = openView(rid, job, { state: 'queued', progress: undefined, bindingMs: plane.limits.bindingMs })
+  const text = wire.submitted(view, plane.tokenOf(jobIdOf(rid)))
+  return { text, offer: job, request: undefined, own: undefined }
 }
 
 function quoteAt({ quote }: Turn, { keptBps }: Offer): MicroUsd {
@@ -232,7 +279,7 @@ async function findProvider(
     if (failure === undefined) continue
     failures.push(failure)
     if (failure.fault === 'offer') calls.health.failed(offer, hold.rid, failure)
-    if (isFinal(route.failover, failure)) throw failure.error
+    if (isFinal(route.failover, answer, failure)) throw failure.error
   }
   return undefined
 }
@@ -250,19 +297,29 @@ function encodeFor(job: ParsedJob, offer: Offer, { target }: Course, { unsaid }:
 }
 
 /** True when no other provider may be asked after this failure. */
-function isFinal(failover: Failover, { fault, errorClass }: UpstreamFailure): boolean {
-  if (fault === 'buyer' || failover === 'never') return true
-  // A provider that did not answer or broke off may have taken the job.
-  return failover === 'until-connected' && (errorClass === 'timeout' || errorClass === 'cut')
+function isFinal(failover: Failover, answer: ProviderAnswer, { fault }: UpstreamFailure): boolean {
+  return failover === 'never' || fault === 'buyer' || mayBeTaken(answer)
 }
 
-/** Writes the job down and settles its quote. Only then the buyer hears of it. */
+/** Statuses that say nothing of what became of the request: somebody on the way gave up waiting. */
+const GIVEN_UP: ReadonlySet<number> = new Set([408, 502, 504])
+
+/** True unless the request never went out, or the provider's answer says that it took no job. */
+function mayBeTaken({ status, isSent }: ProviderAnswer): boolean {
+  if (status === 0) return isSent
+  return status < 300 || GIVEN_UP.has(status)
+}
+
+/**
+ * Writes the job down and settles its quote. Only then the buyer hears of it. A job whose payment cannot be taken is
+ * hidden and, where that can be, stopped. It ends like any other, and what it costs then the platform stands in for.
+ */
 async function book(
   plane: JobPlane,
   { route, guest, job, course, tried }: Wanted,
   turn: Turn,
   { offer, request, provider, take, hold }: Taken & { readonly hold: Hold },
-): Promise<string> {
+): Promise<Accepted> {
   const { calls, limits } = plane
   const { raw } = guest
   const { target } = course
@@ -302,18 +359,34 @@ async function book(
     deadlineAt: raw.receivedAt + limits.deadlineMs,
   }
   let usedMicro = ZERO
+  let settled: Settled
   try {
+    crashPoint('job_taken')
     await plane.jobs.put(record, calls.clock.now())
+    crashPoint('job_written')
     // The whole quote counts against today's cap, whatever the job costs in the end.
     usedMicro = quoteMicro
     const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
-    await bookJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
+    settled = await bookJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
+    crashPoint('job_settled')
   } finally {
     void calls.offerCaps.settle(offer, take, usedMicro)
+  }
+  if (settled.refusal !== undefined) {
+    await plane.jobs.withhold(hold.rid, true)
+    void stopJob(plane, route, offer, provider.id)
+    throw settled.refusal
   }
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteMicro }
   emitJob(calls, raw, { ...facts, tried: tried.attempts }, waitedFor(tried))
   const { bindingMs } = limits
   const view = openView(hold.rid, record, { state: 'queued', progress: provider.progress, bindingMs })
-  return wire.submitted(view, plane.tokenOf(jobIdOf(hold.rid)))
+  const text = wire.submitted(view, plane.tokenOf(jobIdOf(hold.rid)))
+  return { text, offer, request, own: settled.headers }
+}
+
+/** Asks a provider to stop a job that nobody will see. Never rejects: where it does not, the job runs to its end. */
+async function stopJob({ calls, limits }: JobPlane, { wire }: SubmitRoute, offer: Offer, job: string): Promise<void> {
+  const request = jobCodecOf(offer, wire.name).cancel?.(job)
+  if (request !== undefined) await askProvider(calls, offer, { ...request, adaptedParams: [] }, limits.askMs)
 }

@@ -2,6 +2,7 @@ import type { RawRequest } from '#data-plane/call.ts'
 import type { Chargeable, Hold, PaymentDesk, Quote, Settled } from '#data-plane/payment.ts'
 import type { ChainRailName, ClaimAnswer, PaymentTerms, SettleAnswer } from '#shared/contract/chain-payments.ts'
 import { MOST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
+import { jobOfEnd } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
@@ -94,13 +95,17 @@ export type Telling = {
   readonly type: 'x402' | 'mpp'
 }
 
-/** Takes what a call owes, and waits for the chain for a while. */
+/**
+ * Takes what a call owes, and waits for the chain for a while. The money of a long job came with its submit, so its end
+ * takes nothing: it only tells the booking how that money is split.
+ */
 export async function settleHold(
   desk: PaymentDesk,
   hold: Chargeable,
   { charge, event }: { readonly charge: MicroUsd; readonly event: string },
   telling: Telling,
 ): Promise<Settled> {
+  if (jobOfEnd(hold.rid) !== undefined) return TOLD
   const rid = ridOf(hold)
   const answer = await desk.settle({ rid, event, chargeMicro: charge.toString(), waitMs: SETTLE_WAIT_MS })
   if (answer === undefined) return { state: 'pending', booking: 'later', members: membersOf(UNKNOWN, hold, telling) }
@@ -109,6 +114,7 @@ export async function settleHold(
   return { state: 'final', booking: 'later', ...told, refusal: failed(answer, told.headers) }
 }
 
+const TOLD: Settled = { state: 'final', booking: 'by-event' }
 const UNKNOWN: SettleAnswer = { state: 'pending', transaction: null, amountMicro: microUsd(0), reason: null }
 
 /** The payment in an answer's usage: its state now, and its transaction once there is one. */

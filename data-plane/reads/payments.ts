@@ -9,10 +9,15 @@ export type PayablePath = {
   readonly path: string
   readonly host: 'base' | 'api' | 'both'
   readonly protocols: readonly ('x402' | 'mpp')[]
+  /** Schemes of x402 that it takes. */
+  readonly schemes: readonly ('upto' | 'exact')[]
 }
 
-/** What a 402 demands at least, on present terms, in x402's form. */
-export type LeastDemands = (terms: PaymentTerms) => readonly Readonly<Record<string, unknown>>[]
+/** What a 402 demands at least, on present terms, in x402's form: by all schemes, or by those that a path takes. */
+export type LeastDemands = (
+  terms: PaymentTerms,
+  taken?: PayablePath['schemes'],
+) => readonly Readonly<Record<string, unknown>>[]
 
 /** Operators open and close ways to pay within seconds. */
 const MAX_AGE_SECONDS = 15
@@ -47,7 +52,8 @@ export function x402Info(paths: readonly PayablePath[], demands: LeastDemands): 
         mpp: { method: 'evm', intent: 'charge', is_open: terms !== undefined && !terms.switchedOff.includes('mpp') },
         inference: {
           endpoints: paths.map((path) => ({
-            ...{ method: path.method, path: path.path, url: urlOf(path, addresses), protocols: path.protocols },
+            ...{ method: path.method, path: path.path, url: urlOf(path, addresses) },
+            ...{ protocols: path.protocols, schemes: path.schemes },
           })),
           models_url: `${addresses.baseUrl}/api/inference/v1/models`,
           prices_url: `${addresses.baseUrl}/api/inference/v1/prices`,
@@ -90,14 +96,15 @@ export function x402Resources(paths: readonly PayablePath[], demands: LeastDeman
   return ({ payments, addresses, memory }) => {
     const terms = payments.terms()
     const json = memory.textOf('x402Resources', [terms ?? CLOSED], () => {
-      const accepts = terms === undefined ? [] : demands(terms)
-      const urls = paths.filter(({ protocols }) => protocols.includes('x402')).map((path) => urlOf(path, addresses))
-      return JSON.stringify({
-        version: 1,
-        x402Version: X402_VERSION,
-        resources: urls,
-        items: urls.map((resource) => ({ resource, method: 'POST', accepts })),
-      })
+      const items = paths
+        .filter(({ protocols }) => protocols.includes('x402'))
+        .map((path) => ({
+          resource: urlOf(path, addresses),
+          method: path.method,
+          accepts: terms === undefined ? [] : demands(terms, path.schemes),
+        }))
+      const resources = items.map(({ resource }) => resource)
+      return JSON.stringify({ version: 1, x402Version: X402_VERSION, resources, items })
     })
     return { json, maxAgeSeconds: MAX_AGE_SECONDS }
   }

@@ -16,6 +16,8 @@ export type JobStore = {
   markBooked(rid: RequestId): Promise<void>
   /** Notes that the buyer has asked to stop it. */
   markStopped(rid: RequestId): Promise<void>
+  /** Hides a job whose payment could not be taken, or shows it again once it was. */
+  withhold(rid: RequestId, isWithheld: boolean): Promise<void>
 }
 
 /** Every method throws AppError `service_unavailable` while Redis is out of reach. */
@@ -39,6 +41,9 @@ export function createJobs(redis: Redis): JobStore {
     },
     async markStopped(rid) {
       await guarded(redis.hset(moneyKeys.job(rid), 'stopped', '1'))
+    },
+    async withhold(rid, isWithheld) {
+      await guarded(redis.hset(moneyKeys.job(rid), 'withheld', isWithheld ? '1' : '0'))
     },
   }
 }

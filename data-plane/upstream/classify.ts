@@ -38,6 +38,8 @@ export function classifyStatus(
 ): UpstreamFailure {
   const words = readProviderWords(body, speaker)
   const at = { status, detail: line(`status ${status}: ${words.forLog}`), retryAfterMs }
+  // A refusal by content is about the request. It must not close an offer, because any buyer can bring it about.
+  if (status === 403 && body.isPolicy === true) return buyerFault(at, words, false)
   if (status === 401 || status === 402 || status === 403) return offerFault('credential_rejected', at)
   if (status === 404) return offerFault('not_found', at)
   if (status === 408 || status === 504) return offerFault('timeout', at)

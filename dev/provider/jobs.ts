@@ -172,8 +172,13 @@ export function serveVideos(book: JobBook, call: VideoCall, reply: Reply): boole
 function submitVideo(book: JobBook, { method, body }: Pick<VideoCall, 'method' | 'body'>, reply: Reply): void {
   const wish = SubmitSchema.safeParse(body)
   const job = wish.success && method === 'POST' ? submitAs(book, wish.data) : undefined
-  if (job === undefined) reply.json(400, errorBody('The body is not a job.', 'invalid_request_error', null))
+  const fault = hasPrompt(body) ? 'The body is not a job.' : "Missing required parameter: 'prompt'."
+  if (job === undefined) reply.json(400, errorBody(fault, 'invalid_request_error', null))
   else reply.json(200, { id: job.id, object: 'video', status: 'queued', progress: 0 })
+}
+
+function hasPrompt(body: unknown): boolean {
+  return z.looseObject({ prompt: z.string().min(1) }).safeParse(body).success
 }
 
 function submitAs(book: JobBook, { model, prompt, seconds, size }: z.infer<typeof SubmitSchema>): Job | undefined {

@@ -90,21 +90,28 @@ export type StoredJob = {
   readonly isBooked: boolean
   /** True once its buyer has asked to stop it. One that fails after that was cancelled. */
   readonly isStopped: boolean
+  /** True while its payment could not be taken. Nobody is shown it then. */
+  readonly isWithheld: boolean
 }
 
 /**
  * The fields of a job's hash. `job` is written at the submit. `end` is written once, by whoever first hears of the end,
  * and only with HSETNX: it alone says how the job ended. `booked` is `1` after that end is durable in the money path,
- * `stopped` after its buyer has asked to stop it.
+ * `stopped` after its buyer has asked to stop it, `withheld` while its payment could not be taken.
  */
-export const JOB_FIELDS = ['job', 'end', 'booked', 'stopped'] as const
+export const JOB_FIELDS = ['job', 'end', 'booked', 'stopped', 'withheld'] as const
 
 /** Reads a job from the values of {@link JOB_FIELDS}. Undefined when there is none. */
 export function readStoredJob(values: readonly (string | null | undefined)[]): StoredJob | undefined {
-  const [job, end, booked, stopped] = values
+  const [job, end, booked, stopped, withheld] = values
   const read = JobRecordSchema.safeParse(parse(job))
   if (!read.success) return undefined
-  return { job: read.data, end: readJobEnd(end), isBooked: booked === '1', isStopped: stopped === '1' }
+  const isMarked = (mark: string | null | undefined) => mark === '1'
+  return {
+    job: read.data,
+    end: readJobEnd(end),
+    ...{ isBooked: isMarked(booked), isStopped: isMarked(stopped), isWithheld: isMarked(withheld) },
+  }
 }
 
 export function readJobEnd(text: string | null | undefined): JobEnd | undefined {

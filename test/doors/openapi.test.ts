@@ -29,7 +29,7 @@ describe('docs/openapi.json', () => {
     expect(new Set(Object.keys(DESCRIPTIONS))).toEqual(new Set(rest))
     // Wires need no rails here.
     const rail = {} as never
-    const mounted = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], mpp: [] }).flatMap(
+    const mounted = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], x402Exact: [], mpp: [] }).flatMap(
       ({ methods, path, ...row }) => {
         const behind = row.floorBehind
         const floored = behind === undefined ? [] : [`${behind}/min{}${path.slice(behind.length)}`]

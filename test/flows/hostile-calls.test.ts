@@ -8,7 +8,7 @@ import { startNetwork } from '#test/support/network.ts'
 
 // The list of rows needs no rails.
 const rail = {} as never
-const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], mpp: [] })
+const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], x402Exact: [], mpp: [] })
 const AT_ONCE = 8
 /** Texts that some readers take for a number. */
 const NO_NUMBERS = ['0x10', '+5', ' 5', '05', '1e1', '5.0', '5 ', '٥']

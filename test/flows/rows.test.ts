@@ -18,7 +18,7 @@ const SITE = 'site.example'
 const API = 'api.site.example'
 // Mounting needs no rails.
 const rail = {} as never
-const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], mpp: [] })
+const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], x402Exact: [], mpp: [] })
 
 let network: Network
 /** A plane whose site and API have hosts of their own. It has no control plane. */

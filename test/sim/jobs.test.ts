@@ -5,7 +5,7 @@ import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { endEvent, submitEvent, termsOf } from '#data-plane/pipeline/job-event.ts'
 import type { JobRecord } from '#data-plane/store/jobs.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { EndedJob, ProviderJob } from '#shared/jobs.ts'
+import type { EndedJob } from '#shared/jobs.ts'
 import { chargeJob } from '#shared/jobs.ts'
 import { microUsd } from '#shared/money.ts'
 import type { LedgerTables } from './ledger-tables.ts'
@@ -109,10 +109,10 @@ function submitText({ record }: Played): string {
   return JSON.stringify(submitEvent({ ...record, quoteMicro: record.quoteMicro.toString() }, 'n1', record.createdAt))
 }
 
-function endText({ record }: Played, said: ProviderJob, afterMs: number): string {
+function endText({ record }: Played, said: EndedJob, afterMs: number): string {
   const charge = chargeJob(termsOf(record), said)
-  const now = record.createdAt + afterMs
-  return JSON.stringify(endEvent({ job: record, state: said.state, charge, node: 'n1', now }))
+  const errorCode = said.state === 'failed' ? 'upstream_error' : null
+  return endEvent(record, { outcome: said.state, errorCode, charge, node: 'n1', now: record.createdAt + afterMs })
 }
 
 let batches = 0

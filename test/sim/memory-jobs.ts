@@ -21,6 +21,11 @@ export function memoryJobs(statement: Statement, wall: () => number): JobRows {
         jobs.set(job.rid, { ...job, postedAt, endedAt: null, polls: 0, unknownPolls: 0 })
         return postedAt
       }),
+    addPaid: (rid, amount) =>
+      statement(({ jobs }) => {
+        const job = jobs.get(rid)
+        if (job?.endedAt === null) jobs.set(rid, { ...job, paid: job.paid + amount })
+      }),
     markJobEnded: (rid) =>
       statement(({ jobs }) => {
         const job = jobs.get(rid)

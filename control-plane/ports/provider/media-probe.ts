@@ -20,6 +20,8 @@ const QUESTIONS: { readonly [Name in Endpoint]?: MediaQuestion } = {
   transcription: { path: '/audio/transcriptions', missing: 'file' },
   image: { path: '/images/generations', missing: 'prompt' },
   'image-edit': { path: '/images/edits', missing: 'prompt' },
+  // Music has no path of OpenAI's. Its makers, and those of films that have a queue, answer their protocol's own question.
+  video: { path: '/videos', missing: 'prompt' },
 }
 
 /** The question for a target's endpoint. Undefined where the protocol's own one serves. */

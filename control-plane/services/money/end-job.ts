@@ -2,9 +2,9 @@ import type { Job } from '#control-plane/db/jobs.ts'
 import { writeJobEnd } from '#shared/contract/job-end.ts'
 import type { JobEnd } from '#shared/contract/job-record.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { EndedJob, JobCharge } from '#shared/jobs.ts'
 import { chargeJob, NO_CHARGE } from '#shared/jobs.ts'
-import { isPoison, readEvent } from './usage-reading.ts'
 
 /** How a job ends: as its provider says, forgotten by its provider, or without its provider's word at the deadline. */
 export type Ending = EndedJob | 'forgotten' | 'overdue'
@@ -20,9 +20,9 @@ const SENTENCES = {
  * other costs nothing. Undefined when the submit cannot be read any more.
  */
 export function endOfJob(job: Job, ending: Ending, now: number): JobEnd | undefined {
-  const read = readEvent(job.event, 'job')
-  if (isPoison(read)) return undefined
-  const submit = read.event
+  // It was checked when it was booked, by the rules of its rail.
+  const submit = readUsageEvent(job.event)
+  if (submit === undefined) return undefined
   const said = typeof ending === 'object' ? ending : undefined
   const state = said?.state ?? 'failed'
   const errorCode = state === 'failed' ? (ending === 'overdue' ? 'upstream_timeout' : 'upstream_error') : null

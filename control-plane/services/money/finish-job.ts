@@ -26,14 +26,19 @@ export type JobOutcome = {
 /** The source of ends that a worker books at a deadline. Such an end wins over a parked one that cannot be booked. */
 export const DEADLINE_SOURCE = 'deadline'
 
+/** Where an event comes from, and the most of a quote that its payer's account covers where the money did not come. */
+type Booking = { readonly source: string; readonly coveredMicro?: bigint | undefined }
+
 /**
  * Books the submit or the end of a long job inside the caller's transaction. The submit moves the whole quote from the
  * buyer to escrow. The end splits the escrow: the seller gets the net, the platform its fee, and the rest first pays back
  * the shortfall's advance and then goes to the buyer. Each event may come again, and an end may come before its submit.
  * Throws `conflict` for an end that does not fit its job.
  */
-export async function bookJobEvent(trx: MoneyTransaction, read: ReadEvent, source: string): Promise<JobOutcome> {
-  const outcome = read.event.kind === 'end' ? await receiveEnd(trx, read, source) : await bookSubmit(trx, read)
+export async function bookJobEvent(trx: MoneyTransaction, read: ReadEvent, booking: Booking): Promise<JobOutcome> {
+  const { source, coveredMicro } = booking
+  const outcome =
+    read.event.kind === 'end' ? await receiveEnd(trx, read, source) : await bookSubmit(trx, read, coveredMicro)
   if (outcome.fate === 'conflict') {
     const { event, payloadHash, text } = read
     await trx.insertConflicts([{ rid: event.rid, payloadHash, event: text, source }])
@@ -42,7 +47,7 @@ export async function bookJobEvent(trx: MoneyTransaction, read: ReadEvent, sourc
   return outcome
 }
 
-async function bookSubmit(trx: MoneyTransaction, read: ReadEvent): Promise<JobOutcome> {
+async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?: bigint): Promise<JobOutcome> {
   const { event, payer: account, posting, payloadHash, text } = read
   const { rid, job: terms } = event
   if (terms === undefined) throw new AppError('internal_error', { cause: new Error('a submit without its job') })
@@ -60,7 +65,8 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent): Promise<JobOu
   }
   const quote: bigint = event.chargeMicro
   const balance = locked.get(account)?.balance ?? 0n
-  const paid = isBounded(posting) && balance < quote ? balance : quote
+  const had = isBounded(posting) && balance < quote ? balance : quote
+  const paid = coveredMicro !== undefined && coveredMicro < had ? coveredMicro : had
   const postedAt = await trx.jobs.insertJob({
     rid,
     account,

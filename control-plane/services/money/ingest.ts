@@ -186,7 +186,7 @@ async function bookJobs(ctx: IngestCtx, batch: Batch, events: readonly ReadEvent
   for (const read of events) {
     try {
       crashPoint('worker_before_tx')
-      const run = () => ctx.ledger.transact((trx) => bookJobEvent(trx, read, batch.source))
+      const run = () => ctx.ledger.transact((trx) => bookJobEvent(trx, read, { source: batch.source }))
       const outcome = await withRetries(ctx, run)
       crashPoint('worker_after_commit')
       fates.push({ read, fate: outcome.fate, postedAt: outcome.postedAt })

@@ -50,17 +50,19 @@ type Done = { readonly balances: readonly Balance[]; readonly booked: Booked | u
 
 /** Books what is not in the books yet. A repeat books nothing. */
 async function book({ ids }: Booking, trx: MoneyTransaction, payment: ChainPayment): Promise<Done> {
-  const balances = await deposit(trx, payment, () => ids.ulid())
-  const booked = await bookCharge(trx, payment)
+  const call = callOf(payment)
+  const isJob = call?.event.kind === 'submit'
+  const balances = await deposit(trx, payment, { isJob, newId: () => ids.ulid() })
+  const booked = call && (await bookCharge(trx, payment, call))
   return { balances: [...balances, ...(booked?.balances ?? [])], booked }
 }
 
-async function bookCharge(trx: MoneyTransaction, payment: ChainPayment): Promise<Booked | undefined> {
-  const call = callOf(payment)
-  if (call === undefined) return undefined
+async function bookCharge(trx: MoneyTransaction, payment: ChainPayment, call: ReadEvent): Promise<Booked> {
   if (call.event.kind !== 'submit') return bookCalls(trx, [call], 'payment')
-  // The quote of a long job goes to escrow. Its end comes by the queue or by a worker, like any other.
-  const { fate, postedAt, balances } = await bookJobEvent(trx, call, 'payment')
+  // The quote of a long job goes to escrow. Its end comes by the queue or by a worker, like any other. What the platform
+  // stands in for goes there as its own money, so that what the end leaves of it does not become the payer's.
+  const coveredMicro = payment.state === 'written_off' ? (payment.came ?? 0n) : undefined
+  const { fate, postedAt, balances } = await bookJobEvent(trx, call, { source: 'payment', coveredMicro })
   return { events: [{ read: call, fate, postedAt }], balances }
 }
 
@@ -71,7 +73,11 @@ const OUTSIDE = PLATFORM_ACCOUNTS.externalUsdc
  * Books what came, and what the platform stands in for. Of money that comes after its write-off the platform takes back
  * what it stood in for; the rest is the payer's. Answers the balances that changed.
  */
-async function deposit(trx: MoneyTransaction, payment: ChainPayment, newId: () => string): Promise<readonly Balance[]> {
+async function deposit(
+  trx: MoneyTransaction,
+  payment: ChainPayment,
+  { isJob, newId }: { readonly isJob: boolean; readonly newId: () => string },
+): Promise<readonly Balance[]> {
   const { rid, account, transaction, reason } = payment
   const before = await bookedBefore(trx, rid)
   const came = (payment.came ?? 0n) - before.came
@@ -101,7 +107,9 @@ async function deposit(trx: MoneyTransaction, payment: ChainPayment, newId: () =
           { account, amount: came - back },
           { account: SHORTFALL, amount: back },
         ])
-  if (more <= 0n) return deposited
+  if (isJob && back > 0n) await trx.jobs.addPaid(rid, back)
+  // The booking of a job's quote takes it from the platform itself.
+  if (more <= 0n || isJob) return deposited
   const stoodIn = await post('write_off', 'write_off', reason, [
     { account: SHORTFALL, amount: -more },
     { account, amount: more },
@@ -117,16 +125,20 @@ function missingOf({ state, charge, came }: ChainPayment): bigint {
 
 type BookedBefore = { readonly came: bigint; readonly stoodIn: bigint; readonly isWrittenOff: boolean }
 
-/** What the books have of a payment: what came, and what the platform gave for it, by a write-off or with the charge. */
+/**
+ * What the books have of a payment: what came, and what the platform gave for it, by a write-off or with the charge, less
+ * what it has back from the end of a job.
+ */
 async function bookedBefore(trx: MoneyTransaction, rid: string): Promise<BookedBefore> {
-  const [payment, late, writeOff] = [
+  const [payment, late, writeOff, end] = [
     await trx.findLedgerKey(`payment:${rid}`),
     await trx.findLedgerKey(`late_payment:${rid}`),
     await trx.findLedgerKey(`write_off:${rid}`),
+    await trx.findLedgerKey(`end:${rid}`),
   ]
   let came = 0n
   let stoodIn = 0n
-  for (const tx of [payment, late, writeOff, rid]) {
+  for (const tx of [payment, late, writeOff, rid, end]) {
     if (tx === undefined) continue
     for (const { account, amount } of await trx.findEntries(tx)) {
       if (account === OUTSIDE) came -= amount

@@ -82,6 +82,19 @@ export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf 
   }
 }
 
+/** A rail for paths on which no other takes x402. It answers every header of a payment, also of another scheme. */
+export function alone(rail: Rail<ReadHeader>): Rail<ReadHeader> {
+  return {
+    ...rail,
+    recognize(head) {
+      const header = paymentHeader(head)
+      const read = header === undefined ? undefined : readPaymentHeader(header)
+      if (read === undefined || 'reason' in read) return read
+      return rail.recognize(head) ?? { reason: 'unsupported_scheme' }
+    },
+  }
+}
+
 /** A payer without ETH and without an allowance may add a permit (EIP-2612), for which the facilitator pays the gas. */
 const EXTENSIONS: Readonly<Record<Scheme, Readonly<Record<string, unknown>>>> = {
   exact: {},

@@ -1,10 +1,14 @@
+import type { Target } from '#data-plane/call.ts'
+import type { Hold } from '#data-plane/payment.ts'
 import type { JobRecord, JobRecordText } from '#data-plane/store/jobs.ts'
 import type { JobOutcome } from '#shared/contract/job-end.ts'
 import { writeJobEnd } from '#shared/contract/job-end.ts'
 import { CREDIT_RAIL } from '#shared/contract/rails.ts'
+import type { Attempt } from '#shared/contract/usage-event.ts'
 import { UsageEventSchema } from '#shared/contract/usage-event.ts'
+import type { ErrorCode } from '#shared/errors.ts'
 import type { JobTerms } from '#shared/jobs.ts'
-import { keptBps } from '#shared/money.ts'
+import { KEEP_ALL, keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { UsageSchema } from '#shared/usage.ts'
 import type { UsageEventText } from './settle-call.ts'
@@ -65,6 +69,43 @@ export function submitEvent(job: JobRecordText, node: string, now: number): Usag
     ...(job.payment != null && { payment: job.payment }),
   }
 }
+
+/** A job that no provider took, as far as its buyer's money is concerned. */
+type RefusedJob = {
+  readonly hold: Hold
+  readonly target: Target
+  readonly wire: string
+  /** Unix milliseconds. */
+  readonly startedAt: number
+  readonly attempts: readonly Attempt[]
+}
+
+/** The event of a submit that no provider took: a call that failed and costs nothing. */
+export function refusedEvent(
+  { hold, target, wire, startedAt, attempts }: RefusedJob,
+  { code, node, now }: { readonly code: ErrorCode; readonly node: string; readonly now: number },
+): UsageEventText {
+  const nothing = '0'
+  return {
+    v: 1,
+    rid: hold.rid,
+    startedAt,
+    endedAt: Math.max(now, startedAt),
+    node,
+    ...{ account: hold.account, keyId: hold.keyId, rail: hold.rail },
+    ...(hold.account === null && { wallet: hold.wallet }),
+    ...(hold.record !== null && { payment: hold.record }),
+    ...{ wire, endpoint: target.endpoint, model: target.id, requestedModel: target.requested },
+    ...{ offer: null, sellerAccount: null, provider: null, servedBy: null },
+    ...{ isStreamed: false, outcome: 'failed', errorCode: code, finishReason: null },
+    ...{ usage: {}, usageSource: 'reported', anomalies: [] },
+    priceVersion: target.price.version,
+    ...{ keptBps: Number(KEEP_ALL), feeBps: Number(NO_FEE), holdMicro: hold.grantedMicro.toString() },
+    ...{ chargeMicro: nothing, listMicro: nothing, sellerNetMicro: nothing, feeMicro: nothing },
+    ...{ ttftMs: null, streamMs: null, overheadMs: 0, attempts: [...attempts], explanation: null },
+  }
+}
+const NO_FEE = keptBps(0)
 
 /** The event of a job's end, written from the submit that its record stands for. */
 export function endEvent(job: JobRecord, outcome: JobOutcome & { readonly node: string }): string {

@@ -1,28 +1,18 @@
 import type { BuyerReply, Incoming, Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Hold, Settled } from '#data-plane/payment.ts'
-import type { Payment } from '#data-plane/rails/rail.ts'
 import { repeatedCall } from '#data-plane/rails/rail.ts'
-import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
-import { classifyBadAnswer } from '#data-plane/upstream/classify.ts'
-import type { ParsedJob } from '#data-plane/wires/wire.ts'
-import type { Attempt } from '#shared/contract/usage-event.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import { toAppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { ProviderJob } from '#shared/jobs.ts'
-import type { MicroUsd } from '#shared/money.ts'
-import { chargeShare, ZERO } from '#shared/money.ts'
+import { ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
-import type { ProviderAnswer } from './ask-provider.ts'
-import { askProvider, speakerOf } from './ask-provider.ts'
+import { askProvider } from './ask-provider.ts'
 import { bookJobEvent } from './book-job-event.ts'
 import { refuse } from './buyer-answer.ts'
-import type { Failover } from './call-plane.ts'
-import { emitJob, emitRefusal } from './emit-call.ts'
-import type { PayingGuest } from './entrance.ts'
+import { announce, emitJob, emitRefusal } from './emit-call.ts'
 import {
   demandOf,
   enter,
@@ -36,21 +26,18 @@ import {
   standingOf,
   withDemand,
 } from './entrance.ts'
-import { submitEvent } from './job-event.ts'
+import type { Asked, Taken, Turn, Wanted } from './find-job-provider.ts'
+import { findProvider, quoteAt } from './find-job-provider.ts'
+import { refusedEvent, submitEvent } from './job-event.ts'
 import type { JobPlane, SubmitRoute } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
 import { openView } from './job-view.ts'
 import { mayFallBack } from './own-providers.ts'
-import type { Course } from './plan-call.ts'
 import { planCall, plotCourse, quoteFor } from './plan-call.ts'
-import type { CallQuote } from './quote-call.ts'
 import { capRefusal } from './refuse-caps.ts'
 import { refuseSwitchedOff } from './refuse-switched-off.ts'
 import { replyHeaders } from './reply-headers.ts'
 import { reserveFunds } from './reserve-funds.ts'
-
-/** A take of an offer's cap outlives the question to its provider by these milliseconds. */
-const TAKE_SLACK_MS = 30_000
 
 /**
  * Submits a long job. The quote is held and a provider accepts the job. Then the whole quote is settled, because the
@@ -65,7 +52,7 @@ export async function submitJob(
   const { calls } = plane
   const { head } = incoming
   const visit = openVisit()
-  const tried: Asked = { attempts: [], failures: [], unsaid: [] }
+  const tried: Asked = { attempts: [], failures: [], unsaid: [], isTaken: false }
   calls.tracing?.begin(head)
   try {
     const guest = await enter(calls, { ...route, withoutCredential: 'challenge' }, incoming, visit)
@@ -102,32 +89,6 @@ export async function submitJob(
   }
 }
 
-/** The providers that were asked, and their refusals. */
-type Asked = {
-  readonly attempts: Attempt[]
-  readonly failures: UpstreamFailure[]
-  /** Refusals of protocols that cannot say what is asked for. */
-  readonly unsaid: AppError[]
-}
-
-/** A job whose course is set. */
-type Wanted = {
-  readonly route: SubmitRoute
-  readonly guest: PayingGuest
-  readonly job: ParsedJob
-  readonly course: Course
-  readonly tried: Asked
-}
-
-/** One kind of offers, and the rail that pays for them. */
-type Turn = {
-  readonly payment: Pick<Payment, 'reserve' | 'settle' | 'release'>
-  readonly offers: readonly Offer[]
-  readonly quote: CallQuote
-  /** Attempts of this turn and of those before it together. */
-  readonly maxAttempts: number
-}
-
 /** A job that runs, as its buyer is told of it. */
 type Accepted = {
   readonly text: string
@@ -154,25 +115,25 @@ async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<Accepted> 
   const { course, guest } = wanted
   const { first, last } = course.own
   const kept = last.length > 0 ? 1 : 0
-  const ownTurn = (offers: readonly Offer[], maxAttempts: number): Turn => {
+  const ownTurn = (offers: readonly Offer[], maxAttempts: number, isLast: boolean): Turn => {
     const quote = quoteFor(course, offers, askedMs(plane))
-    return { payment: plane.calls.ownProviders, offers, quote, maxAttempts }
+    return { payment: plane.calls.ownProviders, offers, quote, maxAttempts, isLast }
   }
   if (first.length > 0) {
-    const accepted = await takeTurn(plane, wanted, ownTurn(first, MAX_ATTEMPTS - 1 - kept))
+    const accepted = await takeTurn(plane, wanted, ownTurn(first, MAX_ATTEMPTS - 1 - kept, false))
     if (accepted !== undefined) return accepted
   }
   try {
     const { ranked, quote } = planCall(plane.calls, course, askedMs(plane))
     const { payment } = guest
-    const sold: Turn = { payment, offers: ranked.candidates, quote, maxAttempts: MAX_ATTEMPTS - kept }
+    const maxAttempts = MAX_ATTEMPTS - kept
+    const sold: Turn = { payment, offers: ranked.candidates, quote, maxAttempts, isLast: kept === 0 }
     const accepted = await takeTurn(plane, wanted, sold)
     if (accepted !== undefined) return accepted
-    if (kept === 0) throw refusalOf(plane, wanted, ranked.candidates)
   } catch (thrown) {
-    if (kept === 0 || !mayFallBack(toAppError(thrown).code)) throw thrown
+    if (kept === 0 || wanted.tried.isTaken || !mayFallBack(toAppError(thrown).code)) throw thrown
   }
-  const accepted = await takeTurn(plane, wanted, ownTurn(last, MAX_ATTEMPTS))
+  const accepted = await takeTurn(plane, wanted, ownTurn(last, MAX_ATTEMPTS, true))
   if (accepted !== undefined) return accepted
   throw refusalOf(plane, wanted, last)
 }
@@ -185,8 +146,9 @@ function refusalOf({ calls }: JobPlane, { tried, course }: Wanted, offers: reado
 }
 
 /**
- * Holds the money and finds a provider. Answers the text for the buyer of a running job; undefined when it is certain
- * that no provider of this turn took it. Every failure gives the hold back.
+ * Holds the money and finds a provider. Answers the job as its buyer is told of it; undefined when it is certain that no
+ * provider of this turn took it and another turn follows. Every failure gives the hold back and is booked as a call that
+ * failed.
  */
 async function takeTurn(plane: JobPlane, wanted: Wanted, turn: Turn): Promise<Accepted | undefined> {
   const { payment } = turn
@@ -194,15 +156,33 @@ async function takeTurn(plane: JobPlane, wanted: Wanted, turn: Turn): Promise<Ac
   if (!('rid' in hold)) return hold
   try {
     const taken = await findProvider(plane, wanted, turn, hold)
-    if (taken !== undefined) return await book(plane, wanted, turn, { ...taken, hold })
+    if (taken !== undefined) {
+      wanted.tried.isTaken = true
+      return await book(plane, wanted, turn, { ...taken, hold })
+    }
+    if (turn.isLast) throw refusalOf(plane, wanted, turn.offers)
     void payment.release(hold, 'no_provider', '')
     return undefined
   } catch (thrown) {
     const error = toAppError(thrown)
-    void payment.release(hold, error.code, '')
     plane.calls.log.info({ rid: hold.rid, code: error.code }, 'a job was not taken')
+    const event = wanted.tried.isTaken ? '' : failedEvent(plane, wanted, hold, error)
+    void payment.release(hold, error.code, event)
+    if (event !== '') announce(plane.calls, hold, { booking: 'by-event', event })
     throw error
   }
+}
+
+/** The event of a submit that no provider took. */
+function failedEvent(
+  { calls }: JobPlane,
+  { route, guest, course, tried }: Wanted,
+  hold: Hold,
+  error: AppError,
+): string {
+  const { target } = course
+  const call = { hold, target, wire: route.wire.name, startedAt: guest.raw.receivedAt, attempts: tried.attempts }
+  return JSON.stringify(refusedEvent(call, { code: error.code, node: calls.nodeId, now: calls.clock.now() }))
 }
 
 /** Sets the money aside. A wallet that shows the payment of a job again, for the same request, is told of that job. */
@@ -227,87 +207,6 @@ async function toldAgain(plane: JobPlane, { wire }: SubmitRoute, rid: RequestId)
   const view = openView(rid, job, { state: 'queued', progress: undefined, bindingMs: plane.limits.bindingMs })
   const text = wire.submitted(view, plane.tokenOf(jobIdOf(rid)))
   return { text, offer: job, request: undefined, own: undefined }
-}
-
-function quoteAt({ quote }: Turn, { keptBps }: Offer): MicroUsd {
-  return chargeShare(quote.bound.bill, keptBps)
-}
-
-type Taken = {
-  readonly offer: Offer
-  readonly request: UpstreamRequest
-  readonly provider: ProviderJob
-  /** The id under which its quote was taken from the offer's cap. */
-  readonly take: string
-}
-
-/**
- * Finds the first offer whose provider takes the job; undefined when none did. It asks another only while it is certain
- * that the one before did not take it, because a job that runs twice is paid once. Throws when that is not certain.
- */
-async function findProvider(
-  { calls, limits }: JobPlane,
-  { route, job, course, tried }: Wanted,
-  turn: Turn,
-  hold: Hold,
-): Promise<Taken | undefined> {
-  const { attempts, failures } = tried
-  for (const offer of turn.offers) {
-    const quote = quoteAt(turn, offer)
-    if (attempts.length >= turn.maxAttempts || quote > hold.grantedMicro) continue
-    const request = encodeFor(job, offer, course, tried)
-    if (request === undefined) continue
-    const take = `${hold.rid}.${attempts.length}`
-    if (!(await calls.offerCaps.take(offer, take, quote, limits.askMs + TAKE_SLACK_MS))) {
-      if (offer.id !== null) calls.spentCaps.mark(offer.id, calls.clock.now())
-      continue
-    }
-    calls.health.begin(offer)
-    const answer = await askProvider(calls, offer, request, limits.askMs)
-    const codec = jobCodecOf(offer, route.wire.name)
-    const provider = answer.failure === undefined ? codec.accepted(answer.text) : undefined
-    const bad = { kind: 'malformed', status: answer.status, text: 'no job' } as const
-    const failure =
-      answer.failure ?? (provider === undefined ? classifyBadAnswer(bad, speakerOf(calls, offer, request)) : undefined)
-    const row = { offer: offer.id, provider: offer.provider, status: answer.status, ms: answer.ms }
-    attempts.push({ ...row, errorClass: failure?.errorClass ?? null })
-    if (provider !== undefined) {
-      calls.health.succeeded(offer, hold.rid)
-      return { offer, request, provider, take }
-    }
-    void calls.offerCaps.settle(offer, take, ZERO)
-    if (failure === undefined) continue
-    failures.push(failure)
-    if (failure.fault === 'offer') calls.health.failed(offer, hold.rid, failure)
-    if (isFinal(route.failover, answer, failure)) throw failure.error
-  }
-  return undefined
-}
-
-/** The job in the words of an offer's protocol. Undefined where that has none for it; another offer's may have. */
-function encodeFor(job: ParsedJob, offer: Offer, { target }: Course, { unsaid }: Asked): UpstreamRequest | undefined {
-  try {
-    return job.encode(offer, target)
-  } catch (thrown) {
-    const error = toAppError(thrown)
-    if (error.code !== 'model_capability_unsupported') throw thrown
-    unsaid.push(error)
-    return undefined
-  }
-}
-
-/** True when no other provider may be asked after this failure. */
-function isFinal(failover: Failover, answer: ProviderAnswer, { fault }: UpstreamFailure): boolean {
-  return failover === 'never' || fault === 'buyer' || mayBeTaken(answer)
-}
-
-/** Statuses that say nothing of what became of the request: somebody on the way gave up waiting. */
-const GIVEN_UP: ReadonlySet<number> = new Set([408, 502, 504])
-
-/** True unless the request never went out, or the provider's answer says that it took no job. */
-function mayBeTaken({ status, isSent }: ProviderAnswer): boolean {
-  if (status === 0) return isSent
-  return status < 300 || GIVEN_UP.has(status)
 }
 
 /**

@@ -57,24 +57,25 @@ function operationOf(components: Components, route: DataRoute): Json {
     parameters: [...variablesOf(route), ...queryOf(components, route)],
     ...body,
     responses: { ...goodAnswers(components, route), ...refusalsOf(envelope, route.refusals) },
-    ...(isForWallets(route) && { 'x-payment-info': paymentInfo(path) }),
+    ...(isForWallets(route) && { 'x-payment-info': paymentInfo(route) }),
   }
 }
 
 /** True for a call that a wallet can pay for and that crawlers are told of. The catalogue says what can be forwarded. */
-function isForWallets({ isPaid, isForwarded, envelope, refusals }: DataRoute): boolean {
-  return isPaid === true && isForwarded !== true && envelope === 'v1' && refusals.includes(402)
+function isForWallets({ isPaid, takesExact, isForwarded, envelope, refusals }: DataRoute): boolean {
+  return (isPaid === true || takesExact === true) && isForwarded !== true && envelope === 'v1' && refusals.includes(402)
 }
 
 /**
  * How such a call is paid, for crawlers of MPP (`offers`) and of x402 (the rest). The price of a call stands in its 402.
  */
-function paymentInfo(path: string): Json {
-  const isX402Alone = path.startsWith('/x402/')
+function paymentInfo({ path, takesExact = false }: DataRoute): Json {
+  const isX402Alone = path.startsWith('/x402/') || takesExact
+  const schemes = takesExact ? 'exact' : 'upto or exact'
   const money = { amount: null, currency: 'USDC' }
   return {
     offers: isX402Alone
-      ? [{ method: 'x402', intent: 'charge', ...money, description: 'x402, version 2, upto or exact, on eip155:8453' }]
+      ? [{ method: 'x402', intent: 'charge', ...money, description: `x402, version 2, ${schemes}, on eip155:8453` }]
       : [{ method: 'evm', intent: 'charge', ...money, description: 'USDC on chain 8453' }],
     protocols: isX402Alone ? ['x402'] : ['x402', 'mpp'],
     pricingMode: 'dynamic',

@@ -23,7 +23,10 @@ const Info = z.looseObject({
   }),
   inference: z.looseObject({
     endpoints: z.array(
-      z.object({ method: z.string(), path: z.string(), url: z.url(), protocols: z.array(z.string()) }),
+      z.object({
+        ...{ method: z.string(), path: z.string(), url: z.url() },
+        ...{ protocols: z.array(z.string()), schemes: z.array(z.string()) },
+      }),
     ),
   }),
 })
@@ -31,7 +34,9 @@ const WellKnown = z.object({
   version: z.literal(1),
   x402Version: z.literal(2),
   resources: z.array(z.url()),
-  items: z.array(z.object({ resource: z.url(), method: z.literal('POST'), accepts: z.array(z.unknown()).length(2) })),
+  items: z.array(
+    z.object({ resource: z.url(), method: z.literal('POST'), accepts: z.array(z.looseObject({ scheme: z.string() })) }),
+  ),
 })
 const Demand = z.object({
   resource: z.object({ url: z.string() }),
@@ -55,6 +60,7 @@ describe('the list of what wallets can pay for', () => {
       ]),
       ...['/v1/responses', '/v1/embeddings', '/v1/audio/speech', '/v1/audio/transcriptions'],
       ...['/v1/images/generations', '/v1/images', '/v1/images/edits'],
+      ...['/v1/video/generations', '/v1/videos', '/v1/music/generations'],
     ]
     expect(new Set((await endpoints()).map(({ path }) => path))).toEqual(new Set(wanted))
   })
@@ -63,15 +69,18 @@ describe('the list of what wallets can pay for', () => {
     const { resources, items } = WellKnown.parse(await read('/.well-known/x402'))
     expect(resources).toEqual((await endpoints()).map(({ url }) => url))
     expect(items.map(({ resource }) => resource)).toEqual(resources)
+    const schemes = (await endpoints()).map((endpoint) => endpoint.schemes)
+    expect(items.map(({ accepts }) => accepts.map(({ scheme }) => scheme))).toEqual(schemes)
   })
 
   it('is true: each address asks for a payment on the same terms, with words for catalogues that fit their schema', async () => {
     const { x402 } = Info.parse(await read('/api/x402/info'))
-    for (const { url, protocols } of await endpoints()) {
+    expect(x402.schemes).toEqual(['upto', 'exact'])
+    for (const { url, protocols, schemes } of await endpoints()) {
       const answer = await fetch(url, { method: 'POST' })
       const { resource, accepts, extensions } = Demand.parse(await answer.json())
       expect([answer.status, resource.url]).toEqual([402, url])
-      expect(accepts.map(({ scheme }) => scheme)).toEqual(x402.schemes)
+      expect(accepts.map(({ scheme }) => scheme)).toEqual(schemes)
       for (const { payTo, network: chain } of accepts) expect([payTo, chain]).toEqual([x402.pay_to, x402.network])
       const isMpp = answer.headers.get('www-authenticate')?.startsWith('Payment ') === true
       expect([url, isMpp]).toEqual([url, protocols.includes('mpp')])

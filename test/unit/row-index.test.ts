@@ -7,7 +7,7 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 
 // Rows need no rails to say where they are mounted.
 const rail = {} as never
-const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [rail], mpp: [rail] })
+const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [rail], x402Exact: [rail], mpp: [rail] })
 const index = createRowIndex(ROWS, { envelope: openAiEnvelope })
 
 describe('the rows of the surface', () => {

@@ -123,7 +123,7 @@ function routesOf(kind: Kind): readonly DataRoute[] {
   const json = (schema: z.ZodType) => ({ 'application/json': schema })
   return [
     {
-      ...{ ...jobs, method: 'post', path, tag, body, status, refusals: SUBMIT_REFUSALS },
+      ...{ ...jobs, method: 'post', path, tag, body, status, refusals: SUBMIT_REFUSALS, takesExact: true },
       summary: `Submit ${word}`,
       description: 'A long job: its quote is set aside, its end settles for what it came to.',
       answers: json(submitted),

@@ -12,6 +12,8 @@ export type DataRoute = {
   readonly access: 'public' | 'buyer'
   /** True for a sold call. Its answer tells its route and its cost. */
   readonly isPaid?: boolean
+  /** True for the submit of a long job, which wallets pay for by x402's `exact` alone. */
+  readonly takesExact?: boolean
   /** True for a call whose request and answer are a provider's own. */
   readonly isForwarded?: boolean
   /** True when the path may hold a whole number of percent, the floor of the discount. */

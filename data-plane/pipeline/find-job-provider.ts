@@ -1,0 +1,135 @@
+import type { Offer, UpstreamRequest } from '#data-plane/call.ts'
+import type { Hold } from '#data-plane/payment.ts'
+import type { Payment } from '#data-plane/rails/rail.ts'
+import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
+import { classifyBadAnswer } from '#data-plane/upstream/classify.ts'
+import type { ParsedJob } from '#data-plane/wires/wire.ts'
+import type { Attempt } from '#shared/contract/usage-event.ts'
+import type { AppError } from '#shared/errors.ts'
+import { toAppError } from '#shared/errors.ts'
+import type { ProviderJob } from '#shared/jobs.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { chargeShare, ZERO } from '#shared/money.ts'
+import { jobCodecOf } from '#shared/protocols/index.ts'
+import type { ProviderAnswer } from './ask-provider.ts'
+import { askProvider, speakerOf } from './ask-provider.ts'
+import type { Failover } from './call-plane.ts'
+import type { PayingGuest } from './entrance.ts'
+import type { JobPlane, SubmitRoute } from './job-plane.ts'
+import type { Course } from './plan-call.ts'
+import type { CallQuote } from './quote-call.ts'
+
+/** A take of an offer's cap outlives the question to its provider by these milliseconds. */
+const TAKE_SLACK_MS = 30_000
+
+/** The providers that were asked, and their refusals. */
+export type Asked = {
+  readonly attempts: Attempt[]
+  readonly failures: UpstreamFailure[]
+  /** Refusals of protocols that cannot say what is asked for. */
+  readonly unsaid: AppError[]
+  /** True once a provider has taken the job. No other is asked then, whatever goes wrong here. */
+  isTaken: boolean
+}
+
+/** A job whose course is set. */
+export type Wanted = {
+  readonly route: SubmitRoute
+  readonly guest: PayingGuest
+  readonly job: ParsedJob
+  readonly course: Course
+  readonly tried: Asked
+}
+
+/** One kind of offers, and the rail that pays for them. */
+export type Turn = {
+  readonly payment: Pick<Payment, 'reserve' | 'settle' | 'release'>
+  readonly offers: readonly Offer[]
+  readonly quote: CallQuote
+  /** Attempts of this turn and of those before it together. */
+  readonly maxAttempts: number
+  /** True when no other turn follows one that finds no provider. */
+  readonly isLast: boolean
+}
+
+export type Taken = {
+  readonly offer: Offer
+  readonly request: UpstreamRequest
+  readonly provider: ProviderJob
+  /** The id under which its quote was taken from the offer's cap. */
+  readonly take: string
+}
+
+/** The price of the whole job at an offer. */
+export function quoteAt({ quote }: Turn, { keptBps }: Offer): MicroUsd {
+  return chargeShare(quote.bound.bill, keptBps)
+}
+
+/**
+ * Finds the first offer whose provider takes the job; undefined when none did. It asks another only while it is certain
+ * that the one before did not take it, because a job that runs twice is paid once. Throws when that is not certain.
+ */
+export async function findProvider(
+  { calls, limits }: JobPlane,
+  { route, job, course, tried }: Wanted,
+  turn: Turn,
+  hold: Hold,
+): Promise<Taken | undefined> {
+  const { attempts, failures } = tried
+  for (const offer of turn.offers) {
+    const quote = quoteAt(turn, offer)
+    if (attempts.length >= turn.maxAttempts || quote > hold.grantedMicro) continue
+    const request = encodeFor(job, offer, course, tried)
+    if (request === undefined) continue
+    const take = `${hold.rid}.${attempts.length}`
+    if (!(await calls.offerCaps.take(offer, take, quote, limits.askMs + TAKE_SLACK_MS))) {
+      if (offer.id !== null) calls.spentCaps.mark(offer.id, calls.clock.now())
+      continue
+    }
+    calls.health.begin(offer)
+    const answer = await askProvider(calls, offer, request, limits.askMs)
+    const codec = jobCodecOf(offer, route.wire.name)
+    const provider = answer.failure === undefined ? codec.accepted(answer.text) : undefined
+    const bad = { kind: 'malformed', status: answer.status, text: 'no job' } as const
+    const failure =
+      answer.failure ?? (provider === undefined ? classifyBadAnswer(bad, speakerOf(calls, offer, request)) : undefined)
+    const row = { offer: offer.id, provider: offer.provider, status: answer.status, ms: answer.ms }
+    attempts.push({ ...row, errorClass: failure?.errorClass ?? null })
+    if (provider !== undefined) {
+      calls.health.succeeded(offer, hold.rid)
+      return { offer, request, provider, take }
+    }
+    void calls.offerCaps.settle(offer, take, ZERO)
+    if (failure === undefined) continue
+    failures.push(failure)
+    if (failure.fault === 'offer') calls.health.failed(offer, hold.rid, failure)
+    if (isFinal(route.failover, answer, failure)) throw failure.error
+  }
+  return undefined
+}
+
+/** The job in the words of an offer's protocol. Undefined where that has none for it; another offer's may have. */
+function encodeFor(job: ParsedJob, offer: Offer, { target }: Course, { unsaid }: Asked): UpstreamRequest | undefined {
+  try {
+    return job.encode(offer, target)
+  } catch (thrown) {
+    const error = toAppError(thrown)
+    if (error.code !== 'model_capability_unsupported') throw thrown
+    unsaid.push(error)
+    return undefined
+  }
+}
+
+/** True when no other provider may be asked after this failure. */
+function isFinal(failover: Failover, answer: ProviderAnswer, { fault }: UpstreamFailure): boolean {
+  return failover === 'never' || fault === 'buyer' || mayBeTaken(answer)
+}
+
+/** Statuses that say nothing of what became of the request: somebody on the way gave up waiting. */
+const GIVEN_UP: ReadonlySet<number> = new Set([408, 502, 504])
+
+/** True unless the request never went out, or the provider's answer says that it took no job. */
+function mayBeTaken({ status, isSent }: ProviderAnswer): boolean {
+  if (status === 0) return isSent
+  return status < 300 || GIVEN_UP.has(status)
+}

@@ -2,7 +2,6 @@ import { uptoPermit2WitnessTypes } from '@x402/evm'
 import { sql } from 'kysely'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { postBatch } from '#control-plane/services/money/ingest.ts'
 import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
@@ -10,20 +9,17 @@ import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
 import { CHAIN, startChain } from '#test/support/chain.ts'
-import { endText, submitText } from '#test/support/job-events.ts'
 import type { PaymentWorld, Scheme, Signed } from '#test/support/payments.ts'
 import { startPayments } from '#test/support/payments.ts'
 import type { RpcFault, RpcRelay } from '#test/support/rpc-relay.ts'
 import { rpcRelay } from '#test/support/rpc-relay.ts'
 import { until } from '#test/support/until.ts'
+import { sendAsStranger } from '#test/support/wallet-client.ts'
 
 const RICH = { usdc: 1_000_000n }
 const PRICE = 20_000n
 const CHARGE = 7_321n
-const TOKEN = parseAbi([
-  'function transfer(address, uint256) returns (bool)',
-  'function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, bytes)',
-])
+const TOKEN = parseAbi(['function transfer(address, uint256) returns (bool)'])
 let chain: OwnChain
 let relay: RpcRelay
 let world: PaymentWorld
@@ -50,14 +46,6 @@ async function claimed(scheme: Scheme, money = RICH): Promise<Claimed> {
 }
 
 const spent = async ({ wallet }: Claimed) => 1_000_000n - (await chain.usdcBalance(wallet.address))
-const balanceOf = async (account: string) =>
-  BigInt(
-    (
-      await sql<{
-        sum: string
-      }>`select coalesce(sum(amount), 0)::text as sum from ledger_entry where account = ${account}`.execute(world.db)
-    ).rows[0]?.sum ?? 0,
-  )
 const owed = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)
 
 /** Waits until the worker has brought a payment to a deep block and into the books, and expects one transfer of it. */
@@ -273,21 +261,10 @@ async function slotOf({ address }: ChainWallet): Promise<string> {
   return keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [address, 0n]))
 }
 
-/** Somebody who has seen an exact payment sends it. Answers the transaction. */
-async function sendByStranger({ signed }: Awaited<ReturnType<typeof claimed>>): Promise<string> {
-  const stranger = await chain.newWallet({ eth: 10n ** 18n })
-  const { from, to, value, validAfter, validBefore, nonce } = Object(signed.payload.payload['authorization'])
-  const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: stranger.account })
-  const signature = Object(signed.payload.payload)['signature']
-  const args = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature] as const
-  const call = { address: CONTRACTS.LocalUsdc, abi: TOKEN, functionName: 'transferWithAuthorization', args } as const
-  return wallet.writeContract(call)
-}
-
 describe('an authorization that somebody else has sent', () => {
   it('counts as paid, by whoever', async () => {
     const payment = await claimed('exact')
-    const hash = await sendByStranger(payment)
+    const hash = await sendAsStranger(chain, payment.signed.payload)
     expect(await world.settle(payment.rid, CHARGE)).toMatchObject({ state: 'settled', transaction: hash })
     await endsPaid(payment, 'exact')
   })
@@ -301,7 +278,7 @@ describe('an authorization that somebody else has sent', () => {
     expect((await world.entries(rid))['acc_platform_shortfall']).toBe(-CHARGE)
     await chain.blacklist(wallet.address, false)
     expect(await world.claim(await world.sign(wallet, 'exact', PRICE))).toMatchObject({ reason: 'payer_owes' })
-    const hash = await sendByStranger(payment)
+    const hash = await sendAsStranger(chain, payment.signed.payload)
     await endsPaid(payment, 'exact')
     expect(await world.row(rid)).toMatchObject({ transaction: hash, due: PRICE, charge: CHARGE })
     const entries = await world.entries(rid)
@@ -311,49 +288,6 @@ describe('an authorization that somebody else has sent', () => {
     expect(await world.breaches()).toEqual([])
     expect(await world.claim(await world.sign(wallet, 'exact', PRICE))).toMatchObject({ state: 'claimed' })
   })
-
-  it.each([
-    ['before', 7_321n],
-    ['after', 20_000n],
-    ['after', 7_321n],
-    ['after', 0n],
-  ])(
-    '%s the end of its long job, which costs %i, leaves the rest as credit, and none of it before',
-    async (when, cost) => {
-      const payment = await claimed('exact')
-      const { rid, wallet } = payment
-      const { rail, account, payer } = await world.row(rid)
-      const byWallet = (text: string) => JSON.stringify({ ...JSON.parse(text), rail, keyId: null, wallet: payer })
-      const job = { rid, account, sellerAccount: world.seller, quote: Number(PRICE) }
-      const shortfall = () => balanceOf('acc_platform_shortfall')
-      const before = await shortfall()
-      const end = async () => {
-        const event = byWallet(endText(job, Number(cost)))
-        expect(await postBatch(world.ctx, { events: [event], source: 'test' })).toMatchObject({ posted: 1 })
-      }
-      await chain.blacklist(wallet.address)
-      expect(await world.settle(rid, PRICE, { event: byWallet(submitText(job)) })).toMatchObject({ state: 'failed' })
-      expect(await world.booked(rid)).toMatchObject({ state: 'written_off', charge: PRICE })
-      expect([await shortfall(), await world.credit(wallet)]).toEqual([before - PRICE, 0n])
-      if (when === 'after') {
-        await end()
-        // The platform pays what the job cost. Its own money does not become the credit of a payer who paid nothing.
-        expect([await shortfall(), await world.credit(wallet)]).toEqual([before - cost, 0n])
-        expect(await world.breaches()).toEqual([])
-      }
-      await chain.blacklist(wallet.address, false)
-      await sendByStranger(payment)
-      await until('the payment is mined', 30_000, async () => {
-        await finishPayments(world.ctx)
-        return (await world.row(rid)).state === 'mined'
-      })
-      await chain.mine(4)
-      expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', came: PRICE })
-      if (when === 'before') await end()
-      expect([await shortfall(), await world.credit(wallet)]).toEqual([before, PRICE - cost])
-      expect(await world.breaches()).toEqual([])
-    },
-  )
 
   it('by upto does not count for another payment whose number stands among its bytes', async () => {
     const wallet = await chain.newWallet(RICH)

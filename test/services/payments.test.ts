@@ -12,9 +12,12 @@ import { ids } from '#test/support/gate.ts'
 import { endText, submitText } from '#test/support/job-events.ts'
 import type { PaymentWorld } from '#test/support/payments.ts'
 import { startPayments } from '#test/support/payments.ts'
+import { until } from '#test/support/until.ts'
+import { sendAsStranger } from '#test/support/wallet-client.ts'
 
 const { externalUsdc, shortfall, fee } = PLATFORM_ACCOUNTS
 const RICH = { usdc: 10_000_000n }
+const PRICE = 20_000n
 let chain: OwnChain
 let world: PaymentWorld
 let treasury: `0x${string}`
@@ -29,6 +32,15 @@ afterAll(async () => {
   await world.stop()
   await chain.stop()
 }, 60_000)
+
+const balanceOf = async (account: string) =>
+  BigInt(
+    (
+      await sql<{
+        sum: string
+      }>`select coalesce(sum(amount), 0)::text as sum from ledger_entry where account = ${account}`.execute(world.db)
+    ).rows[0]?.sum ?? 0,
+  )
 
 const received = async (work: () => Promise<unknown>) => {
   const before = await chain.usdcBalance(treasury)
@@ -331,5 +343,44 @@ describe('a payer who does not pay', () => {
     expect([await forgive(), await forgive()]).toEqual([payer, undefined])
     expect(await debtors()).toEqual([])
     expect(await world.claim(await world.sign(wallet, 'exact', 1_000n))).toMatchObject({ state: 'claimed' })
+  })
+
+  it.each([
+    ['before', 7_321n],
+    ['after', 20_000n],
+    ['after', 7_321n],
+    ['after', 0n],
+  ])('has none of what is left of a long job until the money comes, %s its end, which costs %i', async (when, cost) => {
+    const wallet = await chain.newWallet(RICH)
+    const signed = await world.sign(wallet, 'exact', PRICE)
+    const rid = await world.claimed(signed)
+    const { rail, account, payer } = await world.row(rid)
+    const byWallet = (text: string) => JSON.stringify({ ...JSON.parse(text), rail, keyId: null, wallet: payer })
+    const job = { rid, account, sellerAccount: world.seller, quote: Number(PRICE) }
+    const before = await balanceOf(shortfall)
+    const end = async () => {
+      const event = byWallet(endText(job, Number(cost)))
+      expect(await postBatch(world.ctx, { events: [event], source: 'test' })).toMatchObject({ posted: 1 })
+    }
+    await chain.blacklist(wallet.address)
+    expect(await world.settle(rid, PRICE, { event: byWallet(submitText(job)) })).toMatchObject({ state: 'failed' })
+    expect(await world.booked(rid)).toMatchObject({ state: 'written_off', charge: PRICE })
+    expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before - PRICE, 0n])
+    if (when === 'after') {
+      await end()
+      // The platform pays what the job cost. Its own money does not become the credit of a payer who paid nothing.
+      expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before - cost, 0n])
+      expect(await world.breaches()).toEqual([])
+    }
+    await chain.blacklist(wallet.address, false)
+    await sendAsStranger(chain, signed.payload)
+    await until('the payment is found', 30_000, async () => {
+      await finishPayments(world.ctx)
+      return (await world.row(rid)).state === 'confirmed'
+    })
+    expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', came: PRICE })
+    if (when === 'before') await end()
+    expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before, PRICE - cost])
+    expect(await world.breaches()).toEqual([])
   })
 })

@@ -5,7 +5,10 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { evm, Mppx } from 'mppx/client'
+import { createWalletClient, http, parseAbi } from 'viem'
+import { CONTRACTS } from '#dev/chain/addresses.ts'
 import type { ChainWallet, TestChain } from './chain.ts'
+import { CHAIN } from './chain.ts'
 
 const NETWORK = 'eip155:8453'
 type Scheme = 'exact' | 'upto'
@@ -51,4 +54,19 @@ export async function payDemand(
   }
   const scheme = way === 'x402-upto' ? 'upto' : 'exact'
   return inHeader(await signPayment(stockClient(chain, wallet, scheme), await demand.json()))
+}
+
+const TOKEN = parseAbi([
+  'function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, bytes)',
+])
+
+/** Sends an exact payment to the chain, as somebody can who has seen it. Answers the transaction. */
+export async function sendAsStranger(chain: Pick<TestChain, 'newWallet' | 'rpcUrl'>, { payload }: PaymentPayload) {
+  const { account } = await chain.newWallet({ eth: 10n ** 18n })
+  const { from, to, value, validAfter, validBefore, nonce } = Object(payload['authorization'])
+  const { signature } = Object(payload)
+  const args = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature] as const
+  const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
+  const call = { address: CONTRACTS.LocalUsdc, abi: TOKEN, functionName: 'transferWithAuthorization', args } as const
+  return wallet.writeContract(call)
 }

@@ -4,6 +4,7 @@ import { findingOf } from './finding.ts'
 import type { Rule } from './payment-rules.ts'
 import { PAYMENT_RULES } from './payment-rules.ts'
 import { PAYOUT_RULES } from './payout-rules.ts'
+import { TREASURY_RULES } from './treasury-rules.ts'
 
 /**
  * The checker's own list of account kinds. It takes nothing from the planes, so that a fault there cannot hide itself.
@@ -174,7 +175,7 @@ const RULES: readonly Rule[] = [
 /** Checks the invariants that Postgres alone can show. */
 export async function checkLedger(client: ClientBase): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const rule of [...RULES, ...PAYMENT_RULES, ...PAYOUT_RULES]) {
+  for (const rule of [...RULES, ...PAYMENT_RULES, ...PAYOUT_RULES, ...TREASURY_RULES]) {
     const { rows } = await client.query<{ wrong: string }>(rule.wrong)
     findings.push(
       findingOf(

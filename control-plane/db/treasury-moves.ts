@@ -305,7 +305,7 @@ const SUM_ROW = { direction: MOVE.direction, kind: MOVE.kind, count: integer(), 
 export type MoveSum = RowOf<typeof SUM_ROW>
 
 /** What came and went by kind, of the blocks that were read. */
-export async function sumMoves(db: Database, purse: Purse): Promise<MoveSum[]> {
+export async function sumMoves(db: Database | Trx, purse: Purse): Promise<MoveSum[]> {
   return readRows(
     db,
     SUM_ROW,

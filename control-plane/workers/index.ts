@@ -13,7 +13,7 @@ import { startStoreHealth } from './store-health.ts'
 import { startSumUsageDays } from './sum-usage-days.ts'
 import { startCheckMoney, startCompareBalances, startCompareCounters, startSweepHolds } from './sweep-holds.ts'
 import { startSweepSecrets } from './sweep-secrets.ts'
-import { startTakeDeposits, startWatchMoves } from './take-deposits.ts'
+import { startReconcile, startTakeDeposits, startWatchMoves } from './take-deposits.ts'
 import { startPurgeWebhooks, startSendWebhooks, startWatchAlerts } from './webhooks.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
@@ -26,6 +26,7 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startFinishPayments,
   startTakeDeposits,
   startWatchMoves,
+  startReconcile,
   startMoveTransfers,
   startWatchTreasury,
   startCompareBalances,

@@ -65,6 +65,8 @@ const TRPC_ALONE = [
     'shortfall.explain',
     'snapshot.republish',
     'treasury.fund',
+    'treasury.reconcile',
+    'treasury.withdraw',
     'user.create',
   ],
 ]

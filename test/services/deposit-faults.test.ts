@@ -2,10 +2,15 @@ import { sql } from 'kysely'
 import type { Hex } from 'viem'
 import { createWalletClient, http } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { transact } from '#control-plane/db/database.ts'
 import { listDeposits } from '#control-plane/db/deposits.ts'
 import { listMoves } from '#control-plane/db/treasury-moves.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
 import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
+import { reconcile, reconcileNow } from '#control-plane/services/deposits/reconcile.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
+import { withdrawCapital } from '#control-plane/services/deposits/withdraw-capital.ts'
 import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
@@ -34,6 +39,7 @@ beforeAll(async () => {
 }, 60_000)
 afterEach(() => relay.pass())
 afterAll(async () => {
+  expect(await mismatches()).toEqual([])
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await relay.close()
@@ -47,6 +53,15 @@ const turns = async (count: number, ctx = world.ctx) => {
 const purse = () => purseOf(requireMoves(world.ctx))
 const deposits = ({ user }: Depositor) => listDeposits(world.db, user.buyerAccount, { before: undefined, limit: 20 })
 const credits = (buyer: Depositor) => buyers.credit(buyer)
+/** What does not fit between the chain and the books. */
+async function mismatches(): Promise<unknown> {
+  const { failure, mismatches: wrong } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
+  expect(failure).toBeNull()
+  return wrong
+}
+const operator = { kind: 'operator', keyId: null, source: 'test' } as const
+const change: RunCtx['change'] = (run) => transact(world.db, run)
+const runCtx = () => ({ ...world.ctx, change }) as RunCtx
 const clearHolds = () =>
   sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test' where cleared_at is null`.execute(
     world.db,
@@ -70,6 +85,18 @@ describe('what leaves the treasury', () => {
     await callChain(chain.rpcUrl, [['anvil_stopImpersonatingAccount', [world.treasury]]])
     await turn()
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
+    const [gone] = await listMoves(world.db, purse(), { kind: 'unknown', direction: 'out' }, 10)
+    const transaction = gone?.transaction ?? ''
+    expect(await mismatches()).toEqual([`out ${transaction} 0 of 1000 was sent by nobody here`])
+    // The operator took it, of what it had brought.
+    const withdraw = () => withdrawCapital.run(runCtx(), operator, { transaction, place: 0, reason: 'taken out' })
+    await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' })
+    const donor = await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })
+    const brought = await buyers.transfer(donor, 1_000n)
+    await fundTreasury.run(runCtx(), operator, { transaction: brought, reason: 'capital' })
+    await withdraw()
+    await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' })
+    expect(await mismatches()).toEqual([])
     await clearHolds()
     const seller = await world.seller(2_000_000)
     await world.request(seller)
@@ -77,6 +104,55 @@ describe('what leaves the treasury', () => {
     await turn()
     const out = await listMoves(world.db, purse(), { kind: 'payout', direction: 'out' }, 10)
     expect(out).toMatchObject([{ amount: 2_000_000n, party: seller.purse.address.toLowerCase() }])
+    expect(await findPayoutStop(world.ctx)).toBeUndefined()
+  })
+})
+
+describe('a reconciliation', () => {
+  it('names what the books have and the chain has not, and what only the chain has, and stops payouts', async () => {
+    const buyer = await buyers.depositor(FIVE)
+    await buyers.transfer(buyer.purse, 250_000n)
+    await turn()
+    expect(await mismatches()).toEqual([])
+    expect(await findPayoutStop(world.ctx)).toBeUndefined()
+    const [deposit] = await deposits(buyer)
+    const { chainId, asset, treasury } = purse()
+    const fake = `0x${'fe'.repeat(32)}`
+    await sql`insert into treasury_move (chain_id, asset, treasury, direction, tx_hash, place, block, log_index, party, amount,
+      kind, ref) values (${chainId}, ${asset}, ${treasury}, 'in', ${fake}, 0, 1, 0, ${asset}, 9, 'deposit', 'dep_fake')`.execute(
+      world.db,
+    )
+    await sql`insert into deposit (id, account, method, sender, amount, state, chain_id, asset, treasury, tx_hash, block,
+        credited_at) select 'dep_ghost', account, method, sender, 8, state, chain_id, asset, treasury, tx_hash, block, now()
+      from deposit where id = ${deposit?.id}`.execute(world.db)
+    expect(await mismatches()).toEqual([
+      expect.stringMatching(/^at block \d+ the treasury has \d+, and its transfers leave \d+$/),
+      `in ${fake} 0 of 9 is a deposit, and the books took 0`,
+      'dep_ghost of 8 is credited, and did not come',
+      expect.stringMatching(/^the books have \d+ deposits, and \d+ transfers are one$/),
+    ])
+    expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
+    expect((await world.breaches()).map((breach) => breach.split(':')[0])).toEqual(['I9', 'I16'])
+    // Reads and deposits go on.
+    await buyers.transfer(buyer.purse, 50_000n)
+    await turn()
+    expect(await credits(buyer)).toBe(300_000)
+    await sql`alter table treasury_move disable trigger treasury_move_kept`.execute(world.db)
+    await sql`alter table deposit disable trigger deposit_kept`.execute(world.db)
+    await sql`delete from treasury_move where tx_hash = ${fake}`.execute(world.db)
+    await sql`delete from deposit where id = 'dep_ghost'`.execute(world.db)
+    await sql`alter table treasury_move enable trigger treasury_move_kept`.execute(world.db)
+    await sql`alter table deposit enable trigger deposit_kept`.execute(world.db)
+    await clearHolds()
+  })
+
+  it('proves nothing while the chain is out of reach, or is another one', async () => {
+    for (const fault of [{ kind: 'down' }, { kind: 'answer', result: '0x1' }] as const) {
+      relay.fault('eth_chainId', fault)
+      const check = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
+      expect(check).toMatchObject({ failure: 'the chain is out of reach', mismatches: [] })
+    }
+    relay.pass()
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
   })
 })
@@ -112,7 +188,7 @@ describe('an endpoint that fails', () => {
     await buyers.transfer(buyer.purse, 100_000n)
     await turns(2)
     expect(await credits(buyer)).toBe(100_000)
-    await sql`update treasury_cursor set next_block = proven_block + 1, misses = 0`.execute(world.db)
+    await reconcileNow.run(runCtx(), operator, { isReread: true })
     await turns(2)
     expect(await credits(buyer)).toBe(1_000_000)
     await clearHolds()

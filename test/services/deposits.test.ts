@@ -9,9 +9,10 @@ import { listMoves, listStrayTokens } from '#control-plane/db/treasury-moves.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { useOf } from '#control-plane/ports/treasury/authorization.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
-import { purseOf, withMoves } from '#control-plane/services/deposits/move-ctx.ts'
+import { purseOf, requireMoves, withMoves } from '#control-plane/services/deposits/move-ctx.ts'
 import { assignMove } from '#control-plane/services/deposits/operator-moves.ts'
 import { readMoves } from '#control-plane/services/deposits/read-moves.ts'
+import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { takeMoves } from '#control-plane/services/deposits/take-moves.ts'
 import { watchMoves } from '#control-plane/services/deposits/watch-moves.ts'
@@ -41,6 +42,8 @@ beforeAll(async () => {
   await takeDeposits(world.ctx)
 }, 60_000)
 afterAll(async () => {
+  const { mismatches, failure } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
+  expect({ mismatches, failure }).toEqual({ mismatches: [], failure: null })
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await chain.stop()
@@ -75,7 +78,8 @@ describe('a transfer of a wallet that has signed in', () => {
     await Promise.all(others.map((ctx) => turn(ctx)))
     await Promise.all(others.map((ctx) => turn(ctx)))
     expect(await credits(buyer)).toBe(1_234_568)
-    expect(await deposits(buyer)).toMatchObject([
+    const listed = await deposits(buyer)
+    expect(listed.toSorted((one, other) => Number(one.amount - other.amount))).toMatchObject([
       { method: 'transfer', state: 'credited', amount: 1n },
       { method: 'transfer', state: 'credited', amount: 1_234_567n, transaction: hash },
     ])

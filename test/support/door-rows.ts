@@ -354,6 +354,7 @@ const OPERATING: readonly DoorRow[] = by('operator', [
   reads('payouts.list', 'treasuryTransfers', 'payouts.list', () => ({ limit: 5 })),
   reads('treasury.moves', 'treasuryMoves', 'treasury.moves', () => ({ limit: 5 })),
   reads('treasury.strays', 'strayTokens', 'treasury.strays', () => ({ limit: 5 })),
+  reads('treasury.reconciliations', 'treasuryReconciliations', 'treasury.reconciliations'),
 ])
 
 /** Every operation with two doors or three. */

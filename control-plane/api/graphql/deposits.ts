@@ -16,6 +16,8 @@ import {
   MoveViewSchema,
   StrayTokenSchema,
 } from '#control-plane/services/deposits/operator-moves.ts'
+import type { Reconciliation } from '#control-plane/services/deposits/reconcile.ts'
+import { ReconciliationSchema, readReconciliations } from '#control-plane/services/deposits/reconcile.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { membersOf } from './members.ts'
@@ -83,6 +85,27 @@ const StrayType = builder.objectRef<StrayTokenView>('StrayToken').implement({
   fields: (t) => membersOf(t, StrayTokenSchema),
 })
 
+const SumType = builder.objectRef<Reconciliation['sums'][number]>('TreasurySum').implement({
+  description: 'What came to the treasury or left it, of one kind.',
+  fields: (t) => ({
+    ...membersOf(t, ReconciliationSchema.shape.sums.unwrap().element, {
+      ints: ['count'],
+      without: ['kind', 'direction'],
+    }),
+    kind: t.expose('kind', { type: Kind }),
+    direction: t.exposeString('direction'),
+  }),
+})
+const ReconciliationType = builder.objectRef<Reconciliation>('TreasuryReconciliation').implement({
+  description: 'A comparison of the treasury on the chain, its transfers, and the books.',
+  authScopes: { operator: true },
+  fields: (t) => ({
+    ...membersOf(t, ReconciliationSchema, { without: ['sums', 'mismatches'] }),
+    mismatches: t.exposeStringList('mismatches'),
+    sums: t.field({ type: [SumType], complexity: { field: 10 }, resolve: ({ sums }) => sums }),
+  }),
+})
+
 /** The longest list of operators' rows, for its cost. */
 const COST = { field: 1, multiplier: 50 }
 
@@ -98,5 +121,10 @@ builder.queryFields((t) => ({
     args: { limit: t.arg.int() },
     complexity: COST,
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listStrays, given(args), options),
+  }),
+  treasuryReconciliations: t.field({
+    type: [ReconciliationType],
+    complexity: { field: 1, multiplier: 20 },
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, readReconciliations, {}, options),
   }),
 }))

@@ -1,6 +1,8 @@
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
 import { listOwnDeposits, openDeposit, signDeposit } from '#control-plane/services/deposits/open-deposit.ts'
 import { assignMove, listStrays, listTreasuryMoves } from '#control-plane/services/deposits/operator-moves.ts'
+import { readReconciliations, reconcileNow } from '#control-plane/services/deposits/reconcile.ts'
+import { withdrawCapital } from '#control-plane/services/deposits/withdraw-capital.ts'
 import {
   adjustLedger,
   readTransaction,
@@ -107,6 +109,9 @@ export const treasury = router({
   fund: mutationOf(fundTreasury),
   moves: queryOf(listTreasuryMoves),
   strays: queryOf(listStrays),
+  reconciliations: queryOf(readReconciliations),
+  reconcile: mutationOf(reconcileNow),
+  withdraw: mutationOf(withdrawCapital),
 })
 
 export const payments = router({

@@ -55,3 +55,38 @@ export const assign: Action = async (cli, given) => {
   const shown = { transaction: done.transaction, amount: dollars(done.amountMicro), kind: done.kind, deposit: done.ref }
   return { json: done, blocks: [facts(shown)] }
 }
+
+export const reconcile: Action = async (cli, { options }) => {
+  const isReread = isSet(options, 'reread')
+  const done = await cli.connection.asOperator((client) => client.treasury.reconcile.mutate({ isReread }))
+  const known = facts({
+    block: done.block,
+    'on the chain': dollars(done.chainMicro),
+    'left by its transfers': dollars(done.movesMicro),
+    'took ms': done.tookMs,
+    'not compared': done.failure,
+  })
+  const sums = table(
+    done.sums,
+    [
+      { title: 'WAY', value: ({ direction }) => direction },
+      { title: 'KIND', value: ({ kind }) => kind },
+      { title: 'TRANSFERS', alignsRight: true, value: ({ count }) => String(count) },
+      { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
+    ],
+    'Nothing came or left yet.',
+  )
+  const wrong = table(done.mismatches, [{ title: 'MISMATCH', value: (sentence) => sentence }], 'Everything fits.')
+  return { json: done, blocks: [known, sums, wrong] }
+}
+
+export const withdraw: Action = async (cli, given) => {
+  const wanted = {
+    transaction: argument(given, 0),
+    reason: requiredOption(given.options, 'reason'),
+    place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
+  }
+  await confirm(cli, 'Book what left with this transaction as taken out of the capital?', isSet(given.options, 'yes'))
+  const done = await cli.connection.asOperator((client) => client.treasury.withdraw.mutate(wanted))
+  return { json: done, blocks: [facts({ transaction: done.transaction, amount: dollars(done.amountMicro) })] }
+}

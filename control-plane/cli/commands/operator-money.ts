@@ -198,6 +198,12 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).listStrays,
   },
   {
+    name: 'operator treasury reconcile',
+    summary: 'Compare the treasury on the chain, its transfers, and the books.',
+    options: [{ flags: '--reread', text: 'have the blocks since the last proof read again' }],
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).reconcile,
+  },
+  {
     name: 'operator treasury assign',
     summary: 'Give what came from an unknown sender to a buyer.',
     arguments: [
@@ -206,5 +212,12 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
     ],
     options: [{ flags: '--place <place>', text: 'which of its transfers, from 0' }, REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).assign,
+  },
+  {
+    name: 'operator treasury withdraw',
+    summary: 'Book what you took out of the treasury as taken from its capital.',
+    arguments: [{ name: '<transaction>', text: 'the transaction that took it' }],
+    options: [{ flags: '--place <place>', text: 'which of its transfers, from 0' }, REASON, YES],
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).withdraw,
   },
 ]

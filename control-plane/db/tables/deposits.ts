@@ -1,4 +1,4 @@
-import { bigint, id, integer, nullable, numeric, oneOf, text, timestamp, withDefault } from './column.ts'
+import { bigint, id, integer, json, nullable, numeric, oneOf, text, timestamp, withDefault } from './column.ts'
 
 /** What a transfer of the treasury is; see services/deposits/take-moves.ts. */
 export const MOVE_KINDS = ['new', 'deposit', 'payment', 'capital', 'payout', 'sweep', 'unknown'] as const
@@ -8,7 +8,7 @@ export const DEPOSIT_STATES = ['opened', 'signed', 'credited', 'refused', 'expir
 export type DepositState = (typeof DEPOSIT_STATES)[number]
 export const DEPOSIT_METHODS = ['transfer', 'authorization'] as const
 
-/** Tables of `0095_deposits.sql`. Amounts are micro-USD. */
+/** Tables of `0095_deposits.sql` and `0096_reconciliation.sql`. Amounts are micro-USD. */
 export const DEPOSIT_TABLES = {
   treasury_cursor: {
     chain_id: bigint(),
@@ -71,5 +71,16 @@ export const DEPOSIT_TABLES = {
     opened_at: withDefault(timestamp()),
     changed_at: withDefault(timestamp()),
     credited_at: nullable(timestamp()),
+  },
+  treasury_check: {
+    id: text(),
+    started_at: timestamp(),
+    took_ms: integer(),
+    block: nullable(bigint()),
+    chain_balance: nullable(bigint()),
+    moves_balance: nullable(bigint()),
+    sums: json(),
+    mismatches: json(),
+    failure: nullable(text()),
   },
 }

@@ -1,0 +1,145 @@
+import { sql } from 'kysely'
+import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, text } from './tables/column.ts'
+import { DEPOSIT_TABLES } from './tables/deposits.ts'
+import type { Purse } from './treasury-moves.ts'
+
+/** Time in which a transfer is looked at, booked and confirmed, or does not fit. */
+const SETTLING = sql`interval '1 hour'`
+
+const MISMATCH_ROW = { wrong: text() }
+
+/** Sentences about transfers that the books do not have as the chain shows them. */
+export async function listStrangeMoves(
+  trx: Trx,
+  { chainId, asset, treasury }: Purse,
+  limit: number,
+): Promise<string[]> {
+  const booked = (key: ReturnType<typeof sql>) => sql`(select -sum(e.amount) from ledger_key k
+    join every_ledger_entry e on e.tx = k.tx and e.account = 'acc_external_usdc' where k.key = ${key})`
+  const rows = await readRows(
+    trx,
+    MISMATCH_ROW,
+    sql`with move as (select * from treasury_move
+        where chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}),
+      named as (select m.*, m.direction || ' ' || m.tx_hash || ' ' || m.place || ' of ' || m.amount as name from move m)
+      select wrong from (
+        select name || ' is a deposit, and the books took ' || coalesce(took, 0) as wrong from (
+          select name, amount, ${booked(sql`'deposit:' || chain_id || ':' || tx_hash || ':' || place`)} as took
+          from named where kind = 'deposit') d where took is distinct from amount
+        union all select name || ' is capital, and the books took ' || coalesce(took, 0) from (
+          select name, amount, (select -sum(e.amount) from ledger_key k
+            join every_ledger_entry e on e.tx = k.tx and e.account = 'acc_external_usdc' and e.amount = -n.amount
+            where k.key between 'fund:' || chain_id || ':' || tx_hash || ':' and 'fund:' || chain_id || ':' || tx_hash || ':~')
+            as took from named n where kind = 'capital' and direction = 'in') c where took is null or took % amount <> 0
+        union all select name || ' is capital that left, and the books gave ' || coalesce(gave, 0) from (
+          select name, amount, -${booked(sql`'withdraw:' || chain_id || ':' || tx_hash || ':' || place`)} as gave
+          from named where kind = 'capital' and direction = 'out') c where gave is distinct from amount
+        union all select n.name || ' is of a payment of which ' || coalesce(p.came, 0) || ' came' from named n
+          left join chain_payment p on p.rid = n.ref
+          where n.kind = 'payment' and n.ref is not null and n.seen_at < now() - ${SETTLING}
+            and (p.booked_at is null or p.came is distinct from n.amount)
+        union all select n.name || ' is of a payment that nobody knows' from named n
+          left join chain_payment p on p.tx_hash = n.tx_hash and p.payer = n.party and p.came = n.amount
+          where n.kind = 'payment' and n.ref is null and n.seen_at < now() - ${SETTLING} and p.booked_at is null
+        union all select n.name || ' is ' || coalesce(t.id || ' of ' || t.amount || ', ' || t.state, 'nobody’s') from named n
+          left join treasury_transfer t on t.id = n.ref
+          where n.direction = 'out' and n.kind in ('payout', 'sweep') and (t.id is null or t.amount <> n.amount
+            or t.recipient <> n.party or t.state in ('scheduled', 'held', 'returned')
+            or (t.state <> 'paid' and n.seen_at < now() - ${SETTLING}))
+        union all select name || ' was sent by nobody here' from named where direction = 'out' and kind = 'unknown'
+        union all select name || ' has not been looked at' from named
+          where kind = 'new' and seen_at < now() - ${SETTLING}
+      ) strange limit ${limit}`,
+  )
+  return rows.map(({ wrong }) => wrong)
+}
+
+type Blocks = { readonly first: bigint; readonly last: bigint }
+
+/** Sentences about what the books have in some blocks and the chain has not. */
+export async function listMissingMoves(
+  trx: Trx,
+  { chainId, asset, treasury }: Purse,
+  { first, last }: Blocks,
+  limit: number,
+): Promise<string[]> {
+  const moves = sql`select from treasury_move m
+    where m.chain_id = ${chainId} and m.asset = ${asset} and m.treasury = ${treasury}`
+  const rows = await readRows(
+    trx,
+    MISMATCH_ROW,
+    sql`select wrong from (
+        select t.id || ' of ' || t.amount || ' is paid, and did not leave' as wrong from treasury_transfer t
+          where t.state = 'paid' and t.block between ${first} and ${last} and t.chain_id = ${chainId}
+            and t.asset = ${asset} and t.treasury = ${treasury}
+            and not exists (${moves} and m.direction = 'out' and m.ref = t.id and m.amount = t.amount)
+        union all select p.rid || ' is paid with ' || p.came || ', which did not come' from chain_payment p
+          where p.booked_at is not null and p.came > 0 and p.block between ${first} and ${last}
+            and p.network = 'eip155:' || ${chainId}::bigint and p.asset = ${asset}
+            and not exists (${moves} and m.direction = 'in' and m.tx_hash = p.tx_hash and m.party = p.payer
+              and m.amount = p.came)
+        union all select d.id || ' of ' || d.amount || ' is credited, and did not come' from deposit d
+          where d.state = 'credited' and d.block between ${first} and ${last} and d.chain_id = ${chainId}
+            and d.asset = ${asset} and d.treasury = ${treasury}
+            and not exists (${moves} and m.kind = 'deposit' and m.ref = d.id and m.amount = d.amount)
+      ) missing limit ${limit}`,
+  )
+  return rows.map(({ wrong }) => wrong)
+}
+
+/** How many deposits the ledger has for a chain, and how many transfers are deposits. */
+export async function countDeposits(
+  trx: Trx,
+  chainId: number,
+): Promise<{ readonly posted: bigint; readonly moved: bigint }> {
+  const rows = await readRows(
+    trx,
+    { posted: bigint(), moved: bigint() },
+    sql`select (select count(*) from ledger_key
+        where key between 'deposit:' || ${chainId}::bigint || ':' and 'deposit:' || ${chainId}::bigint || ':~') as posted,
+      (select count(*) from treasury_move where chain_id = ${chainId} and kind = 'deposit') as moved`,
+  )
+  return rows[0] ?? { posted: 0n, moved: 0n }
+}
+
+const TABLE = DEPOSIT_TABLES.treasury_check
+const ROW = {
+  id: TABLE.id,
+  startedAt: TABLE.started_at,
+  tookMs: TABLE.took_ms,
+  block: TABLE.block,
+  chainBalance: TABLE.chain_balance,
+  movesBalance: TABLE.moves_balance,
+  sums: TABLE.sums,
+  mismatches: TABLE.mismatches,
+  failure: TABLE.failure,
+}
+export type TreasuryCheck = RowOf<typeof ROW>
+const COLUMNS = sql`id, started_at as "startedAt", took_ms as "tookMs", block, chain_balance as "chainBalance",
+  moves_balance as "movesBalance", sums, mismatches, failure`
+
+/** Stores a comparison, and forgets all but the newest. */
+export async function insertTreasuryCheck(
+  db: Database,
+  { sums, mismatches, ...check }: TreasuryCheck & { readonly sums: object; readonly mismatches: object },
+  kept: number,
+): Promise<void> {
+  await db
+    .insertInto('treasury_check')
+    .values({
+      ...{ id: check.id, started_at: check.startedAt, took_ms: check.tookMs, block: check.block },
+      ...{ chain_balance: check.chainBalance, moves_balance: check.movesBalance, failure: check.failure },
+      ...{ sums: JSON.stringify(sums), mismatches: JSON.stringify(mismatches) },
+    })
+    .execute()
+  await sql`delete from treasury_check where id not in (
+    select id from treasury_check order by id desc limit ${kept})`.execute(db)
+}
+
+/** Comparisons, newest first. */
+export async function listTreasuryChecks(db: Database, limit: number): Promise<TreasuryCheck[]> {
+  return readRows(db, ROW, sql`select ${COLUMNS} from treasury_check order by id desc limit ${limit}`)
+}

@@ -1,0 +1,190 @@
+import { z } from 'zod'
+import { MOVE_KINDS } from '#control-plane/db/tables/deposits.ts'
+import type { TreasuryCheck } from '#control-plane/db/treasury-checks.ts'
+import {
+  countDeposits,
+  insertTreasuryCheck,
+  listMissingMoves,
+  listStrangeMoves,
+  listTreasuryChecks,
+} from '#control-plane/db/treasury-checks.ts'
+import type { MoveSum, TreasuryCursor } from '#control-plane/db/treasury-moves.ts'
+import { changeCursor, findCursor, lockCursor, sumMoves } from '#control-plane/db/treasury-moves.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
+import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import type { MoveCtx } from './move-ctx.ts'
+import { purseOf, requireMoves } from './move-ctx.ts'
+
+/** Comparisons that are kept, and those that are shown. */
+const KEPT = 500
+const SHOWN = 20
+/** Mismatches of each kind that are named. */
+const NAMED = 100
+
+type ReconcileCtx = Pick<MoveCtx, 'db' | 'clock' | 'ids' | 'log' | 'metrics' | 'moves'>
+
+/**
+ * Compares the treasury on the chain, its transfers, and the books: the transfers leave the balance that the chain says, each
+ * is in the books as what it is, and the books have none that the chain has not. A mismatch stops payouts until a person
+ * has looked, and nothing else. A chain that does not answer proves nothing.
+ */
+export async function reconcile(ctx: ReconcileCtx): Promise<TreasuryCheck> {
+  const startedAt = new Date(ctx.clock.now())
+  const begun = ctx.clock.monotonic()
+  const found = await compare(ctx)
+  const check = {
+    ...{ id: ctx.ids.ulid(), startedAt, tookMs: Math.round(ctx.clock.monotonic() - begun), ...found },
+    sums: found.sums.map(({ amount, ...sum }) => ({ ...sum, amountMicro: amount.toString() })),
+  }
+  await insertTreasuryCheck(ctx.db, check, KEPT)
+  if (found.failure !== null) return check
+  ctx.metrics.findings('treasury_mismatch', found.mismatches.length)
+  if (found.mismatches.length === 0) return check
+  ctx.log.error({ mismatches: found.mismatches }, 'the treasury and the books do not fit: payouts stop')
+  await ctx.db.transaction().execute((trx) => holdPayouts(ctx, trx, 'chain:reconciliation'))
+  return check
+}
+
+type Compared = {
+  readonly block: bigint | null
+  readonly chainBalance: bigint | null
+  readonly movesBalance: bigint | null
+  readonly sums: readonly MoveSum[]
+  readonly mismatches: readonly string[]
+  readonly failure: string | null
+}
+
+const NOTHING = { block: null, chainBalance: null, movesBalance: null, sums: [], mismatches: [] }
+
+type CompareCtx = Pick<MoveCtx, 'db' | 'log' | 'moves'>
+
+async function compare(ctx: CompareCtx): Promise<Compared> {
+  const { moves, db } = ctx
+  const purse = purseOf(moves)
+  // One moment of the books. What comes in after it is in none of the figures.
+  const books = await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      const cursor = await findCursor(trx, purse)
+      if (cursor === undefined) return undefined
+      const span = { first: cursor.firstBlock, last: cursor.nextBlock - 1n }
+      const strange = await listStrangeMoves(trx, purse, NAMED)
+      const missing = await listMissingMoves(trx, purse, span, NAMED)
+      return {
+        cursor,
+        sums: await sumMoves(trx, purse),
+        wrong: [...strange, ...missing, ...(await miscounted(ctx, trx))],
+      }
+    })
+  if (books === undefined) return { ...NOTHING, failure: 'nothing has been read yet' }
+  const { cursor, sums, wrong } = books
+  const block = cursor.nextBlock - 1n
+  const movesBalance = sums.reduce(
+    (left, { direction, amount }) => (direction === 'in' ? left + amount : left - amount),
+    cursor.opening,
+  )
+  const known = { block, movesBalance, sums }
+  const chainBalance = await readBalance(ctx, cursor)
+  if (chainBalance === null) return { ...NOTHING, ...known, failure: 'the chain is out of reach' }
+  const unlike =
+    movesBalance === chainBalance
+      ? []
+      : [`at block ${block} the treasury has ${chainBalance}, and its transfers leave ${movesBalance}`]
+  return { ...known, chainBalance, mismatches: [...unlike, ...wrong], failure: null }
+}
+
+async function miscounted({ moves }: CompareCtx, trx: Parameters<typeof countDeposits>[0]): Promise<string[]> {
+  const { posted, moved } = await countDeposits(trx, moves.chainId)
+  return posted === moved ? [] : [`the books have ${posted} deposits, and ${moved} transfers are one`]
+}
+
+/** The treasury's balance at the end of the last block that was read; null while the chain does not say. */
+async function readBalance({ moves, log }: CompareCtx, { nextBlock }: TreasuryCursor): Promise<bigint | null> {
+  const { chain, chainId, asset, treasury } = moves
+  try {
+    await chain.checkChain(chainId)
+    return await chain.balanceOf(asset, treasury, nextBlock - 1n)
+  } catch (error) {
+    log.warn({ err: error }, 'the treasury could not be compared with the chain')
+    return null
+  }
+}
+
+const SumsSchema = z.array(
+  z.object({
+    direction: z.enum(['in', 'out']),
+    kind: z.enum(MOVE_KINDS),
+    count: Count,
+    amountMicro: MicroDigits,
+  }),
+)
+export const ReconciliationSchema = z.object({
+  id: z.string(),
+  startedAt: UnixMs,
+  tookMs: z.number(),
+  /** The last block that was read; null before the first. */
+  block: Count.nullable(),
+  /** The balance that the chain says, and the one that the transfers leave. */
+  chainMicro: MicroDigits.nullable(),
+  movesMicro: MicroDigits.nullable(),
+  /** What came and left, by kind. */
+  sums: SumsSchema.readonly(),
+  /** What does not fit, each as a sentence. */
+  mismatches: z.array(z.string()).readonly(),
+  /** Why nothing was compared. */
+  failure: z.string().nullable(),
+})
+export type Reconciliation = z.infer<typeof ReconciliationSchema>
+
+function viewOf({ id, startedAt, tookMs, block, chainBalance, movesBalance, ...check }: TreasuryCheck): Reconciliation {
+  return {
+    ...{ id, startedAt: startedAt.getTime(), tookMs, failure: check.failure },
+    block: block === null ? null : Number(block),
+    chainMicro: chainBalance?.toString() ?? null,
+    movesMicro: movesBalance?.toString() ?? null,
+    sums: SumsSchema.parse(check.sums),
+    mismatches: z.array(z.string()).parse(check.mismatches),
+  }
+}
+
+/** Reads the last comparisons of the treasury with the books, newest first. */
+export const readReconciliations = defineOperation({
+  name: 'treasury.reconciliations',
+  access: 'operator',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  output: z.array(ReconciliationSchema).readonly(),
+  run: async (ctx): Promise<readonly Reconciliation[]> => (await listTreasuryChecks(ctx.db, SHOWN)).map(viewOf),
+})
+
+/**
+ * Compares the treasury with the books now. With `isReread` the blocks since the last proof are read again first, by the
+ * worker's next turn. Throws `conflict` where no chain is read.
+ */
+export const reconcileNow = defineOperation({
+  name: 'treasury.reconcile',
+  access: 'operator',
+  input: z.strictObject({ isReread: z.boolean().default(false) }),
+  limit: 'none',
+  idempotency: 'none',
+  output: ReconciliationSchema,
+  run: async (ctx, _actor, { isReread }): Promise<Reconciliation> => {
+    const moves = requireMoves(ctx)
+    const purse = purseOf(moves)
+    if (isReread) {
+      await ctx.change(
+        async (trx) => {
+          const cursor = await lockCursor(trx, purse)
+          if (cursor === undefined) return undefined
+          await changeCursor(trx, purse, { nextBlock: cursor.provenBlock + 1n, misses: 0 })
+          return { fromBlock: Number(cursor.provenBlock + 1n) }
+        },
+        (after) => (after === undefined ? undefined : { subject: purse.treasury, before: null, after }),
+      )
+    }
+    return viewOf(await reconcile({ ...ctx, moves }))
+  },
+})

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongFilesFirst } from './test/support/long-files-first.ts'
 
 /** `npm run check` runs the tidy test alone, which needs no servers. */
 const named = process.argv.filter((argument) => argument.endsWith('.test.ts'))
@@ -15,6 +16,7 @@ export default defineConfig({
     maxWorkers: 3,
     // No module keeps state, so files share one set of loaded modules. Loading them for each took a quarter of the run.
     isolate: false,
+    sequence: { sequencer: LongFilesFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -312,7 +312,8 @@ function endRefused(run: Running): void {
 
 /** Handles the leaving of the buyer. A begun answer is read on for its usage, within limits. Any other is given up. */
 function buyerLeft(run: Running): void {
-  if (run.isOver) return
+  // A buyer who stopped reading has left already when the connection ends.
+  if (run.isOver || run.drainUntil !== undefined) return
   const { plane } = run
   if (run.pieces > 0 && run.lingerUntil === 0 && plane.drains.count < plane.limits.maxDrains) {
     plane.drains.count++

@@ -10,8 +10,8 @@ import { createBuyerKey, revokeBuyerKey } from '#control-plane/services/keys/key
 import { listLentOffers } from '#control-plane/services/lending/change.ts'
 import { createLentOffer } from '#control-plane/services/lending/lend.ts'
 import { grantCredit } from '#control-plane/services/money/ledger.ts'
+import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { listOffers } from '#control-plane/services/offers/read.ts'
 import { holdPublication } from '#control-plane/services/snapshot/publication.ts'
 import { createManagementKey, createUser } from '#control-plane/services/users.ts'
@@ -30,6 +30,8 @@ const OPERATOR = machineOperator('seed')
 const CREDIT_USD = 1_000
 const MAX_CALLS_PER_MINUTE = 1_000_000
 const PAGE_SIZE = 100
+/** Rows of one bulk listing. */
+const ROWS_A_LISTING = 200
 
 export type SeedOptions = {
   /** The file that keeps the keys of the seeded users. */
@@ -196,12 +198,16 @@ type OfferPlan = Pick<SeedOptions, 'addresses'> & { readonly book: SeedBook }
 async function createOffers(ctx: Ctx, seller: SellerActor, { book, addresses }: OfferPlan): Promise<void> {
   const sellerBaseUrl = baseUrlOf(addresses, book.provider)
   const known = new Set((await offersOf(ctx, seller)).map((offer) => `${offer.sellerBaseUrl} ${offer.model}`))
-  for (const { model, discountPercent } of book.offers) {
-    if (known.has(`${sellerBaseUrl} ${model}`)) continue
-    const { provider, apiFormat } = book
-    const apiKey = `sk-${provider}-development`
-    const input = { model, sellerBaseUrl, apiFormat, discount: discountPercent, apiKey }
-    await invoke(ctx, seller, createOffer, input, { idempotencyKey: `seed:${sellerBaseUrl}:${model}` })
+  const missing = book.offers.filter(({ model }) => !known.has(`${sellerBaseUrl} ${model}`))
+  const { provider, apiFormat } = book
+  const place = { sellerBaseUrl, apiFormat, apiKey: `sk-${provider}-development` }
+  for (let from = 0; from < missing.length; from += ROWS_A_LISTING) {
+    const rows = missing.slice(from, from + ROWS_A_LISTING)
+    const offers = rows.map(({ model, discountPercent }) => ({ model, discount: discountPercent }))
+    const run = await invoke(ctx, seller, bulkCreateOffers, { ...place, offers })
+    for (const line of await run.done)
+      if (line.status === 'error')
+        throw new AppError('internal_error', { message: `${line.model} was not listed: ${line.error}` })
   }
 }
 

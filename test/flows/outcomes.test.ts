@@ -7,6 +7,8 @@ import type { OutcomeMarket } from '#test/support/outcome-market.ts'
 import { startOutcomeMarket } from '#test/support/outcome-market.ts'
 import type { OutcomeRow } from '#test/support/outcome-rows.ts'
 import { OUTCOMES } from '#test/support/outcome-rows.ts'
+import type { WalletLine, WalletRow } from '#test/support/outcome-wallets.ts'
+import { driveWallets, WALLET_OUTCOMES, walletSection } from '#test/support/outcome-wallets.ts'
 import type { Ended, Health } from '#test/support/outcome-words.ts'
 import { tableOf, wordsOf } from '#test/support/outcome-words.ts'
 import { until } from '#test/support/until.ts'
@@ -33,12 +35,34 @@ const MODELS = new Map(
   ),
 )
 
+/** Micro-USD a token of input at which a few words cost more than the least payment. */
+const DEAR = 100
+const walletModel = (row: WalletRow) => `wallet-${WALLET_OUTCOMES.indexOf(row) + 1}`
+const walletLines = new Map<WalletRow, Promise<readonly WalletLine[]>>()
+
+/** Rows whose end comes at a time of its own run beside each other. The first of them that is asked for starts all. */
+const isTimed = ({ isBlocked, leaves }: WalletRow) => isBlocked === true || leaves !== undefined
+
+function driveWallet(row: WalletRow): Promise<readonly WalletLine[]> {
+  for (const other of isTimed(row) ? WALLET_OUTCOMES.filter(isTimed) : [row]) {
+    if (walletLines.has(other)) continue
+    const line = driveWallets(market, walletModel(other), other)
+    // A failure is told where the row is awaited.
+    line.catch(() => undefined)
+    walletLines.set(other, line)
+  }
+  return walletLines.get(row) ?? Promise.reject(new Error('no row'))
+}
+
 beforeAll(async () => {
   market = await startOutcomeMarket()
   const listings = [...MODELS].map(([{ acts, offerCapUsd: capUsd, job, surface }, model]) => {
     return { model, acts, capUsd, isJob: job !== undefined, isPicture: surface === 'pictures' }
   })
-  await market.sell([...listings, { model: 'end-last', acts: ['not-found'] }])
+  const byWallet = WALLET_OUTCOMES.map((row) => ({
+    ...{ model: walletModel(row), acts: row.acts, microAToken: row.isCheap === true ? 1 : DEAR },
+  }))
+  await market.sell([...listings, ...byWallet, { model: 'end-last', acts: ['not-found'] }])
 }, 120_000)
 afterAll(() => market.stop(), 60_000)
 
@@ -123,8 +147,15 @@ describe('every end of a call', () => {
     })
   }
 
+  describe('paid by wallet', () => {
+    it.each(WALLET_OUTCOMES)('$end', { timeout: ROW_MS }, async (row) => {
+      await driveWallet(row)
+    })
+  })
+
   const driveAll = async () => {
     for (const { rows } of OUTCOMES) for (const row of rows) await drive(row)
+    for (const row of WALLET_OUTCOMES) await driveWallet(row)
   }
 
   it('stands in docs/outcomes.md as it was driven; OUTCOMES_UPDATE=1 writes it anew', { timeout: ALL_MS }, async () => {
@@ -139,7 +170,8 @@ describe('every end of a call', () => {
         }),
       ),
     }))
-    const text = tableOf(await Promise.all(sections))
+    const wallets = (await Promise.all(WALLET_OUTCOMES.map(driveWallet))).flat()
+    const text = tableOf(await Promise.all(sections), walletSection(wallets))
     if (process.env['OUTCOMES_UPDATE'] === '1') writeFileSync(FILE, text)
     expect(text).toBe(readFileSync(FILE, 'utf8'))
   })

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
+import { huntOf, MOST_SEEDS } from './hunts.ts'
+import { readKeptCases, writeKeptCases } from './kept-cases.ts'
 import { LONG_MUTANTS } from './long-mutants.ts'
 import { planOf } from './plan.ts'
-import { runnerOf, seekNotice } from './runner.ts'
+import { createRunners, seekNotice } from './runner.ts'
 import { shrink } from './shrink.ts'
 
 const { values } = parseArgs({
@@ -16,10 +18,12 @@ const { values } = parseArgs({
     wallets: { type: 'string' },
     faults: { type: 'string' },
     mutants: { type: 'boolean', default: false },
+    cases: { type: 'string' },
   },
 })
 
 const shareOf = (text: string | undefined) => (text === undefined ? undefined : Number(text))
+const runners = createRunners()
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 /** Tries every mutant of the long run. Each has to be noticed within its seeds. */
@@ -28,7 +32,7 @@ async function tryMutants(): Promise<number> {
   for (const { name, jobs, wallets = 0, mostSeeds } of LONG_MUTANTS) {
     const startedAt = performance.now()
     const hunt = { operations: Number(values.operations), most: mostSeeds, shares: { jobs, wallets } }
-    const found = await seekNotice(await runnerOf(name), hunt)
+    const found = await seekNotice(await runners.of(name), hunt)
     if (found === undefined) survivors += 1
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
     const fate =
@@ -39,16 +43,45 @@ async function tryMutants(): Promise<number> {
   return survivors === 0 ? 0 : 1
 }
 
+/**
+ * Keeps a small case of each mutant that has none which still shows it, so that the short run is short. `all`, or names
+ * with commas between.
+ */
+async function keepCases(names: string): Promise<number> {
+  const wanted = names === 'all' ? undefined : new Set(names.split(','))
+  const cases = new Map(readKeptCases())
+  let survivors = 0
+  for (const [name, most] of Object.entries(MOST_SEEDS)) {
+    if (wanted !== undefined && !wanted.has(name)) continue
+    const run = await runners.of(name)
+    const kept = cases.get(name)
+    if (kept !== undefined && (await run(kept.seed, kept.operations)).error !== undefined) continue
+    const hunt = huntOf(name, most, new Map())
+    const found = await seekNotice(run, hunt)
+    if (found === undefined) {
+      survivors += 1
+      print(`${name}: SURVIVES ${most} seeds`)
+      continue
+    }
+    const { seed } = found
+    const { operations } = await shrink(seed, planOf(seed, hunt.operations, hunt.shares), run)
+    cases.set(name, { seed, operations })
+    writeKeptCases(cases)
+    print(`${name}: ${operations.length} operations of seed ${seed}`)
+  }
+  return survivors === 0 ? 0 : 1
+}
+
 /** Runs seeds one after the other. The first failure is made small and printed. */
 async function main(): Promise<number> {
-  const run = await runnerOf(values.mutant)
+  const run = await runners.of(values.mutant)
   const [first, seeds, count] = [Number(values.first), Number(values.seeds), Number(values.operations)]
   const shares = {
     jobs: shareOf(values.jobs),
     wallets: shareOf(values.wallets),
     faults: shareOf(values.faults),
   }
-  const asked = (['jobs', 'wallets', 'faults'] as const).map((name) =>
+  const shareFlags = (['jobs', 'wallets', 'faults'] as const).map((name) =>
     values[name] === undefined ? '' : ` --${name} ${values[name]}`,
   )
   const kept = values.keep?.split(',').map(Number)
@@ -70,7 +103,7 @@ async function main(): Promise<number> {
     for (const operation of small.operations) print(`  ${JSON.stringify(operation)}`)
     const keep = small.operations.map((operation) => planned.indexOf(operation)).join()
     print(
-      `again: npm run test:sim -- --seeds 1 --first ${seed} --operations ${count}${asked.join('')} --keep ${keep} --trace`,
+      `again: npm run test:sim -- --seeds 1 --first ${seed} --operations ${count}${shareFlags.join('')} --keep ${keep} --trace`,
     )
     return 1
   }
@@ -80,4 +113,14 @@ async function main(): Promise<number> {
   return 0
 }
 
-process.exitCode = values.mutants ? await tryMutants() : await main()
+/** Does what the arguments ask for. */
+function asked(): Promise<number> {
+  if (values.cases !== undefined) return keepCases(values.cases)
+  return values.mutants ? tryMutants() : main()
+}
+
+try {
+  process.exitCode = await asked()
+} finally {
+  await runners.close()
+}

@@ -46,6 +46,8 @@ export type TestChain = {
   approvePermit2(wallet: ChainWallet): Promise<Hash>
   /** The issuer's block list. A wallet on it neither pays nor is paid. */
   blacklist(address: Address, isBlocked?: boolean): Promise<void>
+  /** The same, made ready: its act is one transaction, which takes a moment. */
+  blacklister(): Promise<TestChain['blacklist']>
   /**
    * The variables of a control plane that takes payments on this chain, with a facilitator of its own, which has gas
    * money, and an empty treasury. `rpcUrl` leads to the chain by another way.
@@ -132,6 +134,15 @@ export function testChain(rpcUrl: string): TestChain {
     await fundWallets(rpcUrl, [{ address: account.address, usdcMicro: usdc, wei: eth }])
     return { privateKey, account, address: account.address }
   }
+  const blacklister: TestChain['blacklister'] = async () => {
+    const { account } = await newWallet({ eth: ONE_ETH })
+    const wallet = createWalletClient({ chain: CHAIN, transport, account })
+    const change = { address: CONTRACTS.LocalUsdc, abi: USDC, functionName: 'setBlacklisted' } as const
+    return async (address, isBlocked = true) => {
+      const hash = await wallet.writeContract({ ...change, args: [address, isBlocked] })
+      await publicClient.waitForTransactionReceipt({ hash })
+    }
+  }
   return {
     rpcUrl,
     publicClient,
@@ -155,13 +166,8 @@ export function testChain(rpcUrl: string): TestChain {
       await publicClient.waitForTransactionReceipt({ hash })
       return hash
     },
-    blacklist: async (address, isBlocked = true) => {
-      const { account } = await newWallet({ eth: ONE_ETH })
-      const wallet = createWalletClient({ chain: CHAIN, transport, account })
-      const change = { address: CONTRACTS.LocalUsdc, abi: USDC, functionName: 'setBlacklisted' } as const
-      const hash = await wallet.writeContract({ ...change, args: [address, isBlocked] })
-      await publicClient.waitForTransactionReceipt({ hash })
-    },
+    blacklist: async (address, isBlocked) => (await blacklister())(address, isBlocked),
+    blacklister,
     environment: async (url = rpcUrl) => ({
       CHAIN_RPC_URL: url,
       FACILITATOR_PRIVATE_KEY: (await newWallet({ eth: 100n * ONE_ETH })).privateKey,

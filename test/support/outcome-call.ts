@@ -54,7 +54,7 @@ export async function makeCall(market: OutcomeMarket, model: string, row: Outcom
   const key = await keyOf(market, row.buyer)
   const request = { market, model, row, key }
   if (row.job !== undefined) return makeJob(request, row.job.buyer)
-  for (let call = 0; call < (row.callsBefore ?? 0); call++) await send(request)
+  await Promise.all(Array.from({ length: row.callsBefore ?? 0 }, () => send(request)))
   return { ...(await send(request)), otherCalls: row.callsBefore ?? 0 }
 }
 
@@ -83,6 +83,8 @@ async function send({ market, model, row, key }: Request): Promise<Seen> {
   }
   const response = await answer
   if (row.leaves === 'after the first token') {
+    // A refusal has no end that could be awaited.
+    if (response.status !== 200) throw new Error(`refused: ${response.status} ${await response.text()}`)
     await (row.surface === 'speech' ? response.body?.getReader().read() : firstToken(response))
     controller.abort()
     return { ...GONE, rid: response.headers.get('x-request-id') ?? '', status: 200, hasContent: true }

@@ -22,7 +22,7 @@ const LIMITS = {
   idleMs: 1_500,
   keepAliveMs: 600,
   drainMs: 2_500,
-  maxDrains: 1,
+  maxDrains: 3,
 }
 
 /** The two providers that sell, the cheaper one first, and one that does not listen. */
@@ -72,8 +72,8 @@ export async function startOutcomeMarket(): Promise<OutcomeMarket> {
     database,
     redis,
     async sell(listings) {
-      const models = listings.map(({ model, isJob, isPicture }) =>
-        isPicture === true ? pictureItem(model) : isJob === true ? jobItem(model) : catalogItem(model),
+      const models = listings.map(({ model, isJob, isPicture, microAToken }) =>
+        isPicture === true ? pictureItem(model) : isJob === true ? jobItem(model) : catalogItem(model, microAToken),
       )
       await doors.operator('catalog.import', { source: 'test', models })
       await Promise.all(listings.map((listing) => sell(ports, listing)))
@@ -110,9 +110,12 @@ async function startPlane(network: Network): Promise<DataPlane> {
     BASE_URL: baseUrl,
     API_BASE_URL: baseUrl,
     NODE_ID: 'ends',
+    CONTROL_PLANE_URL: network.sandbox.control_plane_url,
     JOURNAL_DIR: join(network.home, 'journal-ends'),
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     DRAIN_MS: '1000',
+    // The plane lives in the test's own process. A machine that is busy with other tests is no end of a call.
+    MAX_EVENT_LOOP_DELAY_MS: '60000',
   })
   return createDataPlane(config, { limits: LIMITS, log: createLogger('data-plane', 'silent') })
 }
@@ -173,6 +176,8 @@ export type Listing = {
   readonly model: string
   readonly acts: Acts
   readonly capUsd?: number | undefined
+  /** The price of a token of input in micro-USD; one unless named. */
+  readonly microAToken?: number
   /** Sold as a long job. Its name alone decides its behaviour. */
   readonly isJob?: boolean
   /** Sold on the surface of pictures. */
@@ -241,10 +246,12 @@ function pictureItem(model: string): object {
   }
 }
 
+const usd = (micro: number) => `0.${String(micro).padStart(6, '0')}`
+
 /** At the reference price a token of input costs `microAToken` micro-USD, and one of output ten times that. */
 export const catalogItem = (model: string, microAToken = 1): object =>
   textModel(model, {
-    pricing: { prompt: `0.00000${microAToken}`, completion: `0.0000${microAToken}` },
+    pricing: { prompt: usd(microAToken), completion: usd(10 * microAToken) },
     top_provider: { max_completion_tokens: 16_384 },
     supported_parameters: ['max_tokens', 'stream'],
     endpoints: ['chat', 'embeddings', 'speech', 'transcription'],

@@ -158,7 +158,7 @@ export const OUTCOMES: readonly OutcomeSection[] = [
         acts: ['drip'],
         isStreamed: true,
         leaves: 'after the first token',
-        callsBefore: 1,
+        callsBefore: 3,
       },
     ],
   },

@@ -40,7 +40,7 @@ export function wordsOf(seen: Seen, ended: Ended | undefined, health: readonly H
   }
 }
 
-function getsWords(seen: Seen): string {
+export function getsWords(seen: Seen): string {
   if (seen.jobState !== undefined) {
     return `202, then \`${seen.jobState}\`${seen.hasContent ? ' with the artifacts' : ''}`
   }
@@ -115,26 +115,11 @@ same.
 A charge stands in Redis before the last byte of its answer is out, and in the journal eight milliseconds later: to lose one
 of the two changes nothing. Only when a process dies within these milliseconds and Redis forgets what it had accepted, the
 call is charged as of its last progress.
-
-## Paid by wallet
-
-What a row below says that the buyer pays is taken from a wallet by the way in which it pays. The wallet signed for the
-price of the 402. What it does not pay of money that was taken is its credit: it sees it when it signs in, and keys that it
-makes spend it.
-
-| What the call cost | x402 \`upto\` | x402 \`exact\` and MPP |
-| --- | --- | --- |
-| Something, whole or streamed to its end | the charge, at least 1,000 micro-USD; what is over the charge is credit | the price; what is over the charge is credit |
-| Something, and the stream broke off or the buyer left | the same, as of what was delivered | the same |
-| Nothing, before any content | nothing: the claim is released | nothing: the claim is released |
-| Nothing, after the first content of a stream | nothing: the claim is released | the price was taken ahead of the content, all of it is credit |
-| Refused before the claim | nothing | nothing |
-| Served, and the transfer never came about | written off: the platform stands in for the seller, and the wallet is refused until it has paid | a whole answer is withheld, a stream does not begin |
 `
 
-/** Writes the page. */
-export function tableOf(sections: readonly Section[]): string {
-  return `${HEAD}${sections.map(sectionText).join('')}`
+/** Writes the page; `wallets` is the section of calls that wallets pay. */
+export function tableOf(sections: readonly Section[], wallets: string): string {
+  return `${HEAD}${sections.map(sectionText).join('')}${wallets}`
 }
 
 function sectionText({ title, rows }: Section): string {

@@ -427,6 +427,8 @@ export type BuyerReply = {
   isGone(): boolean
   onGone(listener: () => void): void
   onDrain(listener: () => void): void
+  /** Listens for its end: the buyer has all of it, or has left. */
+  onClosed(listener: () => void): void
 }
 
 /** Facts of one finished call for counters and the log. Labels have few values. */

@@ -55,6 +55,9 @@ export type Config = {
   readonly drainMs: number
   readonly drainPauseMs: number
   readonly maxOpenCalls: number
+  /** Bytes of large request bodies, and of large answers, that may be in memory at once. */
+  readonly maxHeldBodyBytes: number
+  readonly maxHeldAnswerBytes: number
   /** Milliseconds, 99th percentile of a second. */
   readonly maxEventLoopDelayMs: number
   /** Connections of one address. A balancer in front counts as one address. */
@@ -68,6 +71,7 @@ export type Config = {
   readonly crashAt: CrashAt | undefined
 }
 
+const MEGABYTE = 1_048_576
 const GIGABYTE = 1_073_741_824
 
 const Variables = z.object({
@@ -118,6 +122,8 @@ const Variables = z.object({
     .transform((text) => (text === undefined ? 1 : Number(text)))
     .pipe(z.number('LOG_CALL_SHARE is 0 to 1').min(0).max(1)),
   MAX_OPEN_CALLS: wholeNumber(10_000, 1, 1_000_000),
+  MAX_HELD_BODY_BYTES: wholeNumber(512 * MEGABYTE, 64 * MEGABYTE, 1_024 * GIGABYTE),
+  MAX_HELD_ANSWER_BYTES: wholeNumber(512 * MEGABYTE, MEGABYTE, 1_024 * GIGABYTE),
   MAX_EVENT_LOOP_DELAY_MS: wholeNumber(200, 10, 60_000),
   MAX_CONNECTIONS_PER_ADDRESS: wholeNumber(200, 1, 1_000_000),
 })
@@ -155,6 +161,8 @@ export function readConfig(environment: Environment = process.env): Config {
     drainMs: found.DRAIN_MS,
     drainPauseMs: found.DRAIN_PAUSE_MS,
     maxOpenCalls: found.MAX_OPEN_CALLS,
+    maxHeldBodyBytes: found.MAX_HELD_BODY_BYTES,
+    maxHeldAnswerBytes: found.MAX_HELD_ANSWER_BYTES,
     maxEventLoopDelayMs: found.MAX_EVENT_LOOP_DELAY_MS,
     maxConnectionsPerAddress: found.MAX_CONNECTIONS_PER_ADDRESS,
     logLevel: found.LOG_LEVEL,

@@ -31,6 +31,7 @@ import type { Metrics } from './observe/metrics.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { watchFunds } from './observe/watched-funds.ts'
 import { openDesk, openRails } from './open-rails.ts'
+import { createAnswerRoom } from './pipeline/answer-room.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
 import { JOB_LIMITS } from './pipeline/job-plane.ts'
@@ -298,7 +299,8 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   const { credit } = rails
   const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing, credit })
   const files = openJobFiles(basics, stores, calls)
-  metrics.mount(figureSources(stores, { open, drains, ready, admission, copies: files.figures }))
+  const { figures: answers } = calls.answers
+  metrics.mount(figureSources(stores, { open, drains, ready, admission, answers, copies: files.figures }))
   const more = watchers.more({ watched: stores.pending.watched, credit })
   const everyRail = [credit, ...rails.x402, ...rails.mpp, defineRail(stores.ownProviders), ...more.rails]
   const railsByName = new Map(everyRail.map((rail) => [rail.name, rail]))
@@ -328,6 +330,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     hosts: { base: new URL(config.baseUrl).host, api: new URL(config.apiBaseUrl).host },
     control: { prefixes: CONTROL_PREFIXES, url },
     maxOpenCalls,
+    maxHeldBodyBytes: config.maxHeldBodyBytes,
     maxConnectionsPerAddress: config.maxConnectionsPerAddress,
     admission,
     slowBodies: watchSlowBodies(clock),
@@ -382,6 +385,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
       clock,
       allowedHosts: () => market().hosts,
     }),
+    answers: createAnswerRoom(config.maxHeldAnswerBytes),
     journal,
     events,
     ticker: createTicker(clock),
@@ -395,15 +399,15 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
   }
 }
 
-type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission' | 'copies'> & {
+type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission' | 'answers' | 'copies'> & {
   readonly ready: { readonly isDraining: boolean }
 }
 
 /** The sources of figures that are read on demand. */
-function figureSources(stores: Stores, { open, drains, admission, copies, ready }: Counts): FigureSources {
+function figureSources(stores: Stores, { open, drains, admission, answers, copies, ready }: Counts): FigureSources {
   const { snapshot, health, funds, buyerKeys, rates, events, journal, clocks } = stores
   return {
-    ...{ open, drains, admission, copies, funds, journal },
+    ...{ open, drains, admission, answers, copies, funds, journal },
     isDraining: () => ready.isDraining,
     offers: () => offersIn(snapshot.market()),
     rates: rates.figures,

@@ -4,10 +4,7 @@ import { Transform } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
 import type { JsonGauge } from '#shared/json-gauge.ts'
 
-/** Bytes of forms that may be in memory at once. Failover needs a file again, so it is kept until its call is over. */
-export const MAX_SPOOLED_BYTES = 268_435_456
-
-/** Counts the room for bodies that are kept until their calls are over. */
+/** Counts the room for large bodies. Failover needs them again, so they are kept until their calls are over. */
 export type BodySpool = {
   /**
    * Takes room for a request's body. A body without a declared length takes all of `limitBytes`. The answer gives the
@@ -44,11 +41,19 @@ export function createBodySpool(maxBytes: number): BodySpool {
  */
 const LARGE_BYTES = 1_048_576
 
+/** Those who are told of a body while it comes. What they throw refuses it. */
+export type BodyWatch = {
+  /** Takes each part of it before it is kept. */
+  readonly gauge?: JsonGauge | undefined
+  /** Told once that it is a large one, before the buffer for it is made. */
+  onLarge?(): void
+}
+
 /**
- * Reads a body into one buffer, so that a large one is never held twice. Each part of it goes on the gauge before it is
- * kept. Throws `request_too_large`, `invalid_request` for a body that was cut, and what the gauge throws.
+ * Reads a body into one buffer, so that a large one is never held twice. Throws `request_too_large`, `invalid_request`
+ * for a body that was cut, and what its watch throws.
  */
-export function readWholeBody(request: IncomingMessage, limitBytes: number, gauge?: JsonGauge): Promise<Buffer> {
+export function readWholeBody(request: IncomingMessage, limitBytes: number, watch: BodyWatch = {}): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const declared = declaredLength(request)
     let whole: Buffer | undefined
@@ -63,23 +68,21 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number, gaug
           refuse(request, reject)
           return
         }
-        if (gauge !== undefined) {
-          try {
-            gauge.add(chunk)
-          } catch (thrown) {
-            request.off('data', listen.data)
-            request.resume()
-            reject(thrown)
-            return
+        try {
+          watch.gauge?.add(chunk)
+          if (whole === undefined) chunks.push(chunk)
+          else chunk.copy(whole, bytes)
+          bytes += chunk.length
+          if (whole === undefined && bytes >= LARGE_BYTES) {
+            watch.onLarge?.()
+            whole = Buffer.allocUnsafe(declared ?? limitBytes)
+            joinInto(whole, chunks)
+            chunks = []
           }
-        }
-        if (whole === undefined) chunks.push(chunk)
-        else chunk.copy(whole, bytes)
-        bytes += chunk.length
-        if (whole === undefined && bytes >= LARGE_BYTES) {
-          whole = Buffer.allocUnsafe(declared ?? limitBytes)
-          joinInto(whole, chunks)
-          chunks = []
+        } catch (thrown) {
+          request.off('data', listen.data)
+          request.resume()
+          reject(thrown)
         }
       },
       end() {

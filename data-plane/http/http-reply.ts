@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { BuyerReply } from '#data-plane/call.ts'
+import { MINUTE } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { endAfterBody } from './end-after-body.ts'
 import type { Voice } from './row.ts'
@@ -47,6 +48,9 @@ export function idHeaders({ idHeader }: Pick<Voice, 'idHeader'>, id: string): Re
 const TOO_LARGE = 413
 /** An answer of this status has no body and says no length. */
 const NO_CONTENT = 204
+
+/** Milliseconds for which a buyer may take nothing of a large answer. */
+const SEND_IDLE_MS = MINUTE
 
 /** Bytes that may wait for a slow buyer before the provider is held back. */
 const MAX_BUFFERED_BYTES = 262_144
@@ -101,6 +105,9 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
     onDrain(listener) {
       response.on('drain', listener)
     },
+    onClosed(listener) {
+      response.on('close', listener)
+    },
   }
 }
 
@@ -108,8 +115,12 @@ function byteLength(body: string | readonly Buffer[]): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.reduce((sum, piece) => sum + piece.length, 0)
 }
 
-/** Sends pieces as they lie in memory: Node keeps what waits as views of them. */
-function writePieces(response: ServerResponse, pieces: readonly Buffer[]): void {
+/**
+ * Sends pieces as they lie in memory: Node keeps what waits as views of them. A buyer who takes nothing of them for
+ * `idleMs` is cut, because a large answer has room in memory that others wait for.
+ */
+export function writePieces(response: ServerResponse, pieces: readonly Buffer[], idleMs = SEND_IDLE_MS): void {
+  response.setTimeout(idleMs, () => response.destroy())
   for (const piece of pieces) response.write(piece)
   response.end()
 }

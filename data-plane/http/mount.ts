@@ -6,7 +6,7 @@ import { submitJob } from '#data-plane/pipeline/submit-job.ts'
 import { answerForJob, answerHealth, answerLookup, answerMetrics, answerRead, leadToFile } from './answer.ts'
 import { answerArtifact } from './answer-artifact.ts'
 import type { BodySpool } from './body-spool.ts'
-import { createBodySpool, MAX_SPOOLED_BYTES } from './body-spool.ts'
+import { createBodySpool } from './body-spool.ts'
 import type { Intake } from './gate.ts'
 import { createGate } from './gate.ts'
 import type { Reading } from './raw-request.ts'
@@ -72,7 +72,7 @@ export function mountRows(scope: FastifyInstance, surface: Surface, rows: readon
   scope.removeAllContentTypeParsers()
   // The framework reads no body. Each flow reads its own, up to the limit of its row.
   scope.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
-  const spool = createBodySpool(MAX_SPOOLED_BYTES)
+  const spool = createBodySpool(surface.maxHeldBodyBytes)
   for (const row of rows) mountRow(scope, { surface, row, spool }, row.serves)
 }
 

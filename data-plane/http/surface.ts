@@ -24,6 +24,7 @@ export type Surface = PlaneState & {
    */
   readonly control: { readonly prefixes: readonly ControlPrefix[]; readonly url: string | undefined }
   readonly maxOpenCalls: number
+  readonly maxHeldBodyBytes: number
   readonly maxConnectionsPerAddress: number
   readonly admission: Admission
   readonly slowBodies: SlowBodies

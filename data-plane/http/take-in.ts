@@ -1,10 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import type { BuyerReply, Incoming, RawRequest, RequestHead } from '#data-plane/call.ts'
 import { readJsonInSteps } from '#data-plane/wires/json-body.ts'
-import type { JsonGauge } from '#shared/json-gauge.ts'
 import { createJsonGauge } from '#shared/json-gauge.ts'
 import { overloaded } from './admission.ts'
-import type { BodySpool } from './body-spool.ts'
+import type { BodySpool, BodyWatch } from './body-spool.ts'
 import { declaredLength, limitBody, readWholeBody } from './body-spool.ts'
 import { createHttpReply } from './http-reply.ts'
 import type { Reading, RowRequest } from './raw-request.ts'
@@ -83,8 +82,15 @@ function takeBody({ surface, spool }: Mounted, { isCounted }: Flow, { request, h
     head,
     largeBytes: () => gauge?.bytes() ?? 0,
     async read() {
-      if (body.kind === 'form') giveBack = spool.reserve(request.raw, body.limitBytes)
-      const raw = await readBody({ request, head, body }, gauge)
+      const { raw: message } = request
+      if (body.kind === 'form') giveBack = spool.reserve(message, body.limitBytes)
+      const watch: BodyWatch = {
+        gauge,
+        onLarge() {
+          if (body.kind === 'json') giveBack = spool.reserve(message, body.limitBytes)
+        },
+      }
+      const raw = await readBody({ request, head, body }, watch)
       if (isCounted) {
         if (open.count >= maxOpenCalls) throw overloaded('process')
         open.count++
@@ -94,7 +100,6 @@ function takeBody({ surface, spool }: Mounted, { isCounted }: Flow, { request, h
     },
     leave() {
       if (isOpen) open.count--
-      // Failover needs a file again, so it keeps its room in the spool until the call is over.
       giveBack?.()
     },
   }
@@ -109,14 +114,15 @@ function mayBeLarge(request: RowRequest['raw']): boolean {
   return (declaredLength(request) ?? WEIGHED_BYTES) >= WEIGHED_BYTES
 }
 
-async function readBody({ request, head, body }: Arriving, gauge: JsonGauge | undefined): Promise<RawRequest> {
+async function readBody({ request, head, body }: Arriving, watch: BodyWatch): Promise<RawRequest> {
   switch (body.kind) {
     case 'none':
       return withBody(head, NO_BODY)
     case 'raw':
       return { ...withBody(head, NO_BODY), stream: limitBody(request.raw, body.limitBytes) }
     case 'json': {
-      const bytes = await readWholeBody(request.raw, body.limitBytes, gauge)
+      const { gauge } = watch
+      const bytes = await readWholeBody(request.raw, body.limitBytes, watch)
       if (gauge === undefined || bytes.length < STEPPED_BYTES) return withBody(head, bytes)
       return { ...withBody(head, bytes), json: await readJsonInSteps(bytes, gauge.spans, body.inlinedIn) }
     }

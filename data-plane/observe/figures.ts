@@ -17,6 +17,8 @@ export type FigureSources = {
   readonly isDraining: () => boolean
   readonly offers: () => number
   readonly admission: Pick<Admission, 'delayMs' | 'refusals'>
+  /** Large answers in memory, and calls that were refused because of them. */
+  readonly answers: () => { readonly bytes: number; readonly waiting: number; readonly refused: number }
   readonly rates: () => RateFigures
   readonly keys: () => KeyFigures
   readonly snapshot: () => SnapshotFigures
@@ -80,7 +82,8 @@ function createFigures(registry: Registry) {
   }
 }
 
-function mountTraffic(to: Figures, { open, drains, isDraining, admission, rates, keys }: FigureSources): void {
+function mountTraffic(to: Figures, sources: FigureSources): void {
+  const { open, drains, isDraining, admission, answers, rates, keys } = sources
   to.gauge('market_open_calls', 'Calls under way', () => open.count)
   to.gauge('market_detached_streams', 'Streams read on without a buyer', () => drains.count)
   to.gauge('market_draining', '1 while the process is about to end', () => Number(isDraining()))
@@ -95,6 +98,10 @@ function mountTraffic(to: Figures, { open, drains, isDraining, admission, rates,
     'source',
     admission.refusals,
   )
+  to.gauge('market_large_answer_bytes', 'Bytes of large answers in memory', () => answers().bytes)
+  to.gauge('market_large_answers_waiting', 'Large answers that wait for room', () => answers().waiting)
+  const noRoom = 'Calls for pictures that were refused for want of room'
+  to.counter('market_large_answer_refusals_total', noRoom, () => answers().refused)
   to.counters('market_rate_refusals_total', 'Calls refused by a limit of their key', 'limit', () => [
     ['rate', rates().overRate],
     ['in_flight', rates().overInFlight],

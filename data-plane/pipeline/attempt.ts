@@ -1,4 +1,3 @@
-import type { AttemptPlan, Decoder, UpstreamRequest } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import {
   classifyBadAnswer,
@@ -6,25 +5,23 @@ import {
   ownFailure,
   paymentFailure,
   requestFailure,
+  roomFailure,
 } from '#data-plane/upstream/classify.ts'
-import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
-import type { Attempt } from '#shared/contract/usage-event.ts'
+import type { UpstreamHead } from '#data-plane/upstream/send.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import { awaitsHead, firstByteMsOf, isAnswer } from './answer-head.ts'
+import { noRoom } from './answer-room.ts'
 import { speakerIn } from './ask-provider.ts'
-import type { Earlier } from './attempt-limits.ts'
-import { isOverrun, isPastCeiling, isTooSlow, NOTHING_EARLIER, OVERRUN_PIECES } from './attempt-limits.ts'
+import { isOverrun, isPastCeiling, isTooSlow, OVERRUN_PIECES } from './attempt-limits.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { attemptRow } from './attempt-result.ts'
 import { startAnswer } from './buyer-answer.ts'
-import type { BuyerStream } from './buyer-stream.ts'
-import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
 import type { CallPlane } from './call-plane.ts'
 import { classifyRefusal } from './classify-refusal.ts'
-import type { Turn } from './finish-call.ts'
+import type { AttemptEnd, AttemptJob, Running } from './running-attempt.ts'
+import { openAttempt } from './running-attempt.ts'
 import { progressEvent } from './settle-call.ts'
-import type { Watcher } from './ticker.ts'
 
 /** At most so many bytes of a refusal's body are read. */
 const MAX_REFUSAL_BYTES = 65_536
@@ -35,91 +32,11 @@ const REUSE_MS = 250
 const PROGRESS_EVERY_MS = 2_000
 const PROGRESS_EVERY_PIECES = 1_000
 
-/** One try at one offer: one exchange with its provider, or several where requests follow the first. */
-export type AttemptJob = {
-  readonly plan: AttemptPlan
-  readonly request: UpstreamRequest
-  readonly decoder: Decoder
-  readonly turn: Turn
-  /** The attempts before this one. */
-  readonly before: readonly Attempt[]
-  /** Monotonic milliseconds at which the whole call must be over. */
-  readonly deadlineAt: number
-}
-
-/** An attempt under way. */
-type Running = {
-  readonly plane: CallPlane
-  readonly job: AttemptJob
-  readonly resolve: (result: AttemptResult) => void
-  readonly sentAt: number
-  readonly watcher: Watcher
-  readonly stream: BuyerStream
-  /** The request under way, the number of those before it, and what they have brought. */
-  request: UpstreamRequest
-  place: number
-  earlier: Earlier
-  flow: UpstreamFlow | undefined
-  head: UpstreamHead | undefined
-  /** Bytes of a refusal; undefined until the head says that the answer is one. */
-  refusal: Buffer[] | undefined
-  refusalBytes: number
-  pieces: number
-  firstContentAt: number | undefined
-  lastContentAt: number
-  recordedAt: number
-  recordedPieces: number
-  /** Monotonic milliseconds. It is set once the buyer has left and the rest is read for its usage. */
-  drainUntil: number | undefined
-  isOver: boolean
-  /** Monotonic milliseconds until which the connection of a complete answer may end by itself. */
-  lingerUntil: number
-  /** Content that waits until the payment is taken, and the end that came meanwhile. Undefined lets content through. */
-  held: (string | Buffer)[] | undefined
-  ending: AttemptEnd | undefined
-  /** False once it is certain that no byte of the request has gone out. */
-  isSent: boolean
-}
-
-type AttemptEnd = { readonly failure?: UpstreamFailure; readonly isGone?: boolean }
-
 /** Sends one request and relays its answer until it ends in any way. Never rejects. */
 export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptResult> {
   return new Promise((resolve) => {
-    const sentAt = plane.clock.monotonic()
-    const { reply, demand } = job.turn.call
-    const { isStreamed } = demand
-    const run: Running = {
-      plane,
-      job,
-      resolve,
-      sentAt,
-      watcher: {
-        place: -1,
-        tick(now) {
-          tick(run, now)
-        },
-      },
-      stream: isStreamed ? createBuyerStream(reply) : NO_STREAM,
-      request: job.request,
-      place: 0,
-      earlier: NOTHING_EARLIER,
-      flow: undefined,
-      head: undefined,
-      refusal: undefined,
-      refusalBytes: 0,
-      pieces: 0,
-      firstContentAt: undefined,
-      lastContentAt: sentAt,
-      recordedAt: sentAt,
-      recordedPieces: 0,
-      drainUntil: undefined,
-      isOver: false,
-      lingerUntil: 0,
-      held: undefined,
-      ending: undefined,
-      isSent: true,
-    }
+    const run = openAttempt(plane, job, { resolve, tick })
+    const { reply } = job.turn.call
     if (reply.isGone()) {
       finish(run, { isGone: true })
       return
@@ -171,6 +88,7 @@ function takeData(run: Running, chunk: Buffer): void {
   }
   const { decoder } = run.job
   const part = decoder.push(chunk)
+  run.plane.answers.add(run, chunk.length, part.length > 0)
   if (part.length > 0) deliver(run, part)
   const bad = decoder.failure()
   if (bad) {
@@ -299,7 +217,12 @@ function takeError(run: Running, error: Error, isSent: boolean): void {
   if (!run.isOver && run.lingerUntil > 0) endExchange(run)
   // The buyer's own body failed on its way.
   else if (error instanceof AppError) finish(run, { failure: requestFailure(error) })
-  else finish(run, { failure: classifyError(error, run.head !== undefined) })
+  else finish(run, { failure: wentWrong(run, () => classifyError(error, run.head !== undefined)) })
+}
+
+/** A provider that was held back here is not to blame when it breaks off or time runs out. */
+function wentWrong({ hasWaited }: Running, otherwise: () => UpstreamFailure): UpstreamFailure {
+  return hasWaited ? roomFailure(noRoom()) : otherwise()
 }
 
 function endRefused(run: Running): void {
@@ -353,8 +276,8 @@ function tickStream(run: Running, now: number): void {
   const { plane, job } = run
   const mayBeSilent = job.turn.call.demand.isWorkedInSilence === true
   if (run.stream.isStuck(now, plane.limits.idleMs)) buyerLeft(run)
-  // While the buyer is slow, silence of the provider means nothing.
-  else if (run.stream.isPaused() || awaitsHead(run.head, job.request)) run.lastContentAt = now
+  // While the buyer is slow or there is no room, silence of the provider means nothing.
+  else if (run.stream.isPaused() || run.isWaiting || awaitsHead(run.head, job.request)) run.lastContentAt = now
   else if (!mayBeSilent && now - run.lastContentAt >= plane.limits.idleMs) giveUp(run, 'no content for too long')
   else if (!mayBeSilent && isTooSlow(run, now)) giveUp(run, 'too slow')
   else {
@@ -369,7 +292,7 @@ function tickStream(run: Running, now: number): void {
 
 function giveUp(run: Running, detail: string): void {
   run.flow?.abort()
-  finish(run, { failure: ownFailure(run.pieces > 0 ? 'cut' : 'timeout', detail) })
+  finish(run, { failure: wentWrong(run, () => ownFailure(run.pieces > 0 ? 'cut' : 'timeout', detail)) })
 }
 
 function finish(run: Running, outcome: AttemptEnd): void {
@@ -382,6 +305,7 @@ function finish(run: Running, outcome: AttemptEnd): void {
   const { plane } = run
   if (run.drainUntil !== undefined) plane.drains.count--
   run.stream.flush()
+  plane.answers.end(run, outcome.failure === undefined ? run.job.turn.call.reply : undefined)
   const now = plane.clock.monotonic()
   run.lingerUntil = now + LINGER_MS
   run.resolve({

@@ -19,6 +19,7 @@ import type { Time } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { TurnoverMap } from '#shared/turnover-map.ts'
+import type { AnswerRoom } from './answer-room.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Ticker } from './ticker.ts'
@@ -84,6 +85,8 @@ export type CallPlane = {
   readonly credit: Settling
   readonly rates: RateLimits
   readonly upstream: Upstream
+  /** The memory that large answers may take. */
+  readonly answers: AnswerRoom
   readonly journal: Journal
   readonly events: EventQueues
   readonly ticker: Ticker

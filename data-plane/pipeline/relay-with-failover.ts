@@ -100,7 +100,7 @@ function isFinal(
   decoder: Decoder,
   failures: readonly UpstreamFailure[],
 ): boolean {
-  if (result.isGone || decoder.contentPieces() > 0) return true
+  if (result.isGone || decoder.contentPieces() > 0 || result.failure?.fault === 'ours') return true
   switch (failover) {
     case 'never':
       return true

@@ -1,4 +1,4 @@
-import type { BuyerReply, Incoming, Offer } from '#data-plane/call.ts'
+import type { BuyerReply, Demand, Incoming, Offer } from '#data-plane/call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
 import { repeatedCall } from '#data-plane/rails/rail.ts'
 import type { PaidAnswer } from '#data-plane/store/paid-answers.ts'
@@ -58,6 +58,7 @@ export async function serveCall(
     if (!isPaying(guest))
       throw paymentDemand(demandOf(plane, route, raw, planCall(plane, course, plane.limits.totalMs).quote))
     const { demand } = course
+    if (bringsPictures(demand)) plane.answers.admit()
     const asked = parsed.ofJob && (await findAskedJob(plane, parsed.ofJob, guest.payer))
     const call: Planned = {
       plane,
@@ -84,6 +85,11 @@ export async function serveCall(
     plane.running.delete(head.requestId)
     leave(plane, visit)
   }
+}
+
+/** True for a call whose answer is most likely a large one. */
+function bringsPictures(demand: Demand): boolean {
+  return demand.kind === 'model' && demand.bounds.images !== undefined
 }
 
 /** The progress of a call, for a refusal in its midst. */

@@ -15,8 +15,8 @@ export type UpstreamFailure = {
   readonly errorClass: ErrorClass
   /** The provider's HTTP status, or 0 when there was none. */
   readonly status: number
-  /** `buyer`: the request is at fault, and the offer's health does not change. */
-  readonly fault: 'offer' | 'buyer'
+  /** `buyer`: the request is at fault. `ours`: this process is. The offer's health does not change for either. */
+  readonly fault: 'offer' | 'buyer' | 'ours'
   /** Milliseconds for which the provider asked not to be called. */
   readonly retryAfterMs: number | undefined
   /** One line for the seller's health log. It holds no secret. */
@@ -108,6 +108,12 @@ export function paymentFailure(error: AppError): UpstreamFailure {
 export function requestFailure(error: AppError): UpstreamFailure {
   const detail = 'the body of the request failed'
   return { errorClass: 'bad_request', status: 0, fault: 'buyer', retryAfterMs: undefined, detail, error }
+}
+
+/** The failure of an answer for which this process had no room. Another provider's would have none either. */
+export function roomFailure(error: AppError): UpstreamFailure {
+  const detail = 'no room for the answer'
+  return { errorClass: 'overloaded', status: 200, fault: 'ours', retryAfterMs: undefined, detail, error }
 }
 
 /** A failure that this process found itself: a limit of time or size. */

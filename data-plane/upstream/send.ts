@@ -18,7 +18,8 @@ import { holdsKey } from './key-traces.ts'
 const CONNECT_TIMEOUT_MS = 2_000
 const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS_AN_ORIGIN = 4_096
-const MAX_RESPONSE_BYTES = 67_108_864
+/** The largest answer that is kept until its end. */
+export const MAX_RESPONSE_BYTES = 67_108_864
 /** An answer that is passed on as it comes may be longer, because nothing of it is kept. */
 const MAX_PASSED_ON_BYTES = 268_435_456
 const MAX_HEADER_BYTES = 32_768

@@ -6,8 +6,12 @@ import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { startNetwork } from '#test/support/network.ts'
+import type { PatientPictures } from '#test/support/patient-pictures.ts'
+import { startPatientPictures } from '#test/support/patient-pictures.ts'
 import type { RoutedMarket } from '#test/support/routed-market.ts'
 import { MODEL as ROUTED_MODEL, startRoutedMarket } from '#test/support/routed-market.ts'
+import { textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
 import { dataOf } from '#test/support/wire-bytes.ts'
 
@@ -28,6 +32,9 @@ const ANSWERS = {
     usage: { input_tokens: 12, output_tokens: 2 },
   },
 }
+
+/** The bytes of large answers that may be in memory. Of bodies there may be more. */
+const ROOM_BYTES = 1_048_576
 
 let market: RoutedMarket
 const servers: Server[] = []
@@ -52,7 +59,7 @@ async function startRecorder(format: (typeof FORMATS)[number], host: string): Pr
 }
 
 beforeAll(async () => {
-  market = await startRoutedMarket()
+  market = await startRoutedMarket(await startNetwork({ MAX_HELD_ANSWER_BYTES: String(ROOM_BYTES) }))
   const item = {
     id: `lab/${MODEL}`,
     canonical: MODEL,
@@ -311,5 +318,80 @@ describe('a body over the limit', () => {
       expect(answer).toMatch(/request_too_large|too large/i)
       expect(answer.endsWith('}')).toBe(true)
     }
+  })
+})
+
+describe('large answers', () => {
+  const PICTURE = 'patient-picture'
+  const LARGE_BYTES = 20_000_000
+  const Refused = z.object({ error: z.object({ code: z.string(), limit_source: z.string() }) })
+  let pictures: PatientPictures
+  let buyerKey: string
+
+  beforeAll(async () => {
+    pictures = await startPatientPictures(PICTURE, '127.0.0.89')
+    const shape = { architecture: { input_modalities: ['text'], output_modalities: ['image'] }, endpoints: ['image'] }
+    const price = { pricing: { prompt: '0', completion: '0' }, unit_pricing: { images: '0.01' } }
+    await market.operator('catalog.import', { source: 'test', models: [textModel(PICTURE, { ...shape, ...price })] })
+    await market.operator('provider.put', { id: 'patient', name: 'Patient', baseUrl: pictures.url, isTrusted: true })
+    const { sellerKey } = await market.user()
+    const offer = { model: PICTURE, api_key: 'sk-patient', seller_base_url: pictures.url, discount: 50 }
+    expect((await market.post('/v1/seller/offers', sellerKey, offer)).status).toBe(201)
+    await until('it is on sale', 20_000, async () => {
+      const answer = await fetch(`${market.network.sandbox.api_base_url}/api/markets/${PICTURE}`)
+      return z.object({ offers: z.array(z.unknown()).length(1) }).safeParse(await answer.json()).success
+    })
+    buyerKey = (await market.user(5)).buyerKey
+  }, 60_000)
+  afterAll(() => pictures.close())
+
+  const draw = (prompt: string) =>
+    fetch(`${market.network.sandbox.api_base_url}/v1/images/generations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${buyerKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: PICTURE, prompt }),
+    })
+
+  async function expectRefused(answer: Response): Promise<void> {
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
+    expect(Refused.parse(await answer.json()).error).toMatchObject({ code: 'overloaded', limit_source: 'answers' })
+    expect(answer.headers.get('x-mkt-buyer-cost-micro') ?? '0').toBe('0')
+  }
+
+  /** Waits until so many large answers wait. Answers with the bytes of all of them. */
+  async function heldWhile(waiting: number): Promise<number> {
+    const { api_base_url: url } = market.network.sandbox
+    let held = 0
+    await until(`${waiting} large answers wait`, 20_000, async () => {
+      const text = await (await fetch(`${url}/metrics`)).text()
+      const read = (name: string) => Number(new RegExp(`^market_large_answer${name} (\\d+)$`, 'm').exec(text)?.[1])
+      held = read('_bytes')
+      return read('s_waiting') === waiting
+    })
+    return held
+  }
+
+  it('wait for each other once their room is full, and new calls for pictures are refused meanwhile', async () => {
+    const [first, late, broken] = [draw('first'), draw('late'), draw('broken')]
+    await pictures.begin('first', 1.5 * MEGABYTE)
+    await until('the first has all of the room', 10_000, async () => (await heldWhile(0)) > MEGABYTE)
+    for (const prompt of ['late', 'broken']) await pictures.begin(prompt, LARGE_BYTES)
+    // What had come of them when they were stopped is a small part of them.
+    expect(await heldWhile(2)).toBeLessThan(4 * MEGABYTE)
+    await expectRefused(await draw('refused'))
+    // Words are no pictures.
+    const chat = { model: ROUTED_MODEL, max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }
+    expect((await market.post('/v1/chat/completions', buyerKey, chat)).status).toBe(200)
+    // A provider that is held back for too long may break off, and is not to blame for that.
+    pictures.breakOff('broken')
+    for (const prompt of ['first', 'late']) pictures.finish(prompt)
+    await expectRefused(await broken)
+    expect((await (await first).text()).length).toBeGreaterThan(MEGABYTE)
+    expect((await (await late).text()).length).toBeGreaterThan(LARGE_BYTES)
+    await until('all room is given back', 10_000, async () => (await heldWhile(0)) === 0)
+    const next = draw('next')
+    await pictures.begin('next', 0)
+    pictures.finish('next')
+    expect((await next).status).toBe(200)
   })
 })

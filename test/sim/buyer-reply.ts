@@ -75,6 +75,8 @@ export function createReply(owner: SimProcess, stallMs: number, onEnd: (received
     isGone: () => state === 'left',
     onGone: (listener) => void gone.push(listener),
     onDrain: (listener) => void drained.push(listener),
+    // No answer of the simulation is large.
+    onClosed: () => undefined,
     leave() {
       if (state === 'over' || state === 'left') return
       state = 'left'

@@ -4,6 +4,7 @@ import type { OpenJournal } from '#data-plane/journal/journal.ts'
 import { openJournal } from '#data-plane/journal/journal.ts'
 import type { Processes } from '#data-plane/journal/processes.ts'
 import type { PaymentDesk } from '#data-plane/payment.ts'
+import { createAnswerRoom } from '#data-plane/pipeline/answer-room.ts'
 import type { CallPlane, CallRoute } from '#data-plane/pipeline/call-plane.ts'
 import { CHAT_LIMITS } from '#data-plane/pipeline/call-plane.ts'
 import type { JobPlane, SubmitRoute } from '#data-plane/pipeline/job-plane.ts'
@@ -231,6 +232,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     // Counts are not shared between processes, because no money depends on them.
     rates: createRateLimits({ redis, clock }),
     upstream: providers.upstreamOf(process),
+    answers: createAnswerRoom(Number.MAX_SAFE_INTEGER),
     ...{ journal, events, ticker: createTicker(clock), retries: createRetryBudget(clock.monotonic) },
     drains: { count: 0 },
     running: createTurnoverMap(),

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { createHttpReply } from '#data-plane/http/http-reply.ts'
+import { createHttpReply, writePieces } from '#data-plane/http/http-reply.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
@@ -46,4 +46,38 @@ it('a refusal of a large body can be read by a client that first sends all of it
 
 it('nobody keeps a connection open by sending for ever', async () => {
   await expect(sendThenRead(80)).rejects.toThrow(/EPIPE|ECONNRESET/)
+})
+
+it('a buyer who takes nothing of a large answer is cut, and one who does gets all of it', async () => {
+  let isClosed: () => void = () => undefined
+  const server = createServer((_request, response) => {
+    response.on('close', () => isClosed())
+    writePieces(
+      response,
+      Array.from({ length: 40 }, () => PIECE),
+      500,
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const begin = () => {
+    const socket = connect(typeof address === 'object' && address !== null ? address.port : 0, '127.0.0.1')
+    socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+    return socket
+  }
+  try {
+    let bytes = 0
+    for await (const chunk of begin()) bytes += chunk.length
+    expect(bytes).toBeGreaterThan(40 * PIECE.length)
+    const isCut = new Promise<void>((resolve) => {
+      isClosed = resolve
+    })
+    const idle = begin()
+    await isCut
+    expect(idle.bytesRead).toBeLessThan(40 * PIECE.length)
+    idle.destroy()
+  } finally {
+    server.close()
+  }
 })

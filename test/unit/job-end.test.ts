@@ -44,7 +44,12 @@ function ask(settle: () => Promise<unknown>) {
       ],
     ]),
     limits: { bindingMs: 0 },
-    files: { show: () => [] },
+    files: {
+      show: () => {
+        steps.push('files')
+        return []
+      },
+    },
     tokenOf: () => 'token',
   }
   const route = { wire: { name: 'video', shown: () => 'the result' }, rails: [] }
@@ -60,7 +65,9 @@ it('the result of a job is shown and marked once it is booked, and not before', 
   expect(steps).toEqual(['journal'])
   settle({ state: 'pending', booking: 'by-name' })
   await told
-  expect(steps.filter((step) => step !== 'announced')).toEqual(['journal', 'settled', 'sync', 'marked', 'the result'])
+  expect(steps.filter((step) => step !== 'announced')).toEqual([
+    ...['journal', 'settled', 'sync', 'marked', 'files', 'the result'],
+  ])
 })
 
 it('a job whose end nobody took shows nothing, and is booked at the next question', async () => {

@@ -8,6 +8,7 @@ import { createBodySpool } from '#data-plane/http/body-spool.ts'
 import type { Row } from '#data-plane/http/row.ts'
 import { fromFramework, sendError } from '#data-plane/http/send-error.ts'
 import type { Surface } from '#data-plane/http/surface.ts'
+import type { Flow } from '#data-plane/http/take-in.ts'
 import { takeIn } from '#data-plane/http/take-in.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -15,6 +16,7 @@ import { toAppError } from '#shared/errors.ts'
 import { createIds } from '#shared/ids.ts'
 
 const LIMIT = 1_000
+const LARGE = 1_500_000
 const ids = createIds(systemClock)
 const row: Row = {
   methods: ['POST'],
@@ -24,11 +26,14 @@ const row: Row = {
   envelope: openAiEnvelope,
   serves: { kind: 'metrics' },
 }
+const json: Row = { ...row, path: '/json', body: { kind: 'json', limitBytes: 2 * LARGE } }
 let app: FastifyInstance
 let port = 0
 /** Called with each part of a body, or with how the body ended. */
 let heard: (part: string) => void = () => undefined
 const open = { count: 0 }
+/** An answer waits for this. */
+let mayEnd: Promise<void> | undefined
 
 beforeAll(async () => {
   app = fastify({ genReqId: () => ids.requestId(), forceCloseConnections: true })
@@ -36,39 +41,44 @@ beforeAll(async () => {
   app.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
   const surface = { open, maxOpenCalls: 2 } as Partial<Surface> as Surface
   const reading = { clock: systemClock, floorBehind: undefined, readParams: () => ({}) }
-  const handler = takeIn(
-    { surface, row, reading, spool: createBodySpool(LIMIT) },
-    {
-      isCounted: true,
-      async serve(incoming, reply) {
-        try {
-          const { stream, body } = await incoming.read()
-          for await (const part of stream ?? []) heard(String(part))
-          heard('end')
-          reply.whole(200, {}, `${body.length} held, ${open.count} open`)
-        } catch (thrown) {
-          const error = toAppError(thrown)
-          heard(error.code)
-          const refusal = openAiEnvelope(error, incoming.head.requestId)
-          reply.whole(refusal.status, refusal.headers, refusal.body)
-        }
-      },
+  const flow: Flow = {
+    isCounted: true,
+    async serve(incoming, reply) {
+      try {
+        const { stream, body } = await incoming.read()
+        for await (const part of stream ?? []) heard(String(part))
+        heard('end')
+        await mayEnd
+        reply.whole(200, {}, `${body.length} held, ${open.count} open`)
+      } catch (thrown) {
+        const error = toAppError(thrown)
+        heard(error.code)
+        const refusal = openAiEnvelope(error, incoming.head.requestId)
+        reply.whole(refusal.status, refusal.headers, refusal.body)
+      }
     },
-  )
-  app.route<{ Params: Record<string, string> }>({
-    method: 'POST',
-    url: '/raw',
-    handler,
-    errorHandler: (thrown, request, reply) => sendError({ request, reply }, row, fromFramework(thrown)),
-  })
+  }
+  const spool = createBodySpool(2 * LARGE)
+  for (const each of [row, json]) {
+    app.route<{ Params: Record<string, string> }>({
+      method: 'POST',
+      url: each.path,
+      handler: takeIn({ surface, row: each, reading, spool }, flow),
+      errorHandler: (thrown, request, reply) => sendError({ request, reply }, each, fromFramework(thrown)),
+    })
+  }
   await app.listen({ host: '127.0.0.1', port: 0 })
   port = (app.server.address() as AddressInfo).port
 })
 afterAll(() => app?.close())
 
 function begin(head: string, body: string): Socket {
+  return post('/raw', { head, body })
+}
+
+function post(path: string, { head, body }: { readonly head: string; readonly body: string }): Socket {
   const socket = connect(port, '127.0.0.1')
-  socket.write(`POST /raw HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${head}\r\n\r\n${body}`)
+  socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${head}\r\n\r\n${body}`)
   return socket
 }
 
@@ -126,5 +136,35 @@ describe('a row whose body is raw', () => {
 
   it('takes no compressed one', async () => {
     expect(await answerOf(begin('content-encoding: gzip\r\ncontent-length: 0', ''))).toMatch(/^HTTP\/1\.1 415 /)
+  })
+})
+
+describe('a row whose body is JSON', () => {
+  const send = (bytes: number, head = `content-length: ${bytes}`) =>
+    post('/json', { head: `content-type: application/json\r\n${head}`, body: bodyOf(bytes, head) })
+  const bodyOf = (bytes: number, head: string) => {
+    const text = `{"m":"${'x'.repeat(bytes - 8)}"}`
+    return head.startsWith('content-length') ? text : `${bytes.toString(16)}\r\n${text}\r\n0\r\n\r\n`
+  }
+
+  it('takes room for a large one until its call is over, and for a small one none', async () => {
+    let end = (): void => undefined
+    mayEnd = new Promise((resolve) => {
+      end = () => resolve(undefined)
+    })
+    const part = nextPart()
+    // One that does not say its length takes the room of the largest: all that there is.
+    const held = send(LARGE, 'transfer-encoding: chunked')
+    expect(await part).toBe('end')
+    const refused = await answerOf(send(LARGE))
+    expect(refused).toMatch(/^HTTP\/1\.1 503 /)
+    expect(refused).toMatch(/retry-after: 1\r\n/)
+    expect(refused).toContain('"code":"overloaded"')
+    const small = send(1_000)
+    end()
+    expect(await answerOf(small)).toMatch(/1000 held/)
+    expect(await answerOf(held)).toMatch(/1500000 held/)
+    mayEnd = undefined
+    expect(await answerOf(send(LARGE))).toMatch(/1500000 held/)
   })
 })

@@ -1,0 +1,105 @@
+import type { AttemptPlan, Decoder, UpstreamRequest } from '#data-plane/call.ts'
+import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
+import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
+import type { Attempt } from '#shared/contract/usage-event.ts'
+import type { ComingAnswer } from './answer-room.ts'
+import type { Earlier } from './attempt-limits.ts'
+import { NOTHING_EARLIER } from './attempt-limits.ts'
+import type { AttemptResult } from './attempt-result.ts'
+import type { BuyerStream } from './buyer-stream.ts'
+import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
+import type { CallPlane } from './call-plane.ts'
+import type { Turn } from './finish-call.ts'
+import type { Watcher } from './ticker.ts'
+
+/** One try at one offer: one exchange with its provider, or several where requests follow the first. */
+export type AttemptJob = {
+  readonly plan: AttemptPlan
+  readonly request: UpstreamRequest
+  readonly decoder: Decoder
+  readonly turn: Turn
+  /** The attempts before this one. */
+  readonly before: readonly Attempt[]
+  /** Monotonic milliseconds at which the whole call must be over. */
+  readonly deadlineAt: number
+}
+
+/** An attempt under way. */
+export type Running = ComingAnswer & {
+  readonly plane: CallPlane
+  readonly job: AttemptJob
+  readonly resolve: (result: AttemptResult) => void
+  readonly sentAt: number
+  readonly watcher: Watcher
+  readonly stream: BuyerStream
+  /** The request under way, the number of those before it, and what they have brought. */
+  request: UpstreamRequest
+  place: number
+  earlier: Earlier
+  flow: UpstreamFlow | undefined
+  head: UpstreamHead | undefined
+  /** Bytes of a refusal; undefined until the head says that the answer is one. */
+  refusal: Buffer[] | undefined
+  refusalBytes: number
+  pieces: number
+  firstContentAt: number | undefined
+  lastContentAt: number
+  recordedAt: number
+  recordedPieces: number
+  /** Monotonic milliseconds. It is set once the buyer has left and the rest is read for its usage. */
+  drainUntil: number | undefined
+  isOver: boolean
+  /** Monotonic milliseconds until which the connection of a complete answer may end by itself. */
+  lingerUntil: number
+  /** Content that waits until the payment is taken, and the end that came meanwhile. Undefined lets content through. */
+  held: (string | Buffer)[] | undefined
+  ending: AttemptEnd | undefined
+  /** False once it is certain that no byte of the request has gone out. */
+  isSent: boolean
+}
+
+export type AttemptEnd = { readonly failure?: UpstreamFailure; readonly isGone?: boolean }
+
+type Listeners = Pick<Running, 'resolve'> & { tick(run: Running, now: number): void }
+
+/** An attempt before its first request is sent. */
+export function openAttempt(plane: CallPlane, job: AttemptJob, { resolve, tick }: Listeners): Running {
+  const sentAt = plane.clock.monotonic()
+  const { reply, demand } = job.turn.call
+  const run: Running = {
+    plane,
+    job,
+    resolve,
+    sentAt,
+    watcher: {
+      place: -1,
+      tick(now) {
+        tick(run, now)
+      },
+    },
+    stream: demand.isStreamed ? createBuyerStream(reply) : NO_STREAM,
+    request: job.request,
+    place: 0,
+    earlier: NOTHING_EARLIER,
+    flow: undefined,
+    head: undefined,
+    refusal: undefined,
+    refusalBytes: 0,
+    pieces: 0,
+    firstContentAt: undefined,
+    lastContentAt: sentAt,
+    recordedAt: sentAt,
+    recordedPieces: 0,
+    drainUntil: undefined,
+    isOver: false,
+    lingerUntil: 0,
+    held: undefined,
+    ending: undefined,
+    isSent: true,
+    heldBytes: 0,
+    isShown: false,
+    isWaiting: false,
+    hasWaited: false,
+  }
+  return run
+}

@@ -203,7 +203,7 @@ async function createOffers(ctx: Ctx, seller: SellerActor, { book, addresses }: 
   const place = { sellerBaseUrl, apiFormat, apiKey: `sk-${provider}-development` }
   for (let from = 0; from < missing.length; from += ROWS_A_LISTING) {
     const rows = missing.slice(from, from + ROWS_A_LISTING)
-    const offers = rows.map(({ model, discountPercent }) => ({ model, discount: discountPercent }))
+    const offers = rows.map(({ discountPercent, ...named }) => ({ ...named, discount: discountPercent }))
     const run = await invoke(ctx, seller, bulkCreateOffers, { ...place, offers })
     for (const line of await run.done)
       if (line.status === 'error')

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
+import type { Clip } from '#shared/clips.ts'
+import { clipUsage } from '#shared/clips.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
@@ -28,7 +30,7 @@ const RETRIED = 0.03
 const FAILED = 0.006
 const LEFT = 0.01
 const CACHED = 0.35
-/** The share of calls for images and sound. */
+/** The share of calls for images, sound, films and music. */
 const MEDIA = 0.12
 /** The growth over the span, as a share of the beginning: the end is four times as busy. */
 const GROWTH = 3
@@ -137,7 +139,9 @@ function failedAttempt(offer: Goods['offers'][number] | undefined, random: () =>
 }
 
 /** The wires of endpoints that have another name. */
-const WIRES: Readonly<Record<string, string>> = { image: 'images', speech: 'speech', transcription: 'transcriptions' }
+const WIRES: Readonly<Record<string, string>> = {
+  ...{ image: 'images', speech: 'speech', transcription: 'transcriptions', video: 'video', music: 'music' },
+}
 
 /** Sides of the pictures that are asked for, the usual ones first. */
 const SIDES: readonly ImageSize[] = [
@@ -149,7 +153,7 @@ const MOST_IMAGES = 4
 const MOST_CHARACTERS = 4_000
 const MOST_MINUTES = 12
 
-function usageOf({ endpoint, unitPrices, imageTokens }: Goods, random: () => number): Usage {
+function usageOf({ endpoint, unitPrices, imageTokens, clip }: Goods, random: () => number): Usage {
   switch (endpoint) {
     case 'image': {
       const size = SIDES[Math.floor(SIDES.length * random() ** 3)] ?? DEFAULT_SIZE
@@ -162,8 +166,20 @@ function usageOf({ endpoint, unitPrices, imageTokens }: Goods, random: () => num
       return { characters: Math.ceil(MOST_CHARACTERS * random() ** 3) + 20 }
     case 'transcription':
       return { milliseconds: Math.ceil(MOST_MINUTES * MINUTE * random() ** 3) + 2 * SECOND }
+    case 'video':
+    case 'music':
+      return clipUsage(unitPrices, anyShape(clip, random))
     default:
       return wordsOf(random)
+  }
+}
+
+/** One of the lengths and resolutions that a model makes, the shorter and the first ones more often. */
+function anyShape({ lengths, resolutions }: Clip, random: () => number): Parameters<typeof clipUsage>[1] {
+  const steps = lengths === null ? 0 : Math.floor((lengths.most - lengths.least) / lengths.step)
+  return {
+    seconds: lengths === null ? undefined : lengths.least + lengths.step * Math.floor((steps + 1) * random() ** 2),
+    resolution: resolutions[Math.floor(resolutions.length * random() ** 2)],
   }
 }
 

@@ -2,13 +2,14 @@ import { listModelBodies, listPricesAt } from '#control-plane/db/catalog.ts'
 import { listActiveOffers, listOfferedModels } from '#control-plane/db/listed-offers.ts'
 import type { ControlPlane } from '#control-plane/plane.ts'
 import type { Endpoint } from '#shared/catalog/model.ts'
-import { ModelSchema } from '#shared/catalog/model.ts'
+import { clipOf, ModelSchema } from '#shared/catalog/model.ts'
+import type { Clip } from '#shared/clips.ts'
 import { likelyImageTokens } from '#shared/images.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 
 /** The endpoints that the past has calls of; the first one of a model counts. */
-const SOLD: readonly Endpoint[] = ['chat', 'image', 'speech', 'transcription']
+const SOLD: readonly Endpoint[] = ['chat', 'image', 'speech', 'transcription', 'video', 'music']
 
 /** A model on sale with its sellers, cheapest first. */
 export type Goods = {
@@ -17,6 +18,8 @@ export type Goods = {
   readonly endpoint: Endpoint
   /** The tokens of one of its images, where they are sold by tokens. */
   readonly imageTokens: number
+  /** The lengths and resolutions of its films and music. */
+  readonly clip: Clip
   readonly priceVersion: string
   readonly unitPrices: UnitPrices
   readonly offers: readonly {
@@ -27,7 +30,7 @@ export type Goods = {
   }[]
 }
 
-/** Models on sale for words, images or sound, with their present offers and price. */
+/** Models on sale for words, images, sound, films or music, with their present offers and price. */
 export async function readGoods({ db, clock }: Pick<ControlPlane, 'db' | 'clock'>): Promise<Goods[]> {
   const models = (await listModelBodies(db)).map((body) => ModelSchema.parse(body))
   const known = new Map(models.filter(({ isSandbox }) => !isSandbox).map((model) => [model.id, model]))
@@ -44,6 +47,7 @@ export async function readGoods({ db, clock }: Pick<ControlPlane, 'db' | 'clock'
       model,
       endpoint,
       imageTokens: likelyImageTokens(body.imageOutput, { size: undefined, resolution: undefined, quality: undefined }),
+      clip: clipOf(body),
       priceVersion: price.version,
       unitPrices,
       offers: [...offers].sort((left, right) => left.keptBps - right.keptBps),

@@ -27,11 +27,13 @@ const BookSchema = z.strictObject({
   /** The protocol of the provider's side. */
   api_format: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
   /**
-   * The models on offer, as far as the protocol serves them. `sandbox/*` stands for all free ones. When absent: all models of text, speech and pictures but
-   * `except_models`, and the sandbox models.
+   * The models on offer, as far as the protocol serves them. `sandbox/*` stands for all free ones. When absent: all models
+   * but `except_models`, and the sandbox models.
    */
   models: z.array(z.string()).optional(),
   except_models: z.array(z.string()).optional(),
+  /** The provider's own names of models that it knows under others than we do. */
+  provider_models: z.record(z.string(), z.string()).default({}),
 })
 type Book = z.infer<typeof BookSchema>
 
@@ -40,9 +42,6 @@ const LoanSchema = z.strictObject({
   discount_pct: z.number().int(),
   traits: z.array(z.string()).default([]),
 })
-
-/** The endpoints that the sample providers serve. */
-const SOLD: ReadonlySet<string> = new Set(['chat', 'embeddings', 'speech', 'transcription', 'image', 'image-edit'])
 
 const SellersSchema = z.object({
   providers: z.array(
@@ -78,7 +77,11 @@ export type SandboxProvider = {
 export type SeedBook = {
   readonly provider: string
   readonly apiFormat: ProtocolName
-  readonly offers: readonly { readonly model: string; readonly discountPercent: number }[]
+  readonly offers: readonly {
+    readonly model: string
+    readonly providerModel: string
+    readonly discountPercent: number
+  }[]
 }
 
 /** A provider key that a seller lends. */
@@ -137,8 +140,7 @@ export function readSellers(models: readonly Model[]): readonly SeedSeller[] {
 function offersOf(book: Book, models: readonly Model[]): SeedBook['offers'] {
   const isListed = (model: Model) =>
     book.models === undefined
-      ? (model.isSandbox || model.endpoints.some((endpoint) => SOLD.has(endpoint))) &&
-        !book.except_models?.includes(model.id)
+      ? !book.except_models?.includes(model.id)
       : book.models.includes(model.id) || (model.isSandbox && book.models.includes('sandbox/*'))
   // Lists show the newest offers first, and no list should begin with the fault models of the sandbox.
   const inOrder = models.toSorted((left, right) => Number(right.isSandbox) - Number(left.isSandbox))
@@ -148,6 +150,7 @@ function offersOf(book: Book, models: readonly Model[]): SeedBook['offers'] {
     .filter((model) => isListed(model) && isSpoken(model))
     .map((model) => ({
       model: model.id,
+      providerModel: book.provider_models[model.id] ?? model.id,
       discountPercent: model.isSandbox ? 0 : (book.discounts[model.id] ?? book.discount_pct),
     }))
 }

@@ -15,11 +15,14 @@ import { listOffer } from '#test/support/offers.ts'
 import { textModel } from '#test/support/text-model.ts'
 
 const CALLS = 600
+const FILM = { lengths: { least: 4, most: 12, step: 4, usual: 4 }, resolutions: [], roles: [], needsSource: false }
 const MEDIA = [
   ['picture-test', { endpoints: ['image'], unit_pricing: { images: '0.04', images_2k: '0.06' } }],
   ['area-test', { endpoints: ['image'], unit_pricing: { pixels_per_million: '0.025' } }],
   ['voice-test', { endpoints: ['speech'], unit_pricing: { characters: '0.000015' } }],
   ['heard-test', { endpoints: ['transcription'], unit_pricing: { minutes: '0.006' } }],
+  ['film-test', { endpoints: ['video'], unit_pricing: { seconds: '0.1' }, clip: FILM }],
+  ['song-test', { endpoints: ['music'], pricing: { prompt: '0', completion: '0', request: '0.03' } }],
 ] as const
 let market: TestMarket
 /** The first thirty days, just after they were made. */
@@ -33,7 +36,10 @@ beforeAll(async () => {
   }
   const models = MEDIA.map(([name, kind]) => textModel(name, { pricing: { prompt: '0', completion: '0' }, ...kind }))
   await invoke(market.plane, operator, importCatalog, { source: 'test', models })
-  for (const [model] of MEDIA) await listOffer(market, seller, { model, discount: 10 })
+  for (const [model, { endpoints }] of MEDIA) {
+    const apiFormat = endpoints[0] === 'music' ? 'falqueue' : 'openai'
+    await listOffer(market, seller, { model, discount: 10, apiFormat })
+  }
   const posted = await makeHistory(market.plane, CALLS)
   first = { posted, madeAt: market.plane.clock.now(), ...(await count()) }
 })
@@ -62,10 +68,10 @@ describe('the past of the development market', () => {
     expect(checked.findings.filter((finding) => finding.state === 'breach')).toEqual([])
   })
 
-  it('has images and sound beside words, each charged by its unit, and the days of the market have them', async () => {
+  it('has images, sound, films and music beside words, each charged by its unit, and the days of the market have them', async () => {
     const { rows } = await sql<{ model: string; units: number; price: number }>`select model,
-      sum(images + pixels + characters + milliseconds)::float8 as units,
-      sum(list_cost)::float8 / sum(images + pixels + characters + milliseconds) as price
+      sum(images + pixels + characters + milliseconds + calls)::float8 as units,
+      sum(list_cost)::float8 / sum(images + pixels + characters + milliseconds + calls) as price
       from settlement where endpoint <> 'chat' and outcome <> 'failed' group by model`.execute(market.plane.db)
     expect(new Set(rows.map(({ model }) => model))).toEqual(new Set(MEDIA.map(([name]) => name)))
     const price = (name: string) => rows.find(({ model }) => model === name)?.price
@@ -73,6 +79,11 @@ describe('the past of the development market', () => {
     expect(price('voice-test')).toBe(15)
     expect(price('heard-test')).toBeCloseTo(0.1, 2)
     expect(price('area-test')).toBeCloseTo(0.025, 3)
+    expect(price('film-test')).toBe(100)
+    expect(price('song-test')).toBe(30_000)
+    const films = await sql<{ seconds: number }>`select distinct milliseconds::float8 / 1000 as seconds from settlement
+      where model = 'film-test' and outcome <> 'failed' order by 1`.execute(market.plane.db)
+    expect(films.rows.every(({ seconds }) => [4, 8, 12].includes(seconds))).toBe(true)
     await rollUp(market.plane, 0)
     const days = await readSeries(market.plane, { bucket: 'day', from: market.plane.clock.now() - 31 * DAY })
     const booked = await sql<{ images: number; characters: number }>`select sum(images)::float8 as images,

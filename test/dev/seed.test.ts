@@ -77,6 +77,28 @@ describe('the seeds', () => {
         expect(() => percentToKept(offer.discountPercent)).not.toThrow()
       }
     }
+    // Everybody who makes something sells at more than one price.
+    const made = [
+      'gpt-image-1',
+      'dall-e-3',
+      'flux-1-dev',
+      'sora-2',
+      'veo-3.0-generate-001',
+      'kling-v2.1-master',
+      'music-1.5',
+    ]
+    for (const name of made) {
+      const discounts = sellers.flatMap(({ books }) =>
+        books.flatMap(({ offers }) =>
+          offers.filter(({ model }) => model === name).map((offer) => offer.discountPercent),
+        ),
+      )
+      expect([name, new Set(discounts).size > 1]).toEqual([name, true])
+    }
+    const sold = new Set(
+      sellers.flatMap(({ books }) => books.flatMap(({ offers }) => offers.map(({ model }) => model))),
+    )
+    expect(real.map(({ id }) => id).filter((id) => !sold.has(id))).toEqual([])
     const mini = sellers.map(({ books }) => books[0]?.offers.find(({ model }) => model === 'gpt-5-mini'))
     expect(mini.map((offer) => offer?.discountPercent)).toEqual([40, 30, 20])
   })

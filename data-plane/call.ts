@@ -403,8 +403,8 @@ export type Decoder = {
   adaptedParams?(): readonly string[]
   /** The last bytes, which carry the cost. For a whole reply they are all of it. */
   finish(receipt: Receipt): string
-  /** The same bytes of a whole reply that may be large, as pieces that are never joined. */
-  finishInPieces?(receipt: Receipt): readonly Buffer[]
+  /** The same bytes of a whole reply that may be large, as pieces that are never joined. Undefined for one that is small. */
+  finishInPieces?(receipt: Receipt): readonly Buffer[] | undefined
   /** The wire's error inside a stream that has begun; empty when it has no such error and the stream is broken off. */
   fail(error: AppError): string
   /** The bytes to send in a silence; empty when nothing may be sent. */

@@ -200,11 +200,11 @@ function endData(state: State, end: number): void {
 /** True when these bytes are base64. `isEscaped` tells that a backslash stands before them. */
 function isBase64(bytes: Buffer, from: number, end: number, isEscaped: boolean): boolean {
   if (isEscaped && from < end && bytes[from] !== SLASH) return false
-  let pairsFrom = from
+  let decodedFrom = from
   for (let at = from; at < end; at++) {
-    if (at >= pairsFrom) {
-      at = passPairs(bytes, at, end)
-      pairsFrom = at + STRIDE
+    if (at >= decodedFrom) {
+      at = passDecoded(bytes, at, end)
+      decodedFrom = at + STRIDE
       if (at === end) return true
     }
     const byte = bytes[at] ?? 0
@@ -215,37 +215,23 @@ function isBase64(bytes: Buffer, from: number, end: number, isEscaped: boolean):
   return true
 }
 
-/** Pairs of bytes that are both of base64, by their number. Two bytes at once take a quarter of the time of two in turn. */
-const isBase64Pair = Uint8Array.from({ length: 65_536 }, (_, pair) =>
-  isBase64Byte[pair & 0xff] === 1 && isBase64Byte[pair >> 8] === 1 ? 1 : 0,
-)
+/** Bytes that are decoded at once: a multiple of four, so that they are whole groups of base64. */
+const DECODED_BYTES = 65_536
+const decoded = Buffer.allocUnsafe((DECODED_BYTES / 4) * 3)
 
-/** The place behind as many groups of eight pairs as are base64. */
-function passPairs(bytes: Buffer, from: number, end: number): number {
-  // A list of pairs begins at an even address.
-  const isOdd = (bytes.byteOffset + from) % 2 === 1
-  if (isOdd && isBase64Byte[bytes[from] ?? 0] !== 1) return from
-  const start = isOdd ? from + 1 : from
-  const pairs = new Uint16Array(bytes.buffer, bytes.byteOffset + start, Math.max(0, end - start) >> 1)
-  let at = 0
-  while (at + 8 <= pairs.length) {
-    const areAll =
-      of(pairs, at) &
-      of(pairs, at + 1) &
-      of(pairs, at + 2) &
-      of(pairs, at + 3) &
-      of(pairs, at + 4) &
-      of(pairs, at + 5) &
-      of(pairs, at + 6) &
-      of(pairs, at + 7)
-    if (areAll === 0) break
-    at += 8
+/**
+ * The place behind as much base64 as can be told by decoding it, which the runtime does faster than bytes are looked at
+ * here. It leaves out what is none, so that less comes of it. The bytes behind that place are to be looked at one by one.
+ */
+function passDecoded(bytes: Buffer, from: number, end: number): number {
+  let at = from
+  while (end - at >= 4) {
+    const groups = Math.min(DECODED_BYTES, end - at) >> 2
+    const text = bytes.toString('latin1', at, at + groups * 4)
+    if (decoded.write(text, 'base64') < groups * 3) break
+    at += groups * 4
   }
-  return start + at * 2
-}
-
-function of(pairs: Uint16Array, at: number): number {
-  return isBase64Pair[pairs[at] ?? 0] ?? 0
+  return at
 }
 
 /** Bytes of a text that are looked at one by one: most texts are short, and escapes come in crowds. */

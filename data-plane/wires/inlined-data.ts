@@ -11,6 +11,7 @@ import { findInlinedSpans } from './inlined-spans.ts'
  */
 const EDGE = '\uffff'
 const STAND_IN = /\uffff(\d+):(\d+)\uffff/g
+const FIRST_STAND_IN = new RegExp(STAND_IN.source)
 /** What could be taken for an edge, as itself or escaped. */
 const EDGE_LIKE = /\uffff|\\uffff/i
 
@@ -206,8 +207,10 @@ function readAround(chunks: readonly Buffer[], gauge: JsonGauge): AnswerAround |
     if (!isUtf8(bytes)) return undefined
     kept.push(bytes.toString('utf8'))
   }
+  const [only = ''] = kept
+  if (spans.length === 0) return { text: only, source: NO_BYTES }
   // Where something could be taken for a stand-in, nothing is one.
-  if (spans.length === 0 || kept.some((text) => EDGE_LIKE.test(text))) {
+  if (kept.some((text) => EDGE_LIKE.test(text))) {
     return { text: Buffer.concat(chunks).toString('utf8'), source: NO_BYTES }
   }
   const text = kept.map((part, at) => part + standIn(spans[at])).join('')
@@ -224,7 +227,7 @@ export function firstData(
   { bytes }: InlinedSource,
 ): string | undefined {
   const text = url.slice(headLength)
-  const standing = new RegExp(STAND_IN.source).exec(text)
+  const standing = FIRST_STAND_IN.exec(text)
   const start = Number(standing?.[1])
   const first = () => Buffer.concat(viewsOf(bytes, start, start + count * 2)).toString('latin1')
   const data = standing?.index === 0 ? first() : text.slice(0, count * 2)

@@ -28,7 +28,8 @@ function decoded(format: string | undefined, data: readonly object[]): Decoder {
 }
 
 function written(decoder: Decoder): { data: object[]; usage: { adapted_params: string[] } } {
-  return JSON.parse(Buffer.concat([...(decoder.finishInPieces?.(RECEIPT) ?? [])]).toString())
+  const pieces = decoder.finishInPieces?.(RECEIPT)
+  return JSON.parse(pieces === undefined ? decoder.finish(RECEIPT) : Buffer.concat(pieces).toString())
 }
 
 /** A picture as a head and noise, whose base64 has slashes. */

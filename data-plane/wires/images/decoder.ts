@@ -4,8 +4,10 @@ import type { AnswerAround } from '#data-plane/wires/inlined-data.ts'
 import { piecesOf } from '#data-plane/wires/inlined-data.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
 import type { Found } from '#data-plane/wires/whole-answer.ts'
-import { foundMalformed, gatherAround, readAnswerText } from '#data-plane/wires/whole-answer.ts'
+import { foundMalformed, gatherAround } from '#data-plane/wires/whole-answer.ts'
 import { hostOf } from '#shared/catalog/providers.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
 import { checkPublicUrl } from '#shared/outbound-guard.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
@@ -53,13 +55,13 @@ export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
     files: () => (ask.format === 'url' ? filesIn(state) : []),
     adaptedParams,
     finish: (receipt) => Buffer.concat(piecesOf(write(receipt), state.inlined)).toString('utf8'),
-    finishInPieces: (receipt) => piecesOf(write(receipt), state.inlined),
+    finishInPieces: (receipt) => (state.inlined.hasStandIns ? piecesOf(write(receipt), state.inlined) : undefined),
     fail: (error) => openAiErrorBody(error, plan.rid),
   }
 }
 
 function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, count: number): Found {
-  const body = around && readAnswerText(around.text)?.body
+  const body = around && parseObject(around.text)
   if (around === undefined || body === undefined) return foundMalformed('not a JSON object of a sane depth')
   const failure = errorInside(body)
   if (failure) return { failure, contentBytes: 0 }
@@ -77,6 +79,16 @@ function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, c
   if (pixels !== undefined) state.reported.pixels = pixels
   state.answer = { ...answer, images }
   return { contentBytes: images.length === 0 ? 0 : around.text.length }
+}
+
+/** A gauge has found its depth to be sane. */
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Says why no client can load a picture. */

@@ -110,8 +110,17 @@ function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBoun
 
 /** Bounds a call that has no tokens to limit. It is paid whole or not bought. */
 function unitBound(target: Target, units: Usage): Bound {
-  const size = { inputTokens: 0, outputTokens: 0, calls: 1, units }
-  return { ...size, maxOutputTokens: 0, choices: 1, isGiven: true, isWhole: true, bill: ceilingBill(target, size) }
+  return {
+    inputTokens: 0,
+    outputTokens: 0,
+    maxOutputTokens: 0,
+    choices: 1,
+    calls: 1,
+    isGiven: true,
+    isWhole: true,
+    units,
+    bill: ceilingBill(target, { inputTokens: 0, outputTokens: 0, calls: 1, units }),
+  }
 }
 
 /** The price of a size at an offer's share. */

@@ -2,10 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { unitPricesOf } from '#control-plane/services/catalog/catalog-items.ts'
 import { modelsOf, readCatalog } from '#dev/seed/catalog.ts'
 import { readProviders, readSandboxProviders, readSellers } from '#dev/seed/sellers.ts'
+import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
 import { percentToKept } from '#shared/discount.ts'
+import type { ImageQuality } from '#shared/images.ts'
+import { IMAGE_QUALITIES, likelyImageTokens, mostImageTokens, readSize } from '#shared/images.ts'
 
 const catalog = readCatalog()
 const models = modelsOf(catalog)
@@ -34,6 +37,38 @@ describe('the seeds', () => {
     })
     expect(pricesOf('flux-1-schnell')?.['pixels']).toBe('3000')
     expect(pricesOf('whisper-1')?.['milliseconds']).toBe('100000')
+  })
+
+  it('say how many tokens a picture is, by size and quality, wherever pictures are sold by tokens', () => {
+    const isByToken = ({ id, endpoints }: Model) =>
+      endpoints.includes('image') && pricesOf(id)?.['images'] === undefined && pricesOf(id)?.['pixels'] === undefined
+    const tables = real.filter(isByToken).map(({ id, imageOutput }) => ({ id, imageOutput }))
+    expect(tables.map(({ id }) => id)).toEqual(['gpt-image-1', 'gemini-2.5-flash-image'])
+    for (const { id, imageOutput } of tables) {
+      // The figures have a source and the day on which they were read.
+      expect(imageOutput, id).toMatchObject({
+        source: expect.stringMatching(/^https:/),
+        date: expect.stringMatching(/^\d{4}-/),
+      })
+      for (const quality of IMAGE_QUALITIES) {
+        for (const name of ['1024x1024', '1024x1536', '1536x1024', '2048x2048', '64x64']) {
+          const shape = { size: readSize(name)?.size, resolution: undefined, quality }
+          const likely = likelyImageTokens(imageOutput, shape)
+          expect(likely).toBeGreaterThan(0)
+          expect([id, quality, name, likely <= mostImageTokens(imageOutput, shape)]).toEqual([id, quality, name, true])
+        }
+      }
+    }
+    // As platform.openai.com/docs/guides/image-generation has them.
+    const [table = null] = tables.map(({ imageOutput }) => imageOutput)
+    const tokens = (quality: ImageQuality, name: string) =>
+      likelyImageTokens(table, { size: readSize(name)?.size, resolution: undefined, quality })
+    const sizes = ['1024x1024', '1024x1536', '1536x1024']
+    expect((['low', 'medium', 'high'] as const).map((quality) => sizes.map((size) => tokens(quality, size)))).toEqual([
+      [272, 408, 400],
+      [1_056, 1_584, 1_568],
+      [4_160, 6_240, 6_208],
+    ])
   })
 
   it.each([

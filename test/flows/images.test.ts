@@ -25,6 +25,7 @@ beforeAll(async () => {
 afterAll(() => network?.remove(), 60_000)
 
 const Answer = z.object({
+  created: z.number().int(),
   data: z.array(z.object({ b64_json: z.string().optional(), url: z.string().optional() })),
   usage: z.object({
     input_tokens: z.number(),

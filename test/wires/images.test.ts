@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Decoder } from '#data-plane/call.ts'
-import { images } from '#data-plane/wires/images/index.ts'
+import { writeForm } from '#data-plane/wires/form.ts'
+import { imageEdits, images } from '#data-plane/wires/images/index.ts'
 import { pictureBytes, pictureType } from '#data-plane/wires/images/picture-bytes.ts'
 import { pngOf } from '#dev/provider/media/png.ts'
+import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 
@@ -77,6 +79,45 @@ describe('an answer of pictures', () => {
     const decoder = decoded(format, [entry])
     expect([decoder.files?.(), decoder.adaptedParams?.()]).toEqual([[], adapted])
     expect(written(decoder).data).toEqual([entry])
+  })
+})
+
+describe('a source of an edit', () => {
+  const png = pngOf('a source', 8, 8)
+
+  function codeOf(read: () => unknown): string | undefined {
+    try {
+      read()
+      return undefined
+    } catch (error) {
+      return error instanceof AppError ? `${error.code} ${error.param ?? ''}` : String(error)
+    }
+  }
+
+  /** A form with files of so many bytes. */
+  function uploadOf(...sizes: readonly number[]): string | undefined {
+    const fields = Object.entries({ model: 'm', prompt: 'a hat' }).map(([name, value]) => ({ name, value }))
+    const files = sizes.map((size) => ({
+      ...{ name: 'image[]', filename: 'a.png', contentType: 'image/png' },
+      bytes: Buffer.concat([png, Buffer.alloc(size - png.length)]),
+    }))
+    const body = Buffer.concat([...writeForm({ boundary: 'b', fields, files })])
+    return codeOf(() => imageEdits.read(buildRaw(body, { 'content-type': 'multipart/form-data; boundary=b' })))
+  }
+
+  it('has at most 18 MB, as data and as a file', () => {
+    const dataOf = (chars: number) => `data:image/png;base64,${png.toString('base64')}`.padEnd(chars, 'A')
+    const edit = (url: string) =>
+      codeOf(() => imageEdits.read(buildRaw(JSON.stringify({ model: 'm', prompt: 'a hat', image: url }))))
+    expect([edit(dataOf(25_165_824)), edit(dataOf(25_165_825))]).toEqual([undefined, 'request_too_large image'])
+    expect([uploadOf(18_874_368), uploadOf(18_874_369)]).toEqual([undefined, 'request_too_large image'])
+  })
+
+  it('is one of at most eight files, and there is one at least [C155, C157]', () => {
+    const sizes = (count: number) => Array.from({ length: count }, () => 1_000)
+    expect([uploadOf(...sizes(8)), uploadOf(...sizes(9)), uploadOf()]).toEqual([
+      ...[undefined, 'too_many_input_images image', 'image_required image'],
+    ])
   })
 })
 

@@ -204,7 +204,7 @@ describe('an answer', () => {
       expect([decoder.isHeld?.(), decoder.contentPieces()]).toEqual([true, 0])
       decoder.end()
       expect(decoder.ending().forwarded?.usage).toEqual(charged)
-      expect(decoder.finishInPieces?.(RECEIPT).join('')).toBe(text)
+      expect(decoder.finishInPieces?.(RECEIPT)?.join('')).toBe(text)
     }
   })
 
@@ -310,7 +310,7 @@ describe('JSON-RPC', () => {
       sent,
       units: parsed.demand.bounds.units?.most,
       failure: decoder.failure()?.kind,
-      got: decoder.finishInPieces?.(RECEIPT).join(''),
+      got: decoder.finishInPieces?.(RECEIPT)?.join(''),
     }
   }
 

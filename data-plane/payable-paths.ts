@@ -5,7 +5,7 @@ import { microUsd } from '#shared/money.ts'
 import type { Row, ServesOf } from './http/row.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { requirementFor } from './rails/x402/requirement.ts'
-import type { PayablePath } from './reads/payments.ts'
+import type { FamilyPath, PayablePath } from './reads/payments.ts'
 
 /** A short request of each wire, which catalogues show as an example. Clients send it back, so it stays short. */
 const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -21,10 +21,45 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'image-edits': { model: 'gpt-image-1', prompt: 'Add a hat.', image: 'https://example.com/boat.png' },
 }
 
+/** Calls of the families, by the path of their row. */
+const FAMILIES: Readonly<Record<string, FamilyExample>> = {
+  '/x402/api/social/v2/posts/search/recent': { family: 'social', query: { query: 'boats', max_results: '10' } },
+  '/x402/api/social/v2/users/by/username/:username': { family: 'social', variables: { username: 'market' } },
+  '/x402/api/crypto-rpc/rpc/:network': {
+    family: 'crypto-rpc',
+    variables: { network: 'base-mainnet' },
+    body: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
+  },
+}
+
+type FamilyExample = {
+  readonly family: string
+  readonly variables?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: Readonly<Record<string, unknown>>
+}
+
+/** The calls of families that a wallet can pay for. */
+export function familyPaths(rows: readonly Row[]): readonly FamilyPath[] {
+  return rows.flatMap(({ path, methods }) => {
+    const found = FAMILIES[path]
+    if (found === undefined) return []
+    const { family, variables = {}, query } = found
+    const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => variables[name] ?? name)
+    const method = methods.includes('POST') ? ('POST' as const) : ('GET' as const)
+    const example = query === undefined ? filled : `${filled}?${new URLSearchParams(query)}`
+    return [{ method, path: path.replaceAll(/:(\w+)/g, '{$1}'), example, family }]
+  })
+}
+
 /** Gives the rows that a wallet can pay for the words by which catalogues of paid paths find them. */
 export function withCatalogueEntries(rows: readonly Row[], ways: WalletRails): readonly Row[] {
   return rows.map((row) => {
     const { serves } = row
+    const family = FAMILIES[row.path]
+    if (serves.kind === 'call' && family !== undefined) {
+      return { ...row, serves: { ...serves, extensions: { bazaar: bazaarOfFamily(family) } } }
+    }
     if (!isSold(serves) || !protocolsOf(row, ways).includes('x402')) return row
     const bazaar = bazaarOf(EXAMPLES[serves.wire.name] ?? {}, row.body.kind === 'form')
     return { ...row, serves: { ...serves, extensions: { bazaar } } }
@@ -79,12 +114,20 @@ export function leastDemands(
 function bazaarOf(example: Readonly<Record<string, unknown>>, isForm: boolean): Readonly<Record<string, unknown>> {
   const bodyType = isForm ? 'form-data' : 'json'
   const input = { type: 'http', method: 'POST', bodyType, body: example }
-  const body = {
-    type: 'object',
-    properties: Object.fromEntries(Object.entries(example).map(([name, value]) => [name, typeOf(value)])),
-    required: Object.keys(example),
-  }
-  const properties = { type: { const: 'http' }, method: { const: 'POST' }, bodyType: { const: bodyType }, body }
+  return entryOf(input, { bodyType: { const: bodyType }, body: schemaOf(example) })
+}
+
+function bazaarOfFamily({ query, body }: FamilyExample): Readonly<Record<string, unknown>> {
+  if (body !== undefined) return bazaarOf(body, false)
+  const input = { type: 'http', method: 'GET', ...(query !== undefined && { queryParams: query }) }
+  return entryOf(input, query === undefined ? {} : { queryParams: schemaOf(query) })
+}
+
+type Input = { readonly type: string; readonly method: string }
+
+/** An entry with an example of the input and the schema of its members. */
+function entryOf(input: Input, members: Readonly<Record<string, object>>): Readonly<Record<string, unknown>> {
+  const properties = { type: { const: input.type }, method: { const: input.method }, ...members }
   return {
     info: { input, output: { type: 'json' } },
     schema: {
@@ -96,6 +139,14 @@ function bazaarOf(example: Readonly<Record<string, unknown>>, isForm: boolean): 
   }
 }
 
+function schemaOf(example: Readonly<Record<string, unknown>>): object {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(example).map(([name, value]) => [name, typeOf(value)])),
+    required: Object.keys(example),
+  }
+}
+
 function typeOf(value: unknown): object {
-  return { type: Array.isArray(value) ? 'array' : 'string' }
+  return { type: Array.isArray(value) ? 'array' : typeof value === 'number' ? 'number' : 'string' }
 }

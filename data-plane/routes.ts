@@ -3,7 +3,7 @@ import type { RowIndex } from './http/row-index.ts'
 import { createRowIndex } from './http/row-index.ts'
 import { answerTokenCount } from './local/count-tokens.ts'
 import { explainCall } from './local/explain.ts'
-import { leastDemands, payablePaths, withCatalogueEntries } from './payable-paths.ts'
+import { familyPaths, leastDemands, payablePaths, withCatalogueEntries } from './payable-paths.ts'
 import type { JobRoute } from './pipeline/job-plane.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { listCompatModels, readCompatModel } from './reads/compat-models.ts'
@@ -94,13 +94,14 @@ export function surfaceRows(rails: Rails): readonly Row[] {
   const sold = withCatalogueEntries(soldRows(rails), rails)
   const jobs = withCatalogueEntries(jobRows(rails), rails)
   const index = createRowIndex(sold, API)
+  const forwarded = withCatalogueEntries(forwardRows(rails), rails)
   return [
     ...sold,
-    ...forwardRows(rails),
+    ...forwarded,
     ...jobs,
     ...localRows(rails, index),
     ...keyedRows(rails),
-    ...paymentRows([...sold, ...jobs], rails),
+    ...paymentRows([...sold, ...jobs, ...forwarded], rails),
     ...FREE_ROWS,
   ]
 }
@@ -213,10 +214,10 @@ function keyedRows({ creditByEitherHeader }: Rails): readonly Row[] {
 
 /** What can be paid for by wallet, for agents and crawlers. */
 function paymentRows(sold: readonly Row[], rails: Rails): readonly Row[] {
-  const paths = payablePaths(sold, rails)
+  const [paths, families] = [payablePaths(sold, rails), familyPaths(sold)]
   return [
-    { ...SITE, ...GET, path: '/api/x402/info', serves: read(x402Info(paths, leastDemands)) },
-    { ...SITE, ...GET, path: '/.well-known/x402', serves: read(x402Resources(paths, leastDemands)) },
+    { ...SITE, ...GET, path: '/api/x402/info', serves: read(x402Info(paths, families, leastDemands)) },
+    { ...SITE, ...GET, path: '/.well-known/x402', serves: read(x402Resources(paths, families, leastDemands)) },
   ]
 }
 

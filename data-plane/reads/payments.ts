@@ -13,6 +13,16 @@ export type PayablePath = {
   readonly schemes: readonly ('upto' | 'exact')[]
 }
 
+/** A call of a family of forwarded calls, as a crawler can make it. */
+export type FamilyPath = {
+  readonly method: 'GET' | 'POST'
+  /** The path of its row, and the path and query of the example. */
+  readonly path: string
+  readonly example: string
+  /** The record that says what is sold there. */
+  readonly family: string
+}
+
 /** What a 402 demands at least, on present terms, in x402's form: by all schemes, or by those that a path takes. */
 export type LeastDemands = (
   terms: PaymentTerms,
@@ -40,10 +50,11 @@ const FLOW = [
 ]
 
 /** `GET /api/x402/info`: how to pay for single calls, and for which. */
-export function x402Info(paths: readonly PayablePath[], demands: LeastDemands): Read {
-  return ({ payments, addresses, memory }) => {
+export function x402Info(paths: readonly PayablePath[], families: readonly FamilyPath[], demands: LeastDemands): Read {
+  return ({ payments, addresses, memory, market }) => {
     const terms = payments.terms()
-    const json = memory.textOf('x402Info', [terms ?? CLOSED], () => {
+    const { resources } = market()
+    const json = memory.textOf('x402Info', [terms ?? CLOSED, resources], () => {
       return JSON.stringify({
         name: 'Inference marketplace',
         version: VERSION,
@@ -59,6 +70,14 @@ export function x402Info(paths: readonly PayablePath[], demands: LeastDemands): 
           prices_url: `${addresses.baseUrl}/api/inference/v1/prices`,
           pricing: PRICING,
           flow: FLOW,
+        },
+        forwarded: {
+          endpoints: families.filter(isOn(resources)).map(({ method, path, example }) => ({
+            ...{ method, path, url: addresses.baseUrl + path, example: addresses.baseUrl + example },
+            protocols: ['x402'],
+          })),
+          resources: `${addresses.baseUrl}/x402/resources/{resource}`,
+          capabilities_url: `${addresses.apiBaseUrl}/v1/resource/capabilities`,
         },
         discovery: {
           well_known: `${addresses.baseUrl}/.well-known/x402`,
@@ -92,22 +111,43 @@ function x402Of(terms: PaymentTerms | undefined, demands: LeastDemands) {
 }
 
 /** `GET /.well-known/x402`: the addresses that take x402, for crawlers. */
-export function x402Resources(paths: readonly PayablePath[], demands: LeastDemands): Read {
-  return ({ payments, addresses, memory }) => {
+export function x402Resources(
+  paths: readonly PayablePath[],
+  families: readonly FamilyPath[],
+  demands: LeastDemands,
+): Read {
+  return ({ payments, addresses, memory, market }) => {
     const terms = payments.terms()
-    const json = memory.textOf('x402Resources', [terms ?? CLOSED], () => {
-      const items = paths
-        .filter(({ protocols }) => protocols.includes('x402'))
-        .map((path) => ({
-          resource: urlOf(path, addresses),
-          method: path.method,
-          accepts: terms === undefined ? [] : demands(terms, path.schemes),
-        }))
-      const resources = items.map(({ resource }) => resource)
-      return JSON.stringify({ version: 1, x402Version: X402_VERSION, resources, items })
+    const { resources } = market()
+    const json = memory.textOf('x402Resources', [terms ?? CLOSED, resources], () => {
+      const accepts = (schemes?: PayablePath['schemes']) => (terms === undefined ? [] : demands(terms, schemes))
+      const items = [
+        ...paths
+          .filter(({ protocols }) => protocols.includes('x402'))
+          .map((path) => ({
+            resource: urlOf(path, addresses),
+            method: path.method,
+            accepts: accepts(path.schemes),
+          })),
+        // Crawlers call what they find, so a path with variables stands here as an example.
+        ...families
+          .filter(isOn(resources))
+          .map(({ method, example }) => ({ resource: addresses.baseUrl + example, method, accepts: accepts() })),
+      ]
+      return JSON.stringify({
+        version: 1,
+        x402Version: X402_VERSION,
+        resources: items.map(({ resource }) => resource),
+        items,
+      })
     })
     return { json, maxAgeSeconds: MAX_AGE_SECONDS }
   }
+}
+
+/** True for a family that the catalogue sells now. */
+function isOn(resources: ReturnType<ReadSources['market']>['resources']): (path: FamilyPath) => boolean {
+  return ({ family }) => resources.get(family)?.record.isOn === true
 }
 
 function urlOf({ host, path }: PayablePath, { baseUrl, apiBaseUrl }: ReadSources['addresses']): string {

@@ -8,7 +8,7 @@
  * `-- --only whole,streamed,probe,open,selection,translation,posting,routed,hostile,body,streams,pictures` picks rows. The rows `figures`,
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
  * So do `payments`, which measures wallets on chains of its own, `jobs`, ten thousand open jobs,
- * and `artifacts`, large files of jobs.
+ * `artifacts`, large files of jobs, and `forwarded`, calls on lent keys.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'
@@ -16,6 +16,7 @@ import { measureArtifacts } from './artifacts.ts'
 import { measureBesideHostile } from './beside-hostile.ts'
 import { measureBuyers } from './buyers.ts'
 import { measureDisk } from './disk.ts'
+import { measureForwarded } from './forwarded.ts'
 import { measureGraphQL } from './graphql.ts'
 import { measureJobs } from './jobs.ts'
 import { measureLatency } from './latency.ts'
@@ -205,6 +206,7 @@ if (wanted.has('figures')) for (const row of await measureMarketFigures()) say(r
 if (wanted.has('sellers')) for (const row of await measureSellers()) say(row)
 if (wanted.has('buyers')) for (const row of await measureBuyers()) say(row)
 if (wanted.has('artifacts')) for (const row of await measureArtifacts()) say(row)
+if (wanted.has('forwarded')) for await (const row of measureForwarded(seconds)) say(row)
 if (wanted.has('jobs')) for (const row of await measureJobs()) say(row)
 if (wanted.has('payments')) for (const row of await measurePayments()) say(row)
 if (wanted.has('graphql')) for (const row of await measureGraphQL()) say(row)

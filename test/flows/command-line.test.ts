@@ -141,6 +141,64 @@ describe('a seller at the command line', () => {
   )
 })
 
+describe('a lender at the command line', () => {
+  const Lent = z.looseObject({ id: z.string(), status: z.string(), discount_percent: z.number() })
+  const costOfPicture = async () => {
+    const { api_base_url: base, buyer_key: key } = network.sandbox
+    const answer = await fetch(`${base}/resources/provider-p1/v1/images`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'canvas-1-mini', prompt: 'A boat.' }),
+    })
+    return answer.headers.get('x-mkt-buyer-cost-micro')
+  }
+
+  it(
+    'lends a key with one command, changes its terms, and destroys it',
+    async () => {
+      await runMarket(['login', '--side', 'seller', '--private-key-env', 'WALLET_KEY'], { env })
+      const asked = [
+        'lend',
+        'provider-p1',
+        '--key-env',
+        'PROVIDER_KEY',
+        '--discount',
+        '75',
+        '--models',
+        'canvas-1-mini',
+      ]
+      const tried = await runMarket(['lent', 'try', 'provider-p1', '--key-env', 'PROVIDER_KEY'], { env })
+      expect([tried.code, tried.out]).toEqual([0, expect.stringContaining('account.tier2')])
+      const badKey = { ...env, PROVIDER_KEY: 'sk-bad-command-line' }
+      const bad = await runMarket(['lent', 'try', 'provider-p1', '--key-env', 'PROVIDER_KEY'], { env: badKey })
+      expect([bad.code, bad.out]).toEqual([1, expect.stringContaining('The key is no good')])
+      const unconfirmed = await runMarket(asked, { env })
+      expect([unconfirmed.code, unconfirmed.err]).toEqual([2, expect.stringContaining('--yes')])
+      const answers = ['Is that all right?', 'with your account?'].map((when) => ({ when, type: 'y\n' }))
+      const lent = await runInTerminal(asked, { env, answers })
+      expect([lent.code, lent.out]).toEqual([0, expect.stringContaining('It is lent.')])
+      expect(lent.out + lent.err).not.toContain('sk-good-command-line')
+      const { items } = await json(z.looseObject({ items: z.array(Lent) }), 'lent', 'list')
+      const id = items[0]?.id ?? ''
+      expect(items).toEqual([expect.objectContaining({ status: 'active', discount_percent: 75 })])
+      // The best discount is asked first: 11,000 micro-USD at 25 per cent, and after the change at 20.
+      await until('the key is routed first', 5_000, async () => (await costOfPicture()) === '2750')
+      await json(Lent, 'lent', 'update', id, '--discount', '80', '--rate', '100')
+      await until('its new price counts', 5_000, async () => (await costOfPicture()) === '2200')
+      const Earned = z.looseObject({ calls: z.number(), earned_micro: z.number() })
+      await until('its sales are booked', 20_000, async () => (await json(Earned, 'lent', 'earnings')).calls > 1)
+      expect(await json(Lent, 'lent', 'pause', id)).toMatchObject({ status: 'paused' })
+      await until('it sells nothing', 5_000, async () => (await costOfPicture()) === '7150')
+      expect(await json(Lent, 'lent', 'activate', id)).toMatchObject({ status: 'active' })
+      const purged = await runMarket(['lent', 'purge', id, '--yes'], { env })
+      expect([purged.code, purged.out]).toEqual([0, expect.stringContaining('The key is destroyed.')])
+      const none = await json(z.looseObject({ delisted: z.literal(0) }), 'lent', 'remove-all', '--yes')
+      expect(none.delisted).toBe(0)
+    },
+    2 * SLOW_MS,
+  )
+})
+
 describe('an operator at the command line', () => {
   const row = (id: string, changes: object = {}) => ({
     id,

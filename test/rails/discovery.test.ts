@@ -29,13 +29,21 @@ const Info = z.looseObject({
       }),
     ),
   }),
+  forwarded: z.looseObject({
+    endpoints: z.array(z.looseObject({ method: z.enum(['GET', 'POST']), path: z.string(), example: z.url() })),
+    capabilities_url: z.url(),
+  }),
 })
 const WellKnown = z.object({
   version: z.literal(1),
   x402Version: z.literal(2),
   resources: z.array(z.url()),
   items: z.array(
-    z.object({ resource: z.url(), method: z.literal('POST'), accepts: z.array(z.looseObject({ scheme: z.string() })) }),
+    z.object({
+      resource: z.url(),
+      method: z.enum(['GET', 'POST']),
+      accepts: z.array(z.looseObject({ scheme: z.string() })),
+    }),
   ),
 })
 const Demand = z.object({
@@ -67,9 +75,14 @@ describe('the list of what wallets can pay for', () => {
 
   it('says the same to crawlers of x402, in absolute addresses', async () => {
     const { resources, items } = WellKnown.parse(await read('/.well-known/x402'))
-    expect(resources).toEqual((await endpoints()).map(({ url }) => url))
+    const { forwarded } = Info.parse(await read('/api/x402/info'))
+    const examples = forwarded.endpoints.map(({ example }) => example)
+    expect(resources).toEqual([...(await endpoints()).map(({ url }) => url), ...examples])
     expect(items.map(({ resource }) => resource)).toEqual(resources)
-    const schemes = (await endpoints()).map((endpoint) => endpoint.schemes)
+    const schemes = [
+      ...(await endpoints()).map((endpoint) => endpoint.schemes),
+      ...examples.map(() => ['upto', 'exact']),
+    ]
     expect(items.map(({ accepts }) => accepts.map(({ scheme }) => scheme))).toEqual(schemes)
   })
 
@@ -90,6 +103,26 @@ describe('the list of what wallets can pay for', () => {
       // Clients send extensions back, and Node takes 16 KB of headers in all.
       expect(answer.headers.get('payment-required')?.length).toBeLessThan(4_096)
     }
+  })
+
+  it('names the families of forwarded calls, whose examples can be called as they stand', async () => {
+    const { x402, forwarded } = Info.parse(await read('/api/x402/info'))
+    expect(forwarded.endpoints.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /x402/api/social/v2/posts/search/recent',
+      'GET /x402/api/social/v2/users/by/username/{username}',
+      'POST /x402/api/crypto-rpc/rpc/{network}',
+    ])
+    for (const { method, example } of forwarded.endpoints) {
+      const answer = await fetch(example, { method })
+      const { accepts, extensions } = Demand.parse(await answer.json())
+      expect([answer.status, accepts.map(({ scheme }) => scheme)]).toEqual([402, x402.schemes])
+      const { info, schema } = extensions.bazaar
+      const validate = new Ajv2020({ strict: false }).compile(schema)
+      expect([example, validate(info), validate.errors]).toEqual([example, true, null])
+      const { input } = z.looseObject({ input: z.looseObject({ method: z.string() }) }).parse(info)
+      expect(input.method).toBe(method)
+    }
+    expect((await fetch(forwarded.capabilities_url)).status).toBe(200)
   })
 
   it('is in the description of the API, and in the note for agents', async () => {

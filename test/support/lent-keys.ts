@@ -45,6 +45,20 @@ export async function openLending(network: Network) {
     if (!answer.ok) throw new Error(`${operation}: ${await answer.text()}`)
   }
 
+  /** A control plane that has no time says so, and is asked again. */
+  async function publish(resource: string): Promise<void> {
+    const input = { names: [lentDocumentName(resource)] }
+    const asked = () =>
+      operate('snapshot.republish', input).then(
+        () => true,
+        (error: unknown) => {
+          if (String(error).includes('service_unavailable')) return false
+          throw error
+        },
+      )
+    await until(`the keys of ${resource} are published`, 60_000, asked)
+  }
+
   const rowOf = (resource: string, { key, ...given }: LentKey): Row => {
     const id = ids.make('crd')
     const binding = { id, tenant: sellerAccount, host: resource, purpose: 'resource' } as const
@@ -85,7 +99,7 @@ export async function openLending(network: Network) {
         [resource],
       )
       for (const offer of offers) await database.query(INSERT, valuesOf(offer))
-      await operate('snapshot.republish', { names: [lentDocumentName(resource)] })
+      await publish(resource)
       const ids = offers.map(({ id }) => id)
       await routed(resource, ids)
       return ids
@@ -98,7 +112,7 @@ export async function openLending(network: Network) {
         where resource = $1 and updated_at > to_timestamp(0)`,
         [resource],
       )
-      await operate('snapshot.republish', { names: [lentDocumentName(resource)] })
+      await publish(resource)
       await routed(resource, [])
     },
     async close() {

@@ -107,6 +107,19 @@ const PaymentNotes = z
       pricing: z.object({ mode: z.string(), currency: z.string(), min_usd: z.number(), max_usd: z.number() }),
       flow: Names,
     }),
+    forwarded: z.object({
+      endpoints: z.array(
+        z.object({
+          method: z.string(),
+          path: z.string(),
+          url: z.string(),
+          example: z.string().describe('An address that can be called as it stands.'),
+          protocols: z.array(z.enum(['x402'])),
+        }),
+      ),
+      resources: z.string(),
+      capabilities_url: z.string(),
+    }),
     discovery: z.object({ well_known: z.string(), openapi: z.string(), llms_txt: z.string(), bazaar: z.boolean() }),
   })
   .meta({ id: 'PaymentNotes' })

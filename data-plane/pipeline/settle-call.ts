@@ -150,8 +150,10 @@ type Answered = { readonly plan: AttemptPlan; readonly decoder: Decoder }
 
 function meter(demand: Demand, { plan, decoder }: Answered, outcome: Outcome): Metered {
   const metered = meterUsage(plan, demand, decoder.ending())
-  // Half of a sound, a transcript or a picture is worth nothing, and nobody knows which half it is.
-  return isPaidWhole(demand) && outcome === 'cut' ? { ...metered, usage: {} } : metered
+  // Half of a sound, a transcript or a picture is worth nothing, and nobody knows which half it is. Nothing of an answer
+  // that failed has gone out, whatever was held of it.
+  const isWorthless = outcome === 'failed' || (isPaidWhole(demand) && outcome === 'cut')
+  return isWorthless ? { ...metered, usage: {} } : metered
 }
 
 function isPaidWhole(demand: Demand): boolean {

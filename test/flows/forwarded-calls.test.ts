@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import OpenAI from 'openai'
 import { createPublicClient, http } from 'viem'
@@ -23,9 +24,12 @@ import {
   startForwarding,
   stopForwarding,
 } from '#test/support/forwarded-market.ts'
+import { driveForwarded, forwardedPage } from '#test/support/forwarded-outcomes.ts'
 import { doorsOf } from '#test/support/routed-market.ts'
 import { until } from '#test/support/until.ts'
 import { payingFetch } from '#test/support/wallet-client.ts'
+
+const OUTCOMES = new URL('../../docs/outcomes-forwarded.md', import.meta.url)
 
 beforeAll(startForwarding, 180_000)
 afterAll(stopForwarding, 60_000)
@@ -358,6 +362,37 @@ describe('provider-p2', () => {
     for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
     expect(text).toBe(whole.data.choices[0]?.message.content)
     expect((await client.models.list()).data.length).toBeGreaterThan(0)
+  })
+})
+
+describe('every end of a forwarded call', () => {
+  it('stands in docs/outcomes-forwarded.md; OUTCOMES_UPDATE=1 writes it anew', { timeout: 120_000 }, async () => {
+    const text = forwardedPage(await driveForwarded())
+    if (process.env['OUTCOMES_UPDATE'] === '1') writeFileSync(OUTCOMES, text)
+    expect(text).toBe(readFileSync(OUTCOMES, 'utf8'))
+    await lendImages([{ key: KEY }])
+  })
+})
+
+describe('a relay whose process is killed in its midst', () => {
+  it('is never sent again, and costs nothing', { timeout: 120_000 }, async () => {
+    const half = Buffer.alloc(100_000, 'f')
+    provider.answers((_request, response) => {
+      response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': 2 * half.length })
+      response.write(half)
+    })
+    const path = '/resources/provider-p1/v1/uploads/film.bin'
+    const answer = await ask(path, { method: 'PUT', body: 'x', headers: { 'content-type': 'video/mp4' } })
+    process.kill(network.sandbox.pids['data_plane'] ?? 0, 'SIGKILL')
+    await expect(answer.arrayBuffer()).rejects.toThrow()
+    const rid = answer.headers.get('x-request-id')
+    const Record = z.looseObject({ settlement_status: z.string(), buyer_cost_micro: z.number() })
+    await until('the next process has ended the call', 90_000, async () => {
+      const found = await ask(`/v1/requests/${rid}`).catch(() => undefined)
+      const record = found?.ok === true ? Record.parse(await found.json()) : undefined
+      return record !== undefined && record.settlement_status !== 'pending' && record.buyer_cost_micro === 0
+    })
+    expect(provider.heard.length).toBe(1)
   })
 })
 

@@ -122,7 +122,8 @@ export function tableOf(sections: readonly Section[], wallets: string): string {
   return `${HEAD}${sections.map(sectionText).join('')}${wallets}`
 }
 
-function sectionText({ title, rows }: Section): string {
+/** One table of rows under its title. */
+export function sectionText({ title, rows }: Section): string {
   const lines = rows.map((row) => `| ${COLUMNS.map(([, field]) => row[field]).join(' | ')} |`)
   const head = `| ${COLUMNS.map(([name]) => name).join(' | ')} |\n|${' --- |'.repeat(COLUMNS.length)}`
   return `\n## ${title}\n\n${head}\n${lines.join('\n')}\n`

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { FIGURE_READS } from './market-reads.ts'
+import { PayableResources, PaymentNotes } from './payment-notes.ts'
 import type { DataRoute } from './route.ts'
 import { Count, KEY_REFUSALS, READ_REFUSALS } from './route.ts'
 
@@ -72,67 +73,6 @@ const PriceOfUnits = {
   audio_input: TokenDollars.optional(),
   audio_output: TokenDollars.optional(),
 }
-const Open = z.boolean().describe('False while no wallet can pay so.')
-const PaymentNotes = z
-  .object({
-    name: z.string(),
-    version: z.string(),
-    description: z.string(),
-    x402: z.object({
-      version: Count,
-      is_open: Open,
-      schemes: Names,
-      preferred_scheme: z.string().nullable(),
-      network: z.string().nullable(),
-      chain_id: Count.nullable(),
-      asset: z.string().nullable(),
-      asset_symbol: z.string(),
-      asset_decimals: Count,
-      pay_to: z.string().nullable(),
-      facilitator: z.string().nullable(),
-      headers: z.object({ demand: z.string(), payment: z.string(), receipt: z.string() }),
-    }),
-    mpp: z.object({ method: z.string(), intent: z.string(), is_open: Open }),
-    inference: z.object({
-      endpoints: z.array(
-        z.object({
-          method: z.string(),
-          path: z.string(),
-          url: z.string(),
-          protocols: z.array(z.enum(['x402', 'mpp'])),
-        }),
-      ),
-      models_url: z.string(),
-      prices_url: z.string(),
-      pricing: z.object({ mode: z.string(), currency: z.string(), min_usd: z.number(), max_usd: z.number() }),
-      flow: Names,
-    }),
-    forwarded: z.object({
-      endpoints: z.array(
-        z.object({
-          method: z.string(),
-          path: z.string(),
-          url: z.string(),
-          example: z.string().describe('An address that can be called as it stands.'),
-          protocols: z.array(z.enum(['x402'])),
-        }),
-      ),
-      resources: z.string(),
-      capabilities_url: z.string(),
-    }),
-    discovery: z.object({ well_known: z.string(), openapi: z.string(), llms_txt: z.string(), bazaar: z.boolean() }),
-  })
-  .meta({ id: 'PaymentNotes' })
-const PayableResources = z
-  .object({
-    version: Count,
-    x402Version: Count,
-    resources: Names,
-    items: z.array(
-      z.object({ resource: z.string(), method: z.string(), accepts: z.array(z.record(z.string(), z.unknown())) }),
-    ),
-  })
-  .meta({ id: 'PayableResources' })
 const PriceList = z
   .object({
     models: z.array(

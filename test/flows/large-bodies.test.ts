@@ -199,6 +199,7 @@ const LONG = {
 const HOSTILE: Readonly<Record<string, () => string>> = {
   'one giant text': () => `"${'a'.repeat(7 * MEGABYTE)}"`,
   ...LONG,
+  'base64 with many escaped slashes': () => `"${`${'A'.repeat(62)}\\/`.repeat(100_000)}"`,
   'deep nesting': () => '['.repeat(7 * MEGABYTE),
   'nesting as deep as may be, again and again': () =>
     `[${many(60_000, '['.repeat(60) + ']'.repeat(60))}]`.slice(0, 7 * MEGABYTE),

@@ -93,12 +93,13 @@ function wrongStates({ gate, facts }: Evidence): string[] {
   return wrong
 }
 
-/** Captures that are in a journal and neither in the ledger nor in the gate. */
+/** Captures that are in a journal and neither in the ledger, nor in the gate, nor with their payment. */
 function journalOnly({ journals, gate, facts }: Evidence): JournalCapture[] {
   const inGate = new Set(gate.holds.filter((hold) => hold.state === 'captured').map((hold) => hold.rid))
   const all = new Map(journals.flatMap((folder) => folder.captures).map((capture) => [capture.rid, capture]))
   return [...all.values()].filter(
-    ({ rid }) => bookedFor(facts, rid) === undefined && !inGate.has(rid) && !facts.discarded.has(rid),
+    ({ rid }) =>
+      bookedFor(facts, rid) === undefined && !inGate.has(rid) && !facts.discarded.has(rid) && !facts.paying.has(rid),
   )
 }
 
@@ -132,8 +133,9 @@ function wrongAmounts({ gate, facts }: Evidence): string[] {
 function wrongBalances(evidence: Evidence): string[] {
   const { gate, facts } = evidence
   const pending = new Map<string, bigint>()
-  for (const { account, charge } of journalOnly(evidence)) {
-    pending.set(account, (pending.get(account) ?? 0n) + charge)
+  for (const { account, charge, isCredit } of journalOnly(evidence)) {
+    // What a wallet owes comes from the chain.
+    if (isCredit) pending.set(account, (pending.get(account) ?? 0n) + charge)
   }
   return [...gate.accounts.values()].flatMap((account) => {
     if (!account.isSeeded) return []

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 
 /** A capture in a data-plane process's journal. */
 export type JournalCapture = {
@@ -9,6 +10,8 @@ export type JournalCapture = {
   /** The amount taken from the balance: for a long job its quote at the submit, and nothing at its end. */
   readonly charge: bigint
   readonly isEnd: boolean
+  /** False for a call that is paid by other means, and so takes nothing from the balance of its account. */
+  readonly isCredit: boolean
   /**
    * True when it was made from a progress record of a dead process. A capture that the gate had before stands instead.
    */
@@ -115,6 +118,7 @@ function readCapture(payload: string): JournalCapture {
     account: String(field('account')),
     charge: isEnd ? 0n : BigInt(String(field('chargeMicro') ?? 0)),
     isEnd,
+    isCredit: field('rail') === CREDIT_RAIL,
     endedAt: Number(field('endedAt')),
     isPresumed: false,
     payloadHash: hashOf(payload),

@@ -9,6 +9,8 @@ export type LedgerFacts = {
   /** Those request ids whose event a person discarded, or that belong to jobs and their ends. */
   readonly discarded: ReadonlySet<string>
   readonly jobs: ReadonlyMap<string, { readonly charge: bigint; readonly payloadHash: string }>
+  /** Those request ids whose event a payment by wallet keeps until it is booked. */
+  readonly paying: ReadonlySet<string>
   /** The highest daily cap that each capped offer had today. Amounts taken under it are right. */
   readonly offerCaps: ReadonlyMap<string, bigint>
   /** The number of balances that the gate has not confirmed. */
@@ -39,6 +41,10 @@ export async function readFacts(client: ClientBase, rids: readonly string[]): Pr
       union all select rid || '.end', '0', payload_hash from job_end where rid || '.end' = any($1::text[])`,
     [rids],
   )
+  const paying = await client.query<Text>(
+    `select rid from chain_payment where event is not null and rid = any($1::text[])`,
+    [rids],
+  )
   const caps = await client.query<Text>(
     `select o.id, greatest(o.cap_daily_micro, max(c.cap_daily_micro))::text as cap
       from every_offer o left join offer_cap_change c
@@ -60,6 +66,7 @@ export async function readFacts(client: ClientBase, rids: readonly string[]): Pr
     settled: chargesOf(settled.rows),
     discarded: new Set(discarded.rows.map((row) => row['rid'] ?? '')),
     jobs: chargesOf(jobs.rows),
+    paying: new Set(paying.rows.map((row) => row['rid'] ?? '')),
     offerCaps: new Map(caps.rows.map((row) => [row['id'] ?? '', BigInt(row['cap'] ?? 0)])),
     untold: count('untold'),
     poisoned: count('poisoned'),

@@ -58,7 +58,7 @@ describe('two processes on one balance', () => {
         expect(used).toBeLessThanOrEqual(balance)
         expect(await figures(world.gate, account)).toEqual({ p: balance, h: 0, u: used, free: balance - used })
       }),
-      { numRuns: 10 },
+      { numRuns: 10, endOnFailure: true },
     )
   }, 60_000)
 
@@ -77,7 +77,7 @@ describe('two processes on one balance', () => {
         expect(Number(rest.grantedMicro)).toBe(daily - used)
         await node.funds.release(rest, 'x', '{}')
       }),
-      { numRuns: 6 },
+      { numRuns: 6, endOnFailure: true },
     )
   }, 60_000)
 

@@ -172,6 +172,21 @@ describe('in the gate and the journals', () => {
     expect(await breaches({ ...config, journalDir })).toEqual(['I12', 'I14'])
   })
 
+  it('finds a breach of I12 alone: a charge of a wallet that its payment does not have either', async () => {
+    const rid = ids.ulid()
+    const wish = { rid, account: buyer, sellerAccount: seller, charge: 5, startedAt: Date.now() - 300_000 }
+    const text = eventText(wish, { rail: 'x402-upto' })
+    const where = { ...config, journalDir: await journalOf(text) }
+    expect(await breaches(where)).toEqual(['I12'])
+    // A payment keeps the event until its transfer is final and booked, which may take long.
+    const [payer, digest] = [`0x${'c'.repeat(40)}`, 'ab'.repeat(32)]
+    await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, charge, event, state,
+        payload, requirement, body_digest, valid_until, serve_until)
+      values (${rid}, 'x402-upto', 'eip155:8453', ${payer}, ${payer}, '7', ${buyer}, 5000, 1000, 5, ${text}, 'due', '{}', '{}',
+        ${digest}, now(), now())`.execute(world.db)
+    expect(await breaches(where)).toEqual([])
+  })
+
   it('finds a breach of I12: a capture settled with another amount', async () => {
     const text = eventText({ rid: rids[0] ?? '', account: buyer, sellerAccount: seller, charge: 5 })
     expect(await breaches({ ...config, journalDir: await journalOf(text) })).toEqual(['I12'])

@@ -30,7 +30,9 @@ async function withStage(seconds: number | undefined, run: (stage: Stage) => Pro
   const chain = await startChain(seconds)
   const relay = await rpcRelay(chain.rpcUrl)
   if (seconds !== undefined) relay.slow(RPC_DELAY_MS)
-  const network = await startNetwork({ LOG_LEVEL: 'warn', ...(await chain.environment(relay.url)) }, 'own')
+  // The relay is for the delay alone. A chain on this machine is asked without it.
+  const rpcUrl = seconds === undefined ? chain.rpcUrl : relay.url
+  const network = await startNetwork({ LOG_LEVEL: 'warn', ...(await chain.environment(rpcUrl)) }, 'own')
   try {
     const wallet = await chain.newWallet({ usdc: 100_000_000n, eth: ONE_ETH })
     await chain.approvePermit2(wallet)

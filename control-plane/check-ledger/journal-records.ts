@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 
 /** A capture in a data-plane process's journal. */
 export type JournalCapture = {
@@ -118,7 +117,7 @@ function readCapture(payload: string): JournalCapture {
     account: String(field('account')),
     charge: isEnd ? 0n : BigInt(String(field('chargeMicro') ?? 0)),
     isEnd,
-    isCredit: field('rail') === CREDIT_RAIL,
+    isCredit: field('rail') === 'credit',
     endedAt: Number(field('endedAt')),
     isPresumed: false,
     payloadHash: hashOf(payload),

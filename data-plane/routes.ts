@@ -175,6 +175,10 @@ function jobRows({ credit, x402Exact }: Rails): readonly Row[] {
     ...rowsOfJobs('/v1/music/generations', json(1), { wire: music, rails, paid }),
     ...rowsOfJobs('/v1/videos', SOURCES_OR_FORM, { wire: openAiVideos, rails, paid }),
     {
+      ...{ ...API, ...GET, path: '/v1/videos' },
+      serves: { kind: 'job-list', wire: openAiVideos, rails, query: ['after', 'limit', 'order'] },
+    },
+    {
       ...{ ...API, ...GET, path: '/v1/videos/:id/content', ...FLOOR },
       serves: { kind: 'job-content', wire: openAiVideos, rails, query: ['variant'] },
     },

@@ -64,14 +64,22 @@ export async function takeDueJobs(trx: Trx, { asker, now, leaseMs, ...most }: Ta
 }
 
 /** The next question about a job that is not over. */
-export type NextPoll = { readonly rid: string; readonly at: number; readonly unknownPolls: number }
+export type NextPoll = {
+  readonly rid: string
+  readonly at: number
+  readonly unknownPolls: number
+  /** False for a job that was taken and not asked about. It does not count among its questions. */
+  readonly wasAsked: boolean
+}
 
 /** Says when jobs that a worker asked about are asked about next. Jobs that another worker took over stay as they are. */
 export async function updatePolls(db: Database, asker: string, next: readonly NextPoll[]): Promise<void> {
   if (next.length === 0) return
-  await sql`update job j set asker = null, poll_at = n.at, unknown_polls = n.unknown_polls
+  await sql`update job j set asker = null, poll_at = n.at, unknown_polls = n.unknown_polls,
+      polls = greatest(0, j.polls - n.unasked)
     from unnest(${next.map(({ rid }) => rid)}::text[], ${next.map(({ at }) => new Date(at).toISOString())}::timestamptz[],
-      ${next.map(({ unknownPolls }) => unknownPolls)}::int[]) n (rid, at, unknown_polls)
+      ${next.map(({ unknownPolls }) => unknownPolls)}::int[], ${next.map(({ wasAsked }) => (wasAsked ? 0 : 1))}::int[])
+      n (rid, at, unknown_polls, unasked)
     where j.rid = n.rid and j.asker = ${asker} and j.ended_at is null`.execute(db)
 }
 

@@ -4,6 +4,7 @@ import type { Entrance } from '#data-plane/pipeline/entrance.ts'
 import { recognize } from '#data-plane/pipeline/entrance.ts'
 import { findFile, showJob } from '#data-plane/pipeline/finish-job.ts'
 import type { JobRoute } from '#data-plane/pipeline/job-plane.ts'
+import { listJobs } from '#data-plane/pipeline/list-jobs.ts'
 import { readHeaders } from '#data-plane/reads/read.ts'
 import { AppError } from '#shared/errors.ts'
 import { cleanLine } from '#shared/texts.ts'
@@ -80,6 +81,15 @@ export function answerForJob({ surface, reading }: Mounted, route: JobRoute, isC
     const head = readRequestHead(request, requestIdOf(request), reading)
     const { text, headers } = await showJob(surface.jobs, route, head, isCancel)
     return sendPrivately(request, reply.headers(headers), text)
+  }
+}
+
+/** Answers with the jobs of the holder of a key. */
+export function answerJobList({ surface, reading }: Mounted, route: ServesOf<'job-list'>): Handler {
+  return async (request, reply) => {
+    const head = readRequestHead(request, requestIdOf(request), reading)
+    const query = readQuery(request, route.query)
+    return sendPrivately(request, reply, await listJobs(surface.jobs, route, head, query))
   }
 }
 

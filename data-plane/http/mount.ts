@@ -3,7 +3,15 @@ import { answerLocally } from '#data-plane/pipeline/answer-locally.ts'
 import { refusalHeaders } from '#data-plane/pipeline/reply-headers.ts'
 import { serveCall } from '#data-plane/pipeline/serve-call.ts'
 import { submitJob } from '#data-plane/pipeline/submit-job.ts'
-import { answerForJob, answerHealth, answerLookup, answerMetrics, answerRead, leadToFile } from './answer.ts'
+import {
+  answerForJob,
+  answerHealth,
+  answerJobList,
+  answerLookup,
+  answerMetrics,
+  answerRead,
+  leadToFile,
+} from './answer.ts'
 import { answerArtifact } from './answer-artifact.ts'
 import type { BodySpool } from './body-spool.ts'
 import { createBodySpool } from './body-spool.ts'
@@ -44,6 +52,7 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
   },
   'job-question': { intake: 'read', handler: (mounted, route) => answerForJob(mounted, route, false) },
   'job-cancel': { intake: 'read', handler: (mounted, route) => answerForJob(mounted, route, true) },
+  'job-list': { intake: 'read', handler: answerJobList },
   'job-content': { intake: 'read', handler: leadToFile },
   artifact: { intake: 'read', handler: answerArtifact },
   local: {

@@ -2,7 +2,7 @@ import type { InlinedIn } from '#data-plane/call.ts'
 import type { LocalRoute } from '#data-plane/pipeline/answer-locally.ts'
 import type { CallRoute } from '#data-plane/pipeline/call-plane.ts'
 import type { Entrance } from '#data-plane/pipeline/entrance.ts'
-import type { JobRoute, SubmitRoute } from '#data-plane/pipeline/job-plane.ts'
+import type { JobListRoute, JobRoute, SubmitRoute } from '#data-plane/pipeline/job-plane.ts'
 import type { LookUp } from '#data-plane/reads/look-up.ts'
 import type { Read } from '#data-plane/reads/read.ts'
 import type { Envelope } from '#data-plane/wires/wire.ts'
@@ -49,6 +49,8 @@ type ServedBy = {
   readonly 'job-submit': SubmitRoute
   readonly 'job-question': JobRoute
   readonly 'job-cancel': JobRoute
+  /** The jobs of the holder of a key. `query` names the members that the query may hold. */
+  readonly 'job-list': JobListRoute & { readonly query: readonly string[] }
   /** Leads to the first file of a job that is over. `query` names the members that the query may hold. */
   readonly 'job-content': JobRoute & { readonly query: readonly string[] }
   /** A media file, for the holder of a link, a job's token, or a key that comes in one of these ways. */

@@ -5,7 +5,7 @@ import type { JobEnd, JobRecord, StoredJob } from '#data-plane/store/jobs.ts'
 import { readProviderWords } from '#data-plane/upstream/provider-words.ts'
 import type { JobView } from '#data-plane/wires/wire.ts'
 import { AppError } from '#shared/errors.ts'
-import type { RequestId } from '#shared/ids.ts'
+import type { JobId, RequestId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { EndedJob, ProviderJob } from '#shared/jobs.ts'
 import { chargeJob, endedAs, isOver } from '#shared/jobs.ts'
@@ -35,6 +35,7 @@ export async function showJob(
   isCancel: boolean,
 ): Promise<{ readonly text: string; readonly headers: Readonly<Record<string, string>> }> {
   const { job, view, waitedMs } = await viewJob(plane, route, head, isCancel)
+  if (isCancel && route.wire.deletesEnded === true && view.endedAt !== undefined) await deleteJob(plane, view.id)
   const spentMs = plane.calls.clock.monotonic() - head.startedAt
   const { shown, cancelled } = route.wire
   const headers = replyHeaders({
@@ -48,6 +49,14 @@ export async function showJob(
     receipt: view.receipt,
   })
   return { text: isCancel ? cancelled(view) : shown(view), headers }
+}
+
+/** Hides a job that is over, and removes the copies of its files. A copy under way removes itself; see keep-job-files.ts. */
+async function deleteJob({ jobs, files }: JobPlane, id: JobId): Promise<void> {
+  const rid = requestOfJob(id)
+  if (rid === undefined) return
+  await jobs.markDeleted(rid)
+  await files.remove(rid)
 }
 
 /** The address of the first file of a job. Throws `not_found` while there is none, and what {@link showJob} throws. */
@@ -73,7 +82,7 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   const rid = requestOfJob(id)
   const stored = rid === undefined ? undefined : await plane.jobs.find(rid)
   // A job has one kind, whatever path asks.
-  if (rid === undefined || stored?.job.wire !== route.wire.name || stored.isWithheld) {
+  if (rid === undefined || stored?.job.wire !== route.wire.name || stored.isWithheld || stored.isDeleted) {
     throw new AppError('job_not_found')
   }
   await checkOwner(plane, route, head, { rid, job: stored.job })
@@ -90,6 +99,7 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   const isStopped = isCancel || stored.isStopped
   const over = provider !== undefined && isOver(provider) ? endedAs(provider, isStopped) : undefined
   if (over === undefined) {
+    if (provider !== undefined) plane.jobs.noteAsked(rid, plane.calls.clock.now())
     const { bindingMs } = plane.limits
     const { state = 'running', progress } = provider ?? {}
     return { job, view: openView(rid, job, { state, progress, bindingMs }), waitedMs }

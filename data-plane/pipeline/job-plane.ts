@@ -1,6 +1,6 @@
 import type { AnyRail, Settling } from '#data-plane/rails/rail.ts'
 import type { JobStore } from '#data-plane/store/jobs.ts'
-import type { JobWire } from '#data-plane/wires/wire.ts'
+import type { JobListWire, JobWire } from '#data-plane/wires/wire.ts'
 import type { RailName } from '#shared/contract/rails.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
@@ -35,6 +35,9 @@ export type JobPlane = {
 
 /** A path of long jobs: its protocol and the ways to pay. */
 export type JobRoute = { readonly wire: JobWire; readonly rails: readonly AnyRail[] }
+
+/** A path at which jobs are listed. */
+export type JobListRoute = { readonly wire: JobListWire; readonly rails: readonly AnyRail[] }
 
 /** A path for submits. It also says when another provider may be asked after a failure, and what catalogues are told. */
 export type SubmitRoute = JobRoute & Pick<CallRoute, 'failover' | 'extensions'>

@@ -44,12 +44,14 @@ export type JobFiles = {
    */
   show(job: EndedJob, rid: RequestId): readonly ArtifactView[]
   find(id: ArtifactId): Promise<PendingFile | undefined>
+  /** Removes what was copied here of a job that its buyer has deleted. */
+  remove(rid: RequestId): Promise<void>
   figures(): CopyFigures
   close(): Promise<void>
 }
 
 type Parts = {
-  readonly artifacts: Pick<Artifacts, 'link' | 'open' | 'store'>
+  readonly artifacts: Pick<Artifacts, 'link' | 'open' | 'store' | 'remove'>
   readonly jobs: Pick<JobStore, 'find'>
   readonly fetcher: FileFetcher
   readonly upstream: Pick<Upstream, 'holdsKey'>
@@ -88,8 +90,11 @@ export function createJobFiles(parts: Parts): JobFiles {
       })
     },
     async find(id) {
-      const stored: (EndedJob & Pick<StoredJob, 'isBooked' | 'isWithheld'>) | undefined = await jobs.find(id.rid)
-      if (stored?.end?.state !== 'succeeded' || !stored.isBooked || stored.isWithheld) return undefined
+      const stored: (EndedJob & Pick<StoredJob, 'isBooked' | 'isWithheld' | 'isDeleted'>) | undefined = await jobs.find(
+        id.rid,
+      )
+      if (stored?.end?.state !== 'succeeded' || !stored.isBooked) return undefined
+      if (stored.isWithheld || stored.isDeleted) return undefined
       const { job, end } = stored
       const until = (end.endedAt ?? job.createdAt) + limits.keepMs
       const artifact = end.artifacts[id.index]
@@ -102,6 +107,10 @@ export function createJobFiles(parts: Parts): JobFiles {
           return artifacts.open(id)
         },
       }
+    },
+    async remove(rid) {
+      const { artifacts: files = [] } = (await jobs.find(rid))?.end ?? {}
+      await Promise.all(files.map((_file, index) => artifacts.remove({ rid, index })))
     },
     figures: copies.figures,
     async close() {
@@ -135,7 +144,7 @@ type Wanted = { readonly owner: string; readonly from: FilePlace; readonly until
 
 /** Copies a file, unless it is here by now. What breaks off on the way leaves nothing. */
 async function copyFile(
-  { artifacts, fetcher, limits }: Parts,
+  { artifacts, jobs, fetcher, limits }: Parts,
   id: ArtifactId,
   { owner, from, until }: Wanted,
   signal: AbortSignal,
@@ -148,6 +157,8 @@ async function copyFile(
   } finally {
     file.close()
   }
+  // A job that was deleted meanwhile leaves nothing.
+  if ((await jobs.find(id.rid))?.isDeleted === true) await artifacts.remove(id)
 }
 
 /** Passes pieces on, and by the place at which a test makes the process die. */

@@ -1,10 +1,11 @@
 import type { BuyerReply, Incoming, Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Hold, Settled } from '#data-plane/payment.ts'
 import { repeatedCall } from '#data-plane/rails/rail.ts'
+import type { JobRecordText } from '#data-plane/store/jobs.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
-import { toAppError } from '#shared/errors.ts'
+import { describeCause, toAppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
@@ -201,7 +202,7 @@ async function reserve(plane: JobPlane, { route, guest }: Wanted, { payment, quo
 /** The answer to the submit of a job once more. Its payment stands by now, or may yet come about. */
 async function toldAgain(plane: JobPlane, { wire }: SubmitRoute, rid: RequestId): Promise<Accepted | undefined> {
   const stored = await plane.jobs.find(rid)
-  if (stored?.job.wire !== wire.name) return undefined
+  if (stored?.job.wire !== wire.name || stored.isDeleted) return undefined
   const { job, isWithheld } = stored
   if (isWithheld) await plane.jobs.withhold(rid, false)
   const view = openView(rid, job, { state: 'queued', progress: undefined, bindingMs: plane.limits.bindingMs })
@@ -261,12 +262,15 @@ async function book(
   let settled: Settled
   try {
     crashPoint('job_taken')
-    await plane.jobs.put(record, calls.clock.now())
-    crashPoint('job_written')
-    // The whole quote counts against today's cap, whatever the job costs in the end.
-    usedMicro = quoteMicro
     const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
-    settled = await bookJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
+    // The journal has it first: whoever dies from here on, the job is booked and a worker asks about it.
+    settled = await bookJobEvent(calls, hold, event, async () => {
+      // The whole quote counts against today's cap, whatever the job costs in the end.
+      usedMicro = quoteMicro
+      await writeDown(plane, record)
+      crashPoint('job_written')
+      return turn.payment.settle(hold, quoteMicro, event)
+    })
     crashPoint('job_settled')
   } finally {
     void calls.offerCaps.settle(offer, take, usedMicro)
@@ -282,6 +286,17 @@ async function book(
   const view = openView(hold.rid, record, { state: 'queued', progress: provider.progress, bindingMs })
   const text = wire.submitted(view, plane.tokenOf(jobIdOf(hold.rid)))
   return { text, offer, request, own: settled.headers }
+}
+
+/**
+ * Writes the record of a job. While Redis is away a job of the market goes on without one, because a worker makes it of
+ * the booked submit. Of a payer's own provider nobody else has the key.
+ */
+async function writeDown({ calls, jobs }: JobPlane, record: JobRecordText): Promise<void> {
+  await jobs.put(record, calls.clock.now()).catch((error: unknown) => {
+    if (record.offer === null) throw error
+    calls.log.warn({ rid: record.rid, cause: describeCause(error) }, 'the record of a job is left to a worker')
+  })
 }
 
 /** Asks a provider to stop a job that nobody will see. Never rejects: where it does not, the job runs to its end. */

@@ -27,6 +27,8 @@ export type Artifacts = {
   /** Links to a file that is over at this instant, in Unix milliseconds. It may be on its way. */
   link(id: ArtifactId, until: number): ArtifactLink
   open(id: ArtifactId): Promise<OpenArtifact | undefined>
+  /** Removes a file. A missing one is fine. */
+  remove(id: ArtifactId): Promise<void>
   /** True while the two members of a link are ours and its time is not over. */
   isSigned(id: ArtifactId, expires: string, signature: string): boolean
   /** Counts a download in; the answer counts it out. Throws `overloaded`. */
@@ -63,6 +65,7 @@ export function createArtifacts({ store, secret, apiBaseUrl, linkMs, clock }: Pa
     store: store.put,
     link,
     open: store.open,
+    remove: store.remove,
     isSigned(id, expires, signature) {
       if (!/^[1-9]\d{0,11}$/.test(expires) || !/^[\w-]{43}$/.test(signature)) return false
       // The text is compared, because two texts may stand for the same bytes.

@@ -154,4 +154,11 @@ export type JobWire = {
   shown(view: JobView): string
   /** The answer to a cancellation. */
   cancelled(view: JobView): string
+  /** True where a cancellation deletes a job that is over. */
+  readonly deletesEnded?: true
+}
+
+/** A wire that also shows jobs as a list. */
+export type JobListWire = JobWire & {
+  listed(views: readonly JobView[], hasMore: boolean): string
 }

@@ -92,25 +92,32 @@ export type StoredJob = {
   readonly isStopped: boolean
   /** True while its payment could not be taken. Nobody is shown it then. */
   readonly isWithheld: boolean
+  /** True once its buyer has deleted it. Nobody is shown it any more; it is booked like any other. */
+  readonly isDeleted: boolean
+  /** Unix milliseconds of its buyer's newest question that its provider answered. Workers need not ask so soon again. */
+  readonly askedAt: number | undefined
 }
 
 /**
  * The fields of a job's hash. `job` is written at the submit. `end` is written once, by whoever first hears of the end,
  * and only with HSETNX: it alone says how the job ended. `booked` is `1` after that end is durable in the money path,
- * `stopped` after its buyer has asked to stop it, `withheld` while its payment could not be taken.
+ * `stopped` after its buyer has asked to stop it, `withheld` while its payment could not be taken, `deleted` after its
+ * buyer has deleted it. `asked` is the instant of its buyer's newest question.
  */
-export const JOB_FIELDS = ['job', 'end', 'booked', 'stopped', 'withheld'] as const
+export const JOB_FIELDS = ['job', 'end', 'booked', 'stopped', 'withheld', 'deleted', 'asked'] as const
 
 /** Reads a job from the values of {@link JOB_FIELDS}. Undefined when there is none. */
 export function readStoredJob(values: readonly (string | null | undefined)[]): StoredJob | undefined {
-  const [job, end, booked, stopped, withheld] = values
+  const [job, end, booked, stopped, withheld, deleted, asked] = values
   const read = JobRecordSchema.safeParse(parse(job))
   if (!read.success) return undefined
   const isMarked = (mark: string | null | undefined) => mark === '1'
   return {
     job: read.data,
     end: readJobEnd(end),
-    ...{ isBooked: isMarked(booked), isStopped: isMarked(stopped), isWithheld: isMarked(withheld) },
+    ...{ isBooked: isMarked(booked), isStopped: isMarked(stopped) },
+    ...{ isWithheld: isMarked(withheld), isDeleted: isMarked(deleted) },
+    askedAt: /^\d{1,15}$/.test(asked ?? '') ? Number(asked) : undefined,
   }
 }
 

@@ -50,6 +50,8 @@ export const moneyKeys = {
   unposted: (bucket: string, epoch: number) => `{${bucket}}:z:unack:${epoch}`,
   /** A long job: the terms of its sale, and its end once it is over. */
   job: (rid: string) => `job:${rid}`,
+  /** The request ids of an account's long jobs of one kind, in their own order, which is that of time. */
+  jobsOf: (kind: string, account: string) => `jobs:${kind}:${account}`,
   /** Takes of an offer's daily cap. */
   offerCap: (offer: string) => `{${offer}}:cap`,
   /**

@@ -193,8 +193,50 @@ describe('the official client', () => {
     await expect(client.videos.delete(endless.id)).rejects.toMatchObject({ status: 409, code: 'conflict' })
     const stopped = await client.videos.create({ model: QUEUE, prompt: 'A boat.', ...{ provider: HOST } })
     expect(await client.videos.delete(stopped.id)).toEqual({ id: stopped.id, object: 'video.deleted', deleted: true })
-    expect(await client.videos.retrieve(stopped.id)).toMatchObject({ status: 'failed', error: { code: 'cancelled' } })
+    await expect(client.videos.retrieve(stopped.id)).rejects.toMatchObject({ status: 404, code: 'job_not_found' })
   })
+
+  it('lists films page by page, and deletes one with its file', async () => {
+    const client = new OpenAI({
+      baseURL: `${network.sandbox.api_base_url}/v1`,
+      apiKey: network.sandbox.buyer_key,
+      maxRetries: 0,
+    })
+    const made: string[] = []
+    for (let count = 0; count < 3; count++)
+      made.unshift((await client.videos.create({ model: OPENAI, prompt: 'A boat.' })).id)
+    const [third = '', second = '', first = ''] = made
+    const page = await client.videos.list({ limit: 2 })
+    expect([page.data.map(({ id }) => id), page.has_more]).toEqual([[third, second], true])
+    const seen: string[] = []
+    for await (const { id } of client.videos.list({ limit: 2, after: second })) {
+      seen.push(id)
+      if (seen.length === 3) break
+    }
+    expect(seen[0]).toBe(first)
+    const upwards = await client.videos.list({ order: 'asc', after: first })
+    expect([upwards.data.map(({ id }) => id), upwards.has_more]).toEqual([[second, third], false])
+
+    await until('the film is there', 15_000, async () => (await client.videos.retrieve(first)).status === 'completed')
+    const { url } = await fetch(`${network.sandbox.api_base_url}/v1/videos/${first}/content`, { headers: keyed() })
+    expect((await fetch(url)).status).toBe(200)
+    expect((await client.videos.list({ order: 'asc', after: first })).data).toHaveLength(2)
+    expect(await client.videos.delete(first)).toEqual({ id: first, object: 'video.deleted', deleted: true })
+    expect((await fetch(url)).status).toBe(404)
+    await expect(client.videos.retrieve(first)).rejects.toMatchObject({ status: 404 })
+    await expect(client.videos.delete(first)).rejects.toMatchObject({ status: 404 })
+    const left = (await client.videos.list({ limit: 100 })).data.map(({ id }) => id)
+    expect([left.includes(first), left.includes(second)]).toEqual([false, true])
+    const bill = await send('GET', `/v1/requests/${first.slice('job_'.length)}`)
+    expect([bill.status, bill.body]).toMatchObject([200, { model: OPENAI, buyer_cost_micro: 0 }])
+  })
+
+  it.each(['limit=0', 'limit=101', 'limit=1.5', 'order=up', 'after=vid_1', 'page=2'])(
+    'is told what is wrong with a list of %s',
+    async (query) => {
+      expect((await send('GET', `/v1/videos?${query}`)).status).toBe(400)
+    },
+  )
 
   it('hears why a film failed, in words that hold nothing of its provider', async () => {
     const path = '/v1/video/generations'

@@ -134,6 +134,7 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
       files: {
         show: () => [],
         find: async () => undefined,
+        remove: async () => undefined,
         figures: () => ({ running: 0, waiting: 0, copied: 0, failed: new Map() }),
         close: async () => undefined,
       },

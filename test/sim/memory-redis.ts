@@ -257,6 +257,12 @@ function setCommands(data: Keyspace): Record<string, Handler> {
       return due.slice(0, Number(limit)).map(([member]) => member)
     },
     zrem: ([key = '', ...members]) => members.filter((member) => data.dropScore(key, member)).length,
+    zadd([key = '', score = '', member = '']) {
+      data.setScore(key, member, Number(score))
+      return 1
+    },
+    // Members of before are only read by lists, which no play asks for.
+    zremrangebylex: () => 0,
     zmscore: ([key = '', ...members]) => members.map((member) => data.scores(key).get(member)?.toString() ?? null),
     zcard: ([key = '']) => data.scores(key).size,
   }

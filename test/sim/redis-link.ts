@@ -38,7 +38,7 @@ const SILENCE_MS = 3_500
 const COMMANDS = [
   ...['get', 'set', 'del', 'unlink', 'lpush', 'ltrim', 'lpop', 'hget', 'hmget', 'hgetall', 'hkeys', 'hexists'],
   ...['hset', 'hsetnx', 'hdel', 'pexpire', 'zrange', 'zrangebyscore', 'zrem', 'zmscore', 'zcard', 'evalsha', 'script'],
-  ...['publish', 'info', 'time', 'watch', 'unwatch'],
+  ...['zadd', 'zremrangebylex', 'publish', 'info', 'time', 'watch', 'unwatch'],
 ]
 
 export function createLink(options: LinkOptions): Link {

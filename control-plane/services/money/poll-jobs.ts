@@ -60,7 +60,7 @@ export function createJobPolls(ctx: LineCtx, asker: string): JobPolls {
     const unknownPolls =
       answer?.kind === 'unknown' ? job.unknownPolls + 1 : answer?.kind === 'told' ? 0 : job.unknownPolls
     const at = nextPoll({ rid, polls, now, deadlineAt: job.deadlineAt.getTime(), retryAfterMs })
-    next.push({ rid, at, unknownPolls })
+    next.push({ rid, at, unknownPolls, wasAsked: true })
     if (retryAfterMs === undefined || offer === null || resting.size >= MAX_RESTING) return
     // The key of the offer is shared by all its jobs. Others than this one are not kept waiting for longer than usual.
     resting.set(offer, now + Math.min(retryAfterMs, JOB_POLLS.ceilingMs))
@@ -90,7 +90,11 @@ export function createJobPolls(ctx: LineCtx, asker: string): JobPolls {
         for (const job of jobs) goesOn(job, undefined)
         return []
       })
-      for (const { job, kept, line } of prepared) begin(job, () => attendJob(ctx, job, kept, line))
+      for (const { job, kept, line } of prepared) {
+        const later = afterBuyer(job, kept, ctx.clock.now())
+        if (later === undefined) begin(job, () => attendJob(ctx, job, kept, line))
+        else next.push({ rid: job.rid, at: later, unknownPolls: 0, wasAsked: false })
+      }
       return jobs.length
     },
     async settle() {
@@ -103,6 +107,19 @@ export function createJobPolls(ctx: LineCtx, asker: string): JobPolls {
       return count
     },
   }
+}
+
+/**
+ * The instant of the next question about a job whose buyer asked within this pause, so that its provider has answered
+ * already. Undefined for a job that is to be attended to now.
+ */
+function afterBuyer({ rid, polls, deadlineAt }: Job, kept: StoredJob | undefined, now: number): number | undefined {
+  const { askedAt } = kept ?? {}
+  if (askedAt === undefined || kept?.end !== undefined || deadlineAt.getTime() <= now) return undefined
+  // The pause that is over now is the one after the questions before this one.
+  const before = { rid, polls: Math.max(0, polls - 1), now: Math.min(askedAt, now), deadlineAt: deadlineAt.getTime() }
+  const at = nextPoll(before)
+  return at > now ? at : undefined
 }
 
 /** Reads what is needed to ask about jobs, for all of them together. Rejects while Redis is away. */

@@ -8,7 +8,7 @@ import { checkPictureFile } from '#data-plane/wires/images/sources.ts'
 import { usageOf } from '#data-plane/wires/jobs/view.ts'
 import { readJsonBody } from '#data-plane/wires/json-body.ts'
 import { routingBody } from '#data-plane/wires/routing-fields.ts'
-import type { JobView, JobWire } from '#data-plane/wires/wire.ts'
+import type { JobListWire, JobView } from '#data-plane/wires/wire.ts'
 import type { JobState } from '#shared/jobs.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { videoJob } from './parse.ts'
@@ -21,14 +21,20 @@ const REFERENCE = 'input_reference'
  * Films in the shapes of OpenAI's `/v1/videos`, which its clients send as a form. A job of this path and one of
  * `/v1/video/generations` are the same thing in two shapes.
  */
-export const openAiVideos: JobWire = {
+export const openAiVideos: JobListWire = {
   name: 'video',
   envelope: openAiEnvelope,
   read: (raw) => videoJob(isForm(raw) ? readFormRequest(raw) : readJsonRequest(raw)),
   acceptedStatus: 200,
   submitted: (view, token) => JSON.stringify({ ...show(view), job_token: token }),
   shown: (view) => JSON.stringify(show(view)),
-  cancelled: ({ id }) => JSON.stringify({ id, object: 'video.deleted', deleted: true }),
+  // One that its provider has only promised to stop is there until it has.
+  cancelled: ({ id, endedAt }) => JSON.stringify({ id, object: 'video.deleted', deleted: endedAt !== undefined }),
+  deletesEnded: true,
+  listed(views, hasMore) {
+    const ids = { first_id: views[0]?.id ?? null, last_id: views.at(-1)?.id ?? null }
+    return JSON.stringify({ object: 'list', data: views.map(show), ...ids, has_more: hasMore })
+  },
 }
 
 function isForm({ headers }: RawRequest): boolean {

@@ -158,10 +158,32 @@ export const JOB_ROUTES: readonly DataRoute[] = [
     submitted: OpenAiVideo.extend({ job_token: z.string() }).meta({ id: 'OpenAiVideoSubmitted' }),
     shown: OpenAiVideo,
     cancelled: z
-      .object({ id: z.string(), object: z.literal('video.deleted'), deleted: z.literal(true) })
+      .object({ id: z.string(), object: z.literal('video.deleted'), deleted: z.boolean() })
       .meta({ id: 'OpenAiVideoDeleted' }),
     example: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: '2' },
   }),
+  {
+    ...{ ...jobs, method: 'get', path: '/v1/videos', tag: 'Video', takesFloor: false, refusals: KEY_REFUSALS },
+    summary: 'List videos',
+    description: 'The films of the account from its last two days. No provider is asked.',
+    query: z.object({
+      after: z.string().optional().describe('The last id of the page before.'),
+      limit: Count.min(1).max(100).optional(),
+      order: z.enum(['asc', 'desc']).optional(),
+    }),
+    answers: {
+      'application/json': z
+        .object({
+          object: z.literal('list'),
+          data: z.array(OpenAiVideo),
+          first_id: z.string().nullable(),
+          last_id: z.string().nullable(),
+          has_more: z.boolean(),
+        })
+        .meta({ id: 'OpenAiVideoList' }),
+    },
+    examples: { whole: { limit: 2 } },
+  },
   {
     ...{ ...jobs, method: 'get', path: '/v1/videos/{id}/content', tag: 'Video', status: 302 },
     summary: 'Load a video',

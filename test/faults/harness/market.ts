@@ -43,6 +43,8 @@ export type Market = {
   readonly plane: ControlPlane
   buyer(usd: number): Promise<Buyer>
   model(...names: string[]): Promise<void>
+  /** Puts films on the catalogue, at a cent a second. */
+  film(...names: string[]): Promise<void>
   /** Makes an offer. Answers its id. */
   offer(wish: OfferWish): Promise<string>
   seller(name: SellerName): SellerActor
@@ -126,6 +128,17 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
         source: 'fault run',
         models: names.map((name) => modelOf(name)),
       })
+    },
+    async film(...names) {
+      const film = {
+        architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+        pricing: { prompt: '0', completion: '0' },
+        unit_pricing: { seconds: '0.01' },
+        supported_features: [],
+        endpoints: ['video'],
+      }
+      const models = names.map((name) => textModel(name, film))
+      await invoke(plane, OPERATOR, importCatalog, { source: 'fault run', models })
     },
     async price(name, prompt, completion) {
       const models = [modelOf(name, { prompt, completion })]

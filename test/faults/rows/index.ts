@@ -5,6 +5,7 @@ import { CONTROL_ROWS } from './control.ts'
 import { DEATH_ROWS } from './deaths.ts'
 import { FIGURE_ROWS } from './figures.ts'
 import { HOSTILE_ROWS } from './hostile.ts'
+import { JOB_ROWS } from './jobs.ts'
 import { JOURNAL_ROWS } from './journal.ts'
 import { LEDGER_PAST_ROWS } from './ledger-past.ts'
 import { PAYMENT_ROWS } from './payments.ts'
@@ -21,6 +22,7 @@ export const ROWS: readonly Row[] = [
   ...DEATH_ROWS,
   ...FIGURE_ROWS,
   ...HOSTILE_ROWS,
+  ...JOB_ROWS,
   ...JOURNAL_ROWS,
   ...LEDGER_PAST_ROWS,
   ...PAYMENT_ROWS,

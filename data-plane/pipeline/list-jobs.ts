@@ -1,0 +1,63 @@
+import type { RequestHead } from '#data-plane/call.ts'
+import type { StoredJob } from '#data-plane/store/jobs.ts'
+import type { JobView } from '#data-plane/wires/wire.ts'
+import { AppError } from '#shared/errors.ts'
+import { parseRequestId } from '#shared/ids.ts'
+import { recognize } from './entrance.ts'
+import type { JobListRoute, JobPlane } from './job-plane.ts'
+import { requestOfJob } from './job-plane.ts'
+import { endedView, openView } from './job-view.ts'
+
+const USUAL_LIMIT = 20
+const MAX_LIMIT = 100
+
+/**
+ * Lists the long jobs of the holder of a key, newest first unless the query says otherwise. No provider is asked: a job
+ * runs until its end is booked. Throws AppError: `authentication_required`, the refusals of the rail, `invalid_request`.
+ */
+export async function listJobs(
+  plane: JobPlane,
+  route: JobListRoute,
+  head: RequestHead,
+  query: URLSearchParams,
+): Promise<string> {
+  const wish = readWish(query)
+  const payment = recognize(route, head)
+  if (payment === undefined) throw new AppError('authentication_required')
+  const { account } = await payment.identify()
+  const { wire } = route
+  // One more than was asked for says whether there are more.
+  const asked = { ...wish, kind: wire.name, limit: wish.limit + 1 }
+  const jobs = account === null ? [] : await plane.jobs.list(account, asked)
+  const shown = jobs.slice(0, wish.limit)
+  return wire.listed(
+    shown.flatMap((job) => viewOf(plane, job) ?? []),
+    jobs.length > shown.length,
+  )
+}
+
+function viewOf({ limits: { bindingMs } }: JobPlane, { job, end, isBooked }: StoredJob): JobView | undefined {
+  const rid = parseRequestId(job.rid)
+  if (rid === undefined) return undefined
+  if (end === undefined || !isBooked) return openView(rid, job, { state: 'running', progress: undefined, bindingMs })
+  return endedView(rid, job, end, { bindingMs, artifacts: [] })
+}
+
+function readWish(query: URLSearchParams) {
+  const [after, limit, order] = [
+    query.get('after'),
+    query.get('limit') ?? String(USUAL_LIMIT),
+    query.get('order') ?? 'desc',
+  ]
+  const rid = after === null ? undefined : requestOfJob(after)
+  if (after !== null && rid === undefined) throw refuse('after', 'after is the id of a job.')
+  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > MAX_LIMIT) {
+    throw refuse('limit', `limit is a whole number from 1 to ${MAX_LIMIT}.`)
+  }
+  if (order !== 'asc' && order !== 'desc') throw refuse('order', 'order is asc or desc.')
+  return { after: rid, limit: Number(limit), isAscending: order === 'asc' }
+}
+
+function refuse(param: string, message: string): AppError {
+  return new AppError('invalid_request', { message, param })
+}

@@ -15,7 +15,6 @@ import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { attemptDelivery } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { systemClock } from '#shared/clock.ts'
-import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { CrashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -123,28 +122,6 @@ describe('a job that nobody asks about', () => {
     expect(await jobs.turn(told('succeeded', 4_000), { asked })).toBe(1)
     expect(await balanceOf(market.plane.db, wish.account)).toBe(996_000)
     expect(await jobs.breaches()).toEqual([])
-  })
-
-  it('is left alone while its buyer asks, for a pause after each question, but not at its deadline', async () => {
-    const wish = await submit(await wishOf(), 60_000)
-    await wait(wish.rid)
-    expect(await jobs.turn(told('running'))).toBe(0)
-    const asked: AskedJob[] = []
-    for (let question = 0; question < 3; question++) {
-      await wait(wish.rid)
-      // The buyer's question is a second old when the worker's turn comes.
-      await market.world.redis.hset(moneyKeys.job(wish.rid), 'asked', market.plane.clock.now() - 1_000)
-      await jobs.turn(told('running'), { asked })
-      expect((await scheduleOf(wish.rid)).inMs).toBeGreaterThan(4_000)
-    }
-    expect(asked).toEqual([])
-    await wait(wish.rid)
-    await jobs.turn(told('running'), { asked })
-    expect(asked).toHaveLength(1)
-    market.advance(60_000)
-    await market.world.redis.hset(moneyKeys.job(wish.rid), 'asked', market.plane.clock.now())
-    expect(await jobs.turn(told('running'), { asked })).toBe(1)
-    expect(asked).toHaveLength(2)
   })
 
   it('ends in Redis as in the ledger, so its buyer is shown what was booked', async () => {

@@ -8,6 +8,7 @@ import { getRequest } from '#control-plane/services/lookup.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { capUseOf } from '#shared/contract/money-scripts/uses.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
@@ -222,6 +223,37 @@ describe('a long job', () => {
     const wish = { rid: ids.ulid(), account: 'acc_1', sellerAccount: 'acc_2', quote: 10_000, offer: 'ofr_1' }
     expect(capUseOf(submitText(wish))).toMatchObject({ offer: 'ofr_1', chargeMicro: 10_000n })
     expect(capUseOf(endText(wish, 6_000, { offer: 'ofr_1' }))).toBeUndefined()
+  })
+})
+
+describe('a job whose buyer asks about it', () => {
+  it('is left alone by workers for a pause after each question, but not at its deadline', async () => {
+    const { now } = market.plane.clock
+    const { id: offer } = await listOffer(market, (await market.person()).seller)
+    const wish = { ...(await job(10_000)), offer, providerJob: `vid-${ids.ulid()}`, startedAt: now() }
+    await post(submitText(wish, now() + 60_000))
+    const pause = async () => {
+      const text = sql<{ at: Date }>`select poll_at as at from job where rid = ${wish.rid}`
+      return ((await text.execute(market.plane.db)).rows[0]?.at.getTime() ?? 0) - now()
+    }
+    /** The questions of workers so far, after a turn at the instant of the next one. */
+    const turn = async (askedMsAgo?: number) => {
+      market.advance(Math.max(0, await pause()) + 1)
+      const key = moneyKeys.job(wish.rid)
+      if (askedMsAgo !== undefined) await market.world.redis.hset(key, 'asked', now() - askedMsAgo)
+      await finish(told('running'), questions)
+      return questions.filter(({ providerJob }) => providerJob === wish.providerJob).length
+    }
+    const questions: AskedJob[] = []
+    // Redis has its record again after the first question.
+    expect(await turn()).toBe(1)
+    for (const ago of [1_000, 1_000, 1_000]) {
+      expect(await turn(ago)).toBe(1)
+      expect(await pause()).toBeGreaterThan(3_000)
+    }
+    expect(await turn()).toBe(2)
+    market.advance(60_000)
+    expect(await turn(0)).toBe(3)
   })
 })
 

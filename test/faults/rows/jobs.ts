@@ -127,7 +127,7 @@ async function loseWhatRuns(stage: Stage): Promise<void> {
   // The sample provider has its jobs in memory alone.
   const lost = await make()
   await world.providers[0].kill()
-  await world.heal()
+  await world.providers[0].start()
   await endAll(world)
   const end = await endOf(lost)
   stage.require(end?.outcome === 'failed' && end.charge === '0', `a lost job: ${JSON.stringify(end)}`)
@@ -137,7 +137,7 @@ async function loseWhatRuns(stage: Stage): Promise<void> {
   await world.providers[0].kill()
   await world.sql.query('update job set deadline_at = now(), poll_at = now() where rid = $1', [late])
   await until('the deadline ends it', ENDED_MS, async () => (await endOf(late))?.outcome === 'failed')
-  await world.heal()
+  await world.providers[0].start()
   stage.require((await endOf(late))?.charge === '0', 'a job without an end is charged at its deadline')
   stage.figure('quote', String(QUOTE_MICRO))
 }

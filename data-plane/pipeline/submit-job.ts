@@ -282,8 +282,7 @@ async function book(
   }
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteMicro }
   emitJob(calls, raw, { ...facts, tried: tried.attempts }, waitedFor(tried))
-  const { bindingMs } = limits
-  const view = openView(hold.rid, record, { state: 'queued', progress: provider.progress, bindingMs })
+  const view = openView(hold.rid, record, { state: 'queued', progress: provider.progress, bindingMs: limits.bindingMs })
   const text = wire.submitted(view, plane.tokenOf(jobIdOf(hold.rid)))
   return { text, offer, request, own: settled.headers }
 }

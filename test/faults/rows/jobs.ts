@@ -9,7 +9,6 @@ import { until } from '#test/support/until.ts'
 const FILM = 'film'
 const SECONDS = 4
 /** A cent a second, half of which the seller keeps. The sample provider makes a film that is a second shorter. */
-const QUOTE_MICRO = 20_000n
 const COST_MICRO = 15_000n
 const PATH = '/v1/video/generations'
 const SOON_MS = 20_000
@@ -88,77 +87,11 @@ async function dieInSubmit(stage: Stage, points: readonly CrashPoint[]): Promise
   stage.figure('jobs', (await booked(world)).length)
 }
 
-/** Servers and the provider come and go while jobs run. Each job ends once, by what its provider says of it. */
-async function loseWhatRuns(stage: Stage): Promise<void> {
-  const { world } = stage
-  const buyer = await sell(world)
-  const make = async () => {
-    const answer = await submit(world, buyer)
-    stage.require(answer.status === 202, `a submit was answered with ${answer.status}`)
-    const { id } = Job.parse(await answer.json())
-    const rid = id.slice('job_'.length)
-    await until('it is booked', SOON_MS, async () => (await booked(world)).some((job) => job.rid === rid))
-    return rid
-  }
-  const endOf = async (rid: string) => (await booked(world)).find((job) => job.rid === rid)
-  const rest: readonly (readonly [what: string, fault: () => Promise<unknown>])[] = [
-    ['Postgres stops', () => world.postgres.kill('SIGQUIT').then(() => world.postgres.start())],
-    [
-      'Redis stops',
-      () =>
-        world
-          .redis()
-          .kill()
-          .then(() => world.redis().start()),
-    ],
-    ['Redis is emptied', () => world.money().flushall()],
-    ['every process stops', () => stopAll(world)],
-  ]
-  for (const [what, fault] of rest) {
-    const rid = await make()
-    await ask(world, buyer, rid)
-    await fault()
-    await world.heal()
-    await endAll(world)
-    const end = await endOf(rid)
-    stage.require(end?.outcome === 'succeeded' && end.charge === String(COST_MICRO), `${what}: ${JSON.stringify(end)}`)
-    stage.require((await ask(world, buyer, rid)) === 'succeeded', `${what}: its buyer is shown something else`)
-  }
-  // The sample provider has its jobs in memory alone.
-  const lost = await make()
-  await world.providers[0].kill()
-  await world.providers[0].start()
-  await endAll(world)
-  const end = await endOf(lost)
-  stage.require(end?.outcome === 'failed' && end.charge === '0', `a lost job: ${JSON.stringify(end)}`)
-  stage.require((await ask(world, buyer, lost)) === 'failed', 'a lost job is shown as something else')
-  // One that nobody ends is over at its deadline, and its quote is back.
-  const late = await make()
-  await world.providers[0].kill()
-  await world.sql.query('update job set deadline_at = now(), poll_at = now() where rid = $1', [late])
-  await until('the deadline ends it', ENDED_MS, async () => (await endOf(late))?.outcome === 'failed')
-  await world.providers[0].start()
-  stage.require((await endOf(late))?.charge === '0', 'a job without an end is charged at its deadline')
-  stage.figure('quote', String(QUOTE_MICRO))
-}
-
-async function stopAll({ dataPlanes, control, workers }: World): Promise<void> {
-  const programs = [...dataPlanes, control, ...workers]
-  await Promise.all(programs.map((program) => program.kill()))
-  await Promise.all(programs.map((program) => program.start({ isHasty: true })))
-}
-
 export const JOB_ROWS: readonly Row[] = [
   {
     number: 'N05',
     title: 'a data plane dies while it submits a long job: before the journal has it and at each place after',
     isQuick: true,
     run: (stage) => dieInSubmit(stage, stage.isQuick ? ['job_written'] : ['job_taken', 'job_written', 'job_settled']),
-  },
-  {
-    number: 'N06',
-    title: 'servers, processes and the provider come and go while long jobs run',
-    world: {},
-    run: loseWhatRuns,
   },
 ]

@@ -27,14 +27,8 @@ const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC'])
  * @param {Wish} wish
  * @returns {Promise<string | undefined>}
  */
-export async function freshBundles({ name, programs, sources, options = {} }) {
-  const all = join(ROOT, 'dist', name)
-  const folder = join(all, stampOf([...RECIPE, ...sources]))
-  if (existsSync(folder)) return folder
-  // Under a name of our own until it is whole: another start may be making the same.
-  const draft = `${folder}.${process.pid}`
-  try {
-    mkdirSync(draft, { recursive: true })
+export function freshBundles({ name, programs, sources, options = {} }) {
+  return freshFolder(name, sources, async (draft) => {
     const { build } = await import('esbuild')
     await build({
       ...BUNDLE,
@@ -45,6 +39,26 @@ export async function freshBundles({ name, programs, sources, options = {} }) {
       outdir: draft,
       plugins: [keepAddresses],
     })
+  })
+}
+
+/**
+ * The folder below `dist` with what `make` makes of some sources, made anew after each change of them. Undefined where
+ * nothing can be written. Throws what `make` does.
+ * @param {string} name
+ * @param {readonly string[]} sources
+ * @param {(draft: string) => Promise<void>} make
+ * @returns {Promise<string | undefined>}
+ */
+export async function freshFolder(name, sources, make) {
+  const all = join(ROOT, 'dist', name)
+  const folder = join(all, stampOf([...RECIPE, ...sources]))
+  if (existsSync(folder)) return folder
+  // Under a name of our own until it is whole: another start may be making the same.
+  const draft = `${folder}.${process.pid}`
+  try {
+    mkdirSync(draft, { recursive: true })
+    await make(draft)
     removeOld(all)
     place(draft, folder)
     return folder
@@ -103,7 +117,7 @@ function filesAt(path) {
   if (!existsSync(path)) return []
   if (statSync(path).isFile()) return [path]
   const names = readdirSync(path, { recursive: true, encoding: 'utf8' })
-  return names.filter((name) => /\.m?ts$|\.mjs$/.test(name)).map((name) => join(path, name))
+  return names.filter((name) => /\.(?:m?ts|mjs|tsx|css|html|graphql)$/.test(name)).map((name) => join(path, name))
 }
 
 /** @param {string} folder */

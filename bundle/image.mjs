@@ -1,7 +1,8 @@
 // @ts-check
-// Makes the programs of the container image, into `dist`.
+// Makes the programs of the container image and the web page, into `dist`.
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildDashboard } from './dashboard.mjs'
 import { BUNDLE } from './options.mjs'
 
 await build({
@@ -18,3 +19,4 @@ await build({
   sourcemap: true,
   logLevel: 'info',
 })
+await buildDashboard(fileURLToPath(new URL('../dist/dashboard', import.meta.url)))

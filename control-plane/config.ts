@@ -61,6 +61,8 @@ export type Config = {
    * none.
    */
   readonly journalDir: string | undefined
+  /** Folder of the built web page; undefined for the one beside the programs. */
+  readonly pageDir: string | undefined
   /** The point at which a fault run wants this process to die. */
   readonly crashAt: CrashAt | undefined
 }
@@ -156,6 +158,7 @@ const Variables = z.object({
   CHECK_EVERY_MS: wholeNumber(HOUR, SECOND, DAY),
   RETENTION_MONTHS: wholeNumber(24, 0, 1_200),
   JOURNAL_DIR: optionalText,
+  PAGE_DIR: optionalText,
 })
 
 const NAMED_NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal'])
@@ -230,6 +233,7 @@ export function readConfig(environment: Environment = process.env): Config {
       retentionMonths: found.RETENTION_MONTHS,
     },
     journalDir: found.JOURNAL_DIR,
+    pageDir: found.PAGE_DIR,
     allowsIntrospection: isProduction ? found.ALLOW_INTROSPECTION : true,
     logLevel: found.LOG_LEVEL,
     telemetry: telemetryOf(found, 'market-control-plane'),

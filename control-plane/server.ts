@@ -1,3 +1,5 @@
+import { sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify } from 'fastify'
 import { SECOND } from '#shared/clock.ts'
@@ -6,6 +8,7 @@ import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-
 import { codeOfStatus, toRestError } from './api/errors.ts'
 import { GRAPHQL_PATH, mountGraphQL } from './api/graphql/door.ts'
 import { acceptJsonOnly } from './api/json-body.ts'
+import { mountPage } from './api/page/door.ts'
 import { mountPayments } from './api/payments/door.ts'
 import { mountFacilitator } from './api/payments/facilitator.ts'
 import { mountReference } from './api/reference/door.ts'
@@ -19,6 +22,7 @@ const MAX_PATH_PART = 2_048
 const REQUEST_TIMEOUT_MS = 30 * SECOND
 /** The path fits both the source tree and a bundle: the docs are beside the folder of either. */
 const DOCUMENTATION = new URL('../docs/', import.meta.url)
+const PAGE = new URL('../dist/dashboard/', import.meta.url)
 
 /**
  * Creates the control plane's server with the doors, health and metrics. The owner of `plane` closes it after the
@@ -51,10 +55,14 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     return fault && sendError(plane, { ...fault, request, reply })
   })
   server.setErrorHandler((error, request, reply) => sendError(plane, { error, request, reply }))
-  server.setNotFoundHandler((request, reply) => {
+  const page = mountPage(server, plane.config.pageDir === undefined ? PAGE : folderUrl(plane.config.pageDir))
+  server.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request)
     const methods = path === GRAPHQL_PATH ? ['POST'] : methodsOf(path)
-    if (methods === undefined) throw new AppError('not_found')
+    if (methods === undefined) {
+      if (await page.answer(request, reply)) return reply
+      throw new AppError('not_found')
+    }
     reply.header('allow', methods.join(', '))
     throw new AppError('method_not_allowed')
   })
@@ -85,6 +93,10 @@ export function createHealthServer(plane: ControlPlane): FastifyInstance {
 function markAnswer(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   reply.header('cache-control', 'no-store')
+}
+
+function folderUrl(path: string): URL {
+  return pathToFileURL(path.endsWith(sep) ? path : `${path}${sep}`)
 }
 
 function pathOf(request: FastifyRequest): string {

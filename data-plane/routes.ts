@@ -1,3 +1,4 @@
+import { PAGE_SEGMENTS } from '#shared/contract/page-paths.ts'
 import type { ControlPrefix, JsonRowBody, Row, RowBody, ServesOf } from './http/row.ts'
 import type { RowIndex } from './http/row-index.ts'
 import { createRowIndex } from './http/row-index.ts'
@@ -310,7 +311,8 @@ function json(megabytes: number, inlinedIn?: JsonRowBody['inlinedIn']): RowBody 
 export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
   { host: 'api', prefix: '/v1/seller' },
   { host: 'api', prefix: '/v1/buyer' },
-  { host: 'api', prefix: '/v1/auth' },
+  // A page signs in where it came from.
+  { host: 'both', prefix: '/v1/auth' },
   { host: 'api', prefix: '/v1/resource/seller' },
   { host: 'api', prefix: '/v1/resource/access' },
   { host: 'api', prefix: '/v1/resource/buyer' },
@@ -326,4 +328,6 @@ export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
   { host: 'both', prefix: '/openapi.json' },
   { host: 'both', prefix: '/docs' },
   { host: 'both', prefix: '/llms.txt' },
+  { host: 'base', prefix: '/' },
+  ...PAGE_SEGMENTS.map((segment) => ({ host: 'base' as const, prefix: `/${segment}` })),
 ]

@@ -5,6 +5,7 @@ import { openHome } from '#dev/network/home.ts'
 import { tailOf } from '#dev/network/programs.ts'
 import type { Sandbox } from '#dev/network/sandbox-file.ts'
 import { describeSandbox, removeSandbox, writeSandbox } from '#dev/network/sandbox-file.ts'
+import { makeSignInLinks } from '#dev/network/sign-in-links.ts'
 import { HISTORY, SERVICES, STOP_ORDER, startNetwork } from '#dev/network/start.ts'
 
 const log = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`)
@@ -34,7 +35,7 @@ async function runNetwork(
       home.noteChildren(Object.values(pids))
       if (!sandbox) return
       writeSandbox(file, sandbox())
-      const now = describeSandbox(sandbox(), file)
+      const now = describeSandbox(sandbox(), file, [])
       if (now !== described) log(`an address has changed: ${file} says where everything is now`)
       described = now
     },
@@ -47,12 +48,12 @@ async function runNetwork(
 
   const began = performance.now()
   void startNetwork({ home, crew, log, port: firstPort(), ...given, ...givenServices() }).then(
-    (started) => {
+    async (started) => {
       if (ending.signal.aborted) return
       sandbox = started
       writeSandbox(file, sandbox())
-      described = describeSandbox(sandbox(), file)
-      console.log(described)
+      described = describeSandbox(started(), file, [])
+      console.log(describeSandbox(started(), file, await makeSignInLinks(started())))
       log(`ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`)
     },
     (error: unknown) => {

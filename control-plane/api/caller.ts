@@ -27,7 +27,7 @@ export async function actorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor>
   requireOwnOrigin(ctx, request)
   const session = await authenticateSession(ctx, token)
   const workspace = request.headers[WORKSPACE_HEADER]
-  return typeof workspace === 'string' ? enterWorkspace(ctx, session, workspace) : session
+  return typeof workspace === 'string' && session.kind === 'session' ? enterWorkspace(ctx, session, workspace) : session
 }
 
 /** The workspace that a session acts in for one request, in place of its wallet's own accounts. */
@@ -41,6 +41,11 @@ export async function openActorOf(ctx: Ctx, request: FastifyRequest): Promise<Ac
     if (error instanceof AppError && error.code === 'invalid_session') return NOBODY
     throw error
   }
+}
+
+/** True for an actor whom a cookie stands for, which a browser sends by itself. */
+export function isByCookie(actor: Actor): boolean {
+  return actor.kind === 'session' || ('keySession' in actor && actor.keySession !== undefined)
 }
 
 /** The Idempotency-Key header of a request. */

@@ -38,12 +38,14 @@ export function sendSessionCookie(ctx: CookieCtx, reply: FastifyReply, token: st
 }
 
 /**
- * Requires that a page of our own sent a request which changes something. Browsers name the page in `Origin`, and they
- * send our cookie along with requests of other sites, too. Throws `forbidden`.
+ * Requires that a page of our own sent a request which changes something, for browsers send our cookie along with
+ * requests of other sites, too. They say in `Sec-Fetch-Site`, which no script can set, whether the page is of this very
+ * origin. Older ones only name the page in `Origin`. Throws `forbidden`.
  */
 export function requireOwnOrigin({ settings }: CookieCtx, request: FastifyRequest): void {
   if (SAFE_METHODS.has(request.method)) return
-  const { origin } = request.headers
+  const { origin, 'sec-fetch-site': site } = request.headers
+  if (site === 'same-origin') return
   if (origin !== undefined && settings.origins.includes(origin)) return
   throw new AppError('forbidden', { message: 'A session changes things only from pages of this service (Origin).' })
 }

@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import type { KeyType } from '#shared/api-key.ts'
 import type { KeyId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
@@ -167,7 +168,21 @@ const PRESENTED_KEY_ROW = {
 export type PresentedKey = RowOf<typeof PRESENTED_KEY_ROW>
 
 /** Finds the key with this secret, now or before a rotation. The former secret's window may be open or over. */
-export async function findKeyByHash(db: Database, hash: string): Promise<PresentedKey | undefined> {
+export function findKeyByHash(db: Database, hash: string): Promise<PresentedKey | undefined> {
+  return findPresented(
+    db,
+    sql`select id, null::timestamptz as expires_at from api_key where hash = ${hash}
+      union all select key_id, expires_at from key_former_secret where hash = ${hash}`,
+  )
+}
+
+/** Finds a key as a caller would present it. */
+export function findPresentedKey(db: Database | Trx, id: KeyId): Promise<PresentedKey | undefined> {
+  return findPresented(db, sql`select ${id} as id, null::timestamptz as expires_at`)
+}
+
+/** `sought` gives the id of the key, and when the presented secret ends. */
+async function findPresented(db: Database | Trx, sought: RawBuilder<unknown>): Promise<PresentedKey | undefined> {
   const rows = await readRows(
     db,
     PRESENTED_KEY_ROW,
@@ -177,10 +192,7 @@ export async function findKeyByHash(db: Database, hash: string): Promise<Present
       coalesce(w.organization_id, k.organization_id) as organization, k.organization_role as role,
       least(k.expires_at, s.expires_at) as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt",
       k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro", k.models_allowed as "modelsAllowed"
-    from (
-      select id, null::timestamptz as expires_at from api_key where hash = ${hash}
-      union all select key_id, expires_at from key_former_secret where hash = ${hash}
-    ) s join api_key k on k.id = s.id left join app_user u on u.id = k.user_id
+    from (${sought}) s join api_key k on k.id = s.id left join app_user u on u.id = k.user_id
     left join workspace w on w.id = k.workspace_id limit 1`,
   )
   return rows[0]

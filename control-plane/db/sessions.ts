@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
-import type { AccountId, SessionId, UserId } from '#shared/ids.ts'
+import type { AccountId, KeyId, SessionId, UserId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { PresentedKey } from './keys.ts'
+import { findPresentedKey } from './keys.ts'
 
 /** A session with its wallet. */
 export type SessionRow = {
@@ -24,10 +26,12 @@ export async function insertUsedNonce(db: Database, nonce: string, expiresAt: nu
   return numInsertedOrUpdatedRows === 1n
 }
 
-type NewSession = {
+/** Whom a session stands for: a wallet's user, or a key. */
+type SessionOf = { readonly user: UserId } | { readonly key: KeyId }
+
+type NewSession = SessionOf & {
   readonly id: SessionId
   readonly hash: string
-  readonly user: UserId
   readonly createdAt: number
   readonly expiresAt: number
 }
@@ -40,7 +44,8 @@ export async function insertSession(trx: Trx, session: NewSession): Promise<void
     .values({
       id: session.id,
       hash: session.hash,
-      user_id: session.user,
+      user_id: 'user' in session ? session.user : null,
+      key_id: 'key' in session ? session.key : null,
       created_at: createdAt,
       last_used_at: createdAt,
       expires_at: new Date(session.expiresAt),
@@ -48,6 +53,7 @@ export async function insertSession(trx: Trx, session: NewSession): Promise<void
     .execute()
 }
 
+/** Finds the session of a wallet. */
 export async function findSessionByHash(db: Database, hash: string): Promise<SessionRow | undefined> {
   return db
     .selectFrom('web_session as s')
@@ -64,6 +70,21 @@ export async function findSessionByHash(db: Database, hash: string): Promise<Ses
     ])
     .where('s.hash', '=', hash)
     .executeTakeFirst()
+}
+
+/** A session with its key. */
+export type KeySessionRow = Pick<SessionRow, 'id' | 'lastUsedAt' | 'expiresAt'> & { readonly key: PresentedKey }
+
+/** Finds the session of a key, whatever has become of the key. */
+export async function findKeySessionByHash(db: Database, hash: string): Promise<KeySessionRow | undefined> {
+  const session = await db
+    .selectFrom('web_session')
+    .select(['id', 'key_id as keyId', 'last_used_at as lastUsedAt', 'expires_at as expiresAt'])
+    .where('hash', '=', hash)
+    .executeTakeFirst()
+  if (session === undefined || session.keyId === null) return undefined
+  const key = await findPresentedKey(db, session.keyId)
+  return key && { ...session, key }
 }
 
 /** Stores the last use of a session. `at` is Unix milliseconds. */
@@ -85,10 +106,55 @@ export async function deleteOldSessions(trx: Trx, user: UserId, keep: number): P
     select id from web_session where user_id = ${user} order by id desc limit ${keep})`.execute(trx)
 }
 
-/** Removes expired nonces and sessions. Returns their number. `now` is Unix milliseconds. */
+export async function deleteKeySession(db: Database | Trx, key: KeyId, id: SessionId): Promise<void> {
+  await db.deleteFrom('web_session').where('id', '=', id).where('key_id', '=', key).execute()
+}
+
+/** Ends the oldest sessions of a key beyond `keep`. */
+export async function deleteOldKeySessions(trx: Trx, key: KeyId, keep: number): Promise<void> {
+  await sql`delete from web_session where key_id = ${key} and id not in (
+    select id from web_session where key_id = ${key} order by id desc limit ${keep})`.execute(trx)
+}
+
+type NewSignInCode = {
+  readonly hash: string
+  readonly key: KeyId
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+/** Adds a code. Times are Unix milliseconds. */
+export async function insertSignInCode(trx: Trx, code: NewSignInCode): Promise<void> {
+  const { hash, key: key_id, createdAt, expiresAt } = code
+  const times = { created_at: new Date(createdAt), expires_at: new Date(expiresAt) }
+  await trx
+    .insertInto('sign_in_code')
+    .values({ hash, key_id, ...times })
+    .execute()
+}
+
+/** Removes the oldest codes of a key beyond `keep`. */
+export async function deleteOldSignInCodes(trx: Trx, key: KeyId, keep: number): Promise<void> {
+  await sql`delete from sign_in_code where key_id = ${key} and hash not in (
+    select hash from sign_in_code where key_id = ${key} order by created_at desc, hash limit ${keep})`.execute(trx)
+}
+
+/** Takes a code away and returns its key: of rivals, one. `now` is Unix milliseconds. */
+export async function deleteSignInCode(trx: Trx, hash: string, now: number): Promise<KeyId | undefined> {
+  const taken = await trx
+    .deleteFrom('sign_in_code')
+    .where('hash', '=', hash)
+    .where('expires_at', '>', new Date(now))
+    .returning('key_id')
+    .executeTakeFirst()
+  return taken?.key_id
+}
+
+/** Removes expired nonces, codes and sessions. Returns their number. `now` is Unix milliseconds. */
 export async function deleteExpiredSignIns(db: Database, now: number): Promise<number> {
   const at = new Date(now)
   const nonces = await db.deleteFrom('used_nonce').where('expires_at', '<=', at).executeTakeFirst()
+  const codes = await db.deleteFrom('sign_in_code').where('expires_at', '<=', at).executeTakeFirst()
   const sessions = await db.deleteFrom('web_session').where('expires_at', '<=', at).executeTakeFirst()
-  return Number(nonces.numDeletedRows + sessions.numDeletedRows)
+  return Number(nonces.numDeletedRows + codes.numDeletedRows + sessions.numDeletedRows)
 }

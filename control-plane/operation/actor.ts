@@ -18,7 +18,11 @@ type WalletActor<Kind extends 'buyer' | 'seller'> = {
    * bounds.
    */
   readonly isBounded?: boolean
+  readonly keySession?: KeySession
 }
+
+/** The session of a browser that is signed in with the actor's key. Absent where the key itself came with the call. */
+type KeySession = SessionId | undefined
 
 /** A workspace of an organisation that a member acts in. */
 export type ActorWorkspace = {
@@ -47,10 +51,16 @@ export type OrgActor = {
   readonly keyId: KeyId
   readonly organization: OrganizationId
   readonly role: ManagementRole
+  readonly keySession?: KeySession
 }
 
 /** An operator: a management key made on the machine, or the machine's own command line and workers. */
-export type OperatorActor = { readonly kind: 'operator'; readonly keyId: KeyId | null; readonly source: string }
+export type OperatorActor = {
+  readonly kind: 'operator'
+  readonly keyId: KeyId | null
+  readonly source: string
+  readonly keySession?: KeySession
+}
 
 /** A caller without a credential. */
 export type Nobody = { readonly kind: 'nobody' }

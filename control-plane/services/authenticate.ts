@@ -1,7 +1,8 @@
 import type { PresentedKey } from '#control-plane/db/keys.ts'
 import { findKeyByHash, updateKeyUsed } from '#control-plane/db/keys.ts'
-import { findSessionByHash, updateSessionUsed } from '#control-plane/db/sessions.ts'
-import type { Actor, SessionActor } from '#control-plane/operation/actor.ts'
+import type { SessionRow } from '#control-plane/db/sessions.ts'
+import { findKeySessionByHash, findSessionByHash, updateSessionUsed } from '#control-plane/db/sessions.ts'
+import type { Actor, BuyerActor, OperatorActor, OrgActor, SellerActor } from '#control-plane/operation/actor.ts'
 import { NOBODY } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { orUnavailable } from '#control-plane/operation/or-unavailable.ts'
@@ -9,6 +10,7 @@ import { hashApiKey, isWellFormedKey } from '#shared/api-key.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { isBounded } from './keys/key-terms.ts'
+import { isLivingKey } from './keys/living-key.ts'
 import { hashSessionToken, isWellFormedToken, SESSION_IDLE_MS } from './sign-in/session-token.ts'
 
 /** Precision of the stored last use of a key or session. */
@@ -24,38 +26,53 @@ export async function authenticate(ctx: AuthCtx, key: string | undefined): Promi
   if (key === undefined) return NOBODY
   if (!isWellFormedKey(key)) throw new AppError('invalid_api_key')
   const found = await orUnavailable(() => findKeyByHash(ctx.db, hashApiKey(key, ctx.settings.keyPepper)))
+  if (found === undefined || !isLivingKey(found, ctx.clock.now())) throw new AppError('invalid_api_key')
+  return useKey(ctx, found)
+}
+
+async function useKey(ctx: AuthCtx, key: PresentedKey): Promise<KeyedActor> {
   const now = ctx.clock.now()
-  if (found === undefined || found.revokedAt !== null) throw new AppError('invalid_api_key')
-  if (found.expiresAt !== null && found.expiresAt.getTime() <= now) throw new AppError('invalid_api_key')
-  const actor = actorOf(found)
-  if (found.lastUsedAt === null || now - found.lastUsedAt.getTime() > USE_RESOLUTION_MS) {
-    await noteUse(ctx, updateKeyUsed(ctx.db, found.id, now))
+  const actor = actorOf(key)
+  if (key.lastUsedAt === null || now - key.lastUsedAt.getTime() > USE_RESOLUTION_MS) {
+    await noteUse(ctx, updateKeyUsed(ctx.db, key.id, now))
   }
   return actor
 }
 
 /**
- * Returns the wallet of a session's cookie. Throws `invalid_session` for a token that is malformed, unknown, ended or
- * expired, and `service_unavailable` when the database cannot answer.
+ * Returns the wallet or the key of a session's cookie. Throws `invalid_session` for a token that is malformed, unknown,
+ * ended or expired, or whose key has ended, and `service_unavailable` when the database cannot answer.
  */
-export async function authenticateSession(ctx: AuthCtx, token: string): Promise<SessionActor> {
+export async function authenticateSession(ctx: AuthCtx, token: string): Promise<Actor> {
   if (!isWellFormedToken(token)) throw new AppError('invalid_session')
   const hash = hashSessionToken(token, ctx.settings.sessionSecret)
   const found = await orUnavailable(() => findSessionByHash(ctx.db, hash))
+  if (found !== undefined) {
+    await useSession(ctx, found)
+    const { id: sessionId, user, wallet, buyerAccount, sellerAccount } = found
+    return { kind: 'session', sessionId, user, wallet, buyerAccount, sellerAccount }
+  }
+  const byKey = await orUnavailable(() => findKeySessionByHash(ctx.db, hash))
+  if (byKey === undefined || !isLivingKey(byKey.key, ctx.clock.now())) throw new AppError('invalid_session')
+  await useSession(ctx, byKey)
+  return { ...(await useKey(ctx, byKey.key)), keySession: byKey.id }
+}
+
+/** Notes the use of a session. Throws `invalid_session` when it has ended. */
+async function useSession(ctx: AuthCtx, session: Pick<SessionRow, 'id' | 'lastUsedAt' | 'expiresAt'>): Promise<void> {
   const now = ctx.clock.now()
-  if (found === undefined || found.expiresAt.getTime() <= now) throw new AppError('invalid_session')
-  const idleMs = now - found.lastUsedAt.getTime()
-  if (idleMs >= SESSION_IDLE_MS) throw new AppError('invalid_session')
-  if (idleMs > USE_RESOLUTION_MS) await noteUse(ctx, updateSessionUsed(ctx.db, found.id, now))
-  const { id: sessionId, user, wallet, buyerAccount, sellerAccount } = found
-  return { kind: 'session', sessionId, user, wallet, buyerAccount, sellerAccount }
+  const idleMs = now - session.lastUsedAt.getTime()
+  if (session.expiresAt.getTime() <= now || idleMs >= SESSION_IDLE_MS) throw new AppError('invalid_session')
+  if (idleMs > USE_RESOLUTION_MS) await noteUse(ctx, updateSessionUsed(ctx.db, session.id, now))
 }
 
 async function noteUse(ctx: AuthCtx, written: Promise<void>): Promise<void> {
   await written.catch((error: unknown) => ctx.log.warn({ err: error }, 'the use of a credential was not noted'))
 }
 
-function actorOf(key: PresentedKey): Actor {
+type KeyedActor = BuyerActor | SellerActor | OrgActor | OperatorActor
+
+function actorOf(key: PresentedKey): KeyedActor {
   const { id: keyId, user, wallet, buyerAccount, sellerAccount, organization, role } = key
   if (key.type === 'management') {
     if (key.scope === 'operator') return { kind: 'operator', keyId, source: 'management key' }

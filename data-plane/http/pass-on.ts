@@ -38,8 +38,8 @@ export async function mountControlPaths(
       if (gate !== undefined) scope.addHook('onRequest', gate)
       void scope.register(httpProxy, {
         upstream,
-        prefix,
-        rewritePrefix: prefix,
+        // Of the root, no path below it is passed on.
+        ...(prefix === '/' ? { prefix: '', rewritePrefix: '', routes: ['/'] } : { prefix, rewritePrefix: prefix }),
         websocket: false,
         ...(first === undefined ? {} : { preHandler: first }),
         replyOptions: {

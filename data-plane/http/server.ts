@@ -92,5 +92,5 @@ function passOn(surface: Surface, { prefix, host }: ControlPrefix): PassedOn {
 }
 
 function isUnder(path: string, prefix: string): boolean {
-  return path === prefix || path.startsWith(`${prefix}/`)
+  return path === prefix || (prefix !== '/' && path.startsWith(`${prefix}/`))
 }

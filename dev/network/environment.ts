@@ -18,6 +18,8 @@ export type SettlerFacts = PlaneFacts & {
   /** True for the development chain of this network, false for one that was given. */
   readonly hasOwnChain: boolean
   readonly wallets: Wallets | undefined
+  /** The folder of the built web page. */
+  readonly pageDir: string | undefined
 }
 
 /** Variables of the control plane alone. No other program gets them, for one of them is a key. */
@@ -42,6 +44,7 @@ export type NetworkUrls = {
   readonly trpc_url: string
   readonly provider_url: string
   readonly facilitator_url: string
+  readonly dashboard_url: string
 }
 
 /** The addresses of a network: origins without a trailing slash, and the endpoints of the two doors. */
@@ -57,6 +60,7 @@ export function urlsOf(places: NetworkPlaces): NetworkUrls {
     trpc_url: `${controlPlane}/trpc`,
     provider_url: provider === undefined ? '' : originOf(provider),
     facilitator_url: `${controlPlane}/facilitator`,
+    dashboard_url: dataPlane,
   }
 }
 
@@ -76,7 +80,7 @@ export function givenEnvironment(): NodeJS.ProcessEnv {
  * treasury of our own environment go before those of the home.
  */
 export function settlerEnvironment(facts: SettlerFacts): NodeJS.ProcessEnv {
-  const { chainRpcUrl, hasOwnChain, wallets } = facts
+  const { chainRpcUrl, hasOwnChain, wallets, pageDir } = facts
   const own = { CHAIN_ID: String(BASE_CHAIN_ID), USDC_ADDRESS: BASE_USDC }
   return {
     // A block of our own chain comes with a transaction, and no other follows it.
@@ -86,6 +90,7 @@ export function settlerEnvironment(facts: SettlerFacts): NodeJS.ProcessEnv {
     PAYOUT_THRESHOLD_MICRO: '10000',
     ...planeEnvironment(facts),
     ...(hasOwnChain ? own : {}),
+    PAGE_DIR: pageDir,
     CHAIN_RPC_URL: chainRpcUrl,
     FACILITATOR_PRIVATE_KEY: process.env['FACILITATOR_PRIVATE_KEY'] || wallets?.facilitator.privateKey,
     FACILITATOR_URL: process.env['FACILITATOR_URL'],

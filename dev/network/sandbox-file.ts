@@ -28,13 +28,17 @@ export function removeSandbox(file: string): void {
   rmSync(file, { force: true })
 }
 
+/** A link that signs one browser in as a sample of a side. It works once, and for a day. */
+export type SignInLink = { readonly side: string; readonly url: string }
+
 /** The text for a person once everything answers. */
-export function describeSandbox(sandbox: Sandbox, file: string): string {
+export function describeSandbox(sandbox: Sandbox, file: string, links: readonly SignInLink[]): string {
   const body = '{"model":"gpt-5-mini","messages":[{"role":"user","content":"Say hello."}]}'
   return `
 The market is ready.
 
-  buyers call       ${sandbox.api_base_url}/v1
+  the page          ${sandbox.dashboard_url}/
+${links.map(({ side, url }) => `  as the ${side.padEnd(11)}${url}\n`).join('')}  buyers call       ${sandbox.api_base_url}/v1
   control plane     ${sandbox.control_plane_url}   (GraphQL ${sandbox.graphql_url}, tRPC ${sandbox.trpc_url})
   to read           ${sandbox.api_base_url}/docs
   sample provider   ${sandbox.provider_url}

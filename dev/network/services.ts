@@ -35,6 +35,8 @@ export type Services = {
   readonly hasOwnChain: boolean
   /** The wallets of the home, once they are there. They have money on our own chain. */
   wallets: Wallets | undefined
+  /** The built web page, once it is there. */
+  pageDir: string | undefined
 }
 
 /** True for a program that sends transactions to the chain. */

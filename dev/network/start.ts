@@ -1,3 +1,4 @@
+import { freshDashboard } from '#bundle/dashboard.mjs'
 import { PROVIDERS_FILE } from '#dev/seed/provider-addresses.ts'
 import { readSeededKeys, SEEDED_KEYS_FILE } from '#dev/seed/seeded-keys.ts'
 import { readSandboxProviders } from '#dev/seed/sellers.ts'
@@ -79,7 +80,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
   const places = await choosePlaces({ first: options.port, providers: readSandboxProviders(), file })
   const { databaseUrl = '', redisUrl = '', chainRpcUrl = '' } = options
   const hasOwnChain = chainRpcUrl === ''
-  const services: Services = { databaseUrl, redisUrl, chainRpcUrl, hasOwnChain, wallets: undefined }
+  const services: Services = { pageDir: undefined, databaseUrl, redisUrl, chainRpcUrl, hasOwnChain, wallets: undefined }
   const environment = (program: string) => {
     const facts = { home, places, secrets, ...services }
     return isSettler(program) ? settlerEnvironment(facts) : planeEnvironment(facts)
@@ -97,6 +98,9 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
     programs.run(name, { args, env: environment(name), logFile: home.path(`logs/${name}.log`) })
 
   const dataPlaneArgs = [...DATA_PLANE_FLAGS, ...profiling(), 'data-plane/main.ts']
+  const paged = freshDashboard()
+  // The control plane alone waits for the page.
+  paged.catch(() => undefined)
   const migrated = run('migrate', ['control-plane/migrate.ts'])
   const afterwards = async (start: () => Promise<unknown>) => {
     await Promise.all([migrated, chained])
@@ -104,7 +108,10 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
   }
   await Promise.all([
     startPlane(network, 'data_plane', dataPlaneArgs, places.dataPlane),
-    afterwards(() => startPlane(network, 'control_plane', ['control-plane/main.ts', 'server'], places.controlPlane)),
+    afterwards(async () => {
+      services.pageDir = await paged
+      await startPlane(network, 'control_plane', ['control-plane/main.ts', 'server'], places.controlPlane)
+    }),
     afterwards(() => startPlane(network, 'worker', ['control-plane/main.ts', 'worker'], places.worker)),
     migrated.then(() => providers).then(() => run('seed', ['dev/seed/main.ts'])),
     Promise.all([providers, chained]).then(() => tellOfChain(network, services.chainRpcUrl)),

@@ -50,6 +50,7 @@ beforeAll(async () => {
     'seller-offer': { id: ids[0] },
     'buyer-log-entry': { id: rid },
     'operator-catalogue': model,
+    'buyer-overview': { period: '30d', interval: 'day' },
     'buyer-activity': { interval: 'day', groupBy: 'model' },
     'seller-earnings': { range: '30d' },
   }

@@ -325,6 +325,7 @@ const MARKET: readonly DoorRow[] = by('nobody', [
   reads('incident.list', 'declaredIncidents', 'market.declaredIncidents', () => ({ maxItems: 5 })),
   reads('market.rails', 'rails', 'market.rails'),
   reads('market.series', 'marketSeries', 'market.series'),
+  reads('market.totals', 'marketTotals', 'market.totals'),
   reads('market.prices', 'priceHistory', 'market.prices', ofModel),
   without(['since'], reads('market.demand', 'demand', 'market.demand', ofModel)),
   reads('market.trades', 'trades', 'market.trades', () => ({ limit: 5 })),

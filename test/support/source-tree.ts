@@ -8,7 +8,7 @@ export const files: readonly string[] = execFileSync('git', ['ls-files', '-co', 
 })
   .split('\n')
   .filter((path) => path !== '' && !path.includes('/fixtures/'))
-export const sources: readonly string[] = files.filter((path) => path.endsWith('.ts'))
+export const sources: readonly string[] = files.filter((path) => /\.tsx?$/.test(path))
 export const read = (path: string) => readFileSync(path, 'utf8')
 
 const ALIASES: Record<string, string> = {

@@ -3,7 +3,7 @@ import { GraphQLError, NoSchemaIntrospectionCustomRule, parse } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { createYoga, useExecutionCancellation } from 'graphql-yoga'
 import { z } from 'zod'
-import { idempotencyKeyOf, openActorOf } from '#control-plane/api/caller.ts'
+import { idempotencyKeyOf, isByCookie, openActorOf } from '#control-plane/api/caller.ts'
 import { toGraphQLExtensions } from '#control-plane/api/errors.ts'
 import { sendLimit } from '#control-plane/api/limit-headers.ts'
 import { peerOf } from '#control-plane/api/peer.ts'
@@ -195,7 +195,7 @@ async function contextOf(
 ): Promise<Omit<GraphQLContext, 'live'>> {
   const actor = await openActorOf(ctx, request)
   // A form of another site cannot send this header, and its script cannot without asking first.
-  if (actor.kind === 'session' && request.headers[SCRIPT_HEADER] === undefined) {
+  if (isByCookie(actor) && request.headers[SCRIPT_HEADER] === undefined) {
     throw new AppError('forbidden', { message: `A session sends the header ${SCRIPT_HEADER}.` })
   }
   return {

@@ -1,10 +1,17 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { DemandByDiscount } from '#control-plane/services/market/demand.ts'
 import { DemandSchema, DemandStepViewSchema, marketDemand } from '#control-plane/services/market/demand.ts'
-import type { PriceHistory, SeriesPoint, TradeView } from '#control-plane/services/market/market-series.ts'
+import type {
+  MarketTotals,
+  PriceHistory,
+  SeriesPoint,
+  TradeView,
+} from '#control-plane/services/market/market-series.ts'
 import {
+  MarketTotalsSchema,
   marketPriceHistory,
   marketSeries,
+  marketTotals,
   marketTrades,
   PaidPointSchema,
   PriceHistorySchema,
@@ -24,6 +31,17 @@ const Point = builder.objectRef<SeriesPoint>('SeriesPoint').implement({
   fields: (t) => ({
     ...membersOf(t, SeriesPointSchema),
     volumeMicro: t.string({ resolve: ({ volumeMicro }) => volumeMicro.toString() }),
+    listMicro: t.string({ resolve: ({ listMicro }) => listMicro.toString() }),
+  }),
+})
+
+const Totals = builder.objectRef<MarketTotals>('MarketTotals').implement({
+  description: 'Sums of the whole market since an instant. Amounts are micro-USD as plain digits.',
+  fields: (t) => ({
+    ...membersOf(t, MarketTotalsSchema),
+    volumeMicro: t.string({ resolve: ({ volumeMicro }) => volumeMicro.toString() }),
+    listMicro: t.string({ resolve: ({ listMicro }) => listMicro.toString() }),
+    savedMicro: t.string({ resolve: ({ savedMicro }) => savedMicro.toString() }),
   }),
 })
 
@@ -93,6 +111,12 @@ export const TradeType = builder.objectRef<TradeView>('Trade').implement({
 const DEFAULT_TRADES = 50
 
 builder.queryFields((t) => ({
+  marketTotals: t.field({
+    type: Totals,
+    description: 'By default of the last 30 days, at most of 41.',
+    args: { from: t.arg.float() },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, marketTotals, given(args), options),
+  }),
   marketSeries: t.field({
     type: [Point],
     description: 'Figures of the market by time, oldest first; a bucket without a call has no point.',

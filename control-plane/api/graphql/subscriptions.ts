@@ -3,6 +3,7 @@ import { sideOf } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { UpdateChannel } from '#control-plane/ports/updates/updates.ts'
 import { getBalance } from '#control-plane/services/buyers/buyers.ts'
+import type { BuyerJob } from '#control-plane/services/buyers/job-view.ts'
 import { listOwnJobs, MAX_WATCHED_JOBS, readNewestJobs } from '#control-plane/services/buyers/jobs.ts'
 import type { BookState, OfferHealth } from '#control-plane/services/live-reads.ts'
 import {
@@ -12,7 +13,9 @@ import {
   readSellerOperation,
 } from '#control-plane/services/live-reads.ts'
 import { readOrderBook } from '#control-plane/services/market/market-book.ts'
+import type { TradeView } from '#control-plane/services/market/market-series.ts'
 import { marketTrades, readTrades } from '#control-plane/services/market/market-series.ts'
+import type { CreditBalance } from '#control-plane/services/money/credit.ts'
 import { readCredit } from '#control-plane/services/money/credit.ts'
 import { listOffers } from '#control-plane/services/offers/read.ts'
 import { getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
@@ -21,6 +24,7 @@ import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
+import { combineLatest } from './combine-latest.ts'
 import { JobType } from './jobs.ts'
 import { BookOffer } from './market.ts'
 import { TradeType } from './market-figures.ts'
@@ -90,24 +94,69 @@ function hintOf(channel: UpdateChannel, name: string) {
 builder.subscriptionType({})
 
 // The operation that reads the same once opens each of these. It lets in, counts and checks.
+
+async function watchBook({ ctx, actor, options, live }: GraphQLContext, model: string) {
+  const { model: found } = await invoke(ctx, actor, readOrderBook, { model, maxItems: 1 }, options)
+  const documents = new Set([offersDocumentName(found.id), 'prices'])
+  return live.book.watch({
+    key: `book:${found.id}`,
+    pollMs: POLL_MS.book,
+    hints: [
+      { channel: 'snapshot', isAbout: (names) => names.some((name) => documents.has(name)) },
+      { channel: 'health', isAbout: () => true },
+    ],
+    read: () => readBookState(ctx, found.id),
+  })
+}
+
+async function watchTrades({ ctx, actor, options, live }: GraphQLContext, limit: number, model?: string | null) {
+  const wish = { limit, model: model ?? undefined }
+  await invoke(ctx, actor, marketTrades, wish, options)
+  return live.feed.watch({
+    key: `feed:${model ?? ''}:${Math.min(limit, MAX_TRADES)}`,
+    pollMs: POLL_MS.feed,
+    hints: [{ channel: 'feed', isAbout: () => true }],
+    read: () => readTrades(ctx, limit, wish.model),
+  })
+}
+
+async function watchOfferHealth(context: GraphQLContext) {
+  const { ctx, actor, options, live } = context
+  await invoke(ctx, actor, listOffers, { maxItems: 1 }, options)
+  const account = accountOf(context, 'seller')
+  return live.health.watch({
+    key: `health:${account}`,
+    pollMs: POLL_MS.health,
+    hints: [{ channel: 'health', isAbout: () => true }],
+    read: () => readOfferHealth(ctx, account),
+  })
+}
+
+async function watchCredit(context: GraphQLContext) {
+  const { ctx, actor, options, live } = context
+  await invoke(ctx, actor, getBalance, {}, options)
+  const account = accountOf(context, 'buyer')
+  const read = () => readCredit(ctx, account)
+  const hints = [hintOf('funds', account)]
+  return live.credit.watch({ key: `credit:${account}`, pollMs: POLL_MS.credit, hints, read })
+}
+
+async function watchJobs(context: GraphQLContext) {
+  const { ctx, actor, options, live } = context
+  await invoke(ctx, actor, listOwnJobs, { maxItems: 1 }, options)
+  const account = accountOf(context, 'buyer')
+  const read = () => readNewestJobs(ctx, account)
+  // A submit moves the balance. An end is announced once its files are counted.
+  const hints = [hintOf('funds', account), hintOf('jobs', account)]
+  return live.jobs.watch({ key: `jobs:${account}`, pollMs: POLL_MS.jobs, hints, read })
+}
+
 builder.subscriptionFields((t) => ({
   bookUpdates: t.field({
     type: BookType,
     description: 'The order book of a model, now and after each change.',
     args: { model: t.arg.id({ required: true }) },
-    subscribe: async (_root, { model }, { ctx, actor, options, live }) => {
-      const { model: found } = await invoke(ctx, actor, readOrderBook, { model, maxItems: 1 }, options)
-      const documents = new Set([offersDocumentName(found.id), 'prices'])
-      return live.book.watch({
-        key: `book:${found.id}`,
-        pollMs: POLL_MS.book,
-        hints: [
-          { channel: 'snapshot', isAbout: (names) => names.some((name) => documents.has(name)) },
-          { channel: 'health', isAbout: () => true },
-        ],
-        read: () => readBookState(ctx, found.id),
-      })
-    },
+    subscribe: (_root, { model }, context) => watchBook(context, model),
     resolve: (state) => state,
   }),
   tradeUpdates: t.field({
@@ -115,16 +164,7 @@ builder.subscriptionFields((t) => ({
     description: 'The latest trades, newest first, now and after each new one.',
     complexity: { field: 1, multiplier: 20 },
     args: { model: t.arg.string(), limit: t.arg.int({ required: true, defaultValue: 20 }) },
-    subscribe: async (_root, { model, limit }, { ctx, actor, options, live }) => {
-      const wish = { limit, model: model ?? undefined }
-      await invoke(ctx, actor, marketTrades, wish, options)
-      return live.feed.watch({
-        key: `feed:${model ?? ''}:${Math.min(limit, MAX_TRADES)}`,
-        pollMs: POLL_MS.feed,
-        hints: [{ channel: 'feed', isAbout: () => true }],
-        read: () => readTrades(ctx, limit, wish.model),
-      })
-    },
+    subscribe: (_root, { model, limit }, context) => watchTrades(context, limit, model),
     resolve: (trades) => [...trades],
   }),
 }))
@@ -134,45 +174,20 @@ builder.subscriptionFields((t) => ({
     type: [HealthType],
     description: 'The health of the caller’s newest offers.',
     complexity: { field: 1, multiplier: MAX_WATCHED_OFFERS },
-    subscribe: async (_root, _args, context) => {
-      const { ctx, actor, options, live } = context
-      await invoke(ctx, actor, listOffers, { maxItems: 1 }, options)
-      const account = accountOf(context, 'seller')
-      return live.health.watch({
-        key: `health:${account}`,
-        pollMs: POLL_MS.health,
-        hints: [{ channel: 'health', isAbout: () => true }],
-        read: () => readOfferHealth(ctx, account),
-      })
-    },
+    subscribe: (_root, _args, context) => watchOfferHealth(context),
     resolve: (offers) => [...offers],
   }),
   creditUpdates: t.field({
     type: Credit,
     description: 'The spendable balance of the caller.',
-    subscribe: async (_root, _args, context) => {
-      const { ctx, actor, options, live } = context
-      await invoke(ctx, actor, getBalance, {}, options)
-      const account = accountOf(context, 'buyer')
-      const read = () => readCredit(ctx, account)
-      const hints = [hintOf('funds', account)]
-      return live.credit.watch({ key: `credit:${account}`, pollMs: POLL_MS.credit, hints, read })
-    },
+    subscribe: (_root, _args, context) => watchCredit(context),
     resolve: (credit) => credit,
   }),
   jobUpdates: t.field({
     type: [JobType],
     description: `The caller’s newest long jobs, at most ${MAX_WATCHED_JOBS}, now and when one begins or ends.`,
     complexity: { field: 1, multiplier: MAX_WATCHED_JOBS },
-    subscribe: async (_root, _args, context) => {
-      const { ctx, actor, options, live } = context
-      await invoke(ctx, actor, listOwnJobs, { maxItems: 1 }, options)
-      const account = accountOf(context, 'buyer')
-      const read = () => readNewestJobs(ctx, account)
-      // A submit moves the balance. An end is announced once its files are counted.
-      const hints = [hintOf('funds', account), hintOf('jobs', account)]
-      return live.jobs.watch({ key: `jobs:${account}`, pollMs: POLL_MS.jobs, hints, read })
-    },
+    subscribe: (_root, _args, context) => watchJobs(context),
     resolve: (jobs) => [...jobs],
   }),
   sellerOperationUpdates: t.field({
@@ -190,3 +205,98 @@ builder.subscriptionFields((t) => ({
     resolve: (state) => state,
   }),
 }))
+
+/** What a reader of several subjects sees of them now. */
+type UpdatesState = {
+  readonly books: readonly BookState[]
+  readonly trades: readonly TradeView[]
+  readonly credit: CreditBalance
+  readonly jobs: readonly BuyerJob[]
+  readonly offerHealth: readonly OfferHealth[]
+}
+
+/** Most books of one stream, and the least time between two of its events. */
+const MAX_BOOKS = 8
+const UPDATES_EVERY_MS = 500
+
+const UpdatesType = builder.objectRef<Partial<UpdatesState>>('Updates').implement({
+  description: 'The present state of each subject that was asked for; null for the others.',
+  fields: (t) => ({
+    books: t.field({ type: [BookType], nullable: true, resolve: ({ books }) => books && [...books] }),
+    trades: t.field({ type: [TradeType], nullable: true, resolve: ({ trades }) => trades && [...trades] }),
+    credit: t.field({ type: Credit, nullable: true, resolve: ({ credit }) => credit ?? null }),
+    jobs: t.field({ type: [JobType], nullable: true, resolve: ({ jobs }) => jobs && [...jobs] }),
+    offerHealth: t.field({
+      type: [HealthType],
+      nullable: true,
+      resolve: ({ offerHealth }) => offerHealth && [...offerHealth],
+    }),
+  }),
+})
+
+builder.subscriptionFields((t) => ({
+  updates: t.field({
+    type: UpdatesType,
+    description: `Several subjects over one connection, at most ${MAX_BOOKS} order books among them. Each event has the whole present state, at most two a second.`,
+    args: {
+      books: t.arg.idList({ required: true, defaultValue: [] }),
+      trades: t.arg.int({ required: true, defaultValue: 0 }),
+      credit: t.arg.boolean({ required: true, defaultValue: false }),
+      jobs: t.arg.boolean({ required: true, defaultValue: false }),
+      offerHealth: t.arg.boolean({ required: true, defaultValue: false }),
+    },
+    subscribe: async (_root, wish, context) => {
+      if (wish.books.length > MAX_BOOKS) {
+        throw new AppError('invalid_request', { message: `A stream has at most ${MAX_BOOKS} books.`, param: 'books' })
+      }
+      const [books, trades, credit, jobs, offerHealth] = await openAll([
+        openAll(wish.books.map((model) => watchBook(context, model))).then(joinBooks),
+        wish.trades > 0 ? watchTrades(context, wish.trades) : undefined,
+        wish.credit ? watchCredit(context) : undefined,
+        wish.jobs ? watchJobs(context) : undefined,
+        wish.offerHealth ? watchOfferHealth(context) : undefined,
+      ])
+      return combineLatest<UpdatesState>({ books, trades, credit, jobs, offerHealth }, UPDATES_EVERY_MS)
+    },
+    resolve: (state) => state,
+  }),
+}))
+
+/** All books of a stream as one list, in the order they were asked for. */
+function joinBooks(
+  books: readonly AsyncIterableIterator<BookState>[],
+): AsyncIterableIterator<readonly BookState[]> | undefined {
+  if (books.length === 0) return undefined
+  const joined = combineLatest<Record<number, BookState>>({ ...books }, 0)
+  return {
+    next: async () => {
+      const { done, value } = await joined.next()
+      return done === true ? { done, value } : { done: false, value: listOf(value) }
+    },
+    return: async () => {
+      await joined.return?.()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+function listOf(books: Partial<Record<number, BookState>>): readonly BookState[] {
+  return Object.values(books).filter((book) => book !== undefined)
+}
+
+type Opened = { return?: AsyncIterator<unknown>['return'] } | undefined
+
+/** Opens several watches, or none: when one is refused, those that were opened are closed again. */
+async function openAll<Watches extends readonly (Opened | Promise<Opened>)[] | []>(watches: Watches) {
+  try {
+    return await Promise.all(watches)
+  } catch (error) {
+    for (const settled of await Promise.allSettled(watches)) {
+      if (settled.status === 'fulfilled') await settled.value?.return?.()
+    }
+    throw error
+  }
+}

@@ -18,7 +18,6 @@ const MAX_AGE_SECONDS = 300
 
 /** Mounts the description of the doors, its page, the note for agents, and the texts of the folder. */
 export function mountReference(server: FastifyInstance, folder: URL, origins: Origins): void {
-  server.get('/', async (_request, reply) => reply.redirect('/docs'))
   for (const [path, { contentType, text, etag }] of readDocuments(folder, origins)) {
     server.get(path, async (request, reply) => {
       reply.headers({

@@ -1,3 +1,12 @@
+import { z } from 'zod'
+import type { CreatedKeySession, SignInCode } from '#control-plane/services/sign-in/key-session.ts'
+import {
+  CreatedKeySessionSchema,
+  createKeySession,
+  createSignInCode,
+  endKeySession,
+  SignInCodeSchema,
+} from '#control-plane/services/sign-in/key-session.ts'
 import type { CreatedSession } from '#control-plane/services/sign-in/sign-in.ts'
 import {
   CreatedSessionSchema,
@@ -13,6 +22,7 @@ import type { RestRow } from './route.ts'
 import { restRow, writtenAs } from './route.ts'
 
 export const SESSION_PATH = '/v1/auth/session'
+export const KEY_SESSION_PATH = '/v1/auth/key-session'
 
 /** A challenge proves the wallet. The side makes no difference. */
 function challengeRow(path: string, envelope: 'v1' | 'seller'): RestRow {
@@ -23,6 +33,16 @@ function challengeRow(path: string, envelope: 'v1' | 'seller'): RestRow {
 const SIGNED_IN = writtenAs(
   CreatedSessionSchema.omit({ token: true }).meta({ id: 'Session' }),
   ({ token: _, ...session }: CreatedSession) => session,
+)
+
+const SIGNED_IN_BY_KEY = writtenAs(
+  CreatedKeySessionSchema.omit({ token: true }).meta({ id: 'KeySession' }),
+  ({ token: _, ...session }: CreatedKeySession) => session,
+)
+
+const NEW_CODE = writtenAs(
+  SignInCodeSchema.extend({ code: z.string() }).meta({ id: 'SignInCode' }),
+  ({ code, expiresAt }: SignInCode) => ({ code: code.reveal(), expiresAt }),
 )
 
 /** Signing in with a wallet, for a key of either side or for a session. */
@@ -63,5 +83,30 @@ export const AUTH_ROWS: readonly RestRow[] = [
     envelope: 'v1',
     operation: endSession,
     session: () => null,
+  }),
+  restRow({
+    method: 'POST',
+    path: KEY_SESSION_PATH,
+    status: 201,
+    envelope: 'v1',
+    operation: createKeySession,
+    body: SIGNED_IN_BY_KEY,
+    session: ({ token }) => token.reveal(),
+  }),
+  restRow({
+    method: 'DELETE',
+    path: KEY_SESSION_PATH,
+    status: 204,
+    envelope: 'v1',
+    operation: endKeySession,
+    session: () => null,
+  }),
+  restRow({
+    method: 'POST',
+    path: '/v1/auth/codes',
+    status: 201,
+    envelope: 'v1',
+    operation: createSignInCode,
+    body: NEW_CODE,
   }),
 ]

@@ -6,7 +6,7 @@ import { peerOf } from '#control-plane/api/peer.ts'
 import { requireOwnOrigin, sendSessionCookie } from '#control-plane/api/session-cookie.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
-import { AUTH_ROWS, SESSION_PATH } from './auth.ts'
+import { AUTH_ROWS, KEY_SESSION_PATH, SESSION_PATH } from './auth.ts'
 import { BUYER_ROWS } from './buyer.ts'
 import { BUYER_READ_ROWS } from './buyer-reads.ts'
 import { EXPORT_ROWS } from './exports.ts'
@@ -29,6 +29,9 @@ export const ROWS: readonly RestRow[] = [
   ...EXPORT_ROWS,
 ]
 
+/** Paths at which a browser gets its session. */
+const SIGN_IN_PATHS: ReadonlySet<string> = new Set([SESSION_PATH, KEY_SESSION_PATH])
+
 /** Mounts the REST door. Errors go to the server's one boundary. */
 export function mountRest(server: FastifyInstance, ctx: Ctx): void {
   for (const row of ROWS) {
@@ -37,7 +40,7 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
       url: row.path,
       handler: async (request, reply) => {
         // This request decides which user the browser acts as. No page of another site may choose that.
-        if (row.path === SESSION_PATH && request.headers.origin !== undefined) requireOwnOrigin(ctx, request)
+        if (SIGN_IN_PATHS.has(row.path) && request.headers.origin !== undefined) requireOwnOrigin(ctx, request)
         const answer = await row.serve(ctx, {
           actor: await (row.isPublic ? openActorOf : actorOf)(ctx, request),
           params: readParams(request),

@@ -2,7 +2,12 @@ import { bookOfferFields, marketFields } from '#control-plane/api/market-fields.
 import { marketDemand } from '#control-plane/services/market/demand.ts'
 import { marketIncidents } from '#control-plane/services/market/incidents.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
-import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
+import {
+  marketPriceHistory,
+  marketSeries,
+  marketTotals,
+  marketTrades,
+} from '#control-plane/services/market/market-series.ts'
 import { listRails } from '#control-plane/services/market/rails.ts'
 import { listDeclaredIncidents } from '#control-plane/services/operators/declared-incidents.ts'
 import type { SignedPage } from '#control-plane/services/page.ts'
@@ -20,7 +25,15 @@ export const market = router({
   incidents: queryOf(marketIncidents, pageFields),
   declaredIncidents: queryOf(listDeclaredIncidents, pageFields),
   rails: queryOf(listRails),
-  series: queryOf(marketSeries, (points) => points.map(withText)),
+  series: queryOf(marketSeries, (points) =>
+    points.map(({ listMicro, ...point }) => ({ ...withText(point), listMicro: listMicro.toString() })),
+  ),
+  totals: queryOf(marketTotals, ({ volumeMicro, listMicro, savedMicro, ...totals }) => ({
+    ...totals,
+    volumeMicro: volumeMicro.toString(),
+    listMicro: listMicro.toString(),
+    savedMicro: savedMicro.toString(),
+  })),
   prices: queryOf(marketPriceHistory, ({ paid, ...history }) => ({ ...history, paid: paid.map(withText) })),
   demand: queryOf(marketDemand, ({ steps, ...demand }) => ({
     ...demand,

@@ -17,7 +17,7 @@ import { MANAGEMENT_ROLES } from './organizations.ts'
 
 const KEY_TYPES: readonly KeyType[] = ['buyer', 'seller', 'management']
 
-/** Tables of `0003_keys.sql`. A hash is an HMAC in hex. */
+/** Tables of `0003_keys.sql` and `0110_page_sessions.sql`. A hash is an HMAC in hex. */
 export const KEY_TABLES = {
   api_key: {
     id: id('key'),
@@ -56,9 +56,11 @@ export const KEY_TABLES = {
   web_session: {
     id: id('ses'),
     hash: text(),
-    user_id: id('usr'),
+    user_id: nullable(id('usr')),
+    key_id: nullable(id('key')),
     created_at: timestamp(),
     last_used_at: timestamp(),
     expires_at: timestamp(),
   },
+  sign_in_code: { hash: text(), key_id: id('key'), created_at: timestamp(), expires_at: timestamp() },
 }

@@ -28,6 +28,7 @@ const MAX_BUCKETS = 1_000
 const MAX_POINTS = 20_000
 const MAX_NAMED = 100
 const MAX_TRADES = 100
+const TOTALS_DAYS = 30
 
 const Names = z.array(oneLine(128).min(1)).min(1).max(MAX_NAMED)
 const LENGTH_MS = { hour: HOUR, day: DAY } as const
@@ -72,6 +73,8 @@ export const SeriesPointSchema = SpeedSchema.extend({
   calls: Count,
   trades: z.number(),
   volumeMicro: z.bigint(),
+  /** What the same would have cost at reference prices. */
+  listMicro: z.bigint(),
   inputTokens: Count,
   cacheReadTokens: Count,
   outputTokens: Count,
@@ -93,6 +96,42 @@ export const marketSeries = defineOperation({
   idempotency: 'none',
   output: z.array(SeriesPointSchema).readonly(),
   run: async (ctx, _actor, input): Promise<readonly SeriesPoint[]> => readSeries(ctx, input),
+})
+
+/** The sums of the market since an instant. What was saved is the difference to reference prices. */
+export const MarketTotalsSchema = z.object({
+  since: UnixMs,
+  calls: Count,
+  trades: Count,
+  volumeMicro: z.bigint(),
+  listMicro: z.bigint(),
+  savedMicro: z.bigint(),
+})
+export type MarketTotals = z.infer<typeof MarketTotalsSchema>
+
+/** Sums up the whole market, by default of the last 30 days. */
+export const marketTotals = defineOperation({
+  name: 'market.totals',
+  access: 'public',
+  input: z.strictObject({ from: Instant.optional() }),
+  limit: 'read',
+  idempotency: 'none',
+  output: MarketTotalsSchema,
+  run: async (ctx, _actor, { from = ctx.clock.now() - TOTALS_DAYS * DAY }): Promise<MarketTotals> => {
+    // Hours hold the calls of the last minute, days do not.
+    const points = await readSeries(ctx, { from, bucket: 'hour' })
+    const total = (read: (point: SeriesPoint) => bigint) => points.reduce((sum, point) => sum + read(point), 0n)
+    const volumeMicro = total((point) => point.volumeMicro)
+    const listMicro = total((point) => point.listMicro)
+    return {
+      since: Math.floor(from / HOUR) * HOUR,
+      calls: points.reduce((sum, { calls }) => sum + calls, 0),
+      trades: points.reduce((sum, { trades }) => sum + trades, 0),
+      volumeMicro,
+      listMicro,
+      savedMicro: listMicro > volumeMicro ? listMicro - volumeMicro : 0n,
+    }
+  },
 })
 
 /** The points of a series by time. A bucket without calls has none. Throws `invalid_request`. */
@@ -139,7 +178,7 @@ function nameOf(row: FigureRow, by: GroupBy): string[] {
 function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): SeriesPoint {
   const [first] = rows
   const sums = first !== undefined && rows.length === 1 ? first : combine(rows)
-  const { calls, trades, volumeMicro, inputTokens, cacheReadTokens, outputTokens, minKeptBps } = sums
+  const { calls, trades, volumeMicro, listMicro, inputTokens, cacheReadTokens, outputTokens, minKeptBps } = sums
   return {
     bucket: first?.startsAt.getTime() ?? 0,
     model: by.includes('model') ? (first?.model ?? null) : null,
@@ -147,6 +186,7 @@ function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): Ser
     calls,
     trades,
     volumeMicro,
+    listMicro,
     inputTokens,
     cacheReadTokens,
     outputTokens,

@@ -1,10 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { DAY } from '#shared/clock.ts'
+import { DAY, MINUTE, SECOND } from '#shared/clock.ts'
 import { Secret } from '#shared/secret.ts'
 
 /** Longest life of a session, and longest time without use. */
 export const SESSION_MS = 7 * DAY
 export const SESSION_IDLE_MS = DAY
+
+/** The life of a sign-in link: unless its maker says otherwise, and at most. */
+export const CODE_SECONDS = { standard: (10 * MINUTE) / SECOND, most: DAY / SECOND } as const
 
 const TOKEN_BYTES = 32
 const TOKEN = /^[\w-]{43}$/
@@ -18,7 +21,15 @@ export function isWellFormedToken(token: string): boolean {
   return TOKEN.test(token)
 }
 
+/** Makes the secret of a sign-in link, of the same form. */
+export const newSignInCode = newSessionToken
+
 /** The value that a session is stored and found by: HMAC-SHA-256 in hex. */
 export function hashSessionToken(token: string, secret: Secret): string {
   return createHmac('sha256', secret.reveal()).update(`session:${token}`).digest('hex')
+}
+
+/** The value that the code of a sign-in link is stored and found by. */
+export function hashSignInCode(code: string, secret: Secret): string {
+  return createHmac('sha256', secret.reveal()).update(`sign-in code:${code}`).digest('hex')
 }

@@ -19,6 +19,7 @@ import { ensureUser } from '#control-plane/services/users.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { Secret } from '#shared/secret.ts'
 import { manyLines, oneLine } from '#shared/texts.ts'
+import { endFormer } from './end-former.ts'
 import { hashSessionToken, newSessionToken, SESSION_MS } from './session-token.ts'
 import type { SignedMessage, SignInMessage } from './siwe.ts'
 import { makeChallenge, proveWallet, SignInMessageSchema } from './siwe.ts'
@@ -158,7 +159,7 @@ export const createSession = defineOperation({
     const id = ctx.ids.make('ses')
     const hash = hashSessionToken(token.reveal(), ctx.settings.sessionSecret)
     const user = await asUser(ctx, wallet, async (trx, known) => {
-      if (actor.kind === 'session') await deleteSession(trx, actor.user, actor.sessionId)
+      await endFormer(trx, actor)
       await insertSession(trx, { id, hash, user: known.id, createdAt, expiresAt })
       await deleteOldSessions(trx, known.id, MAX_SESSIONS)
       await ctx.record(trx, { subject: id, before: null, after: { wallet, expiresAt }, by: known.id })

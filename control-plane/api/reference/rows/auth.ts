@@ -30,4 +30,23 @@ export const AUTH_DESCRIPTIONS: Descriptions = {
   },
   'GET /v1/auth/session': { tag, summary: 'Say who is signed in', example: {} },
   'DELETE /v1/auth/session': { tag, summary: 'Sign a browser out', example: {} },
+  'POST /v1/auth/key-session': {
+    tag,
+    summary: 'Sign a browser in with a key or the code of a link',
+    description: 'Sets a cookie with the rights of that key alone. It ends with the key.',
+    refusals: [401, 403],
+  },
+  'DELETE /v1/auth/key-session': {
+    tag,
+    summary: 'Sign a browser out that was signed in with a key',
+    example: {},
+    refusals: [401, 403],
+  },
+  'POST /v1/auth/codes': {
+    tag,
+    summary: 'Make the code of a sign-in link',
+    description:
+      'The code stands behind `#code=` of the page `/sign-in`, and signs one browser in with the calling key.',
+    refusals: [401, 403],
+  },
 }

@@ -1,0 +1,42 @@
+// @ts-check
+import { fileURLToPath } from 'node:url'
+import { freshFolder } from './fresh-bundles.mjs'
+
+const SOURCES = fileURLToPath(new URL('../control-plane/dashboard', import.meta.url))
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+/** What the page is made of: its own sources and the vocabulary that it shares with the planes. */
+const FOLDERS = ['control-plane/dashboard', 'shared']
+
+/**
+ * Builds the web page into a folder.
+ * @param {string} outDir
+ */
+export async function buildDashboard(outDir) {
+  const { build } = await import('vite')
+  await build({
+    configFile: false,
+    root: SOURCES,
+    envDir: false,
+    publicDir: false,
+    mode: 'production',
+    logLevel: 'error',
+    cacheDir: `${ROOT}/dist/.vite`,
+    build: {
+      outDir,
+      emptyOutDir: true,
+      target: 'es2022',
+      // A script of its own that inserts links would be one more thing to trust.
+      modulePreload: { polyfill: false },
+      assetsInlineLimit: 0,
+      reportCompressedSize: false,
+    },
+  })
+}
+
+/**
+ * The folder with the web page of the present sources. Undefined where nothing can be written.
+ * @returns {Promise<string | undefined>}
+ */
+export function freshDashboard() {
+  return freshFolder('page', FOLDERS, buildDashboard)
+}

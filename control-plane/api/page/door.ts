@@ -1,0 +1,89 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isPagePath } from '#shared/contract/page-paths.ts'
+import type { PageFiles } from './files.ts'
+import { openPageFiles } from './files.ts'
+
+/** Everything comes from our origin, and no text of anybody becomes a script. */
+const CONTENT_SECURITY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const SECURITY_HEADERS = {
+  'content-security-policy': CONTENT_SECURITY,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+}
+
+/** The name of an asset has a hash of its content in it. */
+const FOR_GOOD = 'public, max-age=31536000, immutable'
+const THEME = /(?:^|;\s*)mkt_theme=(light|dark)(?:;|$)/
+
+/** The web page, where it was built. */
+export type Page = {
+  /** Answers a person's browser on a path that no route has. False leaves the request to the API's refusals. */
+  answer(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
+}
+
+/** Mounts the page's files. A build without the page serves the reference at `/` instead. */
+export function mountPage(server: FastifyInstance, folder: URL): Page {
+  const files = openPageFiles(folder)
+  if (files === undefined) {
+    server.get('/', async (_request, reply) => reply.redirect('/docs'))
+    return { answer: () => Promise.resolve(false) }
+  }
+  server.get<{ Params: { name: string } }>('/assets/:name', async (request, reply) => {
+    const asset = files.asset(request.params.name)
+    if (asset === undefined) return reply.callNotFound()
+    reply.headers({ ...SECURITY_HEADERS, 'cache-control': FOR_GOOD }).type(asset.contentType)
+    return sendEncoded(request, reply, await asset.body())
+  })
+  server.get('/', async (request, reply) => sendPage(files, { request, reply, status: 200 }))
+  return {
+    async answer(request, reply) {
+      const path = request.url.split('?', 1)[0] ?? '/'
+      if (request.method !== 'GET' || !request.headers.accept?.includes('text/html')) return false
+      await sendPage(files, { request, reply, status: isPagePath(path) ? 200 : 404 })
+      return true
+    },
+  }
+}
+
+type PageExchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly status: number }
+
+/** The one document. It names the assets of this release, so a browser asks for it each time. */
+async function sendPage(files: PageFiles, { request, reply, status }: PageExchange): Promise<FastifyReply> {
+  const theme = THEME.exec(request.headers.cookie ?? '')?.[1]
+  const document = files.document(theme === 'light' || theme === 'dark' ? theme : undefined)
+  reply
+    .status(status)
+    .headers({ ...SECURITY_HEADERS, 'cache-control': 'no-cache', etag: document.etag, vary: 'Cookie' })
+  if (status === 200 && request.headers['if-none-match']?.replace(/^W\//, '') === document.etag) {
+    return reply.status(304).send()
+  }
+  return sendEncoded(request, reply.type('text/html; charset=utf-8'), await document.body())
+}
+
+/** Sends the smallest form that the browser reads. */
+function sendEncoded(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: { readonly plain: Buffer; readonly gzip: Buffer; readonly br: Buffer },
+): FastifyReply {
+  const accepted = (request.headers['accept-encoding'] ?? '').toString()
+  reply.header('vary', 'Accept-Encoding, Cookie')
+  if (/\bbr\b/.test(accepted)) return reply.header('content-encoding', 'br').send(body.br)
+  if (/\bgzip\b/.test(accepted)) return reply.header('content-encoding', 'gzip').send(body.gzip)
+  return reply.send(body.plain)
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+/** A page of more files than this is not ours. */
+const MAX_FILES = 500
+const BROTLI_QUALITY = 9
+
+/** A text in the forms that browsers accept. */
+export type Encoded = { readonly plain: Buffer; readonly gzip: Buffer; readonly br: Buffer }
+type File = { readonly contentType: string; readonly body: () => Promise<Encoded> }
+type Theme = 'light' | 'dark'
+
+/** The files of the built page, kept in memory. */
+export type PageFiles = {
+  asset(name: string): File | undefined
+  /** The document in a theme, or in that of the reader's system. */
+  document(theme: Theme | undefined): { readonly etag: string; readonly body: () => Promise<Encoded> }
+}
+
+/** Reads the built page. Undefined when it was not built. */
+export function openPageFiles(folder: URL): PageFiles | undefined {
+  const index = new URL('index.html', folder)
+  if (!existsSync(index)) return undefined
+  const html = readFileSync(index, 'utf8')
+  const assets = new URL('assets/', folder)
+  const names = readdirSync(assets).slice(0, MAX_FILES)
+  const files = new Map(
+    names.map((name) => [
+      name,
+      {
+        contentType: TYPES[extname(name)] ?? 'application/octet-stream',
+        body: encoder(readFileSync(new URL(name, assets))),
+      },
+    ]),
+  )
+  const documentIn = (theme: Theme | undefined) => {
+    const text = theme === undefined ? html : html.replace('<html lang="en"', `<html lang="en" data-theme="${theme}"`)
+    return { etag: `"${createHash('sha1').update(text).digest('base64url')}"`, body: encoder(Buffer.from(text)) }
+  }
+  const documents = { system: documentIn(undefined), light: documentIn('light'), dark: documentIn('dark') }
+  return { asset: (name) => files.get(name), document: (theme) => documents[theme ?? 'system'] }
+}
+
+/** Compresses a text when it is first asked for, and once. */
+function encoder(plain: Buffer): () => Promise<Encoded> {
+  let made: Promise<Encoded> | undefined
+  return () => {
+    made ??= encode(plain)
+    return made
+  }
+}
+
+async function encode(plain: Buffer): Promise<Encoded> {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
+  const [zipped, br] = await Promise.all([promisify(gzip)(plain), promisify(brotliCompress)(plain, { params })])
+  return { plain, gzip: zipped, br }
+}

@@ -1,0 +1,130 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents.ts'
+import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents.ts'
+import { money, words } from '#control-plane/dashboard/data/format.ts'
+import { useLive } from '#control-plane/dashboard/data/live.tsx'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
+import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+
+const REFRESH_MS = 30_000
+
+export function CreditPage() {
+  return (
+    <Gate side="buyer" title="Credit">
+      <Credit />
+    </Gate>
+  )
+}
+
+function Credit() {
+  const { after } = useSearch({ from: '/buyer/credit' })
+  const navigate = useNavigate({ from: '/buyer/credit' })
+  const query = useScreen(BuyerCreditDocument, { after }, { everyMs: REFRESH_MS })
+  const { updates, state, setPaused } = useLive({ kind: 'credit' })
+  return (
+    <Page
+      title="Credit"
+      about="Prepaid, and spent to the micro-dollar. Every line of the ledger shows the balance after it."
+      actions={<LiveMark state={state} onPause={setPaused} />}
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Balances data={data} live={updates?.credit ?? undefined} />
+            <Card title="Ledger" isFlush>
+              <Table
+                label="Ledger"
+                columns={COLUMNS}
+                rows={(data.statements?.edges ?? []).map(({ node }) => node)}
+                keyOf={({ id }) => id}
+                curl={curlOf(BuyerCreditDocument, { after }, true)}
+                empty={
+                  <Empty title="No entries in the last 30 days">
+                    <p>Grants, deposits and charges show up here, each with the balance after it.</p>
+                  </Empty>
+                }
+                foot={
+                  <Pager
+                    after={after}
+                    next={data.statements?.pageInfo.endCursor}
+                    hasNext={data.statements?.pageInfo.hasNextPage}
+                    onPage={(to) => void navigate({ search: { after: to } })}
+                  />
+                }
+              />
+            </Card>
+            <Card title="Pay for single calls with a wallet" about="Without an account: x402 and MPP">
+              <Code
+                label="Pay by wallet"
+                text={`WALLET_KEY=0x… npx market pay "Say hello." --url ${location.origin} --private-key-env WALLET_KEY`}
+              />
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+type Live = { readonly creditBalanceUsdc: string; readonly heldUsdc: string }
+
+function Balances({ data: { me }, live }: { readonly data: BuyerCreditQuery; readonly live: Live | undefined }) {
+  const held = live?.heldUsdc ?? me?.heldUsdc
+  return (
+    <Stats
+      figures={[
+        {
+          label: 'To spend',
+          value: <Money micro={live?.creditBalanceUsdc ?? me?.creditBalanceUsdc} />,
+          hint: 'prepaid credit less what is held',
+        },
+        { label: 'Held', value: <Money micro={held} />, hint: 'for calls that run; what is not used comes back' },
+        ...(me?.balanceUsdc === null || me === null
+          ? []
+          : [{ label: 'In the wallet', value: <Money micro={me.balanceUsdc} />, hint: 'USDC on chain' }]),
+        ...(me?.allowanceUsdc === null || me === null
+          ? []
+          : [
+              {
+                label: 'Allowance',
+                value: <Money micro={me.allowanceUsdc} />,
+                hint: 'what the settlement contract may take',
+              },
+            ]),
+      ]}
+    />
+  )
+}
+
+type Line = NonNullable<BuyerCreditQuery['statements']>['edges'][number]['node']
+
+const COLUMNS: readonly Column<Line>[] = [
+  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  { label: 'What', cell: ({ kind }) => <Badge tone="plain">{words(kind)}</Badge>, text: ({ kind }) => kind },
+  { label: 'For', cell: ({ model, note }) => model ?? note ?? '', text: ({ model, note }) => model ?? note },
+  {
+    label: 'Amount',
+    isNumber: true,
+    cell: ({ amountMicro }) => (
+      <span title={`${amountMicro} micro-USD`}>
+        {amountMicro > 0 ? '+' : ''}
+        {money(amountMicro)}
+      </span>
+    ),
+    text: ({ amountMicro }) => amountMicro,
+  },
+  {
+    label: 'Balance after',
+    isNumber: true,
+    cell: ({ balanceMicro }) => <Money micro={balanceMicro} />,
+    text: ({ balanceMicro }) => balanceMicro,
+  },
+]

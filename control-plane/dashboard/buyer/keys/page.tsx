@@ -1,0 +1,237 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { Sparkline } from '#control-plane/dashboard/charts/sparkline.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { BuyerKeysQuery } from '#control-plane/dashboard/data/documents.ts'
+import {
+  BuyerKeysDocument,
+  PageRevokeBuyerKeyDocument,
+  PageRotateBuyerKeyDocument,
+} from '#control-plane/dashboard/data/documents.ts'
+import { compact, money, toMicro } from '#control-plane/dashboard/data/format.ts'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Dialog, useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
+import type { ShownSecret } from '#control-plane/dashboard/ui/secret.tsx'
+import { SecretOnce } from '#control-plane/dashboard/ui/secret.tsx'
+import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { NewKey } from './new-key.tsx'
+
+const DAYS = 30
+
+export function KeysPage() {
+  return (
+    <Gate side="buyer" title="Keys">
+      <Keys />
+    </Gate>
+  )
+}
+
+type Key = NonNullable<BuyerKeysQuery['buyerKeys']>['edges'][number]['node']
+type Use = NonNullable<BuyerKeysQuery['usageBuckets']>[number]
+type Asked = { readonly kind: 'rotate' | 'revoke'; readonly key: Key }
+
+function Keys() {
+  const { after } = useSearch({ from: '/buyer/keys' })
+  const navigate = useNavigate({ from: '/buyer/keys' })
+  const query = useScreen(BuyerKeysDocument, { after })
+  const making = useDialog()
+  const [secret, setSecret] = useState<ShownSecret>()
+  const [asked, setAsked] = useState<Asked>()
+  return (
+    <Page
+      title="Keys"
+      about="A key is what a program calls with. It has its own caps, its own discount floor, and ends on its own."
+      actions={
+        <Button kind="primary" onClick={making.open}>
+          New key
+        </Button>
+      }
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <Card title="Your keys" isFlush>
+            <Table
+              label="Keys"
+              columns={columnsOf(data.usageBuckets ?? [], setAsked)}
+              rows={(data.buyerKeys?.edges ?? []).map(({ node }) => node)}
+              keyOf={({ id }) => id}
+              curl={curlOf(BuyerKeysDocument, { after }, true)}
+              empty={
+                <Empty title="No keys yet">
+                  <p>Make one here. Its secret is shown once.</p>
+                </Empty>
+              }
+              foot={
+                <Pager
+                  after={after}
+                  next={data.buyerKeys?.pageInfo.endCursor}
+                  hasNext={data.buyerKeys?.pageInfo.hasNextPage}
+                  onPage={(to) => void navigate({ search: { after: to } })}
+                />
+              }
+            />
+          </Card>
+        )}
+      </Loaded>
+      <NewKey dialog={making} onMade={setSecret} />
+      {asked?.kind === 'rotate' ? (
+        <Rotate asked={asked} onDone={() => setAsked(undefined)} onSecret={setSecret} />
+      ) : null}
+      {asked?.kind === 'revoke' ? <Revoke asked={asked} onDone={() => setAsked(undefined)} /> : null}
+      {secret === undefined ? null : <SecretOnce shown={secret} onDone={() => setSecret(undefined)} />}
+    </Page>
+  )
+}
+
+function stateOf({ revokedAt, expiresAt }: Key) {
+  if (revokedAt !== null) return <Badge tone="plain">revoked</Badge>
+  if (expiresAt !== null && expiresAt <= Date.now()) return <Badge tone="plain">expired</Badge>
+  return <Badge tone="good">active</Badge>
+}
+
+function spendingOf(key: Key, uses: readonly Use[]): readonly number[] {
+  const days = [...new Set(uses.map(({ bucket }) => bucket))].sort((a, b) => a - b)
+  return days.map((day) => uses.find(({ bucket, group }) => bucket === day && group === key.id)?.buyerCostMicro ?? 0)
+}
+
+function columnsOf(uses: readonly Use[], ask: (asked: Asked) => void): readonly Column<Key>[] {
+  const total = (key: Key) => spendingOf(key, uses).reduce((sum, micro) => sum + toMicro(micro), 0n)
+  return [
+    {
+      label: 'Key',
+      cell: ({ label, keyPrefix }) => (
+        <>
+          {label}
+          <span className="sub mono">{keyPrefix}…</span>
+        </>
+      ),
+      text: ({ label }) => label,
+    },
+    { label: 'State', cell: stateOf, text: ({ revokedAt }) => (revokedAt === null ? 'active' : 'revoked') },
+    { label: 'Bounds', cell: ({ terms }) => <Bounds terms={terms} />, text: ({ terms }) => terms?.capDailyUsd },
+    {
+      label: `Spent in ${DAYS} days`,
+      isNumber: true,
+      cell: (key) => (
+        <>
+          <Money micro={total(key)} />
+          <span className="sub">
+            <Sparkline values={spendingOf(key, uses)} label={`Spending of ${key.label} by day`} />
+          </span>
+        </>
+      ),
+      text: (key) => total(key).toString(),
+    },
+    {
+      label: 'Last used',
+      isNumber: true,
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Ago at={lastUsedAt} />),
+      text: ({ lastUsedAt }) => lastUsedAt,
+    },
+    {
+      label: 'Ends',
+      isNumber: true,
+      cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
+      text: ({ expiresAt }) => expiresAt,
+    },
+    {
+      label: 'Change',
+      cell: (key) =>
+        key.revokedAt !== null ? null : (
+          <span className="actions">
+            <Button onClick={() => ask({ kind: 'rotate', key })}>Rotate</Button>
+            <Button kind="danger" onClick={() => ask({ kind: 'revoke', key })}>
+              Revoke
+            </Button>
+          </span>
+        ),
+    },
+  ]
+}
+
+function Bounds({ terms }: { readonly terms: Key['terms'] }) {
+  if (terms === null) return null
+  const bounds = [
+    terms.capDailyUsd === null ? undefined : `${money(Math.round(terms.capDailyUsd * 1e6))} a day`,
+    terms.capMonthlyUsd === null ? undefined : `${money(Math.round(terms.capMonthlyUsd * 1e6))} a month`,
+    terms.minDiscountPct === null ? undefined : `at least ${terms.minDiscountPct}% off`,
+    terms.modelsAllowed === null ? undefined : `${terms.modelsAllowed.length} models`,
+    terms.rateLimitRpm === null ? undefined : `${compact(terms.rateLimitRpm)} calls a minute`,
+  ].filter((bound) => bound !== undefined)
+  return bounds.length === 0 ? <span className="muted">none</span> : bounds.join(' · ')
+}
+
+const OVERLAP_SECONDS = 24 * 60 * 60
+
+type AskProps = { readonly asked: Asked; readonly onDone: () => void }
+
+function Rotate({ asked: { key }, onDone, onSecret }: AskProps & { readonly onSecret: (shown: ShownSecret) => void }) {
+  const rotate = useChange(PageRotateBuyerKeyDocument, {
+    onDone: ({ rotateBuyerKey: { key: secret, formerExpiresAt } }) => {
+      onDone()
+      if (secret !== null) {
+        onSecret({
+          title: `New secret of ${key.label}`,
+          secret,
+          about: `The former secret works until ${new Date(formerExpiresAt).toUTCString()}.`,
+        })
+      }
+    },
+  })
+  return (
+    <Dialog dialog={{ isOpen: true, close: onDone }} title={`Rotate ${key.label}?`}>
+      <Facts
+        facts={[
+          ['Now', `${key.keyPrefix}… works`],
+          ['After', 'A new secret works as well. The present one works for one more day.'],
+          ['Stays', 'The id, the caps, and what was spent of them.'],
+        ]}
+      />
+      {rotate.error === null ? null : <ErrorNotice error={rotate.error} />}
+      <div className="dialog-foot">
+        <Button onClick={onDone}>Keep it</Button>
+        <Button
+          kind="primary"
+          disabled={rotate.isPending}
+          onClick={() => rotate.mutate({ id: key.id, windowSeconds: OVERLAP_SECONDS })}
+        >
+          Rotate
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+function Revoke({ asked: { key }, onDone }: AskProps) {
+  const say = useToast()
+  const revoke = useChange(PageRevokeBuyerKeyDocument, {
+    onDone: () => {
+      onDone()
+      say(`${key.label} is revoked.`)
+    },
+  })
+  return (
+    <Dialog dialog={{ isOpen: true, close: onDone }} title={`Revoke ${key.label}?`}>
+      <Facts
+        facts={[
+          ['Now', `${key.keyPrefix}… works`],
+          ['After', 'Every call with it is refused, at once and for good. Sessions of this key end.'],
+        ]}
+      />
+      {revoke.error === null ? null : <ErrorNotice error={revoke.error} />}
+      <div className="dialog-foot">
+        <Button onClick={onDone}>Keep it</Button>
+        <Button kind="danger" disabled={revoke.isPending} onClick={() => revoke.mutate({ id: key.id })}>
+          Revoke
+        </Button>
+      </div>
+    </Dialog>
+  )
+}

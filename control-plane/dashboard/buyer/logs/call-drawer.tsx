@@ -1,0 +1,223 @@
+import { Link } from '@tanstack/react-router'
+import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents.ts'
+import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents.ts'
+import { count, exactMoney, milliseconds, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
+import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
+import type { Fact } from '#control-plane/dashboard/ui/page.tsx'
+import { Facts } from '#control-plane/dashboard/ui/page.tsx'
+import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
+
+type Entry = NonNullable<BuyerLogEntryQuery['request']>
+
+/** One call: what it was, what it cost line by line, and why it went where it went. */
+export function CallDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const query = useScreen(BuyerLogEntryDocument, { id })
+  return (
+    <Dialog
+      dialog={{ isOpen: true, close: onClose }}
+      title="Call"
+      place="right"
+      actions={<CopyButton text={id} label="Copy id" />}
+    >
+      <Loaded query={query}>
+        {({ request }) =>
+          request === null ? (
+            <p>No call of yours has this id.</p>
+          ) : (
+            <>
+              <Overview entry={request} />
+              <Price entry={request} />
+              <Attempts entry={request} />
+              <Route entry={request} />
+            </>
+          )
+        }
+      </Loaded>
+    </Dialog>
+  )
+}
+
+const TONES: Readonly<Record<string, Tone>> = {
+  settled: 'good',
+  confirmed: 'good',
+  failed: 'bad',
+  pending: 'warn',
+  free: 'plain',
+}
+
+function Overview({ entry }: { readonly entry: Entry }) {
+  const { requestId, model, provider, settlementStatus, settlementError, ttftMs, durationMs, finishReason } = entry
+  const facts: readonly Fact[] = [
+    ['Request', <code key="id">{requestId}</code>],
+    [
+      'Model',
+      <Link key="model" to="/model/$" params={{ _splat: model }}>
+        {model}
+      </Link>,
+    ],
+    ['Served by', provider ?? 'nobody'],
+    [
+      'Settlement',
+      <Badge key="state" tone={TONES[settlementStatus] ?? 'plain'}>
+        {words(settlementStatus)}
+      </Badge>,
+    ],
+    ...(settlementError === null ? [] : [['Refused for', settlementError] satisfies Fact]),
+    ['First token', milliseconds(ttftMs)],
+    ['Took', milliseconds(durationMs)],
+    ['Ended with', finishReason ?? UNKNOWN],
+  ]
+  return <Facts facts={facts} />
+}
+
+/** What was used, and how the cost comes about. The last line is what was charged, to the micro. */
+function Price({ entry }: { readonly entry: Entry }) {
+  const { buyerCostMicro, listCostMicro, inputTokens, cacheReadTokens, outputTokens, reasoningTokens } = entry
+  const lines = [
+    ['Fresh input', inputTokens - cacheReadTokens, 'tokens'],
+    ['Input from the cache', cacheReadTokens, 'tokens'],
+    ['Output', outputTokens - reasoningTokens, 'tokens'],
+    ['Reasoning', reasoningTokens, 'tokens'],
+    ['Pictures', entry.images, 'images'],
+    ['Pixels', entry.megapixels, 'megapixels'],
+    ['Time', entry.seconds, 'seconds'],
+    ['Text read out', entry.characters, 'characters'],
+  ] as const
+  const saved = listCostMicro - buyerCostMicro
+  return (
+    <section className="grid">
+      <h3>Price</h3>
+      <table className="table sum">
+        <tbody>
+          {lines
+            .filter(([, used]) => used > 0)
+            .map(([label, used, unit]) => (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                <td>
+                  {count(used)} {unit}
+                </td>
+              </tr>
+            ))}
+          <tr>
+            <th scope="row">At reference prices</th>
+            <td>{exactMoney(listCostMicro)}</td>
+          </tr>
+          <tr>
+            <th scope="row">
+              The offer's discount{listCostMicro > 0 ? `, ${percent((saved / listCostMicro) * 100)}` : ''}
+            </th>
+            <td>{saved >= 0 ? exactMoney(-saved) : `+${exactMoney(-saved)}`}</td>
+          </tr>
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">Charged</th>
+            <td>{exactMoney(buyerCostMicro)}</td>
+          </tr>
+        </tfoot>
+      </table>
+    </section>
+  )
+}
+
+/** The tries one after another, to scale. */
+function Attempts({ entry: { attempts, durationMs } }: { readonly entry: Entry }) {
+  const total = Math.max(
+    durationMs,
+    attempts.reduce((sum, { ms }) => sum + ms, 0),
+    1,
+  )
+  let before = 0
+  return (
+    <section className="grid">
+      <h3>Attempts</h3>
+      {attempts.length === 0 ? <p className="muted">No provider was asked.</p> : null}
+      <ol className="waterfall">
+        {attempts.map(({ provider, status, ms }) => {
+          const from = before
+          before += ms
+          const isGood = status >= 200 && status < 400
+          return (
+            <li key={`${provider} ${from}`}>
+              <span>
+                {provider} <span className="muted">{status === 0 ? 'no answer' : status}</span>
+              </span>
+              <svg
+                className="bar"
+                viewBox="0 0 100 8"
+                preserveAspectRatio="none"
+                role="img"
+                aria-label={milliseconds(ms)}
+              >
+                <rect width={100} height={8} fill="var(--sunken)" />
+                <rect
+                  x={(from / total) * 100}
+                  width={Math.max(0.6, (ms / total) * 100)}
+                  height={8}
+                  rx={1}
+                  fill={isGood ? 'var(--good)' : 'var(--bad)'}
+                />
+              </svg>
+              <span className="nowrap">{milliseconds(ms)}</span>
+            </li>
+          )
+        })}
+      </ol>
+    </section>
+  )
+}
+
+function Route({ entry: { routing, provider } }: { readonly entry: Entry }) {
+  if (routing === null) {
+    return (
+      <section className="grid">
+        <h3>Route</h3>
+        <p className="muted">Why a call went where it went is kept for a day.</p>
+      </section>
+    )
+  }
+  const { offers, excluded, affinity } = routing
+  return (
+    <section className="grid">
+      <h3>Route</h3>
+      <p className="muted">
+        Offers that could serve it, in the order of the attempts, with the most that it could cost there.
+      </p>
+      <table className="table sum">
+        <tbody>
+          {offers.map(({ offer, provider: at, estimateMicro }, place) => (
+            <tr key={offer}>
+              <th scope="row">
+                {place + 1}. {at} {at === provider ? <Badge tone="good">served</Badge> : null}
+                <span className="sub mono">{offer}</span>
+              </th>
+              <td>{exactMoney(estimateMicro)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {affinity === null ? null : (
+        <p>
+          The conversation was cached at <code>{affinity.offer}</code>, which saved {exactMoney(affinity.savingMicro)}.
+        </p>
+      )}
+      {excluded.length === 0 ? null : (
+        <>
+          <p className="muted">Offers that could not:</p>
+          <ul>
+            {excluded.map(({ offer, reason }) => (
+              <li key={offer}>
+                <code>{offer}</code>: {words(reason)}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  )
+}

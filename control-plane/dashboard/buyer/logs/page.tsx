@@ -1,0 +1,209 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useCallback, useEffect } from 'react'
+import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { BuyerLogsQuery } from '#control-plane/dashboard/data/documents.ts'
+import { BuyerLogsDocument } from '#control-plane/dashboard/data/documents.ts'
+import { compact, day, milliseconds, volume, words } from '#control-plane/dashboard/data/format.ts'
+import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Search, Segments, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { CallDrawer } from './call-drawer.tsx'
+
+const REFRESH_MS = 15_000
+const PERIOD_CHOICES = [
+  { value: '24h', label: '24 hours' },
+  { value: '7d', label: '7 days' },
+  { value: '30d', label: '30 days' },
+] as const
+const OUTCOMES = [
+  { value: '', label: 'Any' },
+  { value: 'succeeded', label: 'Succeeded' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'cut', label: 'Cut' },
+  { value: 'cancelled', label: 'Cancelled' },
+]
+const TONES: Readonly<Record<string, Tone>> = { succeeded: 'good', failed: 'bad', cut: 'warn', cancelled: 'plain' }
+
+export function LogsPage() {
+  return (
+    <Gate side="buyer" title="Logs">
+      <Logs />
+    </Gate>
+  )
+}
+
+type Call = NonNullable<BuyerLogsQuery['usage']>['edges'][number]['node']
+
+function Logs() {
+  const search = useSearch({ from: '/buyer/logs' })
+  const navigate = useNavigate({ from: '/buyer/logs' })
+  const { period = '24h', model, provider, outcome, key: keyId, after, call } = search
+  const variables = { filter: { period, model, provider, outcome, keyId }, after }
+  const query = useScreen(BuyerLogsDocument, variables, { everyMs: REFRESH_MS })
+  const change = useCallback(
+    (next: Partial<typeof search>) => {
+      void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: true })
+    },
+    [navigate],
+  )
+  const open = useCallback((id: string | undefined) => change({ call: id, after }), [change, after])
+  const calls = (query.data?.usage?.edges ?? []).map(({ node }) => node)
+  useStepKeys(calls, call, open)
+  return (
+    <Page
+      title="Logs"
+      about="Every call, what it cost, and why it went where it went. J and K step through, Esc closes."
+    >
+      <search className="filters">
+        <Search
+          label="Model"
+          value={model ?? ''}
+          onSearch={(text) => change({ model: text === '' ? undefined : text })}
+        />
+        <Search
+          label="Provider"
+          value={provider ?? ''}
+          onSearch={(text) => change({ provider: text === '' ? undefined : text })}
+        />
+        <Select
+          label="Outcome"
+          value={outcome ?? ''}
+          choices={OUTCOMES}
+          onChange={({ currentTarget: { value } }) => change({ outcome: value === '' ? undefined : value })}
+        />
+        <div className="field">
+          <span>Period</span>
+          <Segments
+            label="Period"
+            value={period}
+            choices={PERIOD_CHOICES}
+            onChoose={(next) => change({ period: next })}
+          />
+        </div>
+      </search>
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Histogram buckets={data.usageBuckets ?? []} />
+            <Card title="Calls" isFlush>
+              <Table
+                label="Calls"
+                columns={columnsOf(open)}
+                rows={calls}
+                keyOf={({ requestId }) => requestId}
+                selected={call}
+                curl={curlOf(BuyerLogsDocument, variables, true)}
+                empty={
+                  <Empty title="No call fits">
+                    <p>A longer period or fewer conditions show more.</p>
+                    <Button onClick={() => void navigate({ search: { period: '30d' } })}>
+                      Show 30 days of everything
+                    </Button>
+                  </Empty>
+                }
+                foot={
+                  <Pager
+                    after={after}
+                    next={data.usage?.pageInfo.endCursor}
+                    hasNext={data.usage?.pageInfo.hasNextPage}
+                    onPage={(to) => change({ after: to })}
+                  />
+                }
+              />
+            </Card>
+          </>
+        )}
+      </Loaded>
+      {call === undefined ? null : <CallDrawer id={call} onClose={() => open(undefined)} />}
+    </Page>
+  )
+}
+
+/** J and K open the next and the previous call of the list that is shown. */
+function useStepKeys(calls: readonly Call[], call: string | undefined, open: (id: string) => void): void {
+  useEffect(() => {
+    const press = ({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent) => {
+      const by = { j: 1, k: -1 }[key]
+      if (by === undefined || ctrlKey || metaKey || altKey) return
+      if (target instanceof HTMLElement && target.closest('input, textarea, select') !== null) return
+      const at = calls.findIndex(({ requestId }) => requestId === call)
+      const next = calls[at === -1 ? 0 : at + by]
+      if (next !== undefined) open(next.requestId)
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [calls, call, open])
+}
+
+type Bucket = NonNullable<BuyerLogsQuery['usageBuckets']>[number]
+
+function Histogram({ buckets }: { readonly buckets: readonly Bucket[] }) {
+  const { zone } = useSettings()
+  if (buckets.length === 0) return null
+  return (
+    <Card title="Calls by hour">
+      <TimeChart
+        label="Calls by hour"
+        kind="bars"
+        height={140}
+        times={buckets.map(({ bucket }) => bucket)}
+        series={[
+          { name: 'Answered', values: buckets.map(({ requests, failedRequests }) => requests - failedRequests) },
+          { name: 'Failed', values: buckets.map(({ failedRequests }) => failedRequests) },
+        ]}
+        format={compact}
+        formatTime={(at) => `${day(at, zone)} ${new Date(at).toISOString().slice(11, 16)}`}
+        zone={zone === 'utc' ? 'UTC' : 'local time'}
+      />
+    </Card>
+  )
+}
+
+function columnsOf(open: (id: string) => void): readonly Column<Call>[] {
+  return [
+    {
+      label: 'When',
+      cell: ({ requestId, createdAt }) => (
+        <button type="button" className="link" onClick={() => open(requestId)}>
+          <Time at={createdAt} />
+        </button>
+      ),
+      text: ({ createdAt }) => createdAt,
+    },
+    { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
+    { label: 'Provider', cell: ({ provider }) => provider ?? '', text: ({ provider }) => provider },
+    {
+      label: 'Outcome',
+      cell: ({ outcome }) => <Badge tone={TONES[outcome] ?? 'plain'}>{words(outcome)}</Badge>,
+      text: ({ outcome }) => outcome,
+    },
+    { label: 'Volume', cell: (call) => <span className="muted">{volume(call)}</span>, text: volume },
+    { label: 'First token', isNumber: true, cell: ({ ttftMs }) => milliseconds(ttftMs), text: ({ ttftMs }) => ttftMs },
+    {
+      label: 'Took',
+      isNumber: true,
+      cell: ({ durationMs }) => milliseconds(durationMs),
+      text: ({ durationMs }) => durationMs,
+    },
+    {
+      label: 'Cost',
+      isNumber: true,
+      cell: ({ buyerCostMicro }) => <Money micro={buyerCostMicro} />,
+      text: ({ buyerCostMicro }) => buyerCostMicro,
+    },
+    {
+      label: 'Request',
+      cell: ({ requestId }) => <code>{requestId.slice(-8)}</code>,
+      text: ({ requestId }) => requestId,
+    },
+  ]
+}

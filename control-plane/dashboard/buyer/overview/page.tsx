@@ -1,0 +1,248 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
+import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import type { BuyerOverviewQuery } from '#control-plane/dashboard/data/documents.ts'
+import { BuyerOverviewDocument } from '#control-plane/dashboard/data/documents.ts'
+import { compact, day, hour, milliseconds, money, percent } from '#control-plane/dashboard/data/format.ts'
+import { useLive } from '#control-plane/dashboard/data/live.tsx'
+import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+const REFRESH_MS = 30_000
+const CHOICES = [
+  { value: '24h', label: '24 hours' },
+  { value: '7d', label: '7 days' },
+  { value: '30d', label: '30 days' },
+] as const
+
+export function OverviewPage() {
+  return (
+    <Gate side="buyer" title="Overview">
+      <Overview />
+    </Gate>
+  )
+}
+
+function Overview() {
+  const { period = '30d' } = useSearch({ from: '/buyer' })
+  const navigate = useNavigate({ from: '/buyer' })
+  const interval = period === '24h' ? 'hour' : 'day'
+  const query = useScreen(BuyerOverviewDocument, { period, interval }, { everyMs: REFRESH_MS })
+  return (
+    <Page
+      title="Overview"
+      about="What you have, what you spent, and what it would have cost at reference prices."
+      actions={
+        <Segments
+          label="Period"
+          value={period}
+          choices={CHOICES}
+          onChoose={(next) => void navigate({ search: { period: next }, replace: true })}
+        />
+      }
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Figures data={data} />
+            <Spending data={data} interval={interval} />
+            <Caps data={data} />
+            <ByModel data={data} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function Figures({ data }: { readonly data: BuyerOverviewQuery }) {
+  const { updates } = useLive({ kind: 'credit' })
+  const { me, savings, latency } = data
+  const balance = updates?.credit?.creditBalanceUsdc ?? me?.creditBalanceUsdc
+  const held = updates?.credit?.heldUsdc ?? me?.heldUsdc
+  const buckets = data.usageBuckets ?? []
+  const requests = buckets.reduce((sum, bucket) => sum + bucket.requests, 0)
+  const failed = buckets.reduce((sum, bucket) => sum + bucket.failedRequests, 0)
+  return (
+    <Stats
+      figures={[
+        {
+          label: 'To spend',
+          value: <Money micro={balance} />,
+          hint: held === undefined ? undefined : `${money(held)} held for calls that run`,
+        },
+        { label: 'Spent', value: <Money micro={savings?.spentMicro} />, hint: `over ${compact(requests)} calls` },
+        {
+          label: 'Saved',
+          value: <Money micro={savings?.savedMicro} />,
+          hint: savings === null ? undefined : `${percent(savings.savedPct)} below reference prices`,
+        },
+        {
+          label: 'Failed calls',
+          value: percent(requests === 0 ? null : (failed / requests) * 100),
+          hint: `${compact(failed)} of ${compact(requests)}, none of them charged`,
+        },
+        {
+          label: 'First token, median',
+          value: milliseconds(latency?.ttftMs?.p50),
+          hint: `19 of 20 within ${milliseconds(latency?.ttftMs?.p95)}, ${compact(latency?.timed ?? 0)} calls`,
+        },
+      ]}
+    />
+  )
+}
+
+type SpendingProps = { readonly data: BuyerOverviewQuery; readonly interval: 'hour' | 'day' }
+
+function Spending({ data, interval }: SpendingProps) {
+  const { zone } = useSettings()
+  const buckets = data.usageBuckets ?? []
+  return (
+    <Card
+      title="Spending"
+      about={`By ${interval}, and what was saved on top of it`}
+      actions={<Link to="/buyer/logs">All calls</Link>}
+    >
+      {buckets.length === 0 ? (
+        <Empty title="No calls in this period">
+          <p>Make a key, and paste the command of the start page.</p>
+          <Link to="/buyer/keys" className="button" data-kind="primary">
+            Make a key
+          </Link>
+        </Empty>
+      ) : (
+        <TimeChart
+          label="Spending"
+          kind="bars"
+          height={220}
+          times={buckets.map(({ bucket }) => bucket)}
+          series={[
+            { name: 'Spent', values: buckets.map(({ buyerCostMicro }) => buyerCostMicro) },
+            {
+              name: 'Saved',
+              values: buckets.map(({ buyerCostMicro, listCostMicro }) => Math.max(0, listCostMicro - buyerCostMicro)),
+            },
+          ]}
+          format={money}
+          formatTime={(at) => (interval === 'hour' ? hour(at, zone) : day(at, 'utc'))}
+          zone={interval === 'day' || zone === 'utc' ? 'UTC' : 'local time'}
+        />
+      )}
+    </Card>
+  )
+}
+
+type KeyCaps = NonNullable<BuyerOverviewQuery['caps']>['keys'][number]
+type Cap = NonNullable<KeyCaps['daily']>
+
+function CapCell({ cap }: { readonly cap: Cap | null }) {
+  if (cap === null) return <span className="muted">no cap</span>
+  const share = Number(cap.usedUsdc) / Math.max(1, Number(cap.capUsdc))
+  return (
+    <div style={{ minWidth: '9rem' }}>
+      <span>
+        <Money micro={cap.usedUsdc} /> of <Money micro={cap.capUsdc} />
+      </span>
+      <Meter share={share} label={percent(share * 100)} tone={share > 0.9 ? 'bad' : share > 0.7 ? 'warn' : 'good'} />
+      <span className="sub">
+        resets <Ago at={cap.resetsAt} />
+        {cap.runsOutAt === null ? null : (
+          <>
+            , used up <Ago at={cap.runsOutAt} /> at this pace
+          </>
+        )}
+      </span>
+    </div>
+  )
+}
+
+const CAP_COLUMNS: readonly Column<KeyCaps>[] = [
+  { label: 'Key', cell: ({ label }) => label, text: ({ label }) => label },
+  { label: 'Today (UTC)', cell: ({ daily }) => <CapCell cap={daily} />, text: ({ daily }) => daily?.usedUsdc },
+  {
+    label: 'This month (UTC)',
+    cell: ({ monthly }) => <CapCell cap={monthly} />,
+    text: ({ monthly }) => monthly?.usedUsdc,
+  },
+  {
+    label: 'Ends first',
+    cell: ({ binds, daily, monthly }) => (
+      <Badge tone={daily?.isRefusing === true || monthly?.isRefusing === true ? 'bad' : 'plain'}>
+        {daily?.isRefusing === true || monthly?.isRefusing === true ? `${binds} cap refuses` : binds}
+      </Badge>
+    ),
+    text: ({ binds }) => binds,
+  },
+]
+
+function Caps({ data }: { readonly data: BuyerOverviewQuery }) {
+  return (
+    <Card title="Limits" about="What ends first for each key: its caps, or the balance" isFlush>
+      <Table
+        label="Limits"
+        columns={CAP_COLUMNS}
+        rows={data.caps?.keys ?? []}
+        keyOf={({ keyId }) => keyId}
+        empty={
+          <Empty title="No keys yet">
+            <p>A key is what a program calls with. Caps bound what it can spend.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+type ModelLine = NonNullable<BuyerOverviewQuery['savings']>['byModel'][number]
+
+const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
+  {
+    label: 'Model',
+    cell: ({ model }) => (
+      <Link to="/model/$" params={{ _splat: model }}>
+        {model}
+      </Link>
+    ),
+    text: ({ model }) => model,
+  },
+  { label: 'Calls', isNumber: true, cell: ({ requests }) => compact(requests), text: ({ requests }) => requests },
+  {
+    label: 'Spent',
+    isNumber: true,
+    cell: ({ spentMicro }) => <Money micro={spentMicro} />,
+    text: ({ spentMicro }) => spentMicro,
+  },
+  {
+    label: 'Saved',
+    isNumber: true,
+    cell: ({ savedMicro }) => <Money micro={savedMicro} />,
+    text: ({ savedMicro }) => savedMicro,
+  },
+  { label: 'Below list', isNumber: true, cell: ({ savedPct }) => percent(savedPct), text: ({ savedPct }) => savedPct },
+]
+
+function ByModel({ data }: { readonly data: BuyerOverviewQuery }) {
+  return (
+    <Card title="By model" isFlush>
+      <Table
+        label="Spending by model"
+        most={12}
+        columns={MODEL_COLUMNS}
+        rows={data.savings?.byModel ?? []}
+        keyOf={({ model }) => model}
+        empty={
+          <Empty title="Nothing spent in this period">
+            <p>Models show up with their first charged call.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}

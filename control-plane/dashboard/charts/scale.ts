@@ -1,0 +1,31 @@
+/** The largest round number of the axis that holds a value. */
+export function niceTop(value: number): number {
+  if (value <= 0) return 1
+  const step = 10 ** Math.floor(Math.log10(value))
+  const top = [1, 2, 2.5, 5, 10].find((factor) => factor * step >= value) ?? 10
+  return top * step
+}
+
+/** Maps a domain to a range. */
+export function linear([from, to]: readonly [number, number], [low, high]: readonly [number, number]) {
+  const width = to - from || 1
+  return (value: number) => low + ((value - from) / width) * (high - low)
+}
+
+type Dot = { readonly x: number; readonly y: number | null }
+
+/** A path through points; null is a gap. */
+export function linePath(dots: readonly Dot[]): string {
+  let isDown = false
+  return dots
+    .map(({ x, y }) => {
+      if (y === null) {
+        isDown = false
+        return ''
+      }
+      const step = `${isDown ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`
+      isDown = true
+      return step
+    })
+    .join('')
+}

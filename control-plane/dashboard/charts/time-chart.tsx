@@ -1,0 +1,218 @@
+import type { KeyboardEvent, PointerEvent } from 'react'
+import { useId, useState } from 'react'
+import { linear, linePath, niceTop } from './scale.ts'
+import { useWidth } from './use-width.ts'
+
+export type Series = {
+  readonly name: string
+  /** One value for each instant; null where nobody knows. */
+  readonly values: readonly (number | null)[]
+}
+
+type Props = {
+  readonly label: string
+  readonly times: readonly number[]
+  readonly series: readonly Series[]
+  readonly kind?: 'lines' | 'bars'
+  /** Writes a value and an instant. */
+  readonly format: (value: number) => string
+  readonly formatTime: (at: number) => string
+  /** The zone of the instants, which stands on the chart. */
+  readonly zone: string
+  readonly height?: number
+}
+
+const PAD = { left: 58, right: 8, top: 10, bottom: 22 }
+const MAX_SERIES = 6
+const MAX_LABELS = 6
+
+/** Values over time with a cursor for mouse and arrow keys, and a table of the same beside it. */
+export function TimeChart(props: Props) {
+  const { label, times, format, formatTime, zone } = props
+  const series = props.series.slice(0, MAX_SERIES)
+  const [at, setAt] = useState<number>()
+  const shown = at === undefined ? undefined : Math.min(at, times.length - 1)
+  const time = shown === undefined ? undefined : times[shown]
+  const said =
+    shown === undefined || time === undefined
+      ? `${formatTime(times[0] ?? 0)} to ${formatTime(times.at(-1) ?? 0)}, ${zone}`
+      : `${formatTime(time)} ${zone}: ${series.map(({ name, values }) => `${series.length > 1 ? `${name} ` : ''}${written(values[shown], format)}`).join(' · ')}`
+  return (
+    <figure className="grid">
+      <div className="chart-head">
+        {series.length > 1 ? (
+          <ul className="legend">
+            {series.map(({ name }, index) => (
+              <li key={name} className={`c${index + 1}`}>
+                {name}
+              </li>
+            ))}
+          </ul>
+        ) : null}
+        <output aria-live="polite">{said}</output>
+      </div>
+      <Plot {...props} series={series} at={shown} onAt={setAt} />
+      <details className="twin">
+        <summary>As a table</summary>
+        <div className="table-wrap">
+          <Twin label={label} times={times} series={series} format={format} formatTime={formatTime} zone={zone} />
+        </div>
+      </details>
+    </figure>
+  )
+}
+
+function written(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? 'not enough data' : format(value)
+}
+
+type PlotProps = Props & { readonly at: number | undefined; readonly onAt: (at: number | undefined) => void }
+
+function Plot({ label, times, series, kind = 'lines', format, formatTime, height = 200, at, onAt }: PlotProps) {
+  const id = useId()
+  const [box, width] = useWidth()
+  const known = series.flatMap(({ values }) => values.filter((value): value is number => value !== null))
+  const top = niceTop(Math.max(...known, 0))
+  const y = linear([0, top], [height - PAD.bottom, PAD.top])
+  const inset = kind === 'bars' ? (width - PAD.left - PAD.right) / Math.max(times.length, 1) / 2 : 0
+  const x = linear([0, Math.max(times.length - 1, 1)], [PAD.left + inset, width - PAD.right - inset])
+  const every = Math.max(1, Math.ceil(times.length / MAX_LABELS))
+  const point = (event: PointerEvent<SVGSVGElement>) => {
+    const box = event.currentTarget.getBoundingClientRect()
+    const share = ((event.clientX - box.left) / box.width) * width
+    onAt(
+      Math.max(
+        0,
+        Math.min(
+          times.length - 1,
+          Math.round(linear([x(0), x(Math.max(times.length - 1, 1))], [0, Math.max(times.length - 1, 1)])(share)),
+        ),
+      ),
+    )
+  }
+  const step = (event: KeyboardEvent<SVGSVGElement>) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (by === undefined) return
+    event.preventDefault()
+    onAt(Math.max(0, Math.min(times.length - 1, (at ?? (by > 0 ? -1 : times.length)) + by)))
+  }
+  return (
+    <svg
+      ref={box}
+      className="chart"
+      viewBox={`0 0 ${width} ${height}`}
+      height={height}
+      role="img"
+      aria-labelledby={id}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: Arrow keys move its cursor.
+      tabIndex={0}
+      onPointerMove={point}
+      onPointerLeave={() => onAt(undefined)}
+      onKeyDown={step}
+    >
+      <title id={id}>{`${label}. Arrow keys read the values.`}</title>
+      {[0, 0.5, 1].map((share) => (
+        <g key={share}>
+          <line className="rule" x1={PAD.left} x2={width - PAD.right} y1={y(top * share)} y2={y(top * share)} />
+          <text x={PAD.left - 8} y={y(top * share) + 4} textAnchor="end">
+            {format(top * share)}
+          </text>
+        </g>
+      ))}
+      {times.map((time, index) =>
+        index % every === 0 ? (
+          <text key={time} x={x(index)} y={height - 6} textAnchor={index === 0 ? 'start' : 'middle'}>
+            {formatTime(time)}
+          </text>
+        ) : null,
+      )}
+      {kind === 'bars' ? (
+        <Bars series={series} x={x} y={y} width={inset * 2} />
+      ) : (
+        series.map(({ name, values }, index) => <Line key={name} place={index} values={values} x={x} y={y} />)
+      )}
+      {at === undefined ? null : (
+        <line className="cursor" x1={x(at)} x2={x(at)} y1={PAD.top} y2={height - PAD.bottom} />
+      )}
+    </svg>
+  )
+}
+
+type Scale = (value: number) => number
+
+function Line(props: { place: number; values: readonly (number | null)[]; x: Scale; y: Scale }) {
+  const { place, values, x, y } = props
+  const dots = values.map((value, at) => ({ x: x(at), y: value === null ? null : y(value) }))
+  // A value between two gaps is a dot.
+  const lone = dots.filter(
+    (dot, at) => dot.y !== null && (dots[at - 1]?.y ?? null) === null && (dots[at + 1]?.y ?? null) === null,
+  )
+  return (
+    <g className={`c${place + 1}`}>
+      <path d={linePath(dots)} fill="none" stroke="var(--series)" strokeWidth={2} strokeLinejoin="round" />
+      {lone.map((dot) => (
+        <circle key={dot.x} cx={dot.x} cy={dot.y ?? 0} r={2.5} fill="var(--series)" />
+      ))}
+    </g>
+  )
+}
+
+/** Series on top of each other. */
+function Bars({ series, x, y, width }: { series: readonly Series[]; x: Scale; y: Scale; width: number }) {
+  const length = Math.max(...series.map(({ values }) => values.length), 0)
+  return (
+    <>
+      {Array.from({ length }, (_, at) => at).map((at) => {
+        let below = 0
+        return series.map(({ name, values }, place) => {
+          const value = values[at] ?? 0
+          const base = below
+          below += value
+          if (value <= 0) return null
+          return (
+            <rect
+              key={name}
+              className={`c${place + 1}`}
+              fill="var(--series)"
+              x={x(at) - width * 0.38}
+              width={Math.max(width * 0.76, 1)}
+              y={y(below)}
+              height={Math.max(y(base) - y(below), 0.5)}
+              rx={Math.min(2, width / 6)}
+            />
+          )
+        })
+      })}
+    </>
+  )
+}
+
+function Twin({ label, times, series, format, formatTime, zone }: Omit<Props, 'kind' | 'height'>) {
+  return (
+    <table className="table">
+      <caption className="hidden">{label}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Time ({zone})</th>
+          {series.map(({ name }) => (
+            <th key={name} scope="col" className="num">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {times.map((time, at) => (
+          <tr key={time}>
+            <td>{formatTime(time)}</td>
+            {series.map(({ name, values }) => (
+              <td key={name} className="num">
+                {written(values[at], format)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,122 @@
+import type { ErrorCode, TypedDocumentString } from './documents.ts'
+
+/** A refusal of the market, or a failure to reach it. */
+export class MarketError extends Error {
+  readonly code: ErrorCode | 'unreachable'
+  readonly requestId: string | undefined
+  /** Milliseconds after which a limit lets the caller in again. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(
+    code: ErrorCode | 'unreachable',
+    message: string,
+    facts: { readonly requestId?: string | undefined; readonly retryAfterMs?: number | undefined } = {},
+  ) {
+    super(message)
+    this.code = code
+    this.requestId = facts.requestId
+    this.retryAfterMs = facts.retryAfterMs
+  }
+}
+
+/** The error of a thrown thing: ours, or a connection that failed. */
+export function toMarketError(thrown: unknown): MarketError {
+  if (thrown instanceof MarketError) return thrown
+  return new MarketError('unreachable', 'The market does not answer. It is asked again by itself.')
+}
+
+const JSON_TYPE = 'application/json'
+/** A form of another site cannot send this header. */
+const HEADERS = { 'content-type': JSON_TYPE, 'graphql-require-preflight': '1' }
+
+/** Longer than the market lets a document take. */
+const ASK_MS = 20_000
+
+export function requestOf(document: TypedDocumentString<unknown, never>, variables: unknown, accept: string) {
+  return {
+    method: 'POST',
+    credentials: 'same-origin' as const,
+    headers: { ...HEADERS, accept },
+    body: JSON.stringify({ query: document.toString(), variables }),
+  }
+}
+
+type Wish = { readonly idempotencyKey?: string; readonly signal?: AbortSignal }
+
+/** Asks the GraphQL door. Throws a {@link MarketError}. */
+export async function ask<Result, Variables>(
+  document: TypedDocumentString<Result, Variables>,
+  variables: Variables,
+  { idempotencyKey, signal }: Wish = {},
+): Promise<Result> {
+  const init = requestOf(document, variables, JSON_TYPE)
+  const limit = AbortSignal.timeout(ASK_MS)
+  const answer = await send('/graphql', {
+    ...init,
+    headers: { ...init.headers, ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }) },
+    signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+  })
+  const body: unknown = await answer.json().catch(() => undefined)
+  // A part that failed is null, and the rest of the screen stands.
+  if (hasData<Result>(body)) return body.data
+  const [error] = errorsOf(body)
+  if (error !== undefined) throw refusalOf(error, answer)
+  throw new MarketError('internal_error', 'The market answered with something else.')
+}
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(path, init)
+  } catch (thrown) {
+    if (init.signal?.aborted === true && thrown instanceof DOMException && thrown.name === 'AbortError') throw thrown
+    throw toMarketError(thrown)
+  }
+}
+
+type GraphQLFault = { readonly message: string; readonly extensions?: { readonly code?: ErrorCode } }
+
+function errorsOf(body: unknown): readonly GraphQLFault[] {
+  return hasErrors(body) ? body.errors : []
+}
+
+function hasErrors(body: unknown): body is { readonly errors: readonly GraphQLFault[] } {
+  return typeof body === 'object' && body !== null && 'errors' in body && Array.isArray(body.errors)
+}
+
+function hasData<Result>(body: unknown): body is { readonly data: Result } {
+  if (typeof body !== 'object' || body === null || !('data' in body)) return false
+  const { data } = body
+  return typeof data === 'object' && data !== null && Object.values(data).some((part) => part !== null)
+}
+
+/** Our doors other than GraphQL say `{error: {code, message}}`. */
+function hasRestError(body: unknown): body is { readonly error: { code?: ErrorCode; message?: string } } {
+  return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'object'
+}
+
+function refusalOf({ message, extensions }: GraphQLFault, answer: Response): MarketError {
+  return new MarketError(extensions?.code ?? 'internal_error', message, factsOf(answer))
+}
+
+function factsOf({ headers }: Response) {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return {
+    requestId: headers.get('x-request-id') ?? undefined,
+    retryAfterMs: Number.isFinite(seconds) ? seconds * 1_000 : undefined,
+  }
+}
+
+/** Asks one of the REST door's paths that have no twin in GraphQL: those that set a cookie. */
+export async function call(method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
+  const answer = await send(path, {
+    method,
+    credentials: 'same-origin',
+    headers: { ...(body === undefined ? {} : { 'content-type': JSON_TYPE }), accept: JSON_TYPE },
+    signal: AbortSignal.timeout(ASK_MS),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const read: unknown = answer.status === 204 ? undefined : await answer.json().catch(() => undefined)
+  if (answer.ok) return read
+  const { code, message } = hasRestError(read) ? read.error : {}
+  throw new MarketError(code ?? 'internal_error', message ?? 'The market refused this.', factsOf(answer))
+}

@@ -1,0 +1,122 @@
+const MICRO = 1_000_000n
+const CENT = 10_000n
+
+/** Micro-USD as the API writes it: a whole number, or plain digits. */
+export type Micro = string | number | bigint
+
+export function toMicro(amount: Micro): bigint {
+  return typeof amount === 'number' ? BigInt(Math.round(amount)) : BigInt(amount)
+}
+
+const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
+
+/** An amount for a table: cents, or as many digits as a smaller amount needs. */
+export function money(amount: Micro): string {
+  const micro = toMicro(amount)
+  const size = micro < 0n ? -micro : micro
+  if (size !== 0n && size < CENT * 100n && size % CENT !== 0n) return exactMoney(micro).replace(/(\.\d{2,}?)0+$/, '$1')
+  const rounded = (size + CENT / 2n) / CENT
+  const sign = micro < 0n ? '−' : ''
+  return `${sign}$${WHOLE.format(rounded / 100n)}.${(rounded % 100n).toString().padStart(2, '0')}`
+}
+
+/** The amount to the micro. */
+export function exactMoney(amount: Micro): string {
+  const micro = toMicro(amount)
+  const size = micro < 0n ? -micro : micro
+  return `${micro < 0n ? '−' : ''}$${WHOLE.format(size / MICRO)}.${(size % MICRO).toString().padStart(6, '0')}`
+}
+
+const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+const PLAIN = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
+
+export function count(value: number): string {
+  return PLAIN.format(value)
+}
+
+export function compact(value: number): string {
+  return Math.abs(value) < 10_000 ? PLAIN.format(value) : COMPACT.format(value)
+}
+
+/** Null is a figure that nobody knows yet. */
+export const UNKNOWN = '–'
+
+export function percent(value: number | null | undefined, digits = 1): string {
+  if (value === null || value === undefined) return UNKNOWN
+  return `${value.toFixed(digits).replace(/\.0+$/, '')}%`
+}
+
+export function milliseconds(value: number | null | undefined): string {
+  if (value === null || value === undefined) return UNKNOWN
+  return value < 1_000 ? `${Math.round(value)} ms` : `${(value / 1_000).toFixed(value < 10_000 ? 2 : 1)} s`
+}
+
+export type Zone = 'utc' | 'local'
+
+export function instant(at: number, zone: Zone): string {
+  const timeZone = zone === 'utc' ? 'UTC' : undefined
+  const parts = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
+    year: 'numeric',
+    month: 'short',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  }).format(at)
+  return `${parts}${zone === 'utc' ? ' UTC' : ''}`
+}
+
+export function day(at: number, zone: Zone): string {
+  const timeZone = zone === 'utc' ? 'UTC' : undefined
+  return new Intl.DateTimeFormat('en-GB', { timeZone, month: 'short', day: '2-digit' }).format(at)
+}
+
+export function hour(at: number, zone: Zone): string {
+  const timeZone = zone === 'utc' ? 'UTC' : undefined
+  return new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(at)
+}
+
+const STEPS = [
+  [60_000, 1_000, 's'],
+  [3_600_000, 60_000, 'min'],
+  [86_400_000, 3_600_000, 'h'],
+  [Number.POSITIVE_INFINITY, 86_400_000, 'd'],
+] as const
+
+/** A span of time in its largest unit. */
+export function span(ms: number): string {
+  const [, unit, name] = STEPS.find(([below]) => Math.abs(ms) < below) ?? STEPS[3]
+  return `${Math.floor(Math.abs(ms) / unit)} ${name}`
+}
+
+export function ago(at: number, now: number): string {
+  const ms = now - at
+  if (Math.abs(ms) < 1_000) return 'now'
+  return ms > 0 ? `${span(ms)} ago` : `in ${span(ms)}`
+}
+
+/** A word of the API as a person writes it: `backed_off` is "backed off". */
+export function words(name: string): string {
+  return name.replaceAll(/[_-]/g, ' ')
+}
+
+/** What a call or a trade was of: tokens, or units of media. */
+export type Amounts = {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly images: number
+  readonly megapixels: number
+  readonly seconds: number
+  readonly characters: number
+}
+
+export function volume(amounts: Amounts): string {
+  const { inputTokens, outputTokens, images, megapixels, seconds, characters } = amounts
+  if (images > 0) return `${count(images)} ${images === 1 ? 'image' : 'images'}`
+  if (seconds > 0) return `${count(seconds)} s`
+  if (characters > 0) return `${compact(characters)} characters`
+  if (megapixels > 0) return `${count(megapixels)} MP`
+  return `${compact(inputTokens)} in · ${compact(outputTokens)} out`
+}

@@ -1,0 +1,80 @@
+import { requestOf } from './client.ts'
+import type { PageUpdatesSubscription, PageUpdatesSubscriptionVariables } from './documents.ts'
+import { PageUpdatesDocument } from './documents.ts'
+
+export type Updates = NonNullable<PageUpdatesSubscription['updates']>
+export type Wish = PageUpdatesSubscriptionVariables
+export type LiveState = 'connecting' | 'live' | 'broken'
+
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 30_000
+/** An event longer than this is not ours. */
+const MAX_EVENT_CHARS = 2_000_000
+
+type Listener = {
+  readonly onUpdates: (updates: Updates) => void
+  readonly onState: (state: LiveState) => void
+}
+
+/** Reads updates until it is stopped, and begins again after a break. */
+export function openStream(wish: Wish, { onUpdates, onState }: Listener): () => void {
+  const stop = new AbortController()
+  void follow()
+  return () => stop.abort()
+
+  async function follow() {
+    let pause = FIRST_PAUSE_MS
+    while (!stop.signal.aborted) {
+      onState('connecting')
+      const wasLive = await readOnce(wish, stop.signal, (updates) => {
+        onState('live')
+        onUpdates(updates)
+      })
+      if (stop.signal.aborted) return
+      onState('broken')
+      pause = wasLive ? FIRST_PAUSE_MS : Math.min(pause * 2, LONGEST_PAUSE_MS)
+      await new Promise((resolve) => setTimeout(resolve, pause))
+    }
+  }
+}
+
+/** Reads one connection to its end. True when it said something. */
+async function readOnce(wish: Wish, signal: AbortSignal, onUpdates: (updates: Updates) => void): Promise<boolean> {
+  let wasLive = false
+  try {
+    const answer = await fetch('/graphql', { ...requestOf(PageUpdatesDocument, wish, 'text/event-stream'), signal })
+    if (!answer.ok || answer.body === null) return false
+    let text = ''
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      text += next.value
+      const events = text.split('\n\n')
+      text = events.pop() ?? ''
+      if (text.length > MAX_EVENT_CHARS) return wasLive
+      for (const event of events) {
+        const updates = updatesIn(event)
+        if (updates === undefined) continue
+        wasLive = true
+        onUpdates(updates)
+      }
+    }
+  } catch {
+    // A broken connection ends like any other, and is opened again.
+  }
+  return wasLive
+}
+
+function updatesIn(event: string): Updates | undefined {
+  const data = event
+    .split('\n')
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice('data:'.length))
+    .join('\n')
+  if (data.trim() === '') return undefined
+  const body: unknown = JSON.parse(data)
+  return isResult(body) ? (body.data?.updates ?? undefined) : undefined
+}
+
+function isResult(body: unknown): body is { readonly data?: PageUpdatesSubscription | null } {
+  return typeof body === 'object' && body !== null && 'data' in body
+}

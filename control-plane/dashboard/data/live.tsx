@@ -1,0 +1,182 @@
+import type { ReactNode } from 'react'
+import { createContext, useContext, useEffect, useMemo, useState } from 'react'
+import type { LiveState, Updates, Wish } from './live-stream.ts'
+import { openStream } from './live-stream.ts'
+
+/** What one screen wants to see move. */
+export type Topic =
+  | { readonly kind: 'book'; readonly model: string }
+  | { readonly kind: 'trades'; readonly limit: number }
+  | { readonly kind: 'credit' | 'jobs' | 'offerHealth' }
+
+type Told = { readonly updates: Updates | undefined; readonly state: LiveState | 'paused' }
+
+type Live = {
+  /** Wants a topic until the returned function is called. */
+  want(topic: Topic): () => void
+  listen(onTold: (told: Told) => void): () => void
+  setPaused(isPaused: boolean): void
+}
+
+const CHANNEL = 'mkt-live'
+const LOCK = 'mkt-live-leader'
+/** Tabs say what they want this often; one that says nothing for three times as long is gone. */
+const BEAT_MS = 5_000
+const GONE_MS = 3 * BEAT_MS
+const MAX_BOOKS = 8
+
+type Message =
+  | { readonly kind: 'want'; readonly tab: string; readonly topics: readonly Topic[] }
+  | { readonly kind: 'told'; readonly told: Told }
+
+/**
+ * One stream for all tabs of a browser: HTTP/1.1 gives it six connections, and each tab would take one. The tab that
+ * holds the lock reads for all; the others tell it what they want. Hidden tabs want nothing.
+ */
+export function createLive(): Live & { close(): void } {
+  const tab = crypto.randomUUID()
+  const channel = new BroadcastChannel(CHANNEL)
+  const wanted = new Map<symbol, Topic>()
+  const listeners = new Set<(told: Told) => void>()
+  const closing = new AbortController()
+  let isPaused = false
+  let lead: ReturnType<typeof createLead> | undefined
+  let last: Told = { updates: undefined, state: 'connecting' }
+
+  function tell(told: Told) {
+    last = told
+    if (!isPaused) for (const listener of listeners) listener(told)
+  }
+  function say() {
+    const topics = document.hidden || isPaused ? [] : [...wanted.values()]
+    lead?.hear(tab, topics)
+    channel.postMessage({ kind: 'want', tab, topics } satisfies Message)
+  }
+  channel.onmessage = ({ data }: MessageEvent<Message>) => {
+    if (data.kind === 'told') tell(data.told)
+    else lead?.hear(data.tab, data.topics)
+  }
+  const beat = setInterval(say, BEAT_MS)
+  document.addEventListener('visibilitychange', say)
+  navigator.locks
+    .request(LOCK, { signal: closing.signal }, () => {
+      lead = createLead((told) => {
+        channel.postMessage({ kind: 'told', told } satisfies Message)
+        tell(told)
+      })
+      say()
+      // The lock is held until this tab closes.
+      return new Promise<void>((resolve) => closing.signal.addEventListener('abort', () => resolve()))
+    })
+    .catch(() => undefined)
+
+  return {
+    want(topic) {
+      const id = Symbol(topic.kind)
+      wanted.set(id, topic)
+      say()
+      return () => {
+        wanted.delete(id)
+        say()
+      }
+    },
+    listen(listener) {
+      listeners.add(listener)
+      listener(last)
+      return () => listeners.delete(listener)
+    },
+    setPaused(next) {
+      isPaused = next
+      if (next) for (const listener of listeners) listener({ ...last, state: 'paused' })
+      say()
+    },
+    close() {
+      closing.abort()
+      clearInterval(beat)
+      document.removeEventListener('visibilitychange', say)
+      lead?.close()
+      channel.close()
+    },
+  }
+}
+
+/** Reads for all tabs. The stream is opened anew when they want something else. */
+function createLead(onTold: (told: Told) => void) {
+  const tabs = new Map<string, { readonly topics: readonly Topic[]; readonly at: number }>()
+  let reading: { readonly wish: string; stop(): void } | undefined
+  let updates: Updates | undefined
+
+  function renew() {
+    const now = performance.now()
+    for (const [tab, { at }] of tabs) if (now - at > GONE_MS) tabs.delete(tab)
+    const wish = wishOf([...tabs.values()].flatMap(({ topics }) => topics))
+    const text = JSON.stringify(wish)
+    if (text === reading?.wish) return
+    reading?.stop()
+    reading = undefined
+    if (!wantsAnything(wish)) return
+    const stop = openStream(wish, {
+      onUpdates: (next) => {
+        updates = next
+        onTold({ updates, state: 'live' })
+      },
+      onState: (state) => {
+        if (state !== 'live') onTold({ updates, state })
+      },
+    })
+    reading = { wish: text, stop }
+  }
+  const check = setInterval(renew, BEAT_MS)
+  return {
+    hear(tab: string, topics: readonly Topic[]) {
+      tabs.set(tab, { topics, at: performance.now() })
+      renew()
+    },
+    close() {
+      clearInterval(check)
+      reading?.stop()
+    },
+  }
+}
+
+function wishOf(topics: readonly Topic[]): Wish {
+  const books = [...new Set(topics.flatMap((topic) => (topic.kind === 'book' ? [topic.model] : [])))].sort((a, b) =>
+    a < b ? -1 : 1,
+  )
+  const trades = Math.max(0, ...topics.map((topic) => (topic.kind === 'trades' ? topic.limit : 0)))
+  const wants = (kind: Topic['kind']) => topics.some((topic) => topic.kind === kind)
+  return {
+    books: books.slice(0, MAX_BOOKS),
+    trades,
+    credit: wants('credit'),
+    jobs: wants('jobs'),
+    offerHealth: wants('offerHealth'),
+  }
+}
+
+function wantsAnything({ books, trades, credit, jobs, offerHealth }: Wish): boolean {
+  return books.length > 0 || trades > 0 || credit || jobs || offerHealth
+}
+
+const LiveContext = createContext<Live | undefined>(undefined)
+
+export function LiveProvider({ children }: { readonly children: ReactNode }) {
+  const [live, setLive] = useState<Live>()
+  useEffect(() => {
+    const made = createLive()
+    setLive(made)
+    return () => made.close()
+  }, [])
+  return <LiveContext value={live}>{children}</LiveContext>
+}
+
+/** The updates of a topic, and how the stream is. */
+export function useLive(topic: Topic): Told & { readonly setPaused: (isPaused: boolean) => void } {
+  const live = useContext(LiveContext)
+  const [told, setTold] = useState<Told>({ updates: undefined, state: 'connecting' })
+  const text = JSON.stringify(topic)
+  const wish = useMemo<Topic>(() => JSON.parse(text), [text])
+  useEffect(() => live?.want(wish), [live, wish])
+  useEffect(() => live?.listen(setTold), [live])
+  return { ...told, setPaused: (isPaused) => live?.setPaused(isPaused) }
+}

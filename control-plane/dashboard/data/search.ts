@@ -1,0 +1,45 @@
+/** Readers of the search part of an address. What does not fit is left out, so every link opens. */
+
+type Given = Readonly<Record<string, unknown>>
+
+const MAX_TEXT_CHARS = 300
+
+export function textOf(search: Given, name: string): string | undefined {
+  const value = search[name]
+  const text = typeof value === 'number' ? String(value) : value
+  return typeof text === 'string' && text !== '' && text.length <= MAX_TEXT_CHARS ? text : undefined
+}
+
+export function oneOf<Choice extends string>(
+  search: Given,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const value = search[name]
+  return choices.find((choice) => choice === value)
+}
+
+export function numberOf(search: Given, name: string, [least, most]: readonly [number, number]): number | undefined {
+  const value = Number(search[name] ?? Number.NaN)
+  return Number.isFinite(value) && value >= least && value <= most ? value : undefined
+}
+
+/** The same without members that are undefined, so addresses stay short. */
+export function defined<Members extends object>(members: Members): Defined<Members> {
+  return pick(members)
+}
+
+export type Defined<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> | undefined }
+
+function pick<Members extends object>(members: Members): Defined<Members> {
+  const found: Defined<Members> = {}
+  for (const name in members) {
+    const value = members[name]
+    if (isDefined(value)) found[name] = value
+  }
+  return found
+}
+
+function isDefined<Value>(value: Value): value is Exclude<Value, undefined> {
+  return value !== undefined
+}

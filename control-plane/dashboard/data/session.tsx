@@ -1,0 +1,62 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useCallback } from 'react'
+import { call } from './client.ts'
+import type { PageViewerQuery } from './documents.ts'
+import { PageViewerDocument } from './documents.ts'
+import { useScreen } from './use-query.ts'
+
+export type ViewerKind = 'nobody' | 'buyer' | 'seller' | 'session' | 'org' | 'operator'
+export type Side = 'buyer' | 'seller' | 'operator'
+
+const KINDS: readonly ViewerKind[] = ['nobody', 'buyer', 'seller', 'session', 'org', 'operator']
+const RECHECK_MS = 60_000
+
+export type Viewer = {
+  readonly kind: ViewerKind
+  readonly wallet: string | null
+  readonly keyId: string | null
+  /** False until the market has said who is signed in. */
+  readonly isKnown: boolean
+}
+
+/** Who is signed in with this browser. */
+export function useViewer(): Viewer {
+  const { data } = useScreen(PageViewerDocument, {}, { everyMs: RECHECK_MS })
+  return viewerOf(data)
+}
+
+function viewerOf(data: PageViewerQuery | undefined): Viewer {
+  const viewer = data?.viewer
+  const kind = KINDS.find((known) => known === viewer?.kind) ?? 'nobody'
+  return { kind, wallet: viewer?.wallet ?? null, keyId: viewer?.keyId ?? null, isKnown: data !== undefined }
+}
+
+/** True where a viewer may look at a side of the market. */
+export function isOfSide({ kind }: Pick<Viewer, 'kind'>, side: Side): boolean {
+  return kind === side || (kind === 'session' && side !== 'operator')
+}
+
+/** What signs this browser in: a key, or the code of a link. */
+export type Proof = { readonly key: string } | { readonly code: string }
+
+export function useSignIn() {
+  const cache = useQueryClient()
+  const renew = useCallback(async () => {
+    cache.clear()
+    await cache.invalidateQueries()
+  }, [cache])
+  return {
+    withProof: async (proof: Proof) => {
+      await call('POST', '/v1/auth/key-session', proof)
+      await renew()
+    },
+    withWallet: async (signed: { readonly message: string; readonly signature: string }) => {
+      await call('POST', '/v1/auth/session', signed)
+      await renew()
+    },
+    out: async (kind: ViewerKind) => {
+      await call('DELETE', kind === 'session' ? '/v1/auth/session' : '/v1/auth/key-session')
+      await renew()
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import { useEffect, useState } from 'react'
+
+/** The present, renewed from time to time, for what is told relative to it. */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}
+
+/** The beginning of the UTC day some days ago, so that a question stays the same for a day. */
+export function daysAgo(days: number): number {
+  const dayMs = 24 * 60 * 60 * 1_000
+  return Math.floor(Date.now() / dayMs) * dayMs - days * dayMs
+}

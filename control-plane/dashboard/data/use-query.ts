@@ -1,0 +1,82 @@
+import type { QueryClient, UseQueryResult } from '@tanstack/react-query'
+import { QueryClient as Client, keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ask, MarketError, toMarketError } from './client.ts'
+import type { TypedDocumentString } from './documents.ts'
+
+const FRESH_MS = 5_000
+const KEPT_MS = 10 * 60_000
+const MAX_TRIES = 4
+const FIRST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 30_000
+
+/** Failures that pass by themselves. */
+const PASSING: ReadonlySet<string> = new Set(['unreachable', 'service_unavailable', 'overloaded', 'rate_limited'])
+
+export function isPassing(error: unknown): boolean {
+  return error instanceof MarketError && PASSING.has(error.code)
+}
+
+/** The cache of everything that screens have read. */
+export function createCache(): QueryClient {
+  return new Client({
+    defaultOptions: {
+      queries: {
+        staleTime: FRESH_MS,
+        gcTime: KEPT_MS,
+        refetchOnWindowFocus: true,
+        retry: (tries, error) => isPassing(error) && tries < MAX_TRIES,
+        retryDelay: (tries, error) => pauseOf(tries, error),
+      },
+    },
+  })
+}
+
+function pauseOf(tries: number, error: Error): number {
+  const asked = error instanceof MarketError ? error.retryAfterMs : undefined
+  return Math.min(asked ?? FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
+}
+
+type ScreenWish = {
+  /** Reads again after this time while the screen is looked at. */
+  readonly everyMs?: number
+  readonly isOn?: boolean
+}
+
+/** The data of a screen: one document. What was read before is shown while it is read again. */
+export function useScreen<Result, Variables>(
+  document: TypedDocumentString<Result, Variables>,
+  variables: Variables,
+  { everyMs, isOn = true }: ScreenWish = {},
+): UseQueryResult<Result, Error> {
+  return useQuery({
+    queryKey: [nameOf(document), variables],
+    queryFn: ({ signal }) => ask(document, variables, { signal }),
+    placeholderData: keepPreviousData,
+    enabled: isOn,
+    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+  })
+}
+
+/** The name of a document's operation. */
+export function nameOf(document: TypedDocumentString<unknown, never>): string {
+  return /(?:query|mutation|subscription) (\w+)/.exec(document.toString())?.[1] ?? ''
+}
+
+/** A change. Everything that was read is read again after it. */
+export function useChange<Result, Variables>(
+  document: TypedDocumentString<Result, Variables>,
+  wish: { readonly onDone?: (result: Result) => void } = {},
+) {
+  const cache = useQueryClient()
+  return useMutation<Result, Error, Variables>({
+    mutationFn: (variables) => ask(document, variables, { idempotencyKey: crypto.randomUUID() }).catch(rethrow),
+    onSuccess: (result) => {
+      wish.onDone?.(result)
+      return cache.invalidateQueries()
+    },
+  })
+}
+
+function rethrow(thrown: unknown): never {
+  throw toMarketError(thrown)
+}

@@ -1,0 +1,159 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { PublicFeedQuery } from '#control-plane/dashboard/data/documents.ts'
+import { PublicFeedDocument } from '#control-plane/dashboard/data/documents.ts'
+import { compact, percent, toMicro, volume } from '#control-plane/dashboard/data/format.ts'
+import { useLive } from '#control-plane/dashboard/data/live.tsx'
+import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
+import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+const SHOWN = 25
+const DAYS = ['1', '7', '30'] as const
+const REFRESH_MS = 60_000
+
+export function FeedPage() {
+  const { days = '7' } = useSearch({ from: '/feed' })
+  const navigate = useNavigate({ from: '/feed' })
+  const variables = { from: daysAgo(Number(days) - 1) }
+  const query = useScreen(PublicFeedDocument, variables, { everyMs: REFRESH_MS })
+  return (
+    <Page
+      title="Feed and rankings"
+      about="Every charged call, without anybody's name, and the models that are paid for most."
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Trades before={data.trades ?? []} />
+            <Rankings
+              data={data}
+              curl={curlOf(PublicFeedDocument, variables)}
+              days={days}
+              onDays={(next) => void navigate({ search: { days: next }, replace: true })}
+            />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+type Trade = NonNullable<PublicFeedQuery['trades']>[number]
+
+const TRADE_COLUMNS = (now: number): readonly Column<Trade>[] => [
+  { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
+  { label: 'Volume', cell: (trade) => <span className="muted">{volume(trade)}</span>, text: volume },
+  {
+    label: 'Paid',
+    isNumber: true,
+    cell: ({ costMicro }) => <Money micro={costMicro} />,
+    text: ({ costMicro }) => costMicro,
+  },
+  {
+    label: 'When',
+    isNumber: true,
+    cell: ({ createdAt }) => <Ago at={createdAt} now={now} />,
+    text: ({ createdAt }) => createdAt,
+  },
+]
+
+function Trades({ before }: { readonly before: readonly Trade[] }) {
+  const { updates, state, setPaused } = useLive({ kind: 'trades', limit: SHOWN })
+  const now = useNow(1_000)
+  const trades = (updates?.trades ?? before).slice(0, SHOWN)
+  return (
+    <Card title="Live feed" isFlush actions={<LiveMark state={state} onPause={setPaused} />}>
+      <Table
+        label="Live feed"
+        columns={TRADE_COLUMNS(now)}
+        rows={trades}
+        keyOf={({ createdAt, model, costMicro }) => `${createdAt} ${model} ${costMicro}`}
+        empty={
+          <Empty title="No calls yet">
+            <p>Calls show up here a moment after they are charged.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+function ModelLink({ model }: { readonly model: string }) {
+  return (
+    <Link to="/model/$" params={{ _splat: model }}>
+      {model}
+    </Link>
+  )
+}
+
+type Rank = { readonly model: string; readonly trades: number; readonly paid: bigint; readonly list: bigint }
+
+function ranksOf(points: NonNullable<PublicFeedQuery['marketSeries']>): readonly Rank[] {
+  const ranks = new Map<string, Rank>()
+  for (const { model, trades, volumeMicro, listMicro } of points) {
+    if (model === null) continue
+    const known = ranks.get(model) ?? { model, trades: 0, paid: 0n, list: 0n }
+    ranks.set(model, {
+      model,
+      trades: known.trades + trades,
+      paid: known.paid + toMicro(volumeMicro),
+      list: known.list + toMicro(listMicro),
+    })
+  }
+  return [...ranks.values()].sort((a, b) => (a.paid === b.paid ? 0 : a.paid < b.paid ? 1 : -1))
+}
+
+const savedPct = ({ paid, list }: Rank) => (list === 0n ? null : Number(((list - paid) * 1_000n) / list) / 10)
+
+const RANK_COLUMNS: readonly Column<Rank>[] = [
+  { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
+  { label: 'Calls', isNumber: true, cell: ({ trades }) => compact(trades), text: ({ trades }) => trades },
+  { label: 'Paid', isNumber: true, cell: ({ paid }) => <Money micro={paid} />, text: ({ paid }) => paid.toString() },
+  {
+    label: 'Saved',
+    isNumber: true,
+    cell: ({ list, paid }) => <Money micro={list > paid ? list - paid : 0n} />,
+    text: ({ list, paid }) => (list - paid).toString(),
+  },
+  { label: 'Below list', isNumber: true, cell: (rank) => percent(savedPct(rank)), text: savedPct },
+]
+
+type RankingsProps = {
+  readonly data: PublicFeedQuery
+  readonly days: (typeof DAYS)[number]
+  readonly onDays: (days: (typeof DAYS)[number]) => void
+  readonly curl: string
+}
+
+function Rankings({ data, days, onDays, curl }: RankingsProps) {
+  const choices = DAYS.map((value) => ({ value, label: value === '1' ? 'Today' : `${value} days` }))
+  return (
+    <Card
+      title="Models by what is paid for them"
+      about="UTC days"
+      isFlush
+      actions={<Segments label="Days" value={days} choices={choices} onChoose={onDays} />}
+    >
+      <Table
+        label="Rankings"
+        most={25}
+        columns={RANK_COLUMNS}
+        rows={ranksOf(data.marketSeries ?? [])}
+        keyOf={({ model }) => model}
+        curl={curl}
+        empty={
+          <Empty title="Nothing was sold in these days">
+            <p>Days are summed up a few minutes after their calls.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}

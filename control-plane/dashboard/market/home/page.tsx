@@ -1,0 +1,257 @@
+import { Link } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import type { PublicHomeQuery } from '#control-plane/dashboard/data/documents.ts'
+import { PublicHomeDocument } from '#control-plane/dashboard/data/documents.ts'
+import { compact, exactMoney, hour, percent, toMicro, volume } from '#control-plane/dashboard/data/format.ts'
+import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { PriceCell } from '#control-plane/dashboard/market/prices.tsx'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Stats, useTitle } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+const REFRESH_MS = 10_000
+const DAYS = 30
+
+export function HomePage() {
+  useTitle('Home')
+  const query = useScreen(PublicHomeDocument, {}, { everyMs: REFRESH_MS })
+  return (
+    <div className="page">
+      <Loaded query={query} waiting={<Waiting />}>
+        {(data) => <Market data={data} />}
+      </Loaded>
+    </div>
+  )
+}
+
+function Waiting() {
+  return (
+    <div className="grid">
+      <Skeleton height="17rem" />
+      <Skeleton height="6rem" />
+      <Skeleton height="24rem" />
+    </div>
+  )
+}
+
+function Market({ data }: { readonly data: PublicHomeQuery }) {
+  const { service, marketTotals } = data
+  const sums = sumOf(marketTotals === null ? [] : [marketTotals])
+  const day = sumOf(data.marketSeries ?? [])
+  return (
+    <>
+      <section className="hero">
+        <div>
+          <h1>The same models, at the best price on sale.</h1>
+          <p>
+            Sellers list spare capacity below the reference price. You call one API; each call goes to the cheapest
+            healthy seller, and says what it cost.
+          </p>
+        </div>
+        <div className="card saving">
+          <span className="muted">Saved by buyers in the last {DAYS} days</span>
+          <Counter micro={sums.saved} />
+          <span className="muted">
+            {percent(sums.share)} below reference prices, over {compact(sums.trades)} calls
+          </span>
+        </div>
+      </section>
+      <Code label="A call to paste" text={curlOf(service?.apiBaseUrl ?? '')} />
+      <Stats
+        figures={[
+          { label: 'Calls in 24 hours', value: compact(day.trades) },
+          { label: 'Paid in 24 hours', value: <Money micro={day.paid} /> },
+          {
+            label: 'Saved in 24 hours',
+            value: <Money micro={day.saved} />,
+            hint: `${percent(day.share)} below reference`,
+          },
+          { label: `Paid in ${DAYS} days`, value: <Money micro={sums.paid} /> },
+        ]}
+      />
+      <div className="grid two">
+        <Traffic data={data} />
+        <Trades trades={data.trades ?? []} />
+      </div>
+      <Busiest data={data} />
+    </>
+  )
+}
+
+type Point = { readonly trades: number; readonly volumeMicro: string; readonly listMicro: string }
+
+function sumOf(points: readonly Point[]) {
+  const paid = points.reduce((sum, { volumeMicro }) => sum + toMicro(volumeMicro), 0n)
+  const list = points.reduce((sum, { listMicro }) => sum + toMicro(listMicro), 0n)
+  const trades = points.reduce((sum, point) => sum + point.trades, 0)
+  const saved = list > paid ? list - paid : 0n
+  return { paid, saved, trades, share: list === 0n ? null : Number((saved * 10_000n) / list) / 100 }
+}
+
+const COUNT_MS = 900
+
+/** Counts up to an amount when it grows. It jumps for readers who want no motion. */
+function Counter({ micro }: { readonly micro: bigint }) {
+  const [shown, setShown] = useState(micro)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Only a new amount begins the counting.
+  useEffect(() => {
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
+      setShown(micro)
+      return undefined
+    }
+    const from = shown
+    const began = performance.now()
+    let frame = requestAnimationFrame(function step(now) {
+      const share = Math.min(1, (now - began) / COUNT_MS)
+      setShown(from + BigInt(Math.round(Number(micro - from) * (1 - (1 - share) ** 3))))
+      if (share < 1) frame = requestAnimationFrame(step)
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [micro])
+  const [whole = '', cents = ''] = exactMoney(shown).split('.')
+  return (
+    <output title={exactMoney(micro)}>
+      {whole}.<span>{cents}</span>
+    </output>
+  )
+}
+
+function curlOf(url: string): string {
+  return `curl ${url}/v1/chat/completions \\
+  -H "Authorization: Bearer $MARKET_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"model":"gpt-5-mini","messages":[{"role":"user","content":"Say hello."}]}'`
+}
+
+function Traffic({ data }: { readonly data: PublicHomeQuery }) {
+  const { zone } = useSettings()
+  const points = data.marketSeries ?? []
+  return (
+    <Card title="Calls by hour" about="The last day">
+      {points.length === 0 ? (
+        <Empty title="A quiet day">
+          <p>Nobody called in the last 24 hours. The command above makes the first call.</p>
+        </Empty>
+      ) : (
+        <TimeChart
+          label="Calls by hour"
+          kind="bars"
+          height={190}
+          times={points.map(({ bucket }) => bucket)}
+          series={[{ name: 'Calls', values: points.map(({ calls }) => calls) }]}
+          format={compact}
+          formatTime={(at) => hour(at, zone)}
+          zone={zone === 'utc' ? 'UTC' : 'local time'}
+        />
+      )}
+    </Card>
+  )
+}
+
+type Trade = NonNullable<PublicHomeQuery['trades']>[number]
+
+function Trades({ trades }: { readonly trades: readonly Trade[] }) {
+  const columns: readonly Column<Trade>[] = [
+    { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
+    { label: 'Volume', cell: (trade) => <span className="muted">{volume(trade)}</span>, text: volume },
+    {
+      label: 'Paid',
+      isNumber: true,
+      cell: ({ costMicro }) => <Money micro={costMicro} />,
+      text: ({ costMicro }) => costMicro,
+    },
+    {
+      label: 'When',
+      isNumber: true,
+      cell: ({ createdAt }) => <Ago at={createdAt} />,
+      text: ({ createdAt }) => createdAt,
+    },
+  ]
+  return (
+    <Card title="Latest calls" isFlush actions={<Link to="/feed">Live feed</Link>}>
+      <Table
+        label="Latest calls"
+        columns={columns}
+        rows={trades}
+        keyOf={({ createdAt, model, costMicro }) => `${createdAt} ${model} ${costMicro}`}
+        empty={
+          <Empty title="No calls yet">
+            <p>Calls show up here a moment after they are charged.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+function ModelLink({ model }: { readonly model: string }) {
+  return (
+    <Link to="/model/$" params={{ _splat: model }}>
+      {model}
+    </Link>
+  )
+}
+
+type Row = NonNullable<PublicHomeQuery['markets']>['edges'][number]['node']
+
+const MODEL_COLUMNS: readonly Column<Row>[] = [
+  {
+    label: 'Model',
+    cell: ({ id, name, lab }) => (
+      <>
+        <Link to="/model/$" params={{ _splat: id }}>
+          {name}
+        </Link>
+        <span className="sub">{lab}</span>
+      </>
+    ),
+    text: ({ id }) => id,
+  },
+  {
+    label: 'In · out per 1M tokens',
+    isNumber: true,
+    cell: ({ best, direct, mediaUnit }) => <PriceCell best={best} direct={direct} mediaUnit={mediaUnit} />,
+    text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
+  },
+  {
+    label: 'Below list',
+    isNumber: true,
+    cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
+    text: ({ bestDiscountPct }) => bestDiscountPct,
+  },
+  {
+    label: 'Sellers',
+    isNumber: true,
+    cell: ({ healthySellerCount }) => healthySellerCount,
+    text: ({ healthySellerCount }) => healthySellerCount,
+  },
+  {
+    label: 'Calls 24 h',
+    isNumber: true,
+    cell: ({ requests24h }) => compact(requests24h),
+    text: ({ requests24h }) => requests24h,
+  },
+]
+
+function Busiest({ data }: { readonly data: PublicHomeQuery }) {
+  return (
+    <Card title="Busiest models" isFlush actions={<Link to="/models">All models</Link>}>
+      <Table
+        label="Busiest models"
+        columns={MODEL_COLUMNS}
+        rows={(data.markets?.edges ?? []).map(({ node }) => node)}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="No models yet">
+            <p>An operator imports the catalogue.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}

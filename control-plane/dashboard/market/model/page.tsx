@@ -1,0 +1,287 @@
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
+import type { PublicModelQuery } from '#control-plane/dashboard/data/documents.ts'
+import { PublicModelDocument } from '#control-plane/dashboard/data/documents.ts'
+import { compact, count, day, instant, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { useNow } from '#control-plane/dashboard/data/use-now.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { PriceCell, priceText } from '#control-plane/dashboard/market/prices.tsx'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { OrderBook } from './order-book.tsx'
+
+const REFRESH_MS = 60_000
+const HOUR_MS = 3_600_000
+const HOURS = 24
+
+export function ModelPage() {
+  const { _splat: model = '' } = useParams({ from: '/model/$' })
+  const search = useSearch({ from: '/model/$' })
+  const navigate = useNavigate({ from: '/model/$' })
+  const query = useScreen(PublicModelDocument, { model, name: model }, { everyMs: REFRESH_MS })
+  const market = query.data?.market
+  return (
+    <Page
+      title={market?.name ?? model}
+      about={market?.description === '' ? undefined : market?.description}
+      actions={<Link to="/models">All models</Link>}
+    >
+      <Loaded query={query} waiting={<Skeleton height="30rem" />}>
+        {(data) =>
+          data.market === null ? (
+            <Empty title="No such model">
+              <p>
+                Nothing is called <code>{model}</code> here. <Link to="/models">See what is.</Link>
+              </p>
+            </Empty>
+          ) : (
+            <>
+              <Figures market={data.market} />
+              <OrderBook
+                market={data.market}
+                before={(data.orderBook?.edges ?? []).map(({ node }) => node)}
+                workload={search}
+                onWorkload={(next) => void navigate({ search: next, replace: true, params: { _splat: model } })}
+              />
+              <div className="grid two">
+                <Prices data={data} />
+                <Speed data={data} />
+              </div>
+              <Providers data={data} />
+              <div className="grid two">
+                <About market={data.market} />
+                <TryIt market={data.market} url={data.service?.apiBaseUrl ?? ''} />
+              </div>
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  )
+}
+
+type Market = NonNullable<PublicModelQuery['market']>
+
+function Figures({ market }: { readonly market: Market }) {
+  const { best, direct, mediaUnit, discountTrend } = market
+  const trend = { up: 'more than the day before', down: 'less than the day before' }[discountTrend?.direction ?? '']
+  return (
+    <Stats
+      figures={[
+        {
+          label: mediaUnit === null ? 'In · out per 1M tokens' : 'Price',
+          value: priceText(best, mediaUnit) === UNKNOWN ? 'Not on sale' : priceText(best, mediaUnit),
+          hint: `list ${priceText(direct, mediaUnit)}`,
+        },
+        {
+          label: 'Paid below list, 24 h',
+          value: percent(discountTrend?.currentDiscountPct),
+          hint: trend ?? 'as the day before',
+        },
+        {
+          label: 'First token, median',
+          value: milliseconds(market.ttftP50Ms),
+          hint: samples(market.ttftSamples),
+        },
+        {
+          label: 'Tokens a second, median',
+          value: market.tpsP50 === null ? UNKNOWN : count(market.tpsP50),
+          hint: samples(market.tpsSamples),
+        },
+        {
+          label: 'Calls answered',
+          value: percent(market.uptimePct, 2),
+          hint: `cache hits ${percent(market.cacheHitRatePct)}`,
+        },
+      ]}
+    />
+  )
+}
+
+const samples = (taken: number) => (taken === 0 ? 'not enough data' : `of ${compact(taken)} calls`)
+
+function Prices({ data }: { readonly data: PublicModelQuery }) {
+  const { zone } = useSettings()
+  const { paid = [], references = [] } = data.priceHistory ?? {}
+  return (
+    <Card title="Price history" about="What buyers paid below the reference price, by day">
+      {paid.length === 0 ? (
+        <Empty title="No history yet">
+          <p>Days are summed up a few minutes after their calls.</p>
+        </Empty>
+      ) : (
+        <TimeChart
+          label="Discount by day"
+          times={paid.map(({ bucket }) => bucket)}
+          series={[
+            { name: 'Paid', values: paid.map(({ discountPct }) => discountPct) },
+            { name: 'Best', values: paid.map(({ bestDiscountPct }) => bestDiscountPct) },
+          ]}
+          format={(value) => percent(value, 0)}
+          formatTime={(at) => day(at, 'utc')}
+          zone="UTC"
+        />
+      )}
+      {references.map(({ version, effectiveAt, source }) => (
+        <p key={version} className="small muted">
+          Reference price of {day(effectiveAt, zone)}, from {source}
+        </p>
+      ))}
+    </Card>
+  )
+}
+
+function Speed({ data }: { readonly data: PublicModelQuery }) {
+  const { zone } = useSettings()
+  const points = data.marketSeries ?? []
+  const providers = [...new Set(points.map(({ provider }) => provider ?? ''))]
+  const times = [...new Set(points.map(({ bucket }) => bucket))].sort((a, b) => a - b)
+  return (
+    <Card title="Time to the first token" about="Median by provider and hour">
+      {points.every(({ ttftP50Ms }) => ttftP50Ms === null) ? (
+        <Empty title="Not enough data">
+          <p>An hour needs a few streamed calls before its median says anything.</p>
+        </Empty>
+      ) : (
+        <TimeChart
+          label="Time to the first token"
+          times={times}
+          series={providers.map((name) => ({
+            name,
+            values: times.map(
+              (time) => points.find(({ bucket, provider }) => bucket === time && provider === name)?.ttftP50Ms ?? null,
+            ),
+          }))}
+          format={milliseconds}
+          formatTime={(at) => instant(at, zone).slice(-8, -3).trim() || day(at, zone)}
+          zone={zone === 'utc' ? 'UTC' : 'local time'}
+        />
+      )}
+    </Card>
+  )
+}
+
+type Provider = Market['providers'][number]
+
+function Providers({ data }: { readonly data: PublicModelQuery }) {
+  const { zone } = useSettings()
+  const now = useNow(60_000)
+  const end = Math.floor(now / HOUR_MS) * HOUR_MS
+  const hours = Array.from({ length: HOURS }, (_, at) => end - (HOURS - 1 - at) * HOUR_MS)
+  const points = data.marketSeries ?? []
+  const cellsOf = (name: string) =>
+    hours.map((bucket) => ({
+      name: instant(bucket, zone),
+      uptimePct: points.find((point) => point.bucket === bucket && point.provider === name)?.uptimePct ?? null,
+    }))
+  const { mediaUnit = null, direct } = data.market ?? {}
+  const columns: readonly Column<Provider>[] = [
+    {
+      label: 'Provider',
+      cell: ({ provider, trusted }) => (
+        <>
+          {provider} {trusted ? null : <Badge tone="warn">not trusted</Badge>}
+        </>
+      ),
+      text: ({ provider }) => provider,
+    },
+    {
+      label: 'Best price',
+      isNumber: true,
+      cell: ({ best }) => (direct === undefined ? null : <PriceCell best={best} direct={best} mediaUnit={mediaUnit} />),
+      text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
+    },
+    {
+      label: 'Sellers',
+      isNumber: true,
+      cell: ({ healthySellerCount }) => healthySellerCount,
+      text: ({ healthySellerCount }) => healthySellerCount,
+    },
+    {
+      label: 'First token',
+      isNumber: true,
+      cell: ({ ttftP50Ms }) => milliseconds(ttftP50Ms),
+      text: ({ ttftP50Ms }) => ttftP50Ms,
+    },
+    {
+      label: 'Tokens a second',
+      isNumber: true,
+      cell: ({ tpsP50 }) => (tpsP50 === null ? UNKNOWN : count(tpsP50)),
+      text: ({ tpsP50 }) => tpsP50,
+    },
+    { label: 'Last 24 hours', cell: ({ provider }) => <UptimeStrip label={provider} cells={cellsOf(provider)} /> },
+    {
+      label: 'Uptime',
+      isNumber: true,
+      cell: ({ uptimePct }) => percent(uptimePct, 2),
+      text: ({ uptimePct }) => uptimePct,
+    },
+  ]
+  return (
+    <Card title="Providers" isFlush>
+      <Table
+        label="Providers"
+        columns={columns}
+        rows={data.market?.providers ?? []}
+        keyOf={({ provider }) => provider}
+        empty={
+          <Empty title="Nobody serves it now">
+            <p>A seller with a key for one of its providers can list it.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+function About({ market }: { readonly market: Market }) {
+  const { contextLength, maxCompletionTokens, parameters, features, aliases } = market
+  return (
+    <Card title="The model">
+      <Facts
+        facts={[
+          ['Context', contextLength > 0 ? `${count(contextLength)} tokens` : UNKNOWN],
+          ['Longest answer', maxCompletionTokens > 0 ? `${count(maxCompletionTokens)} tokens` : UNKNOWN],
+          ['Can', <Tags key="can" names={features} />],
+          ['Takes', <Tags key="takes" names={parameters} />],
+          ['Also called', aliases.length === 0 ? UNKNOWN : <Tags key="also" names={aliases} />],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function TryIt({ market, url }: { readonly market: Market; readonly url: string }) {
+  return (
+    <Card title="Call it" about="The answer says what it cost: usage.cost">
+      <Code label="A call to paste" text={callOf(market, url)} />
+    </Card>
+  )
+}
+
+function callOf({ id, endpoints }: Market, url: string): string {
+  const [path, body] = ENDPOINTS.find(([name]) => endpoints.includes(name))?.slice(1) ?? ['/v1/models', undefined]
+  const text =
+    body === undefined ? '' : ` \\\n  -H "Content-Type: application/json" \\\n  -d '${body.replace('MODEL', id)}'`
+  return `curl ${url}${path} \\\n  -H "Authorization: Bearer $MARKET_KEY"${text}`
+}
+
+const ENDPOINTS = [
+  ['chat', '/v1/chat/completions', '{"model":"MODEL","messages":[{"role":"user","content":"Say hello."}]}'],
+  [
+    'messages',
+    '/compat/v1/messages',
+    '{"model":"MODEL","max_tokens":64,"messages":[{"role":"user","content":"Say hello."}]}',
+  ],
+  ['embeddings', '/v1/embeddings', '{"model":"MODEL","input":"Hello"}'],
+  ['speech', '/v1/audio/speech', '{"model":"MODEL","voice":"alloy","input":"Hello"}'],
+  ['image-generation', '/v1/images/generations', '{"model":"MODEL","prompt":"A lighthouse in fog"}'],
+  ['images', '/v1/images/generations', '{"model":"MODEL","prompt":"A lighthouse in fog"}'],
+  ['video', '/v1/videos', '{"model":"MODEL","prompt":"Waves at night"}'],
+] as const

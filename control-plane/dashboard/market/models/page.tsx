@@ -1,0 +1,320 @@
+import type { RegisteredRouter } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { MarketSort, PublicModelsQuery } from '#control-plane/dashboard/data/documents.ts'
+import { PublicModelsDocument } from '#control-plane/dashboard/data/documents.ts'
+import { compact, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { PriceCell, priceText } from '#control-plane/dashboard/market/prices.tsx'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+
+type Row = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
+
+const MAX_COMPARED = 4
+const SORTS: readonly { readonly value: MarketSort; readonly label: string }[] = [
+  { value: 'volume', label: 'Most paid for' },
+  { value: 'requests', label: 'Most called' },
+  { value: 'discount', label: 'Largest discount' },
+  { value: 'price', label: 'Cheapest' },
+  { value: 'newest', label: 'Newest' },
+  { value: 'ttft', label: 'Quickest first token' },
+  { value: 'tps', label: 'Most tokens a second' },
+  { value: 'uptime', label: 'Best uptime' },
+  { value: 'sellers', label: 'Most sellers' },
+]
+
+export function ModelsPage() {
+  const search = useSearch({ from: '/models' })
+  const navigate = useNavigate({ from: '/models' })
+  const { sort = 'volume', modality, feature, context, discount, sellers, uptime, after } = search
+  const variables = {
+    search: search.search,
+    modality,
+    feature,
+    minContext: context,
+    minDiscountPct: discount,
+    minSellers: sellers,
+    minUptimePct: uptime,
+    sort,
+    after,
+  }
+  const query = useScreen(PublicModelsDocument, variables)
+  const change = (next: Partial<typeof search>) => {
+    void navigate({ search: { ...search, after: undefined, ...next }, replace: true })
+  }
+  const compared = (search.compare ?? '').split(',').filter((id) => id !== '')
+  const toggle = (id: string) => {
+    const next = compared.includes(id) ? compared.filter((one) => one !== id) : [...compared, id].slice(-MAX_COMPARED)
+    change({ compare: next.length === 0 ? undefined : next.join(','), after })
+  }
+  return (
+    <Page title="Models" about="Every model that can be called here, at the best price that a healthy seller asks now.">
+      <Facets search={search} onChange={change} />
+      <Loaded query={query}>
+        {(data) => {
+          const rows = (data.markets?.edges ?? []).map(({ node }) => node)
+          return (
+            <>
+              <Comparison
+                rows={rows.filter(({ id }) => compared.includes(id))}
+                onClear={() => change({ compare: undefined })}
+              />
+              <Card title="Catalogue" isFlush>
+                <Table
+                  label="Models"
+                  columns={columnsOf(compared, toggle)}
+                  rows={rows}
+                  keyOf={({ id }) => id}
+                  curl={curlOf(PublicModelsDocument, variables)}
+                  empty={
+                    <Empty title="No model fits">
+                      <p>Fewer conditions show more models.</p>
+                      <Button onClick={() => void navigate({ search: {} })}>Remove all conditions</Button>
+                    </Empty>
+                  }
+                  foot={
+                    <Pager
+                      after={after}
+                      next={data.markets?.pageInfo.endCursor}
+                      hasNext={data.markets?.pageInfo.hasNextPage}
+                      onPage={(to) => change({ after: to })}
+                    />
+                  }
+                />
+              </Card>
+            </>
+          )
+        }}
+      </Loaded>
+    </Page>
+  )
+}
+
+type SearchOf = RegisteredRouter['routesByPath']['/models']['types']['fullSearchSchema']
+type FacetsProps = { readonly search: SearchOf; readonly onChange: (next: Partial<SearchOf>) => void }
+
+function Facets({ search, onChange }: FacetsProps) {
+  return (
+    <search className="filters">
+      <Search
+        label="Name"
+        placeholder="gpt, claude, flux …"
+        value={search.search ?? ''}
+        onSearch={(text) => onChange({ search: text === '' ? undefined : text })}
+      />
+      <Select
+        label="Makes"
+        value={search.modality ?? ''}
+        choices={[
+          { value: '', label: 'Anything' },
+          { value: 'text', label: 'Text' },
+          { value: 'image', label: 'Pictures' },
+          { value: 'audio', label: 'Sound' },
+          { value: 'video', label: 'Films' },
+          { value: 'embedding', label: 'Embeddings' },
+        ]}
+        onChange={({ currentTarget: { value } }) =>
+          onChange({
+            modality: (['text', 'image', 'audio', 'video', 'embedding'] as const).find((one) => one === value),
+          })
+        }
+      />
+      <Select
+        label="Can"
+        value={search.feature ?? ''}
+        choices={[
+          { value: '', label: 'Anything' },
+          { value: 'tools', label: 'Call tools' },
+          { value: 'reasoning', label: 'Reason' },
+          { value: 'structured_outputs', label: 'Follow a schema' },
+          { value: 'streaming', label: 'Stream' },
+        ]}
+        onChange={({ currentTarget: { value } }) => onChange({ feature: value === '' ? undefined : value })}
+      />
+      <NumberSelect
+        label="Context"
+        unit="tokens"
+        values={[32_000, 128_000, 200_000, 1_000_000]}
+        value={search.context}
+        onChange={(context) => onChange({ context })}
+      />
+      <NumberSelect
+        label="Below list by"
+        unit="%"
+        values={[10, 20, 30, 50]}
+        value={search.discount}
+        onChange={(discount) => onChange({ discount })}
+      />
+      <NumberSelect
+        label="Sellers"
+        unit="or more"
+        values={[1, 2, 3, 5]}
+        value={search.sellers}
+        onChange={(sellers) => onChange({ sellers })}
+      />
+      <NumberSelect
+        label="Uptime"
+        unit="%"
+        values={[95, 99, 99.9]}
+        value={search.uptime}
+        onChange={(uptime) => onChange({ uptime })}
+      />
+      <Select
+        label="Order"
+        value={search.sort ?? 'volume'}
+        choices={SORTS}
+        onChange={({ currentTarget: { value } }) =>
+          onChange({ sort: SORTS.find((sort) => sort.value === value)?.value })
+        }
+      />
+    </search>
+  )
+}
+
+type NumberProps = {
+  readonly label: string
+  readonly unit: string
+  readonly values: readonly number[]
+  readonly value: number | undefined
+  readonly onChange: (value: number | undefined) => void
+}
+
+function NumberSelect({ label, unit, values, value, onChange }: NumberProps) {
+  return (
+    <Select
+      label={label}
+      value={value === undefined ? '' : String(value)}
+      choices={[
+        { value: '', label: 'Any' },
+        ...values.map((one) => ({ value: String(one), label: `${compact(one)}${unit === '%' ? '%' : ` ${unit}`}` })),
+      ]}
+      onChange={(event) => onChange(values.find((one) => String(one) === event.currentTarget.value))}
+    />
+  )
+}
+
+function columnsOf(compared: readonly string[], toggle: (id: string) => void): readonly Column<Row>[] {
+  return [
+    {
+      label: 'Model',
+      cell: ({ id, name, lab }) => (
+        <>
+          <Link to="/model/$" params={{ _splat: id }}>
+            {name}
+          </Link>
+          <span className="sub">
+            {lab} · <code>{id}</code>
+          </span>
+        </>
+      ),
+      text: ({ id }) => id,
+    },
+    {
+      label: 'In · out per 1M tokens',
+      isNumber: true,
+      cell: ({ best, direct, mediaUnit }) => <PriceCell best={best} direct={direct} mediaUnit={mediaUnit} />,
+      text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
+    },
+    {
+      label: 'Below list',
+      isNumber: true,
+      cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
+      text: ({ bestDiscountPct }) => bestDiscountPct,
+    },
+    {
+      label: 'Context',
+      isNumber: true,
+      cell: ({ contextLength }) => (contextLength > 0 ? compact(contextLength) : UNKNOWN),
+      text: ({ contextLength }) => contextLength,
+    },
+    {
+      label: 'Sellers',
+      isNumber: true,
+      cell: ({ healthySellerCount }) => healthySellerCount,
+      text: ({ healthySellerCount }) => healthySellerCount,
+    },
+    {
+      label: 'First token',
+      isNumber: true,
+      cell: ({ ttftP50Ms }) => milliseconds(ttftP50Ms),
+      text: ({ ttftP50Ms }) => ttftP50Ms,
+    },
+    {
+      label: 'Uptime',
+      isNumber: true,
+      cell: ({ uptimePct }) => percent(uptimePct, 2),
+      text: ({ uptimePct }) => uptimePct,
+    },
+    {
+      label: 'Calls 24 h',
+      isNumber: true,
+      cell: ({ requests24h }) => compact(requests24h),
+      text: ({ requests24h }) => requests24h,
+    },
+    {
+      label: 'Compare',
+      cell: ({ id, name }) => (
+        <input
+          type="checkbox"
+          aria-label={`Compare ${name}`}
+          checked={compared.includes(id)}
+          onChange={() => toggle(id)}
+        />
+      ),
+    },
+  ]
+}
+
+function Comparison({ rows, onClear }: { readonly rows: readonly Row[]; readonly onClear: () => void }) {
+  if (rows.length === 0) return null
+  const lines: readonly (readonly [string, (row: Row) => React.ReactNode])[] = [
+    ['In · out per 1M tokens', ({ best, mediaUnit }) => priceText(best, mediaUnit)],
+    ['List price', ({ direct, mediaUnit }) => priceText(direct, mediaUnit)],
+    ['Below list', ({ bestDiscountPct }) => percent(bestDiscountPct)],
+    ['Context', ({ contextLength }) => compact(contextLength)],
+    ['First token', ({ ttftP50Ms }) => milliseconds(ttftP50Ms)],
+    ['Tokens a second', ({ tpsP50 }) => (tpsP50 === null ? UNKNOWN : compact(tpsP50))],
+    ['Uptime', ({ uptimePct }) => percent(uptimePct, 2)],
+    ['Paid in 24 h', ({ volume24hMicro }) => <Money micro={volume24hMicro} />],
+    ['Takes', ({ inputModalities }) => <Tags names={inputModalities} />],
+    ['Can', ({ features }) => <Tags names={features} />],
+  ]
+  return (
+    <Card
+      title={`Compared: ${rows.length} of at most ${MAX_COMPARED}`}
+      isFlush
+      actions={<Button onClick={onClear}>Clear</Button>}
+    >
+      <div className="table-wrap">
+        <table className="table">
+          <thead>
+            <tr>
+              <td />
+              {rows.map(({ id, name }) => (
+                <th key={id} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {lines.map(([label, cell]) => (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                {rows.map((row) => (
+                  <td key={row.id}>{cell(row)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  )
+}

@@ -1,0 +1,228 @@
+import { Link } from '@tanstack/react-router'
+import type { UptimeCell } from '#control-plane/dashboard/charts/uptime-strip.tsx'
+import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents.ts'
+import { PublicStatusDocument } from '#control-plane/dashboard/data/documents.ts'
+import { compact, instant, percent, span, words } from '#control-plane/dashboard/data/format.ts'
+import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { useNow } from '#control-plane/dashboard/data/use-now.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+const HOUR_MS = 3_600_000
+const HOURS = 24
+const REFRESH_MS = 30_000
+const RAILS: Readonly<Record<string, { readonly tone: Tone; readonly label: string }>> = {
+  up: { tone: 'good', label: 'up' },
+  down: { tone: 'bad', label: 'down' },
+  switched_off: { tone: 'warn', label: 'switched off' },
+}
+
+export function StatusPage() {
+  const variables = {}
+  const query = useScreen(PublicStatusDocument, variables, { everyMs: REFRESH_MS })
+  return (
+    <Page
+      title="Status"
+      about="From real calls, hour by hour. An hour with too few calls to tell is grey, never good or bad."
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Summary data={data} />
+            <Declared data={data} />
+            <div className="grid two">
+              <Uptime
+                title="Models"
+                points={(data.models ?? []).map((point) => ({ ...point, name: point.model ?? '' }))}
+                isModel
+              />
+              <Uptime
+                title="Providers"
+                points={(data.providers ?? []).map((point) => ({ ...point, name: point.provider ?? '' }))}
+              />
+            </div>
+            <Incidents data={data} curl={curlOf(PublicStatusDocument, variables)} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function Summary({ data }: { readonly data: PublicStatusQuery }) {
+  const rails = data.rails ?? []
+  const isDown = rails.some(({ state }) => state === 'down')
+  const open = (data.declaredIncidents?.edges ?? []).filter(({ node }) => node.endedAt === null)
+  return (
+    <Notice tone={isDown ? 'bad' : open.length > 0 ? 'warn' : 'good'}>
+      <strong>
+        {isDown
+          ? 'Paid calls cannot be admitted now.'
+          : open.length > 0
+            ? 'Served, with an open incident.'
+            : 'All ways to pay are up.'}
+      </strong>
+      <span className="actions">
+        {rails.map(({ rail, state }) => (
+          <Badge key={rail} tone={RAILS[state]?.tone ?? 'plain'}>
+            {rail} {RAILS[state]?.label ?? state}
+          </Badge>
+        ))}
+      </span>
+    </Notice>
+  )
+}
+
+type Point = {
+  readonly name: string
+  readonly bucket: number
+  readonly calls: number
+  readonly uptimePct: number | null
+}
+
+function Uptime({
+  title,
+  points,
+  isModel = false,
+}: {
+  readonly title: string
+  readonly points: readonly Point[]
+  readonly isModel?: boolean
+}) {
+  const { zone } = useSettings()
+  const now = useNow(60_000)
+  const end = Math.floor(now / HOUR_MS) * HOUR_MS
+  const hours = Array.from({ length: HOURS }, (_, at) => end - (HOURS - 1 - at) * HOUR_MS)
+  const names = [...new Set(points.map(({ name }) => name))].filter((name) => name !== '')
+  const rows = names.map((name) => {
+    const own = points.filter((point) => point.name === name)
+    const cells: readonly UptimeCell[] = hours.map((bucket) => ({
+      name: instant(bucket, zone),
+      uptimePct: own.find((point) => point.bucket === bucket)?.uptimePct ?? null,
+    }))
+    const known = own.filter((point): point is Point & { uptimePct: number } => point.uptimePct !== null)
+    const calls = known.reduce((sum, point) => sum + point.calls, 0)
+    const share = calls === 0 ? null : known.reduce((sum, point) => sum + point.uptimePct * point.calls, 0) / calls
+    return { name, cells, share, calls: own.reduce((sum, point) => sum + point.calls, 0) }
+  })
+  // What can be told comes first, and of that what answered least.
+  rows.sort(
+    (a, b) => (a.share ?? Number.POSITIVE_INFINITY) - (b.share ?? Number.POSITIVE_INFINITY) || b.calls - a.calls,
+  )
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    {
+      label: title.slice(0, -1),
+      cell: ({ name }) =>
+        isModel ? (
+          <Link to="/model/$" params={{ _splat: name }}>
+            {name}
+          </Link>
+        ) : (
+          name
+        ),
+      text: ({ name }) => name,
+    },
+    { label: `Last ${HOURS} hours`, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} /> },
+    { label: 'Answered', isNumber: true, cell: ({ share }) => percent(share, 2), text: ({ share }) => share },
+    { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
+  ]
+  return (
+    <Card title={title} isFlush>
+      <Table
+        label={`Uptime of ${title.toLowerCase()}`}
+        columns={columns}
+        rows={rows}
+        most={15}
+        keyOf={({ name }) => name}
+        empty={
+          <Empty title="No calls in the last day">
+            <p>Uptime is measured on real calls alone.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+function Declared({ data }: { readonly data: PublicStatusQuery }) {
+  const told = (data.declaredIncidents?.edges ?? []).map(({ node }) => node)
+  if (told.length === 0) return null
+  return (
+    <Card title="What operators say">
+      <ul className="grid">
+        {told.map(({ id, title, state, startedAt, endedAt, notes, models, providers }) => (
+          <li key={id} className="grid">
+            <div className="actions">
+              <Badge tone={endedAt === null ? 'warn' : 'good'}>{state}</Badge>
+              <strong>{title}</strong>
+              <span className="muted small">
+                {[...models, ...providers].join(', ') || 'the whole market'} · <Time at={startedAt} />
+              </span>
+            </div>
+            <ol className="facts">
+              {notes.map(({ at, note, state: then }) => (
+                <li key={at} style={{ display: 'contents' }}>
+                  <span className="muted small">
+                    <Time at={at} />
+                  </span>
+                  <span>
+                    {note} <span className="muted">({then})</span>
+                  </span>
+                </li>
+              ))}
+            </ol>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+type Incident = NonNullable<PublicStatusQuery['incidents']>['edges'][number]['node']
+
+const INCIDENT_COLUMNS: readonly Column<Incident>[] = [
+  { label: 'Since', cell: ({ startedAt }) => <Time at={startedAt} />, text: ({ startedAt }) => startedAt },
+  { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
+  { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
+  { label: 'Cause', cell: ({ cause }) => (cause === null ? 'unknown' : words(cause)), text: ({ cause }) => cause },
+  {
+    label: 'Offers',
+    isNumber: true,
+    cell: ({ offers, offersOnSale }) => `${offers} of ${offersOnSale}`,
+    text: ({ offers }) => offers,
+  },
+  {
+    label: 'Lasted',
+    isNumber: true,
+    cell: ({ startedAt, endedAt }) =>
+      endedAt === null ? <Badge tone="bad">still down</Badge> : span(endedAt - startedAt),
+    text: ({ endedAt }) => endedAt,
+  },
+]
+
+function Incidents({ data, curl }: { readonly data: PublicStatusQuery; readonly curl: string }) {
+  return (
+    <Card title="Incidents of the last week" about="Out of real calls" isFlush>
+      <Table
+        label="Incidents"
+        most={15}
+        columns={INCIDENT_COLUMNS}
+        rows={(data.incidents?.edges ?? []).map(({ node }) => node)}
+        keyOf={({ id }) => id}
+        curl={curl}
+        empty={
+          <Empty title="Nothing went down">
+            <p>When offers of a model back off, it is told here.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}

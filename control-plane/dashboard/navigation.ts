@@ -1,0 +1,29 @@
+/** The screens, as the navigation and the command palette list them. `g` and the letter open one. */
+export const NAVIGATION = {
+  market: [
+    { to: '/', label: 'Home', letter: 'h' },
+    { to: '/models', label: 'Models', letter: 'm' },
+    { to: '/feed', label: 'Feed and rankings', letter: 'f' },
+    { to: '/status', label: 'Status', letter: 's' },
+    { to: '/docs', label: 'Reference', letter: 'd', isPlain: true },
+  ],
+  buyer: [
+    { to: '/buyer', label: 'Overview', letter: 'b' },
+    { to: '/buyer/logs', label: 'Logs', letter: 'l' },
+    { to: '/buyer/keys', label: 'Keys', letter: 'k' },
+    { to: '/buyer/credit', label: 'Credit', letter: 'c' },
+  ],
+  seller: [
+    { to: '/seller/start', label: 'List capacity', letter: 'n' },
+    { to: '/seller/offers', label: 'Offers', letter: 'o' },
+    { to: '/seller/earnings', label: 'Earnings', letter: 'e' },
+    { to: '/seller/payouts', label: 'Payouts', letter: 'p' },
+  ],
+  operator: [
+    { to: '/operator', label: 'Cockpit', letter: 'x' },
+    { to: '/operator/money', label: 'Money', letter: 'y' },
+    { to: '/operator/catalogue', label: 'Catalogue', letter: 't' },
+    { to: '/operator/incidents', label: 'Incidents', letter: 'i' },
+    { to: '/operator/audit', label: 'Audit', letter: 'a' },
+  ],
+} as const

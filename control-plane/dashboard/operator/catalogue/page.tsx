@@ -1,0 +1,3 @@
+export function CataloguePage() {
+  return null
+}

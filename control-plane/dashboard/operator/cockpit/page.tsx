@@ -1,0 +1,3 @@
+export function CockpitPage() {
+  return null
+}

@@ -1,0 +1,3 @@
+export function IncidentsPage() {
+  return null
+}

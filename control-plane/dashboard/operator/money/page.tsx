@@ -1,0 +1,3 @@
+export function MoneyPage() {
+  return null
+}

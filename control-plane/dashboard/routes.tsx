@@ -1,0 +1,223 @@
+import type { ErrorComponentProps } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from '@tanstack/react-router'
+import { defined, numberOf, oneOf, textOf } from './data/search.ts'
+import { Frame } from './frame.tsx'
+import { Page } from './ui/page.tsx'
+import { ErrorNotice } from './ui/states.tsx'
+
+export const MODEL_SORTS = [
+  'volume',
+  'requests',
+  'discount',
+  'price',
+  'newest',
+  'ttft',
+  'tps',
+  'uptime',
+  'sellers',
+] as const
+export const MODALITIES = ['text', 'image', 'audio', 'video', 'embedding'] as const
+export const PERIODS = ['24h', '7d', '30d'] as const
+export const OFFER_STATES = ['active', 'paused', 'inactive'] as const
+const PERCENT = [0, 100] as const
+const MAX_TOKENS = 10_000_000
+
+const root = createRootRoute({ component: Frame, notFoundComponent: NotFound, errorComponent: Broken })
+const under = () => root
+
+const market = [
+  createRoute({
+    getParentRoute: under,
+    path: '/',
+    component: lazyRouteComponent(() => import('./market/home/page.tsx'), 'HomePage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/models',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        search: textOf(search, 'search'),
+        modality: oneOf(search, 'modality', MODALITIES),
+        feature: textOf(search, 'feature'),
+        context: numberOf(search, 'context', [0, MAX_TOKENS]),
+        discount: numberOf(search, 'discount', PERCENT),
+        sellers: numberOf(search, 'sellers', [0, 1_000]),
+        uptime: numberOf(search, 'uptime', PERCENT),
+        sort: oneOf(search, 'sort', MODEL_SORTS),
+        after: textOf(search, 'after'),
+        compare: textOf(search, 'compare'),
+      }),
+    component: lazyRouteComponent(() => import('./market/models/page.tsx'), 'ModelsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/model/$',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        input: numberOf(search, 'input', [0, MAX_TOKENS]),
+        output: numberOf(search, 'output', [0, MAX_TOKENS]),
+        after: textOf(search, 'after'),
+      }),
+    component: lazyRouteComponent(() => import('./market/model/page.tsx'), 'ModelPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/feed',
+    validateSearch: (search: Record<string, unknown>) => defined({ days: oneOf(search, 'days', ['1', '7', '30']) }),
+    component: lazyRouteComponent(() => import('./market/feed/page.tsx'), 'FeedPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/status',
+    component: lazyRouteComponent(() => import('./market/status/page.tsx'), 'StatusPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/sign-in',
+    validateSearch: (search: Record<string, unknown>) => defined({ to: textOf(search, 'to') }),
+    component: lazyRouteComponent(() => import('./market/sign-in/page.tsx'), 'SignInPage'),
+  }),
+] as const
+
+const buyer = [
+  createRoute({
+    getParentRoute: under,
+    path: '/buyer',
+    validateSearch: (search: Record<string, unknown>) => defined({ period: oneOf(search, 'period', PERIODS) }),
+    component: lazyRouteComponent(() => import('./buyer/overview/page.tsx'), 'OverviewPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/buyer/logs',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        period: oneOf(search, 'period', PERIODS),
+        model: textOf(search, 'model'),
+        provider: textOf(search, 'provider'),
+        outcome: textOf(search, 'outcome'),
+        key: textOf(search, 'key'),
+        call: textOf(search, 'call'),
+        after: textOf(search, 'after'),
+      }),
+    component: lazyRouteComponent(() => import('./buyer/logs/page.tsx'), 'LogsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/buyer/keys',
+    validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
+    component: lazyRouteComponent(() => import('./buyer/keys/page.tsx'), 'KeysPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/buyer/credit',
+    validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
+    component: lazyRouteComponent(() => import('./buyer/credit/page.tsx'), 'CreditPage'),
+  }),
+] as const
+
+const seller = [
+  createRoute({
+    getParentRoute: under,
+    path: '/seller/start',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ step: oneOf(search, 'step', ['key', 'models', 'terms', 'live']) }),
+    component: lazyRouteComponent(() => import('./seller/start/page.tsx'), 'StartPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/seller/offers',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        status: oneOf(search, 'status', OFFER_STATES),
+        model: textOf(search, 'model'),
+        after: textOf(search, 'after'),
+      }),
+    component: lazyRouteComponent(() => import('./seller/offers/page.tsx'), 'OffersPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/seller/offers/$offer',
+    component: lazyRouteComponent(() => import('./seller/offer/page.tsx'), 'OfferPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/seller/earnings',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ range: oneOf(search, 'range', ['7d', '30d', '90d']), after: textOf(search, 'after') }),
+    component: lazyRouteComponent(() => import('./seller/earnings/page.tsx'), 'EarningsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/seller/payouts',
+    component: lazyRouteComponent(() => import('./seller/payouts/page.tsx'), 'PayoutsPage'),
+  }),
+] as const
+
+const operator = [
+  createRoute({
+    getParentRoute: under,
+    path: '/operator',
+    component: lazyRouteComponent(() => import('./operator/cockpit/page.tsx'), 'CockpitPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/operator/money',
+    component: lazyRouteComponent(() => import('./operator/money/page.tsx'), 'MoneyPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/operator/catalogue',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ model: textOf(search, 'model'), after: textOf(search, 'after') }),
+    component: lazyRouteComponent(() => import('./operator/catalogue/page.tsx'), 'CataloguePage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/operator/incidents',
+    component: lazyRouteComponent(() => import('./operator/incidents/page.tsx'), 'IncidentsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/operator/audit',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        operation: textOf(search, 'operation'),
+        subject: textOf(search, 'subject'),
+        after: textOf(search, 'after'),
+      }),
+    component: lazyRouteComponent(() => import('./operator/audit/page.tsx'), 'AuditPage'),
+  }),
+] as const
+
+/** The router of the page. The state of a screen is the search part of its address. */
+export function createPageRouter() {
+  return createRouter({
+    routeTree: root.addChildren([...market, ...buyer, ...seller, ...operator]),
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createPageRouter>
+  }
+}
+
+function NotFound() {
+  return (
+    <Page title="Not found" about="Nothing is at this address, or it belongs to somebody else.">
+      <p>
+        <Link to="/">Go to the market</Link>
+      </p>
+    </Page>
+  )
+}
+
+function Broken({ error, reset }: ErrorComponentProps) {
+  return (
+    <Page title="This screen failed">
+      <ErrorNotice error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />
+    </Page>
+  )
+}

@@ -1,0 +1,3 @@
+export function EarningsPage() {
+  return null
+}

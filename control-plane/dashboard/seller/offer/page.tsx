@@ -1,0 +1,3 @@
+export function OfferPage() {
+  return null
+}

@@ -1,0 +1,3 @@
+export function PayoutsPage() {
+  return null
+}

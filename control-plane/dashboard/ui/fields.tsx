@@ -1,0 +1,126 @@
+import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react'
+import { useEffect, useId, useState } from 'react'
+
+type FieldProps = {
+  readonly label: string
+  readonly hint?: ReactNode
+  readonly fault?: string | undefined
+  readonly isWide?: boolean
+}
+
+type InputProps = FieldProps & Omit<InputHTMLAttributes<HTMLInputElement>, 'className'>
+
+export function Input({ label, hint, fault, isWide, ...rest }: InputProps) {
+  const id = useId()
+  const isDescribed = hint !== undefined || fault !== undefined
+  return (
+    <div className={isWide ? 'field wide' : 'field'}>
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        className="input"
+        aria-invalid={fault !== undefined}
+        aria-describedby={isDescribed ? `${id}-more` : undefined}
+        {...rest}
+      />
+      {fault === undefined ? null : (
+        <small id={`${id}-more`} role="alert">
+          {fault}
+        </small>
+      )}
+      {fault === undefined && hint !== undefined ? <small id={`${id}-more`}>{hint}</small> : null}
+    </div>
+  )
+}
+
+type Choice = { readonly value: string; readonly label: string }
+type SelectProps = FieldProps &
+  Omit<SelectHTMLAttributes<HTMLSelectElement>, 'className'> & { readonly choices: readonly Choice[] }
+
+export function Select({ label, hint, fault: _fault, isWide, choices, ...rest }: SelectProps) {
+  const id = useId()
+  return (
+    <div className={isWide ? 'field wide' : 'field'}>
+      <label htmlFor={id}>{label}</label>
+      <select id={id} className="input" {...rest}>
+        {choices.map(({ value, label: name }) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {hint === undefined ? null : <small>{hint}</small>}
+    </div>
+  )
+}
+
+type CheckProps = {
+  readonly label: ReactNode
+  readonly isOn: boolean
+  readonly onChange: (isOn: boolean) => void
+}
+
+export function Check({ label, isOn, onChange }: CheckProps) {
+  return (
+    <label className="check">
+      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.currentTarget.checked)} />
+      <span>{label}</span>
+    </label>
+  )
+}
+
+const TYPING_PAUSE_MS = 250
+
+type SearchProps = {
+  readonly label: string
+  readonly value: string
+  readonly onSearch: (text: string) => void
+  readonly placeholder?: string
+}
+
+/** A search field that asks once the typing pauses. `/` jumps to it. */
+export function Search({ label, value, onSearch, placeholder }: SearchProps) {
+  const [text, setText] = useState(value)
+  useEffect(() => setText(value), [value])
+  useEffect(() => {
+    if (text === value) return undefined
+    const timer = setTimeout(() => onSearch(text), TYPING_PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text, value, onSearch])
+  return (
+    <Input
+      label={label}
+      isWide
+      type="search"
+      data-search="true"
+      value={text}
+      placeholder={placeholder}
+      onChange={(event) => setText(event.currentTarget.value)}
+    />
+  )
+}
+
+type SegmentsProps<Name extends string> = {
+  readonly label: string
+  readonly value: Name
+  readonly choices: readonly { readonly value: Name; readonly label: string }[]
+  readonly onChoose: (value: Name) => void
+}
+
+/** A choice of a few, all in sight. */
+export function Segments<Name extends string>({ label, value, choices, onChoose }: SegmentsProps<Name>) {
+  return (
+    <fieldset className="segments" aria-label={label} style={{ border: 0, margin: 0 }}>
+      {choices.map((choice) => (
+        <button
+          key={choice.value}
+          type="button"
+          aria-pressed={choice.value === value}
+          onClick={() => onChoose(choice.value)}
+        >
+          {choice.label}
+        </button>
+      ))}
+    </fieldset>
+  )
+}

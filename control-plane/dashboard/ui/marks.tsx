@@ -1,0 +1,62 @@
+import type { ReactNode } from 'react'
+import type { Micro } from '#control-plane/dashboard/data/format.ts'
+import { ago, exactMoney, instant, money, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+
+export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain'
+
+export function Badge({ tone = 'plain', children }: { readonly tone?: Tone; readonly children: ReactNode }) {
+  return (
+    <span className="badge" data-tone={tone}>
+      {children}
+    </span>
+  )
+}
+
+/** An amount; the exact one on hover. */
+export function Money({ micro }: { readonly micro: Micro | null | undefined }) {
+  if (micro === null || micro === undefined) return <Unknown />
+  return <span title={exactMoney(micro)}>{money(micro)}</span>
+}
+
+export function Unknown() {
+  return (
+    <span className="muted" title="Not enough data">
+      {UNKNOWN}
+    </span>
+  )
+}
+
+/** An instant in the reader's zone. */
+export function Time({ at }: { readonly at: number | null | undefined }) {
+  const { zone } = useSettings()
+  if (at === null || at === undefined) return <Unknown />
+  return (
+    <time className="nowrap" dateTime={new Date(at).toISOString()}>
+      {instant(at, zone)}
+    </time>
+  )
+}
+
+/** How long ago something was; the instant on hover. */
+export function Ago({ at, now = Date.now() }: { readonly at: number | null | undefined; readonly now?: number }) {
+  const { zone } = useSettings()
+  if (at === null || at === undefined) return <Unknown />
+  return (
+    <time className="nowrap" dateTime={new Date(at).toISOString()} title={instant(at, zone)}>
+      {ago(at, now)}
+    </time>
+  )
+}
+
+export function Tags({ names }: { readonly names: readonly string[] }) {
+  return (
+    <span className="tags">
+      {names.map((name) => (
+        <span key={name} className="tag">
+          {name}
+        </span>
+      ))}
+    </span>
+  )
+}

@@ -1,0 +1,28 @@
+import { useState } from 'react'
+import { Button } from './button.tsx'
+import { Code } from './copy.tsx'
+import { Dialog } from './dialog.tsx'
+import { Check } from './fields.tsx'
+import { Notice } from './states.tsx'
+import { saveFile } from './table.tsx'
+
+export type ShownSecret = { readonly title: string; readonly secret: string; readonly about?: string }
+
+/** A secret that is shown once: nothing but the reader's word that it is stored closes this. */
+export function SecretOnce({ shown, onDone }: { readonly shown: ShownSecret; readonly onDone: () => void }) {
+  const [isStored, setStored] = useState(false)
+  return (
+    <Dialog dialog={{ isOpen: true, close: onDone }} title={shown.title} isClosable={false}>
+      <Notice tone="warn">It is shown this once. The market keeps a hash of it and cannot show it again.</Notice>
+      <Code label={shown.title} text={shown.secret} />
+      {shown.about === undefined ? null : <p className="muted">{shown.about}</p>}
+      <Check label="I have stored it" isOn={isStored} onChange={setStored} />
+      <div className="dialog-foot">
+        <Button onClick={() => saveFile('market-key.txt', `${shown.secret}\n`, 'text/plain')}>Download</Button>
+        <Button kind="primary" disabled={!isStored} onClick={onDone}>
+          Done
+        </Button>
+      </div>
+    </Dialog>
+  )
+}

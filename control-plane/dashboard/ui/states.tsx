@@ -1,0 +1,87 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { MarketError } from '#control-plane/dashboard/data/client.ts'
+import { Button } from './button.tsx'
+
+/** Room for what is on its way. */
+export function Skeleton({ height = '1rem', width = '100%' }: { readonly height?: string; readonly width?: string }) {
+  return <div className="skeleton" style={{ height, width }} />
+}
+
+export function SkeletonRows({ rows = 6 }: { readonly rows?: number }) {
+  return (
+    <div className="card-body grid" aria-hidden="true">
+      {Array.from({ length: rows }, (_, at) => at).map((at) => (
+        <Skeleton key={at} height="1.25rem" width={at % 3 === 2 ? '70%' : '100%'} />
+      ))}
+    </div>
+  )
+}
+
+type EmptyProps = { readonly title: string; readonly children: ReactNode }
+
+/** A list without lines, which says how lines come into it. */
+export function Empty({ title, children }: EmptyProps) {
+  return (
+    <div className="empty">
+      <strong>{title}</strong>
+      {children}
+    </div>
+  )
+}
+
+export function Notice({ tone, children }: { readonly tone?: 'bad' | 'warn' | 'good'; readonly children: ReactNode }) {
+  return (
+    <div className="notice" data-tone={tone} role={tone === 'bad' ? 'alert' : 'status'}>
+      {children}
+    </div>
+  )
+}
+
+/** What a refusal means to a reader, in place of the market's sentence to programs. */
+function sentenceOf(error: Error): string {
+  if (!(error instanceof MarketError)) return 'This screen could not be drawn.'
+  if (error.code === 'authentication_required') return 'Nobody is signed in with this browser any more.'
+  if (error.code === 'wrong_key_type') return 'The key of this session is for another side of the market.'
+  if (error.code === 'rate_limited')
+    return 'Too many questions at once. The page waits as long as the market asks it to.'
+  return error.message
+}
+
+export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
+  const id = error instanceof MarketError ? error.requestId : undefined
+  return (
+    <Notice tone="bad">
+      <span>{sentenceOf(error)}</span>
+      {id === undefined ? null : <code className="small muted">{id}</code>}
+      {onRetry === undefined ? null : <Button onClick={onRetry}>Try again</Button>}
+    </Notice>
+  )
+}
+
+type LoadedProps<Data> = {
+  readonly query: UseQueryResult<Data, Error>
+  /** What holds the room meanwhile. */
+  readonly waiting?: ReactNode
+  readonly children: (data: Data) => ReactNode
+}
+
+/** Shows what a screen has read. What was read before stays, marked, while the market does not answer. */
+export function Loaded<Data>({ query, waiting, children }: LoadedProps<Data>) {
+  const { data, error, isPlaceholderData, refetch } = query
+  if (data === undefined) {
+    if (error === null) return <div aria-busy="true">{waiting ?? <SkeletonRows />}</div>
+    return <ErrorNotice error={error} onRetry={() => void refetch()} />
+  }
+  return (
+    <>
+      {error === null ? null : (
+        <Notice tone="warn">
+          <span>{sentenceOf(error)} What you see is what was read last.</span>
+          <Button onClick={() => void refetch()}>Read again</Button>
+        </Notice>
+      )}
+      <div className={isPlaceholderData ? 'grid stale' : 'grid'}>{children(data)}</div>
+    </>
+  )
+}

@@ -146,7 +146,8 @@ function Account(): ReactNode {
       </Link>
     )
   }
-  const name = viewer.wallet === null ? viewer.keyId : `${viewer.wallet.slice(0, 6)}…${viewer.wallet.slice(-4)}`
+  const whole = viewer.wallet ?? viewer.keyId ?? ''
+  const name = `${whole.slice(0, 6)}…${whole.slice(-4)}`
   const leave = () => {
     out(viewer.kind).then(
       () => say('Signed out.'),
@@ -156,8 +157,7 @@ function Account(): ReactNode {
   return (
     <div className="actions">
       <span className="small">
-        {viewer.kind === 'session' ? 'Wallet' : `As ${viewer.kind}`}{' '}
-        <code title={viewer.wallet ?? viewer.keyId ?? ''}>{name}</code>
+        {viewer.kind === 'session' ? 'Wallet' : `As ${viewer.kind}`} <code title={whole}>{name}</code>
       </span>
       <Button kind="quiet" onClick={leave}>
         Sign out

@@ -45,7 +45,6 @@ beforeAll(async () => {
     'public-feed': { from },
     'public-status': { from },
     'operator-incidents': { from },
-    'seller-onboarding': model,
     'seller-yield': model,
     'seller-offer': { id: ids[0] },
     'buyer-log-entry': { id: rid },

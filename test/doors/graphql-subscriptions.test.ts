@@ -164,6 +164,27 @@ describe('subscriptions', () => {
     credit.close()
   })
 
+  it('show several subjects over one stream, each event with all of them', async () => {
+    const { id } = await sell(11)
+    const query = (wish: string) =>
+      `subscription { updates(${wish}) { books { model offers(first: 9) { id discountPct } } trades { costMicro } credit { heldUsdc } jobs { id } offerHealth { id } } }`
+    const stream = await subscribe(query('books: ["gpt-test", "claude-test"], trades: 3, credit: true'), ada.buyerKey)
+    await seen(stream, 'all parts in the first event', holds('"heldUsdc"'))
+    const [first] = stream.results()
+    expect(first).toMatchObject({
+      updates: { books: [{ model: 'gpt-test' }, { model: 'claude-test' }], jobs: null, offerHealth: null },
+    })
+    await invoke(market.plane, ada.seller, updateOffer, { id, discount: 47 })
+    await seen(stream, 'the new price', holds('"discountPct":47'))
+    const last = stream.results().at(-1)
+    expect(JSON.stringify(last)).toMatch(/"costMicro".*"heldUsdc"/)
+    stream.close()
+    // A part that is refused leaves none of the others open.
+    expect((await subscribe(query('books: ["gpt-test"], offerHealth: true'), ada.buyerKey)).status).toBe(401)
+    expect((await subscribe(query(`books: ${JSON.stringify(Array(9).fill('gpt-test'))}`))).status).toBe(400)
+    expect((await subscribe(query('trades: 5000'))).status).toBe(400)
+  })
+
   it('[C246] are refused with a status before anything is sent', async () => {
     const health = 'subscription { offerHealthUpdates { id } }'
     expect((await subscribe(health)).status).toBe(401)

@@ -24,7 +24,10 @@ beforeAll(async () => {
 afterAll(() => world?.market.stop())
 
 /** Operations with one door: on REST cookies, files and retired paths; on tRPC what only operators do. */
-const REST_ALONE = ['export.download', 'fallback-key.retired', 'session.create', 'session.end']
+const REST_ALONE = [
+  ...['export.download', 'fallback-key.retired', 'session.create', 'session.end'],
+  ...['key-session.create', 'key-session.end', 'sign-in-code.create'],
+]
 const TRPC_ALONE = [
   ...['alias.put', 'alias.remove', 'catalog.diff', 'catalog.import', 'conflict.resolve', 'credit.grant'],
   ...[
@@ -71,7 +74,7 @@ const TRPC_ALONE = [
   ],
 ]
 /** Fields that belong to GraphQL's own shape. */
-const GRAPHQL_ALONE = ['errorKinds', 'node', 'nodes', 'viewer']
+const GRAPHQL_ALONE = ['errorKinds', 'node', 'nodes', 'service', 'viewer']
 
 const missing = (all: readonly string[], known: readonly string[]) =>
   [...new Set(all)].filter((name) => !known.includes(name))

@@ -247,6 +247,85 @@ describe('signing in', () => {
   })
 })
 
+describe('a session of a key', () => {
+  const signIn = (proof: object, headers?: Record<string, string>) =>
+    market.rest('POST', '/v1/auth/key-session', { body: proof, ...(headers && { headers }) })
+  const viewer = (headers: Record<string, string>) =>
+    market.rest('POST', '/graphql', { headers, body: { query: '{ viewer { kind keyId } }' } })
+  const kindOf = async (headers: Record<string, string>) => Viewer.parse((await viewer(headers)).body).data.viewer.kind
+
+  it('has the rights of that key alone, and its answer has neither key nor token', async () => {
+    const { key, id } = await signInForKey(market, newWallet(), 'seller')
+    const answer = await signIn({ key })
+    expect([answer.status, answer.body]).toEqual([201, expect.objectContaining({ key_id: id, kind: 'seller' })])
+    const headers = sessionHeaders(answer)
+    for (const secret of [key, headers['cookie']?.split('=')[1] ?? key]) expect(answer.text).not.toContain(secret)
+    expect((await viewer(headers)).body).toEqual({ data: { viewer: { kind: 'seller', keyId: id } } })
+    expect((await market.rest('GET', '/v1/seller/offers', { headers })).status).toBe(200)
+    expect(codeOf(await me(headers))).toBe('wrong_key_type')
+    const operatorSession = sessionHeaders(await signIn({ key: await market.managementKey('operator') }))
+    expect(await kindOf(operatorSession)).toBe('operator')
+    expect((await market.trpc(undefined, operatorSession).hold.list.query({})).length).toBe(0)
+  })
+
+  it('ends with its key, with signing out, with another sign-in, and unused for a day', async () => {
+    const { key, id } = await signInForKey(market, newWallet(), 'buyer')
+    const [first, second] = [sessionHeaders(await signIn({ key })), sessionHeaders(await signIn({ key }))]
+    expect((await market.rest('DELETE', '/v1/auth/key-session', { headers: first })).status).toBe(204)
+    expect([(await me(first)).status, (await me(second)).status]).toEqual([401, 200])
+    const third = sessionHeaders(await signIn({ key }, second))
+    expect([codeOf(await me(second)), (await me(third)).status]).toEqual(['invalid_session', 200])
+    expect((await market.rest('DELETE', `/v1/buyer/keys/${id}`, { headers: third })).status).toBe(204)
+    expect(codeOf(await me(third))).toBe('invalid_session')
+    expect(await kindOf(third)).toBe('nobody')
+    expect(codeOf(await signIn({ key }))).toBe('invalid_api_key')
+    const other = await signInForKey(market, newWallet(), 'buyer')
+    const idle = sessionHeaders(await signIn({ key: other.key }))
+    market.advance(DAY)
+    expect(codeOf(await me(idle))).toBe('invalid_session')
+  })
+
+  it('begins with the code of a link: once, in time, and never with what a session made', async () => {
+    const { key } = await signInForKey(market, newWallet(), 'buyer')
+    const make = (body: object = {}, call: object = { key }) => market.rest('POST', '/v1/auth/codes', { ...call, body })
+    const { code } = Code.parse((await make()).body)
+    const rivals = await Promise.all([signIn({ code }), signIn({ code }), signIn({ code })])
+    expect(rivals.map(({ status }) => status).sort()).toEqual([201, 401, 401])
+    const winner = rivals.find(({ status }) => status === 201)
+    if (winner === undefined) throw new Error('nobody won')
+    expect(codeOf(await make({}, { headers: sessionHeaders(winner) }))).toBe('forbidden')
+    expect(codeOf(await make({}, {}))).toBe('authentication_required')
+    const late = Code.parse((await make({ valid_seconds: 10 })).body)
+    market.advance(11_000)
+    expect(codeOf(await signIn({ code: late.code }))).toBe('invalid_session')
+    for (const proof of [{}, { key, code }, { key: 'inf_nothing' }, { code: 'x' }]) {
+      expect((await signIn(proof)).status).toBeGreaterThanOrEqual(400)
+    }
+    const rows = await market.plane.db.selectFrom('sign_in_code').select('hash').execute()
+    expect(rows.map(({ hash }) => hash)).not.toContain(code)
+  })
+
+  it("changes nothing for another site's page, and goes by what the browser says of the page", async () => {
+    const { key } = await signInForKey(market, newWallet(), 'buyer')
+    expect(codeOf(await signIn({ key }, { origin: 'https://evil.example' }))).toBe('forbidden')
+    const { cookie = '' } = sessionHeaders(await signIn({ key }))
+    const post = (headers: Record<string, string>) =>
+      market.rest('POST', '/v1/buyer/keys', {
+        headers: { cookie, 'idempotency-key': 'a', ...headers },
+        body: { label: 'x' },
+      })
+    expect(codeOf(await post({}))).toBe('forbidden')
+    expect(codeOf(await post({ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }))).toBe('forbidden')
+    expect(codeOf(await post({ 'sec-fetch-site': 'same-site' }))).toBe('forbidden')
+    expect((await post({ 'sec-fetch-site': 'same-origin', origin: 'http://127.0.0.1:9' })).status).toBe(201)
+    const bare = { cookie, origin: OUR_ORIGIN }
+    expect(codeOf(await viewer(bare))).toBe('forbidden')
+  })
+})
+
+const Viewer = z.object({ data: z.object({ viewer: z.object({ kind: z.string() }) }) })
+const Code = z.object({ code: z.string(), expires_at: z.number() })
+
 describe('the limits of an account', () => {
   it('count each key, and all keys and sessions of a wallet together, and say which it was', async () => {
     const strict = await startInOneMinute({

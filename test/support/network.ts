@@ -23,6 +23,7 @@ const Sandbox = z.object({
   rpc_url: z.url(),
   usdc_address: PrefixedHex,
   facilitator_url: z.url(),
+  dashboard_url: z.url(),
   buyer_key: z.string(),
   seller_key: z.string(),
   management_key: z.string(),

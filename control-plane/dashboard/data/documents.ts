@@ -3,10 +3,27 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+export type ApiFormat =
+  | 'fal'
+  | 'falqueue'
+  | 'messages'
+  | 'openai'
+  | 'together';
+
 export type BindingCap =
   | 'balance'
   | 'daily'
   | 'monthly';
+
+export type BulkOfferInput = {
+  readonly capDailyUsd?: number | null | undefined;
+  readonly costMultiplier?: number | null | undefined;
+  readonly discount?: number | null | undefined;
+  readonly label?: string | null | undefined;
+  readonly model: string;
+  readonly payoutAddress?: string | null | undefined;
+  readonly providerModel?: string | null | undefined;
+};
 
 export type CreateBuyerKeyInput = {
   readonly allowUntrusted?: boolean | null | undefined;
@@ -118,9 +135,37 @@ export type OfferStop =
   | 'inactive'
   | 'paused';
 
+export type PayoutStatus =
+  | 'authorized'
+  | 'held'
+  | 'in_flight'
+  | 'paid'
+  | 'returned'
+  | 'scheduled';
+
 export type PricingMode =
   | 'cost_multiplier'
   | 'discount';
+
+/** A provider and a key for it: given, or a saved one named by its fingerprint. */
+export type ProviderPlaceInput = {
+  readonly apiFormat?: ApiFormat | null | undefined;
+  readonly apiKey?: string | null | undefined;
+  readonly baseUrl: string;
+  readonly reuseKeyFingerprint?: string | null | undefined;
+};
+
+export type SettableOfferStatus =
+  | 'active'
+  | 'paused';
+
+export type TransferState =
+  | 'held'
+  | 'mined'
+  | 'paid'
+  | 'returned'
+  | 'scheduled'
+  | 'signed';
 
 /** What is left out stays, null takes a limit away. */
 export type UpdateBuyerKeyInput = {
@@ -133,6 +178,16 @@ export type UpdateBuyerKeyInput = {
   readonly modelsAllowed?: ReadonlyArray<string> | null | undefined;
   readonly providersBlocked?: ReadonlyArray<string> | null | undefined;
   readonly rateLimitRpm?: number | null | undefined;
+};
+
+export type UpdateOfferInput = {
+  readonly capDailyUsd?: number | null | undefined;
+  readonly costMultiplier?: number | null | undefined;
+  readonly discount?: number | null | undefined;
+  readonly label?: string | null | undefined;
+  readonly payoutAddress?: string | null | undefined;
+  readonly pricingMode?: PricingMode | null | undefined;
+  readonly status?: SettableOfferStatus | null | undefined;
 };
 
 export type UsageFilter = {
@@ -221,6 +276,59 @@ export type PagePaletteQueryVariables = Exact<{
 
 
 export type PagePaletteQuery = { readonly markets: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly name: string } }> } | null };
+
+export type PageDiscoverMutationVariables = Exact<{
+  place: ProviderPlaceInput;
+}>;
+
+
+export type PageDiscoverMutation = { readonly testConnection: { readonly ok: boolean, readonly status: number | null, readonly latencyMs: number | null, readonly error: string | null }, readonly discoverModels: ReadonlyArray<{ readonly model: string, readonly supported: boolean, readonly availabilityStatus: string, readonly inputPer1m: number | null, readonly outputPer1m: number | null, readonly unitPrice: number | null, readonly priceUnit: string | null }> };
+
+export type PageListMutationVariables = Exact<{
+  place: ProviderPlaceInput;
+  offers: ReadonlyArray<BulkOfferInput> | BulkOfferInput;
+  payoutAddress?: string | null | undefined;
+}>;
+
+
+export type PageListMutation = { readonly bulkCreateOffers: ReadonlyArray<{ readonly model: string, readonly status: string, readonly offerId: string | null, readonly code: string | null, readonly error: string | null }> };
+
+export type PageProbeMutationVariables = Exact<{
+  place: ProviderPlaceInput;
+  models: ReadonlyArray<string> | string;
+}>;
+
+
+export type PageProbeMutation = { readonly testHealth: ReadonlyArray<{ readonly model: string, readonly ok: boolean, readonly latencyMs: number | null, readonly error: string | null }> };
+
+export type PageUpdateOfferMutationVariables = Exact<{
+  id: string;
+  input: UpdateOfferInput;
+}>;
+
+
+export type PageUpdateOfferMutation = { readonly updateOffer: { readonly id: string, readonly status: OfferStatus, readonly discount: number, readonly capDailyUsd: number | null } };
+
+export type PageDeleteOfferMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type PageDeleteOfferMutation = { readonly deleteOffer: { readonly id: string } };
+
+export type PageResetHealthMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type PageResetHealthMutation = { readonly resetOfferHealth: { readonly healthy: boolean } };
+
+export type PageRequestPayoutMutationVariables = Exact<{
+  recipient?: string | null | undefined;
+}>;
+
+
+export type PageRequestPayoutMutation = { readonly requestPayout: { readonly status: PayoutStatus, readonly reason: string | null, readonly payoutId: string | null } };
 
 export type BuyerActivityQueryVariables = Exact<{
   interval?: string | null | undefined;
@@ -315,7 +423,7 @@ export type OperatorCatalogueQuery = { readonly providers: ReadonlyArray<{ reado
 export type OperatorCockpitQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type OperatorCockpitQuery = { readonly rails: ReadonlyArray<{ readonly rail: string, readonly state: string }> | null, readonly marketSeries: ReadonlyArray<{ readonly bucket: number, readonly provider: string | null, readonly calls: number, readonly uptimePct: number | null, readonly ttftP50Ms: number | null }> | null, readonly moneyState: { readonly runs: ReadonlyArray<{ readonly id: string, readonly startedAt: number, readonly tookMs: number, readonly breaches: ReadonlyArray<string>, readonly failure: string | null }>, readonly differences: ReadonlyArray<{ readonly kind: string, readonly subject: string, readonly firstSeenAt: number, readonly timesSeen: number }>, readonly payoutHolds: ReadonlyArray<{ readonly id: string, readonly reason: string, readonly setAt: number }> } | null, readonly queues: ReadonlyArray<{ readonly queue: string, readonly waiting: number, readonly active: number, readonly delayed: number, readonly failed: number }> | null, readonly dataPlaneProcesses: ReadonlyArray<{ readonly node: string, readonly isAlive: boolean, readonly isMember: boolean, readonly lastSeenAt: number | null, readonly version: string | null, readonly offers: number | null }> | null, readonly snapshotState: { readonly isWhole: boolean, readonly documents: number, readonly bytes: number, readonly behind: ReadonlyArray<string> } | null };
+export type OperatorCockpitQuery = { readonly rails: ReadonlyArray<{ readonly rail: string, readonly state: string }> | null, readonly marketSeries: ReadonlyArray<{ readonly bucket: number, readonly calls: number, readonly trades: number, readonly volumeMicro: string, readonly uptimePct: number | null }> | null, readonly providers: ReadonlyArray<{ readonly bucket: number, readonly provider: string | null, readonly calls: number, readonly uptimePct: number | null, readonly ttftP50Ms: number | null }> | null, readonly moneyState: { readonly runs: ReadonlyArray<{ readonly id: string, readonly startedAt: number, readonly tookMs: number, readonly breaches: ReadonlyArray<string>, readonly failure: string | null }>, readonly differences: ReadonlyArray<{ readonly kind: string, readonly subject: string, readonly firstSeenAt: number, readonly timesSeen: number }>, readonly payoutHolds: ReadonlyArray<{ readonly id: string, readonly reason: string, readonly setAt: number }> } | null, readonly openHolds: ReadonlyArray<{ readonly rid: string, readonly amountMicro: string, readonly isOverdue: boolean }> | null, readonly poisonedEvents: ReadonlyArray<{ readonly payloadHash: string }> | null, readonly queues: ReadonlyArray<{ readonly queue: string, readonly waiting: number, readonly active: number, readonly delayed: number, readonly failed: number }> | null, readonly dataPlaneProcesses: ReadonlyArray<{ readonly node: string, readonly isAlive: boolean, readonly isMember: boolean, readonly lastSeenAt: number | null, readonly version: string | null, readonly offers: number | null }> | null, readonly snapshotState: { readonly isWhole: boolean, readonly documents: number, readonly bytes: number, readonly behind: ReadonlyArray<string> } | null };
 
 export type OperatorIncidentsQueryVariables = Exact<{
   from?: number | null | undefined;
@@ -330,7 +438,7 @@ export type OperatorIncidentsQuery = { readonly rails: ReadonlyArray<{ readonly 
 export type OperatorMoneyQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type OperatorMoneyQuery = { readonly shortfall: { readonly owedMicro: string, readonly lines: ReadonlyArray<{ readonly tx: string, readonly kind: string, readonly amountMicro: string, readonly at: number, readonly account: string | null, readonly reason: string | null }> } | null, readonly walletPaymentsState: { readonly isOpen: boolean, readonly closedFor: string | null, readonly facilitator: string | null, readonly gasWei: string | null, readonly exposureMicro: string, readonly exposureLimitMicro: string | null, readonly hanging: number, readonly unminedTransactions: number, readonly states: ReadonlyArray<{ readonly state: WalletPaymentState, readonly count: number, readonly amountMicro: string, readonly oldestAt: number }> } | null, readonly walletPayments: ReadonlyArray<{ readonly rid: string, readonly rail: string, readonly payer: string, readonly state: WalletPaymentState, readonly dueMicro: string | null, readonly changedAt: number, readonly reason: string | null, readonly transaction: string | null }> | null, readonly walletDebtors: ReadonlyArray<{ readonly payer: string, readonly owedMicro: string, readonly payments: number, readonly since: number }> | null, readonly openHolds: ReadonlyArray<{ readonly rid: string, readonly account: string, readonly node: string, readonly amountMicro: string, readonly openedAt: number, readonly expiresAt: number, readonly isOverdue: boolean }> | null, readonly poisonedEvents: ReadonlyArray<{ readonly payloadHash: string, readonly rid: string | null, readonly reason: string, readonly detail: string, readonly timesSeen: number, readonly isSettled: boolean }> | null, readonly conflictingEvents: ReadonlyArray<{ readonly rid: string, readonly payloadHash: string, readonly source: string, readonly settledChargeMicro: string | null }> | null };
+export type OperatorMoneyQuery = { readonly shortfall: { readonly owedMicro: string, readonly lines: ReadonlyArray<{ readonly tx: string, readonly kind: string, readonly amountMicro: string, readonly at: number, readonly account: string | null, readonly reason: string | null }> } | null, readonly treasury: { readonly isSetUp: boolean, readonly balanceMicro: string | null, readonly floorMicro: string | null, readonly ceilingMicro: string | null, readonly needsRefill: boolean, readonly stoppedFor: string | null, readonly drainedAt: number | null, readonly states: ReadonlyArray<{ readonly state: TransferState, readonly count: number, readonly amountMicro: string, readonly oldestAt: number }>, readonly stops: ReadonlyArray<{ readonly seller: string, readonly reason: string, readonly setBy: string, readonly setAt: number }> } | null, readonly treasuryTransfers: ReadonlyArray<{ readonly id: string, readonly state: TransferState, readonly purpose: string, readonly recipient: string, readonly amountMicro: string, readonly plannedAt: number, readonly reason: string | null, readonly transaction: string | null }> | null, readonly walletPaymentsState: { readonly isOpen: boolean, readonly closedFor: string | null, readonly facilitator: string | null, readonly gasWei: string | null, readonly exposureMicro: string, readonly exposureLimitMicro: string | null, readonly hanging: number, readonly unminedTransactions: number, readonly states: ReadonlyArray<{ readonly state: WalletPaymentState, readonly count: number, readonly amountMicro: string, readonly oldestAt: number }> } | null, readonly walletPayments: ReadonlyArray<{ readonly rid: string, readonly rail: string, readonly payer: string, readonly state: WalletPaymentState, readonly dueMicro: string | null, readonly changedAt: number, readonly reason: string | null, readonly transaction: string | null }> | null, readonly walletDebtors: ReadonlyArray<{ readonly payer: string, readonly owedMicro: string, readonly payments: number, readonly since: number }> | null, readonly openHolds: ReadonlyArray<{ readonly rid: string, readonly account: string, readonly node: string, readonly amountMicro: string, readonly openedAt: number, readonly expiresAt: number, readonly isOverdue: boolean }> | null, readonly poisonedEvents: ReadonlyArray<{ readonly payloadHash: string, readonly rid: string | null, readonly reason: string, readonly detail: string, readonly timesSeen: number, readonly isSettled: boolean }> | null, readonly conflictingEvents: ReadonlyArray<{ readonly rid: string, readonly payloadHash: string, readonly source: string, readonly settledChargeMicro: string | null }> | null };
 
 export type OperatorOffersQueryVariables = Exact<{
   model?: string | null | undefined;
@@ -431,16 +539,18 @@ export type SellerOffersQueryVariables = Exact<{
 export type SellerOffersQuery = { readonly offers: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly model: string, readonly provider: string, readonly label: string | null, readonly status: OfferStatus, readonly stoppedBy: OfferStop | null, readonly healthy: boolean, readonly backedOffUntil: number | null, readonly delistedReason: string | null, readonly discount: number, readonly effectiveInputPer1m: number | null, readonly effectiveOutputPer1m: number | null, readonly mediaUnit: string | null, readonly effectiveMediaUnitPrice: number | null, readonly capDailyUsd: number | null, readonly capDailyRemainingUsd: number | null, readonly updatedAt: number } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } | null };
 
 export type SellerOnboardingQueryVariables = Exact<{
-  model: string;
+  search?: string | null | undefined;
 }>;
 
 
-export type SellerOnboardingQuery = { readonly viewer: { readonly kind: string, readonly wallet: string | null } | null, readonly savedConfigs: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly label: string | null, readonly baseUrl: string, readonly keyFingerprint: string, readonly hint: string } }> } | null, readonly orderBook: { readonly edges: ReadonlyArray<{ readonly node: { readonly rank: number, readonly discountPct: number, readonly capRemainingMicro: number | null, readonly available: boolean } }> } | null };
+export type SellerOnboardingQuery = { readonly viewer: { readonly kind: string, readonly wallet: string | null } | null, readonly savedConfigs: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly label: string | null, readonly baseUrl: string, readonly keyFingerprint: string, readonly hint: string } }> } | null, readonly markets: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly name: string, readonly bestDiscountPct: number | null, readonly healthySellerCount: number, readonly requests24h: number } }> } | null };
 
-export type SellerPayoutsQueryVariables = Exact<{ [key: string]: never; }>;
+export type SellerPayoutsQueryVariables = Exact<{
+  nextToken?: string | null | undefined;
+}>;
 
 
-export type SellerPayoutsQuery = { readonly payouts: { readonly availableUsdc: string, readonly inFlightUsdc: string, readonly paidUsdc: string, readonly thresholdUsdc: string, readonly recipients: ReadonlyArray<{ readonly recipient: string | null, readonly earnedUsdc: string }>, readonly payoutHold: { readonly reason: string, readonly since: number } | null } | null };
+export type SellerPayoutsQuery = { readonly payouts: { readonly availableUsdc: string, readonly inFlightUsdc: string, readonly paidUsdc: string, readonly thresholdUsdc: string, readonly nextToken: string | null, readonly recipients: ReadonlyArray<{ readonly recipient: string | null, readonly earnedUsdc: string, readonly availableUsdc: string, readonly inFlightUsdc: string, readonly paidUsdc: string, readonly holdReason: string | null, readonly coolsUntil: number | null }>, readonly payouts: ReadonlyArray<{ readonly payoutId: string, readonly status: PayoutStatus, readonly amountUsdc: string, readonly recipient: string, readonly createdAt: number, readonly confirmedAt: number | null, readonly txHash: string | null, readonly reason: string | null }>, readonly payoutHold: { readonly reason: string, readonly since: number } | null } | null };
 
 export type SellerYieldQueryVariables = Exact<{
   model: string;
@@ -628,6 +738,79 @@ export const PagePaletteDocument = /* @__PURE__ */ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<PagePaletteQuery, PagePaletteQueryVariables>;
+export const PageDiscoverDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageDiscover($place: ProviderPlaceInput!) {
+  testConnection(place: $place) {
+    ok
+    status
+    latencyMs
+    error
+  }
+  discoverModels(place: $place) {
+    model
+    supported
+    availabilityStatus
+    inputPer1m
+    outputPer1m
+    unitPrice
+    priceUnit
+  }
+}
+    `) as unknown as TypedDocumentString<PageDiscoverMutation, PageDiscoverMutationVariables>;
+export const PageListDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageList($place: ProviderPlaceInput!, $offers: [BulkOfferInput!]!, $payoutAddress: String) {
+  bulkCreateOffers(place: $place, offers: $offers, payoutAddress: $payoutAddress) {
+    model
+    status
+    offerId
+    code
+    error
+  }
+}
+    `) as unknown as TypedDocumentString<PageListMutation, PageListMutationVariables>;
+export const PageProbeDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageProbe($place: ProviderPlaceInput!, $models: [String!]!) {
+  testHealth(place: $place, models: $models) {
+    model
+    ok
+    latencyMs
+    error
+  }
+}
+    `) as unknown as TypedDocumentString<PageProbeMutation, PageProbeMutationVariables>;
+export const PageUpdateOfferDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageUpdateOffer($id: ID!, $input: UpdateOfferInput!) {
+  updateOffer(id: $id, input: $input) {
+    id
+    status
+    discount
+    capDailyUsd
+  }
+}
+    `) as unknown as TypedDocumentString<PageUpdateOfferMutation, PageUpdateOfferMutationVariables>;
+export const PageDeleteOfferDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageDeleteOffer($id: ID!) {
+  deleteOffer(id: $id) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<PageDeleteOfferMutation, PageDeleteOfferMutationVariables>;
+export const PageResetHealthDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageResetHealth($id: ID!) {
+  resetOfferHealth(id: $id) {
+    healthy
+  }
+}
+    `) as unknown as TypedDocumentString<PageResetHealthMutation, PageResetHealthMutationVariables>;
+export const PageRequestPayoutDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageRequestPayout($recipient: String) {
+  requestPayout(recipient: $recipient) {
+    status
+    reason
+    payoutId
+  }
+}
+    `) as unknown as TypedDocumentString<PageRequestPayoutMutation, PageRequestPayoutMutationVariables>;
 export const BuyerActivityDocument = /* @__PURE__ */ new TypedDocumentString(`
     query BuyerActivity($interval: String, $groupBy: String, $filter: UsageFilter) {
   usageBuckets(interval: $interval, groupBy: $groupBy, filter: $filter) {
@@ -1069,7 +1252,14 @@ export const OperatorCockpitDocument = /* @__PURE__ */ new TypedDocumentString(`
     rail
     state
   }
-  marketSeries(groupBy: [provider]) {
+  marketSeries {
+    bucket
+    calls
+    trades
+    volumeMicro
+    uptimePct
+  }
+  providers: marketSeries(groupBy: [provider]) {
     bucket
     provider
     calls
@@ -1095,6 +1285,14 @@ export const OperatorCockpitDocument = /* @__PURE__ */ new TypedDocumentString(`
       reason
       setAt
     }
+  }
+  openHolds(limit: 50) {
+    rid
+    amountMicro
+    isOverdue
+  }
+  poisonedEvents {
+    payloadHash
   }
   queues {
     queue
@@ -1198,6 +1396,37 @@ export const OperatorMoneyDocument = /* @__PURE__ */ new TypedDocumentString(`
       account
       reason
     }
+  }
+  treasury {
+    isSetUp
+    balanceMicro
+    floorMicro
+    ceilingMicro
+    needsRefill
+    stoppedFor
+    drainedAt
+    states {
+      state
+      count
+      amountMicro
+      oldestAt
+    }
+    stops {
+      seller
+      reason
+      setBy
+      setAt
+    }
+  }
+  treasuryTransfers(limit: 25) {
+    id
+    state
+    purpose
+    recipient
+    amountMicro
+    plannedAt
+    reason
+    transaction
   }
   walletPaymentsState {
     isOpen
@@ -1799,7 +2028,7 @@ export const SellerOffersDocument = /* @__PURE__ */ new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<SellerOffersQuery, SellerOffersQueryVariables>;
 export const SellerOnboardingDocument = /* @__PURE__ */ new TypedDocumentString(`
-    query SellerOnboarding($model: ID!) {
+    query SellerOnboarding($search: String) {
   viewer {
     kind
     wallet
@@ -1815,28 +2044,45 @@ export const SellerOnboardingDocument = /* @__PURE__ */ new TypedDocumentString(
       }
     }
   }
-  orderBook(model: $model, first: 20) {
+  markets(first: 100, sort: volume, search: $search) {
     edges {
       node {
-        rank
-        discountPct
-        capRemainingMicro
-        available
+        id
+        name
+        bestDiscountPct
+        healthySellerCount
+        requests24h
       }
     }
   }
 }
     `) as unknown as TypedDocumentString<SellerOnboardingQuery, SellerOnboardingQueryVariables>;
 export const SellerPayoutsDocument = /* @__PURE__ */ new TypedDocumentString(`
-    query SellerPayouts {
-  payouts {
+    query SellerPayouts($nextToken: String) {
+  payouts(maxItems: 50, nextToken: $nextToken) {
     availableUsdc
     inFlightUsdc
     paidUsdc
     thresholdUsdc
+    nextToken
     recipients {
       recipient
       earnedUsdc
+      availableUsdc
+      inFlightUsdc
+      paidUsdc
+      holdReason
+      coolsUntil
+    }
+    payouts {
+      payoutId
+      status
+      amountUsdc
+      recipient
+      createdAt
+      confirmedAt
+      txHash
+      reason
     }
     payoutHold {
       reason

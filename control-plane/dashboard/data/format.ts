@@ -57,7 +57,7 @@ export function instant(at: number, zone: Zone): string {
   const timeZone = zone === 'utc' ? 'UTC' : undefined
   const parts = new Intl.DateTimeFormat('en-GB', {
     timeZone,
-    year: 'numeric',
+    ...(new Date(at).getUTCFullYear() === new Date().getUTCFullYear() ? {} : { year: 'numeric' as const }),
     month: 'short',
     day: '2-digit',
     hour: '2-digit',

@@ -75,7 +75,7 @@ type SearchProps = {
   readonly label: string
   readonly value: string
   readonly onSearch: (text: string) => void
-  readonly placeholder?: string
+  readonly placeholder?: string | undefined
 }
 
 /** A search field that asks once the typing pauses. `/` jumps to it. */

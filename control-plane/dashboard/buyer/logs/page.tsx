@@ -180,13 +180,17 @@ function columnsOf(open: (id: string) => void): readonly Column<Call>[] {
       text: ({ createdAt }) => createdAt,
     },
     { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
-    { label: 'Provider', cell: ({ provider }) => provider ?? '', text: ({ provider }) => provider },
+    {
+      label: 'Provider',
+      cell: ({ provider }) => <span className="nowrap">{provider ?? ''}</span>,
+      text: ({ provider }) => provider,
+    },
     {
       label: 'Outcome',
       cell: ({ outcome }) => <Badge tone={TONES[outcome] ?? 'plain'}>{words(outcome)}</Badge>,
       text: ({ outcome }) => outcome,
     },
-    { label: 'Volume', cell: (call) => <span className="muted">{volume(call)}</span>, text: volume },
+    { label: 'Volume', cell: (call) => <span className="muted nowrap">{volume(call)}</span>, text: volume },
     { label: 'First token', isNumber: true, cell: ({ ttftMs }) => milliseconds(ttftMs), text: ({ ttftMs }) => ttftMs },
     {
       label: 'Took',

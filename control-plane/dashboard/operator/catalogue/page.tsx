@@ -1,3 +1,146 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { OperatorCatalogueQuery } from '#control-plane/dashboard/data/documents.ts'
+import { OperatorCatalogueDocument, PagePaletteDocument } from '#control-plane/dashboard/data/documents.ts'
+import { words } from '#control-plane/dashboard/data/format.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Search } from '#control-plane/dashboard/ui/fields.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Badge, Tags, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+
 export function CataloguePage() {
-  return null
+  return (
+    <Gate side="operator" title="Catalogue">
+      <Catalogue />
+    </Gate>
+  )
 }
+
+function Catalogue() {
+  const search = useSearch({ from: '/operator/catalogue' })
+  const navigate = useNavigate({ from: '/operator/catalogue' })
+  const found = useScreen(PagePaletteDocument, { search: search.model })
+  const first = found.data?.markets?.edges[0]?.node.id
+  const model = search.model ?? first ?? ''
+  const variables = { model: first ?? model, after: search.after }
+  const query = useScreen(OperatorCatalogueDocument, variables, { isOn: first !== undefined })
+  return (
+    <Page title="Catalogue" about="Providers, names and reference prices, with where each came from and what changed.">
+      <search className="filters">
+        <Search
+          label="Model"
+          value={search.model ?? ''}
+          placeholder={first}
+          onSearch={(text) => void navigate({ search: { model: text === '' ? undefined : text }, replace: true })}
+        />
+      </search>
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Card title={`Reference prices of ${variables.model}`} isFlush>
+              <Table
+                label="Reference prices"
+                columns={PRICE_COLUMNS}
+                rows={data.referencePrices ?? []}
+                keyOf={({ version }) => version}
+                empty={<Empty title="No price">{null}</Empty>}
+              />
+            </Card>
+            <Card title={`Names of ${variables.model}`}>
+              <Tags names={(data.aliases ?? []).map(({ alias }) => alias)} />
+            </Card>
+            <Card title="What changed" isFlush>
+              <Table
+                label="Changes of the catalogue"
+                columns={CHANGE_COLUMNS}
+                rows={(data.catalogHistory?.edges ?? []).map(({ node }) => node)}
+                keyOf={({ id }) => id}
+                curl={curlOf(OperatorCatalogueDocument, variables, true)}
+                empty={
+                  <Empty title="Nothing has changed">
+                    <p>Imports write down each field that they change, with its source.</p>
+                  </Empty>
+                }
+                foot={
+                  <Pager
+                    after={search.after}
+                    next={data.catalogHistory?.pageInfo.endCursor}
+                    hasNext={data.catalogHistory?.pageInfo.hasNextPage}
+                    onPage={(after) => void navigate({ search: { ...search, after } })}
+                  />
+                }
+              />
+            </Card>
+            <Card title="Providers" isFlush>
+              <Table
+                label="Providers"
+                columns={PROVIDER_COLUMNS}
+                rows={data.providers ?? []}
+                keyOf={({ id }) => id}
+                empty={<Empty title="No providers">{null}</Empty>}
+              />
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+type Price = NonNullable<OperatorCatalogueQuery['referencePrices']>[number]
+const PICO_PER_MICRO_PER_MILLION = 1_000_000
+
+/** Pico-USD a unit are micro-USD a million units. */
+const perMillion = (pico: string) =>
+  `$${(Number(pico) / PICO_PER_MICRO_PER_MILLION).toLocaleString('en-US', { maximumFractionDigits: 6 })}`
+
+const PRICE_COLUMNS: readonly Column<Price>[] = [
+  {
+    label: 'Counts since',
+    cell: ({ effectiveAt }) => <Time at={effectiveAt} />,
+    text: ({ effectiveAt }) => effectiveAt,
+  },
+  {
+    label: 'State',
+    cell: ({ state }) => <Badge tone={state === 'current' ? 'good' : 'plain'}>{words(state)}</Badge>,
+    text: ({ state }) => state,
+  },
+  {
+    label: 'For a million units',
+    cell: ({ unitPrices }) => unitPrices.map(({ unit, pico }) => `${words(unit)} ${perMillion(pico)}`).join(' · '),
+    text: ({ unitPrices }) => unitPrices.map(({ unit, pico }) => `${unit} ${pico}`).join(' '),
+  },
+  { label: 'Source', cell: ({ source }) => source, text: ({ source }) => source },
+]
+
+type Change = NonNullable<OperatorCatalogueQuery['catalogHistory']>['edges'][number]['node']
+
+const CHANGE_COLUMNS: readonly Column<Change>[] = [
+  { label: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at },
+  { label: 'Field', cell: ({ field }) => <code>{field}</code>, text: ({ field }) => field },
+  { label: 'Before', cell: ({ before }) => <code>{before}</code>, text: ({ before }) => before },
+  { label: 'After', cell: ({ after }) => <code>{after}</code>, text: ({ after }) => after },
+  { label: 'Source', cell: ({ source }) => source, text: ({ source }) => source },
+]
+
+type Provider = NonNullable<OperatorCatalogueQuery['providers']>[number]
+
+const PROVIDER_COLUMNS: readonly Column<Provider>[] = [
+  { label: 'Provider', cell: ({ id, name }) => `${name} (${id})`, text: ({ id }) => id },
+  { label: 'Base URL', cell: ({ baseUrl }) => <code>{baseUrl}</code>, text: ({ baseUrl }) => baseUrl },
+  {
+    label: 'Trust',
+    cell: ({ trusted }) => <Badge tone={trusted ? 'good' : 'warn'}>{trusted ? 'trusted' : 'not trusted'}</Badge>,
+    text: ({ trusted }) => (trusted ? 'trusted' : 'not trusted'),
+  },
+  {
+    label: 'Offers',
+    isNumber: true,
+    cell: ({ activeOffers }) => activeOffers,
+    text: ({ activeOffers }) => activeOffers,
+  },
+]

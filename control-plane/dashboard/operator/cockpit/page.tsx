@@ -1,3 +1,296 @@
+import { Link } from '@tanstack/react-router'
+import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import type { OperatorCockpitQuery } from '#control-plane/dashboard/data/documents.ts'
+import { OperatorCockpitDocument } from '#control-plane/dashboard/data/documents.ts'
+import { compact, hour, milliseconds, percent, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+const REFRESH_MS = 5_000
+
 export function CockpitPage() {
-  return null
+  return (
+    <Gate side="operator" title="Cockpit">
+      <Cockpit />
+    </Gate>
+  )
+}
+
+function Cockpit() {
+  const query = useScreen(OperatorCockpitDocument, {}, { everyMs: REFRESH_MS })
+  return (
+    <Page
+      title="Cockpit"
+      about="Whether the market stands: its money, its processes, its calls. Read every five seconds."
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Invariants data={data} />
+            <Figures data={data} />
+            <div className="grid two">
+              <Calls data={data} />
+              <Rails data={data} />
+            </div>
+            <Providers data={data} />
+            <div className="grid two">
+              <Processes data={data} />
+              <Queues data={data} />
+            </div>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+/** Green, or what is wrong and since when. */
+function Invariants({ data: { moneyState } }: { readonly data: OperatorCockpitQuery }) {
+  const [last] = moneyState?.runs ?? []
+  const { differences = [], payoutHolds = [] } = moneyState ?? {}
+  const isBroken = last !== undefined && (last.breaches.length > 0 || last.failure !== null)
+  const isBad = isBroken || differences.length > 0
+  return (
+    <Notice tone={isBad ? 'bad' : last === undefined ? 'warn' : 'good'}>
+      <strong>
+        {isBad
+          ? 'The ledger differs.'
+          : last === undefined
+            ? 'The ledger has not been checked yet.'
+            : 'Every invariant of the ledger holds.'}
+      </strong>
+      {last === undefined ? null : (
+        <span className="small">
+          checked <Ago at={last.startedAt} /> in {milliseconds(last.tookMs)}
+        </span>
+      )}
+      {(last?.breaches ?? []).map((breach) => (
+        <Badge key={breach} tone="bad">
+          {breach}
+        </Badge>
+      ))}
+      {last?.failure === null || last === undefined ? null : <Badge tone="bad">{last.failure}</Badge>}
+      {differences.map(({ kind, subject, timesSeen }) => (
+        <Badge key={`${kind} ${subject}`} tone="bad">{`${words(kind)} at ${subject}, seen ${timesSeen} times`}</Badge>
+      ))}
+      {payoutHolds.map(({ id, reason }) => (
+        <Badge key={id} tone="warn">{`payouts wait: ${reason}`}</Badge>
+      ))}
+    </Notice>
+  )
+}
+
+function Figures({ data }: { readonly data: OperatorCockpitQuery }) {
+  const holds = data.openHolds ?? []
+  const held = holds.reduce((sum, { amountMicro }) => sum + toMicro(amountMicro), 0n)
+  const overdue = holds.filter(({ isOverdue }) => isOverdue).length
+  const points = data.marketSeries ?? []
+  const calls = points.reduce((sum, point) => sum + point.calls, 0)
+  const answered = points.reduce((sum, point) => sum + (point.uptimePct ?? 0) * point.calls, 0)
+  const known = points.reduce((sum, point) => sum + (point.uptimePct === null ? 0 : point.calls), 0)
+  const poisoned = data.poisonedEvents?.length ?? 0
+  return (
+    <Stats
+      figures={[
+        { label: 'Calls in 24 hours', value: compact(calls) },
+        { label: 'Answered', value: percent(known === 0 ? null : answered / known, 2) },
+        { label: 'Held now', value: <Money micro={held} />, hint: `${holds.length} open holds` },
+        { label: 'Overdue holds', value: overdue, hint: <Link to="/operator/money">Look at them</Link> },
+        { label: 'Events that wait', value: poisoned, hint: 'that could not be booked' },
+      ]}
+    />
+  )
+}
+
+function Calls({ data }: { readonly data: OperatorCockpitQuery }) {
+  const { zone } = useSettings()
+  const points = data.marketSeries ?? []
+  return (
+    <Card title="Calls by hour">
+      {points.length === 0 ? (
+        <Empty title="A quiet day">
+          <p>Nobody called in the last 24 hours.</p>
+        </Empty>
+      ) : (
+        <TimeChart
+          label="Calls by hour"
+          kind="bars"
+          height={170}
+          times={points.map(({ bucket }) => bucket)}
+          series={[
+            { name: 'Charged', values: points.map(({ trades }) => trades) },
+            { name: 'Not charged', values: points.map(({ calls, trades }) => Math.max(0, calls - trades)) },
+          ]}
+          format={compact}
+          formatTime={(at) => hour(at, zone)}
+          zone={zone === 'utc' ? 'UTC' : 'local time'}
+        />
+      )}
+    </Card>
+  )
+}
+
+function Rails({ data: { rails, snapshotState } }: { readonly data: OperatorCockpitQuery }) {
+  return (
+    <Card title="Ways to pay, and the snapshot">
+      <Facts
+        facts={[
+          ...(rails ?? []).map(
+            ({ rail, state }) =>
+              [
+                rail,
+                <Badge key={rail} tone={state === 'up' ? 'good' : state === 'down' ? 'bad' : 'warn'}>
+                  {words(state)}
+                </Badge>,
+              ] as const,
+          ),
+          [
+            'Snapshot',
+            <Badge key="snapshot" tone={snapshotState?.isWhole === true ? 'good' : 'warn'}>
+              {snapshotState?.isWhole === true ? 'whole' : 'incomplete'}
+            </Badge>,
+          ],
+          [
+            'Documents',
+            snapshotState === null ? UNKNOWN : `${snapshotState.documents}, ${compact(snapshotState.bytes)} bytes`,
+          ],
+          [
+            'Behind',
+            snapshotState === null || snapshotState.behind.length === 0 ? 'none' : snapshotState.behind.join(', '),
+          ],
+        ]}
+      />
+    </Card>
+  )
+}
+
+type ProviderRow = {
+  readonly provider: string
+  readonly calls: number
+  readonly uptimePct: number | null
+  readonly ttftMs: number | null
+}
+
+function providersOf(points: NonNullable<OperatorCockpitQuery['providers']>): readonly ProviderRow[] {
+  const names = [...new Set(points.map(({ provider }) => provider ?? ''))].filter((name) => name !== '')
+  return names.map((provider) => {
+    const own = points.filter((point) => point.provider === provider)
+    const known = own.filter(({ uptimePct }) => uptimePct !== null)
+    const calls = known.reduce((sum, point) => sum + point.calls, 0)
+    const share = known.reduce((sum, point) => sum + (point.uptimePct ?? 0) * point.calls, 0)
+    const last = [...own].sort((a, b) => b.bucket - a.bucket).find(({ ttftP50Ms }) => ttftP50Ms !== null)
+    return {
+      provider,
+      calls: own.reduce((sum, point) => sum + point.calls, 0),
+      uptimePct: calls === 0 ? null : share / calls,
+      ttftMs: last?.ttftP50Ms ?? null,
+    }
+  })
+}
+
+const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
+  { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
+  { label: 'Calls 24 h', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
+  {
+    label: 'Answered',
+    isNumber: true,
+    cell: ({ uptimePct }) => percent(uptimePct, 2),
+    text: ({ uptimePct }) => uptimePct,
+  },
+  {
+    label: 'First token, last known hour',
+    isNumber: true,
+    cell: ({ ttftMs }) => milliseconds(ttftMs),
+    text: ({ ttftMs }) => ttftMs,
+  },
+]
+
+function Providers({ data }: { readonly data: OperatorCockpitQuery }) {
+  return (
+    <Card title="Providers" isFlush>
+      <Table
+        label="Providers"
+        columns={PROVIDER_COLUMNS}
+        rows={providersOf(data.providers ?? [])}
+        keyOf={({ provider }) => provider}
+        empty={
+          <Empty title="No calls in the last day">
+            <p>Providers show up with their first call.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+type Process = NonNullable<OperatorCockpitQuery['dataPlaneProcesses']>[number]
+
+const PROCESS_COLUMNS: readonly Column<Process>[] = [
+  { label: 'Data plane', cell: ({ node }) => <code>{node}</code>, text: ({ node }) => node },
+  {
+    label: 'State',
+    cell: ({ isAlive, isMember }) => (
+      <Badge tone={isAlive && isMember ? 'good' : isAlive ? 'warn' : 'bad'}>
+        {isAlive ? (isMember ? 'serves' : 'not admitted') : 'silent'}
+      </Badge>
+    ),
+    text: ({ isAlive }) => (isAlive ? 'alive' : 'silent'),
+  },
+  { label: 'Offers', isNumber: true, cell: ({ offers }) => offers ?? UNKNOWN, text: ({ offers }) => offers },
+  { label: 'Version', cell: ({ version }) => version ?? UNKNOWN, text: ({ version }) => version },
+  {
+    label: 'Last heard',
+    isNumber: true,
+    cell: ({ lastSeenAt }) => <Ago at={lastSeenAt} />,
+    text: ({ lastSeenAt }) => lastSeenAt,
+  },
+]
+
+function Processes({ data }: { readonly data: OperatorCockpitQuery }) {
+  return (
+    <Card title="Data planes" isFlush>
+      <Table
+        label="Data planes"
+        columns={PROCESS_COLUMNS}
+        rows={data.dataPlaneProcesses ?? []}
+        keyOf={({ node }) => node}
+        empty={<Empty title="No data plane has reported">{null}</Empty>}
+      />
+    </Card>
+  )
+}
+
+type Queue = NonNullable<OperatorCockpitQuery['queues']>[number]
+
+const QUEUE_COLUMNS: readonly Column<Queue>[] = [
+  { label: 'Queue', cell: ({ queue }) => queue, text: ({ queue }) => queue },
+  { label: 'Waiting', isNumber: true, cell: ({ waiting }) => waiting, text: ({ waiting }) => waiting },
+  { label: 'Active', isNumber: true, cell: ({ active }) => active, text: ({ active }) => active },
+  { label: 'Delayed', isNumber: true, cell: ({ delayed }) => delayed, text: ({ delayed }) => delayed },
+  {
+    label: 'Failed',
+    isNumber: true,
+    cell: ({ failed }) => (failed > 0 ? <Badge tone="bad">{failed}</Badge> : failed),
+    text: ({ failed }) => failed,
+  },
+]
+
+function Queues({ data }: { readonly data: OperatorCockpitQuery }) {
+  return (
+    <Card title="Queues" isFlush>
+      <Table
+        label="Queues"
+        columns={QUEUE_COLUMNS}
+        rows={data.queues ?? []}
+        keyOf={({ queue }) => queue}
+        empty={<Empty title="No queues">{null}</Empty>}
+      />
+    </Card>
+  )
 }

@@ -1,3 +1,156 @@
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { OperatorIncidentsQuery } from '#control-plane/dashboard/data/documents.ts'
+import { OperatorIncidentsDocument } from '#control-plane/dashboard/data/documents.ts'
+import { span, words } from '#control-plane/dashboard/data/format.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+const REFRESH_MS = 15_000
+
 export function IncidentsPage() {
-  return null
+  return (
+    <Gate side="operator" title="Incidents">
+      <Incidents />
+    </Gate>
+  )
 }
+
+function Incidents() {
+  const query = useScreen(OperatorIncidentsDocument, {}, { everyMs: REFRESH_MS })
+  return (
+    <Page
+      title="Incidents"
+      about="What went down and came back, what operators told of it, and what they took off the market."
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Card title="Told on the status page" isFlush>
+              <Table
+                label="Declared incidents"
+                columns={TOLD_COLUMNS}
+                rows={(data.declaredIncidents?.edges ?? []).map(({ node }) => node)}
+                keyOf={({ id }) => id}
+                empty={
+                  <Empty title="Nothing was declared in the last week">
+                    <p>An incident is declared, continued and ended at the command line.</p>
+                    <Code label="Declare an incident" text={'npx market operator incidents declare --help'} />
+                  </Empty>
+                }
+              />
+            </Card>
+            <Card title="Out of real calls" about="The last week" isFlush>
+              <Table
+                label="Incidents"
+                columns={SEEN_COLUMNS}
+                rows={(data.incidents?.edges ?? []).map(({ node }) => node)}
+                most={15}
+                keyOf={({ id }) => id}
+                curl={curlOf(OperatorIncidentsDocument, {}, true)}
+                empty={
+                  <Empty title="Nothing went down">
+                    <p>When offers of a model back off, it is told here.</p>
+                  </Empty>
+                }
+              />
+            </Card>
+            <Card title="Taken off the market" isFlush>
+              <Table
+                label="Delisted offers"
+                columns={DELISTED_COLUMNS}
+                rows={(data.anyOffers?.edges ?? []).map(({ node }) => node)}
+                keyOf={({ id }) => id}
+                empty={
+                  <Empty title="Every offer may be sold">
+                    <p>Offers that operators delist stand here with the reason that their sellers see.</p>
+                  </Empty>
+                }
+              />
+            </Card>
+            <Card title="Switches" isFlush>
+              <Table
+                label="Switches"
+                columns={SWITCH_COLUMNS}
+                rows={data.features ?? []}
+                keyOf={({ name }) => name}
+                empty={<Empty title="No switches">{null}</Empty>}
+              />
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+type Told = NonNullable<OperatorIncidentsQuery['declaredIncidents']>['edges'][number]['node']
+
+const TOLD_COLUMNS: readonly Column<Told>[] = [
+  { label: 'Title', cell: ({ title }) => title, text: ({ title }) => title },
+  {
+    label: 'State',
+    cell: ({ state, endedAt }) => <Badge tone={endedAt === null ? 'warn' : 'good'}>{state}</Badge>,
+    text: ({ state }) => state,
+  },
+  {
+    label: 'About',
+    cell: ({ models, providers }) => [...models, ...providers].join(', ') || 'the whole market',
+    text: ({ models }) => models.join(' '),
+  },
+  { label: 'Since', cell: ({ startedAt }) => <Time at={startedAt} />, text: ({ startedAt }) => startedAt },
+  { label: 'Last note', cell: ({ notes }) => notes.at(-1)?.note ?? '', text: ({ notes }) => notes.at(-1)?.note },
+]
+
+type Seen = NonNullable<OperatorIncidentsQuery['incidents']>['edges'][number]['node']
+
+const SEEN_COLUMNS: readonly Column<Seen>[] = [
+  { label: 'Since', cell: ({ startedAt }) => <Time at={startedAt} />, text: ({ startedAt }) => startedAt },
+  { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
+  { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
+  { label: 'Cause', cell: ({ cause }) => (cause === null ? 'unknown' : words(cause)), text: ({ cause }) => cause },
+  {
+    label: 'Offers',
+    isNumber: true,
+    cell: ({ offers, offersOnSale }) => `${offers} of ${offersOnSale}`,
+    text: ({ offers }) => offers,
+  },
+  {
+    label: 'Lasted',
+    isNumber: true,
+    cell: ({ startedAt, endedAt }) =>
+      endedAt === null ? <Badge tone="bad">still down</Badge> : span(endedAt - startedAt),
+    text: ({ endedAt }) => endedAt,
+  },
+]
+
+type Delisted = NonNullable<OperatorIncidentsQuery['anyOffers']>['edges'][number]['node']
+
+const DELISTED_COLUMNS: readonly Column<Delisted>[] = [
+  { label: 'Offer', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+  { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
+  { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
+  { label: 'Reason', cell: ({ delistedReason }) => delistedReason ?? '', text: ({ delistedReason }) => delistedReason },
+]
+
+type Switch = NonNullable<OperatorIncidentsQuery['features']>[number]
+
+const SWITCH_COLUMNS: readonly Column<Switch>[] = [
+  { label: 'Switch', cell: ({ name }) => words(name), text: ({ name }) => name },
+  {
+    label: 'State',
+    cell: ({ isOn }) => <Badge tone={isOn ? 'good' : 'warn'}>{isOn ? 'on' : 'off'}</Badge>,
+    text: ({ isOn }) => (isOn ? 'on' : 'off'),
+  },
+  { label: 'Reason', cell: ({ reason }) => reason ?? '', text: ({ reason }) => reason },
+  {
+    label: 'Changed',
+    cell: ({ changedAt }) => (changedAt === null ? <span className="muted">never</span> : <Time at={changedAt} />),
+    text: ({ changedAt }) => changedAt,
+  },
+]

@@ -1,3 +1,263 @@
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents.ts'
+import { OperatorMoneyDocument } from '#control-plane/dashboard/data/documents.ts'
+import { words } from '#control-plane/dashboard/data/format.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+const REFRESH_MS = 10_000
+
 export function MoneyPage() {
-  return null
+  return (
+    <Gate side="operator" title="Money">
+      <MoneyScreen />
+    </Gate>
+  )
+}
+
+function MoneyScreen() {
+  const query = useScreen(OperatorMoneyDocument, {}, { everyMs: REFRESH_MS })
+  return (
+    <Page
+      title="Money"
+      about="What is held, what is short, what is on its way over the chain, and what waits for a decision."
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Standing data={data} />
+            <Holds data={data} />
+            <Transfers data={data} />
+            <div className="grid two">
+              <Payments data={data} />
+              <Waiting data={data} />
+            </div>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function Standing({
+  data: { treasury, shortfall, walletPaymentsState: wallets },
+}: {
+  readonly data: OperatorMoneyQuery
+}) {
+  return (
+    <>
+      {treasury?.stoppedFor === null || treasury === null ? null : (
+        <Notice tone="bad">Payouts have stopped: {treasury.stoppedFor}</Notice>
+      )}
+      {treasury?.needsRefill === true ? (
+        <Notice tone="warn">The treasury is below its floor and needs a refill.</Notice>
+      ) : null}
+      <Stats
+        figures={[
+          {
+            label: 'Treasury on chain',
+            value: <Money micro={treasury?.balanceMicro} />,
+            hint: treasury?.isSetUp === true ? undefined : 'nobody signs for it',
+          },
+          { label: 'Short', value: <Money micro={shortfall?.owedMicro} />, hint: 'spent and not covered' },
+          {
+            label: 'Payments of wallets in the air',
+            value: <Money micro={wallets?.exposureMicro} />,
+            hint:
+              wallets === null ? undefined : `${wallets.unminedTransactions} transactions, ${wallets.hanging} hanging`,
+          },
+          {
+            label: 'Facilitator',
+            value: (
+              <Badge tone={wallets?.isOpen === true ? 'good' : 'warn'}>
+                {wallets?.isOpen === true ? 'open' : (wallets?.closedFor ?? 'not set up')}
+              </Badge>
+            ),
+          },
+        ]}
+      />
+    </>
+  )
+}
+
+type Hold = NonNullable<OperatorMoneyQuery['openHolds']>[number]
+
+const HOLD_COLUMNS: readonly Column<Hold>[] = [
+  { label: 'Call', cell: ({ rid }) => <code>{rid}</code>, text: ({ rid }) => rid },
+  { label: 'Account', cell: ({ account }) => <code>{account}</code>, text: ({ account }) => account },
+  { label: 'Data plane', cell: ({ node }) => node, text: ({ node }) => node },
+  {
+    label: 'Held',
+    isNumber: true,
+    cell: ({ amountMicro }) => <Money micro={amountMicro} />,
+    text: ({ amountMicro }) => amountMicro,
+  },
+  { label: 'Since', isNumber: true, cell: ({ openedAt }) => <Ago at={openedAt} />, text: ({ openedAt }) => openedAt },
+  {
+    label: 'Ends',
+    isNumber: true,
+    cell: ({ expiresAt }) => <Ago at={expiresAt} />,
+    text: ({ expiresAt }) => expiresAt,
+  },
+  {
+    label: 'State',
+    cell: ({ isOverdue }) => <Badge tone={isOverdue ? 'bad' : 'good'}>{isOverdue ? 'overdue' : 'runs'}</Badge>,
+    text: ({ isOverdue }) => (isOverdue ? 'overdue' : 'runs'),
+  },
+]
+
+function Holds({ data }: { readonly data: OperatorMoneyQuery }) {
+  return (
+    <Card
+      title="Open holds"
+      about="At most 50. A hold that is overdue is released by itself, or with: npx market operator holds"
+      isFlush
+    >
+      <Table
+        label="Open holds"
+        columns={HOLD_COLUMNS}
+        rows={data.openHolds ?? []}
+        most={15}
+        keyOf={({ rid }) => rid}
+        curl={curlOf(OperatorMoneyDocument, {}, true)}
+        empty={
+          <Empty title="Nothing is held">
+            <p>Each call that runs holds the most that it can cost.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+type Transfer = NonNullable<OperatorMoneyQuery['treasuryTransfers']>[number]
+
+const TRANSFER_COLUMNS: readonly Column<Transfer>[] = [
+  { label: 'Planned', cell: ({ plannedAt }) => <Time at={plannedAt} />, text: ({ plannedAt }) => plannedAt },
+  {
+    label: 'State',
+    cell: ({ state, reason }) => (
+      <>
+        <Badge tone={state === 'paid' ? 'good' : state === 'held' || state === 'returned' ? 'warn' : 'info'}>
+          {words(state)}
+        </Badge>
+        {reason === null ? null : <span className="sub">{reason}</span>}
+      </>
+    ),
+    text: ({ state }) => state,
+  },
+  { label: 'For', cell: ({ purpose }) => words(purpose), text: ({ purpose }) => purpose },
+  {
+    label: 'To',
+    cell: ({ recipient }) => <code>{`${recipient.slice(0, 8)}…${recipient.slice(-6)}`}</code>,
+    text: ({ recipient }) => recipient,
+  },
+  {
+    label: 'Amount',
+    isNumber: true,
+    cell: ({ amountMicro }) => <Money micro={amountMicro} />,
+    text: ({ amountMicro }) => amountMicro,
+  },
+  {
+    label: 'Transaction',
+    cell: ({ transaction }) =>
+      transaction === null ? (
+        <span className="muted">none yet</span>
+      ) : (
+        <code title={transaction}>{`${transaction.slice(0, 10)}…`}</code>
+      ),
+    text: ({ transaction }) => transaction,
+  },
+]
+
+function Transfers({ data }: { readonly data: OperatorMoneyQuery }) {
+  return (
+    <Card title="Payouts and sweeps" about="The newest 25" isFlush>
+      <Table
+        label="Payouts and sweeps"
+        columns={TRANSFER_COLUMNS}
+        rows={data.treasuryTransfers ?? []}
+        most={12}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="Nothing has left the treasury">
+            <p>Sellers are paid above their threshold, by the clock.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+type State = NonNullable<OperatorMoneyQuery['walletPaymentsState']>['states'][number]
+
+const STATE_COLUMNS: readonly Column<State>[] = [
+  { label: 'State', cell: ({ state }) => words(state), text: ({ state }) => state },
+  { label: 'Payments', isNumber: true, cell: ({ count }) => count, text: ({ count }) => count },
+  {
+    label: 'Amount',
+    isNumber: true,
+    cell: ({ amountMicro }) => <Money micro={amountMicro} />,
+    text: ({ amountMicro }) => amountMicro,
+  },
+  { label: 'Oldest', isNumber: true, cell: ({ oldestAt }) => <Ago at={oldestAt} />, text: ({ oldestAt }) => oldestAt },
+]
+
+function Payments({ data }: { readonly data: OperatorMoneyQuery }) {
+  return (
+    <Card title="Payments of wallets" about="The last month, by state" isFlush>
+      <Table
+        label="Payments of wallets"
+        columns={STATE_COLUMNS}
+        rows={data.walletPaymentsState?.states ?? []}
+        keyOf={({ state }) => state}
+        empty={
+          <Empty title="No wallet has paid">
+            <p>Payments by x402 and MPP are counted here, from claim to confirmation.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+function Waiting({ data }: { readonly data: OperatorMoneyQuery }) {
+  const poisoned = (data.poisonedEvents ?? []).map(({ payloadHash, rid, reason, detail }) => ({
+    id: payloadHash,
+    rid,
+    kind: reason,
+    about: detail,
+  }))
+  const conflicts = (data.conflictingEvents ?? []).map(({ payloadHash, rid, source }) => ({
+    id: `${rid} ${payloadHash}`,
+    rid,
+    kind: 'conflict',
+    about: `from ${source}`,
+  }))
+  type Line = (typeof poisoned)[number]
+  const columns: readonly Column<Line>[] = [
+    { label: 'Call', cell: ({ rid }) => <code>{rid ?? 'unknown'}</code>, text: ({ rid }) => rid },
+    { label: 'Why', cell: ({ kind, about }) => `${words(kind)}: ${about}`, text: ({ kind }) => kind },
+  ]
+  return (
+    <Card title="Events that wait for a decision" isFlush>
+      <Table
+        label="Events that wait"
+        columns={columns}
+        rows={[...poisoned, ...conflicts]}
+        most={12}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="Nothing waits">
+            <p>An event that cannot be booked, or that contradicts another, is kept until somebody decides.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
 }

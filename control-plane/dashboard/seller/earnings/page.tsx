@@ -1,3 +1,205 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents.ts'
+import { SellerEarningsDocument } from '#control-plane/dashboard/data/documents.ts'
+import { compact, day, money, volume, words } from '#control-plane/dashboard/data/format.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+
+const REFRESH_MS = 30_000
+const RANGES = [
+  { value: '7d', label: '7 days' },
+  { value: '30d', label: '30 days' },
+  { value: '90d', label: '90 days' },
+] as const
+
 export function EarningsPage() {
-  return null
+  return (
+    <Gate side="seller" title="Earnings">
+      <Earnings />
+    </Gate>
+  )
 }
+
+function Earnings() {
+  const { range = '30d', after } = useSearch({ from: '/seller/earnings' })
+  const navigate = useNavigate({ from: '/seller/earnings' })
+  const variables = { range, after }
+  const query = useScreen(SellerEarningsDocument, variables, { everyMs: REFRESH_MS })
+  return (
+    <Page
+      title="Earnings"
+      about="After the fee of the market, from each day down to each sale."
+      actions={
+        <>
+          <Segments
+            label="Range"
+            value={range}
+            choices={RANGES}
+            onChoose={(next) => void navigate({ search: { range: next }, replace: true })}
+          />
+          <Link to="/seller/payouts">Payouts</Link>
+        </>
+      }
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Sums data={data} />
+            <Days data={data} />
+            <Models data={data} />
+            <Card title="Sales" isFlush>
+              <Table
+                label="Sales"
+                columns={SALE_COLUMNS}
+                rows={(data.sales?.edges ?? []).map(({ node }) => node)}
+                keyOf={({ id }) => id}
+                curl={curlOf(SellerEarningsDocument, variables, true)}
+                empty={
+                  <Empty title="No sales yet">
+                    <p>Each call that one of your offers serves is a line here.</p>
+                  </Empty>
+                }
+                foot={
+                  <Pager
+                    after={after}
+                    next={data.sales?.pageInfo.endCursor}
+                    hasNext={data.sales?.pageInfo.hasNextPage}
+                    onPage={(to) => void navigate({ search: { range, after: to } })}
+                  />
+                }
+              />
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function Sums({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
+  return (
+    <>
+      {earnings?.payoutHold === null || earnings === null ? null : (
+        <Notice tone="warn">
+          <span>
+            Payouts are held since <Time at={earnings.payoutHold.since} />: {earnings.payoutHold.reason}
+          </span>
+        </Notice>
+      )}
+      <Stats
+        figures={[
+          { label: 'Earned', value: <Money micro={earnings?.totalEarnedUsdc} />, hint: 'after the fee' },
+          { label: 'To be paid', value: <Money micro={earnings?.pendingUsdc} /> },
+          { label: 'On its way', value: <Money micro={earnings?.inFlightUsdc} /> },
+          { label: 'Paid', value: <Money micro={earnings?.paidUsdc} /> },
+        ]}
+      />
+    </>
+  )
+}
+
+function Days({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
+  const days = [...(earnings?.daily ?? [])].sort((a, b) => (a.day < b.day ? -1 : 1))
+  return (
+    <Card title="By day">
+      {days.every(({ earnedMicro }) => earnedMicro === 0) ? (
+        <Empty title="Nothing earned in this range">
+          <p>
+            An offer with the best price of its book is asked first. <Link to="/seller/offers">See your offers.</Link>
+          </p>
+        </Empty>
+      ) : (
+        <TimeChart
+          label="Earnings by day"
+          kind="bars"
+          times={days.map((line) => Date.parse(`${line.day}T00:00:00Z`))}
+          series={[{ name: 'Earned', values: days.map(({ earnedMicro }) => earnedMicro) }]}
+          format={money}
+          formatTime={(at) => day(at, 'utc')}
+          zone="UTC"
+        />
+      )}
+    </Card>
+  )
+}
+
+type ModelLine = NonNullable<SellerEarningsQuery['earnings']>['byModel'][number]
+
+const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
+  { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
+  { label: 'Calls', isNumber: true, cell: ({ requests }) => compact(requests), text: ({ requests }) => requests },
+  {
+    label: 'Tokens',
+    isNumber: true,
+    cell: ({ totalTokens }) => compact(totalTokens),
+    text: ({ totalTokens }) => totalTokens,
+  },
+  {
+    label: 'Earned',
+    isNumber: true,
+    cell: ({ earnedMicro }) => <Money micro={earnedMicro} />,
+    text: ({ earnedMicro }) => earnedMicro,
+  },
+  {
+    label: 'Last sale',
+    isNumber: true,
+    cell: ({ lastSaleAt }) => <Ago at={lastSaleAt} />,
+    text: ({ lastSaleAt }) => lastSaleAt,
+  },
+]
+
+function Models({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
+  const rows = [...(earnings?.byModel ?? [])].sort((a, b) => b.earnedMicro - a.earnedMicro)
+  return (
+    <Card title="By model" isFlush>
+      <Table
+        label="Earnings by model"
+        columns={MODEL_COLUMNS}
+        rows={rows}
+        most={12}
+        keyOf={({ model }) => model}
+        empty={<Empty title="No sales in this range">{null}</Empty>}
+      />
+    </Card>
+  )
+}
+
+type Sale = NonNullable<SellerEarningsQuery['sales']>['edges'][number]['node']
+
+const SALE_COLUMNS: readonly Column<Sale>[] = [
+  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  {
+    label: 'Model',
+    cell: ({ model, offerId }) =>
+      offerId === null ? (
+        model
+      ) : (
+        <Link to="/seller/offers/$offer" params={{ offer: offerId }}>
+          {model}
+        </Link>
+      ),
+    text: ({ model }) => model,
+  },
+  { label: 'Volume', cell: (sale) => <span className="muted">{volume(sale)}</span>, text: volume },
+  {
+    label: 'Earned',
+    isNumber: true,
+    cell: ({ sellerCostUsdc }) => <Money micro={sellerCostUsdc} />,
+    text: ({ sellerCostUsdc }) => sellerCostUsdc,
+  },
+  {
+    label: 'Settlement',
+    cell: ({ settlementStatus }) => (
+      <Badge tone={settlementStatus === 'failed' ? 'bad' : 'good'}>{words(settlementStatus)}</Badge>
+    ),
+    text: ({ settlementStatus }) => settlementStatus,
+  },
+]

@@ -1,3 +1,216 @@
+import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
+import type { SellerOfferQuery } from '#control-plane/dashboard/data/documents.ts'
+import { PageResetHealthDocument, SellerOfferDocument } from '#control-plane/dashboard/data/documents.ts'
+import { count, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { priceText } from '#control-plane/dashboard/market/prices.tsx'
+import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
+import { EditOffer } from '#control-plane/dashboard/seller/offers/edit-offer.tsx'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+const REFRESH_MS = 15_000
+
 export function OfferPage() {
-  return null
+  return (
+    <Gate side="seller" title="Offer">
+      <OfferScreen />
+    </Gate>
+  )
+}
+
+function OfferScreen() {
+  const { offer: id } = useParams({ from: '/seller/offers/$offer' })
+  const query = useScreen(SellerOfferDocument, { id }, { everyMs: REFRESH_MS })
+  const [isEdited, setEdited] = useState(false)
+  const offer = query.data?.offer
+  return (
+    <Page
+      title={offer?.model ?? 'Offer'}
+      about={
+        offer === undefined || offer === null
+          ? undefined
+          : `At ${offer.provider}, where it is called ${offer.providerModel}`
+      }
+      actions={
+        <>
+          <Link to="/seller/offers">All offers</Link>
+          {offer === undefined || offer === null ? null : (
+            <Button kind="primary" onClick={() => setEdited(true)}>
+              Edit
+            </Button>
+          )}
+        </>
+      }
+    >
+      <Loaded query={query}>
+        {(data) =>
+          data.offer === null ? (
+            <Empty title="No such offer">
+              <p>It is gone, or it belongs to somebody else.</p>
+            </Empty>
+          ) : (
+            <>
+              <Standing offer={data.offer} />
+              <Figures offer={data.offer} />
+              <Share data={data} />
+              <Health data={data} />
+              {isEdited ? <EditOffer offer={data.offer} onDone={() => setEdited(false)} /> : null}
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  )
+}
+
+type Offer = NonNullable<SellerOfferQuery['offer']>
+
+function Standing({ offer }: { readonly offer: Offer }) {
+  const reset = useChange(PageResetHealthDocument)
+  const next = nextStepOf(offer)
+  if (next === undefined) return null
+  return (
+    <Notice tone={offer.stoppedBy === 'delisted' ? 'bad' : 'warn'}>
+      <OfferState state={offer} />
+      <span>{next}</span>
+      {offer.stoppedBy === 'backed_off' ? (
+        <Button disabled={reset.isPending} onClick={() => reset.mutate({ id: offer.id })}>
+          Try it now
+        </Button>
+      ) : null}
+      {reset.error === null ? null : <ErrorNotice error={reset.error} />}
+    </Notice>
+  )
+}
+
+function Figures({ offer }: { readonly offer: Offer }) {
+  const price = {
+    inputPer1m: offer.effectiveInputPer1m,
+    outputPer1m: offer.effectiveOutputPer1m,
+    mediaUnitPrice: offer.effectiveMediaUnitPrice,
+  }
+  const list = {
+    inputPer1m: offer.directInputPer1m,
+    outputPer1m: offer.directOutputPer1m,
+    mediaUnitPrice: offer.directMediaUnitPrice,
+  }
+  const { capDailyUsd: cap, capDailyRemainingUsd: left } = offer
+  return (
+    <Stats
+      figures={[
+        {
+          label: 'State',
+          value: <OfferState state={offer} />,
+          hint:
+            offer.consecutiveFailures > 0 ? `${offer.consecutiveFailures} failures in a row` : 'no failures in a row',
+        },
+        { label: 'Discount', value: percent(offer.discount), hint: words(offer.pricingMode) },
+        { label: 'Price', value: priceText(price, offer.mediaUnit), hint: `list ${priceText(list, offer.mediaUnit)}` },
+        {
+          label: 'Left today (UTC)',
+          value: cap === null || left === null ? 'no cap' : <Money micro={Math.round(left * 1e6)} />,
+          hint:
+            cap === null || left === null ? undefined : (
+              <Meter share={1 - left / cap} label={`${percent((1 - left / cap) * 100)} used`} />
+            ),
+        },
+        { label: 'Paid at', value: <span className="small mono">{offer.payoutAddress ?? 'your wallet'}</span> },
+      ]}
+    />
+  )
+}
+
+/** What became of the offer in the calls that considered it. */
+function Share({ data: { offerShare } }: { readonly data: SellerOfferQuery }) {
+  if (offerShare === null) return null
+  const { won, failedOver, outranked, excluded } = offerShare
+  const lost = excluded.reduce((sum, { calls }) => sum + calls, 0)
+  const total = won + failedOver + outranked + lost
+  const lines = [
+    { label: 'Won', calls: won, tone: 'good' as const, about: 'served here' },
+    {
+      label: 'Outranked',
+      calls: outranked,
+      tone: 'warn' as const,
+      about: 'another stood in front: a larger discount gets them',
+    },
+    { label: 'Failed over', calls: failedOver, tone: 'bad' as const, about: 'asked in vain, and then another' },
+    ...excluded.map(({ reason, calls }) => ({
+      label: 'Could not serve',
+      calls,
+      tone: 'bad' as const,
+      about: words(reason),
+    })),
+  ]
+  return (
+    <Card title="Calls that it could have served" about="Of the last day, among the newest 20,000 of the market">
+      {total === 0 ? (
+        <Empty title="No call asked for it yet">
+          <p>Calls for this model are counted here within a minute.</p>
+        </Empty>
+      ) : (
+        <ul className="waterfall">
+          {lines.map(({ label, calls, tone, about }) => (
+            <li key={`${label} ${about}`}>
+              <span>
+                {label}
+                <span className="sub muted small">{about}</span>
+              </span>
+              <Meter share={calls / total} tone={tone} label={`${label}: ${percent((calls / total) * 100)}`} />
+              <span className="nowrap">{count(calls)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  )
+}
+
+type Line = NonNullable<SellerOfferQuery['healthLog']>['edges'][number]['node']
+
+const HEALTH_COLUMNS: readonly Column<Line>[] = [
+  { label: 'When', cell: ({ timestamp }) => <Time at={timestamp} />, text: ({ timestamp }) => timestamp },
+  { label: 'What', cell: ({ actionTaken }) => words(actionTaken), text: ({ actionTaken }) => actionTaken },
+  {
+    label: 'Cause',
+    cell: ({ errorCategory }) => (errorCategory === null ? UNKNOWN : words(errorCategory)),
+    text: ({ errorCategory }) => errorCategory,
+  },
+  {
+    label: 'The provider said',
+    cell: ({ statusCode, errorDetail }) => `${statusCode === null ? '' : `${statusCode} `}${errorDetail}`,
+    text: ({ errorDetail }) => errorDetail,
+  },
+  {
+    label: 'Rests until',
+    cell: ({ backedOffUntil }) => (backedOffUntil === null ? '' : <Time at={backedOffUntil} />),
+    text: ({ backedOffUntil }) => backedOffUntil,
+  },
+]
+
+function Health({ data }: { readonly data: SellerOfferQuery }) {
+  return (
+    <Card title="Health" isFlush>
+      <Table
+        label="Health of the offer"
+        columns={HEALTH_COLUMNS}
+        rows={(data.healthLog?.edges ?? []).map(({ node }) => node)}
+        most={20}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="Nothing went wrong">
+            <p>Failures of the provider, rests and returns are written here with their cause.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
 }

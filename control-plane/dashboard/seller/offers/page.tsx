@@ -1,3 +1,189 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { SellerOffersQuery } from '#control-plane/dashboard/data/documents.ts'
+import { SellerOffersDocument } from '#control-plane/dashboard/data/documents.ts'
+import { percent } from '#control-plane/dashboard/data/format.ts'
+import { useLive } from '#control-plane/dashboard/data/live.tsx'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { priceText } from '#control-plane/dashboard/market/prices.tsx'
+import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
+import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { EditOffer } from './edit-offer.tsx'
+
+const STATES = [
+  { value: 'all', label: 'All' },
+  { value: 'active', label: 'Active' },
+  { value: 'paused', label: 'Paused' },
+  { value: 'inactive', label: 'Inactive' },
+] as const
+
 export function OffersPage() {
-  return null
+  return (
+    <Gate side="seller" title="Offers">
+      <Offers />
+    </Gate>
+  )
+}
+
+export type OfferRow = NonNullable<SellerOffersQuery['offers']>['edges'][number]['node']
+
+function Offers() {
+  const search = useSearch({ from: '/seller/offers' })
+  const navigate = useNavigate({ from: '/seller/offers' })
+  const { status, model, after } = search
+  const variables = { status, model, after }
+  const query = useScreen(SellerOffersDocument, variables)
+  const { updates, state, setPaused } = useLive({ kind: 'offerHealth' })
+  const [edited, setEdited] = useState<OfferRow>()
+  const change = (next: Partial<typeof search>) =>
+    void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: true })
+  const capLeft = (id: string, before: number | null) =>
+    updates?.offerHealth?.find((offer) => offer.id === id)?.capDailyRemainingUsd ?? before
+  return (
+    <Page
+      title="Offers"
+      about="What you sell, at which price, and what stands in its way."
+      actions={
+        <>
+          <LiveMark state={state} onPause={setPaused} />
+          <Link className="button" data-kind="primary" to="/seller/start">
+            List capacity
+          </Link>
+        </>
+      }
+    >
+      <search className="filters">
+        <Search
+          label="Model"
+          value={model ?? ''}
+          onSearch={(text) => change({ model: text === '' ? undefined : text })}
+        />
+        <div className="field">
+          <span>State</span>
+          <Segments
+            label="State"
+            value={status ?? 'all'}
+            choices={STATES}
+            onChoose={(next) => change({ status: next === 'all' ? undefined : next })}
+          />
+        </div>
+      </search>
+      <Loaded query={query}>
+        {(data) => (
+          <Card title="Your offers" isFlush>
+            <Table
+              label="Offers"
+              columns={columnsOf(setEdited, capLeft)}
+              rows={(data.offers?.edges ?? []).map(({ node }) => node)}
+              keyOf={({ id }) => id}
+              curl={curlOf(SellerOffersDocument, variables, true)}
+              empty={
+                <Empty title="No offers here">
+                  <p>A provider key with room to spare is all it takes.</p>
+                  <Link className="button" data-kind="primary" to="/seller/start">
+                    List capacity
+                  </Link>
+                </Empty>
+              }
+              foot={
+                <Pager
+                  after={after}
+                  next={data.offers?.pageInfo.endCursor}
+                  hasNext={data.offers?.pageInfo.hasNextPage}
+                  onPage={(to) => change({ after: to })}
+                />
+              }
+            />
+          </Card>
+        )}
+      </Loaded>
+      {edited === undefined ? null : <EditOffer offer={edited} onDone={() => setEdited(undefined)} />}
+    </Page>
+  )
+}
+
+type CapLeft = (id: string, before: number | null) => number | null
+
+const toMicroUsd = (dollars: number) => Math.round(dollars * 1e6)
+
+function columnsOf(edit: (offer: OfferRow) => void, capLeft: CapLeft): readonly Column<OfferRow>[] {
+  return [
+    {
+      label: 'Model',
+      cell: ({ id, model, provider, label }) => (
+        <>
+          <Link to="/seller/offers/$offer" params={{ offer: id }}>
+            {model}
+          </Link>
+          <span className="sub">{label === null ? provider : `${provider} · ${label}`}</span>
+        </>
+      ),
+      text: ({ model }) => model,
+    },
+    {
+      label: 'State',
+      cell: (offer) => (
+        <>
+          <OfferState state={offer} />
+          <span className="sub">{nextStepOf(offer)}</span>
+        </>
+      ),
+      text: ({ status, stoppedBy }) => stoppedBy ?? status,
+    },
+    { label: 'Discount', isNumber: true, cell: ({ discount }) => percent(discount), text: ({ discount }) => discount },
+    {
+      label: 'Price',
+      isNumber: true,
+      cell: (offer) =>
+        priceText(
+          {
+            inputPer1m: offer.effectiveInputPer1m,
+            outputPer1m: offer.effectiveOutputPer1m,
+            mediaUnitPrice: offer.effectiveMediaUnitPrice,
+          },
+          offer.mediaUnit,
+        ),
+      text: ({ effectiveInputPer1m, effectiveMediaUnitPrice }) => effectiveInputPer1m ?? effectiveMediaUnitPrice,
+    },
+    {
+      label: 'Left today (UTC)',
+      isNumber: true,
+      cell: ({ id, capDailyUsd, capDailyRemainingUsd }) => {
+        const left = capLeft(id, capDailyRemainingUsd)
+        if (capDailyUsd === null || left === null) return <span className="muted">no cap</span>
+        return (
+          <>
+            <Money micro={toMicroUsd(left)} />
+            <span className="sub">
+              of <Money micro={toMicroUsd(capDailyUsd)} />
+            </span>
+          </>
+        )
+      },
+      text: ({ capDailyRemainingUsd }) => capDailyRemainingUsd,
+    },
+    {
+      label: 'Changed',
+      isNumber: true,
+      cell: ({ updatedAt }) => <Ago at={updatedAt} />,
+      text: ({ updatedAt }) => updatedAt,
+    },
+    {
+      label: 'Change',
+      cell: (offer) => (
+        <Button onClick={() => edit(offer)} aria-label={`Edit the offer of ${offer.model}`}>
+          Edit
+        </Button>
+      ),
+    },
+  ]
 }

@@ -1,3 +1,211 @@
-export function PayoutsPage() {
-  return null
+import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { SellerPayoutsQuery } from '#control-plane/dashboard/data/documents.ts'
+import { PageRequestPayoutDocument, SellerPayoutsDocument } from '#control-plane/dashboard/data/documents.ts'
+import { money, words } from '#control-plane/dashboard/data/format.ts'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+const REFRESH_MS = 10_000
+const TONES: Readonly<Record<string, Tone>> = {
+  paid: 'good',
+  in_flight: 'info',
+  scheduled: 'info',
+  authorized: 'info',
+  held: 'warn',
+  returned: 'bad',
 }
+
+export function PayoutsPage() {
+  return (
+    <Gate side="seller" title="Payouts">
+      <Payouts />
+    </Gate>
+  )
+}
+
+function Payouts() {
+  const variables = {}
+  const query = useScreen(SellerPayoutsDocument, variables, { everyMs: REFRESH_MS })
+  const say = useToast()
+  const request = useChange(PageRequestPayoutDocument, {
+    onDone: ({ requestPayout: { status, reason } }) => say(reason ?? `The payout is ${words(status)}.`),
+  })
+  return (
+    <Page
+      title="Payouts"
+      about="USDC on chain, to the addresses that your offers name. They are paid by themselves above the threshold, and sooner when you ask."
+      actions={
+        <Button kind="primary" disabled={request.isPending} onClick={() => request.mutate({})}>
+          Pay me now
+        </Button>
+      }
+    >
+      {request.error === null ? null : <ErrorNotice error={request.error} />}
+      <Loaded query={query}>
+        {({ payouts }) =>
+          payouts === null ? null : (
+            <>
+              <Position position={payouts} />
+              <Card title="By address" isFlush>
+                <Table
+                  label="Balances by address"
+                  columns={RECIPIENT_COLUMNS}
+                  rows={payouts.recipients}
+                  keyOf={({ recipient }) => recipient ?? ''}
+                  empty={
+                    <Empty title="Nothing earned yet">
+                      <p>Each address that an offer names has a balance of its own.</p>
+                    </Empty>
+                  }
+                />
+              </Card>
+              <Card title="History" isFlush>
+                <Table
+                  label="Payouts"
+                  columns={PAYOUT_COLUMNS}
+                  rows={payouts.payouts}
+                  keyOf={({ payoutId }) => payoutId}
+                  curl={curlOf(SellerPayoutsDocument, variables, true)}
+                  empty={
+                    <Empty title="No payouts yet">
+                      <p>A payout is a transfer on chain, and its transaction stands here.</p>
+                    </Empty>
+                  }
+                />
+              </Card>
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  )
+}
+
+type PayoutPosition = NonNullable<SellerPayoutsQuery['payouts']>
+
+function Position({ position }: { readonly position: PayoutPosition }) {
+  const { availableUsdc, inFlightUsdc, paidUsdc, thresholdUsdc, payoutHold } = position
+  const share = Number(availableUsdc) / Math.max(1, Number(thresholdUsdc))
+  return (
+    <>
+      {payoutHold === null ? null : (
+        <Notice tone="warn">
+          <span>
+            Payouts are held since <Time at={payoutHold.since} />: {payoutHold.reason}
+          </span>
+        </Notice>
+      )}
+      <Stats
+        figures={[
+          {
+            label: 'To be paid',
+            value: <Money micro={availableUsdc} />,
+            hint: (
+              <>
+                <Meter share={share} label="Share of the threshold" />
+                {share >= 1 ? 'above the threshold of ' : 'the threshold is '}
+                {money(thresholdUsdc)}
+              </>
+            ),
+          },
+          { label: 'On its way', value: <Money micro={inFlightUsdc} /> },
+          { label: 'Paid', value: <Money micro={paidUsdc} /> },
+        ]}
+      />
+    </>
+  )
+}
+
+const RECIPIENT_COLUMNS: readonly Column<PayoutPosition['recipients'][number]>[] = [
+  {
+    label: 'Address',
+    cell: ({ recipient }) => <code>{recipient ?? 'no address'}</code>,
+    text: ({ recipient }) => recipient,
+  },
+  {
+    label: 'Earned',
+    isNumber: true,
+    cell: ({ earnedUsdc }) => <Money micro={earnedUsdc} />,
+    text: ({ earnedUsdc }) => earnedUsdc,
+  },
+  {
+    label: 'To be paid',
+    isNumber: true,
+    cell: ({ availableUsdc }) => <Money micro={availableUsdc} />,
+    text: ({ availableUsdc }) => availableUsdc,
+  },
+  {
+    label: 'On its way',
+    isNumber: true,
+    cell: ({ inFlightUsdc }) => <Money micro={inFlightUsdc} />,
+    text: ({ inFlightUsdc }) => inFlightUsdc,
+  },
+  {
+    label: 'Paid',
+    isNumber: true,
+    cell: ({ paidUsdc }) => <Money micro={paidUsdc} />,
+    text: ({ paidUsdc }) => paidUsdc,
+  },
+  {
+    label: 'Waits for',
+    cell: ({ holdReason, coolsUntil }) =>
+      holdReason !== null ? (
+        <Badge tone="warn">{holdReason}</Badge>
+      ) : coolsUntil !== null ? (
+        <span>
+          new address, until <Ago at={coolsUntil} />
+        </span>
+      ) : (
+        <span className="muted">nothing</span>
+      ),
+    text: ({ holdReason }) => holdReason,
+  },
+]
+
+const PAYOUT_COLUMNS: readonly Column<PayoutPosition['payouts'][number]>[] = [
+  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  {
+    label: 'State',
+    cell: ({ status, reason }) => (
+      <>
+        <Badge tone={TONES[status] ?? 'plain'}>{words(status)}</Badge>
+        {reason === null ? null : <span className="sub">{reason}</span>}
+      </>
+    ),
+    text: ({ status }) => status,
+  },
+  {
+    label: 'Amount',
+    isNumber: true,
+    cell: ({ amountUsdc }) => <Money micro={amountUsdc} />,
+    text: ({ amountUsdc }) => amountUsdc,
+  },
+  {
+    label: 'To',
+    cell: ({ recipient }) => <code>{`${recipient.slice(0, 8)}…${recipient.slice(-6)}`}</code>,
+    text: ({ recipient }) => recipient,
+  },
+  {
+    label: 'Transaction',
+    cell: ({ txHash }) =>
+      txHash === null ? (
+        <span className="muted">none yet</span>
+      ) : (
+        <span className="actions">
+          <code title={txHash}>{`${txHash.slice(0, 10)}…`}</code>
+          <CopyButton text={txHash} />
+        </span>
+      ),
+    text: ({ txHash }) => txHash,
+  },
+]

@@ -1,3 +1,113 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { PageDiscoverMutation, PageListMutation } from '#control-plane/dashboard/data/documents.ts'
+import { SellerOnboardingDocument } from '#control-plane/dashboard/data/documents.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { KeyStep } from './key-step.tsx'
+import { LiveStep } from './live-step.tsx'
+import { ModelsStep } from './models-step.tsx'
+import { TermsStep } from './terms-step.tsx'
+
+export type Place = { readonly baseUrl: string; readonly apiKey?: string; readonly reuseKeyFingerprint?: string }
+export type Discovered = PageDiscoverMutation['discoverModels'][number]
+export type Chosen = { readonly model: string; readonly discount: number }
+export type Listed = PageListMutation['bulkCreateOffers'][number]
+
+const STEPS = [
+  { name: 'key', label: 'Your key' },
+  { name: 'models', label: 'Models and prices' },
+  { name: 'terms', label: 'Caps and terms' },
+  { name: 'live', label: 'On sale' },
+] as const
+type Step = (typeof STEPS)[number]['name']
+
 export function StartPage() {
-  return null
+  return (
+    <Gate side="seller" title="List capacity">
+      <Wizard />
+    </Gate>
+  )
+}
+
+/** What the steps have said so far. Nothing of it is stored before the last step but one is sent. */
+type Draft = {
+  readonly place: Place | undefined
+  readonly found: readonly Discovered[]
+  readonly chosen: readonly Chosen[]
+  readonly listed: readonly Listed[]
+}
+
+function Wizard() {
+  const search = useSearch({ from: '/seller/start' })
+  const navigate = useNavigate({ from: '/seller/start' })
+  const [draft, setDraft] = useState<Draft>({ place: undefined, found: [], chosen: [], listed: [] })
+  const query = useScreen(SellerOnboardingDocument, {})
+  const { place, found, chosen, listed } = draft
+  // A key is never kept in the address: whoever reloads names it again, or takes the saved one.
+  const step: Step = place === undefined ? 'key' : (search.step ?? 'key')
+  const go = (next: Step) => void navigate({ search: { step: next } })
+  const configs = (query.data?.savedConfigs?.edges ?? []).map(({ node }) => node)
+  const markets = (query.data?.markets?.edges ?? []).map(({ node }) => node)
+  return (
+    <Page
+      title="List capacity"
+      about="From a provider key to the first call that it serves. Nothing is stored until you have agreed to what is sold, and at which price."
+      actions={<Link to="/seller/offers">Your offers</Link>}
+    >
+      <Steps at={step} />
+      <Card title={STEPS.find(({ name }) => name === step)?.label ?? ''}>
+        {step === 'key' ? (
+          <KeyStep
+            configs={configs}
+            onFound={(at, models) => {
+              setDraft({ ...draft, place: at, found: models, chosen: [] })
+              go('models')
+            }}
+          />
+        ) : null}
+        {step === 'models' ? (
+          <ModelsStep
+            found={found}
+            markets={markets}
+            onChosen={(next) => {
+              setDraft({ ...draft, chosen: next })
+              go('terms')
+            }}
+          />
+        ) : null}
+        {step === 'terms' && place !== undefined ? (
+          <TermsStep
+            place={place}
+            chosen={chosen}
+            onBack={() => go('models')}
+            onListed={(lines) => {
+              setDraft({ ...draft, listed: lines })
+              go('live')
+            }}
+          />
+        ) : null}
+        {step === 'live' && place !== undefined ? <LiveStep place={place} listed={listed} /> : null}
+      </Card>
+    </Page>
+  )
+}
+
+function Steps({ at }: { readonly at: Step }) {
+  const place = STEPS.findIndex(({ name }) => name === at)
+  return (
+    <ol className="steps">
+      {STEPS.map(({ name, label }, index) => (
+        <li
+          key={name}
+          data-number={index + 1}
+          data-done={index < place}
+          aria-current={name === at ? 'step' : undefined}
+        >
+          {label}
+        </li>
+      ))}
+    </ol>
+  )
 }

@@ -1,0 +1,29 @@
+import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
+
+type State = {
+  readonly stoppedBy: 'backed_off' | 'cap_used' | 'delisted' | 'inactive' | 'paused' | null
+  readonly delistedReason: string | null
+  readonly backedOffUntil: number | null
+}
+
+const STOPS = {
+  backed_off: { tone: 'warn', label: 'backed off', next: 'It is tried again by itself. Its page says why it failed.' },
+  cap_used: { tone: 'info', label: 'cap used', next: 'It sells again at 00:00 UTC, or with a larger cap.' },
+  delisted: { tone: 'bad', label: 'taken off by operators', next: 'Ask the operators of the market.' },
+  inactive: { tone: 'plain', label: 'inactive', next: 'List it anew with a key that the provider takes.' },
+  paused: { tone: 'plain', label: 'paused', next: 'Resume it to sell again.' },
+} as const
+
+/** The state of an offer as a mark. */
+export function OfferState({ state }: { readonly state: State }) {
+  if (state.stoppedBy === null) return <Badge tone="good">on sale</Badge>
+  const { tone, label } = STOPS[state.stoppedBy]
+  return <Badge tone={tone}>{label}</Badge>
+}
+
+/** What a seller can do about a stop. */
+export function nextStepOf({ stoppedBy, delistedReason }: State): string | undefined {
+  if (stoppedBy === null) return undefined
+  const reason = stoppedBy === 'delisted' && delistedReason !== null ? `Because: ${delistedReason}. ` : ''
+  return `${reason}${STOPS[stoppedBy].next}`
+}

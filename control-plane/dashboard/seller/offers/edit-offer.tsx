@@ -1,0 +1,106 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { PageDeleteOfferDocument, PageUpdateOfferDocument } from '#control-plane/dashboard/data/documents.ts'
+import { money, percent } from '#control-plane/dashboard/data/format.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+type Edited = {
+  readonly id: string
+  readonly model: string
+  readonly status: 'active' | 'paused' | 'inactive'
+  readonly discount: number
+  readonly capDailyUsd: number | null
+}
+type Props = { readonly offer: Edited; readonly onDone: () => void }
+
+const MOST_PCT = 95
+const capText = (cap: number | null) => (cap === null ? 'no cap' : `${money(Math.round(cap * 1e6))} a day`)
+
+/** Changes an offer: what it was stands beside what it will be. */
+export function EditOffer({ offer, onDone }: Props) {
+  const say = useToast()
+  const [discount, setDiscount] = useState(String(offer.discount))
+  const [cap, setCap] = useState(offer.capDailyUsd === null ? '' : String(offer.capDailyUsd))
+  const next = { discount: Number(discount), capDailyUsd: cap.trim() === '' ? null : Number(cap) }
+  const done = (text: string) => () => {
+    onDone()
+    say(text)
+  }
+  const update = useChange(PageUpdateOfferDocument, { onDone: done('The offer is changed.') })
+  const remove = useChange(PageDeleteOfferDocument, { onDone: done('The offer is gone from the market.') })
+  const isActive = offer.status === 'active'
+  const error = update.error ?? remove.error
+  const isChanged = next.discount !== offer.discount || next.capDailyUsd !== offer.capDailyUsd
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    update.mutate({ id: offer.id, input: next })
+  }
+  return (
+    <Dialog dialog={{ isOpen: true, close: onDone }} title={`Offer of ${offer.model}`}>
+      <form className="form" onSubmit={submit}>
+        <div className="form-row">
+          <Input
+            label="Discount, percent"
+            type="number"
+            min={0}
+            max={MOST_PCT}
+            step="any"
+            required
+            value={discount}
+            onChange={({ currentTarget: { value } }) => setDiscount(value)}
+          />
+          <Input
+            label="Cap a day, US dollars"
+            hint="UTC days; empty is no cap"
+            type="number"
+            min={0.000001}
+            step="any"
+            value={cap}
+            onChange={({ currentTarget: { value } }) => setCap(value)}
+          />
+        </div>
+        <table className="table">
+          <thead>
+            <tr>
+              <td />
+              <th scope="col">Now</th>
+              <th scope="col">After</th>
+            </tr>
+          </thead>
+          <tbody>
+            <tr>
+              <th scope="row">Discount</th>
+              <td>{percent(offer.discount)}</td>
+              <td>{percent(next.discount)}</td>
+            </tr>
+            <tr>
+              <th scope="row">Cap</th>
+              <td>{capText(offer.capDailyUsd)}</td>
+              <td>{capText(next.capDailyUsd)}</td>
+            </tr>
+          </tbody>
+        </table>
+        {error === null ? null : <ErrorNotice error={error} />}
+        <div className="dialog-foot">
+          <Button kind="danger" disabled={remove.isPending} onClick={() => remove.mutate({ id: offer.id })}>
+            Take off the market
+          </Button>
+          <Button
+            disabled={update.isPending}
+            onClick={() => update.mutate({ id: offer.id, input: { status: isActive ? 'paused' : 'active' } })}
+          >
+            {isActive ? 'Pause' : 'Resume'}
+          </Button>
+          <Button kind="primary" type="submit" disabled={!isChanged || update.isPending}>
+            Change
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

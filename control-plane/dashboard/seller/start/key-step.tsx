@@ -1,0 +1,80 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import type { SellerOnboardingQuery } from '#control-plane/dashboard/data/documents.ts'
+import { PageDiscoverDocument } from '#control-plane/dashboard/data/documents.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { ErrorNotice, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Discovered, Place } from './page.tsx'
+
+type Config = NonNullable<SellerOnboardingQuery['savedConfigs']>['edges'][number]['node']
+type Props = {
+  readonly configs: readonly Config[]
+  readonly onFound: (place: Place, models: readonly Discovered[]) => void
+}
+
+/** Asks the provider with the key, and stores nothing. */
+export function KeyStep({ configs, onFound }: Props) {
+  const [draft, setDraft] = useState({ saved: '', baseUrl: '', apiKey: '' })
+  const [fault, setFault] = useState<string>()
+  const config = configs.find(({ id }) => id === draft.saved)
+  const place: Place =
+    config === undefined
+      ? { baseUrl: draft.baseUrl.trim(), apiKey: draft.apiKey.trim() }
+      : { baseUrl: config.baseUrl, reuseKeyFingerprint: config.keyFingerprint }
+  const discover = useChange(PageDiscoverDocument, {
+    onDone: ({ testConnection, discoverModels }) => {
+      if (testConnection.ok) onFound(place, discoverModels)
+      else setFault(testConnection.error ?? 'The provider does not take this key.')
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    setFault(undefined)
+    discover.mutate({ place })
+  }
+  return (
+    <form className="form" onSubmit={submit} style={{ maxWidth: '34rem' }}>
+      {configs.length === 0 ? null : (
+        <Select
+          label="Key"
+          value={draft.saved}
+          choices={[
+            { value: '', label: 'A new key' },
+            ...configs.map(({ id, label, baseUrl, hint }) => ({ value: id, label: `${label ?? baseUrl} (${hint})` })),
+          ]}
+          onChange={({ currentTarget: { value } }) => setDraft({ ...draft, saved: value })}
+        />
+      )}
+      {config === undefined ? (
+        <>
+          <Input
+            label="Base URL of the provider"
+            hint="A provider of the allow-list: https://…/v1"
+            type="url"
+            required
+            value={draft.baseUrl}
+            onChange={({ currentTarget: { value } }) => setDraft({ ...draft, baseUrl: value })}
+          />
+          <Input
+            label="API key"
+            hint="It is sealed, never shown again, and used only for calls that you are paid for."
+            type="password"
+            autoComplete="off"
+            required
+            value={draft.apiKey}
+            onChange={({ currentTarget: { value } }) => setDraft({ ...draft, apiKey: value })}
+          />
+        </>
+      ) : null}
+      {fault === undefined ? null : <Notice tone="bad">{fault}</Notice>}
+      {discover.error === null ? null : <ErrorNotice error={discover.error} />}
+      <div>
+        <Button kind="primary" type="submit" disabled={discover.isPending}>
+          {discover.isPending ? 'Asking the provider …' : 'See what it serves'}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,78 @@
+import { Link } from '@tanstack/react-router'
+import { PageProbeDocument } from '#control-plane/dashboard/data/documents.ts'
+import { milliseconds, words } from '#control-plane/dashboard/data/format.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
+import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { Listed, Place } from './page.tsx'
+
+/** What became of each model, and a first real call to each. */
+export function LiveStep({ place, listed }: { readonly place: Place; readonly listed: readonly Listed[] }) {
+  const probe = useChange(PageProbeDocument)
+  const models = listed.filter(({ offerId }) => offerId !== null).map(({ model }) => model)
+  const probed = probe.data?.testHealth ?? []
+  const columns: readonly Column<Listed>[] = [
+    {
+      label: 'Model',
+      cell: ({ model, offerId }) =>
+        offerId === null ? (
+          model
+        ) : (
+          <Link to="/seller/offers/$offer" params={{ offer: offerId }}>
+            {model}
+          </Link>
+        ),
+      text: ({ model }) => model,
+    },
+    {
+      label: 'Offer',
+      cell: ({ status, error }) => (
+        <>
+          <Badge tone={status === 'error' ? 'bad' : 'good'}>{words(status)}</Badge>
+          {error === null ? null : <span className="sub">{error}</span>}
+        </>
+      ),
+      text: ({ status }) => status,
+    },
+    {
+      label: 'First call',
+      cell: ({ model }) => {
+        const result = probed.find((one) => one.model === model)
+        if (result === undefined) return <span className="muted">not asked yet</span>
+        return result.ok ? (
+          <Badge tone="good">{`answered in ${milliseconds(result.latencyMs)}`}</Badge>
+        ) : (
+          <Badge tone="bad">{result.error ?? 'failed'}</Badge>
+        )
+      },
+      text: ({ model }) => probed.find((one) => one.model === model)?.latencyMs,
+    },
+  ]
+  return (
+    <div className="form">
+      <Table
+        label="What became of each model"
+        columns={columns}
+        rows={listed}
+        keyOf={({ model }) => model}
+        empty={<p>Nothing was listed.</p>}
+      />
+      {probe.error === null ? null : <ErrorNotice error={probe.error} />}
+      <div className="actions">
+        <Button
+          kind="primary"
+          disabled={models.length === 0 || probe.isPending}
+          onClick={() => probe.mutate({ place, models })}
+        >
+          {probe.isPending ? 'Calling …' : 'Make a first call to each'}
+        </Button>
+        <Link className="button" to="/seller/offers">
+          See your offers
+        </Link>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,116 @@
+import { useState } from 'react'
+import type { SellerOnboardingQuery } from '#control-plane/dashboard/data/documents.ts'
+import { compact, percent } from '#control-plane/dashboard/data/format.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { Chosen, Discovered } from './page.tsx'
+
+type Market = NonNullable<SellerOnboardingQuery['markets']>['edges'][number]['node']
+type Props = {
+  readonly found: readonly Discovered[]
+  readonly markets: readonly Market[]
+  readonly onChosen: (chosen: readonly Chosen[]) => void
+}
+
+/** An offer with the best discount of the book shares its calls. One percent more gets them all. */
+const STEP_PCT = 1
+const MOST_PCT = 95
+const FIRST_PCT = 10
+
+function suggestionOf(market: Market | undefined): number {
+  const best = market?.bestDiscountPct ?? null
+  return best === null ? FIRST_PCT : Math.min(MOST_PCT, Math.floor(best) + STEP_PCT)
+}
+
+export function ModelsStep({ found, markets, onChosen }: Props) {
+  const [chosen, setChosen] = useState<ReadonlyMap<string, number>>(new Map())
+  const known = found.filter(({ supported }) => supported)
+  const marketOf = (model: string) => markets.find(({ id }) => id === model)
+  const toggle = (model: string) => {
+    const next = new Map(chosen)
+    if (!next.delete(model)) next.set(model, suggestionOf(marketOf(model)))
+    setChosen(next)
+  }
+  const columns: readonly Column<Discovered>[] = [
+    {
+      label: 'Model',
+      cell: ({ model }) => (
+        <label className="check">
+          <input type="checkbox" checked={chosen.has(model)} onChange={() => toggle(model)} />
+          <span>{model}</span>
+        </label>
+      ),
+      text: ({ model }) => model,
+    },
+    {
+      label: 'Best offer now',
+      isNumber: true,
+      cell: ({ model }) => percent(marketOf(model)?.bestDiscountPct),
+      text: ({ model }) => marketOf(model)?.bestDiscountPct,
+    },
+    {
+      label: 'Sellers',
+      isNumber: true,
+      cell: ({ model }) => marketOf(model)?.healthySellerCount ?? 0,
+      text: ({ model }) => marketOf(model)?.healthySellerCount,
+    },
+    {
+      label: 'Calls 24 h',
+      isNumber: true,
+      cell: ({ model }) => compact(marketOf(model)?.requests24h ?? 0),
+      text: ({ model }) => marketOf(model)?.requests24h,
+    },
+    {
+      label: 'Your discount, percent',
+      isNumber: true,
+      cell: ({ model }) =>
+        chosen.has(model) ? (
+          <input
+            className="input"
+            style={{ width: '6rem' }}
+            type="number"
+            min={0}
+            max={MOST_PCT}
+            step={0.5}
+            aria-label={`Discount of ${model}, percent`}
+            value={chosen.get(model)}
+            onChange={({ currentTarget }) => setChosen(new Map(chosen).set(model, currentTarget.valueAsNumber || 0))}
+          />
+        ) : (
+          <span className="muted">{`suggested ${suggestionOf(marketOf(model))}`}</span>
+        ),
+      text: ({ model }) => chosen.get(model),
+    },
+  ]
+  return (
+    <div className="form">
+      <p className="muted">
+        The provider serves {found.length} models, of which the market sells {known.length}. The suggestion is one
+        percent more than the best offer now: such an offer is asked first.
+      </p>
+      <Table
+        label="Models of the provider"
+        columns={columns}
+        rows={known}
+        most={20}
+        keyOf={({ model }) => model}
+        empty={
+          <Empty title="Nothing that the market sells">
+            <p>An operator adds models to the catalogue.</p>
+          </Empty>
+        }
+      />
+      <div>
+        <Button
+          kind="primary"
+          disabled={chosen.size === 0}
+          onClick={() => onChosen([...chosen].map(([model, discount]) => ({ model, discount })))}
+        >
+          {`Go on with ${chosen.size} ${chosen.size === 1 ? 'model' : 'models'}`}
+        </Button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,74 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { PageListDocument } from '#control-plane/dashboard/data/documents.ts'
+import { percent } from '#control-plane/dashboard/data/format.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Check, Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { Facts } from '#control-plane/dashboard/ui/page.tsx'
+import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Chosen, Listed, Place } from './page.tsx'
+
+type Props = {
+  readonly place: Place
+  readonly chosen: readonly Chosen[]
+  readonly onBack: () => void
+  readonly onListed: (lines: readonly Listed[]) => void
+}
+
+export function TermsStep({ place, chosen, onBack, onListed }: Props) {
+  const [draft, setDraft] = useState({ cap: '', payout: '', isAllowed: false, isAgreed: false })
+  const list = useChange(PageListDocument, { onDone: ({ bulkCreateOffers }) => onListed(bulkCreateOffers) })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const capDailyUsd = draft.cap.trim() === '' ? undefined : Number(draft.cap)
+    list.mutate({
+      place,
+      payoutAddress: draft.payout.trim() === '' ? undefined : draft.payout.trim(),
+      offers: chosen.map(({ model, discount }) => ({ model, discount, capDailyUsd })),
+    })
+  }
+  return (
+    <form className="form" onSubmit={submit} style={{ maxWidth: '40rem' }}>
+      <Input
+        label="Cap a day for each offer, US dollars"
+        hint="UTC days; empty sells without a cap"
+        type="number"
+        min={0.01}
+        step="any"
+        value={draft.cap}
+        onChange={({ currentTarget: { value } }) => setDraft({ ...draft, cap: value })}
+      />
+      <Input
+        label="Address to be paid at"
+        hint="Empty is the wallet of your account. A new address waits a while before its first payout."
+        pattern="0x[0-9a-fA-F]{40}"
+        value={draft.payout}
+        onChange={({ currentTarget: { value } }) => setDraft({ ...draft, payout: value })}
+      />
+      <Check
+        label="I may use this key for calls of others: my contract with the provider allows it."
+        isOn={draft.isAllowed}
+        onChange={(isAllowed) => setDraft({ ...draft, isAllowed })}
+      />
+      <Check
+        label="Calls are served with my key and at my cost. I am paid the discounted price less the fee of the market."
+        isOn={draft.isAgreed}
+        onChange={(isAgreed) => setDraft({ ...draft, isAgreed })}
+      />
+      <Facts
+        facts={[
+          ['Provider', place.baseUrl],
+          ['Put on sale', chosen.map(({ model, discount }) => `${model} at ${percent(discount)} off`).join(', ')],
+        ]}
+      />
+      {list.error === null ? null : <ErrorNotice error={list.error} />}
+      <div className="actions">
+        <Button onClick={onBack}>Back</Button>
+        <Button kind="primary" type="submit" disabled={!draft.isAllowed || !draft.isAgreed || list.isPending}>
+          {list.isPending ? 'Putting on sale …' : 'Put on sale'}
+        </Button>
+      </div>
+    </form>
+  )
+}

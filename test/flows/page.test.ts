@@ -1,0 +1,396 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { createTRPCClient, httpLink } from '@trpc/client'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { AppRouter } from '#control-plane/api/trpc/router.ts'
+import { startBrowser } from '#test/support/browser.ts'
+import type { Network } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
+import { openPerson, SCREEN_MS, signInByLink, waitForScreen } from '#test/support/page-browser.ts'
+import type { ScreenSide } from '#test/support/page-routes.ts'
+import { SCREENS } from '#test/support/page-routes.ts'
+import { newWallet } from '#test/support/wallet.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const START_MS = 120_000
+const JOURNEY_MS = 60_000
+const MANY_CALLS = 100_000
+const MODEL = 'gpt-5-nano'
+
+let network: Network
+let browser: Browser
+let site: string
+
+const operatorDoor = () =>
+  createTRPCClient<AppRouter>({
+    links: [
+      httpLink({
+        url: network.sandbox.trpc_url,
+        headers: { authorization: `Bearer ${network.sandbox.management_key}` },
+      }),
+    ],
+  })
+
+beforeAll(async () => {
+  ;[network, browser] = await Promise.all([sharedNetwork(), startBrowser()])
+  site = network.sandbox.dashboard_url
+  // One machine looks at all screens of everybody within a minute.
+  await operatorDoor().rateLimit.put.mutate({ name: 'read', perKey: MANY_CALLS })
+}, START_MS)
+
+afterAll(async () => {
+  await operatorDoor().rateLimit.put.mutate({ name: 'read', perKey: null })
+  await browser?.close()
+})
+
+const open = (key?: string) => openPerson(browser, { url: site, ...(key === undefined ? {} : { key }) })
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
+const dialog = (page: Page) => page.getByRole('dialog')
+
+const Answer = z.object({ usage: z.object({ buyer_cost_micro: z.number() }) }).loose()
+
+async function say(key: string): Promise<{ status: number; cost: number; id: string }> {
+  const answer = await fetch(`${network.sandbox.api_base_url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: MODEL, max_tokens: 32, messages: [{ role: 'user', content: 'Say hello.' }] }),
+  })
+  const body: unknown = await answer.json()
+  const read = Answer.safeParse(body)
+  return {
+    status: answer.status,
+    cost: read.data?.usage.buyer_cost_micro ?? 0,
+    id: answer.headers.get('x-request-id') ?? '',
+  }
+}
+
+describe('the page', () => {
+  it(
+    'is served at both addresses with headers that let nothing else in, and only to browsers',
+    async () => {
+      for (const url of [site, network.sandbox.control_plane_url]) {
+        const html = { accept: 'text/html' }
+        const home = await fetch(url, { headers: html })
+        expect([home.status, home.headers.get('cache-control')]).toEqual([200, 'no-cache'])
+        expect(home.headers.get('content-security-policy')).toContain("require-trusted-types-for 'script'")
+        const text = await home.text()
+        const [, script = ''] = /src="(\/assets\/[^"]+\.js)"/.exec(text) ?? []
+        const asset = await fetch(url + script)
+        expect([asset.status, asset.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+        expect(
+          (await fetch(url, { headers: { ...html, 'if-none-match': home.headers.get('etag') ?? '' } })).status,
+        ).toBe(304)
+        const dark = await fetch(url, { headers: { ...html, cookie: 'mkt_theme=dark' } })
+        expect(await dark.text()).toContain('<html lang="en" data-theme="dark">')
+        expect((await fetch(`${url}/buyer/logs`, { headers: html })).status).toBe(200)
+        expect((await fetch(`${url}/assets/nothing.js`)).status).toBe(404)
+      }
+      const control = network.sandbox.control_plane_url
+      expect((await fetch(`${control}/nothing-here`, { headers: { accept: 'text/html' } })).status).toBe(404)
+      expect(await (await fetch(`${control}/v1/nothing`)).json()).toMatchObject({ error: { code: 'not_found' } })
+    },
+    JOURNEY_MS,
+  )
+
+  it(
+    'shows everybody the market: a model by search, its book, the price of a workload, and Back',
+    async () => {
+      const { context, page, complaints } = await open()
+      await page.goto(site)
+      await page.getByText('Saved by buyers').waitFor()
+      await page.locator('pre', { hasText: `${network.sandbox.api_base_url}/v1/chat/completions` }).waitFor()
+      await page.keyboard.press('g')
+      await page.keyboard.press('m')
+      await heading(page, 'Models').waitFor()
+      await page.keyboard.press('/')
+      await page.keyboard.type(MODEL)
+      await page.waitForURL(/search=/)
+      await page
+        .getByRole('link', { name: /GPT-5 Nano/i })
+        .first()
+        .click()
+      await page.getByRole('heading', { name: 'Order book' }).waitFor()
+      await page.getByLabel('Tokens in').fill('1000000')
+      await page.getByLabel('Tokens out').fill('0')
+      await page.waitForURL(/input=1000000/)
+      await page.getByText(/instead of \$0\.05/).waitFor()
+      await page.reload()
+      expect(await page.getByLabel('Tokens in').inputValue()).toBe('1000000')
+      await page.goBack()
+      await page.waitForURL(/models\?search=/)
+      expect(await page.locator('main input[data-search]').inputValue()).toBe(MODEL)
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill('status')
+      await page.keyboard.press('Enter')
+      await heading(page, 'Status').waitFor()
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it(
+    'lets a buyer make a key, call with it, read what the call cost to the micro, and revoke it',
+    async () => {
+      const { context, page, complaints } = await open(network.sandbox.buyer_key)
+      await page.goto(`${site}/buyer/keys`)
+      await page.getByRole('button', { name: 'New key' }).click()
+      const label = `page-${Date.now()}`
+      await dialog(page).getByLabel('Name').fill(label)
+      await dialog(page).getByLabel('Cap a day, US dollars').fill('0.5')
+      await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+      const secret = (await dialog(page).locator('pre').textContent()) ?? ''
+      expect(secret).toMatch(/^inf_\w+$/)
+      // Escape does not close what is shown once.
+      await page.keyboard.press('Escape')
+      const done = dialog(page).getByRole('button', { name: 'Done' })
+      expect(await done.isDisabled()).toBe(true)
+      await dialog(page).getByLabel('I have stored it').check()
+      await done.click()
+      const row = page.getByRole('row', { name: new RegExp(label) })
+      await row.getByText('$0.50 a day').waitFor()
+      expect(await page.content()).not.toContain(secret)
+
+      const call = await say(secret)
+      expect([call.status, call.cost > 0]).toEqual([200, true])
+      await page.goto(`${site}/buyer/logs?call=${call.id}`)
+      const drawer = dialog(page)
+      const charged = `$0.${String(call.cost).padStart(6, '0')}`
+      await drawer.getByRole('row', { name: `Charged ${charged}` }).waitFor()
+      await drawer.getByText('served', { exact: true }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.waitForURL((url) => !url.search.includes('call='))
+
+      await page.goto(`${site}/buyer/keys`)
+      await row.getByRole('button', { name: 'Revoke' }).click()
+      await dialog(page).getByRole('button', { name: 'Revoke' }).click()
+      await row.getByText('revoked').waitFor()
+      const until = Date.now() + SCREEN_MS
+      let { status } = await say(secret)
+      while (status !== 401 && Date.now() < until) ({ status } = await say(secret))
+      expect(status).toBe(401)
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it(
+    'takes a seller from a wallet and a provider key to an offer in the book, with a first call, and off again',
+    async () => {
+      const wallet = newWallet()
+      const { context, page, complaints } = await open()
+      await context.exposeBinding('signWith', (_source, message: string) =>
+        wallet.signMessage({ message: { raw: hexOf(message) } }),
+      )
+      await context.addInitScript(walletScript(wallet.address))
+      await page.goto(`${site}/sign-in?to=/seller/start`)
+      await page.getByRole('button', { name: 'Test wallet' }).click()
+      await heading(page, 'List capacity').waitFor()
+      await page.getByLabel('Base URL of the provider').fill(`${network.sandbox.provider_url}/v1`)
+      await page.getByLabel('API key').fill('sk-a-key-of-the-page')
+      await page.getByRole('button', { name: 'See what it serves' }).click()
+      await page.waitForURL(/step=models/)
+      await page.getByRole('button', { name: 'Show all' }).click()
+      await page.getByLabel(MODEL, { exact: true }).check()
+      await page.getByLabel(`Discount of ${MODEL}, percent`).fill('91')
+      await page.getByRole('button', { name: 'Go on with 1 model' }).click()
+      await page.getByLabel(/Cap a day/).fill('3')
+      const sell = page.getByRole('button', { name: 'Put on sale' })
+      expect(await sell.isDisabled()).toBe(true)
+      await page.getByLabel(/I may use this key/).check()
+      await page.getByLabel(/at my cost/).check()
+      await sell.click()
+      await page.getByRole('button', { name: 'Make a first call to each' }).click()
+      await page.getByText(/answered in/).waitFor()
+      expect(await page.content()).not.toContain('sk-a-key-of-the-page')
+
+      await page.getByRole('link', { name: MODEL }).click()
+      await page.getByText('on sale').first().waitFor()
+      await page.getByRole('button', { name: 'Edit' }).click()
+      await dialog(page).getByLabel('Discount, percent').fill('93')
+      await dialog(page).getByRole('button', { name: 'Change' }).click()
+      await page.getByText('93%').first().waitFor()
+      // Everybody sees it in the book, and it wins the next call.
+      const visitor = await open()
+      await visitor.page.goto(`${site}/model/${MODEL}`)
+      await visitor.page.getByRole('cell', { name: '93%' }).waitFor()
+      await visitor.context.close()
+      const { cost } = await say(network.sandbox.buyer_key)
+      await page.goto(`${site}/seller/earnings`)
+      const earned = Math.floor(cost * 0.95)
+      await page
+        .getByTitle(`$0.${String(earned).padStart(6, '0')}`)
+        .first()
+        .waitFor()
+
+      await page.goto(`${site}/seller/offers`)
+      await page.getByRole('button', { name: `Edit the offer of ${MODEL}` }).click()
+      await dialog(page).getByRole('button', { name: 'Take off the market' }).click()
+      await page.getByText('No offers here').waitFor()
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it(
+    'shows an operator whether the money is right, and every change with what it was before',
+    async () => {
+      const { context, page, complaints } = await open(network.sandbox.management_key)
+      await page.goto(`${site}/operator`)
+      await page.getByText(/Every invariant of the ledger holds|has not been checked yet/).waitFor()
+      await page.getByRole('heading', { name: 'Data planes' }).waitFor()
+      await page.goto(`${site}/operator/audit?operation=rate-limit.put`)
+      await page.getByRole('cell', { name: 'rate-limit.put' }).first().waitFor()
+      await page.locator('main tbody button').first().click()
+      await dialog(page)
+        .getByRole('row', { name: /perKey/ })
+        .waitFor()
+      await page.keyboard.press('Escape')
+      // A screen of another side says so and leads to the way in.
+      await page.goto(`${site}/buyer/keys`)
+      await page.getByText('signed in as operator').waitFor()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByText('Nobody is signed in').waitFor()
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it(
+    'ends a session with its key, and refuses a link that was used',
+    async () => {
+      const { context, page } = await open()
+      const door = (path: string, key: string, body: object) =>
+        fetch(`${site}${path}`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${key}`,
+            'content-type': 'application/json',
+            'idempotency-key': `${Math.random()}`,
+          },
+          body: JSON.stringify(body),
+        })
+      const made = z.object({ id: z.string(), key: z.string() }).loose()
+      const { id, key } = made.parse(
+        await (await door('/v1/buyer/keys', network.sandbox.buyer_key, { label: 'short-lived' })).json(),
+      )
+      await signInByLink(page, site, key)
+      await page.goto(`${site}/buyer`)
+      await heading(page, 'Overview').waitFor()
+      const gone = await fetch(`${site}/v1/buyer/keys/${id}`, {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${network.sandbox.buyer_key}` },
+      })
+      expect(gone.ok).toBe(true)
+      await page.reload()
+      await page.getByText('Nobody is signed in').waitFor()
+      await page.goto(`${site}/sign-in#code=${'A'.repeat(43)}`)
+      await page.getByText('This sign-in link was used before').waitFor()
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it(
+    'reads what moves over one connection, however many tabs are open',
+    async () => {
+      const { context, page, complaints } = await open()
+      let streams = 0
+      context.on('request', (request) => {
+        if (request.headers()['accept'] === 'text/event-stream') streams += 1
+      })
+      const tabs = [page, ...(await Promise.all(Array.from({ length: 7 }, () => context.newPage())))]
+      for (const tab of tabs) {
+        await tab.goto(`${site}/feed`)
+        await tab.getByText('Live', { exact: true }).waitFor()
+      }
+      expect(streams).toBe(1)
+      await say(network.sandbox.buyer_key)
+      for (const tab of tabs)
+        await tab
+          .getByRole('row', { name: new RegExp(`${MODEL}.*(now|\\d s ago)`) })
+          .first()
+          .waitFor()
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it.each(['nobody', 'buyer', 'seller', 'operator'] satisfies ScreenSide[])(
+    'can be used by everybody and fits a phone: screens of %s',
+    async (side) => {
+      const { buyer_key, seller_key, management_key } = network.sandbox
+      const keys = { nobody: undefined, buyer: buyer_key, seller: seller_key, operator: management_key }
+      const { context, page, complaints } = await open(keys[side])
+      const found: string[] = []
+      const offer = side === 'seller' ? await offerOf(seller_key) : ''
+      for (const { name, path } of SCREENS.filter((screen) => screen.side === side)) {
+        await page.setViewportSize({ width: 1_280, height: 900 })
+        await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+        await page.goto(site + path.replace('{offer}', offer))
+        await waitForScreen(page)
+        for (const { width, colorScheme } of VIEWS) {
+          await page.setViewportSize({ width, height: 900 })
+          await page.emulateMedia({ colorScheme })
+          found.push(...(await violationsOf(page, `${name} ${width} ${colorScheme}`)))
+        }
+      }
+      expect(found).toEqual([])
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    2 * JOURNEY_MS,
+  )
+})
+
+const VIEWS = [
+  { width: 1_280, colorScheme: 'light' },
+  { width: 1_280, colorScheme: 'dark' },
+  { width: 360, colorScheme: 'dark' },
+  { width: 360, colorScheme: 'light' },
+] as const
+
+const Violations = z.array(z.string())
+
+/** What axe finds on a screen, and a page that is wider than its window. */
+async function violationsOf(page: Page, where: string): Promise<string[]> {
+  const found = await page.evaluate(`(async () => {
+    ${AXE}
+    const { violations } = await window.axe.run(document, { resultTypes: ['violations'] })
+    const wide = document.documentElement.scrollWidth > innerWidth ? ['wider than the window'] : []
+    return [...wide, ...violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ html }) => id + ': ' + html.slice(0, 160)))]
+  })()`)
+  return Violations.parse(found).map((text) => `${where}: ${text}`)
+}
+
+async function offerOf(key: string): Promise<string> {
+  const answer = await fetch(`${site}/v1/seller/offers`, { headers: { authorization: `Bearer ${key}` } })
+  const { items } = z.object({ items: z.array(z.object({ id: z.string() })) }).parse(await answer.json())
+  return items[0]?.id ?? ''
+}
+
+const hexOf = (text: string): `0x${string}` => `0x${text.replace(/^0x/, '')}`
+
+/** A wallet that announces itself to the page (EIP-6963) and signs through the test. */
+function walletScript(address: string): string {
+  return `(() => {
+    const provider = {
+      request: async ({ method, params }) => {
+        if (method === 'eth_requestAccounts') return ['${address}']
+        if (method === 'personal_sign') return window.signWith(params[0])
+        throw new Error('asked for ' + method)
+      },
+    }
+    const detail = Object.freeze({ info: { uuid: 'test', name: 'Test wallet', icon: '', rdns: 'test.wallet' }, provider })
+    const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+    addEventListener('eip6963:requestProvider', announce)
+    announce()
+  })()`
+}

@@ -1,0 +1,56 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { z } from 'zod'
+
+const Code = z.object({ code: z.string() })
+/** Longer than a screen takes on a busy machine. */
+export const SCREEN_MS = 20_000
+
+/** What a browser complains of: blocked content, errors on the console, and rejections that nobody caught. */
+export type Complaints = readonly string[]
+
+/** A browser of one person. Everything that it complains of is kept. */
+export async function openPerson(
+  browser: Browser,
+  { url, key, ...options }: { readonly url: string; readonly key?: string } & Parameters<Browser['newContext']>[0],
+): Promise<{ readonly context: BrowserContext; readonly page: Page; readonly complaints: Complaints }> {
+  const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, ...options })
+  context.setDefaultTimeout(SCREEN_MS)
+  const complaints: string[] = []
+  context.on('page', (page) => {
+    page.on('console', (line) => {
+      if (line.type() === 'error' && !isRefusal(line.text())) complaints.push(line.text())
+    })
+    page.on('pageerror', (error) => complaints.push(error.message))
+  })
+  await context.exposeBinding('tellViolation', (_source, text: string) => complaints.push(text))
+  await context.addInitScript(WATCH_VIOLATIONS)
+  const page = await context.newPage()
+  if (key !== undefined) await signInByLink(page, url, key)
+  return { context, page, complaints }
+}
+
+const WATCH_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =>
+  window.tellViolation('blocked ' + event.violatedDirective + ' ' + event.blockedURI))`
+
+/** A browser writes every answer that is no success to its console. Those are part of a journey. */
+function isRefusal(text: string): boolean {
+  return /^Failed to load resource: the server responded with a status of 4\d\d/.test(text)
+}
+
+/** Opens a sign-in link, as the command line and `npm start` print it. */
+export async function signInByLink(page: Page, url: string, key: string): Promise<void> {
+  const made = await fetch(`${url}/v1/auth/codes`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: '{}',
+  })
+  const { code } = Code.parse(await made.json())
+  await page.goto(`${url}/sign-in#code=${code}`)
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+}
+
+/** Waits until a screen has what it shows: a heading, and nothing that holds room for something else. */
+export async function waitForScreen(page: Page): Promise<void> {
+  await page.locator('main h1').first().waitFor()
+  await page.locator('main [aria-busy="true"], main .skeleton').first().waitFor({ state: 'detached' })
+}

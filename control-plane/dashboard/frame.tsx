@@ -23,7 +23,7 @@ export function Frame() {
       <a className="skip" href="#content">
         Skip to the content
       </a>
-      <div className="topbar">
+      <header className="topbar">
         <Brand />
         <div className="actions">
           <Button onClick={palette.open}>Search</Button>
@@ -31,7 +31,7 @@ export function Frame() {
             Menu
           </Button>
         </div>
-      </div>
+      </header>
       <div className="frame">
         <Navigation isOpen={isOpen} onSearch={palette.open} />
         <main id="content" className="main" tabIndex={-1}>

@@ -123,7 +123,7 @@ describe('the page', () => {
       expect(await page.locator('main input[data-search]').inputValue()).toBe(MODEL)
       await page.keyboard.press('Escape')
       await page.keyboard.press('Control+k')
-      await page.getByRole('combobox').fill('status')
+      await page.getByRole('combobox', { name: 'Screen or model' }).fill('status')
       await page.keyboard.press('Enter')
       await heading(page, 'Status').waitFor()
       expect(complaints).toEqual([])
@@ -230,7 +230,7 @@ describe('the page', () => {
       await page.goto(`${site}/seller/offers`)
       await page.getByRole('button', { name: `Edit the offer of ${MODEL}` }).click()
       await dialog(page).getByRole('button', { name: 'Take off the market' }).click()
-      await page.getByText('No offers here').waitFor()
+      await page.getByRole('row', { name: new RegExp(MODEL) }).getByText('inactive', { exact: true }).waitFor()
       expect(complaints).toEqual([])
       await context.close()
     },

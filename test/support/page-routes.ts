@@ -10,7 +10,7 @@ export const SCREENS = [
   { name: 'status', side: 'nobody', path: '/status' },
   { name: 'sign-in', side: 'nobody', path: '/sign-in' },
   { name: 'gate', side: 'nobody', path: '/buyer' },
-  { name: 'not-found', side: 'nobody', path: '/nothing-here' },
+  { name: 'not-found', side: 'nobody', path: '/buyer/nothing-here' },
   { name: 'buyer-overview', side: 'buyer', path: '/buyer' },
   { name: 'buyer-logs', side: 'buyer', path: '/buyer/logs?period=30d' },
   { name: 'buyer-keys', side: 'buyer', path: '/buyer/keys' },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Origins } from './document.ts'
 import { DocumentSchema } from './document.ts'
-import { renderPage } from './page.ts'
+import { addressOf, renderPage, renderTextPage } from './page.ts'
 
 /** A file to serve. It is kept in memory with a hash of its bytes. */
 export type Served = { readonly contentType: string; readonly text: string; readonly etag: string }
@@ -36,6 +36,9 @@ export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string
   const texts = names
     .filter((name) => name.endsWith('.md'))
     .map((name) => ({ name, title: /^# (.+)$/m.exec(read(name))?.[1] ?? name }))
+  for (const text of texts) {
+    found.set(addressOf(text.name), served('text/html; charset=utf-8', renderTextPage(text, read(text.name), texts)))
+  }
   const agents = read('llms.txt')
     .replaceAll('{api_base_url}', origins.apiBaseUrl)
     .replaceAll('{base_url}', origins.baseUrl)

@@ -2,6 +2,7 @@ import type { Document, Origins, Placed } from './document.ts'
 import { escapeHtml, renderInline, renderMarkdown } from './markup.ts'
 import { renderOperation } from './operation-view.ts'
 import { renderSchema, typeOf } from './schema-view.ts'
+import { renderText } from './text-view.ts'
 
 /** A text of the documentation. */
 export type TextPage = { readonly name: string; readonly title: string }
@@ -16,20 +17,12 @@ export function renderPage(document: Document, texts: readonly TextPage[], origi
     placed: placed.filter(({ operation }) => operation.tags.includes(tag.name)),
   }))
   const { title, version, description } = document.info
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${escapeHtml(title)}: reference</title>
-<link rel="stylesheet" href="/docs/reference.css">
-<script src="/docs/reference.js" defer></script>
-</head>
+  return `${renderHead(`${title}: reference`, '<script src="/docs/reference.js" defer></script>')}
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <nav aria-label="Operations">
-<p class="brand"><a href="#content">${escapeHtml(title)}</a> <small>${escapeHtml(version)}</small></p>
+${renderWays(texts, '/docs')}
+<p><small>Version ${escapeHtml(version)}</small></p>
 <p><input id="filter" type="search" placeholder="Filter" aria-label="Filter the operations" hidden></p>
 ${chapters.map((chapter) => renderIndex(chapter)).join('\n')}
 <p><a href="#schemas">Schemas</a> · <a href="#refusals">Refusals</a></p>
@@ -39,7 +32,6 @@ ${chapters.map((chapter) => renderIndex(chapter)).join('\n')}
 ${renderMarkdown(description)}
 <p>Calls go to <code id="calls">${escapeHtml(origins.apiBaseUrl)}</code>. This page shows <a href="/openapi.json">openapi.json</a>;
 agents read <a href="/llms.txt">llms.txt</a>.</p>
-<p>Texts: ${texts.map(({ name, title: words }) => `<a href="/docs/${name}">${renderInline(words)}</a>`).join(' · ')}</p>
 <h2>Who calls</h2>
 <dl>${Object.entries(document.components.securitySchemes)
     .map(([name, scheme]) => `<dt><code>${escapeHtml(name)}</code></dt><dd>${renderInline(scheme.description)}</dd>`)
@@ -51,6 +43,58 @@ ${renderRefusals(document)}
 </body>
 </html>
 `
+}
+
+/** Renders a text in the same frame. It has no script. */
+export function renderTextPage({ name, title }: TextPage, text: string, texts: readonly TextPage[]): string {
+  return `${renderHead(title, '')}
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<nav aria-label="Texts">
+${renderWays(texts, addressOf(name))}
+</nav>
+<main id="content">
+${renderText(text)}
+<p><small><a href="/docs/${name}">This text as Markdown</a></small></p>
+</main>
+</body>
+</html>
+`
+}
+
+function renderHead(title: string, more: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)}</title>
+<link rel="stylesheet" href="/docs/reference.css">
+${more}
+</head>`
+}
+
+/** Where a text is shown. Its file is at the same address with `.md`. */
+export function addressOf(name: string): string {
+  return `/docs/${name.replace(/\.md$/, '')}`
+}
+
+const SCREENS = [
+  ['/', 'Home'],
+  ['/models', 'Models'],
+  ['/feed', 'Feed and rankings'],
+  ['/status', 'Status'],
+] as const
+
+/** The ways to the page, the reference and the texts. */
+function renderWays(texts: readonly TextPage[], here: string): string {
+  const item = (href: string, words: string) =>
+    `<li><a href="${href}"${href === here ? ' aria-current="page"' : ''}>${words}</a></li>`
+  const list = [...texts].map(({ name, title }) => item(addressOf(name), renderInline(title)))
+  return `<p class="brand"><a href="/">Inference market</a></p>
+<h2>Market</h2><ul>${SCREENS.map(([href, words]) => item(href, words)).join('')}</ul>
+<h2>Reference</h2><ul>${item('/docs', 'API reference')}${list.join('')}</ul>`
 }
 
 type Chapter = { readonly name: string; readonly description: string; readonly placed: readonly Placed[] }

@@ -129,8 +129,11 @@ function createLead(onTold: (told: Told) => void) {
   const check = setInterval(renew, BEAT_MS)
   return {
     hear(tab: string, topics: readonly Topic[]) {
+      const before = JSON.stringify(tabs.get(tab)?.topics ?? [])
       tabs.set(tab, { topics, at: performance.now() })
       renew()
+      // Who comes later sees what is known, and does not wait for the next change.
+      if (updates !== undefined && before !== JSON.stringify(topics)) onTold({ updates, state: 'live' })
     },
     close() {
       clearInterval(check)

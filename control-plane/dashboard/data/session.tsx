@@ -42,8 +42,8 @@ export type Proof = { readonly key: string } | { readonly code: string }
 export function useSignIn() {
   const cache = useQueryClient()
   const renew = useCallback(async () => {
-    cache.clear()
-    await cache.invalidateQueries()
+    // Nothing that somebody else has read may stay.
+    await cache.resetQueries()
   }, [cache])
   return {
     withProof: async (proof: Proof) => {

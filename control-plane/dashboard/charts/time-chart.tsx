@@ -24,7 +24,7 @@ type Props = {
 
 const PAD = { left: 58, right: 8, top: 10, bottom: 22 }
 const MAX_SERIES = 6
-const MAX_LABELS = 6
+const LABEL_WIDTH = 96
 
 /** Values over time with a cursor for mouse and arrow keys, and a table of the same beside it. */
 export function TimeChart(props: Props) {
@@ -76,7 +76,7 @@ function Plot({ label, times, series, kind = 'lines', format, formatTime, height
   const y = linear([0, top], [height - PAD.bottom, PAD.top])
   const inset = kind === 'bars' ? (width - PAD.left - PAD.right) / Math.max(times.length, 1) / 2 : 0
   const x = linear([0, Math.max(times.length - 1, 1)], [PAD.left + inset, width - PAD.right - inset])
-  const every = Math.max(1, Math.ceil(times.length / MAX_LABELS))
+  const every = Math.max(1, Math.ceil((times.length * LABEL_WIDTH) / width))
   const point = (event: PointerEvent<SVGSVGElement>) => {
     const box = event.currentTarget.getBoundingClientRect()
     const share = ((event.clientX - box.left) / box.width) * width
@@ -120,7 +120,7 @@ function Plot({ label, times, series, kind = 'lines', format, formatTime, height
         </g>
       ))}
       {times.map((time, index) =>
-        index % every === 0 ? (
+        index % every === 0 && (index === 0 || x(index) < width - LABEL_WIDTH / 2) ? (
           <text key={time} x={x(index)} y={height - 6} textAnchor={index === 0 ? 'start' : 'middle'}>
             {formatTime(time)}
           </text>

@@ -230,7 +230,10 @@ describe('the page', () => {
       await page.goto(`${site}/seller/offers`)
       await page.getByRole('button', { name: `Edit the offer of ${MODEL}` }).click()
       await dialog(page).getByRole('button', { name: 'Take off the market' }).click()
-      await page.getByRole('row', { name: new RegExp(MODEL) }).getByText('inactive', { exact: true }).waitFor()
+      await page
+        .getByRole('row', { name: new RegExp(MODEL) })
+        .getByText('inactive', { exact: true })
+        .waitFor()
       expect(complaints).toEqual([])
       await context.close()
     },

@@ -5,7 +5,10 @@ export function renderText(text: string): string {
   return blocksOf(text).map(renderBlock).join('\n')
 }
 
-type Block = { readonly kind: 'code' | 'heading' | 'table' | 'list' | 'numbers' | 'paragraph'; readonly lines: string[] }
+type Block = {
+  readonly kind: 'code' | 'heading' | 'table' | 'list' | 'numbers' | 'paragraph'
+  readonly lines: string[]
+}
 
 const KINDS: readonly (readonly [Block['kind'], RegExp])[] = [
   ['heading', /^#{1,4} /],
@@ -33,7 +36,8 @@ function blocksOf(text: string): readonly Block[] {
     } else if (line.trim() === '') isOpen = false
     else {
       const kind = KINDS.find(([, pattern]) => pattern.test(line))?.[0]
-      const goesOn = isOpen && last !== undefined && last.kind !== 'heading' && (kind === undefined || kind === last.kind)
+      const goesOn =
+        isOpen && last !== undefined && last.kind !== 'heading' && (kind === undefined || kind === last.kind)
       if (goesOn) last.lines.push(line)
       else blocks.push({ kind: kind ?? 'paragraph', lines: [line] })
       isOpen = true
@@ -85,12 +89,18 @@ function itemsOf(lines: readonly string[], mark: RegExp): string {
 
 function cellsOf(line: string): readonly string[] {
   // A bar within code is escaped, because it is a cell's text.
-  const cells = line.trim().replace(/^\||\|$/g, '').split(/(?<!\\)\|/)
+  const cells = line
+    .trim()
+    .replace(/^\||\|$/g, '')
+    .split(/(?<!\\)\|/)
   return cells.map((cell) => cell.replaceAll('\\|', '|').trim())
 }
 
 function renderTable([head = '', , ...rows]: readonly string[]): string {
-  const row = (line: string, tag: 'th' | 'td') => cellsOf(line).map((cell) => `<${tag}>${inline(cell)}</${tag}>`).join('')
+  const row = (line: string, tag: 'th' | 'td') =>
+    cellsOf(line)
+      .map((cell) => `<${tag}>${inline(cell)}</${tag}>`)
+      .join('')
   const body = rows.map((line) => `<tr>${row(line, 'td')}</tr>`).join('')
   return `<div class="wide" tabindex="0"><table><thead><tr>${row(head, 'th')}</tr></thead><tbody>${body}</tbody></table></div>`
 }
@@ -99,7 +109,9 @@ function renderTable([head = '', , ...rows]: readonly string[]): string {
 function inline(text: string): string {
   return text
     .split(/(`[^`]+`)/)
-    .map((part) => (part.startsWith('`') && part.length > 2 ? `<code>${escapeHtml(part.slice(1, -1))}</code>` : words(part)))
+    .map((part) =>
+      part.startsWith('`') && part.length > 2 ? `<code>${escapeHtml(part.slice(1, -1))}</code>` : words(part),
+    )
     .join('')
     .replaceAll(/\[([^\]]+)\]\(([^)\s]+)\)/g, (_whole, label: string, target: string) => link(label, target))
 }

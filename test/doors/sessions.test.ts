@@ -291,8 +291,7 @@ describe('a session of a key', () => {
     const { code } = Code.parse((await make()).body)
     const rivals = await Promise.all([signIn({ code }), signIn({ code }), signIn({ code })])
     expect(rivals.map(({ status }) => status).sort()).toEqual([201, 401, 401])
-    const winner = rivals.find(({ status }) => status === 201)
-    if (winner === undefined) throw new Error('nobody won')
+    const winner = rivals.find(({ status }) => status === 201)!
     expect(codeOf(await make({}, { headers: sessionHeaders(winner) }))).toBe('forbidden')
     expect(codeOf(await make({}, {}))).toBe('authentication_required')
     const late = Code.parse((await make({ valid_seconds: 10 })).body)

@@ -40,6 +40,7 @@ async function startIn(root: string, chainRpcUrl = '') {
     chainRpcUrl,
     hasOwnChain: chainRpcUrl === '',
     wallets: undefined,
+    pageDir: undefined,
   }
   let isStopped = false
   const stop = async () => {

@@ -249,14 +249,17 @@ builder.subscriptionFields((t) => ({
       if (wish.books.length > MAX_BOOKS) {
         throw new AppError('invalid_request', { message: `A stream has at most ${MAX_BOOKS} books.`, param: 'books' })
       }
-      const [books, trades, credit, jobs, offerHealth] = await openAll([
-        openAll(wish.books.map((model) => watchBook(context, model))).then(joinBooks),
-        wish.trades > 0 ? watchTrades(context, wish.trades) : undefined,
-        wish.credit ? watchCredit(context) : undefined,
-        wish.jobs ? watchJobs(context) : undefined,
-        wish.offerHealth ? watchOfferHealth(context) : undefined,
-      ])
-      return combineLatest<UpdatesState>({ books, trades, credit, jobs, offerHealth }, UPDATES_EVERY_MS)
+      const books = wish.books.map((model) => watchBook(context, model))
+      const trades = wish.trades > 0 ? watchTrades(context, wish.trades) : undefined
+      const credit = wish.credit ? watchCredit(context) : undefined
+      const jobs = wish.jobs ? watchJobs(context) : undefined
+      const offerHealth = wish.offerHealth ? watchOfferHealth(context) : undefined
+      const shelf = Promise.all(books).then(joinBooks)
+      const all = await allOrNone([...books, trades, credit, jobs, offerHealth], () =>
+        Promise.all([shelf, trades, credit, jobs, offerHealth]),
+      )
+      const parts = { books: all[0], trades: all[1], credit: all[2], jobs: all[3], offerHealth: all[4] }
+      return combineLatest<UpdatesState>(parts, UPDATES_EVERY_MS)
     },
     resolve: (state) => state,
   }),
@@ -287,12 +290,15 @@ function listOf(books: Partial<Record<number, BookState>>): readonly BookState[]
   return Object.values(books).filter((book) => book !== undefined)
 }
 
-type Opened = { return?: AsyncIterator<unknown>['return'] } | undefined
+type Watch = { return?: AsyncIterator<unknown>['return'] }
 
 /** Opens several watches, or none: when one is refused, those that were opened are closed again. */
-async function openAll<Watches extends readonly (Opened | Promise<Opened>)[] | []>(watches: Watches) {
+async function allOrNone<Opened>(
+  watches: readonly (Promise<Watch> | undefined)[],
+  open: () => Promise<Opened>,
+): Promise<Opened> {
   try {
-    return await Promise.all(watches)
+    return await open()
   } catch (error) {
     for (const settled of await Promise.allSettled(watches)) {
       if (settled.status === 'fulfilled') await settled.value?.return?.()

@@ -55,7 +55,7 @@ ${renderWays(texts, addressOf(name))}
 </nav>
 <main id="content">
 ${renderText(text)}
-<p><small><a href="/docs/${name}">This text as Markdown</a></small></p>
+<p><small><a href="/docs/${name}">The Markdown of this text</a></small></p>
 </main>
 </body>
 </html>

@@ -117,13 +117,20 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
   { label: 'Source', cell: ({ source }) => source, text: ({ source }) => source },
 ]
 
+const SHOWN_CHARS = 100
+
+/** The beginning of a text; all of it on hover and in the file. */
+function Cut({ text }: { readonly text: string }) {
+  return <code title={text}>{text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text}</code>
+}
+
 type Change = NonNullable<OperatorCatalogueQuery['catalogHistory']>['edges'][number]['node']
 
 const CHANGE_COLUMNS: readonly Column<Change>[] = [
   { label: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at },
-  { label: 'Field', cell: ({ field }) => <code>{field}</code>, text: ({ field }) => field },
-  { label: 'Before', cell: ({ before }) => <code>{before}</code>, text: ({ before }) => before },
-  { label: 'After', cell: ({ after }) => <code>{after}</code>, text: ({ after }) => after },
+  { label: 'Field', cell: ({ field }) => <code className="nowrap">{field}</code>, text: ({ field }) => field },
+  { label: 'Before', cell: ({ before }) => <Cut text={before} />, text: ({ before }) => before },
+  { label: 'After', cell: ({ after }) => <Cut text={after} />, text: ({ after }) => after },
   { label: 'Source', cell: ({ source }) => source, text: ({ source }) => source },
 ]
 

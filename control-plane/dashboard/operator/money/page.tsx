@@ -113,11 +113,7 @@ const HOLD_COLUMNS: readonly Column<Hold>[] = [
 
 function Holds({ data }: { readonly data: OperatorMoneyQuery }) {
   return (
-    <Card
-      title="Open holds"
-      about="At most 50. A hold that is overdue is released by itself, or with: npx market operator holds"
-      isFlush
-    >
+    <Card title="Open holds" about="At most 50. A hold that is overdue is released by itself" isFlush>
       <Table
         label="Open holds"
         columns={HOLD_COLUMNS}

@@ -112,7 +112,7 @@ function Figures({ offer }: { readonly offer: Offer }) {
           hint:
             offer.consecutiveFailures > 0 ? `${offer.consecutiveFailures} failures in a row` : 'no failures in a row',
         },
-        { label: 'Discount', value: percent(offer.discount), hint: words(offer.pricingMode) },
+        { label: 'Discount', value: percent(offer.discount) },
         { label: 'Price', value: priceText(price, offer.mediaUnit), hint: `list ${priceText(list, offer.mediaUnit)}` },
         {
           label: 'Left today (UTC)',
@@ -122,7 +122,11 @@ function Figures({ offer }: { readonly offer: Offer }) {
               <Meter share={1 - left / cap} label={`${percent((1 - left / cap) * 100)} used`} />
             ),
         },
-        { label: 'Paid at', value: <span className="small mono">{offer.payoutAddress ?? 'your wallet'}</span> },
+        {
+          label: 'Paid at',
+          value:
+            offer.payoutAddress === null ? 'your wallet' : <span className="small mono">{offer.payoutAddress}</span>,
+        },
       ]}
     />
   )

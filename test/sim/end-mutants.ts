@@ -37,12 +37,7 @@ export const END_MUTANTS: readonly LongMutant[] = [
     'attempts.push(attemptRow(plan, result))',
     'attempts.splice(0, 9, attemptRow(plan, result))',
   ),
-  of(
-    'buyer_who_left_is_served_again',
-    RELAY,
-    'if (result.isGone || decoder.contentPieces() > 0) return true',
-    'if (decoder.contentPieces() > 0) return true',
-  ),
+  of('buyer_who_left_is_served_again', RELAY, 'if (result.isGone || ', 'if ('),
   of(
     'cap_takes_less_than_the_call_may_cost',
     RELAY,
@@ -52,7 +47,7 @@ export const END_MUTANTS: readonly LongMutant[] = [
   of(
     'broken_connection_is_a_good_end',
     ATTEMPT,
-    'finish(run, { failure: classifyError(error, run.head !== undefined) })',
+    'finish(run, { failure: wentWrong(run, () => classifyError(error, run.head !== undefined)) })',
     'finish(run, {})',
   ),
   of(

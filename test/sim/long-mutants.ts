@@ -14,6 +14,7 @@ export type LongMutant = ProductMutant & {
 }
 
 const SUBMIT = 'data-plane/pipeline/submit-job.ts'
+const FIND = 'data-plane/pipeline/find-job-provider.ts'
 const SHOW = 'data-plane/pipeline/finish-job.ts'
 const END = 'control-plane/services/money/finish-job.ts'
 const END_JOB = 'control-plane/services/money/end-job.ts'
@@ -36,7 +37,7 @@ const ofCalls = (name: string, mostSeeds: number, ...edits: Edits): LongMutant =
 
 const JOBS: readonly LongMutant[] = [
   ofJobs('job_refusal_keeps_its_cap', 5, {
-    file: SUBMIT,
+    file: FIND,
     find: 'void calls.offerCaps.settle(offer, take, ZERO)',
     replace: '',
   }),
@@ -57,17 +58,17 @@ const JOBS: readonly LongMutant[] = [
     replace: '',
   }),
   ofJobs('job_is_offered_while_it_may_run', 5, {
-    file: SUBMIT,
-    find: 'if (isFinal(route.failover, failure)) throw failure.error',
+    file: FIND,
+    find: 'if (isFinal(route.failover, answer, failure)) throw failure.error',
     replace: '',
   }),
   ofJobs('job_costs_more_than_its_hold', 15, {
-    file: SUBMIT,
+    file: FIND,
     find: '|| quote > hold.grantedMicro) continue',
     replace: ') continue',
   }),
   ofJobs('job_is_offered_to_a_fourth', 15, {
-    file: SUBMIT,
+    file: FIND,
     find: 'attempts.length >= turn.maxAttempts || ',
     replace: '',
   }),

@@ -9,6 +9,7 @@ const QUOTE = 'data-plane/pipeline/quote-call.ts'
 const RELAY = 'data-plane/pipeline/relay-with-failover.ts'
 const SETTLE = 'data-plane/pipeline/settle-call.ts'
 const SUBMIT = 'data-plane/pipeline/submit-job.ts'
+const FIND = 'data-plane/pipeline/find-job-provider.ts'
 const SHOW = 'data-plane/pipeline/finish-job.ts'
 const BOOK_EVENT = 'data-plane/pipeline/book-job-event.ts'
 const FREE = 'control-plane/services/money/free-hold.ts'
@@ -86,7 +87,7 @@ export const PRODUCT_MUTANTS = [
   },
   {
     name: 'failover_after_content',
-    edits: [{ file: RELAY, find: 'if (result.isGone || decoder.contentPieces() > 0) return true', replace: '' }],
+    edits: [{ file: RELAY, find: 'result.isGone || decoder.contentPieces() > 0 || ', replace: '' }],
   },
   {
     name: 'cut_answer_is_free',
@@ -124,7 +125,7 @@ export const PRODUCT_MUTANTS = [
   },
   {
     name: 'failed_job_keeps_its_hold',
-    edits: [{ file: SUBMIT, find: "void payment.release(hold, error.code, '')", replace: '' }],
+    edits: [{ file: SUBMIT, find: 'void payment.release(hold, error.code, event)', replace: '' }],
   },
   {
     name: 'job_without_a_record',
@@ -148,7 +149,7 @@ export const PRODUCT_MUTANTS = [
     name: 'job_takes_of_no_cap',
     edits: [
       {
-        file: SUBMIT,
+        file: FIND,
         find: 'if (!(await calls.offerCaps.take(offer, take, quote, limits.askMs + TAKE_SLACK_MS))) {',
         replace: 'if (Math.PI === 3) {',
       },
@@ -158,7 +159,7 @@ export const PRODUCT_MUTANTS = [
     name: 'job_goes_to_the_dearest_first',
     edits: [
       {
-        file: SUBMIT,
+        file: FIND,
         find: 'for (const offer of turn.offers) {',
         replace: 'for (const offer of turn.offers.toReversed()) {',
       },

@@ -48,12 +48,15 @@ export function checkJobSettlement(
   model: Model,
 ): void {
   const { submit, end } = job
+  const booked = jobs.get(row.rid)
+  // A submit that no provider took stands among the requests. It costs nothing.
+  if (booked === undefined && row.charge === 0n && submit.state !== 'captured') return
   const text = jobEnds.get(row.rid)?.event
   job.endText ??= text
   if (text !== job.endText && model.forgottenAt < job.submittedAt) {
     throw violation('I6', `${row.rid} is booked as ${text} and was ended as ${job.endText}`)
   }
-  const taken = job.taken.get(jobs.get(row.rid)?.providerJob ?? '')
+  const taken = job.taken.get(booked?.providerJob ?? '')
   if (taken === undefined) throw violation('I6', `${row.rid} was settled and no provider has it`)
   if (row.hold !== taken.quoteMicro || row.hold !== submit.chargeMicro) {
     throw violation('I7', `${row.rid} was sold for ${taken.quoteMicro} and ends at a quote of ${row.hold}`)
@@ -79,7 +82,10 @@ export function jobMistake(tables: LedgerTables, { submit }: ModelJob): string |
   const row = tables.jobs.get(rid)
   if (row === undefined) {
     if (state === 'captured' && isAcknowledged && !isLost(submit)) return `I12: ${rid} was taken and is not booked`
-    return tables.settlements.has(rid) ? `I6: ${rid} has an end and no submit` : undefined
+    // A submit that no provider took stands among the requests. It costs nothing.
+    const settled = tables.settlements.get(rid)
+    if (settled === undefined || (settled.charge === 0n && state !== 'captured')) return undefined
+    return `I6: ${rid} has an end and no submit`
   }
   if (state !== 'captured') return `I6: ${rid} is ${state} and booked at ${row.quote}`
   if (row.quote !== chargeMicro) return `I12: ${rid} is booked at ${row.quote} instead of ${chargeMicro}`

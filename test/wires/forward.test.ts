@@ -259,7 +259,10 @@ describe('an answer', () => {
     named.takesHead?.(head('application/json'))
     named.push(Buffer.from('{"request_id":"r-1"}'))
     named.end()
-    expect([named.startedJob?.(), named.failure()]).toEqual(['r-1', undefined])
+    expect([named.startedJob?.(), named.failure()]).toEqual([
+      { id: 'r-1', captures: { model: 'studio/motion' } },
+      undefined,
+    ])
     const unnamed = submit()
     unnamed.takesHead?.(head('application/json'))
     unnamed.push(Buffer.from('{"request_id":"../x"}'))

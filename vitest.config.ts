@@ -1,11 +1,16 @@
 import { defineConfig } from 'vitest/config'
+import { mutated } from './test/faults/mutants/mutated.ts'
 import { LongFilesFirst } from './test/support/long-files-first.ts'
 
 /** `npm run check` runs the tidy test alone, which needs no servers. */
 const named = process.argv.filter((argument) => argument.endsWith('.test.ts'))
 const isTidyOnly = named.length > 0 && named.every((argument) => argument.endsWith('tidy.test.ts'))
 
+/** `test/faults/treasury-mutants.ts` names a mistake, which is made while the code is loaded. */
+const mutant = process.env['TREASURY_MUTANT']
+
 export default defineConfig({
+  plugins: mutant === undefined ? [] : [mutated(mutant)],
   // The packages around GraphQL load its CommonJS build; ours has to be the same one, or its types are not its types.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {

@@ -9,6 +9,15 @@ import type { Purse } from './treasury-moves.ts'
 /** Time in which a transfer is looked at, booked and confirmed, or does not fit. */
 const SETTLING = sql`interval '1 hour'`
 
+/** Time for one read of a comparison. A hundred thousand transfers take some seconds. */
+const CHECK_TIMEOUT_MS = 60_000
+
+/** Gives the reads of a comparison time and memory, until the end of the transaction. */
+export async function allowLongReads(trx: Trx): Promise<void> {
+  await sql`select set_config('statement_timeout', ${CHECK_TIMEOUT_MS.toString()}, true),
+    set_config('work_mem', '64MB', true)`.execute(trx)
+}
+
 const MISMATCH_ROW = { wrong: text() }
 
 /** Sentences about transfers that the books do not have as the chain shows them. */

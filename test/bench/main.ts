@@ -7,8 +7,8 @@
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
  * `-- --only whole,streamed,probe,open,selection,translation,posting,routed,hostile,body,streams,pictures` picks rows. The rows `figures`,
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
- * So do `payments`, which measures wallets on chains of its own, `jobs`, ten thousand open jobs,
- * `artifacts`, large files of jobs, and `forwarded`, calls on lent keys.
+ * So do `payments`, which measures wallets on chains of its own, `treasury`, which pays out and reconciles on one, `jobs`,
+ * ten thousand open jobs, `artifacts`, large files of jobs, and `forwarded`, calls on lent keys.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'
@@ -35,6 +35,7 @@ import { measureRouted } from './routed.ts'
 import { measureSelection } from './selection.ts'
 import { measureSellers } from './sellers.ts'
 import { measureTranslation } from './translation.ts'
+import { measureTreasury } from './treasury.ts'
 
 /**
  * So many connections that neither side waits for the load. A paid call takes longer, because of Redis and its disk.
@@ -209,6 +210,7 @@ if (wanted.has('artifacts')) for (const row of await measureArtifacts()) say(row
 if (wanted.has('forwarded')) for await (const row of measureForwarded(seconds)) say(row)
 if (wanted.has('jobs')) for (const row of await measureJobs()) say(row)
 if (wanted.has('payments')) for (const row of await measurePayments()) say(row)
+if (wanted.has('treasury')) for (const row of await measureTreasury()) say(row)
 if (wanted.has('graphql')) for (const row of await measureGraphQL()) say(row)
 if (['body', 'streams'].some((name) => wanted.has(name))) {
   const patience = { streams: Number(values.streams), seconds: Number(values['stream-seconds']), parts: wanted }

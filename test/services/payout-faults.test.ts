@@ -7,6 +7,7 @@ import { sendBatches } from '#control-plane/services/payouts/send-transfers.ts'
 import { readGround, signBatch } from '#control-plane/services/payouts/sign-transfers.ts'
 import type { TreasuryCtx } from '#control-plane/services/payouts/treasury-ctx.ts'
 import { withTreasury } from '#control-plane/services/payouts/treasury-ctx.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import { ids } from '#test/support/gate.ts'
@@ -161,6 +162,32 @@ describe('an endpoint that fails', () => {
     await moveTransfers(world.ctx)
     for (const seller of sellers) expect(await world.books(seller)).toMatchObject({ available: 0 })
     relay.pass()
+    await endsPaid(sellers)
+  })
+
+  it('that has forgotten the log of a used authorization does not give its money back, though its time is over', async () => {
+    const [seller] = await two()
+    if (seller === undefined) throw new Error('no seller')
+    const answer = await world.request(seller, { selfSubmit: true })
+    expect(await world.submit(answer, seller.purse)).toBe('success')
+    await callChain(chain.rpcUrl, [['evm_increaseTime', [700]]])
+    await chain.mine(6)
+    relay.fault('eth_getLogs', { kind: 'answer', result: [] })
+    for (let turn = 0; turn < 2; turn++) await moveTransfers(world.ctx)
+    expect(await world.books(seller)).toEqual({ available: 0, inFlight: OWED, paid: 0 })
+    relay.pass()
+    await plan()
+    await world.settle(world.ctx, () => chain.mine(4))
+    expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: OWED })
+  })
+
+  it('that asks for ten times the fee while a batch waits pays each seller once', async () => {
+    const sellers = await two()
+    await plan()
+    await chain.mining('off')
+    await moveTransfers(world.ctx)
+    await callChain(chain.rpcUrl, [['anvil_setNextBlockBaseFeePerGas', ['0x4a817c800']]])
+    await chain.mining('automatic')
     await endsPaid(sellers)
   })
 

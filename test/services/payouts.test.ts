@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
 import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
@@ -289,6 +291,47 @@ describe('the review before a signature', () => {
       where cleared_at is null`.execute(world.db)
     await world.settle()
     expect([await received(seller), await received(other)]).toEqual([0n, 2_000_000n])
+  })
+})
+
+describe('who signs for the treasury', () => {
+  const byNobody = { TREASURY_PRIVATE_KEY: undefined }
+
+  it('may be a file with its key', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'treasury-'))
+    const file = join(folder, 'key')
+    writeFileSync(file, `${world.treasuryKey}\n`, { mode: 0o600 })
+    const seller = await world.seller(1_100_000)
+    const filed = world.process({ ...byNobody, TREASURY_KEY_FILE: file })
+    await world.request(seller, {}, filed)
+    await world.settle(filed)
+    expect(await received(seller)).toBe(1_100_000n)
+    writeFileSync(file, 'no key')
+    expect(() => world.process({ ...byNobody, TREASURY_KEY_FILE: file })).toThrow('TREASURY_KEY_FILE')
+    expect(() => world.process({ TREASURY_SIGNER_URL: 'http://127.0.0.1:1' })).toThrow('name one of')
+    rmSync(folder, { recursive: true })
+  })
+
+  it('may be a service, which is believed only for the treasury’s own signature', async () => {
+    const owner = privateKeyToAccount(world.treasuryKey)
+    let signer = privateKeyToAccount(`0x${'51'.repeat(32)}`)
+    const server = createServer(async (request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk)
+      const { digest } = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+      response.end(JSON.stringify({ signature: await signer.sign({ hash: digest }) }))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const port = Object(server.address()).port
+    const remote = world.process({ ...byNobody, TREASURY_SIGNER_URL: `http://127.0.0.1:${port}` })
+    const seller = await world.seller(1_200_000)
+    const { payoutId } = await world.request(seller, {}, remote)
+    for (let turn = 0; turn < 2; turn++) await moveTransfers(remote)
+    expect(await world.payout(payoutId ?? '')).toMatchObject({ state: 'scheduled', signature: null })
+    signer = owner
+    await world.settle(remote)
+    expect(await received(seller)).toBe(1_200_000n)
+    await new Promise((resolve) => server.close(resolve))
   })
 })
 

@@ -70,15 +70,21 @@ type WorldOptions = {
   readonly buckets?: number
   /** Asks why the gate is ahead of the ledger. It is off for tests that tell the gate balances of their own. */
   readonly watchesVersions?: boolean
+  /** The server of its database; that of the test run unless named. */
+  readonly server?: string
 }
 
-export async function startGateWorld({ buckets = 1, watchesVersions = false }: WorldOptions = {}): Promise<GateWorld> {
+export async function startGateWorld({
+  buckets = 1,
+  watchesVersions = false,
+  server: databases,
+}: WorldOptions = {}): Promise<GateWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-'))
   const dataDir = join(folder, 'redis')
   const claim = await claimPort()
   const port = async () => claim.port
   let server = await startRedis({ dataDir, port })
-  const database = await createTestDatabase()
+  const database = await createTestDatabase(databases)
   const ledger = createMoneyLedger(database.db)
   const redis = new Redis(server.url, { retryStrategy: () => 50, maxRetriesPerRequest: null })
   redis.on('error', () => undefined)

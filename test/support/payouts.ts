@@ -54,6 +54,8 @@ export type PayoutWorld = {
   readonly chain: TestChain
   readonly ctx: TreasuryWorldCtx
   readonly treasury: Address
+  /** The treasury's key. */
+  readonly treasuryKey: `0x${string}`
   /** The context of another process with the same treasury, on the same database. */
   process(environment?: Partial<Record<string, string>>): TreasuryWorldCtx
   /** A seller who has earned with one offer, which may be paid to another address than the wallet. */
@@ -81,9 +83,13 @@ export type PayoutWorld = {
 type Changes = { readonly rpcUrl?: string; readonly [name: string]: string | undefined }
 
 /** Starts a treasury on a chain. It has 10,000 USDC, which came from wallets as far as the books know. */
-export async function startPayouts(chain: TestChain, { rpcUrl, ...changes }: Changes = {}): Promise<PayoutWorld> {
+export async function startPayouts(
+  chain: TestChain,
+  { rpcUrl, ...changes }: Changes = {},
+  server?: string,
+): Promise<PayoutWorld> {
   const treasury = await chain.newWallet({ usdc: 10_000_000_000n, eth: 100n * ONE_ETH })
-  const gate = await startGateWorld()
+  const gate = await startGateWorld(server === undefined ? {} : { server })
   const { db } = gate
   const process: PayoutWorld['process'] = (more = {}) => {
     const config = readConfig({
@@ -116,7 +122,7 @@ export async function startPayouts(chain: TestChain, { rpcUrl, ...changes }: Cha
     }
   }
   const ctx = process()
-  const world = { gate, db, chain, ctx, treasury: treasury.address, process }
+  const world = { gate, db, chain, ctx, treasury: treasury.address, treasuryKey: treasury.privateKey, process }
   const buyer = await newAccount(db, 'buyer_credit')
   await deposit(db, buyer, 10_000_000_000n)
   return { ...world, ...selling(world, buyer), ...asking(world), ...watching(world), stop: () => gate.stop() }

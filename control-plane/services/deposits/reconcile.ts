@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { MOVE_KINDS } from '#control-plane/db/tables/deposits.ts'
 import type { TreasuryCheck } from '#control-plane/db/treasury-checks.ts'
 import {
+  allowLongReads,
   countDeposits,
   insertTreasuryCheck,
   listMissingMoves,
@@ -67,6 +68,7 @@ async function compare(ctx: CompareCtx): Promise<Compared> {
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
+      await allowLongReads(trx)
       const cursor = await findCursor(trx, purse)
       if (cursor === undefined) return undefined
       const span = { first: cursor.firstBlock, last: cursor.nextBlock - 1n }

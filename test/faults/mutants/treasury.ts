@@ -1,0 +1,190 @@
+/** A mistake in the code of the treasury: one place of one file is changed. */
+export type TreasuryMutant = {
+  readonly name: string
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+  /** The test file that must fail because of it. */
+  readonly caughtBy: 'payouts' | 'payout-faults' | 'deposits' | 'deposit-faults'
+}
+
+const PAYOUTS = 'control-plane/services/payouts'
+const DEPOSITS = 'control-plane/services/deposits'
+
+/** Mistakes on the way of money out of the treasury. */
+const OUT: readonly TreasuryMutant[] = [
+  {
+    name: 'a-nonce-for-each-signature',
+    file: 'control-plane/ports/treasury/authorization.ts',
+    find: 'keccak256(stringToHex(',
+    replace: 'keccak256(stringToHex(performance.now() + ',
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'money-that-stays-with-its-seller-is-paid-out',
+    file: `${PAYOUTS}/plan-payouts.ts`,
+    find: '      { account: seller, amount: -amount },\n      { account: inFlight, amount },',
+    replace: "      { account: 'acc_platform_fee', amount: -amount },\n      { account: inFlight, amount },",
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'nobody-reviews',
+    file: `${PAYOUTS}/sign-transfers.ts`,
+    find: '  if (transfer.nonce !== nonceOf(transfer.id) || !isBacked(treasury, transfer, booked)) {',
+    replace: '  if (transfer.nonce !== nonceOf(transfer.id)) {',
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'a-list-that-cannot-be-read-blocks-nobody',
+    file: `${PAYOUTS}/sign-transfers.ts`,
+    find: "  return blocked.has(transfer.recipient) ? { event: 'hold', reason: REASONS.blocked } : 'sign'",
+    replace: "  return 'sign'",
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'sellers-get-what-the-treasury-has-not',
+    file: `${PAYOUTS}/sign-transfers.ts`,
+    find: "const isCovered = verdict !== 'sign' || transfer.amount <= left",
+    replace: 'const isCovered = true || left > 0n',
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'a-signature-that-is-good-is-given-back',
+    file: `${PAYOUTS}/follow-transfers.ts`,
+    find: 'transfer.validUntil !== null && transfer.validUntil.getTime() <= final.at',
+    replace: 'transfer.validUntil !== null && final.at > 0',
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'a-spent-nonce-without-its-log-is-given-back',
+    file: `${PAYOUTS}/follow-transfers.ts`,
+    find: 'return isOver && !unclear.has(transfer.nonce) ? letGo(ctx, transfer) : false',
+    replace: 'return isOver ? letGo(ctx, transfer) : false',
+    caughtBy: 'payout-faults',
+  },
+  {
+    name: 'paid-at-the-first-block',
+    file: `${PAYOUTS}/follow-transfers.ts`,
+    find: 'head.block - block + 1n >= BigInt(ctx.treasury.confirmations)',
+    replace: 'head.block - block + 1n >= 1n && ctx.treasury.confirmations > 0',
+    caughtBy: 'payout-faults',
+  },
+  {
+    name: 'what-was-paid-goes-back-to-its-seller',
+    file: `${PAYOUTS}/end-transfer.ts`,
+    find: '{ account: isPaid ? PLATFORM_ACCOUNTS.externalUsdc : seller, amount },',
+    replace: '{ account: isPaid ? seller : PLATFORM_ACCOUNTS.externalUsdc, amount },',
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'what-came-back-stays-allocated',
+    file: `${PAYOUTS}/end-transfer.ts`,
+    find: '  if (!isPaid) await releasePayoutItems(trx, id)\n',
+    replace: '',
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'another-chain-is-signed-for',
+    file: `${PAYOUTS}/sign-transfers.ts`,
+    find: '  await chain.checkChain(chainId)\n  const [head, balance]',
+    replace: '  void chainId\n  const [head, balance]',
+    caughtBy: 'payout-faults',
+  },
+  {
+    name: 'a-signer-of-another-address-is-believed',
+    file: 'control-plane/ports/treasury/remote-signer.ts',
+    find: "    if (!isAddressEqual(signed, address)) throw new Error('the signer signed for another address')\n",
+    replace: '    void signed\n',
+    caughtBy: 'payouts',
+  },
+]
+
+/** Mistakes on the way of money to the treasury. */
+const IN: readonly TreasuryMutant[] = [
+  {
+    name: 'the-nonce-alone-names-a-deposit',
+    file: `${DEPOSITS}/take-moves.ts`,
+    find: 'if (deposit?.sender === party) return',
+    replace: 'if (deposit !== undefined) return',
+    caughtBy: 'deposits',
+  },
+  {
+    name: 'a-payment-is-a-deposit-too',
+    file: `${DEPOSITS}/take-moves.ts`,
+    find: '    if (claim !== undefined) return payment(claim.rid)\n',
+    replace: '    void claim\n',
+    caughtBy: 'deposits',
+  },
+  {
+    name: 'a-deposit-pays-for-a-call-too',
+    file: 'control-plane/services/payments/claim-payment.ts',
+    find: 'if (await trx.payments.wasMoved(name))',
+    replace: 'if ((await trx.payments.wasMoved(name)) && exposure.owed < 0n)',
+    caughtBy: 'deposits',
+  },
+  {
+    name: 'any-token-is-credited',
+    file: 'control-plane/ports/treasury/rpc-chain-moves.ts',
+    find: 'all.filter(({ token }) => token === asset), all.filter(({ token }) => token !== asset)',
+    replace: 'all, all.filter(() => false)',
+    caughtBy: 'deposits',
+  },
+  {
+    name: 'capital-is-booked-over-a-deposit',
+    file: `${DEPOSITS}/fund-treasury.ts`,
+    find: '        await takeAsCapital(paying.treasury, trx, transaction, place)\n',
+    replace: '        void place\n',
+    caughtBy: 'deposits',
+  },
+  {
+    name: 'a-stranger-signs',
+    file: `${DEPOSITS}/open-deposit.ts`,
+    find: "  if (signer?.toLowerCase() !== sender) throw new AppError('invalid_signature')\n",
+    replace: '  void signer\n',
+    caughtBy: 'deposits',
+  },
+  {
+    name: 'nothing-is-proven',
+    file: `${DEPOSITS}/read-moves.ts`,
+    find: '  if (cursor.nextBlock > final) await prove(ctx, cursor)\n',
+    replace: '',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'credited-at-the-first-block',
+    file: `${DEPOSITS}/read-moves.ts`,
+    find: 'const final = head.block - BigInt(confirmations) + 1n',
+    replace: 'const final = head.block - BigInt(confirmations) + BigInt(confirmations)',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'a-transaction-in-another-block-is-another',
+    file: 'control-plane/ports/treasury/rpc-chain-moves.ts',
+    find: 'const place = places.get(transfer.transaction) ?? 0',
+    replace: 'const place = (places.get(transfer.transaction) ?? 0) + Number(transfer.block % 1_000_000n)',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'a-thief-is-not-noticed',
+    file: `${DEPOSITS}/take-moves.ts`,
+    find: 'await holdPayouts(ctx, trx, `chain:',
+    replace: 'void (`chain:',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'a-mismatch-stops-nothing',
+    file: `${DEPOSITS}/reconcile.ts`,
+    find: "  await ctx.db.transaction().execute((trx) => holdPayouts(ctx, trx, 'chain:reconciliation'))\n",
+    replace: '',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'capital-leaves-unbooked',
+    file: `${DEPOSITS}/withdraw-capital.ts`,
+    find: '{ account: PLATFORM_ACCOUNTS.externalUsdc, amount },',
+    replace: '{ account: PLATFORM_ACCOUNTS.fee, amount },',
+    caughtBy: 'deposit-faults',
+  },
+]
+
+export const TREASURY_MUTANTS: readonly TreasuryMutant[] = [...OUT, ...IN]

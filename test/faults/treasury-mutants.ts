@@ -1,0 +1,43 @@
+/**
+ * `npm run test:treasury-mutants`: makes each mistake of `mutants/treasury.ts` alone and runs the tests that must fail because
+ * of it. `-- --only NAME,NAME` picks some. Ends with 1 when a mistake is not noticed.
+ */
+import { spawn } from 'node:child_process'
+import { parseArgs } from 'node:util'
+import { REPOSITORY } from '#dev/network/programs.ts'
+import type { TreasuryMutant } from './mutants/treasury.ts'
+import { TREASURY_MUTANTS } from './mutants/treasury.ts'
+
+const LIMIT_MS = 300_000
+
+const { values } = parseArgs({ options: { only: { type: 'string' } } })
+const wanted = values.only?.split(',')
+const chosen = TREASURY_MUTANTS.filter(({ name }) => wanted?.includes(name) ?? true)
+
+/** Runs the tests with a mistake in the code. Answers whether they failed. */
+function isCaught({ name, caughtBy }: TreasuryMutant): Promise<boolean> {
+  const child = spawn(
+    'node',
+    ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', `test/services/${caughtBy}.test.ts`],
+    {
+      cwd: REPOSITORY,
+      env: { ...process.env, TREASURY_MUTANT: name },
+      stdio: 'ignore',
+      timeout: LIMIT_MS,
+    },
+  )
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    // A run that hangs has noticed nothing.
+    child.on('exit', (code) => resolve(code === 1))
+  })
+}
+
+let missed = 0
+for (const mutant of chosen) {
+  const caught = await isCaught(mutant)
+  if (!caught) missed += 1
+  process.stdout.write(`${caught ? 'caught' : 'MISSED'} ${mutant.name} by ${mutant.caughtBy}\n`)
+}
+process.stdout.write(`${chosen.length - missed} of ${chosen.length} mistakes are noticed\n`)
+process.exitCode = missed === 0 ? 0 : 1

@@ -291,7 +291,8 @@ function Comparison({ rows, onClear }: { readonly rows: readonly Row[]; readonly
       isFlush
       actions={<Button onClick={onClear}>Clear</Button>}
     >
-      <div className="table-wrap">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: What scrolls can be scrolled by keyboard. */}
+      <section className="table-wrap" aria-label="Comparison" tabIndex={0}>
         <table className="table">
           <thead>
             <tr>
@@ -314,7 +315,7 @@ function Comparison({ rows, onClear }: { readonly rows: readonly Row[]; readonly
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </Card>
   )
 }

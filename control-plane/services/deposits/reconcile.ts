@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Trx } from '#control-plane/db/database.ts'
 import { MOVE_KINDS } from '#control-plane/db/tables/deposits.ts'
 import type { TreasuryCheck } from '#control-plane/db/treasury-checks.ts'
 import {
@@ -30,7 +31,15 @@ type ReconcileCtx = Pick<MoveCtx, 'db' | 'clock' | 'ids' | 'log' | 'metrics' | '
  * is in the books as what it is, and the books have none that the chain has not. A mismatch stops payouts until a person
  * has looked, and nothing else. A chain that does not answer proves nothing.
  */
-export async function reconcile(ctx: ReconcileCtx): Promise<TreasuryCheck> {
+export function reconcile(ctx: ReconcileCtx): Promise<TreasuryCheck> {
+  return compareAndKeep(ctx, (_, keep) => ctx.db.transaction().execute(keep))
+}
+
+/** Compares, and has what was found kept in one transaction with the stop that follows from it. */
+async function compareAndKeep(
+  ctx: ReconcileCtx,
+  keepBy: (check: TreasuryCheck, keep: (trx: Trx) => Promise<void>) => Promise<void>,
+): Promise<TreasuryCheck> {
   const startedAt = new Date(ctx.clock.now())
   const begun = ctx.clock.monotonic()
   const found = await compare(ctx)
@@ -38,12 +47,13 @@ export async function reconcile(ctx: ReconcileCtx): Promise<TreasuryCheck> {
     ...{ id: ctx.ids.ulid(), startedAt, tookMs: Math.round(ctx.clock.monotonic() - begun), ...found },
     sums: found.sums.map(({ amount, ...sum }) => ({ ...sum, amountMicro: amount.toString() })),
   }
-  await insertTreasuryCheck(ctx.db, check, KEPT)
-  if (found.failure !== null) return check
-  ctx.metrics.findings('treasury_mismatch', found.mismatches.length)
-  if (found.mismatches.length === 0) return check
-  ctx.log.error({ mismatches: found.mismatches }, 'the treasury and the books do not fit: payouts stop')
-  await ctx.db.transaction().execute((trx) => holdPayouts(ctx, trx, 'chain:reconciliation'))
+  const { failure, mismatches } = found
+  if (failure === null) ctx.metrics.findings('treasury_mismatch', mismatches.length)
+  if (mismatches.length > 0) ctx.log.error({ mismatches }, 'the treasury and the books do not fit: payouts stop')
+  await keepBy(check, async (trx) => {
+    await insertTreasuryCheck(trx, check, KEPT)
+    if (mismatches.length > 0) await holdPayouts(ctx, trx, 'chain:reconciliation')
+  })
   return check
 }
 
@@ -187,6 +197,9 @@ export const reconcileNow = defineOperation({
         (after) => (after === undefined ? undefined : { subject: purse.treasury, before: null, after }),
       )
     }
-    return viewOf(await reconcile({ ...ctx, moves }))
+    const check = await compareAndKeep({ ...ctx, moves }, (made, keep) =>
+      ctx.change(keep, () => ({ subject: purse.treasury, before: null, after: { check: made.id } })),
+    )
+    return viewOf(check)
   },
 })

@@ -263,7 +263,7 @@ async function book(
   try {
     crashPoint('job_taken')
     const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
-    // The journal has it first: whoever dies from here on, the job is booked and a worker asks about it.
+    // The journal has it first. Whatever dies from here on, the job is booked and a worker asks about it.
     settled = await bookJobEvent(calls, hold, event, async () => {
       // The whole quote counts against today's cap, whatever the job costs in the end.
       usedMicro = quoteMicro
@@ -287,15 +287,31 @@ async function book(
   return { text, offer, request, own: settled.headers }
 }
 
+/** How long a buyer waits for Redis to take the record of a job, and the pause between two tries. Milliseconds. */
+const RECORD_MS = 30_000
+const RECORD_PAUSE_MS = 250
+
 /**
- * Writes the record of a job. While Redis is away a job of the market goes on without one, because a worker makes it of
- * the booked submit. Of a payer's own provider nobody else has the key.
+ * Writes the record of a job, as soon as Redis takes it: a buyer who is told of a job can ask about it. If Redis stays
+ * away, a job of the market goes on without one, because a worker makes it of the booked submit. Of a payer's own
+ * provider nobody else has the key.
  */
 async function writeDown({ calls, jobs }: JobPlane, record: JobRecordText): Promise<void> {
-  await jobs.put(record, calls.clock.now()).catch((error: unknown) => {
-    if (record.offer === null) throw error
-    calls.log.warn({ rid: record.rid, cause: describeCause(error) }, 'the record of a job is left to a worker')
-  })
+  const until = calls.clock.monotonic() + RECORD_MS
+  for (;;) {
+    try {
+      await jobs.put(record, calls.clock.now())
+      return
+    } catch (error) {
+      if (calls.clock.monotonic() < until) {
+        await calls.clock.sleep(RECORD_PAUSE_MS)
+        continue
+      }
+      if (record.offer === null) throw error
+      calls.log.warn({ rid: record.rid, cause: describeCause(error) }, 'the record of a job is left to a worker')
+      return
+    }
+  }
 }
 
 /** Asks a provider to stop a job that nobody will see. Never rejects: where it does not, the job runs to its end. */

@@ -74,13 +74,13 @@ const JOBS: readonly LongMutant[] = [
   }),
   ofJobs('job_takes_its_whole_hold', 5, {
     file: SUBMIT,
-    find: '() => turn.payment.settle(hold, quoteMicro, event)',
-    replace: '() => turn.payment.settle(hold, hold.grantedMicro, event)',
+    find: 'return turn.payment.settle(hold, quoteMicro, event)',
+    replace: 'return turn.payment.settle(hold, hold.grantedMicro, event)',
   }),
   ofJobs('job_told_without_its_record', 15, {
     file: SUBMIT,
-    find: 'await plane.jobs.put(record, calls.clock.now())',
-    replace: 'void plane.jobs.put(record, calls.clock.now()).catch(() => undefined)',
+    find: 'await jobs.put(record, calls.clock.now())',
+    replace: 'void jobs.put(record, calls.clock.now()).catch(() => undefined)',
   }),
   ofJobs('job_end_is_not_booked', 5, {
     file: SHOW,

@@ -1,3 +1,4 @@
+import { jobOfEnd } from '#shared/contract/usage-event.ts'
 import type { Finding } from './finding.ts'
 import { findingOf } from './finding.ts'
 import type { GateHold, GateState } from './gate-records.ts'
@@ -123,8 +124,11 @@ function wrongAmounts({ gate, facts }: Evidence): string[] {
     if (isCharged && charge !== undefined && charge !== hold.used) {
       wrong.push(`${hold.rid}: the gate charged ${hold.used}, the ledger ${charge}`)
     }
-    if (isCharged && hold.lookupCost !== undefined && hold.lookupCost !== hold.used) {
-      wrong.push(`${hold.rid}: the look-up says ${hold.lookupCost}, the gate charged ${hold.used}`)
+    const job = jobOfEnd(hold.rid)
+    // The gate takes nothing for the end of a job, because its escrow pays.
+    const shown = job === undefined ? hold.used : facts.settled.get(job)?.charge
+    if (isCharged && hold.lookupCost !== undefined && shown !== undefined && hold.lookupCost !== shown) {
+      wrong.push(`${hold.rid}: the look-up says ${hold.lookupCost}, ${shown} were charged`)
     }
     return wrong
   })

@@ -217,8 +217,14 @@ const LATE: ReadonlySet<string> = new Set(['exportDownload', 'offerBulkCancel', 
 
 type Case = { readonly title: string; readonly operation: DescribedOperation; readonly body: unknown }
 
-/** An answer about one payout takes a payout, and a signature a wallet with money. The tests of both ask for them. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['payoutGet', 'depositSign'])
+/**
+ * An answer about one payout takes a payout, a signature a wallet with money, and a session of a key or a code the secret
+ * of another answer. The tests of each ask for them.
+ */
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  ...['payoutGet', 'depositSign'],
+  ...['keySessionCreate', 'signInCodeCreate', 'keySessionEnd'],
+])
 
 /** Paths whose answers are those of a provider. `forwarded-calls.test.ts` sends them. */
 const FORWARDED = /^\/(x402\/)?(min\{\w+\}\/)?(resources|api\/(social|crypto-rpc))\//

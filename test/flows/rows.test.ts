@@ -150,7 +150,8 @@ describe('each path of the rows', () => {
 
 it('a path of the control plane is passed on where there is one, and is nothing where there is none', async () => {
   for (const { prefix } of CONTROL_PREFIXES) {
-    expect([prefix, (await ask('GET', prefix, API)).status]).toEqual([prefix, 404])
+    // The root leads a person to the docs.
+    expect([prefix, (await ask('GET', prefix, API)).status]).toEqual([prefix, prefix === '/' ? 302 : 404])
   }
   const whole = new URL(network.sandbox.api_base_url)
   expect((await ask('GET', '/openapi.json', whole.host, whole)).status).toBe(200)

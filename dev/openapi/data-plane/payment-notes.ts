@@ -31,6 +31,7 @@ export const PaymentNotes = z
           path: z.string(),
           url: z.string(),
           protocols: z.array(z.enum(['x402', 'mpp'])),
+          schemes: z.array(z.enum(['upto', 'exact'])).describe('The schemes of x402 that it takes.'),
         }),
       ),
       models_url: z.string(),

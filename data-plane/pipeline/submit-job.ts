@@ -5,7 +5,7 @@ import type { JobRecordText } from '#data-plane/store/jobs.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
-import { describeCause, toAppError } from '#shared/errors.ts'
+import { toAppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
@@ -262,15 +262,12 @@ async function book(
   let settled: Settled
   try {
     crashPoint('job_taken')
+    await writeDown(plane, record)
+    // The whole quote counts against today's cap, whatever the job costs in the end.
+    usedMicro = quoteMicro
+    crashPoint('job_written')
     const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
-    // The journal has it first. Whatever dies from here on, the job is booked and a worker asks about it.
-    settled = await bookJobEvent(calls, hold, event, async () => {
-      // The whole quote counts against today's cap, whatever the job costs in the end.
-      usedMicro = quoteMicro
-      await writeDown(plane, record)
-      crashPoint('job_written')
-      return turn.payment.settle(hold, quoteMicro, event)
-    })
+    settled = await bookJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
     crashPoint('job_settled')
   } finally {
     void calls.offerCaps.settle(offer, take, usedMicro)
@@ -292,9 +289,8 @@ const RECORD_MS = 30_000
 const RECORD_PAUSE_MS = 250
 
 /**
- * Writes the record of a job, as soon as Redis takes it: a buyer who is told of a job can ask about it. If Redis stays
- * away, a job of the market goes on without one, because a worker makes it of the booked submit. Of a payer's own
- * provider nobody else has the key.
+ * Writes the record of a job, as soon as Redis takes it: a buyer who is told of a job can ask about it. Rejects when Redis
+ * stays away. Then nothing was captured, and the buyer pays nothing.
  */
 async function writeDown({ calls, jobs }: JobPlane, record: JobRecordText): Promise<void> {
   const until = calls.clock.monotonic() + RECORD_MS
@@ -303,13 +299,8 @@ async function writeDown({ calls, jobs }: JobPlane, record: JobRecordText): Prom
       await jobs.put(record, calls.clock.now())
       return
     } catch (error) {
-      if (calls.clock.monotonic() < until) {
-        await calls.clock.sleep(RECORD_PAUSE_MS)
-        continue
-      }
-      if (record.offer === null) throw error
-      calls.log.warn({ rid: record.rid, cause: describeCause(error) }, 'the record of a job is left to a worker')
-      return
+      if (calls.clock.monotonic() >= until) throw error
+      await calls.clock.sleep(RECORD_PAUSE_MS)
     }
   }
 }

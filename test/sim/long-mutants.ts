@@ -74,8 +74,8 @@ const JOBS: readonly LongMutant[] = [
   }),
   ofJobs('job_takes_its_whole_hold', 5, {
     file: SUBMIT,
-    find: 'return turn.payment.settle(hold, quoteMicro, event)',
-    replace: 'return turn.payment.settle(hold, hold.grantedMicro, event)',
+    find: '() => turn.payment.settle(hold, quoteMicro, event)',
+    replace: '() => turn.payment.settle(hold, hold.grantedMicro, event)',
   }),
   ofJobs('job_told_without_its_record', 15, {
     file: SUBMIT,

@@ -65,7 +65,7 @@ const JOB_SHARES: ReadonlyMap<string, number> = new Map([
   ['failed_job_keeps_its_hold', JOB_SHARE],
   ['job_without_a_record', JOB_SHARE],
   // It takes a Redis that is away and a machine that loses power, both while a job is submitted.
-  ['job_told_before_sync', 0.3],
+  ['job_told_before_sync', 0.4],
   ['job_takes_of_no_cap', JOB_SHARE],
   ['job_goes_to_the_dearest_first', JOB_SHARE],
   ['job_end_is_said_anew', 0.2],
@@ -77,7 +77,7 @@ const JOB_SHARES: ReadonlyMap<string, number> = new Map([
 ])
 
 /** More faults than usual, for a mutant that needs two of them at once. */
-const FAULT_SHARES: ReadonlyMap<string, number> = new Map([['job_told_before_sync', 0.2]])
+const FAULT_SHARES: ReadonlyMap<string, number> = new Map([['job_told_before_sync', 0.3]])
 
 /** Calls that wallets pay for among the operations, for mutants on their way. */
 const MANY_WALLETS = 0.3

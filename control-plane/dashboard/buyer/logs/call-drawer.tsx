@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router'
 import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents.ts'
 import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents.ts'
 import { count, exactMoney, milliseconds, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
@@ -53,12 +53,7 @@ function Overview({ entry }: { readonly entry: Entry }) {
   const { requestId, model, provider, settlementStatus, settlementError, ttftMs, durationMs, finishReason } = entry
   const facts: readonly Fact[] = [
     ['Request', <code key="id">{requestId}</code>],
-    [
-      'Model',
-      <Link key="model" to="/model/$" params={{ _splat: model }}>
-        {model}
-      </Link>,
-    ],
+    ['Model', <ModelLink key="model" model={model} />],
     ['Served by', provider ?? 'nobody'],
     [
       'Settlement',

@@ -7,6 +7,7 @@ import { compact, day, hour, milliseconds, money, percent } from '#control-plane
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
@@ -205,11 +206,7 @@ type ModelLine = NonNullable<BuyerOverviewQuery['savings']>['byModel'][number]
 const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
   {
     label: 'Model',
-    cell: ({ model }) => (
-      <Link to="/model/$" params={{ _splat: model }}>
-        {model}
-      </Link>
-    ),
+    cell: ({ model }) => <ModelLink model={model} />,
     text: ({ model }) => model,
   },
   { label: 'Calls', isNumber: true, cell: ({ requests }) => compact(requests), text: ({ requests }) => requests },

@@ -1,14 +1,17 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicFeedQuery } from '#control-plane/dashboard/data/documents.ts'
 import { PublicFeedDocument } from '#control-plane/dashboard/data/documents.ts'
-import { compact, percent, toMicro, volume } from '#control-plane/dashboard/data/format.ts'
+import { compact, percent, toMicro } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import type { Trade } from '#control-plane/dashboard/market/trade-table.tsx'
+import { TradeTable } from '#control-plane/dashboard/market/trade-table.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
-import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -45,51 +48,14 @@ export function FeedPage() {
   )
 }
 
-type Trade = NonNullable<PublicFeedQuery['trades']>[number]
-
-const TRADE_COLUMNS = (now: number): readonly Column<Trade>[] => [
-  { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
-  { label: 'Volume', cell: (trade) => <span className="muted">{volume(trade)}</span>, text: volume },
-  {
-    label: 'Paid',
-    isNumber: true,
-    cell: ({ costMicro }) => <Money micro={costMicro} />,
-    text: ({ costMicro }) => costMicro,
-  },
-  {
-    label: 'When',
-    isNumber: true,
-    cell: ({ createdAt }) => <Ago at={createdAt} now={now} />,
-    text: ({ createdAt }) => createdAt,
-  },
-]
-
 function Trades({ before }: { readonly before: readonly Trade[] }) {
   const { updates, state, setPaused } = useLive({ kind: 'trades', limit: SHOWN })
   const now = useNow(1_000)
   const trades = (updates?.trades ?? before).slice(0, SHOWN)
   return (
     <Card title="Live feed" isFlush actions={<LiveMark state={state} onPause={setPaused} />}>
-      <Table
-        label="Live feed"
-        columns={TRADE_COLUMNS(now)}
-        rows={trades}
-        keyOf={({ createdAt, model, costMicro }) => `${createdAt} ${model} ${costMicro}`}
-        empty={
-          <Empty title="No calls yet">
-            <p>Calls show up here a moment after they are charged.</p>
-          </Empty>
-        }
-      />
+      <TradeTable label="Live feed" trades={trades} now={now} />
     </Card>
-  )
-}
-
-function ModelLink({ model }: { readonly model: string }) {
-  return (
-    <Link to="/model/$" params={{ _splat: model }}>
-      {model}
-    </Link>
   )
 }
 

@@ -3,12 +3,15 @@ import { useEffect, useState } from 'react'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import type { PublicHomeQuery } from '#control-plane/dashboard/data/documents.ts'
 import { PublicHomeDocument } from '#control-plane/dashboard/data/documents.ts'
-import { compact, exactMoney, hour, percent, toMicro, volume } from '#control-plane/dashboard/data/format.ts'
+import { compact, exactMoney, hour, percent, toMicro } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { PriceCell } from '#control-plane/dashboard/market/prices.tsx'
+import { BELOW_LIST, CALLS_24H, PRICE, SELLERS } from '#control-plane/dashboard/market/market-columns.tsx'
+import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import type { Trade } from '#control-plane/dashboard/market/trade-table.tsx'
+import { TradeTable } from '#control-plane/dashboard/market/trade-table.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
-import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Stats, useTitle } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -153,47 +156,11 @@ function Traffic({ data }: { readonly data: PublicHomeQuery }) {
   )
 }
 
-type Trade = NonNullable<PublicHomeQuery['trades']>[number]
-
 function Trades({ trades }: { readonly trades: readonly Trade[] }) {
-  const columns: readonly Column<Trade>[] = [
-    { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
-    { label: 'Volume', cell: (trade) => <span className="muted">{volume(trade)}</span>, text: volume },
-    {
-      label: 'Paid',
-      isNumber: true,
-      cell: ({ costMicro }) => <Money micro={costMicro} />,
-      text: ({ costMicro }) => costMicro,
-    },
-    {
-      label: 'When',
-      isNumber: true,
-      cell: ({ createdAt }) => <Ago at={createdAt} />,
-      text: ({ createdAt }) => createdAt,
-    },
-  ]
   return (
     <Card title="Latest calls" isFlush actions={<Link to="/feed">Live feed</Link>}>
-      <Table
-        label="Latest calls"
-        columns={columns}
-        rows={trades}
-        keyOf={({ createdAt, model, costMicro }) => `${createdAt} ${model} ${costMicro}`}
-        empty={
-          <Empty title="No calls yet">
-            <p>Calls show up here a moment after they are charged.</p>
-          </Empty>
-        }
-      />
+      <TradeTable label="Latest calls" trades={trades} />
     </Card>
-  )
-}
-
-function ModelLink({ model }: { readonly model: string }) {
-  return (
-    <Link to="/model/$" params={{ _splat: model }}>
-      {model}
-    </Link>
   )
 }
 
@@ -204,38 +171,16 @@ const MODEL_COLUMNS: readonly Column<Row>[] = [
     label: 'Model',
     cell: ({ id, name, lab }) => (
       <>
-        <Link to="/model/$" params={{ _splat: id }}>
-          {name}
-        </Link>
+        <ModelLink model={id}>{name}</ModelLink>
         <span className="sub">{lab}</span>
       </>
     ),
     text: ({ id }) => id,
   },
-  {
-    label: 'In · out per 1M tokens',
-    isNumber: true,
-    cell: ({ best, direct, mediaUnit }) => <PriceCell best={best} direct={direct} mediaUnit={mediaUnit} />,
-    text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
-  },
-  {
-    label: 'Below list',
-    isNumber: true,
-    cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
-    text: ({ bestDiscountPct }) => bestDiscountPct,
-  },
-  {
-    label: 'Sellers',
-    isNumber: true,
-    cell: ({ healthySellerCount }) => healthySellerCount,
-    text: ({ healthySellerCount }) => healthySellerCount,
-  },
-  {
-    label: 'Calls 24 h',
-    isNumber: true,
-    cell: ({ requests24h }) => compact(requests24h),
-    text: ({ requests24h }) => requests24h,
-  },
+  PRICE,
+  BELOW_LIST,
+  SELLERS,
+  CALLS_24H,
 ]
 
 function Busiest({ data }: { readonly data: PublicHomeQuery }) {

@@ -7,6 +7,7 @@ import { compact, count, day, instant, milliseconds, percent, UNKNOWN } from '#c
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { FIRST_TOKEN, SELLERS, UPTIME } from '#control-plane/dashboard/market/market-columns.tsx'
 import { PriceCell, priceText } from '#control-plane/dashboard/market/prices.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
@@ -197,18 +198,8 @@ function Providers({ data }: { readonly data: PublicModelQuery }) {
       cell: ({ best }) => (direct === undefined ? null : <PriceCell best={best} direct={best} mediaUnit={mediaUnit} />),
       text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
     },
-    {
-      label: 'Sellers',
-      isNumber: true,
-      cell: ({ healthySellerCount }) => healthySellerCount,
-      text: ({ healthySellerCount }) => healthySellerCount,
-    },
-    {
-      label: 'First token',
-      isNumber: true,
-      cell: ({ ttftP50Ms }) => milliseconds(ttftP50Ms),
-      text: ({ ttftP50Ms }) => ttftP50Ms,
-    },
+    SELLERS,
+    FIRST_TOKEN,
     {
       label: 'Tokens a second',
       isNumber: true,
@@ -216,12 +207,7 @@ function Providers({ data }: { readonly data: PublicModelQuery }) {
       text: ({ tpsP50 }) => tpsP50,
     },
     { label: 'Last 24 hours', cell: ({ provider }) => <UptimeStrip label={provider} cells={cellsOf(provider)} /> },
-    {
-      label: 'Uptime',
-      isNumber: true,
-      cell: ({ uptimePct }) => percent(uptimePct, 2),
-      text: ({ uptimePct }) => uptimePct,
-    },
+    UPTIME,
   ]
   return (
     <Card title="Providers" isFlush>

@@ -1,11 +1,20 @@
 import type { RegisteredRouter } from '@tanstack/react-router'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { MarketSort, PublicModelsQuery } from '#control-plane/dashboard/data/documents.ts'
 import { PublicModelsDocument } from '#control-plane/dashboard/data/documents.ts'
 import { compact, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { PriceCell, priceText } from '#control-plane/dashboard/market/prices.tsx'
+import {
+  BELOW_LIST,
+  CALLS_24H,
+  FIRST_TOKEN,
+  PRICE,
+  SELLERS,
+  UPTIME,
+} from '#control-plane/dashboard/market/market-columns.tsx'
+import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { priceText } from '#control-plane/dashboard/market/prices.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
@@ -205,9 +214,7 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
       label: 'Model',
       cell: ({ id, name, lab }) => (
         <>
-          <Link to="/model/$" params={{ _splat: id }}>
-            {name}
-          </Link>
+          <ModelLink model={id}>{name}</ModelLink>
           <span className="sub">
             {lab} · <code>{id}</code>
           </span>
@@ -215,48 +222,18 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
       ),
       text: ({ id }) => id,
     },
-    {
-      label: 'In · out per 1M tokens',
-      isNumber: true,
-      cell: ({ best, direct, mediaUnit }) => <PriceCell best={best} direct={direct} mediaUnit={mediaUnit} />,
-      text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
-    },
-    {
-      label: 'Below list',
-      isNumber: true,
-      cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
-      text: ({ bestDiscountPct }) => bestDiscountPct,
-    },
+    PRICE,
+    BELOW_LIST,
     {
       label: 'Context',
       isNumber: true,
       cell: ({ contextLength }) => (contextLength > 0 ? compact(contextLength) : UNKNOWN),
       text: ({ contextLength }) => contextLength,
     },
-    {
-      label: 'Sellers',
-      isNumber: true,
-      cell: ({ healthySellerCount }) => healthySellerCount,
-      text: ({ healthySellerCount }) => healthySellerCount,
-    },
-    {
-      label: 'First token',
-      isNumber: true,
-      cell: ({ ttftP50Ms }) => milliseconds(ttftP50Ms),
-      text: ({ ttftP50Ms }) => ttftP50Ms,
-    },
-    {
-      label: 'Uptime',
-      isNumber: true,
-      cell: ({ uptimePct }) => percent(uptimePct, 2),
-      text: ({ uptimePct }) => uptimePct,
-    },
-    {
-      label: 'Calls 24 h',
-      isNumber: true,
-      cell: ({ requests24h }) => compact(requests24h),
-      text: ({ requests24h }) => requests24h,
-    },
+    SELLERS,
+    FIRST_TOKEN,
+    UPTIME,
+    CALLS_24H,
     {
       label: 'Compare',
       cell: ({ id, name }) => (

@@ -1,13 +1,14 @@
-import { Link } from '@tanstack/react-router'
 import type { UptimeCell } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents.ts'
 import { PublicStatusDocument } from '#control-plane/dashboard/data/documents.ts'
-import { compact, instant, percent, span, words } from '#control-plane/dashboard/data/format.ts'
+import { compact, instant, percent } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { IncidentTable } from '#control-plane/dashboard/market/incident-table.tsx'
+import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
@@ -119,14 +120,7 @@ function Uptime({
   const columns: readonly Column<(typeof rows)[number]>[] = [
     {
       label: title.slice(0, -1),
-      cell: ({ name }) =>
-        isModel ? (
-          <Link to="/model/$" params={{ _splat: name }}>
-            {name}
-          </Link>
-        ) : (
-          name
-        ),
+      cell: ({ name }) => (isModel ? <ModelLink model={name} /> : name),
       text: ({ name }) => name,
     },
     { label: `Last ${HOURS} hours`, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} /> },
@@ -185,44 +179,10 @@ function Declared({ data }: { readonly data: PublicStatusQuery }) {
   )
 }
 
-type Incident = NonNullable<PublicStatusQuery['incidents']>['edges'][number]['node']
-
-const INCIDENT_COLUMNS: readonly Column<Incident>[] = [
-  { label: 'Since', cell: ({ startedAt }) => <Time at={startedAt} />, text: ({ startedAt }) => startedAt },
-  { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
-  { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
-  { label: 'Cause', cell: ({ cause }) => (cause === null ? 'unknown' : words(cause)), text: ({ cause }) => cause },
-  {
-    label: 'Offers',
-    isNumber: true,
-    cell: ({ offers, offersOnSale }) => `${offers} of ${offersOnSale}`,
-    text: ({ offers }) => offers,
-  },
-  {
-    label: 'Lasted',
-    isNumber: true,
-    cell: ({ startedAt, endedAt }) =>
-      endedAt === null ? <Badge tone="bad">still down</Badge> : span(endedAt - startedAt),
-    text: ({ endedAt }) => endedAt,
-  },
-]
-
 function Incidents({ data, curl }: { readonly data: PublicStatusQuery; readonly curl: string }) {
   return (
     <Card title="Incidents of the last week" about="Out of real calls" isFlush>
-      <Table
-        label="Incidents"
-        most={15}
-        columns={INCIDENT_COLUMNS}
-        rows={(data.incidents?.edges ?? []).map(({ node }) => node)}
-        keyOf={({ id }) => id}
-        curl={curl}
-        empty={
-          <Empty title="Nothing went down">
-            <p>When offers of a model back off, it is told here.</p>
-          </Empty>
-        }
-      />
+      <IncidentTable incidents={data.incidents} curl={curl} />
     </Card>
   )
 }

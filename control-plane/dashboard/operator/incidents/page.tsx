@@ -1,8 +1,9 @@
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorIncidentsQuery } from '#control-plane/dashboard/data/documents.ts'
 import { OperatorIncidentsDocument } from '#control-plane/dashboard/data/documents.ts'
-import { span, words } from '#control-plane/dashboard/data/format.ts'
+import { words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { IncidentTable } from '#control-plane/dashboard/market/incident-table.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
@@ -46,19 +47,7 @@ function Incidents() {
               />
             </Card>
             <Card title="Out of real calls" about="The last week" isFlush>
-              <Table
-                label="Incidents"
-                columns={SEEN_COLUMNS}
-                rows={(data.incidents?.edges ?? []).map(({ node }) => node)}
-                most={15}
-                keyOf={({ id }) => id}
-                curl={curlOf(OperatorIncidentsDocument, {}, true)}
-                empty={
-                  <Empty title="Nothing went down">
-                    <p>When offers of a model back off, it is told here.</p>
-                  </Empty>
-                }
-              />
+              <IncidentTable incidents={data.incidents} curl={curlOf(OperatorIncidentsDocument, {}, true)} />
             </Card>
             <Card title="Taken off the market" isFlush>
               <Table
@@ -105,28 +94,6 @@ const TOLD_COLUMNS: readonly Column<Told>[] = [
   },
   { label: 'Since', cell: ({ startedAt }) => <Time at={startedAt} />, text: ({ startedAt }) => startedAt },
   { label: 'Last note', cell: ({ notes }) => notes.at(-1)?.note ?? '', text: ({ notes }) => notes.at(-1)?.note },
-]
-
-type Seen = NonNullable<OperatorIncidentsQuery['incidents']>['edges'][number]['node']
-
-const SEEN_COLUMNS: readonly Column<Seen>[] = [
-  { label: 'Since', cell: ({ startedAt }) => <Time at={startedAt} />, text: ({ startedAt }) => startedAt },
-  { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
-  { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
-  { label: 'Cause', cell: ({ cause }) => (cause === null ? 'unknown' : words(cause)), text: ({ cause }) => cause },
-  {
-    label: 'Offers',
-    isNumber: true,
-    cell: ({ offers, offersOnSale }) => `${offers} of ${offersOnSale}`,
-    text: ({ offers }) => offers,
-  },
-  {
-    label: 'Lasted',
-    isNumber: true,
-    cell: ({ startedAt, endedAt }) =>
-      endedAt === null ? <Badge tone="bad">still down</Badge> : span(endedAt - startedAt),
-    text: ({ endedAt }) => endedAt,
-  },
 ]
 
 type Delisted = NonNullable<OperatorIncidentsQuery['anyOffers']>['edges'][number]['node']

@@ -1,0 +1,50 @@
+import type { PublicModelsQuery } from '#control-plane/dashboard/data/documents.ts'
+import { compact, milliseconds, percent } from '#control-plane/dashboard/data/format.ts'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { PriceCell } from './prices.tsx'
+
+type Market = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
+
+/** Columns that stand in several tables of models and of those who serve them. */
+
+export const PRICE: Column<Pick<Market, 'best' | 'direct' | 'mediaUnit'>> = {
+  label: 'In · out per 1M tokens',
+  isNumber: true,
+  cell: ({ best, direct, mediaUnit }) => <PriceCell best={best} direct={direct} mediaUnit={mediaUnit} />,
+  text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
+}
+
+export const BELOW_LIST: Column<Pick<Market, 'bestDiscountPct'>> = {
+  label: 'Below list',
+  isNumber: true,
+  cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
+  text: ({ bestDiscountPct }) => bestDiscountPct,
+}
+
+export const SELLERS: Column<Pick<Market, 'healthySellerCount'>> = {
+  label: 'Sellers',
+  isNumber: true,
+  cell: ({ healthySellerCount }) => healthySellerCount,
+  text: ({ healthySellerCount }) => healthySellerCount,
+}
+
+export const FIRST_TOKEN: Column<Pick<Market, 'ttftP50Ms'>> = {
+  label: 'First token',
+  isNumber: true,
+  cell: ({ ttftP50Ms }) => milliseconds(ttftP50Ms),
+  text: ({ ttftP50Ms }) => ttftP50Ms,
+}
+
+export const UPTIME: Column<Pick<Market, 'uptimePct'>> = {
+  label: 'Uptime',
+  isNumber: true,
+  cell: ({ uptimePct }) => percent(uptimePct, 2),
+  text: ({ uptimePct }) => uptimePct,
+}
+
+export const CALLS_24H: Column<Pick<Market, 'requests24h'>> = {
+  label: 'Calls 24 h',
+  isNumber: true,
+  cell: ({ requests24h }) => compact(requests24h),
+  text: ({ requests24h }) => requests24h,
+}

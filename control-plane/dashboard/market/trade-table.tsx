@@ -1,0 +1,48 @@
+import type { PublicFeedQuery } from '#control-plane/dashboard/data/documents.ts'
+import { volume } from '#control-plane/dashboard/data/format.ts'
+import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { ModelLink } from './model-link.tsx'
+
+export type Trade = NonNullable<PublicFeedQuery['trades']>[number]
+
+const columns = (now: number): readonly Column<Trade>[] => [
+  { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
+  { label: 'Volume', cell: (trade) => <span className="muted">{volume(trade)}</span>, text: volume },
+  {
+    label: 'Paid',
+    isNumber: true,
+    cell: ({ costMicro }) => <Money micro={costMicro} />,
+    text: ({ costMicro }) => costMicro,
+  },
+  {
+    label: 'When',
+    isNumber: true,
+    cell: ({ createdAt }) => <Ago at={createdAt} now={now} />,
+    text: ({ createdAt }) => createdAt,
+  },
+]
+
+/** Charged calls, without anybody's name. Their ages are those at `now`. */
+export function TradeTable(props: {
+  readonly label: string
+  readonly trades: readonly Trade[]
+  readonly now?: number
+}) {
+  const { label, trades, now = Date.now() } = props
+  return (
+    <Table
+      label={label}
+      columns={columns(now)}
+      rows={trades}
+      keyOf={({ createdAt, model, costMicro }) => `${createdAt} ${model} ${costMicro}`}
+      empty={
+        <Empty title="No calls yet">
+          <p>Calls show up here a moment after they are charged.</p>
+        </Empty>
+      }
+    />
+  )
+}

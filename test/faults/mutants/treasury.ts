@@ -174,7 +174,7 @@ const IN: readonly TreasuryMutant[] = [
   {
     name: 'a-mismatch-stops-nothing',
     file: `${DEPOSITS}/reconcile.ts`,
-    find: "  await ctx.db.transaction().execute((trx) => holdPayouts(ctx, trx, 'chain:reconciliation'))\n",
+    find: "    if (mismatches.length > 0) await holdPayouts(ctx, trx, 'chain:reconciliation')\n",
     replace: '',
     caughtBy: 'deposit-faults',
   },

@@ -16,6 +16,11 @@ export const Wallet = z
   .regex(/^0x[0-9a-fA-F]{40}$/, 'not a wallet address')
   .transform((text) => text.toLowerCase())
 
+/** The hash of a transaction, read in lower case. */
+export const TransactionHash = oneLine(66)
+  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .toLowerCase()
+
 /** A decimal as people write it, without a sign, spaces, leading zeros or an exponent. */
 const PLAIN_DECIMAL = /^(?:0|[1-9]\d*)(?:\.\d+)?$/
 

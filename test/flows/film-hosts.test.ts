@@ -9,7 +9,7 @@ import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 import type { RecordingProvider } from '#test/support/recording-provider.ts'
 import { startRecordingProvider } from '#test/support/recording-provider.ts'
-import { textModel } from '#test/support/text-model.ts'
+import { filmFacts, textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
 import { inHeader, sendAsStranger, signPayment, stockClient } from '#test/support/wallet-client.ts'
 
@@ -58,13 +58,7 @@ async function post(url: string, key: string | undefined, body: object, headers:
 beforeAll(async () => {
   chain = await chainOf()
   network = await sharedNetwork()
-  const film = textModel(MODEL, {
-    architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-    pricing: { prompt: '0', completion: '0' },
-    unit_pricing: { seconds: '0.1' },
-    supported_features: [],
-    endpoints: ['video'],
-  })
+  const film = textModel(MODEL, filmFacts('0.1'))
   const operator = (name: string, input: object) =>
     post(`${network.sandbox.trpc_url}/${name}`, network.sandbox.management_key, input)
   await operator('catalog.import', { source: 'test', models: [film] })

@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import type { Seen } from '#test/support/outcome-call.ts'
 import { makeCall } from '#test/support/outcome-call.ts'
 import type { OutcomeMarket } from '#test/support/outcome-market.ts'
@@ -10,7 +9,7 @@ import { OUTCOMES } from '#test/support/outcome-rows.ts'
 import type { WalletLine, WalletRow } from '#test/support/outcome-wallets.ts'
 import { driveWallets, WALLET_OUTCOMES, walletSection } from '#test/support/outcome-wallets.ts'
 import type { Ended, Health } from '#test/support/outcome-words.ts'
-import { tableOf, wordsOf } from '#test/support/outcome-words.ts'
+import { EndedSchema, tableOf, wordsOf } from '#test/support/outcome-words.ts'
 import { until } from '#test/support/until.ts'
 
 const FILE = new URL('../../docs/outcomes.md', import.meta.url)
@@ -66,25 +65,12 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => market.stop(), 60_000)
 
-const Row = z.object({
-  outcome: z.string(),
-  charge: z.coerce.number(),
-  hold_amount: z.coerce.number(),
-  seller_net: z.coerce.number(),
-  fee: z.coerce.number(),
-  provider: z.string().nullable(),
-  usage_source: z.string(),
-  anomalies: z.array(z.string()),
-  error_code: z.string().nullable(),
-  attempts: z.array(z.object({ provider: z.string(), errorClass: z.string().nullable() })),
-})
-
 /** The settlement of a call, once it is booked. */
 async function endedOf(rid: string): Promise<Ended> {
-  let row: z.infer<typeof Row> | undefined
+  let row: Ended | undefined
   await until(`${rid} is booked`, BOOKED_MS, async () => {
     const found = await market.database.query('select * from settlement where rid = $1', [rid])
-    row = found.rows[0] === undefined ? undefined : Row.parse(found.rows[0])
+    row = found.rows[0] === undefined ? undefined : EndedSchema.parse(found.rows[0])
     if (row !== undefined) return true
     // An event that was set aside is never booked, so there is nothing to wait for.
     const aside = await market.database.query('select reason, detail, event from usage_poison where rid = $1', [rid])

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Endpoint } from '#shared/catalog/model.ts'
 import type { RoutedMarket } from '#test/support/routed-market.ts'
 import { MODEL, SELLERS, startRoutedMarket } from '#test/support/routed-market.ts'
-import { textModel } from '#test/support/text-model.ts'
+import { filmFacts, textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
 
 const JOB = 'hosted-job'
@@ -16,13 +16,7 @@ let key: string
 
 beforeAll(async () => {
   market = await startRoutedMarket()
-  const item = textModel(JOB, {
-    architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-    pricing: { prompt: '0', completion: '0' },
-    unit_pricing: { seconds: '0.01' },
-    supported_features: [],
-    endpoints: ['video'],
-  })
+  const item = textModel(JOB, filmFacts('0.01'))
   await market.operator('catalog.import', { source: 'test', models: [item] })
   const seller = await market.user()
   const seller_base_url = market.providers[DEAR]?.url

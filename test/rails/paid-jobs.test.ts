@@ -8,7 +8,7 @@ import type { ChainWallet, TestChain } from '#test/support/chain.ts'
 import { chainOf } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
-import { textModel } from '#test/support/text-model.ts'
+import { filmFacts, textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
 import { inHeader, payingFetch, signPayment, stockClient } from '#test/support/wallet-client.ts'
 
@@ -29,15 +29,7 @@ beforeAll(async () => {
   network = await sharedNetwork()
   db = new pg.Client(network.sandbox.database_url)
   await db.connect()
-  const films = [FILM.model, FAILING].map((id) =>
-    textModel(id, {
-      architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-      pricing: { prompt: '0', completion: '0' },
-      unit_pricing: { seconds: '0.1' },
-      supported_features: [],
-      endpoints: ['video'],
-    }),
-  )
+  const films = [FILM.model, FAILING].map((id) => textModel(id, filmFacts('0.1')))
   const operator = (name: string, input: object) =>
     post(`${network.sandbox.trpc_url}/${name}`, network.sandbox.management_key, input)
   await operator('catalog.import', { source: 'test', models: films })

@@ -13,6 +13,11 @@ export function readKeptCases(): KeptCases {
   return new Map(Object.entries(read))
 }
 
+/** Writes each operation on a line of its own. */
 export function writeKeptCases(cases: KeptCases): void {
-  writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(cases), null, 1)}\n`)
+  const texts = [...cases].map(([name, { seed, operations }]) => {
+    const lines = operations.map((operation) => `  ${JSON.stringify(operation)}`)
+    return ` "${name}": { "seed": ${seed}, "operations": [\n${lines.join(',\n')}\n ] }`
+  })
+  writeFileSync(FILE, `{\n${texts.join(',\n')}\n}\n`)
 }

@@ -5,6 +5,7 @@ import type { BuildContext, Plugin } from 'esbuild'
 import { context } from 'esbuild'
 import { BUNDLE } from '#bundle/options.mjs'
 import { REPOSITORY } from '#dev/network/programs.ts'
+import { replaceOnce } from '#test/support/replace-once.ts'
 import type { KeptCase } from './kept-cases.ts'
 import { LONG_MUTANTS } from './long-mutants.ts'
 import { MUTANTS } from './mutants.ts'
@@ -144,11 +145,9 @@ function changeFiles(currentOf: () => ProductMutant | undefined): Plugin {
         const mutant = currentOf()
         const edits = mutant?.edits.filter(({ file }) => path === join(REPOSITORY, file)) ?? []
         let contents = await readFile(path, 'utf8')
-        for (const { file, find, replace } of edits) {
-          if (contents.split(find).length !== 2)
-            throw new Error(`${mutant?.name}: ${file} has not exactly one «${find}»`)
-          contents = contents.replace(find, () => replace)
-          done.add(file)
+        for (const edit of edits) {
+          contents = replaceOnce(contents, edit)
+          done.add(edit.file)
         }
         return { contents, loader: 'ts' }
       })

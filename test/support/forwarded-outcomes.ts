@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { json, KEY, lending, network, provider } from './forwarded-market.ts'
 import type { Seen } from './outcome-call.ts'
 import type { Ended, Health, Words } from './outcome-words.ts'
-import { sectionText, wordsOf } from './outcome-words.ts'
+import { EndedSchema, sectionText, wordsOf } from './outcome-words.ts'
 import { until } from './until.ts'
 
 /** Bookings may wait on a busy machine. */
@@ -117,19 +117,6 @@ export async function driveForwarded(): Promise<readonly (Words & { readonly end
   return lines
 }
 
-const Settled = z.object({
-  outcome: z.string(),
-  charge: z.coerce.number(),
-  hold_amount: z.coerce.number(),
-  seller_net: z.coerce.number(),
-  fee: z.coerce.number(),
-  provider: z.string().nullable(),
-  usage_source: z.string(),
-  anomalies: z.array(z.string()),
-  error_code: z.string().nullable(),
-  attempts: z.array(z.object({ provider: z.string(), errorClass: z.string().nullable() })),
-})
-
 async function endedOf(rid: string, what: string): Promise<Ended> {
   let found: unknown
   await until(`it is booked: ${what}, ${rid}`, BOOKED_MS, async () => {
@@ -137,7 +124,7 @@ async function endedOf(rid: string, what: string): Promise<Ended> {
     found = rows[0]
     return found !== undefined
   })
-  return Settled.parse(found)
+  return EndedSchema.parse(found)
 }
 
 async function healthOf(rid: string): Promise<readonly Health[]> {

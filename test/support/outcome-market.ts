@@ -12,7 +12,7 @@ import { ANY_CLIP } from '#shared/clips.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Network } from './network.ts'
 import { startNetwork } from './network.ts'
-import { textModel } from './text-model.ts'
+import { filmFacts, textModel } from './text-model.ts'
 import { until } from './until.ts'
 
 /** Limits of the plane under test in milliseconds. Ends that take minutes in production take a second here. */
@@ -226,11 +226,7 @@ function modelOf(body: unknown): string | undefined {
 function jobItem(model: string): object {
   return {
     ...catalogItem(model),
-    architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-    pricing: { prompt: '0', completion: '0' },
-    unit_pricing: { seconds: '0.01' },
-    supported_features: [],
-    endpoints: ['video'],
+    ...filmFacts('0.01'),
     clip: ANY_CLIP,
   }
 }

@@ -1,18 +1,20 @@
+import { z } from 'zod'
 import type { Seen } from './outcome-call.ts'
 
 /** The booking of a call. */
-export type Ended = {
-  readonly outcome: string
-  readonly charge: number
-  readonly hold_amount: number
-  readonly seller_net: number
-  readonly fee: number
-  readonly provider: string | null
-  readonly usage_source: string
-  readonly anomalies: readonly string[]
-  readonly error_code: string | null
-  readonly attempts: readonly { readonly provider: string; readonly errorClass: string | null }[]
-}
+export const EndedSchema = z.object({
+  outcome: z.string(),
+  charge: z.coerce.number(),
+  hold_amount: z.coerce.number(),
+  seller_net: z.coerce.number(),
+  fee: z.coerce.number(),
+  provider: z.string().nullable(),
+  usage_source: z.string(),
+  anomalies: z.array(z.string()),
+  error_code: z.string().nullable(),
+  attempts: z.array(z.object({ provider: z.string(), errorClass: z.string().nullable() })),
+})
+export type Ended = z.infer<typeof EndedSchema>
 
 export type Health = { readonly action: string; readonly error_class: string | null }
 

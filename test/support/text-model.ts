@@ -20,3 +20,14 @@ export function textModel(name: string, changes: object = {}) {
     ...changes,
   }
 }
+
+/** What makes a model one that makes films, at US dollars a second. */
+export function filmFacts(usdASecond: string) {
+  return {
+    architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+    pricing: { prompt: '0', completion: '0' },
+    unit_pricing: { seconds: usdASecond },
+    supported_features: [],
+    endpoints: ['video' as const],
+  }
+}

@@ -6,6 +6,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import type { TokenMove } from '#control-plane/ports/treasury/treasury-chain.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
+import { TransactionHash } from '#control-plane/services/fields.ts'
 import { postTransaction } from '#control-plane/services/money/ledger.ts'
 import { withTreasury } from '#control-plane/services/payouts/treasury-ctx.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
@@ -30,9 +31,7 @@ export const fundTreasury = defineOperation({
   name: 'treasury.fund',
   access: 'operator',
   input: z.strictObject({
-    transaction: oneLine(66)
-      .regex(/^0x[0-9a-fA-F]{64}$/)
-      .toLowerCase(),
+    transaction: TransactionHash,
     reason: oneLine(500).trim().min(1),
   }),
   limit: 'none',

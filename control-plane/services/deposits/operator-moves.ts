@@ -3,6 +3,7 @@ import { MOVE_KINDS } from '#control-plane/db/tables/deposits.ts'
 import type { TreasuryMove } from '#control-plane/db/treasury-moves.ts'
 import { listMoves, listStrayTokens, lockMove } from '#control-plane/db/treasury-moves.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { TransactionHash } from '#control-plane/services/fields.ts'
 import { confirmBuyers } from '#control-plane/services/money/ledger.ts'
 import { findParty, namesOneParty, ONE_PARTY, PartyFields } from '#control-plane/services/money/ledger-moves.ts'
 import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
@@ -121,9 +122,7 @@ export const assignMove = defineOperation({
     .strictObject({
       wallet: PartyFields.wallet,
       account: PartyFields.account,
-      transaction: oneLine(66)
-        .regex(/^0x[0-9a-fA-F]{64}$/)
-        .toLowerCase(),
+      transaction: TransactionHash,
       place: wholeNumber(0, 10_000).prefault(0),
       reason: oneLine(500).trim().min(1),
     })

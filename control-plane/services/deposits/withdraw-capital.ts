@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { changeMove, lockMove } from '#control-plane/db/treasury-moves.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import { TransactionHash } from '#control-plane/services/fields.ts'
 import { postTransaction } from '#control-plane/services/money/ledger.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
@@ -19,9 +20,7 @@ export const withdrawCapital = defineOperation({
   name: 'treasury.withdraw',
   access: 'operator',
   input: z.strictObject({
-    transaction: oneLine(66)
-      .regex(/^0x[0-9a-fA-F]{64}$/)
-      .toLowerCase(),
+    transaction: TransactionHash,
     place: wholeNumber(0, 10_000).prefault(0),
     reason: oneLine(400).trim().min(1),
   }),

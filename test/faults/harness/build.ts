@@ -4,6 +4,8 @@ import type { Plugin } from 'esbuild'
 import { build } from 'esbuild'
 import { BUNDLE } from '#bundle/options.mjs'
 import { REPOSITORY } from '#dev/network/programs.ts'
+import type { Edit } from '#test/support/replace-once.ts'
+import { replaceOnce } from '#test/support/replace-once.ts'
 
 /** The programs of a market as the image has them, each one file. */
 export type Binaries = { readonly [Name in ProgramName]: string }
@@ -17,11 +19,8 @@ const PROGRAMS = {
 export type ProgramName = keyof typeof PROGRAMS
 
 /** A mistake in the code itself: one place of one file is changed. */
-export type Mutant = {
+export type Mutant = Edit & {
   readonly name: string
-  readonly file: string
-  readonly find: string
-  readonly replace: string
   /** The row that must fail because of it. */
   readonly caughtBy: string
 }
@@ -49,17 +48,17 @@ export async function buildBinaries(folder: string, mutant?: Mutant): Promise<Bi
 }
 
 /** Changes one place of a file while a program is built. */
-export function mutate({ name, file, find, replace }: Omit<Mutant, 'caughtBy'>): Plugin {
+function mutate({ name, ...edit }: Mutant): Plugin {
+  const { file } = edit
   return {
     name,
     setup({ onLoad, onEnd }) {
       let isDone = false
       onLoad({ filter: /\.ts$/ }, async ({ path }) => {
         if (path !== join(REPOSITORY, file)) return undefined
-        const text = await readFile(path, 'utf8')
-        if (text.split(find).length !== 2) throw new Error(`${name}: ${file} has not exactly one «${find}»`)
+        const contents = replaceOnce(await readFile(path, 'utf8'), edit)
         isDone = true
-        return { contents: text.replace(find, () => replace), loader: 'ts' }
+        return { contents, loader: 'ts' }
       })
       onEnd(() => {
         if (!isDone) throw new Error(`${name}: ${file} is in no program`)

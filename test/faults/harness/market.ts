@@ -17,7 +17,7 @@ import { createOffer } from '#control-plane/services/offers/create.ts'
 import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import { createUser } from '#control-plane/services/users.ts'
 import { createLogger } from '#shared/logger.ts'
-import { textModel } from '#test/support/text-model.ts'
+import { filmFacts, textModel } from '#test/support/text-model.ts'
 import type { Environment } from './process.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
@@ -130,13 +130,7 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
       })
     },
     async film(...names) {
-      const film = {
-        architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-        pricing: { prompt: '0', completion: '0' },
-        unit_pricing: { seconds: '0.01' },
-        supported_features: [],
-        endpoints: ['video'],
-      }
+      const film = filmFacts('0.01')
       const models = names.map((name) => textModel(name, film))
       await invoke(plane, OPERATOR, importCatalog, { source: 'fault run', models })
     },

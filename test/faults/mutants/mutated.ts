@@ -1,4 +1,5 @@
 import type { Plugin } from 'vitest/config'
+import { replaceOnce } from '#test/support/replace-once.ts'
 import { TREASURY_MUTANTS } from './treasury.ts'
 
 /** Makes one mistake in one file while a test run loads it. Throws for a name that no mutant has. */
@@ -10,9 +11,7 @@ export function mutated(name: string): Plugin {
     enforce: 'pre',
     transform(code, id) {
       if (!id.endsWith(`/${mutant.file}`)) return undefined
-      if (code.split(mutant.find).length !== 2)
-        throw new Error(`${mutant.file} has not exactly one \u00ab${mutant.find}\u00bb`)
-      return { code: code.replace(mutant.find, () => mutant.replace), map: null }
+      return { code: replaceOnce(code, mutant), map: null }
     },
   }
 }

@@ -90,7 +90,7 @@ async function dieInSubmit(stage: Stage, points: readonly CrashPoint[]): Promise
 export const JOB_ROWS: readonly Row[] = [
   {
     number: 'N05',
-    title: 'a data plane dies while it submits a long job: before the journal has it and at each place after',
+    title: 'a data plane dies while it submits a long job: at each place before the journal has it, and after',
     isQuick: true,
     run: (stage) => dieInSubmit(stage, stage.isQuick ? ['job_settled'] : ['job_taken', 'job_written', 'job_settled']),
   },

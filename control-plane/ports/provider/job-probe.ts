@@ -20,5 +20,8 @@ export type JobAnswer =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'silent'; readonly status: number | null; readonly retryAfterMs: number | undefined }
 
+/** The answer of a provider that could not be asked. */
+export const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
+
 /** Asks the provider once about a job. No behaviour of the provider makes it throw. */
 export type JobProbe = (job: AskedJob) => Promise<JobAnswer>

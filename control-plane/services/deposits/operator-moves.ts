@@ -4,13 +4,12 @@ import type { TreasuryMove } from '#control-plane/db/treasury-moves.ts'
 import { listMoves, listStrayTokens, lockMove } from '#control-plane/db/treasury-moves.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { TransactionHash } from '#control-plane/services/fields.ts'
-import { confirmBuyers } from '#control-plane/services/money/ledger.ts'
 import { findParty, namesOneParty, ONE_PARTY, PartyFields } from '#control-plane/services/money/ledger-moves.ts'
 import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
 import { purseOf, requireMoves, withMoves } from './move-ctx.ts'
-import { creditMove } from './take-moves.ts'
+import { creditMove, tellGate } from './take-moves.ts'
 
 const SHOWN_ROWS = 100
 
@@ -147,9 +146,7 @@ export const assignMove = defineOperation({
       },
       ({ after }) => ({ subject: transaction, before: null, after: { ...after, account, reason } }),
     )
-    await confirmBuyers(ctx, done.balances).catch((error: unknown) =>
-      ctx.log.warn({ err: error, transaction }, 'the gate will hear of a deposit later'),
-    )
+    await tellGate(ctx, done.balances, transaction)
     return done.after
   },
 })

@@ -83,11 +83,19 @@ export async function takeMove(ctx: MoveCtx, { direction, transaction, place, no
   if (credit === 'too-much') await setAside(ctx, name)
   if (credit === undefined || credit === 'too-much') return false
   crashPoint('deposit_booked')
-  // The outbox row stays when this fails, so a later drain tells the gate.
-  await confirmBuyers(ctx, credit).catch((error: unknown) =>
+  await tellGate(ctx, credit, transaction)
+  return true
+}
+
+/** Tells the gate of balances that a deposit changed. The outbox row stays when this fails, and a later drain tells it. */
+export async function tellGate(
+  ctx: Pick<MoveCtx, 'ledger' | 'gate' | 'log'>,
+  balances: Parameters<typeof confirmBuyers>[1],
+  transaction: string,
+): Promise<void> {
+  await confirmBuyers(ctx, balances).catch((error: unknown) =>
     ctx.log.warn({ err: error, transaction }, 'the gate will hear of a deposit later'),
   )
-  return true
 }
 
 /** Leaves a move to a person whose account cannot hold it. */

@@ -1,5 +1,6 @@
 import type { Job } from '#control-plane/db/jobs.ts'
 import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import { SILENT } from '#control-plane/ports/provider/job-probe.ts'
 import type { AskLent, LentReply } from '#control-plane/ports/provider/probe.ts'
 import { routeOfJob } from '#shared/catalog/resources.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
@@ -21,7 +22,6 @@ export type LentJob = {
 
 type Ports = { readonly askLent: AskLent }
 
-const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
 const ACCEPTED = 202
 /** A provider that answers with one of these to the question for a result says that there will never be one. */
 const NO_RESULT: ReadonlySet<number> = new Set([400, 422])

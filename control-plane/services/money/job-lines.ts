@@ -1,7 +1,8 @@
 import type { Job, JobPlace } from '#control-plane/db/jobs.ts'
 import { listJobPlaces } from '#control-plane/db/jobs.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
-import type { JobAnswer, JobProbe } from '#control-plane/ports/provider/job-probe.ts'
+import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
+import { SILENT } from '#control-plane/ports/provider/job-probe.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
@@ -17,8 +18,6 @@ export type LineCtx = AttendCtx & Pick<Ctx, 'db' | 'settings' | 'log' | 'askLent
 /** The address, protocol and sealed key of a job's provider. */
 type Place = Pick<JobPlace, 'baseUrl' | 'apiFormat' | 'sealed'>
 
-const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
-
 /**
  * The ways to ask about jobs, in their order. A seller's provider is asked with the key that the offer stands on now; a
  * buyer's own with the key that submitted the job.
@@ -31,7 +30,9 @@ export async function linesOf(
   const offers = new Set(jobs.flatMap(({ offer }) => offer ?? []))
   const places = new Map<string, Place>((await listJobPlaces(ctx.db, [...offers])).map((place) => [place.offer, place]))
   const urls = checkedOnce(ctx)
-  const lent = await lentLinesOf(ctx, jobs)
+  // Of a forwarded job no record is kept, so the events of the others need not be read.
+  const unrecorded = jobs.filter((_job, index) => kept[index] === undefined)
+  const lent = await lentLinesOf(ctx, unrecorded)
   return jobs.map((job, index) => {
     const line = lent.get(job.rid)
     if (line !== undefined) return line

@@ -2,6 +2,7 @@ import type { Job } from '#control-plane/db/jobs.ts'
 import { listLentPlaces } from '#control-plane/db/lent-offers.ts'
 import { findResource } from '#control-plane/db/resources.ts'
 import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import { SILENT } from '#control-plane/ports/provider/job-probe.ts'
 import { readRecord } from '#control-plane/services/catalog/resources.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
@@ -68,8 +69,6 @@ function lentJob(ctx: LineCtx, { job, submit, record, sealed }: Parts): LentJob 
 }
 
 type Asked = Pick<Parts, 'job' | 'submit' | 'sealed'> & { readonly asked: LentJob | undefined }
-
-const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
 
 function lineOf(ctx: LineCtx, { job, submit, asked, sealed }: Asked): Line {
   const { rid, event, deadlineAt } = job

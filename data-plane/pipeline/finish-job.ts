@@ -4,6 +4,7 @@ import type { Chargeable, PayerIdentity } from '#data-plane/payment.ts'
 import type { JobEnd, JobRecord, StoredJob } from '#data-plane/store/jobs.ts'
 import { readProviderWords } from '#data-plane/upstream/provider-words.ts'
 import type { JobView } from '#data-plane/wires/wire.ts'
+import { isHidden } from '#shared/contract/job-record.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -82,9 +83,7 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   const rid = requestOfJob(id)
   const stored = rid === undefined ? undefined : await plane.jobs.find(rid)
   // A job has one kind, whatever path asks.
-  if (rid === undefined || stored?.job.wire !== route.wire.name || stored.isWithheld || stored.isDeleted) {
-    throw new AppError('job_not_found')
-  }
+  if (rid === undefined || stored?.job.wire !== route.wire.name || isHidden(stored)) throw new AppError('job_not_found')
   await checkOwner(plane, route, head, { rid, job: stored.job })
   const { job } = stored
   if (stored.end !== undefined) {

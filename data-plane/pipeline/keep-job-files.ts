@@ -10,6 +10,7 @@ import { FILE_TIMES } from '#data-plane/upstream/fetch-file.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
 import type { ArtifactView } from '#data-plane/wires/wire.ts'
 import type { Time } from '#shared/clock.ts'
+import { isHidden } from '#shared/contract/job-record.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { Artifact } from '#shared/jobs.ts'
@@ -93,8 +94,7 @@ export function createJobFiles(parts: Parts): JobFiles {
       const stored: (EndedJob & Pick<StoredJob, 'isBooked' | 'isWithheld' | 'isDeleted'>) | undefined = await jobs.find(
         id.rid,
       )
-      if (stored?.end?.state !== 'succeeded' || !stored.isBooked) return undefined
-      if (stored.isWithheld || stored.isDeleted) return undefined
+      if (stored?.end?.state !== 'succeeded' || !stored.isBooked || isHidden(stored)) return undefined
       const { job, end } = stored
       const until = (end.endedAt ?? job.createdAt) + limits.keepMs
       const artifact = end.artifacts[id.index]

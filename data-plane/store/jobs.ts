@@ -1,6 +1,12 @@
 import type { Redis } from 'ioredis'
 import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
-import { JOB_FIELDS, JOB_KEPT_AFTER_DEADLINE_MS, readJobEnd, readStoredJob } from '#shared/contract/job-record.ts'
+import {
+  isHidden,
+  JOB_FIELDS,
+  JOB_KEPT_AFTER_DEADLINE_MS,
+  readJobEnd,
+  readStoredJob,
+} from '#shared/contract/job-record.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
@@ -72,7 +78,7 @@ export function createJobs(redis: Redis): JobStore {
             : redis.zrevrangebylex(key, ...range, 'LIMIT', 0, count),
         )
         const jobs = await Promise.all(rids.flatMap((rid) => parseRequestId(rid) ?? []).map(find))
-        found.push(...jobs.flatMap((job) => (job === undefined || job.isWithheld || job.isDeleted ? [] : [job])))
+        found.push(...jobs.flatMap((job) => (job === undefined || isHidden(job) ? [] : [job])))
         at = parseRequestId(rids.at(-1) ?? '')
         if (at === undefined || rids.length < count) break
       }

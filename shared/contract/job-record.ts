@@ -98,6 +98,11 @@ export type StoredJob = {
   readonly askedAt: number | undefined
 }
 
+/** True for a job that nobody is shown: its payment could not be taken, or its buyer has deleted it. */
+export function isHidden({ isWithheld, isDeleted }: Pick<StoredJob, 'isWithheld' | 'isDeleted'>): boolean {
+  return isWithheld || isDeleted
+}
+
 /**
  * The fields of a job's hash. `job` is written at the submit. `end` is written once, by whoever first hears of the end,
  * and only with HSETNX: it alone says how the job ended. `booked` is `1` after that end is durable in the money path,

@@ -4,9 +4,10 @@ import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { pngOf } from '#dev/provider/media/png.ts'
+import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
-import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { startRoutedMarket } from '#test/support/routed-market.ts'
+import type { Doors } from '#test/support/routed-market.ts'
+import { doorsOf } from '#test/support/routed-market.ts'
 import { textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
 
@@ -99,7 +100,8 @@ const CASES: Readonly<
 }
 const MODELS = new Map(Object.keys(CASES).map((name, index) => [name, `hostile-picture-${index}`]))
 
-let market: RoutedMarket
+let network: Network
+let market: Doors
 let server: Server
 let buyerKey: string
 
@@ -116,7 +118,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 beforeAll(async () => {
-  market = await startRoutedMarket(await sharedNetwork())
+  network = await sharedNetwork()
+  market = doorsOf(network)
   server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()))
   server.listen(0, '127.0.0.93')
   await once(server, 'listening')
@@ -139,7 +142,7 @@ beforeAll(async () => {
   await until('all are on sale', 20_000, async () => {
     const books = await Promise.all(
       [...MODELS.values()].map(async (model) => {
-        const book = await fetch(`${market.network.sandbox.api_base_url}/api/markets/${model}`)
+        const book = await fetch(`${network.sandbox.api_base_url}/api/markets/${model}`)
         return z.object({ offers: z.array(z.unknown()).length(1) }).safeParse(await book.json()).success
       }),
     )
@@ -147,10 +150,7 @@ beforeAll(async () => {
   })
   buyerKey = (await market.user(5)).buyerKey
 }, 120_000)
-afterAll(async () => {
-  server?.close().closeAllConnections()
-  await market?.stop()
-}, 60_000)
+afterAll(() => server?.close().closeAllConnections())
 
 const Answer = z.object({
   data: z.array(z.unknown()).optional(),

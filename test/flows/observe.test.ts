@@ -156,7 +156,7 @@ describe('the log of a call', () => {
   })
 
   it('is of JSON like every line of every process, and a start leaves no stack of an error there', async () => {
-    const Logged = Line.extend({ err: z.looseObject({ stack: z.unknown() }).optional() })
+    const Logged = Line.extend({ err: z.looseObject({ stack: z.unknown().optional() }).optional() })
     for (const name of PROCESSES) {
       const text = readFileSync(join(network.home, 'logs', `${name}.log`), 'utf8')
       const lines = text.trimEnd().split('\n')

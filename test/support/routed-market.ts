@@ -19,18 +19,22 @@ export const SELLERS = [
 export type Wallet = { readonly wallet: string; readonly buyerKey: string; readonly sellerKey: string }
 
 /** A whole market. Three providers sell one model, a fourth sells nothing, and a fifth has no seller. */
-export type RoutedMarket = {
+export type RoutedMarket = Doors & {
   readonly network: Network
   /** The sellers' providers in their order, then the one that sells nothing. */
   readonly providers: readonly SampleProvider[]
   /** The host of each provider. Hints may name it. */
   readonly hosts: readonly string[]
+  stop(): Promise<void>
+}
+
+/** What users and the operator of a market ask it for. */
+export type Doors = {
   post(path: string, key: string, body: object, headers?: Record<string, string>): Promise<Response>
   get(path: string, key: string): Promise<unknown>
   operator(name: string, input: object): Promise<unknown>
   /** Makes a wallet with a key on each side and `creditUsd` US dollars of credit. */
   user(creditUsd?: number): Promise<Wallet>
-  stop(): Promise<void>
 }
 
 /** Starts it in a market of its own, or puts it into one that runs. The sellers also sell `more` models. */
@@ -96,8 +100,10 @@ const User = z.object({
   result: z.object({ data: z.object({ wallet: z.string(), buyerKey: z.string(), sellerKey: z.string() }) }),
 })
 
-export function doorsOf({ sandbox }: Network): Pick<RoutedMarket, 'post' | 'get' | 'operator' | 'user'> {
-  let calls = 0
+/** One count for all files of a worker: in its shared market a wallet or an idempotency key of two files would be one. */
+let calls = 0
+
+export function doorsOf({ sandbox }: Network): Doors {
   const post: RoutedMarket['post'] = (path, key, body, headers = {}) =>
     fetchDescribed(path.startsWith('http') ? path : sandbox.api_base_url + path, {
       method: 'POST',

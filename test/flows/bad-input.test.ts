@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { newApiKey } from '#shared/api-key.ts'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 
 const GOOD = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }] }
@@ -14,13 +14,12 @@ let network: Network
 let redis: Redis
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
   redis = new Redis(network.sandbox.redis_url)
 }, 120_000)
 
 afterAll(async () => {
   redis?.disconnect()
-  await network?.remove()
 }, 60_000)
 
 const Envelope = z.object({

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { inParallel } from '#control-plane/services/exports/line-feed.ts'
 import type { Row } from '#data-plane/http/row.ts'
 import { surfaceRows } from '#data-plane/routes.ts'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 
 // The list of rows needs no rails.
 const rail = {} as never
@@ -39,9 +39,8 @@ const HEADERS = ['x-mkt-max-cost-micro', 'x-min-discount', 'x-session-id']
 let network: Network
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
 }, 120_000)
-afterAll(() => network?.remove(), 60_000)
 
 type Sent = { readonly name: string; readonly status: number; readonly code: string | undefined }
 const Refusal = z.object({ error: z.object({ code: z.string().nullish(), type: z.string().nullish() }) })

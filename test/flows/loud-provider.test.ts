@@ -6,8 +6,10 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { holdsKey } from '#data-plane/upstream/key-traces.ts'
-import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { startRoutedMarket } from '#test/support/routed-market.ts'
+import type { Network } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
+import type { Doors } from '#test/support/routed-market.ts'
+import { doorsOf } from '#test/support/routed-market.ts'
 import { textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
 
@@ -42,7 +44,8 @@ const PATHS = {
 type Wire = keyof typeof PATHS
 const WIRES: readonly Wire[] = ['chat', 'completions', 'responses', 'compat']
 
-let market: RoutedMarket
+let network: Network
+let market: Doors
 let server: Server
 let sellerKey: string
 /** The prompts that came to each key of the lists' sellers. */
@@ -119,13 +122,14 @@ function spoiledModel(wire: Wire): string {
 function onSale(model: string, count: number): Promise<void> {
   return until(`${model} is on sale`, 20_000, async () => {
     const Book = z.object({ offers: z.array(z.unknown()).length(count) })
-    const { api_base_url: url } = market.network.sandbox
+    const { api_base_url: url } = network.sandbox
     return Book.safeParse(await (await fetch(`${url}/api/markets/${model}`)).json()).success
   })
 }
 
 beforeAll(async () => {
-  market = await startRoutedMarket()
+  network = await sharedNetwork()
+  market = doorsOf(network)
   server = createServer((request, response) => void answer(request, response))
   server.listen(0, '127.0.0.91')
   await once(server, 'listening')
@@ -151,14 +155,11 @@ beforeAll(async () => {
   await onSale(MODEL, 1)
   for (const model of [...WIRES.map(spoiledModel), ...LISTS]) await onSale(model, 2)
 }, 120_000)
-afterAll(async () => {
-  server?.close().closeAllConnections()
-  await market?.stop()
-}, 60_000)
+afterAll(() => server?.close().closeAllConnections())
 
 /** Makes a call that the provider refuses. Nothing that the buyer can read of it may tell the key or the host. */
 async function provoke(wire: Wire, prompt: string, isStreamed: boolean): Promise<{ readonly text: string }> {
-  const { buyer_key: key } = market.network.sandbox
+  const { buyer_key: key } = network.sandbox
   const reply = await market.post(PATHS[wire], key, bodyFor(wire, prompt, isStreamed))
   const text = await reply.text()
   const record = await market.get(`/v1/requests/${reply.headers.get('x-request-id') ?? ''}`, key)
@@ -209,7 +210,7 @@ describe('a provider that tells its key', () => {
 
 describe('an answer that no client can read', () => {
   it.each(WIRES)('is a failed attempt on %s: the next seller answers, and only he is paid', async (wire) => {
-    const { buyer_key: key } = market.network.sandbox
+    const { buyer_key: key } = network.sandbox
     const reply = await market.post(PATHS[wire], key, bodyFor(wire, 'spoil this', false, spoiledModel(wire)))
     expect([reply.status, reply.headers.get('x-mkt-marketplace-attempts')]).toEqual([200, '2'])
     expect(await reply.text()).toContain('ok')
@@ -223,12 +224,12 @@ describe('an answer that no client can read', () => {
 describe('several prompts in one call to a chat model', () => {
   const client = () =>
     new OpenAI({
-      baseURL: `${market.network.sandbox.api_base_url}/v1`,
-      apiKey: market.network.sandbox.buyer_key,
+      baseURL: `${network.sandbox.api_base_url}/v1`,
+      apiKey: network.sandbox.buyer_key,
       maxRetries: 0,
     })
   const Usage = z.looseObject({ buyer_cost_micro: z.number() })
-  const lookUp = (rid: string | null) => market.get(`/v1/requests/${rid ?? ''}`, market.network.sandbox.buyer_key)
+  const lookUp = (rid: string | null) => market.get(`/v1/requests/${rid ?? ''}`, network.sandbox.buyer_key)
   const forget = () => heard.splice(0)
   const ms = expect.any(Number)
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { testChain } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 
 const run = promisify(execFile)
@@ -17,7 +17,7 @@ let client: OpenAI
 let database: pg.Pool
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
   client = new OpenAI({
     baseURL: `${network.sandbox.api_base_url}/v1`,
     apiKey: network.sandbox.buyer_key,
@@ -29,7 +29,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await database?.end()
-  await network?.remove()
 }, 60_000)
 
 const Lookup = z.object({

@@ -1,11 +1,11 @@
 import OpenAI from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { askedWith } from '#test/support/asked-with.ts'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 
 const MODEL = 'gpt-5-mini'
 /**
@@ -34,17 +34,13 @@ let network: Network
 let client: OpenAI
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
   client = new OpenAI({
     baseURL: `${network.sandbox.api_base_url}/v1`,
     apiKey: network.sandbox.buyer_key,
     maxRetries: 0,
   })
 }, 120_000)
-
-afterAll(async () => {
-  await network?.remove()
-}, 60_000)
 
 async function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(network.sandbox.api_base_url + path, {

@@ -12,7 +12,7 @@ import { CONTROL_PREFIXES, surfaceRows } from '#data-plane/routes.ts'
 import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 
 const SITE = 'site.example'
 const API = 'api.site.example'
@@ -26,7 +26,7 @@ let split: DataPlane
 let url: URL
 
 beforeAll(async () => {
-  network = await startNetwork()
+  network = await sharedNetwork()
   const secrets = z
     .record(z.string(), z.string())
     .parse(JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8')))
@@ -49,7 +49,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await split?.close()
-  await network?.remove()
 }, 60_000)
 
 type Answer = {

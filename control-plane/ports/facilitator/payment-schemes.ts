@@ -1,22 +1,19 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { x402Facilitator } from '@x402/core/facilitator'
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from '@x402/core/types'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
-import type { Hex, Log, PublicClient } from 'viem'
-import {
-  BaseError,
-  ContractFunctionRevertedError,
-  ContractFunctionZeroDataError,
-  createPublicClient,
-  http,
-  verifyTypedData,
-} from 'viem'
+import type { Hex, Log, PublicClient, verifyTypedData } from 'viem'
+import { BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError, createPublicClient, http } from 'viem'
 import type { ChainSender } from './chain-sender.ts'
 import type { PaymentTimes } from './payment-parts.ts'
+import { createSignatureMemory } from './signature-memory.ts'
 
 const RPC_TIMEOUT_MS = 4_000
 const POLLING_MS = 25
+/** Milliseconds before each of the first looks for a block, for chains that mine at once. */
+const FIRST_LOOKS_MS = [0, 5, 10] as const
 
 /** The block of a transaction, or of another with its nonce. */
 export type BlockReceipt = {
@@ -53,24 +50,35 @@ type Parts = {
 export function createPaymentSchemes({ network, rpcUrl, sender, times }: Parts): PaymentSchemes {
   const transport = http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS })
   const client = createPublicClient({ transport, pollingInterval: POLLING_MS })
+  const isSigned = createSignatureMemory()
   return {
-    // A chain that mines at once has it by now. The wait asks for more before it asks for this.
-    waitForReceipt: (hash, timeout) =>
-      client.getTransactionReceipt({ hash }).catch(() => client.waitForTransactionReceipt({ hash, timeout })),
-    open: (ref, waitForBlock) => openSchemes({ network, client, sender, waitForBlock, times }, ref),
+    // The wait of the client asks for more before it asks for this.
+    async waitForReceipt(hash, timeout) {
+      for (const pauseMs of FIRST_LOOKS_MS) {
+        if (pauseMs > 0) await pause(pauseMs)
+        const receipt = await client.getTransactionReceipt({ hash }).catch(() => undefined)
+        if (receipt !== undefined) return receipt
+      }
+      return client.waitForTransactionReceipt({ hash, timeout })
+    },
+    open: (ref, waitForBlock) => openSchemes({ network, client, sender, waitForBlock, times, isSigned }, ref),
   }
 }
 
 type SchemeParts = Pick<Parts, 'network' | 'sender' | 'times'> & {
   readonly client: PublicClient
   waitForBlock(hash: Hex): Promise<BlockReceipt>
+  readonly isSigned: typeof verifyTypedData
 }
 
 function openSchemes(
-  { network, client, sender, waitForBlock, times }: SchemeParts,
+  { network, client, sender, waitForBlock, times, isSigned }: SchemeParts,
   ref: string | undefined,
 ): SchemeUse {
   let silence: unknown
+  // A settlement is checked against the chain before it is sent. What its transaction needs is read beside that.
+  const line = ref === undefined ? undefined : sender.standInLine()
+  line?.catch(() => undefined)
   const note = (error: unknown): void => {
     if (!isAnswer(error)) silence ??= error
   }
@@ -83,10 +91,10 @@ function openSchemes(
     {
       address: sender.address,
       readContract: (read) => heard(client.readContract({ ...read, args: read.args ?? [], account: sender.address })),
-      verifyTypedData: (signed) => verifyTypedData(signed),
+      verifyTypedData: (signed) => isSigned(signed),
       writeContract: (call) => {
         if (ref === undefined) throw new Error('a settlement without a reference')
-        return heard(sender.send(ref, call))
+        return heard(sender.send(ref, call, line))
       },
       sendTransaction: () => Promise.reject(new Error('only settlements are sent')),
       waitForTransactionReceipt: ({ hash }) => waitForBlock(hash),

@@ -12,6 +12,8 @@ import { NOT_ON_CHAIN, pursue } from './settle-payment.ts'
 
 /** Payments that one turn looks at, of each kind. */
 const MAX_A_TURN = 200
+/** Blocks that are looked up at once. Each look waits for the chain's endpoint, which may be far away. */
+const LOOKS_AT_ONCE = 8
 /** Time after its end in which a call may still tell its charge: the heir of a dead process reads its journal first. */
 const TELLING_MS = 10 * MINUTE
 /**
@@ -81,13 +83,15 @@ async function confirm(ctx: FinishCtx): Promise<number> {
   }
   await chain.checkChain(chainIdOf(network))
   const head = await chain.head()
-  let count = 0
-  for (const payment of mined) {
-    try {
-      if (await look(ctx, chain, payment, head)) count += 1
-    } catch (error) {
+  const isFinal = (payment: ChainPayment): Promise<boolean> =>
+    look(ctx, chain, payment, head).catch((error: unknown) => {
       ctx.log.warn({ err: error, rid: payment.rid }, 'a payment will be looked up again')
-    }
+      return false
+    })
+  let count = 0
+  for (let at = 0; at < mined.length; at += LOOKS_AT_ONCE) {
+    const final = await Promise.all(mined.slice(at, at + LOOKS_AT_ONCE).map(isFinal))
+    count += final.filter(Boolean).length
   }
   return count
 }

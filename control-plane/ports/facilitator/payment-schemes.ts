@@ -12,8 +12,8 @@ import { createSignatureMemory } from './signature-memory.ts'
 
 const RPC_TIMEOUT_MS = 4_000
 const POLLING_MS = 25
-/** Milliseconds before each of the first looks for a block, for chains that mine at once. */
-const FIRST_LOOKS_MS = [0, 5, 10] as const
+/** Milliseconds before each of our own looks for a block, for chains that mine at once. */
+const SOON_MS = [5, 10] as const
 
 /** The block of a transaction, or of another with its nonce. */
 export type BlockReceipt = {
@@ -52,17 +52,26 @@ export function createPaymentSchemes({ network, rpcUrl, sender, times }: Parts):
   const client = createPublicClient({ transport, pollingInterval: POLLING_MS })
   const isSigned = createSignatureMemory()
   return {
-    // The wait of the client asks for more before it asks for this.
     async waitForReceipt(hash, timeout) {
-      for (const pauseMs of FIRST_LOOKS_MS) {
-        if (pauseMs > 0) await pause(pauseMs)
-        const receipt = await client.getTransactionReceipt({ hash }).catch(() => undefined)
-        if (receipt !== undefined) return receipt
-      }
-      return client.waitForTransactionReceipt({ hash, timeout })
+      const look = () => client.getTransactionReceipt({ hash }).catch(() => undefined)
+      const receipt = await look()
+      if (receipt !== undefined) return receipt
+      // It begins now, because it has to see the transaction before another with its nonce takes its place. It asks for
+      // more, and less often, so looks of our own run beside it.
+      const patient = client.waitForTransactionReceipt({ hash, timeout })
+      return Promise.race([patient, lookSoon(look).then((found) => found ?? patient)])
     },
     open: (ref, waitForBlock) => openSchemes({ network, client, sender, waitForBlock, times, isSigned }, ref),
   }
+}
+
+async function lookSoon<Receipt>(look: () => Promise<Receipt | undefined>): Promise<Receipt | undefined> {
+  for (const pauseMs of SOON_MS) {
+    await pause(pauseMs)
+    const receipt = await look()
+    if (receipt !== undefined) return receipt
+  }
+  return undefined
 }
 
 type SchemeParts = Pick<Parts, 'network' | 'sender' | 'times'> & {

@@ -1,4 +1,3 @@
-import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import type { Chain } from '#control-plane/ports/chain/chain.ts'
 import type { Facilitator } from './facilitator.ts'
 
@@ -64,7 +63,7 @@ export type PaymentMemory = {
   standing: FacilitatorStanding | undefined
   asking: Promise<void> | undefined
   /** Transfers that this process is at work on, by request id. */
-  readonly underWay: Map<string, Promise<ChainPayment | undefined>>
+  readonly underWay: Map<string, Promise<void>>
   /** When written-off payments were last looked for. Monotonic milliseconds. */
   watchedAt: number
 }

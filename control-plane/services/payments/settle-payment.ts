@@ -43,8 +43,8 @@ export async function settlePayment(ctx: BookCtx, ask: Ask): Promise<SettleAnswe
     const pursuit = pursue(ctx, payment)
     const leftMs = end - ctx.clock.monotonic()
     if (leftMs <= 0) return answerOf((await ctx.ledger.payments.find(ask.rid)) ?? payment)
-    const pursued = await Promise.race([pursuit, ctx.clock.sleep(leftMs)])
-    const now = pursued ?? (await ctx.ledger.payments.find(ask.rid))
+    await Promise.race([pursuit, ctx.clock.sleep(leftMs)])
+    const now = await ctx.ledger.payments.find(ask.rid)
     if (now === undefined || now.state !== 'due') return answerOf(now ?? payment)
     await ctx.clock.sleep(Math.min(NEXT_TRY_MS, Math.max(0, end - ctx.clock.monotonic())))
   }
@@ -131,23 +131,20 @@ export async function releasePayment(ctx: Pick<PaymentCtx, 'ledger' | 'clock'>, 
   })
 }
 
-/**
- * Transfers what a payment owes. Answers the payment as it was left, and undefined when that is not known. One process
- * works once on each at a time. Never rejects.
- */
-export function pursue(ctx: PaymentCtx, payment: ChainPayment): Promise<ChainPayment | undefined> {
+/** Transfers what a payment owes. One process works once on each at a time. Never rejects. */
+export function pursue(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
   const { underWay } = ctx.payments.memory
   const { rid } = payment
   const running = underWay.get(rid)
   if (running !== undefined) return running
   const task = transfer(ctx, payment)
-    .catch((error: unknown) => void ctx.log.warn({ err: error, rid }, 'a payment will be tried again'))
+    .catch((error: unknown) => ctx.log.warn({ err: error, rid }, 'a payment will be tried again'))
     .finally(() => underWay.delete(rid))
   underWay.set(rid, task)
   return task
 }
 
-async function transfer(ctx: PaymentCtx, payment: ChainPayment): Promise<ChainPayment> {
+async function transfer(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
   const read = readSignedPayment(payment.payload, payment.requirement)
   if (read === undefined || payment.due === null) throw new Error('a stored payment cannot be read')
   const { payload, requirements } = read.signed
@@ -163,7 +160,7 @@ async function transfer(ctx: PaymentCtx, payment: ChainPayment): Promise<ChainPa
     outcome = await settle()
   }
   crashPoint('payment_mined')
-  return noteTransfer(ctx, payment.rid, outcome)
+  await noteTransfer(ctx, payment.rid, outcome)
 }
 
 /**
@@ -200,12 +197,12 @@ async function lastWord(ctx: PaymentCtx, payment: ChainPayment, outcome: Transfe
 }
 
 /** Stores what became of a transfer. */
-async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer): Promise<ChainPayment> {
-  return ctx.ledger.transact(async (trx) => {
+async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer): Promise<void> {
+  await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     if (payment === undefined) throw new Error('a payment without a row')
     const change = changeFor(payment, outcome)
-    if (change === undefined) return payment
+    if (change === undefined) return
     if (change.state === 'written_off') {
       ctx.log.error(
         { rid, payer: payment.payer, reason: change.reason },
@@ -213,7 +210,6 @@ async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer):
       )
     }
     await trx.payments.change(rid, change)
-    return { ...payment, ...change, bookedAt: payment.bookedAt }
   })
 }
 

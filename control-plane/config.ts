@@ -15,7 +15,7 @@ import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
 import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
-import type { PayoutSettings } from './operation/ctx.ts'
+import type { AllowanceSettings, PayoutSettings } from './operation/ctx.ts'
 import type { MoneyTimes } from './workers/worker.ts'
 
 /** The control plane's settings from the environment. */
@@ -48,6 +48,7 @@ export type Config = {
   /** Where the treasury's transfers are read. Undefined without a treasury or without a chain: then nobody deposits. */
   readonly moves: MoveConfig | undefined
   readonly payouts: PayoutSettings
+  readonly allowances: AllowanceSettings
   readonly platformFeeBps: KeptBps
   readonly allowsLoopbackUpstreams: boolean
   /** True allows introspection queries on GraphQL. */
@@ -146,6 +147,11 @@ const Variables = z.object({
   PAYOUT_COOLING_SECONDS: wholeNumber(DAY / SECOND, 0, (90 * DAY) / SECOND),
   PAYOUT_VALID_SECONDS: wholeNumber(HOUR / SECOND, 60, DAY / SECOND),
   PAYOUT_BLOCKED_FILE: optionalText,
+  ALLOWANCE_LINE_MICRO: wholeNumber(1_000_000, 0, 1_000_000_000),
+  ALLOWANCE_TOTAL_MICRO: wholeNumber(500_000_000, 0, 1_000_000_000_000),
+  ALLOWANCE_BATCH_MICRO: wholeNumber(500_000, 1, 1_000_000_000),
+  ALLOWANCE_BATCH_SECONDS: wholeNumber((5 * MINUTE) / SECOND, 1, DAY / SECOND),
+  ALLOWANCE_READ_SECONDS: wholeNumber(30, 1, HOUR / SECOND),
   FACILITATOR_PRIVATE_KEY: privateKeyOf('FACILITATOR_PRIVATE_KEY'),
   FACILITATOR_URL: optionalText.pipe(z.url('FACILITATOR_URL is a URL').optional()),
   PAYER_EXPOSURE_MICRO: wholeNumber(5_000_000, 1_000_000, 1_000_000_000),
@@ -223,6 +229,7 @@ export function readConfig(environment: Environment = process.env): Config {
       holdMs: found.PAYOUT_HOLD_SECONDS * SECOND,
       coolingMs: found.PAYOUT_COOLING_SECONDS * SECOND,
     },
+    allowances: allowancesOf(found),
     platformFeeBps: found.PLATFORM_FEE_BPS,
     allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,
     money: {
@@ -265,6 +272,16 @@ function tokenOf(found: z.output<typeof Variables>) {
     assetName: 'USD Coin',
     assetVersion: '2',
     confirmations: found.CHAIN_CONFIRMATIONS,
+  }
+}
+
+function allowancesOf(found: z.output<typeof Variables>): AllowanceSettings {
+  return {
+    lineMicro: BigInt(found.ALLOWANCE_LINE_MICRO),
+    totalMicro: BigInt(found.ALLOWANCE_TOTAL_MICRO),
+    batchMicro: BigInt(found.ALLOWANCE_BATCH_MICRO),
+    batchMs: found.ALLOWANCE_BATCH_SECONDS * SECOND,
+    readMs: found.ALLOWANCE_READ_SECONDS * SECOND,
   }
 }
 

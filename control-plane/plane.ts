@@ -270,6 +270,7 @@ function settingsOf(config: Config): Settings {
     keyInFlight: KEY_IN_FLIGHT,
     rateLimits: RATE_LIMITS,
     payouts: config.payouts,
+    allowances: config.allowances,
   }
 }
 

@@ -42,6 +42,9 @@ export const CRASH_POINTS = [
   'deposit_read',
   'deposit_in_tx',
   'deposit_booked',
+  'draw_planned',
+  'draw_approved',
+  'draw_in_tx',
   'sweeper_mid',
   'seed_mid',
 ] as const

@@ -29,6 +29,8 @@ const ID_PREFIXES = {
   pay: 'payout to a seller',
   swp: 'sweep of the treasury',
   dep: 'deposit of a buyer',
+  drw: 'draw from the wallet of a buyer',
+  prm: 'permit of a wallet',
 } as const
 
 export type IdPrefix = keyof typeof ID_PREFIXES
@@ -52,6 +54,8 @@ export type DeliveryId = Id<'whd'>
 export type PayoutId = Id<'pay'>
 export type SweepId = Id<'swp'>
 export type DepositId = Id<'dep'>
+export type DrawId = Id<'drw'>
+export type PermitId = Id<'prm'>
 
 /** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec). */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

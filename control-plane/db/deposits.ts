@@ -56,6 +56,8 @@ export async function insertDeposit(trx: Trx, { chainId, asset, treasury }: Purs
 export type Arrival = {
   readonly id: DepositId
   readonly account: AccountId
+  /** By the wallet, or taken from it. */
+  readonly method: 'transfer' | 'allowance'
   readonly sender: string
   readonly amount: bigint
   readonly transaction: string
@@ -68,7 +70,7 @@ export async function insertArrival(trx: Trx, { chainId, asset, treasury }: Purs
   await trx
     .insertInto('deposit')
     .values({
-      ...{ ...rest, method: 'transfer', state: 'credited', tx_hash: transaction, credited_at: sql`now()` },
+      ...{ ...rest, state: 'credited', tx_hash: transaction, credited_at: sql`now()` },
       ...{ chain_id: BigInt(chainId), asset, treasury },
     })
     .execute()

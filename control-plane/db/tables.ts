@@ -1,4 +1,5 @@
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
+import { ALLOWANCE_TABLES } from './tables/allowances.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
 import type { TablesOf } from './tables/column.ts'
@@ -35,6 +36,7 @@ export const TABLES = {
   ...RESOURCE_TABLES,
   ...TREASURY_TABLES,
   ...DEPOSIT_TABLES,
+  ...ALLOWANCE_TABLES,
 }
 
 /** The types of every table for kysely. */

@@ -50,6 +50,18 @@ export type PayoutSettings = {
   readonly coolingMs: number
 }
 
+/** What buyers may spend whose wallets pay afterwards. Amounts are micro-USD. */
+export type AllowanceSettings = {
+  /** The most that is advanced to one account, and to all. 0 advances nothing. */
+  readonly lineMicro: bigint
+  readonly totalMicro: bigint
+  /** What is owed is drawn from this amount on, or after this time in milliseconds. */
+  readonly batchMicro: bigint
+  readonly batchMs: number
+  /** How old a reading of the chain may be, in milliseconds. */
+  readonly readMs: number
+}
+
 /** Settings and secrets that operations read. */
 export type Settings = {
   readonly keyPepper: Secret
@@ -68,6 +80,7 @@ export type Settings = {
   readonly keyInFlight: number
   readonly rateLimits: OperationLimits
   readonly payouts: PayoutSettings
+  readonly allowances: AllowanceSettings
 }
 
 /** The tables, and the channels to and from the data plane. */

@@ -14,6 +14,7 @@ import { startSumUsageDays } from './sum-usage-days.ts'
 import { startCheckMoney, startCompareBalances, startCompareCounters, startSweepHolds } from './sweep-holds.ts'
 import { startSweepSecrets } from './sweep-secrets.ts'
 import { startReconcile, startTakeDeposits, startWatchMoves } from './take-deposits.ts'
+import { startTendAllowances } from './tend-allowances.ts'
 import { startPurgeWebhooks, startSendWebhooks, startWatchAlerts } from './webhooks.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
@@ -27,6 +28,7 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startTakeDeposits,
   startWatchMoves,
   startReconcile,
+  startTendAllowances,
   startMoveTransfers,
   startWatchTreasury,
   startCompareBalances,

@@ -35,6 +35,8 @@ export const ACCOUNT_KINDS = {
   seller_pending: { ...OWNED, side: 'seller' },
   seller_available: { ...OWNED, side: 'seller' },
   payout_in_flight: { ...OWNED, side: 'seller' },
+  /** Credit that was advanced to a buyer whose wallet pays afterwards. */
+  wallet_advance: { ...OWNED, side: 'platform', bound: 'not_above_zero' },
   platform_fee: { ...SUMMED, side: 'platform', id: 'acc_platform_fee' },
   /** The cost of served calls that could not be taken from the payer. */
   platform_shortfall: {

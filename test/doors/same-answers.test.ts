@@ -29,7 +29,15 @@ const REST_ALONE = [
   ...['key-session.create', 'key-session.end', 'sign-in-code.create'],
 ]
 const TRPC_ALONE = [
-  ...['alias.put', 'alias.remove', 'catalog.diff', 'catalog.import', 'conflict.resolve', 'credit.grant'],
+  ...[
+    'alias.put',
+    'alias.remove',
+    'allowance.owing',
+    'catalog.diff',
+    'catalog.import',
+    'conflict.resolve',
+    'credit.grant',
+  ],
   ...[
     'deposit.assign',
     'deposit.recordFiat',

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { DoorWorld } from './door-world.ts'
 import type { Input } from './doors.ts'
 import { lentBody, lentWish } from './sample-loan.ts'
+import { STORED_SIGNATURE } from './stored-deposit.ts'
 import { newWallet } from './wallet.ts'
 
 /**
@@ -232,6 +233,16 @@ const BUYING: readonly DoorRow[] = [
     id: ids.deposit,
     signature: `0x${'1'.repeat(130)}`,
   })),
+  reads('allowance.read', 'allowance', 'allowance.read'),
+  // It is handed in, so nobody asks the chain.
+  reads('allowance.sign', 'signAllowance', 'allowance.sign', () => ({
+    ...{ value: '5000000', deadline: 1_767_225_600, signature: STORED_SIGNATURE },
+  })),
+  changes('allowance.open', 'openAllowance', 'allowance.open'),
+  changes('allowance.close', 'closeAllowance', 'allowance.close', async ({ market, callers }) => {
+    await market.rest('POST', '/v1/buyer/allowance', { headers: callers.session, body: {} })
+    return {}
+  }),
   changes('buyer-key.create', 'createBuyerKey', 'buyerKey.create', () => ({ label: 'made', capDailyUsd: 1.5 })),
   ofKey(reads('buyer-key.list', 'buyerKeys', 'buyerKey.list')),
   ofKey(

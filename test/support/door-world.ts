@@ -8,7 +8,7 @@ import type { Headers } from './doors.ts'
 import { endText, submitText } from './job-events.ts'
 import { newProviderKey } from './offers.ts'
 import { lentBody, putSampleResource } from './sample-loan.ts'
-import { FAR_MOVES, storeDeposit } from './stored-deposit.ts'
+import { FAR_MOVES, storeDeposit, storePermit } from './stored-deposit.ts'
 import { storePayout } from './stored-payout.ts'
 import { eventText } from './usage-events.ts'
 import type { TestWallet } from './wallet.ts'
@@ -111,6 +111,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
   await make('/v1/seller/keys', { label: 'shop' })
   await market.rest('POST', `/v1/buyer/webhooks/${ids.webhook}/test`, { headers: session, body: {} })
   const { buyer, seller } = await bookCall(ids)
+  await storePermit(market, buyer, wallet.address)
   await rollUp(market.plane, 0)
   const callers = {
     session,

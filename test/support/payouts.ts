@@ -110,14 +110,14 @@ export async function startPayouts(
       ...changes,
       ...more,
     })
-    const { payouts } = config
+    const { payouts, allowances } = config
     return {
       ...{ db, clock: systemClock, ids, log, wake: () => Promise.resolve() },
       ...{ ledger: gate.ledger, gate: gate.gate, metrics: createMoneyMetrics().metrics },
       treasury: openTreasury(config, db, log, TIMES),
       moves: openMoves(config),
       payments: openPayments(config, db, log, TIMES),
-      settings: { payouts } as PayoutCtx['settings'],
+      settings: { payouts, allowances } as Ctx['settings'],
       controls: { isOn: () => Promise.resolve(true) } as unknown as PayoutCtx['controls'],
     }
   }

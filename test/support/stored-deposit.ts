@@ -1,3 +1,5 @@
+import { insertPermit } from '#control-plane/db/allowance-draws.ts'
+import { openLine } from '#control-plane/db/allowances.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { changeDeposit, insertDeposit } from '#control-plane/db/deposits.ts'
 import { upsertMoves } from '#control-plane/db/treasury-moves.ts'
@@ -30,4 +32,17 @@ export async function storeDeposit({ plane }: Pick<TestMarket, 'plane'>, account
     await upsertMoves(trx, PURSE, [{ ...move, party: sender, amount: 7n, nonce: null }])
   })
   return id
+}
+
+export const STORED_SIGNATURE = `0x${'2'.repeat(130)}` as const
+
+/** Opens the line of an account, and stores a permit that its wallet signed. */
+export async function storePermit({ plane }: Pick<TestMarket, 'plane'>, account: AccountId, wallet: string) {
+  const deadline = new Date(plane.clock.now() + HOUR)
+  const permit = { id: plane.ids.make('prm'), value: 5_000_000n, nonce: 0n, deadline, signature: STORED_SIGNATURE }
+  await transact(plane.db, async (trx) => {
+    const advance = plane.ids.make('acc')
+    await openLine(trx, PURSE, { account, wallet: wallet.toLowerCase(), advance, owner: `usr_${advance.slice(4)}` })
+    await insertPermit(trx, { ...permit, account })
+  })
 }

@@ -1,6 +1,7 @@
 import { builder } from './builder.ts'
 import { letPartsFail } from './nullable-roots.ts'
 import { chargeObjectsOnly } from './object-costs.ts'
+import './allowances.ts'
 import './buyer-keys.ts'
 import './buyer-reads.ts'
 import './caps.ts'

@@ -13,6 +13,7 @@ import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
 import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { getRequest, listRequests, PaymentRecordSchema, readPayment } from '#control-plane/services/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
+import { ALLOWANCE_ROWS } from './allowances.ts'
 import { DEPOSIT_ROWS } from './deposits.ts'
 import { BUYER_KEY, BUYER_KEYS, NEW_BUYER_KEY, ROTATED_KEY } from './keys.ts'
 import type { RestRow } from './route.ts'
@@ -36,6 +37,7 @@ export const BUYER_ROWS: readonly RestRow[] = [
   restRow({ method: 'GET', path: '/v1/buyer/me', envelope, operation: getMe, body: ME }),
   restRow({ method: 'GET', path: '/v1/payments/balance', envelope, operation: getBalance }),
   ...DEPOSIT_ROWS,
+  ...ALLOWANCE_ROWS,
   restRow({
     method: 'POST',
     path: '/v1/buyer/keys',

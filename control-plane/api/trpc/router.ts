@@ -18,6 +18,7 @@ import {
 } from '#control-plane/services/keys/keys.ts'
 import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { createUser } from '#control-plane/services/users.ts'
+import { allowance } from './allowances.ts'
 import { cap, job, savings, statement, usage, webhook } from './buyer.ts'
 import {
   alias,
@@ -140,6 +141,7 @@ export const appRouter = router({
   user,
   payout,
   deposit,
+  allowance,
   refund,
   ledger,
   poison,

@@ -90,3 +90,23 @@ export const withdraw: Action = async (cli, given) => {
   const done = await cli.connection.asOperator((client) => client.treasury.withdraw.mutate(wanted))
   return { json: done, blocks: [facts({ transaction: done.transaction, amount: dollars(done.amountMicro) })] }
 }
+
+/** Accounts whose wallets owe, and those whose lines are stopped. */
+export const listOwing: Action = async ({ connection }) => {
+  const lines = await connection.asOperator((client) => client.allowance.owing.query({}))
+  const rows = table(
+    lines,
+    [
+      { title: 'ACCOUNT', value: ({ account }) => account },
+      { title: 'WALLET', value: ({ wallet }) => wallet },
+      { title: 'STATUS', value: ({ status }) => status },
+      { title: 'REASON', value: ({ reason }) => reason },
+      { title: 'OWES', alignsRight: true, value: ({ owedMicro }) => dollars(owedMicro) },
+      { title: 'SINCE', value: ({ owedSince }) => (owedSince === null ? null : instant(owedSince)) },
+      { title: 'UNDER WAY', alignsRight: true, value: ({ drawingMicro }) => dollars(drawingMicro) },
+      { title: 'NEXT TRY', value: ({ retryAt }) => (retryAt === null ? null : instant(retryAt)) },
+    ],
+    'No wallet owes anything.',
+  )
+  return { json: lines, blocks: [rows] }
+}

@@ -16,6 +16,12 @@ const CALL: readonly Option[] = [
 ]
 const SIDE: Option = { flags: '--side <side>', text: 'whose key', choices: ['buyer', 'seller'], fallback: 'buyer' }
 
+const SIGNER: readonly Option[] = [
+  { flags: '--private-key-env <name>', text: 'the variable with the private key of the wallet' },
+  { flags: '--private-key-from <file>', text: 'a file with it, which only you may read' },
+  { flags: '--yes', text: 'go on without asking' },
+]
+
 /** The commands of buyers. */
 export const BUYER_COMMANDS: readonly Command[] = [
   {
@@ -102,6 +108,25 @@ export const BUYER_COMMANDS: readonly Command[] = [
     summary: 'Deposits, newest first.',
     options: PAGE,
     load: async () => (await import('#control-plane/cli/actions/deposits.ts')).listDeposits,
+  },
+  {
+    name: 'allowance show',
+    summary: 'How the account pays from its wallet: what it has, allows and owes.',
+    load: async () => (await import('#control-plane/cli/actions/allowance.ts')).showAllowance,
+  },
+  {
+    name: 'allowance open',
+    summary: 'Let the account pay from its wallet. With an amount the wallet signs a permit, which needs no ETH.',
+    options: [{ flags: '--usd <dollars>', text: 'sign a permit of this much' }, ...SIGNER],
+    examples: ['allowance open --usd 20 --private-key-from wallet.key --yes'],
+    load: async () => (await import('#control-plane/cli/actions/allowance.ts')).openAllowance,
+  },
+  {
+    name: 'allowance revoke',
+    summary: 'End payment from the wallet. A wallet that is named also signs that it allows nothing any more.',
+    options: SIGNER,
+    examples: ['allowance revoke --private-key-from wallet.key --yes'],
+    load: async () => (await import('#control-plane/cli/actions/allowance.ts')).revokeAllowance,
   },
   {
     name: 'key',

@@ -198,6 +198,11 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).listStrays,
   },
   {
+    name: 'operator treasury owing',
+    summary: 'Accounts that pay from their wallets and owe, or whose wallets cannot pay.',
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).listOwing,
+  },
+  {
     name: 'operator treasury reconcile',
     summary: 'Compare the treasury on the chain, its transfers, and the books.',
     options: [{ flags: '--reread', text: 'have the blocks since the last proof read again' }],

@@ -6,7 +6,7 @@ export type MoveKind = (typeof MOVE_KINDS)[number]
 
 export const DEPOSIT_STATES = ['opened', 'signed', 'credited', 'refused', 'expired'] as const
 export type DepositState = (typeof DEPOSIT_STATES)[number]
-export const DEPOSIT_METHODS = ['transfer', 'authorization'] as const
+export const DEPOSIT_METHODS = ['transfer', 'authorization', 'allowance'] as const
 
 /** Tables of `0095_deposits.sql` and `0096_reconciliation.sql`. Amounts are micro-USD. */
 export const DEPOSIT_TABLES = {

@@ -10,7 +10,8 @@ import {
 } from 'viem'
 import { getAddress, isAddressEqual } from 'viem/utils'
 import { SECOND } from '#shared/clock.ts'
-import { MULTICALL, MULTICALL_ABI, manyCalls } from './multicall.ts'
+import { askMany } from './ask-many.ts'
+import { readAllowances, readPermitNonce } from './rpc-allowances.ts'
 import { listChainMoves } from './rpc-chain-moves.ts'
 import type { AuthorizationQuery, TokenMove, TreasuryChain, UsedAuthorization } from './treasury-chain.ts'
 
@@ -56,6 +57,8 @@ export function createRpcTreasuryChain(rpcUrl: string): TreasuryChain {
       const { to } = await client.getTransaction({ hash: asHex(hash) })
       return to?.toLowerCase() ?? null
     },
+    readAllowances: (query) => readAllowances(client, query),
+    permitNonceOf: (asset, owner) => readPermitNonce(client, asset, owner),
     findUsed: (query) => findUsed(client, query),
     listSpent: (query, at) => listSpent(client, query, at),
     async tryCalls(asset, from, calls) {
@@ -77,23 +80,6 @@ async function readReceipt(client: PublicClient, hash: Hex) {
     if (error instanceof TransactionReceiptNotFoundError) return undefined
     throw error
   }
-}
-
-type Many = { readonly target: string; readonly calls: readonly Hex[]; readonly from?: string; readonly block?: bigint }
-
-/** Makes many calls of one contract in one question. */
-async function askMany(client: PublicClient, { target, calls, from, block }: Many) {
-  const { data = '0x' } = await client.call({
-    to: MULTICALL,
-    data: encodeFunctionData({
-      abi: MULTICALL_ABI,
-      functionName: 'aggregate3',
-      args: manyCalls(getAddress(target), calls),
-    }),
-    ...(from === undefined ? {} : { account: getAddress(from) }),
-    ...(block === undefined ? {} : { blockNumber: block }),
-  })
-  return decodeFunctionResult({ abi: MULTICALL_ABI, functionName: 'aggregate3', data })
 }
 
 async function findUsed(

@@ -50,6 +50,10 @@ export type ChainMove = {
   readonly nonce: string | null
 }
 
+/** What wallets have, and let a spender take. Addresses are in lower case. */
+export type AllowanceQuery = { readonly asset: string; readonly spender: string; readonly wallets: readonly string[] }
+export type WalletReading = { readonly balance: bigint; readonly allowance: bigint }
+
 export type ChainMoves = { readonly moves: readonly ChainMove[]; readonly strays: readonly ChainMove[] }
 
 /** The chain as the treasury uses it. Each throws when the chain is out of reach. */
@@ -60,6 +64,10 @@ export type TreasuryChain = {
   blockAt(block: bigint): Promise<Block>
   /** The token balance in the token's units, now or at the end of a block. */
   balanceOf(asset: string, owner: string, block?: bigint): Promise<bigint>
+  /** The balance and the allowance of each wallet, at one moment. */
+  readAllowances(query: AllowanceQuery): Promise<ReadonlyMap<string, WalletReading>>
+  /** The nonce of a wallet's next permit. */
+  permitNonceOf(asset: string, owner: string): Promise<bigint>
   /** The transfers of a treasury in a range of blocks, and what came of other tokens. */
   listMoves(query: MoveQuery): Promise<ChainMoves>
   /** The address that a transaction calls, in lower case; null for one that makes a contract, or is in no block. */

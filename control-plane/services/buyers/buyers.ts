@@ -1,9 +1,12 @@
 import { z } from 'zod'
+import { findLine } from '#control-plane/db/allowances.ts'
 import type { UsageSums } from '#control-plane/db/buyer-usage.ts'
 import { sumUsage } from '#control-plane/db/buyer-usage.ts'
 import { listEntries } from '#control-plane/db/entries.ts'
 import { listSettledCalls } from '#control-plane/db/settlements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { isOffered } from '#control-plane/services/allowances/allowance-ctx.ts'
+import { walletOf } from '#control-plane/services/allowances/allowance-views.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
 import { lookupsOf } from '#control-plane/services/lookup.ts'
 import { mediaUnitsOfRow } from '#control-plane/services/media-units.ts'
@@ -44,10 +47,12 @@ export type UsageStats = z.infer<typeof UsageStatsSchema>
 
 export const BuyerMeSchema = CreditBalanceSchema.extend({
   wallet: z.string(),
-  /** On-chain figures: null before the chain rails exist. */
-  balanceUsdc: MicroDigits.nullable(),
-  allowanceUsdc: MicroDigits.nullable(),
-  settlementContract: z.string().nullable(),
+  balanceUsdc: MicroDigits.nullable().describe('What the wallet has on the chain, where the account pays from it.'),
+  allowanceUsdc: MicroDigits.nullable().describe('What the wallet lets this market take.'),
+  settlementContract: z
+    .string()
+    .nullable()
+    .describe('The address that a wallet allows, so that its account pays from it.'),
   stats: UsageStatsSchema,
   modelBreakdown: z
     .array(
@@ -72,17 +77,17 @@ export const getMe = defineOperation({
   output: BuyerMeSchema,
   run: async (ctx, actor): Promise<BuyerMe> => {
     const { account, wallet } = actor
-    const [credit, { total, byModel }, recent] = await Promise.all([
+    const [credit, { total, byModel }, recent, line] = await Promise.all([
       readCredit(ctx, account),
       sumUsage(ctx.db, { account, ...readWindow({}, ctx.clock.now(), 'lifetime') }, BREAKDOWN_MODELS),
       listSettledCalls(ctx.db, account, { before: undefined, limit: RECENT_CALLS }),
+      findLine(ctx.db, account),
     ])
     return {
       wallet,
       ...credit,
-      balanceUsdc: null,
-      allowanceUsdc: null,
-      settlementContract: null,
+      ...walletOf(line),
+      settlementContract: isOffered(ctx.settings.allowances) ? (ctx.moves?.treasury ?? null) : null,
       stats: total === undefined ? NOTHING_USED : statsOf(total),
       modelBreakdown: byModel.map((row) => ({
         model: row.model,

@@ -15,12 +15,13 @@ import {
 } from '#control-plane/db/treasury-moves.ts'
 import { findUserByWallet } from '#control-plane/db/users.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import { landDraw, lockDrawOf } from '#control-plane/services/allowances/land-draw.ts'
 import { confirmBuyers, postTransaction } from '#control-plane/services/money/ledger.ts'
 import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
-import type { AccountId, DepositId } from '#shared/ids.ts'
+import type { AccountId, DepositId, DrawId } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { MoveCtx } from './move-ctx.ts'
 import { purseOf } from './move-ctx.ts'
@@ -38,7 +39,12 @@ export const UNKNOWN = {
 
 /** What becomes of a move: money for an account, or a name. */
 type Verdict = MoveChange | Credit
-type Credit = { readonly account: AccountId; readonly deposit: DepositId | undefined }
+type Credit = {
+  readonly account: AccountId
+  readonly deposit: DepositId | undefined
+  /** The draw by which the treasury took it. */
+  readonly draw?: DrawId
+}
 
 /** Says of every new move what it is, and credits what buyers deposited. Answers how many were credited. */
 export async function takeMoves(ctx: MoveCtx): Promise<number> {
@@ -123,8 +129,10 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, callee: 
   } else {
     const rid = await findPaymentIn(trx, transaction, party)
     if (rid !== undefined) return payment(rid)
-    const isOurs = (await findOwnTransaction(trx, transaction)) !== undefined
-    if (isOurs || callee === UPTO_PROXY.toLowerCase()) return payment(null)
+    const own = await findOwnTransaction(trx, transaction)
+    const draw = own === undefined ? undefined : await lockDrawOf(trx, own)
+    if (draw?.wallet === party) return { account: draw.account, deposit: undefined, draw: draw.id }
+    if (own !== undefined || callee === UPTO_PROXY.toLowerCase()) return payment(null)
   }
   if ((await findLedgerKey(trx, fundKey(chainId, transaction, logIndex))) !== undefined) {
     return { kind: 'capital', ref: null }
@@ -157,7 +165,7 @@ export async function creditMove(
   ctx: Pick<MoveCtx, 'ids' | 'moves'>,
   trx: Trx,
   move: TreasuryMove,
-  { account, deposit }: Credit,
+  { account, deposit, draw }: Credit,
 ) {
   const purse = purseOf(ctx.moves)
   const { transaction, place, party, amount, block } = move
@@ -173,8 +181,11 @@ export async function creditMove(
   })
   if (balances === undefined) throw new Error(`the transfer ${transaction} ${place} was credited and not marked`)
   const id = deposit ?? ctx.ids.make('dep')
-  if (deposit === undefined) await insertArrival(trx, purse, { id, account, sender: party, amount, transaction, block })
+  const method = draw === undefined ? 'transfer' : 'allowance'
+  if (deposit === undefined)
+    await insertArrival(trx, purse, { id, account, method, sender: party, amount, transaction, block })
   else await markDepositCredited(trx, id, { amount, transaction, block })
+  if (draw !== undefined) await landDraw(trx, { id: draw, account }, { deposit: id, transaction, block })
   await changeMove(trx, purse, move, { kind: 'deposit', ref: id })
   crashPoint('deposit_in_tx')
   return balances

@@ -59,6 +59,16 @@ export async function bookDebit(
     (trx) => beginDebit(trx, { ...wish, audit: ctx.note(told) }),
     (begun) => (begun.isBegun ? { ...told, after: { ...told.after, state: 'intended' } } : undefined),
   )
+  return goOn(ctx, debit)
+}
+
+/** Books a debit that a worker wants. The audit has the row of its posting alone. Throws as `bookDebit` does. */
+export async function bookOwnDebit(ctx: DebitCtx, wish: DebitWish): Promise<{ isRepeat: boolean }> {
+  const { debit } = await transact(ctx.db, (trx) => beginDebit(trx, wish))
+  return goOn(ctx, debit)
+}
+
+async function goOn(ctx: DebitCtx, debit: Debit): Promise<{ isRepeat: boolean }> {
   if (debit.state === 'posted') {
     await freeDebit(ctx, debit)
     return { isRepeat: true }

@@ -69,7 +69,7 @@ export async function postTransaction(
     if (bound === 'not_below_zero' && balance >= MAX_MICRO_USD)
       throw new AppError('conflict', { message: 'The balance would pass its limit.' })
     if (bound === 'not_above_zero' && balance > 0n)
-      throw new AppError('conflict', { message: 'The shortfall is less than that.' })
+      throw new AppError('conflict', { message: 'Less than that is owed.' })
   }
   await trx.insertTransactions([{ id, kind, note }])
   await trx.insertEntries(lines.map((line) => ({ tx: id, ...line })))

@@ -25,6 +25,34 @@ const ACCOUNT: Descriptions = {
     example: { signature: `0x${'1'.repeat(130)}` },
     refusals: [402, 403, 409],
   },
+  'GET /v1/buyer/allowance': {
+    tag,
+    summary: 'Read how the account pays from its wallet',
+    example: {},
+    refusals: [409],
+  },
+  'POST /v1/buyer/allowance': {
+    tag,
+    summary: 'Let the account pay from its wallet',
+    description:
+      'The wallet allows `spender` to take USDC. With amount_usd the answer has a permit (EIP-2612) for it to sign, for which it needs no ETH; it may also call `approve` itself.',
+    example: {},
+    refusals: [403, 409],
+  },
+  'POST /v1/buyer/allowance/signature': {
+    tag,
+    summary: 'Hand in the signature of a permit',
+    description: 'The treasury brings it to the chain.',
+    example: { value: '20000000', deadline: 1_767_225_600, signature: `0x${'1'.repeat(130)}` },
+    refusals: [402, 403, 404, 409],
+  },
+  'DELETE /v1/buyer/allowance': {
+    tag,
+    summary: 'End payment from the wallet',
+    description: 'Where the wallet still allows something, the answer has a permit of nothing for it to sign.',
+    example: {},
+    refusals: [403, 404, 409],
+  },
   'GET /v1/buyer/preferences': { tag, summary: 'Read what every call goes by', example: {} },
   'PUT /v1/buyer/preferences': {
     tag,

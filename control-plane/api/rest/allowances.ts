@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { asWritten } from '#control-plane/api/case.ts'
+import type { AllowanceView } from '#control-plane/services/allowances/allowance-views.ts'
+import { AllowanceViewSchema } from '#control-plane/services/allowances/allowance-views.ts'
+import { closeAllowance, openAllowance, readAllowance } from '#control-plane/services/allowances/own-allowance.ts'
+import { signAllowance } from '#control-plane/services/allowances/sign-allowance.ts'
+import type { RestRow } from './route.ts'
+import { restRow, writtenAs } from './route.ts'
+
+const envelope = 'v1'
+const path = '/v1/buyer/allowance'
+const Typed = z.record(z.string(), z.unknown())
+
+/** An allowance with what is to be signed as an object of EIP-712, whose names are that standard's. */
+const SHOWN = writtenAs(
+  AllowanceViewSchema.extend({
+    typedData: Typed.nullable().describe('The permit that the wallet signs (EIP-712).'),
+  }).meta({ id: 'AllowanceAnswer' }),
+  ({ typedData, ...rest }: AllowanceView) => ({
+    ...rest,
+    typedData: typedData === null ? null : asWritten(Typed.parse(JSON.parse(typedData))),
+  }),
+)
+
+/** Accounts that pay from their wallets. */
+export const ALLOWANCE_ROWS: readonly RestRow[] = [
+  restRow({ method: 'GET', path, envelope, operation: readAllowance, body: SHOWN }),
+  restRow({ method: 'POST', path, envelope, operation: openAllowance, body: SHOWN }),
+  restRow({ method: 'POST', path: `${path}/signature`, envelope, operation: signAllowance, body: SHOWN }),
+  restRow({ method: 'DELETE', path, envelope, operation: closeAllowance, body: SHOWN }),
+]

@@ -1,0 +1,77 @@
+import type { Balance } from '#control-plane/db/accounts.ts'
+import type { AllowanceLine } from '#control-plane/db/allowances.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import { machineOperator } from '#control-plane/operation/actor.ts'
+import { openAudit } from '#control-plane/operation/audit.ts'
+import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import { findBalance, postTransaction } from '#control-plane/services/money/ledger.ts'
+import type { DebitCtx } from '#control-plane/services/money/ledger-debits.ts'
+import { bookOwnDebit } from '#control-plane/services/money/ledger-debits.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { add, subtractToZero } from '#shared/money.ts'
+import type { LineCtx } from './allowance-ctx.ts'
+
+type Line = Pick<AllowanceLine, 'account' | 'advance'>
+
+/** Tries of one recall. Calls may take credit between two of them. */
+const MAX_TRIES = 5
+
+/** Advances credit to an account whose line is locked. Returns the balances that changed. */
+export async function advanceCredit(
+  { ids }: Pick<LineCtx, 'ids'>,
+  trx: Trx,
+  { account, advance }: Line,
+  amount: bigint,
+): Promise<readonly Balance[]> {
+  const id = ids.ulid()
+  const entries = [
+    { account: advance, amount: -amount },
+    { account, amount },
+  ]
+  const head = { id, key: `advance:${account}:${id}`, kind: 'advance' }
+  return (await postTransaction(moneyTransaction(trx), { ...head, entries })) ?? []
+}
+
+/**
+ * Takes back what of an advance nobody has spent or holds, at most `most`, and answers how much it was. It is set aside in
+ * the gate first, so no call can spend it at the same time. A process that dies on the way leaves a debit for the sweeper;
+ * what is taken back twice for that is advanced again.
+ */
+export async function recallCredit(ctx: DebitCtx, { account, advance }: Line, most: bigint): Promise<bigint> {
+  // A refused debit leaves rows, so none is begun where calls hold everything.
+  let amount = lower(most, await readFree(ctx, account))
+  for (let tries = 0; tries < MAX_TRIES && amount > 0n; tries++) {
+    const tx = ctx.ids.ulid()
+    const entries = [
+      { account, amount: -amount },
+      { account: advance, amount },
+    ]
+    const told = { subject: account, before: null, after: { recalledMicro: amount.toString() } }
+    const audit = openAudit(ctx, machineOperator('allowances'), 'allowance.recall').note(told)
+    const wish = { key: `recall:${account}:${tx}`, kind: 'recall', note: null, tx, account, amount, entries, audit }
+    try {
+      await bookOwnDebit(ctx, wish)
+      return amount
+    } catch (error) {
+      amount = lower(amount, freeOf(error))
+    }
+  }
+  return 0n
+}
+
+/** What calls have neither spent nor set aside. */
+async function readFree({ gate, ledger }: DebitCtx, account: AccountId): Promise<bigint> {
+  const found = await gate.spendable(account)
+  if (found === undefined) return findBalance(ledger, account)
+  return subtractToZero(found.postedMicro, add(found.heldMicro, found.unpostedMicro))
+}
+
+const lower = (left: bigint, right: bigint) => (left < right ? left : right)
+
+/** What the gate had left when it refused. Throws what is no such refusal. */
+function freeOf(error: unknown): bigint {
+  if (!(error instanceof AppError && error.code === 'insufficient_balance')) throw error
+  const { available } = error.detail
+  return typeof available === 'string' ? BigInt(available) : 0n
+}

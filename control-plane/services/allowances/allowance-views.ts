@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { findNewestPermit, listDraws } from '#control-plane/db/allowance-draws.ts'
+import type { AllowanceLine } from '#control-plane/db/allowances.ts'
+import { findLine } from '#control-plane/db/allowances.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import { DRAW_STATES, LINE_STATES, PERMIT_STATES } from '#control-plane/db/tables/allowances.ts'
+import type { AllowanceSettings } from '#control-plane/operation/ctx.ts'
+import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { SECOND } from '#shared/clock.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { Taker } from './allowance-ctx.ts'
+import { owedOf } from './weigh-line.ts'
+
+/** Draws that an account is shown. */
+const SHOWN_DRAWS = 10
+
+/**
+ * A draw as its account reads it. `planned`: it waits for its review. `approved`: it is on its way. `settled`: it is in the
+ * balance. `failed`: nothing came by it.
+ */
+export const DrawViewSchema = z
+  .object({
+    id: z.string(),
+    status: z.enum(DRAW_STATES),
+    reason: z.string().nullable().describe('Why nothing came by it, as a code.'),
+    amountUsdc: MicroDigits,
+    txHash: z.string().nullable(),
+    block: Count.nullable(),
+    createdAt: UnixMs,
+  })
+  .meta({ id: 'AllowanceDraw' })
+export type DrawView = z.infer<typeof DrawViewSchema>
+
+export const PermitViewSchema = z
+  .object({
+    id: z.string(),
+    status: z.enum(PERMIT_STATES).describe('Signed: it is on its way to the chain.'),
+    valueUsdc: MicroDigits,
+    validUntil: UnixMs,
+  })
+  .meta({ id: 'AllowancePermit' })
+export type PermitView = z.infer<typeof PermitViewSchema>
+
+/** How an account pays from its wallet. */
+export const AllowanceViewSchema = z
+  .object({
+    status: z
+      .enum(['none', ...LINE_STATES])
+      .describe('Open: credit is advanced. Stopped: the wallet has not what is owed. Closed: its owner ended it.'),
+    reason: z.string().nullable().describe('Why it is stopped, as a code.'),
+    wallet: z.string(),
+    spender: z.string().describe('Who takes the tokens: the wallet allows this address.'),
+    chainId: Count,
+    asset: z.string().describe('The token.'),
+    balanceUsdc: MicroDigits.nullable().describe('What the wallet has, as the chain said last.'),
+    allowanceUsdc: MicroDigits.nullable().describe('What the wallet lets the spender take, as the chain said last.'),
+    readAt: UnixMs.nullable(),
+    advancedUsdc: MicroDigits.describe('Credit that was advanced and not given back, spent or not.'),
+    owedUsdc: MicroDigits.describe('What was spent of it. It is taken from the wallet.'),
+    limitUsdc: MicroDigits.describe('The most that is advanced.'),
+    batchUsdc: MicroDigits.describe('What is owed is taken from this amount on,'),
+    batchSeconds: Count.describe('or after this time.'),
+    permit: PermitViewSchema.nullable().describe('The newest permit that was handed in.'),
+    draws: z.array(DrawViewSchema).readonly().describe('What was taken from the wallet, newest first.'),
+    typedData: z
+      .string()
+      .nullable()
+      .describe('The permit that the wallet signs: domain, types and message of EIP-712, as JSON.'),
+  })
+  .meta({ id: 'Allowance' })
+export type AllowanceView = z.infer<typeof AllowanceViewSchema>
+
+type Shown = {
+  readonly moves: Taker
+  readonly settings: { readonly allowances: AllowanceSettings }
+  readonly typedData?: string | null
+}
+
+/** Reads how an account pays from its wallet. */
+export async function viewAllowance(
+  db: Database | Trx,
+  { account, wallet }: { readonly account: AccountId; readonly wallet: string },
+  { moves, settings, typedData = null }: Shown,
+): Promise<AllowanceView> {
+  const line = await findLine(db, account)
+  const permit = await findNewestPermit(db, account)
+  const draws = await listDraws(db, account, SHOWN_DRAWS)
+  const { lineMicro, batchMicro, batchMs } = settings.allowances
+  return {
+    ...standingOf(line),
+    ...{ wallet, spender: moves.treasury, chainId: moves.chainId, asset: moves.asset },
+    ...{ limitUsdc: lineMicro.toString(), batchUsdc: batchMicro.toString(), batchSeconds: batchMs / SECOND },
+    permit:
+      permit === undefined
+        ? null
+        : {
+            ...{ id: permit.id, status: permit.state, valueUsdc: permit.value.toString() },
+            validUntil: permit.deadline.getTime(),
+          },
+    draws: draws.map(({ id, state, reason, amount, transaction, block, plannedAt }) => ({
+      ...{ id, status: state, reason, amountUsdc: amount.toString(), txHash: transaction },
+      block: block === null ? null : Number(block),
+      createdAt: plannedAt.getTime(),
+    })),
+    typedData,
+  }
+}
+
+function standingOf(line: AllowanceLine | undefined) {
+  return {
+    ...{ status: line?.state ?? ('none' as const), reason: line?.reason ?? null },
+    ...walletOf(line),
+    readAt: line?.readAt?.getTime() ?? null,
+    advancedUsdc: (line?.advanced ?? 0n).toString(),
+    owedUsdc: (line === undefined ? 0n : owedOf(line)).toString(),
+  }
+}
+
+/** What the chain said last of the wallet of a line that is not closed. */
+export function walletOf(line: AllowanceLine | undefined) {
+  const found = line?.state === 'closed' ? undefined : line
+  return {
+    balanceUsdc: found?.balance?.toString() ?? null,
+    allowanceUsdc: found?.allowance?.toString() ?? null,
+  }
+}

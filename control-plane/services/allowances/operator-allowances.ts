@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { listOwingLines } from '#control-plane/db/allowances.ts'
+import { LINE_STATES } from '#control-plane/db/tables/allowances.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { wholeNumber } from '#shared/texts.ts'
+import { owedOf } from './weigh-line.ts'
+
+/** An account whose wallet owes, or whose line is stopped. */
+export const OwingLineSchema = z.object({
+  account: z.string(),
+  wallet: z.string(),
+  status: z.enum(LINE_STATES),
+  /** Why it is stopped, as a code. */
+  reason: z.string().nullable(),
+  owedMicro: MicroDigits,
+  owedSince: UnixMs.nullable(),
+  advancedMicro: MicroDigits,
+  /** What a draw under way takes. */
+  drawingMicro: MicroDigits,
+  balanceMicro: MicroDigits.nullable(),
+  allowanceMicro: MicroDigits.nullable(),
+  failures: Count,
+  retryAt: UnixMs.nullable(),
+})
+export type OwingLine = z.infer<typeof OwingLineSchema>
+
+/** Lists accounts whose wallets owe, and those that are stopped, the largest debt first. */
+export const listOwing = defineOperation({
+  name: 'allowance.owing',
+  access: 'operator',
+  input: z.strictObject({ limit: wholeNumber(1, 500).prefault(100) }),
+  limit: 'read',
+  idempotency: 'none',
+  output: z.array(OwingLineSchema).readonly(),
+  run: async (ctx, _actor, { limit }): Promise<readonly OwingLine[]> =>
+    (await listOwingLines(ctx.db, limit)).map((line) => ({
+      ...{ account: line.account, wallet: line.wallet, status: line.state, reason: line.reason },
+      ...{ owedMicro: owedOf(line).toString(), owedSince: line.owedSince?.getTime() ?? null },
+      ...{ advancedMicro: line.advanced.toString(), drawingMicro: line.drawing.toString() },
+      balanceMicro: line.balance?.toString() ?? null,
+      allowanceMicro: line.allowance?.toString() ?? null,
+      ...{ failures: line.failures, retryAt: line.retryAt?.getTime() ?? null },
+    })),
+})

@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import { changeLine, lockLine, openLine } from '#control-plane/db/allowances.ts'
+import type { BuyerActor } from '#control-plane/operation/actor.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
+import type { WalletReading } from '#control-plane/ports/treasury/treasury-chain.ts'
+import { purseOf } from '#control-plane/services/deposits/move-ctx.ts'
+import { DollarText } from '#control-plane/services/fields.ts'
+import { HOUR, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { recallCredit } from './advance-credit.ts'
+import type { LineCtx } from './allowance-ctx.ts'
+import { requireOffer, requireTaker } from './allowance-ctx.ts'
+import { typedPermit } from './allowance-permit.ts'
+import type { AllowanceView } from './allowance-views.ts'
+import { AllowanceViewSchema, viewAllowance } from './allowance-views.ts'
+
+/** How long a permit waits for its signature and its block. */
+const VALID_MS = HOUR
+/** The treasury pays for the gas of a permit, so it brings none to the chain that is not worth it. Micro-USD. */
+export const LEAST_MICRO = 1_000_000n
+
+/** Throws `conflict` in a workspace, whose money is nobody's wallet's. */
+export function requireWallet({ workspace }: Pick<BuyerActor, 'workspace'>): void {
+  if (workspace !== undefined) throw new AppError('conflict', { message: 'A workspace has no wallet to take from.' })
+}
+
+/** Reads how the caller's account pays from its wallet. */
+export const readAllowance = defineOperation({
+  name: 'allowance.read',
+  access: 'buyer',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  output: AllowanceViewSchema,
+  run: async (ctx, actor): Promise<AllowanceView> => {
+    const moves = requireTaker(ctx)
+    requireWallet(actor)
+    return viewAllowance(ctx.db, actor, { ...ctx, moves })
+  },
+})
+
+/**
+ * Lets the caller's account pay from its wallet. With an amount it also answers a permit of that much for the wallet to
+ * sign, for which it needs no ETH; a wallet may allow the spender itself instead. A repeat changes nothing. Throws
+ * `conflict` where nothing is taken from wallets.
+ */
+export const openAllowance = defineOperation({
+  name: 'allowance.open',
+  access: 'buyer-account',
+  input: z.strictObject({ amountUsd: DollarText.optional() }),
+  limit: 'write',
+  idempotency: 'accepted',
+  output: AllowanceViewSchema,
+  run: async (ctx, actor, { amountUsd }): Promise<AllowanceView> => {
+    const moves = requireOffer(ctx)
+    requireWallet(actor)
+    const { account, wallet, user: owner } = actor
+    if (amountUsd !== undefined && ctx.treasury === null) {
+      throw new AppError('conflict', { message: 'Nobody sends permits here. Allow the spender yourself.' })
+    }
+    if (amountUsd !== undefined && amountUsd < LEAST_MICRO) {
+      throw new AppError('invalid_request', { message: 'A permit is of 1 USD or more.', param: 'amount_usd' })
+    }
+    const typedData = amountUsd === undefined ? null : await askPermit({ ...ctx, moves }, wallet, amountUsd)
+    await ctx.change(
+      async (trx) => {
+        const before = await lockLine(trx, account)
+        if (before?.state === 'open' || before?.state === 'stopped') return undefined
+        await openLine(trx, purseOf(moves), { account, wallet, advance: ctx.ids.make('acc'), owner })
+        return { status: before?.state ?? null }
+      },
+      (before) => (before === undefined ? undefined : { subject: account, before, after: { status: 'open' } }),
+    )
+    return viewAllowance(ctx.db, actor, { ...ctx, moves, typedData })
+  },
+})
+
+/**
+ * Ends payment from the caller's wallet: credit that was advanced and not spent is taken back, and what was spent is taken
+ * from the wallet once more. Where the wallet still allows something, it answers a permit of nothing to sign, unless the
+ * chain is out of reach.
+ */
+export const closeAllowance = defineOperation({
+  name: 'allowance.close',
+  access: 'buyer-account',
+  input: z.strictObject({}),
+  limit: 'write',
+  idempotency: 'none',
+  output: AllowanceViewSchema,
+  run: async (ctx, actor): Promise<AllowanceView> => {
+    const moves = requireTaker(ctx)
+    requireWallet(actor)
+    const { account, wallet } = actor
+    const closed = await ctx.change(
+      async (trx) => {
+        const before = await lockLine(trx, account)
+        if (before === undefined) throw new AppError('not_found', { message: 'The account pays from no wallet.' })
+        if (before.state === 'closed') return undefined
+        await changeLine(trx, account, { state: 'closed', reason: null, retryAt: null })
+        return before
+      },
+      (before) => before && { subject: account, before: { status: before.state }, after: { status: 'closed' } },
+    )
+    if (closed !== undefined && closed.advanced > 0n) {
+      await recallCredit(ctx, closed, closed.advanced).catch((error: unknown) =>
+        ctx.log.warn({ err: error, account }, 'credit of a closed line is taken back later'),
+      )
+    }
+    const typedData = await askRevocation({ ...ctx, moves }, wallet)
+    return viewAllowance(ctx.db, actor, { ...ctx, moves, typedData })
+  },
+})
+
+type AskCtx = { readonly moves: MoveParts; readonly clock: LineCtx['clock'] }
+
+/** A permit for a wallet to sign, with its next nonce. */
+async function askPermit({ moves, clock }: AskCtx, wallet: string, value: bigint): Promise<string> {
+  const nonce = await moves.chain.permitNonceOf(moves.asset, wallet).catch(outOfReach)
+  const deadline = new Date(Math.floor((clock.now() + VALID_MS) / SECOND) * SECOND)
+  return typedPermit(moves, { wallet, value, nonce, deadline })
+}
+
+/** A permit of nothing; null where the wallet allows nothing, and while the chain does not say. */
+async function askRevocation(ctx: AskCtx & Pick<LineCtx, 'log'>, wallet: string): Promise<string | null> {
+  try {
+    const { allowance } = await readWallet(ctx.moves, wallet)
+    return allowance === 0n ? null : await askPermit(ctx, wallet, 0n)
+  } catch (error) {
+    ctx.log.debug({ err: error }, 'a line is closed without a permit to sign')
+    return null
+  }
+}
+
+/** What a wallet has and allows now. Throws `service_unavailable` while the chain is out of reach. */
+export async function readWallet(
+  { chain, asset, treasury: spender }: MoveParts,
+  wallet: string,
+): Promise<WalletReading> {
+  const found = await chain.readAllowances({ asset, spender, wallets: [wallet] }).catch(outOfReach)
+  return found.get(wallet) ?? outOfReach()
+}
+
+export function outOfReach(cause?: unknown): never {
+  throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
+}

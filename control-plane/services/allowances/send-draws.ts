@@ -1,0 +1,101 @@
+import type { AllowanceDraw } from '#control-plane/db/allowance-draws.ts'
+import { changeDraw, listOpenDraws, lockDraw } from '#control-plane/db/allowance-draws.ts'
+import { changeLine, lockLine } from '#control-plane/db/allowances.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
+import { takeCallOf } from '#control-plane/ports/treasury/permit.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import type { LineCtx } from './allowance-ctx.ts'
+import { drawRef } from './land-draw.ts'
+import { isOfTreasury, retryAfter } from './tend-lines.ts'
+import { bindingOf, owedOf, STOPS } from './weigh-line.ts'
+
+/** Draws of one turn. */
+const MAX_A_TURN = 200
+
+const NOT_OWED = 'not_owed'
+
+/**
+ * Brings draws on: reviews those that are planned, sends those that are approved, and ends those that the token refused.
+ * Answers how many it sent. While money is in doubt nothing is reviewed and nothing is signed.
+ */
+export async function sendDraws(ctx: LineCtx): Promise<number> {
+  const draws = await listOpenDraws(ctx.db, MAX_A_TURN)
+  if (draws.length === 0) return 0
+  await ctx.treasury.chain.checkChain(ctx.treasury.chainId)
+  const isInDoubt = (await listPayoutHolds(ctx.db, true, 1)).length > 0
+  let sent = 0
+  for (const draw of draws) {
+    try {
+      if (await bringOn(ctx, draw, isInDoubt)) sent += 1
+    } catch (error) {
+      ctx.log.warn({ err: error, id: draw.id }, 'a draw will be tried again')
+    }
+  }
+  return sent
+}
+
+/** Answers whether a transaction of it was sent now. */
+async function bringOn(ctx: LineCtx, draw: AllowanceDraw, isInDoubt: boolean): Promise<boolean> {
+  const { id, state } = draw
+  const known = await ctx.treasury.store.list(drawRef(id))
+  if (known.some(({ isReverted }) => isReverted !== true)) return false
+  if (known.length > 0) {
+    await fail(ctx, draw, STOPS.reverted)
+    return false
+  }
+  if (isInDoubt) return false
+  if (state === 'planned' && !(await approve(ctx, draw))) return false
+  crashPoint('draw_approved')
+  return send(ctx, draw)
+}
+
+/**
+ * Reviews a draw against the ledger before anybody signs it: the account owes that much, its line is of this wallet, and
+ * the tokens go to this treasury. What is not owed any more, because the buyer deposited, is not taken.
+ */
+async function approve(ctx: LineCtx, { id, account }: AllowanceDraw): Promise<boolean> {
+  return transact(ctx.db, async (trx) => {
+    const line = await lockLine(trx, account)
+    const draw = await lockDraw(trx, id)
+    if (draw?.state !== 'planned') return false
+    const isOwed = line !== undefined && line.wallet === draw.wallet && draw.amount <= owedOf(line)
+    const isSound = isOwed && isOfTreasury(ctx, draw)
+    await changeDraw(trx, draw.id, isSound ? { state: 'approved' } : { state: 'failed', reason: NOT_OWED })
+    return isSound
+  })
+}
+
+/** Sends the one transaction of an approved draw, if the wallet can still pay it, and this treasury take it. */
+async function send(ctx: LineCtx, draw: AllowanceDraw): Promise<boolean> {
+  const { id, wallet, amount } = draw
+  const { chain, asset, address, sender } = ctx.treasury
+  const reading = (await chain.readAllowances({ asset, spender: address, wallets: [wallet] })).get(wallet)
+  if (reading === undefined) return false
+  if (!isOfTreasury(ctx, draw)) {
+    await fail(ctx, draw, STOPS.treasury)
+    return false
+  }
+  if (reading.balance < amount || reading.allowance < amount) {
+    await fail(ctx, draw, STOPS[bindingOf(reading)])
+    return false
+  }
+  const call = takeCallOf({ from: wallet, to: address, amount })
+  await sender.send(drawRef(id), { address: `0x${asset.slice(2)}`, ...call })
+  return true
+}
+
+/** Ends a draw that brought nothing, and stops its line. What is owed is tried again after a while. */
+async function fail(ctx: LineCtx, { id, account }: AllowanceDraw, reason: string): Promise<void> {
+  await transact(ctx.db, async (trx) => {
+    const line = await lockLine(trx, account)
+    const draw = await lockDraw(trx, id)
+    if (line === undefined || draw === undefined || draw.state === 'settled' || draw.state === 'failed') return
+    await changeDraw(trx, draw.id, { state: 'failed', reason })
+    const { failures, state } = line
+    const stop = state === 'closed' ? {} : { state: 'stopped' as const, reason }
+    const retryAt = new Date(ctx.clock.now() + retryAfter(failures))
+    await changeLine(trx, account, { ...stop, failures: failures + 1, retryAt, readAt: null })
+    ctx.log.warn({ id, account, reason }, 'a draw brought nothing: its line is stopped')
+  })
+}

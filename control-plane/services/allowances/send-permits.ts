@@ -1,0 +1,52 @@
+import type { AllowancePermit } from '#control-plane/db/allowance-draws.ts'
+import { endPermit, listSignedPermits } from '#control-plane/db/allowance-draws.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { permitCallOf } from '#control-plane/ports/treasury/permit.ts'
+import { SECOND } from '#shared/clock.ts'
+import type { LineCtx } from './allowance-ctx.ts'
+import { permitOf } from './allowance-permit.ts'
+
+/** Permits of one turn. */
+const MAX_A_TURN = 50
+
+const permitRef = (id: string) => `permit ${id}`
+
+/** Brings permits to the chain, for which the treasury pays the gas, and ends those that are over. Answers how many it sent. */
+export async function sendPermits(ctx: LineCtx): Promise<number> {
+  const permits = await listSignedPermits(ctx.db, MAX_A_TURN)
+  if (permits.length === 0) return 0
+  await ctx.treasury.chain.checkChain(ctx.treasury.chainId)
+  let sent = 0
+  for (const permit of permits) {
+    try {
+      if (await bringOn(ctx, permit)) sent += 1
+    } catch (error) {
+      ctx.log.warn({ err: error, id: permit.id }, 'a permit will be sent again')
+    }
+  }
+  return sent
+}
+
+async function bringOn(ctx: LineCtx, permit: AllowancePermit): Promise<boolean> {
+  const { store, chain, asset, sender } = ctx.treasury
+  const { id, wallet, nonce, deadline, signature } = permit
+  const end = (state: 'used' | 'refused') => transact(ctx.db, (trx) => endPermit(trx, id, state))
+  const known = await store.list(permitRef(id))
+  if (known.some(({ minedAt, isReverted }) => minedAt !== null && isReverted === false)) {
+    await end('used')
+    return false
+  }
+  if (known.some(({ isReverted }) => isReverted !== true)) return false
+  // Anybody can bring a permit to the chain. What the wallet allows now is read from there in any case.
+  if ((await chain.permitNonceOf(asset, wallet)) > nonce) {
+    await end('used')
+    return false
+  }
+  if (known.length > 0 || deadline.getTime() <= ctx.clock.now() + SECOND) {
+    await end('refused')
+    return false
+  }
+  const call = permitCallOf(permitOf({ ...ctx.treasury, treasury: ctx.treasury.address }, permit), signature)
+  await sender.send(permitRef(id), { address: `0x${asset.slice(2)}`, ...call })
+  return true
+}

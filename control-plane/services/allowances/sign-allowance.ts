@@ -1,0 +1,112 @@
+import type { Hex } from 'viem'
+import { recoverTypedDataAddress } from 'viem'
+import { z } from 'zod'
+import { countPermits, findNewestPermit, insertPermit } from '#control-plane/db/allowance-draws.ts'
+import type { AllowanceLine } from '#control-plane/db/allowances.ts'
+import { findLine, lockLine } from '#control-plane/db/allowances.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
+import { permitDataOf } from '#control-plane/ports/treasury/permit.ts'
+import { DAY, MINUTE, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { wholeNumber } from '#shared/texts.ts'
+import { requireTaker } from './allowance-ctx.ts'
+import { permitOf } from './allowance-permit.ts'
+import type { AllowanceView } from './allowance-views.ts'
+import { AllowanceViewSchema, viewAllowance } from './allowance-views.ts'
+import { LEAST_MICRO, outOfReach, readWallet, requireWallet } from './own-allowance.ts'
+
+/** A permit has time to get into a block, and does not lie about for long. */
+const LEAST_LEFT_MS = MINUTE
+const MOST_LEFT_MS = DAY
+/** Permits of an account a day, because the treasury pays for their gas. */
+const MAX_A_DAY = 10
+/** The numbers of the token. */
+const MAX_VALUE = 2n ** 256n - 1n
+
+const Value = z
+  .string()
+  .regex(/^\d{1,78}$/)
+  .transform(BigInt)
+  .refine((value) => value <= MAX_VALUE, 'no number of the token')
+
+/**
+ * Hands in the signature of a permit. The treasury brings it to the chain. A repeat of the newest one answers how it
+ * stands. Throws `invalid_signature` for another than the wallet's, `insufficient_balance` where the wallet has less than
+ * 1 USD, and `conflict` while another permit is on its way or after too many.
+ */
+export const signAllowance = defineOperation({
+  name: 'allowance.sign',
+  access: 'buyer-account',
+  input: z.strictObject({
+    value: Value.describe('Of the signed permit, in the token’s units.'),
+    deadline: wholeNumber(0, 100_000_000_000).describe('Of the signed permit, in Unix seconds.'),
+    signature: z
+      .templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]{130}$/)])
+      .transform((text): Hex => `0x${text.slice(2).toLowerCase()}`),
+  }),
+  limit: 'write',
+  idempotency: 'none',
+  output: AllowanceViewSchema,
+  run: async (ctx, actor, { value, deadline, signature }): Promise<AllowanceView> => {
+    const moves = requireTaker(ctx)
+    requireWallet(actor)
+    const { account } = actor
+    const line = await findLine(ctx.db, account)
+    if (line === undefined) throw new AppError('not_found', { message: 'The account pays from no wallet.' })
+    const view = () => viewAllowance(ctx.db, actor, { ...ctx, moves })
+    if ((await findNewestPermit(ctx.db, account))?.signature === signature) return view()
+    const signed = { value, deadline: new Date(deadline * SECOND), signature }
+    const nonce = await requireSigned({ ...ctx, moves }, line, signed)
+    await ctx.change(
+      async (trx) => {
+        await lockLine(trx, account)
+        const newest = await findNewestPermit(trx, account)
+        if (newest?.signature === signature) return undefined
+        if (newest?.state === 'signed') {
+          throw new AppError('conflict', { message: 'Another permit is on its way to the chain.' })
+        }
+        if ((await countPermits(trx, account, new Date(ctx.clock.now() - DAY))) >= MAX_A_DAY) {
+          throw new AppError('conflict', { message: `At most ${MAX_A_DAY} permits a day are brought to the chain.` })
+        }
+        const id = ctx.ids.make('prm')
+        await insertPermit(trx, { id, account, nonce, ...signed })
+        return { permit: id, valueMicro: value.toString() }
+      },
+      (after) => after && { subject: account, before: null, after },
+    )
+    return view()
+  },
+})
+
+type SignedPermit = { readonly value: bigint; readonly deadline: Date; readonly signature: Hex }
+
+/** Throws unless the wallet signed exactly this, and it is worth its gas. Answers the nonce that it is signed with. */
+async function requireSigned(
+  { clock, moves }: Pick<RunCtx, 'clock'> & { readonly moves: MoveParts },
+  { wallet, state }: AllowanceLine,
+  { value, deadline, signature }: SignedPermit,
+): Promise<bigint> {
+  const leftMs = deadline.getTime() - clock.now()
+  if (leftMs < LEAST_LEFT_MS || leftMs > MOST_LEFT_MS) {
+    throw new AppError('invalid_request', { message: 'A permit is good for a minute to a day.', param: 'deadline' })
+  }
+  const nonce = await moves.chain.permitNonceOf(moves.asset, wallet).catch(outOfReach)
+  const typed = permitDataOf(permitOf(moves, { wallet, value, nonce, deadline }))
+  const signer = await recoverTypedDataAddress({ ...typed, signature }).catch(() => undefined)
+  if (signer?.toLowerCase() !== wallet) throw new AppError('invalid_signature')
+  const reading = await readWallet(moves, wallet)
+  if (value === 0n) {
+    if (reading.allowance > 0n) return nonce
+    throw new AppError('conflict', { message: 'The wallet allows nothing already.' })
+  }
+  if (state === 'closed') throw new AppError('conflict', { message: 'The account pays from no wallet: open it first.' })
+  if (reading.balance < LEAST_MICRO || value < LEAST_MICRO) {
+    throw new AppError('insufficient_balance', {
+      message: 'A permit is worth its gas from 1 USD on, and so is the wallet.',
+      detail: { balance_usdc: reading.balance.toString(), least_usdc: LEAST_MICRO.toString() },
+    })
+  }
+  return nonce
+}

@@ -1,0 +1,27 @@
+import type { AllowanceCtx } from './allowance-ctx.ts'
+import { withAllowances } from './allowance-ctx.ts'
+import { sendDraws } from './send-draws.ts'
+import { sendPermits } from './send-permits.ts'
+import { tendLines } from './tend-lines.ts'
+
+export type Tended = { readonly permits: number; readonly drawn: number; readonly lines: number }
+
+/**
+ * Looks after accounts that pay from their wallets: brings permits to the chain, takes what is owed, and keeps what is
+ * advanced within what the wallets allow. A step that fails keeps no other from its work.
+ */
+export async function tendAllowances(ctx: AllowanceCtx): Promise<Tended> {
+  const lines = withAllowances(ctx)
+  if (lines === undefined) return { permits: 0, drawn: 0, lines: 0 }
+  const attempt = async (what: string, work: () => Promise<number>): Promise<number> => {
+    try {
+      return await work()
+    } catch (error) {
+      ctx.log.warn({ err: error, step: what }, 'allowances: a step will be tried again')
+      return 0
+    }
+  }
+  const permits = await attempt('permits', () => sendPermits(lines))
+  const drawn = await attempt('draws', () => sendDraws(lines))
+  return { permits, drawn, lines: await attempt('lines', () => tendLines(lines)) }
+}

@@ -1,0 +1,97 @@
+import type { Balance } from '#control-plane/db/accounts.ts'
+import { insertDraw } from '#control-plane/db/allowance-draws.ts'
+import type { AllowanceLine, LineChange } from '#control-plane/db/allowances.ts'
+import { changeLine, listLinesToTend, lockLine, markOwing, sumAdvanced } from '#control-plane/db/allowances.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import type { WalletReading } from '#control-plane/ports/treasury/treasury-chain.ts'
+import { confirmBuyers } from '#control-plane/services/money/ledger.ts'
+import { HOUR, MINUTE } from '#shared/clock.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { advanceCredit, recallCredit } from './advance-credit.ts'
+import type { LineCtx } from './allowance-ctx.ts'
+import type { Verdict } from './weigh-line.ts'
+import { weighLine } from './weigh-line.ts'
+
+/** Lines of one turn. */
+const MAX_A_TURN = 500
+/** The first pause after a draw that failed. It doubles up to an hour. */
+const RETRY_MS = MINUTE
+const MAX_RETRY_MS = HOUR
+
+/** How long a line waits after its draws failed so often. */
+export function retryAfter(failures: number): number {
+  return Math.min(RETRY_MS * 2 ** Math.min(failures, 10), MAX_RETRY_MS)
+}
+
+/**
+ * Reads the chain for the lines that are due, and brings each to what its wallet allows: advances credit or takes it back,
+ * stops it where the wallet has not what is owed, and plans a draw of what is. Answers how many lines it looked at.
+ */
+export async function tendLines(ctx: LineCtx): Promise<number> {
+  const { settings, treasury } = ctx
+  const { readMs, batchMicro, batchMs } = settings.allowances
+  const at = ctx.clock.now()
+  const now = new Date(at)
+  await markOwing(ctx.db, now)
+  const wish = { now, readBefore: new Date(at - readMs), batchMicro, owedBefore: new Date(at - batchMs) }
+  const lines = await listLinesToTend(ctx.db, { ...wish, limit: MAX_A_TURN })
+  if (lines.length === 0) return 0
+  const { chain, chainId, asset, address: spender } = treasury
+  await chain.checkChain(chainId)
+  const readings = await chain.readAllowances({ asset, spender, wallets: lines.map(({ wallet }) => wallet) })
+  for (const line of lines) {
+    const reading = readings.get(line.wallet)
+    if (reading === undefined) continue
+    // One line that fails keeps no other from its turn.
+    await tendLine(ctx, line, reading).catch((error: unknown) =>
+      ctx.log.warn({ err: error, account: line.account }, 'a line will be looked at again'),
+    )
+  }
+  return lines.length
+}
+
+/** Brings one line to what a reading of its wallet allows. */
+export async function tendLine(ctx: LineCtx, { account }: Pick<AllowanceLine, 'account'>, found: WalletReading) {
+  const done = await transact(ctx.db, async (trx) => {
+    const line = await lockLine(trx, account)
+    if (line === undefined) return undefined
+    const { allowances } = ctx.settings
+    const reading = isOfTreasury(ctx, line) ? found : undefined
+    const room = allowances.totalMicro - (await sumAdvanced(trx))
+    const verdict = weighLine(line, { reading, settings: allowances, room, now: ctx.clock.now() })
+    const balances = await carryOut(ctx, trx, line, verdict)
+    await changeLine(trx, account, { ...changeOf(ctx, line, verdict), ...reading })
+    if (verdict.state === 'stopped' && line.state === 'open') {
+      ctx.log.warn({ account, reason: verdict.reason }, 'a wallet has not what it owes: its line is stopped')
+    }
+    return { line, verdict, balances }
+  })
+  crashPoint('draw_planned')
+  if (done === undefined) return
+  if (done.balances.length > 0) await confirmBuyers(ctx, done.balances)
+  if (done.verdict.recall > 0n) await recallCredit(ctx, done.line, done.verdict.recall)
+}
+
+/** False for what is of another treasury, which nobody here can draw for. */
+export function isOfTreasury(
+  { purse }: Pick<LineCtx, 'purse'>,
+  { chainId, asset, treasury }: Pick<AllowanceLine, 'chainId' | 'asset' | 'treasury'>,
+): boolean {
+  return chainId === BigInt(purse.chainId) && asset === purse.asset && treasury === purse.treasury
+}
+
+/** Books what the verdict advances, and writes the draw down. Returns the balances that changed. */
+async function carryOut(ctx: LineCtx, trx: Trx, line: AllowanceLine, verdict: Verdict): Promise<readonly Balance[]> {
+  if (verdict.draw > 0n) {
+    const draw = { id: ctx.ids.make('drw'), account: line.account, wallet: line.wallet, amount: verdict.draw }
+    await insertDraw(trx, ctx.purse, draw)
+  }
+  return verdict.advance > 0n ? advanceCredit(ctx, trx, line, verdict.advance) : []
+}
+
+function changeOf({ clock }: LineCtx, { failures }: AllowanceLine, { state, reason, isShort }: Verdict): LineChange {
+  const now = clock.now()
+  const retry = isShort ? { failures: failures + 1, retryAt: new Date(now + retryAfter(failures)) } : {}
+  return { state, reason, readAt: new Date(now), ...retry }
+}

@@ -1,0 +1,86 @@
+import type { AllowanceLine } from '#control-plane/db/allowances.ts'
+import type { LineState } from '#control-plane/db/tables/allowances.ts'
+import type { AllowanceSettings } from '#control-plane/operation/ctx.ts'
+import type { WalletReading } from '#control-plane/ports/treasury/treasury-chain.ts'
+
+/** Why a line is stopped. The two first are codes of errors, too. */
+export const STOPS = {
+  balance: 'insufficient_balance',
+  allowance: 'insufficient_allowance',
+  reverted: 'token_refused',
+  treasury: 'treasury_changed',
+} as const
+
+/** What is to be done with a line. Amounts are micro-USD. */
+export type Verdict = {
+  readonly state: LineState
+  readonly reason: string | null
+  /** Credit to advance, and credit to take back as far as it is not spent. One of them is 0. */
+  readonly advance: bigint
+  readonly recall: bigint
+  /** What to draw from the wallet now; 0 draws nothing. */
+  readonly draw: bigint
+  /** True when a draw is due, and the wallet has not what is owed. */
+  readonly isShort: boolean
+}
+
+type Weighed = Pick<AllowanceLine, 'state' | 'reason' | 'posted' | 'advanced' | 'drawing' | 'owedSince' | 'retryAt'>
+type Ground = {
+  /** Undefined for a line of another treasury, which nobody here can draw for. */
+  readonly reading: WalletReading | undefined
+  readonly settings: Pick<AllowanceSettings, 'lineMicro' | 'batchMicro' | 'batchMs'>
+  /** What may be advanced to all accounts beyond what is. */
+  readonly room: bigint
+  readonly now: number
+}
+
+/** What was spent of the credit that was advanced. An account's own credit is spent first. */
+export function owedOf({ posted, advanced }: Pick<Weighed, 'posted' | 'advanced'>): bigint {
+  return posted < advanced ? advanced - posted : 0n
+}
+
+/** Which of the two keeps a wallet from paying more. */
+export function bindingOf({ balance, allowance }: WalletReading): 'balance' | 'allowance' {
+  return allowance < balance ? 'allowance' : 'balance'
+}
+
+/**
+ * Weighs what the wallet has and lets us take against what was advanced. What is advanced, spent or not, is never raised
+ * above what the wallet could pay now. A draw under way may have left the wallet already while its credit has not come, so
+ * credit is only taken back when the two together do not cover it.
+ */
+export function weighLine(line: Weighed, { reading, settings, room, now }: Ground): Verdict {
+  const { lineMicro, batchMicro, batchMs } = settings
+  const owed = owedOf(line)
+  const covered = reading === undefined ? 0n : lower(reading.balance, reading.allowance)
+  const binding = reading === undefined ? 'treasury' : bindingOf(reading)
+  const { state, reason } = nextState(line, { owed, covered, binding })
+  const isOpen = state === 'open'
+  const most = isOpen ? lower(lower(covered, lineMicro), line.advanced + room) : 0n
+  const kept = isOpen ? lower(covered + line.drawing, lineMicro) : 0n
+  const isAged = line.owedSince !== null && line.owedSince.getTime() + batchMs <= now
+  const mayTry = line.drawing === 0n && (line.retryAt === null || line.retryAt.getTime() <= now)
+  const isDue = owed > 0n && mayTry && (owed >= batchMicro || isAged || !isOpen)
+  return {
+    ...{ state, reason },
+    advance: most > line.advanced ? most - line.advanced : 0n,
+    recall: line.advanced > kept ? line.advanced - kept : 0n,
+    draw: isDue ? lower(owed, covered) : 0n,
+    isShort: isDue && covered < owed,
+  }
+}
+
+type Standing = { readonly owed: bigint; readonly covered: bigint; readonly binding: keyof typeof STOPS }
+
+/** A line stops as soon as its wallet has not what is owed, and goes on once nothing is owed and the wallet has money. */
+function nextState(
+  { state, reason, drawing }: Weighed,
+  { owed, covered, binding }: Standing,
+): Pick<Verdict, 'state' | 'reason'> {
+  const isLost = binding === 'treasury' || owed - drawing > covered
+  if (state === 'open' && isLost) return { state: 'stopped', reason: STOPS[binding] }
+  if (state === 'stopped' && owed === 0n && drawing === 0n && covered > 0n) return { state: 'open', reason: null }
+  return { state, reason }
+}
+
+const lower = (left: bigint, right: bigint) => (left < right ? left : right)

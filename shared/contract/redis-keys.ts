@@ -37,6 +37,8 @@ export const moneyKeys = {
   /** List of accounts that wait to be seeded. */
   seedRequests: 'm:seed-requests',
   account: (bucket: string, account: string) => `{${bucket}}:a:${account}`,
+  /** What keeps the wallet of an account from paying more: `balance` or `allowance`. Only accounts that pay so have it. */
+  walletBound: (bucket: string, account: string) => `{${bucket}}:w:${account}`,
   hold: (bucket: string, rid: string) => `{${bucket}}:h:${rid}`,
   /** Held and used amounts of a key in the current UTC day and month. money-scripts/uses.ts has the fields. */
   keyUse: (bucket: string, keyId: string) => `{${bucket}}:k:${keyId}`,

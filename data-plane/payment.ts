@@ -125,7 +125,7 @@ export type CaptureOutcome = 'accepted' | 'contradicted' | 'queued'
 export type Funds = {
   /**
    * Sets money aside: the most of `wantMicro` that the balance covers, but at least `minMicro`. Throws AppError:
-   * `insufficient_balance`, `key_cap_reached` (with whose cap, limit, spent and resets_at), or `service_unavailable`
+   * `insufficient_balance`, `insufficient_allowance`, `key_cap_reached` (with whose cap, limit, spent and resets_at), or `service_unavailable`
    * with a time to retry.
    */
   reserve(request: ReserveRequest): Promise<CreditHold>

@@ -63,6 +63,7 @@ export const ERRORS = {
   // Money
   payment_required: row(402, quota, 'This call needs a key or a payment.'),
   insufficient_balance: row(402, quota, 'The balance does not cover this call.'),
+  insufficient_allowance: row(402, quota, 'What the wallet allows does not cover this call.'),
   insufficient_credit: row(402, quota, 'Add prepaid credit: nothing was reserved.'),
   key_cap_reached: row(403, quota, 'The spending cap of this key is reached.'),
   cost_ceiling_reached: row(402, quota, 'The cost ceiling of this call does not cover it.'),

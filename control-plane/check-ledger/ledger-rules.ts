@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg'
+import { ALLOWANCE_RULES } from './allowance-rules.ts'
 import type { Finding } from './finding.ts'
 import { findingOf } from './finding.ts'
 import type { Rule } from './payment-rules.ts'
@@ -175,7 +176,7 @@ const RULES: readonly Rule[] = [
 /** Checks the invariants that Postgres alone can show. */
 export async function checkLedger(client: ClientBase): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const rule of [...RULES, ...PAYMENT_RULES, ...PAYOUT_RULES, ...TREASURY_RULES]) {
+  for (const rule of [...RULES, ...PAYMENT_RULES, ...PAYOUT_RULES, ...TREASURY_RULES, ...ALLOWANCE_RULES]) {
     const { rows } = await client.query<{ wrong: string }>(rule.wrong)
     findings.push(
       findingOf(

@@ -61,6 +61,7 @@ const FALLBACK_AFTER: ReadonlySet<ErrorCode> = new Set([
   'no_healthy_sellers',
   'minimum_discount_not_met',
   'insufficient_balance',
+  'insufficient_allowance',
   'key_cap_reached',
   'cost_ceiling_reached',
   'service_unavailable',

@@ -9,6 +9,7 @@ import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError, describeCause } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
+import type { MicroUsd } from '#shared/money.ts'
 import { formatMicroUsd } from '#shared/money.ts'
 import type { FullKeys } from './full-keys.ts'
 import { createFullKeys } from './full-keys.ts'
@@ -26,6 +27,8 @@ import { createSeedRequests } from './seed-requests.ts'
 import type { SettleQueue } from './settle-queue.ts'
 import { createSettleQueue } from './settle-queue.ts'
 import { createTick } from './tick.ts'
+import type { WalletBounds } from './wallet-bounds.ts'
+import { createWalletBounds } from './wallet-bounds.ts'
 
 /** At most so many captures and releases may wait. Beyond it new paid calls are refused; running ones still end. */
 const MAX_UNSETTLED = 50_000
@@ -105,8 +108,7 @@ export function openFunds(options: Options): FundsStore {
     settles.flush()
     reserves.flush()
   })
-  const fullKeys = createFullKeys(connection, buckets, clock)
-  const reserving = { reserves, openCalls, node, seeds: createSeedRequests(connection, clock), fullKeys }
+  const reserving = { reserves, openCalls, node, ...refusing(connection, buckets, clock) }
   const heir = createHeir({ connection, member, openCalls, offerCaps, settles, journal, node, buckets, clock, log })
 
   const advance = async () => advanceCursor({ connection, member, settles, buckets }, journal)
@@ -159,7 +161,17 @@ type ReservePorts = {
   readonly seeds: ReturnType<typeof createSeedRequests>
   readonly openCalls: OpenCalls
   readonly fullKeys: FullKeys
+  readonly walletBounds: WalletBounds
   readonly node: string
+}
+
+/** What a reserve uses that is not granted at once. */
+function refusing(connection: MoneyConnection, buckets: number, clock: Time) {
+  return {
+    seeds: createSeedRequests(connection, clock),
+    fullKeys: createFullKeys(connection, buckets, clock),
+    walletBounds: createWalletBounds(connection, buckets),
+  }
 }
 
 async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<CreditHold> {
@@ -181,25 +193,32 @@ async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<Cr
     answer = await ports.seeds.retry(account, () => ports.reserves.push(operation))
   }
   if (answer.kind === 'capped' && keyId !== null) ports.fullKeys.note({ keyId, account }, answer)
+  if (answer.kind === 'insufficient') throw shortage(await ports.walletBounds(account), answer.availableMicro, request)
   if (answer.kind !== 'granted') throw refusalOf(answer, request)
   const hold = { rid, account, keyId, grantedMicro: answer.amountMicro }
   ports.openCalls.add(hold, ttlMs)
   return hold
 }
 
+/** Names what does not suffice. Amounts are plain digits of micro-USD. */
+function shortage(source: 'balance' | 'allowance', availableMicro: MicroUsd, { minMicro }: ReserveRequest): AppError {
+  return new AppError(`insufficient_${source}`, {
+    detail: {
+      limit_source: source,
+      limit_scope: 'account',
+      available_usdc: formatMicroUsd(availableMicro),
+      required_usdc: formatMicroUsd(minMicro),
+      resets_at: null,
+    },
+  })
+}
+
 /** Puts the reason why a reserve was not granted in the words of the API. Amounts are plain digits of micro-USD. */
-function refusalOf(answer: Exclude<ReserveAnswer, { kind: 'granted' }>, request: ReserveRequest): AppError {
+function refusalOf(
+  answer: Exclude<ReserveAnswer, { kind: 'granted' | 'insufficient' }>,
+  request: ReserveRequest,
+): AppError {
   switch (answer.kind) {
-    case 'insufficient':
-      return new AppError('insufficient_balance', {
-        detail: {
-          limit_source: 'balance',
-          limit_scope: 'account',
-          available_usdc: formatMicroUsd(answer.availableMicro),
-          required_usdc: formatMicroUsd(request.minMicro),
-          resets_at: null,
-        },
-      })
     case 'capped': {
       const isDay = answer.scope === 'day'
       return new AppError('key_cap_reached', {

@@ -93,6 +93,11 @@ export const ADVICE: Readonly<Record<string, Advice>> = {
     retry: 'once there is credit',
     detail: limit('balance', 'account', { required_usdc: '4100', available_usdc: '1000', resets_at: null }),
   },
+  insufficient_allowance: {
+    todo: 'Allow more: `npx market allowance open --usd 20`, or ask for less.',
+    retry: 'once the wallet allows more',
+    detail: limit('allowance', 'account', { required_usdc: '4100', available_usdc: '1000', resets_at: null }),
+  },
   key_cap_reached: {
     todo: 'Wait until `resets_at`, raise the cap, or use another key.',
     retry: 'after `resets_at`',

@@ -17,6 +17,9 @@ export type PostedChange = {
   readonly keyId?: string | null
 }
 
+/** What keeps a wallet from paying more. */
+export type WalletBound = 'balance' | 'allowance'
+
 /** The request ids of calls that were posted before the gate heard of their capture in this epoch. */
 export type PostedBefore = ReadonlySet<string>
 
@@ -47,6 +50,11 @@ export type Gate = {
   seed(balances: readonly Omit<PostedChange, 'rid' | 'postedAt'>[]): Promise<unknown>
   /** The account's figures; undefined while it is not seeded. */
   spendable(account: AccountId): Promise<GateBalance | undefined>
+  /**
+   * Says for a while what keeps an account's wallet from paying more. Only the words of refusals depend on it. Null for an
+   * account that pays from no wallet.
+   */
+  tellBound(account: AccountId, bound: WalletBound | null): Promise<void>
   /** Usage events of captures that have waited longer than `olderThanMs` to be posted, oldest first. */
   unposted(olderThanMs: number, limit: number): Promise<string[]>
   /** Usage events of the given calls that are captured and not posted. */

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Announce } from '#control-plane/ports/updates/updates.ts'
+import { HOUR } from '#shared/clock.ts'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
 import type { Batch } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH, placeOf } from '#shared/contract/money-scripts/batch.ts'
@@ -16,6 +17,9 @@ import { isId } from '#shared/ids.ts'
 import { ZERO } from '#shared/money.ts'
 import type { CountedKey, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
 import { gateClosed, runBatches, runEach } from './redis-money.ts'
+
+/** How long the gate knows what keeps a wallet from paying more. It is told again at every reading. */
+const BOUND_MS = 2 * HOUR
 
 type Options = {
   /** This connection should fail fast and not queue commands while Redis is away. */
@@ -94,6 +98,13 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce, onBehin
         await runEach(redis, scripts.capSettle, settles)
       }),
     spendable: (account) => inFreshEpoch(({ epoch }) => spendable(redis, account, { epoch, buckets })),
+    tellBound: async (account, bound) => {
+      const key = moneyKeys.walletBound(moneyBucket(account, buckets), account)
+      const told = bound === null ? redis.del(key) : redis.set(key, bound, 'PX', BOUND_MS)
+      await told.catch((error: unknown) => {
+        throw closed(error)
+      })
+    },
     unposted: (age, limit) => inFreshEpoch(({ epoch }) => unposted(redis, { epoch, buckets }, age, limit)),
     captured: (calls) => captured(redis, buckets, calls),
     expireHolds: (limit) => inFreshEpoch((epoch) => expireHolds(redis, buckets, epoch, limit)),

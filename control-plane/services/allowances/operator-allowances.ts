@@ -10,6 +10,8 @@ import { owedOf } from './weigh-line.ts'
 export const OwingLineSchema = z.object({
   account: z.string(),
   wallet: z.string(),
+  /** The account of what was advanced. `ledger.adjust` credits it to write a debt off. */
+  advance: z.string(),
   status: z.enum(LINE_STATES),
   /** Why it is stopped, as a code. */
   reason: z.string().nullable(),
@@ -35,7 +37,7 @@ export const listOwing = defineOperation({
   output: z.array(OwingLineSchema).readonly(),
   run: async (ctx, _actor, { limit }): Promise<readonly OwingLine[]> =>
     (await listOwingLines(ctx.db, limit)).map((line) => ({
-      ...{ account: line.account, wallet: line.wallet, status: line.state, reason: line.reason },
+      ...{ account: line.account, wallet: line.wallet, advance: line.advance, status: line.state, reason: line.reason },
       ...{ owedMicro: owedOf(line).toString(), owedSince: line.owedSince?.getTime() ?? null },
       ...{ advancedMicro: line.advanced.toString(), drawingMicro: line.drawing.toString() },
       balanceMicro: line.balance?.toString() ?? null,

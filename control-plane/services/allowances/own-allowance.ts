@@ -14,6 +14,7 @@ import { requireOffer, requireTaker } from './allowance-ctx.ts'
 import { typedPermit } from './allowance-permit.ts'
 import type { AllowanceView } from './allowance-views.ts'
 import { AllowanceViewSchema, viewAllowance } from './allowance-views.ts'
+import { tellBound } from './tend-lines.ts'
 
 /** How long a permit waits for its signature and its block. */
 const VALID_MS = HOUR
@@ -107,6 +108,7 @@ export const closeAllowance = defineOperation({
         ctx.log.warn({ err: error, account }, 'credit of a closed line is taken back later'),
       )
     }
+    await tellBound(ctx, account, null)
     const typedData = await askRevocation({ ...ctx, moves }, wallet)
     return viewAllowance(ctx.db, actor, { ...ctx, moves, typedData })
   },

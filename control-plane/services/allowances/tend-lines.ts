@@ -4,14 +4,17 @@ import type { AllowanceLine, LineChange } from '#control-plane/db/allowances.ts'
 import { changeLine, listLinesToTend, lockLine, markOwing, sumAdvanced } from '#control-plane/db/allowances.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
+import type { AllowanceSettings } from '#control-plane/operation/ctx.ts'
+import type { WalletBound } from '#control-plane/ports/gate/gate.ts'
 import type { WalletReading } from '#control-plane/ports/treasury/treasury-chain.ts'
 import { confirmBuyers } from '#control-plane/services/money/ledger.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
+import type { AccountId } from '#shared/ids.ts'
 import { advanceCredit, recallCredit } from './advance-credit.ts'
-import type { LineCtx } from './allowance-ctx.ts'
+import type { AllowanceCtx, LineCtx } from './allowance-ctx.ts'
 import type { Verdict } from './weigh-line.ts'
-import { weighLine } from './weigh-line.ts'
+import { bindingOf, weighLine } from './weigh-line.ts'
 
 /** Lines of one turn. */
 const MAX_A_TURN = 500
@@ -69,8 +72,26 @@ export async function tendLine(ctx: LineCtx, { account }: Pick<AllowanceLine, 'a
   })
   crashPoint('draw_planned')
   if (done === undefined) return
+  const bound = done.verdict.state === 'closed' ? null : boundOf(found, ctx.settings.allowances)
+  await tellBound(ctx, account, bound)
   if (done.balances.length > 0) await confirmBuyers(ctx, done.balances)
   if (done.verdict.recall > 0n) await recallCredit(ctx, done.line, done.verdict.recall)
+}
+
+/** Which of the two a refusal names. Where the market's own limit binds it is the balance, as for every account. */
+function boundOf(reading: WalletReading, { lineMicro }: AllowanceSettings): WalletBound {
+  return bindingOf(reading) === 'allowance' && reading.allowance < lineMicro ? 'allowance' : 'balance'
+}
+
+/** Tells the gate what keeps a wallet from paying more. Only the words of a refusal depend on it. */
+export async function tellBound(
+  { gate, log }: Pick<AllowanceCtx, 'gate' | 'log'>,
+  account: AccountId,
+  bound: WalletBound | null,
+): Promise<void> {
+  await gate
+    .tellBound(account, bound)
+    .catch((error: unknown) => log.debug({ err: error, account }, 'the gate will hear later what binds a wallet'))
 }
 
 /** False for what is of another treasury, which nobody here can draw for. */

@@ -95,7 +95,11 @@ export const refundFiat = defineOperation({
   },
 })
 
-const ADJUSTABLE: readonly AccountKind[] = ['buyer_credit', 'seller_pending', 'seller_available', 'platform_shortfall']
+const ADJUSTABLE: readonly AccountKind[] = [
+  ...(['buyer_credit', 'seller_pending', 'seller_available', 'platform_shortfall'] as const),
+  // A debt that no wallet will pay is written off by hand.
+  'wallet_advance',
+]
 const COUNTERS = { promo: PLATFORM_ACCOUNTS.promo, shortfall: PLATFORM_ACCOUNTS.shortfall } as const
 
 /**

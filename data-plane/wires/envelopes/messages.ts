@@ -62,6 +62,7 @@ const TABLE: Readonly<Record<ErrorCode, Row>> = {
   policy_refused: PERMISSION,
   payment_required: AUTH,
   insufficient_balance: INVALID,
+  insufficient_allowance: INVALID,
   insufficient_credit: INVALID,
   key_cap_reached: INVALID,
   cost_ceiling_reached: INVALID,

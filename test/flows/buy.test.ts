@@ -1,14 +1,29 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { TestChain } from '#test/support/chain.ts'
+import { chainOf } from '#test/support/chain.ts'
+import { runMarket } from '#test/support/command-line.ts'
+import { startNetwork } from '#test/support/network.ts'
 import type { ScriptFolder } from '#test/support/script-folder.ts'
 import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
+import { until } from '#test/support/until.ts'
 
 const SCRIPTS = [...readFileSync('docs/buy.md', 'utf8').matchAll(/^```js\n\/\/ (\S+)\n([\s\S]*?)^```$/gm)]
 
 let scripts: ScriptFolder
 
+let chain: TestChain
+
 beforeAll(async () => {
-  scripts = await openScriptFolder()
+  chain = await chainOf()
+  // Its treasury signs, takes from wallets at once, and has gas money.
+  const { address, privateKey } = await chain.newWallet({ eth: 10n ** 18n })
+  const treasury = { TREASURY_ADDRESS: address, TREASURY_PRIVATE_KEY: privateKey, CHAIN_CONFIRMATIONS: '1' }
+  scripts = await openScriptFolder(
+    await startNetwork({ ...treasury, ALLOWANCE_BATCH_SECONDS: '1', ALLOWANCE_READ_SECONDS: '1' }),
+  )
 }, 120_000)
 
 afterAll(() => scripts?.remove(), 60_000)
@@ -42,6 +57,90 @@ describe('the scripts of docs/buy.md', () => {
     'hear of alerts that are genuine',
     async () => {
       expect(await runScript('alerts.mjs')).toMatch(/^heard webhook\.test\ndelivered 204\n$/)
+    },
+    RUN_MS,
+  )
+})
+
+const Allowance = z.looseObject({
+  status: z.string(),
+  balance_usdc: z.string().nullable(),
+  allowance_usdc: z.string().nullable(),
+  advanced_usdc: z.string(),
+  owed_usdc: z.string(),
+  draws: z.array(z.looseObject({ status: z.string(), amount_usdc: z.string(), tx_hash: z.string().nullable() })),
+})
+const Me = z.looseObject({
+  credit_balance_usdc: z.string(),
+  balance_usdc: z.string().nullable(),
+  allowance_usdc: z.string().nullable(),
+})
+
+describe('a wallet with USDC and no ETH', () => {
+  it(
+    'pays for what its key spends, deposits, and ends both, with the same numbers everywhere',
+    async () => {
+      const { sandbox } = scripts.network
+      const wallet = await chain.newWallet({ usdc: 5_000_000n })
+      const env = {
+        ...{ HOME: scripts.path, PATH: process.env['PATH'] ?? '', MARKET_CONFIG_DIR: join(scripts.path, 'wallet') },
+        ...{ MARKET_URL: sandbox.api_base_url, WALLET_KEY: wallet.privateKey },
+      }
+      const signing = ['--private-key-env', 'WALLET_KEY', '--yes']
+      const market = async <Schema extends z.ZodType>(schema: Schema, ...args: string[]): Promise<z.output<Schema>> => {
+        const ran = await runMarket([...args, '--json'], { env })
+        expect([args.join(' '), ran.code, ran.err]).toEqual([args.join(' '), 0, ''])
+        return schema.parse(JSON.parse(ran.out))
+      }
+      await market(z.unknown(), 'login', '--private-key-env', 'WALLET_KEY')
+      const { key } = await market(z.looseObject({ key: z.string() }), 'keys', 'create', '--label', 'spender')
+      const ask = async (path: string, body?: object) => {
+        const answer = await fetch(sandbox.api_base_url + path, {
+          ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        })
+        return { status: answer.status, body: (await answer.json()) as unknown }
+      }
+      const call = { model: 'gpt-5-mini', max_tokens: 100, messages: [{ role: 'user', content: 'Say hello.' }] }
+      expect((await ask('/v1/chat/completions', call)).status).toBe(402)
+
+      expect((await market(Allowance, 'allowance', 'open', '--usd', '20', ...signing)).status).toBe('open')
+      const read = async () => Allowance.parse((await ask('/v1/buyer/allowance')).body)
+      await until('credit is advanced', 30_000, async () => (await read()).advanced_usdc === '1000000')
+      const paid = await ask('/v1/chat/completions', call)
+      const Paid = z.looseObject({ usage: z.looseObject({ buyer_cost_micro: z.number().positive() }) })
+      const cost = BigInt(Paid.parse(paid.body).usage.buyer_cost_micro)
+      await until('the wallet has paid', 30_000, async () => {
+        const { draws, owed_usdc: owed, balance_usdc: balance } = await read()
+        return draws[0]?.status === 'settled' && owed === '0' && balance === String(5_000_000n - cost)
+      })
+      const left = await chain.usdcBalance(wallet.address)
+      const expected = { balance_usdc: left.toString(), allowance_usdc: (20_000_000n - cost).toString() }
+      expect(left).toBe(5_000_000n - cost)
+      const shown = await market(Allowance, 'allowance', 'show')
+      expect(shown).toMatchObject({ ...expected, draws: [{ status: 'settled', amount_usdc: cost.toString() }] })
+      expect(Me.parse((await ask('/v1/buyer/me')).body)).toMatchObject({ ...expected, credit_balance_usdc: '1000000' })
+      const query = '{ me { balanceUsdc allowanceUsdc creditBalanceUsdc } allowance { owedUsdc draws { txHash } } }'
+      expect((await ask('/graphql', { query })).body).toMatchObject({
+        data: {
+          me: {
+            balanceUsdc: expected.balance_usdc,
+            allowanceUsdc: expected.allowance_usdc,
+            creditBalanceUsdc: '1000000',
+          },
+          allowance: { owedUsdc: '0', draws: [{ txHash: shown.draws[0]?.tx_hash }] },
+        },
+      })
+
+      await market(z.unknown(), 'deposit', '--usd', '1', ...signing)
+      await until('the deposit is credited', 30_000, async () => {
+        return Me.parse((await ask('/v1/buyer/me')).body).credit_balance_usdc === '2000000'
+      })
+      expect(await chain.usdcBalance(wallet.address)).toBe(left - 1_000_000n)
+      expect((await market(Allowance, 'allowance', 'revoke', ...signing)).status).toBe('closed')
+      expect(Me.parse((await ask('/v1/buyer/me')).body)).toMatchObject({
+        ...{ credit_balance_usdc: '1000000', balance_usdc: null, allowance_usdc: null },
+      })
     },
     RUN_MS,
   )

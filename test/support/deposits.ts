@@ -65,7 +65,7 @@ export function depositing(world: PayoutWorld) {
 }
 
 /** The JSON that a buyer gets, as a wallet takes it. */
-function typedOf(typedData: string | null): TypedDataDefinition {
+export function typedOf(typedData: string | null): TypedDataDefinition {
   const { message, ...rest } = z
     .looseObject({
       message: z.looseObject({}),

@@ -1,0 +1,314 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listDraws } from '#control-plane/db/allowance-draws.ts'
+import { listDeposits } from '#control-plane/db/deposits.ts'
+import { withAllowances } from '#control-plane/services/allowances/allowance-ctx.ts'
+import { listOwing } from '#control-plane/services/allowances/operator-allowances.ts'
+import { sendDraws } from '#control-plane/services/allowances/send-draws.ts'
+import { tendLines } from '#control-plane/services/allowances/tend-lines.ts'
+import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
+import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
+import { HOUR, MINUTE } from '#shared/clock.ts'
+import { allowing } from '#test/support/allowances.ts'
+import type { OwnChain } from '#test/support/chain.ts'
+import { startChain } from '#test/support/chain.ts'
+import type { Depositor } from '#test/support/deposits.ts'
+import { reserveRequest, untilOpen } from '#test/support/gate.ts'
+import type { PayoutWorld } from '#test/support/payouts.ts'
+import { startPayouts } from '#test/support/payouts.ts'
+
+const FIVE = 5_000_000n
+const TWENTY = 20_000_000n
+const LINE = 1_000_000
+let chain: OwnChain
+let world: PayoutWorld
+let wallets: ReturnType<typeof allowing>
+
+beforeAll(async () => {
+  chain = await startChain()
+  world = await startPayouts(chain)
+  wallets = allowing(world)
+  await wallets.turn()
+}, 60_000)
+afterAll(async () => {
+  const { mismatches, failure } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
+  expect({ mismatches, failure }).toEqual({ mismatches: [], failure: null })
+  expect(await world.breaches()).toEqual([])
+  await world.stop()
+  await chain.stop()
+}, 60_000)
+
+const turn = (ctx = wallets.ctx) => wallets.turn(ctx)
+const turns = (count: number, ctx = wallets.ctx) => wallets.turns(count, ctx)
+const spend = (buyer: Depositor, charge: number) => wallets.spend(buyer, charge)
+const line = (buyer: Depositor) => wallets.line(buyer)
+const free = (buyer: Depositor) => wallets.free(buyer)
+const draws = ({ user }: Depositor) => listDraws(world.db, user.buyerAccount, 20)
+const has = ({ purse }: Depositor) => chain.usdcBalance(purse.address)
+const lines = (ctx = wallets.ctx) => {
+  const found = withAllowances(ctx)
+  if (found === undefined) throw new Error('no allowances')
+  return found
+}
+const elsewhere = async () => (await chain.newWallet()).address
+/** Has the chain read for a line in its next turn. */
+const forget = ({ user }: Depositor) =>
+  sql`update allowance_line set read_at = null where account = ${user.buyerAccount}`.execute(world.db)
+
+describe('a wallet without ETH that signs a permit', () => {
+  it('gets credit, spends it, and pays what it spent by one transfer', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    expect(await line(buyer)).toMatchObject({ state: 'open', balance: FIVE, allowance: TWENTY, advanced: 1_000_000n })
+    expect([await free(buyer), await has(buyer)]).toEqual([LINE, FIVE])
+    await spend(buyer, 400_000)
+    await turns(2)
+    expect(await draws(buyer)).toEqual([])
+    await spend(buyer, 200_000)
+    await turns(5)
+    expect(await draws(buyer)).toMatchObject([{ state: 'settled', amount: 600_000n, reason: null }])
+    expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 600_000n, LINE])
+    const [draw] = await draws(buyer)
+    const found = await listDeposits(world.db, buyer.user.buyerAccount, { before: undefined, limit: 5 })
+    expect(found).toMatchObject([
+      { id: draw?.deposit, method: 'allowance', state: 'credited', amount: 600_000n, transaction: draw?.transaction },
+    ])
+    expect(await line(buyer)).toMatchObject({ balance: FIVE - 600_000n, allowance: TWENTY - 600_000n, owedSince: null })
+    // A debt that is small is drawn once it is old.
+    await spend(buyer, 7)
+    await turn()
+    await turns(4, wallets.later(6 * MINUTE))
+    expect(await has(buyer)).toBe(FIVE - 600_007n)
+  })
+
+  it('is one draw and one transfer, however many workers look and wherever one dies', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    await spend(buyer, 700_000)
+    const others = [wallets.ctx, wallets.ctxOf(world.process()), wallets.ctxOf(world.process())]
+    // Planned, and nothing else.
+    await Promise.all(others.map((ctx) => tendLines(lines(ctx))))
+    expect(await draws(buyer)).toMatchObject([{ state: 'planned', amount: 700_000n }])
+    await chain.mining('off')
+    await Promise.all(others.map((ctx) => sendDraws(lines(ctx))))
+    await Promise.all(others.map((ctx) => sendDraws(lines(ctx))))
+    const [draw] = await draws(buyer)
+    const signed = await world.ctx.treasury?.store.list(`draw ${draw?.id}`)
+    expect([draw?.state, signed?.length]).toEqual(['approved', 1])
+    // Signed, and the chain never got it.
+    await chain.drop(`0x${signed?.[0]?.hash.slice(2)}`)
+    await Promise.all(others.map((ctx) => turn(ctx)))
+    await chain.mining('automatic')
+    await Promise.all(others.map((ctx) => turn(ctx)))
+    await Promise.all(others.map((ctx) => turn(ctx)))
+    await turns(2)
+    expect(await draws(buyer)).toMatchObject([{ id: draw?.id, state: 'settled' }])
+    expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 700_000n, LINE])
+  })
+
+  it('is told what it signed for, by nobody else, and not without end', async () => {
+    const buyer = await wallets.buyers.depositor(FIVE, 0n)
+    const other = await wallets.buyers.depositor(FIVE, 0n)
+    await expect(wallets.open(buyer, 999_999n)).rejects.toMatchObject({ code: 'invalid_request' })
+    const view = await wallets.open(buyer, TWENTY)
+    expect(view).toMatchObject({ status: 'open', spender: world.treasury.toLowerCase(), advancedUsdc: '0' })
+    await expect(wallets.sign(buyer, view, other.purse)).rejects.toMatchObject({ code: 'invalid_signature' })
+    expect((await wallets.sign(buyer, view)).permit).toMatchObject({ status: 'signed', valueUsdc: TWENTY.toString() })
+    expect((await wallets.sign(buyer, view)).permit).toMatchObject({ status: 'signed' })
+    const again = await wallets.open(buyer, 2_000_000n)
+    await expect(wallets.sign(buyer, again)).rejects.toMatchObject({ code: 'conflict' })
+    await turns(3)
+    expect(await line(buyer)).toMatchObject({ allowance: TWENTY, advanced: 1_000_000n })
+    const poor = await wallets.buyers.depositor(999_999n, 0n)
+    const asked = await wallets.open(poor, TWENTY)
+    await expect(wallets.sign(poor, asked)).rejects.toMatchObject({ code: 'insufficient_balance' })
+  })
+})
+
+describe('what is advanced', () => {
+  it('is what the wallet has and allows at most, and goes back when that falls', async () => {
+    const buyer = await wallets.buyers.depositor(FIVE)
+    await wallets.allow(buyer, 400_000n)
+    await turn()
+    // An allowance alone opens nothing.
+    expect(await free(buyer)).toBe(0)
+    await wallets.open(buyer)
+    await turn()
+    expect(await free(buyer)).toBe(400_000)
+    await wallets.send(buyer.purse, FIVE - 300_000n, await elsewhere())
+    await forget(buyer)
+    await turn()
+    expect([await free(buyer), (await line(buyer)).advanced]).toEqual([300_000, 300_000n])
+  })
+
+  it('is bounded for all accounts together', async () => {
+    const { rows } = await sql<{ sum: bigint }>`select (-sum(balance))::bigint as sum from account
+      where kind = 'wallet_advance'`.execute(world.db)
+    const bound = String((rows[0]?.sum ?? 0n) + 250_000n)
+    const ctx = wallets.ctxOf(world.process({ ALLOWANCE_TOTAL_MICRO: bound }))
+    const buyer = await wallets.buyers.depositor(FIVE)
+    await wallets.allow(buyer, TWENTY)
+    await wallets.open(buyer)
+    await turn(ctx)
+    expect(await free(buyer)).toBe(250_000)
+  })
+
+  it('leaves what calls hold until they end', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    const node = await world.gate.node('holder')
+    await untilOpen(node)
+    const { user } = buyer
+    const hold = await node.funds.reserve(reserveRequest(user.buyerAccount, { want: 300_000 }))
+    await wallets.close(buyer)
+    expect([await free(buyer), (await line(buyer)).advanced]).toEqual([0, 300_000n])
+    await expect(node.funds.reserve(reserveRequest(user.buyerAccount, { want: 1 }))).rejects.toMatchObject({
+      code: 'insufficient_balance',
+    })
+    await turns(2)
+    expect((await line(buyer)).advanced).toBe(300_000n)
+    await node.funds.release({ rid: hold.rid, account: user.buyerAccount, keyId: null }, 'test', '{}')
+    await turn()
+    expect((await line(buyer)).advanced).toBe(0n)
+  })
+})
+
+describe('a wallet that does not pay', () => {
+  it('closes its line at once, is named, and pays as soon as it can', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    await spend(buyer, 600_000)
+    await drain(buyer, FIVE - 100_000n)
+    await turn()
+    expect(await line(buyer)).toMatchObject({ state: 'stopped', reason: 'insufficient_balance', failures: 1 })
+    expect([await free(buyer), (await line(buyer)).advanced]).toEqual([0, 600_000n])
+    const owing = await listOwing.run(
+      wallets.runCtx(),
+      { kind: 'operator', keyId: null, source: 'test' },
+      { limit: 10 },
+    )
+    expect(owing).toMatchObject([
+      { account: buyer.user.buyerAccount, status: 'stopped', reason: 'insufficient_balance', owedMicro: '600000' },
+    ])
+    // What it has is taken, and the rest when the time has come.
+    await turns(3)
+    expect([await has(buyer), (await line(buyer)).advanced - BigInt(await posted(buyer))]).toEqual([0n, 500_000n])
+    await fund(buyer, 2_000_000n)
+    await turns(2)
+    expect(await has(buyer)).toBe(2_000_000n)
+    await turns(5, wallets.later(3 * HOUR))
+    expect([await has(buyer), await free(buyer)]).toEqual([1_500_000n, LINE])
+    expect(await line(buyer)).toMatchObject({ state: 'open', reason: null, failures: 0, retryAt: null })
+  })
+
+  it('because it allows nothing any more is told so, in its line and in its refusals', async () => {
+    const buyer = await wallets.buyers.depositor(FIVE)
+    await wallets.allow(buyer, TWENTY)
+    await wallets.open(buyer)
+    await turn()
+    await spend(buyer, 600_000)
+    await wallets.allow(buyer, 0n)
+    await turn()
+    expect(await line(buyer)).toMatchObject({ state: 'stopped', reason: 'insufficient_allowance', advanced: 600_000n })
+    const node = await world.gate.node('refuser')
+    await untilOpen(node)
+    const refused = node.funds.reserve(reserveRequest(buyer.user.buyerAccount, { want: 9 }))
+    await expect(refused).rejects.toMatchObject({
+      ...{ code: 'insufficient_allowance', detail: { limit_source: 'allowance', available_usdc: '0' } },
+    })
+    // A deposit pays first, and nothing is taken twice.
+    await wallets.buyers.transfer(buyer.purse, 700_000n)
+    await turns(3)
+    expect([await free(buyer), (await line(buyer)).advanced]).toEqual([100_000, 0n])
+    await wallets.allow(buyer, TWENTY)
+    await turns(4, wallets.later(3 * HOUR))
+    expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 700_000n, LINE + 100_000])
+  })
+
+  it('between the review and the signature is not sent for', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    await spend(buyer, 600_000)
+    await tendLines(lines())
+    await drain(buyer, FIVE)
+    await sendDraws(lines())
+    const [draw] = await draws(buyer)
+    expect(draw).toMatchObject({ state: 'failed', reason: 'insufficient_balance' })
+    expect(await world.ctx.treasury?.store.list(`draw ${draw?.id}`)).toEqual([])
+    await turn()
+    expect([await free(buyer), (await line(buyer)).state]).toEqual([0, 'stopped'])
+  })
+
+  it('because the token refuses it is tried again, by another draw', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    await spend(buyer, 600_000)
+    await chain.blacklist(buyer.purse.address)
+    await turns(4)
+    expect(await draws(buyer)).toMatchObject([{ state: 'failed', reason: 'token_refused' }])
+    expect(await line(buyer)).toMatchObject({ state: 'stopped', reason: 'token_refused' })
+    await chain.blacklist(buyer.purse.address, false)
+    await turns(5, wallets.later(3 * HOUR))
+    expect(await draws(buyer)).toMatchObject([{ state: 'settled', amount: 600_000n }, { state: 'failed' }])
+    expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 600_000n, LINE])
+  })
+})
+
+describe('the review of a draw', () => {
+  it('takes nothing that the ledger does not have as owed', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    const { chainId, asset, treasury } = purseOf(requireMoves(world.ctx))
+    await sql`insert into allowance_draw (id, account, wallet, amount, chain_id, asset, treasury)
+      values ('drw_forged', ${buyer.user.buyerAccount}, ${buyer.purse.address.toLowerCase()}, 1, ${chainId}, ${asset},
+        ${treasury})`.execute(world.db)
+    await turns(3)
+    expect(await draws(buyer)).toMatchObject([{ id: 'drw_forged', state: 'failed', reason: 'not_owed' }])
+    expect(await has(buyer)).toBe(FIVE)
+  })
+
+  it('waits while money is in doubt', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    await spend(buyer, 600_000)
+    await sql`insert into payout_hold (id, reason) values ('test-hold', 'test')`.execute(world.db)
+    await turns(3)
+    expect(await has(buyer)).toBe(FIVE)
+    await sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test'
+      where id = 'test-hold'`.execute(world.db)
+    await turns(4)
+    expect(await has(buyer)).toBe(FIVE - 600_000n)
+  })
+
+  it('is none where another treasury takes over: its line is stopped', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    await spend(buyer, 100_000)
+    const next = await chain.newWallet({ eth: 10n ** 18n })
+    const ctx = wallets.ctxOf(world.process({ TREASURY_ADDRESS: next.address, TREASURY_PRIVATE_KEY: next.privateKey }))
+    await forget(buyer)
+    await tendLines(lines(ctx))
+    expect(await line(buyer)).toMatchObject({ state: 'stopped', reason: 'treasury_changed', advanced: 100_000n })
+    await turns(4)
+    expect([await has(buyer), (await line(buyer)).state]).toEqual([FIVE - 100_000n, 'open'])
+  })
+})
+
+describe('an owner who ends it', () => {
+  it('gives back what is not spent, pays what is, and takes the allowance back without ETH', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    await spend(buyer, 3)
+    const closed = await wallets.close(buyer)
+    expect(closed).toMatchObject({ status: 'closed', balanceUsdc: null, advancedUsdc: '3', owedUsdc: '3' })
+    await wallets.sign(buyer, closed)
+    await turns(4)
+    expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 3n, 0])
+    expect((await wallets.close(buyer)).typedData).toBeNull()
+    const view = await wallets.open(buyer)
+    expect(view.status).toBe('open')
+  })
+})
+
+const posted = (buyer: Depositor) => wallets.buyers.credit(buyer)
+/** Moves money away from a wallet, whoever pays the gas. */
+async function drain({ purse }: Depositor, usdc: bigint): Promise<void> {
+  await callChain(chain.rpcUrl, [['anvil_setBalance', [purse.address, '0xde0b6b3a7640000']]])
+  await wallets.send(purse, usdc, await elsewhere())
+}
+async function fund({ purse }: Depositor, usdc: bigint): Promise<void> {
+  const donor = await wallets.buyers.depositor(usdc)
+  await wallets.send(donor.purse, usdc, purse.address)
+  await callChain(chain.rpcUrl, [['evm_mine', []]])
+}

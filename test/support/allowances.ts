@@ -1,5 +1,6 @@
 import type { Hex } from 'viem'
 import { createWalletClient, http, parseAbi } from 'viem'
+import { findNewestPermit } from '#control-plane/db/allowance-draws.ts'
 import type { AllowanceLine } from '#control-plane/db/allowances.ts'
 import { findLine } from '#control-plane/db/allowances.ts'
 import { transact } from '#control-plane/db/database.ts'
@@ -23,7 +24,10 @@ import { CHAIN } from './chain.ts'
 import type { Depositor } from './deposits.ts'
 import { depositing, typedOf } from './deposits.ts'
 import type { PayoutWorld, TreasuryWorldCtx } from './payouts.ts'
+import { until } from './until.ts'
 import { eventText } from './usage-events.ts'
+
+const ENDED_MS = 20_000
 
 const TOKEN = parseAbi(['function approve(address, uint256)', 'function transfer(address, uint256)'])
 
@@ -61,8 +65,15 @@ export function allowing(world: PayoutWorld) {
     const signature = await by.account.signTypedData(typed)
     return signAllowance.run(runCtx(), actorOf(buyer), { value: BigInt(value), deadline: Number(deadline), signature })
   }
+  const permitOf = ({ user }: Depositor) => findNewestPermit(db, user.buyerAccount)
+  /** Lets the worker take turns until something is so. */
+  const untilTurned = (what: string, isSo: () => Promise<boolean>, ctx = own) =>
+    until(what, ENDED_MS, async () => {
+      await turn(ctx)
+      return isSo()
+    })
   return {
-    ...{ buyers, ctx: own, ctxOf, turn, open, sign, actorOf, runCtx },
+    ...{ buyers, ctx: own, ctxOf, turn, open, sign, actorOf, runCtx, permitOf, untilTurned },
     /** The same context at another time. */
     later: (ms: number, ctx = own): LineWorldCtx => ({
       ...ctx,
@@ -75,8 +86,8 @@ export function allowing(world: PayoutWorld) {
     async payer(usdc: bigint, allowed: bigint): Promise<Depositor> {
       const buyer = await buyers.depositor(usdc, 0n)
       await sign(buyer, await open(buyer, allowed))
-      // Sent, in a block, read.
-      for (let at = 0; at < 3; at++) await turn()
+      await untilTurned('the permit is used', async () => (await permitOf(buyer))?.state === 'used')
+      await turn()
       return buyer
     },
     close: (buyer: Depositor) => closeAllowance.run(runCtx(), actorOf(buyer), {}),

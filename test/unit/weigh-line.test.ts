@@ -30,9 +30,13 @@ describe('what is advanced', () => {
       { balance: 100n, allowance: 400n },
       { recall: 300n },
     ],
-    ['it is of another treasury', {}, undefined, { state: 'stopped', reason: 'treasury_changed', recall: 1_000n }],
   ] as const)('when %s', (_case, line, reading, verdict) => {
     expect(weigh(line, reading)).toMatchObject(verdict)
+  })
+
+  it('is taken back where another treasury has taken over', () => {
+    const ground = { reading: undefined, settings: SETTINGS, room: 0n, now: NOW }
+    expect(weighLine(LINE, ground)).toMatchObject({ state: 'stopped', reason: 'treasury_changed', recall: 1_000n })
   })
 
   it('stays below what all accounts together may get', () => {

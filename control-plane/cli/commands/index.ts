@@ -10,6 +10,7 @@ import { SESSION_COMMANDS } from './session.ts'
 /** Words in front of other words. A parent stands before its children. */
 export const GROUPS: readonly Group[] = [
   { name: 'keys', summary: 'Keys of a wallet.' },
+  { name: 'allowance', summary: 'Payment from a wallet.' },
   { name: 'route', summary: 'How calls are routed.' },
   { name: 'offers', summary: 'Your offers.' },
   { name: 'payouts', summary: 'What a seller is paid.' },

@@ -51,6 +51,7 @@ export type ErrorCode =
   | 'idempotency_key_required'
   | 'idempotency_key_reused'
   | 'image_required'
+  | 'insufficient_allowance'
   | 'insufficient_balance'
   | 'insufficient_credit'
   | 'internal_error'

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { TestChain } from '#test/support/chain.ts'
@@ -15,6 +16,7 @@ const SCRIPTS = [...readFileSync('docs/buy.md', 'utf8').matchAll(/^```js\n\/\/ (
 let scripts: ScriptFolder
 
 let chain: TestChain
+let database: pg.Pool
 
 beforeAll(async () => {
   chain = await chainOf()
@@ -24,9 +26,14 @@ beforeAll(async () => {
   scripts = await openScriptFolder(
     await startNetwork({ ...treasury, ALLOWANCE_BATCH_SECONDS: '1', ALLOWANCE_READ_SECONDS: '1' }),
   )
+  database = new pg.Pool({ connectionString: scripts.network.sandbox.database_url, max: 1 })
+  database.on('error', () => undefined)
 }, 120_000)
 
-afterAll(() => scripts?.remove(), 60_000)
+afterAll(async () => {
+  await database?.end()
+  await scripts?.remove()
+}, 60_000)
 
 async function runScript(name: string): Promise<string> {
   const text = SCRIPTS.find(([, title]) => title === name)?.[2]
@@ -106,14 +113,27 @@ describe('a wallet with USDC and no ETH', () => {
 
       expect((await market(Allowance, 'allowance', 'open', '--usd', '20', ...signing)).status).toBe('open')
       const read = async () => Allowance.parse((await ask('/v1/buyer/allowance')).body)
-      await until('credit is advanced', 30_000, async () => (await read()).advanced_usdc === '1000000')
-      const paid = await ask('/v1/chat/completions', call)
+      // Reads through the API are limited.
+      const untilStored = (what: string, found: string) =>
+        until(what, 30_000, async () => (await database.query(found)).rowCount !== 0)
+      await untilStored(
+        'credit is advanced',
+        `select from account where kind = 'wallet_advance' and balance = -1000000`,
+      )
+      let paid = await ask('/v1/chat/completions', call)
+      // The gate hears of credit a moment after the books.
+      await until('the call is paid', 5_000, async () => {
+        if (paid.status !== 200) paid = await ask('/v1/chat/completions', call)
+        return paid.status === 200
+      })
       const Paid = z.looseObject({ usage: z.looseObject({ buyer_cost_micro: z.number().positive() }) })
       const cost = BigInt(Paid.parse(paid.body).usage.buyer_cost_micro)
-      await until('the wallet has paid', 30_000, async () => {
-        const { draws, owed_usdc: owed, balance_usdc: balance } = await read()
-        return draws[0]?.status === 'settled' && owed === '0' && balance === String(5_000_000n - cost)
-      })
+      await untilStored(
+        'the wallet has paid, and was read again',
+        `select from allowance_line where balance = ${5_000_000n - cost} and owed_since is null and exists (
+          select from allowance_draw where state = 'settled')`,
+      )
+      expect(await read()).toMatchObject({ status: 'open', owed_usdc: '0', draws: [{ status: 'settled' }] })
       const left = await chain.usdcBalance(wallet.address)
       const expected = { balance_usdc: left.toString(), allowance_usdc: (20_000_000n - cost).toString() }
       expect(left).toBe(5_000_000n - cost)
@@ -133,9 +153,9 @@ describe('a wallet with USDC and no ETH', () => {
       })
 
       await market(z.unknown(), 'deposit', '--usd', '1', ...signing)
-      await until('the deposit is credited', 30_000, async () => {
-        return Me.parse((await ask('/v1/buyer/me')).body).credit_balance_usdc === '2000000'
-      })
+      const credited = `select from deposit where method = 'authorization' and state = 'credited'`
+      await untilStored('the deposit is credited', credited)
+      expect(Me.parse((await ask('/v1/buyer/me')).body).credit_balance_usdc).toBe('2000000')
       expect(await chain.usdcBalance(wallet.address)).toBe(left - 1_000_000n)
       expect((await market(Allowance, 'allowance', 'revoke', ...signing)).status).toBe('closed')
       expect(Me.parse((await ask('/v1/buyer/me')).body)).toMatchObject({

@@ -36,17 +36,13 @@ async function bringOn(ctx: LineCtx, permit: AllowancePermit): Promise<boolean> 
   const { store, chain, asset, sender } = ctx.treasury
   const { id, wallet, nonce, deadline, signature } = permit
   const end = (state: 'used' | 'refused') => transact(ctx.db, (trx) => endPermit(trx, id, state))
-  const known = await store.list(permitRef(id))
-  if (known.some(({ minedAt, isReverted }) => minedAt !== null && isReverted === false)) {
-    await end('used')
-    return false
-  }
-  if (known.some(({ isReverted }) => isReverted !== true)) return false
-  // Anybody can bring a permit to the chain. What the wallet allows now is read from there in any case.
+  // Whoever brought it to the chain, or another of the wallet: what it allows now is read from there in any case.
   if ((await chain.permitNonceOf(asset, wallet)) > nonce) {
     await end('used')
     return false
   }
+  const known = await store.list(permitRef(id))
+  if (known.some(({ isReverted }) => isReverted !== true)) return false
   if (known.length > 0 || deadline.getTime() <= ctx.clock.now() + SECOND) {
     await end('refused')
     return false

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { recoverTypedDataAddress } from 'viem'
 import { z } from 'zod'
-import { countPermits, findNewestPermit, insertPermit } from '#control-plane/db/allowance-draws.ts'
+import { countPermits, endPermit, findNewestPermit, insertPermit } from '#control-plane/db/allowance-draws.ts'
 import type { AllowanceLine } from '#control-plane/db/allowances.ts'
 import { findLine, lockLine } from '#control-plane/db/allowances.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
@@ -65,7 +65,10 @@ export const signAllowance = defineOperation({
         const newest = await findNewestPermit(trx, account)
         if (newest?.signature === signature) return undefined
         if (newest?.state === 'signed') {
-          throw new AppError('conflict', { message: 'Another permit is on its way to the chain.' })
+          if (newest.nonce >= nonce) {
+            throw new AppError('conflict', { message: 'Another permit is on its way to the chain.' })
+          }
+          await endPermit(trx, newest.id, 'used')
         }
         if ((await countPermits(trx, account, new Date(ctx.clock.now() - DAY))) >= MAX_A_DAY) {
           throw new AppError('conflict', { message: `At most ${MAX_A_DAY} permits a day are brought to the chain.` })

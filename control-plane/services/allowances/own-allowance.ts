@@ -4,7 +4,6 @@ import type { BuyerActor } from '#control-plane/operation/actor.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import type { WalletReading } from '#control-plane/ports/treasury/treasury-chain.ts'
-import { purseOf } from '#control-plane/services/deposits/move-ctx.ts'
 import { DollarText } from '#control-plane/services/fields.ts'
 import { HOUR, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
@@ -68,7 +67,7 @@ export const openAllowance = defineOperation({
       async (trx) => {
         const before = await lockLine(trx, account)
         if (before?.state === 'open' || before?.state === 'stopped') return undefined
-        await openLine(trx, purseOf(moves), { account, wallet, advance: ctx.ids.make('acc'), owner })
+        await openLine(trx, moves, { account, wallet, advance: ctx.ids.make('acc'), owner })
         return { status: before?.state ?? null }
       },
       (before) => (before === undefined ? undefined : { subject: account, before, after: { status: 'open' } }),

@@ -11,7 +11,7 @@ import { createDoorWorld } from '#test/support/door-world.ts'
 import type { DoorCall, Input, Said } from '#test/support/doors.ts'
 import { graphCall, mutations, PROCEDURES, queries, restCall, trpcCall } from '#test/support/doors.ts'
 import type { Attacked } from '#test/support/hostile-inputs.ts'
-import { attackedAt, NO_NUMBERS, strikeAll, UNSTORABLE } from '#test/support/hostile-inputs.ts'
+import { attackedAt, NO_NUMBERS, strikeAll, takesNumber, UNSTORABLE } from '#test/support/hostile-inputs.ts'
 import { readOperations } from '#test/support/input-members.ts'
 import { differences, inOrderOf, steady } from '#test/support/same-answer.ts'
 
@@ -236,12 +236,11 @@ describe('a hostile text in any member of any operation', () => {
       for (const { door, member, value, said } of await strikeAll(world, each)) {
         sent += 1
         const takes = (given: unknown) => member.schema.safeParse(given).success
-        const isNumber = takes(5) || takes(10)
         const isRead = !takes(Symbol('anything'))
         // GraphQL may lack the member, and an address holds no half of a character.
         const isExact = door === 'tRPC' || (door === 'REST' && value !== '\ud800')
         const isRefused = 'code' in said
-        const mayNot = UNSTORABLE.includes(value) || (isNumber && NO_NUMBERS.includes(value))
+        const mayNot = UNSTORABLE.includes(value) || (takesNumber(member) && NO_NUMBERS.includes(value))
         const isFault = isRefused ? isOurFault(said.code) : isExact && isRead && mayNot
         const name = `${each.operation.name} at ${door}: ${member.path.join('.')}`
         if (isFault) faults.push(`${name} ${JSON.stringify(value.slice(0, 20))} ${isRefused ? said.code : 'taken'}`)

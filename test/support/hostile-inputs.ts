@@ -12,6 +12,8 @@ export const UNSTORABLE = ['a\u0000b', '\ud800']
 /** Texts that are not the number that some readers take them for. */
 export const NO_NUMBERS = ['0x10', '+5', ' 5']
 const LONG = 'x'.repeat(1_000_000)
+/** Longer than what any member may hold. */
+const RATHER_LONG = 'x'.repeat(70_000)
 /** The longest text that the head of a request has room for. */
 const LONG_IN_ADDRESS = 'x'.repeat(8_000)
 
@@ -75,17 +77,19 @@ export async function attackedAt(
 }
 
 /**
- * Sends every hostile value in every member of an operation's input to each of its doors. The long text goes to one
- * door for each member, in turn: reading a megabyte takes as long as all the others.
+ * Sends every hostile value in every member of an operation's input to each of its doors. A long text goes to one door
+ * for each member, in turn. It is a megabyte in one member of an operation: reading that takes as long as all the others.
  */
 export async function strikeAll(world: DoorWorld, { operation, by, doors, input }: Attacked): Promise<Struck[]> {
   const strikes = membersOf(operation.input)
     .filter(({ path }) => path.length > 0)
     .flatMap((member, at) =>
       Object.entries(doors).flatMap(([door, call], doorAt) => {
-        const long = door === 'REST' && isInAddress(operation.name) ? LONG_IN_ADDRESS : LONG
+        const longest = at === 0 ? LONG : RATHER_LONG
+        const long = door === 'REST' && isInAddress(operation.name) ? LONG_IN_ADDRESS : longest
         const isLongHere = at % Object.keys(doors).length === doorAt
-        const values = [...UNSTORABLE, ...NO_NUMBERS, '__proto__', ...(isLongHere ? [long] : [])]
+        const asNumbers = takesNumber(member) ? NO_NUMBERS : []
+        const values = [...UNSTORABLE, ...asNumbers, '__proto__', ...(isLongHere ? [long] : [])]
         return values.map((value) => ({ member, door, call, value }))
       }),
     )
@@ -97,6 +101,11 @@ export async function strikeAll(world: DoorWorld, { operation, by, doors, input 
   })
   return struck
 }
+/** True for a member that is a number, whatever its bounds. */
+export function takesNumber({ schema }: Member): boolean {
+  return schema.safeParse(5).success || schema.safeParse(10).success
+}
+
 const AT_ONCE = 8
 let sent = 0
 

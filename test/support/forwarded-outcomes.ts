@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { request as httpRequest } from 'node:http'
 import { z } from 'zod'
@@ -10,6 +10,7 @@ import { until } from './until.ts'
 
 /** Bookings may wait on a busy machine. */
 const BOOKED_MS = 45_000
+const ASKED_MS = 10_000
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -20,7 +21,7 @@ type ForwardedRow = {
   /** What is asked for: two pictures, whose answer is JSON, or the storage of a file, whose answer is passed on. */
   readonly asks: 'pictures' | 'file'
   /** When the buyer leaves, if it does. */
-  readonly leaves?: 'before the answer' | 'in its midst'
+  readonly leaves?: 'on a cue' | 'with the first bytes'
 }
 
 const JSON_HEAD = { 'content-type': 'application/json' }
@@ -40,8 +41,8 @@ const breaks =
     response.write(half, () => response.destroy())
   }
 
-/** Says when a buyer has left. */
-const leaving = new EventEmitter()
+/** Says that a provider has come so far that its buyer may leave (`cue`), and that the buyer has left (`left`). */
+const moments = new EventEmitter()
 
 const ROWS: readonly ForwardedRow[] = [
   { end: 'A whole answer that reports what was used', asks: 'pictures', answer: says(200, pictures(1)) },
@@ -79,16 +80,30 @@ const ROWS: readonly ForwardedRow[] = [
     asks: 'file',
     answer: breaks(FILM_HEAD, FILM),
   },
-  { end: 'The buyer leaves before the answer', asks: 'pictures', answer: () => undefined, leaves: 'before the answer' },
+  {
+    end: 'The buyer leaves before the answer',
+    asks: 'pictures',
+    leaves: 'on a cue',
+    answer: () => void moments.emit('cue'),
+  },
+  {
+    end: 'The buyer leaves in the midst of a held answer',
+    asks: 'pictures',
+    leaves: 'on a cue',
+    answer: (_request, response) => {
+      response.writeHead(200, { ...JSON_HEAD, 'content-length': 1_000 })
+      response.write('{"data":[', () => moments.emit('cue'))
+    },
+  },
   {
     end: 'The buyer leaves in the midst of a long answer',
     asks: 'file',
-    leaves: 'in its midst',
+    leaves: 'with the first bytes',
     answer: (_request, response) => {
       response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': FILM.length + REST.length })
       response.write(FILM)
       // Its provider does not hear that the buyer has left, and goes on. So much fits into no buffer on the way.
-      leaving.once('left', () => response.end(REST))
+      moments.once('left', () => response.end(REST))
     },
   },
 ]
@@ -98,14 +113,14 @@ const LAST: ForwardedRow = { end: 'last', asks: 'pictures', answer: () => undefi
 export async function driveForwarded(): Promise<readonly (Words & { readonly end: string })[]> {
   const seen: { readonly row: ForwardedRow; readonly sent: Seen; readonly heard: number }[] = []
   for (const row of ROWS) {
-    await lending.lend('provider-p1', [{ key: KEY }])
+    const [offer = ''] = await lending.lend('provider-p1', [{ key: KEY }])
     provider.answers(row.answer)
-    const sent = await send(row)
+    const sent = await send(row, offer)
     seen.push({ row, sent, heard: provider.heard.length })
   }
   // Health events travel in one queue, so the last one is awaited.
   provider.answers(says(500, '{}'))
-  const last = await send(LAST)
+  const last = await send(LAST, '')
   json(200, {})
   await until('the last health event is stored', BOOKED_MS, async () => (await healthOf(last.rid)).length > 0)
   const lines: (Words & { readonly end: string })[] = []
@@ -138,7 +153,7 @@ async function healthOf(rid: string): Promise<readonly Health[]> {
 const Refusal = z.object({ error: z.object({ code: z.string() }) })
 
 /** Sends one call to its end, or until the buyer leaves. */
-function send({ asks, leaves }: ForwardedRow): Promise<Seen> {
+function send({ asks, leaves }: ForwardedRow, offer: string): Promise<Seen> {
   let hasLeft = false
   const { api_base_url: base, buyer_key: key } = network.sandbox
   const isPicture = asks === 'pictures'
@@ -163,10 +178,10 @@ function send({ asks, leaves }: ForwardedRow): Promise<Seen> {
       }
       answer.on('data', (piece: Buffer) => {
         pieces.push(piece)
-        if (leaves !== 'in its midst') return
+        if (leaves !== 'with the first bytes') return
         hasLeft = true
         sent.destroy()
-        leaving.emit('left')
+        moments.emit('left')
       })
       answer.on('error', () => undefined)
       answer.on('close', end)
@@ -174,25 +189,23 @@ function send({ asks, leaves }: ForwardedRow): Promise<Seen> {
     sent.on('error', (error) => {
       if (!hasLeft) reject(error)
     })
+    const cue = leaves === 'on a cue' ? once(moments, 'cue', { signal: AbortSignal.timeout(ASKED_MS) }) : undefined
     sent.end(body)
-    if (leaves !== 'before the answer') return
-    void until('the provider has been asked', 10_000, () => provider.heard.length > 0).then(async () => {
+    void cue?.then(async () => {
       hasLeft = true
       sent.destroy()
       resolve(
-        seenAs({ rid: await latestCall(), status: 0, code: undefined, hasContent: false, isBroken: false, hasLeft }),
+        seenAs({ rid: await ridAt(offer), status: 0, code: undefined, hasContent: false, isBroken: false, hasLeft }),
       )
     }, reject)
   })
 }
 
-/** The id of a call whose buyer was not told it: the newest one that the market knows. */
-async function latestCall(): Promise<string> {
+/** The id of the one call on a lent key, whose buyer was not told it. */
+async function ridAt(offer: string): Promise<string> {
   let rid = ''
   await until('the left call is booked', BOOKED_MS, async () => {
-    const { rows } = await lending.database.query(
-      "select rid from settlement where model = 'resource/provider-p1' and outcome = 'cancelled' order by rid desc limit 1",
-    )
+    const { rows } = await lending.database.query('select rid from settlement where offer = $1', [offer])
     rid = String(rows[0]?.rid ?? '')
     return rid !== ''
   })

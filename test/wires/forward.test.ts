@@ -142,7 +142,7 @@ describe('X-MKT-Require (C192)', () => {
 })
 
 describe('a request to a provider', () => {
-  it('is the bytes that came, under headers that were made anew', () => {
+  it('is the bytes that came, also where they look like a credential, under headers that were made anew (C206)', () => {
     const body =
       '{ "model": "gpt-5-mini", "messages": [], "max_tokens": 10, "api_key": "sk-buyer", "Authorization": "x" }'
     const headers = {
@@ -214,6 +214,16 @@ describe('an answer', () => {
     decoder.push(Buffer.from('not JSON'))
     decoder.end()
     expect(decoder.ending().forwarded).toMatchObject({ usage: { images: 2 }, isReported: false })
+  })
+
+  it('of which only a part has come has sold nothing while it is held', () => {
+    const decoder = decoderOf()
+    decoder.takesHead?.(head('application/json'))
+    decoder.push(Buffer.from('{"data":['))
+    expect([decoder.contentPieces(), decoder.ending().contentBytes]).toEqual([0, 0])
+    decoder.push(Buffer.from(']}'))
+    decoder.end()
+    expect([decoder.contentPieces(), decoder.ending().contentBytes]).toEqual([1, 11])
   })
 
   it('that is too long to be held costs the quote, and none of it is lost', () => {

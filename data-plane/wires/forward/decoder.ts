@@ -76,8 +76,8 @@ export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
     ending: () => ({
       reported: { insaneFields: 0 },
       finishReason: null,
-      // An empty answer of a good status was served too.
-      contentBytes: passing.isOver || passing.bytes > 0 ? Math.max(1, passing.bytes) : 0,
+      // An empty answer of a good status was served too. A part of a held one has gone to nobody.
+      contentBytes: passing.isOver || passing.pieces > 0 ? Math.max(1, passing.bytes) : 0,
       reasoningBytes: 0,
       forwarded: usageOf(passing),
     }),

@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { MINUTE } from '#shared/clock.ts'
+import { JOB_BINDING_MS } from '#shared/contract/lent-offers.ts'
+import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { Init } from './forwarded-market.ts'
 import {
   ask,
@@ -26,7 +29,8 @@ export function describeProviderH(): void {
 
     it('runs a model at the target of a header, with its key in its own scheme', runsAModel)
     it('binds a job to its buyer and to the key that started it, and its result costs the job (C204)', bindsAJob)
-    it('serves a client of its queue, which follows the addresses that the provider names', servesAQueueClient)
+    it('binds a job for 27 hours (C204)', bindsForADay)
+    it('serves the stock client of such a queue', servesAQueueClient)
     it('charges nothing for a result that is not there yet', chargesNothingEarly)
     it('never has a result sent to somebody else', sendsNoResultAway)
     it('asks about jobs with a key that has left the market, until the key is destroyed', asksWithRetiredKeys)
@@ -90,13 +94,51 @@ async function bindsAJob(): Promise<void> {
   }
 }
 
+async function bindsForADay(): Promise<void> {
+  const { rid, question } = await submitMotion()
+  const Binding = z.looseObject({ rid: z.string(), boundAt: z.number() })
+  const names = await lending.redis.keys(cacheKeys.jobBinding('provider-h', '*'))
+  const read = async (name: string) => Binding.parse(JSON.parse((await lending.redis.get(name)) ?? '{}'))
+  const bindings = await Promise.all(names.map(async (name) => ({ name, ...(await read(name)) })))
+  const name = bindings.find((binding) => binding.rid === rid)?.name ?? ''
+  const left = await lending.redis.pttl(name)
+  expect([left > JOB_BINDING_MS - MINUTE, left <= JOB_BINDING_MS]).toEqual([true, true])
+  const age = async (ms: number) => {
+    const binding = await read(name)
+    await lending.redis.set(name, JSON.stringify({ ...binding, boundAt: binding.boundAt - ms }), 'KEEPTTL')
+  }
+  await age(JOB_BINDING_MS - MINUTE)
+  expect((await question('/status')).status).toBe(202)
+  await age(MINUTE)
+  expect(await refusalOf(question('/status'))).toEqual([404, 'job_not_found', '0'])
+}
+
 async function servesAQueueClient(): Promise<void> {
   const { buyer_key: key, api_base_url: base } = network.sandbox
-  const client = queueClient({ proxy: `${base}/resources/provider-h`, key, queue: queue.origin })
+  const place = { proxy: `${base}/resources/provider-h`, key, run: provider.origin, queue: queue.origin }
+  const { client, costs } = queueClient(place)
   const states: string[] = []
-  const { data, cost } = await client.subscribe('studio/motion', { duration: 2 }, (state) => states.push(state))
-  expect([data, cost]).toEqual([{ images: [{ url: 'x' }] }, '60000'])
-  expect(states).toEqual(['IN_PROGRESS', 'COMPLETED'])
+  const { data } = await client.subscribe('studio/motion', {
+    input: { duration: 2 },
+    pollInterval: 1,
+    onQueueUpdate: ({ status }) => void states.push(status),
+  })
+  expect([data, states]).toEqual([{ images: [{ url: 'x' }] }, ['IN_PROGRESS', 'COMPLETED']])
+  // The submit takes the quote ahead, questions are free, and the result says what the job cost.
+  expect(costs).toEqual(['60000', '0', '0', '60000'])
+  expect(queue.heard.map(({ method, url }) => `${method} ${url.replace(/req-\d+/, 'req')}`)).toEqual([
+    'POST /studio/motion',
+    'GET /studio/motion/requests/req/status?logs=0',
+    'GET /studio/motion/requests/req/status?logs=0',
+    'GET /studio/motion/requests/req',
+  ])
+  const made = await client.run('studio/upscale', { input: { num_images: 2 } })
+  expect([made.data, costs.at(-1)]).toEqual([{ images: [{ url: 'x' }], seed: 1 }, '12000'])
+  const { request_id: requestId } = await client.queue.submit('studio/motion', { input: { duration: 2 } })
+  await client.queue.cancel('studio/motion', { requestId })
+  expect([queue.heard.at(-1)?.method, costs.at(-1)]).toEqual(['PUT', '0'])
+  const refused = client.queue.status('studio/motion', { requestId: 'of-nobody' })
+  await expect(refused).rejects.toMatchObject({ status: 404, body: { error: { code: 'job_not_found' } } })
 }
 
 async function chargesNothingEarly(): Promise<void> {
@@ -139,5 +181,6 @@ async function submitMotion() {
   const started = await targeted(at('/studio/motion'), { duration: 2 })
   const { request_id: id } = z.object({ request_id: z.string() }).parse(await started.json())
   const target = (path: string) => ({ 'x-target-url': at(`/studio/motion/requests/${id}${path}`) })
-  return { id, question: (path: string) => ask('/resources/provider-h', { headers: target(path) }) }
+  const question = (path: string) => ask('/resources/provider-h', { headers: target(path) })
+  return { rid: started.headers.get('x-request-id'), question }
 }

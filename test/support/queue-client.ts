@@ -1,44 +1,32 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { z } from 'zod'
+import type { FalClient } from '@fal-ai/client'
+import { createFalClient } from '@fal-ai/client'
 
-/** The most questions about one run. */
-const MAX_QUESTIONS = 1_000
-
-const Submitted = z.object({ request_id: z.string(), status_url: z.url(), response_url: z.url() })
-const Stated = z.object({ status: z.enum(['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED']) })
-
-/** The proxy that it talks to, the buyer's key there, and the queue of the provider. */
-type Place = { readonly proxy: string; readonly key: string; readonly queue: string }
+/** The proxy, the buyer's key there, and the hosts of the provider's record. */
+type Place = { readonly proxy: string; readonly key: string; readonly run: string; readonly queue: string }
 
 /**
- * A client of a queue as such providers ship it: it submits, asks the address that the answer names for the state, and
- * fetches the result. It knows its provider's addresses alone, and sends each in `x-target-url` to a proxy.
+ * The stock client of a queue provider. Its own hook for requests sends each one to the proxy with the buyer's key, and
+ * the address that it asks for in `x-target-url`, at the hosts of this test. `costs` collects what its answers cost.
  */
-export function queueClient({ proxy, key, queue }: Place) {
-  const call = async (target: string, input?: object) => {
-    const answer = await fetch(proxy, {
-      method: input === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${key}`, 'x-target-url': target, 'content-type': 'application/json' },
-      ...(input !== undefined && { body: JSON.stringify(input) }),
-    })
-    if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
-    return { body: await answer.json(), cost: answer.headers.get('x-mkt-buyer-cost-micro') }
-  }
-  return {
-    async subscribe(model: string, input: object, onState: (state: string) => void) {
-      const { status_url: statusUrl, response_url: resultUrl } = Submitted.parse(
-        (await call(`${queue}/${model}`, input)).body,
-      )
-      for (let question = 0; question < MAX_QUESTIONS; question++) {
-        const { status } = Stated.parse((await call(statusUrl)).body)
-        onState(status)
-        if (status === 'COMPLETED') {
-          const { body: data, cost } = await call(resultUrl)
-          return { data: z.unknown().parse(data), cost }
-        }
-        await nextTurn()
-      }
-      throw new Error('the run did not end')
+export function queueClient({ proxy, key, run, queue }: Place): {
+  readonly client: FalClient
+  readonly costs: (string | null)[]
+} {
+  const costs: (string | null)[] = []
+  const client = createFalClient({
+    // A key in the environment of the test is not taken.
+    credentials: '',
+    requestMiddleware({ url, method, headers }) {
+      const { host, pathname, search } = new URL(url)
+      const target = (host.startsWith('queue.') ? queue : run) + pathname + search
+      const own = { authorization: `Bearer ${key}`, 'x-target-url': target }
+      return Promise.resolve({ url: proxy, method, headers: { ...headers, ...own } })
     },
-  }
+    async fetch(...request: Parameters<typeof fetch>) {
+      const answer = await fetch(...request)
+      costs.push(answer.headers.get('x-mkt-buyer-cost-micro'))
+      return answer
+    },
+  })
+  return { client, costs }
 }

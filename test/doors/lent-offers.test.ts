@@ -62,7 +62,7 @@ afterAll(async () => {
 })
 
 describe('a probe of a key', () => {
-  it('tells a good key with its traits, and a bad one with 200, and keeps neither', async () => {
+  it('tells a good key with its traits, and a bad one with 200, and keeps neither (C223)', async () => {
     const key = newKey()
     provider.asked.length = 0
     const good = await post('/v1/resource/seller/keys/probe', { resource_id: 'provider-x4', api_key: key })
@@ -181,7 +181,7 @@ describe('a seller', () => {
     expect((await market.rest('POST', OFFERS, { body: wish() })).status).toBe(401)
   })
 
-  it('holds a key once over all sellers, and only the owner learns the id of the other offer', async () => {
+  it('holds a key once over all sellers, and only the owner learns the id of the other offer (C213, C221)', async () => {
     const api_key = newKey()
     const first = await lent({ api_key })
     const own = await lend({ api_key })
@@ -294,7 +294,7 @@ describe('a seller', () => {
     await remove(theirs.id, bob.sellerKey)
   })
 
-  it('cannot put back what an operator took off', async () => {
+  it('cannot put back what an operator took off (C218)', async () => {
     const { id } = await lent()
     const blocked = await staff().lentOffer.block.mutate({ id, reason: 'the provider asked for it' })
     expect(blocked).toMatchObject({ status: 'paused', delistedReason: 'the provider asked for it' })

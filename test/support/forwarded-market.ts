@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { z } from 'zod'
@@ -81,10 +82,12 @@ export const post = (path: string, body: unknown, init: Init = {}) =>
   ask(path, {
     ...init,
     method: 'POST',
-    body: JSON.stringify(body),
+    // A text is a body as it is.
+    body: typeof body === 'string' ? body : JSON.stringify(body),
     headers: { 'content-type': 'application/json', ...Object(init.headers) },
   })
-export const image = (init: Init = {}, body: object = IMAGE) => post('/resources/provider-p1/v1/images', body, init)
+export const image = (init: Init = {}, body: object | string = IMAGE) =>
+  post('/resources/provider-p1/v1/images', body, init)
 export const targeted = (url: string, body: unknown, init: Init = {}) =>
   post('/resources/provider-h', body, { ...init, headers: { 'x-target-url': url, ...Object(init.headers) } })
 
@@ -101,20 +104,15 @@ export const lendImages = (keys: readonly LentKey[]) => lending.lend('provider-p
 
 export const MEGABYTE = 1_048_576
 
-/** Sends bytes as they are and reads all that comes back. */
-export function sendRaw(...pieces: readonly string[]): Promise<string> {
+/** The longest time until the market closes a connection that its client has left. */
+const CLOSED_MS = 10_000
+
+/** Sends the beginning of a request as it is and leaves. Resolves when the market has closed the connection too. */
+export async function breakOff(text: string): Promise<void> {
   const { hostname, port } = new URL(network.sandbox.api_base_url)
-  return new Promise((resolve) => {
-    let text = ''
-    const socket = connect(Number(port), hostname, () => {
-      for (const piece of pieces) socket.write(piece)
-    })
-    socket.setEncoding('latin1').on('data', (part: string) => {
-      text += part
-      if (/^HTTP\/1.1 (?!100)/m.test(text)) setTimeout(() => socket.end(), 200)
-    })
-    socket.on('close', () => resolve(text))
-    socket.on('error', () => resolve(text))
-    setTimeout(() => socket.destroy(), 3_000)
-  })
+  const socket = connect(Number(port), hostname).resume()
+  // A connection that is reset is closed as well.
+  socket.on('error', () => undefined)
+  socket.end(text, 'latin1')
+  await once(socket, 'close', { signal: AbortSignal.timeout(CLOSED_MS) })
 }

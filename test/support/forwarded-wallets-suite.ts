@@ -1,0 +1,173 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { ChainWallet } from './chain.ts'
+import { chain, costOf, json, KEY, lending, MEGABYTE, network, provider, refusalOf } from './forwarded-market.ts'
+import { until } from './until.ts'
+import { payingFetch } from './wallet-client.ts'
+
+const BOOKED_MS = 30_000
+const FILM = '/x402/resources/provider-p1/v1/uploads/film.bin'
+const RPC = '/x402/api/crypto-rpc/rpc/base-mainnet'
+const USER = '/x402/api/social/v2/users/by/username/ada'
+const at = (path: string) => network.sandbox.base_url + path
+const newWallet = () => chain.newWallet({ usdc: 5_000_000n, eth: 10n ** 17n })
+
+/** What forwarded calls cost a wallet, and what it is refused, in the market of the forwarded calls. */
+export function describeWallets(): void {
+  describe('a wallet that pays a forwarded call', () => {
+    it('by exact pays for what goes out as it comes at its first byte, and has the rest as credit', paysAhead)
+    it('by exact has all of it as credit where such an answer breaks off', getsAllBack)
+    it('by exact streams a chat of provider-p2', streamsAChat)
+  })
+  describe('a family of calls', () => {
+    it.each(CHALLENGED)('asks for a payment by upto or exact: %s %s', asksForPayment)
+    it.each(REFUSED)('refuses a body before it asks for a payment: %s', refusesABody)
+    it('knows no network that is not sold', async () => {
+      const answer = postRpc(CHAIN_ID, '/x402/api/crypto-rpc/rpc/elsewhere')
+      expect(await refusalOf(answer)).toEqual([403, 'platform_route_refused', '0'])
+    })
+    it.each(FAILURES)('answers 502 over a provider that says %i, and nothing is charged (C300)', failsWithoutCharge)
+  })
+}
+
+/** The credit of a wallet, in micro-USD. */
+async function creditOf({ address }: ChainWallet): Promise<bigint> {
+  const { rows } = await lending.database.query(
+    'select balance from account join app_user on buyer_account = account.id where wallet = $1',
+    [address.toLowerCase()],
+  )
+  return BigInt(rows[0]?.balance ?? 0)
+}
+
+const untilCredit = (wallet: ChainWallet, micro: bigint) =>
+  until(`the wallet has ${micro} of credit`, BOOKED_MS, async () => (await creditOf(wallet)) === micro)
+
+const PUT_FILM = { method: 'PUT', body: 'x', headers: { 'content-type': 'video/mp4' } }
+
+async function paysAhead(): Promise<void> {
+  const film = Buffer.alloc(9 * MEGABYTE, 'f')
+  provider.answers((_request, response) => {
+    response.writeHead(201, { 'content-type': 'video/mp4', 'content-length': film.length }).end(film)
+  })
+  const wallet = await newWallet()
+  const answer = await payingFetch(chain, wallet, 'exact')(at(FILM), PUT_FILM)
+  // Its head goes out when the money has come, and before its end is known.
+  expect([answer.status, costOf(answer), answer.headers.get('content-length')]).toEqual([201, '600', `${film.length}`])
+  expect(Buffer.from(await answer.arrayBuffer()).equals(film)).toBe(true)
+  expect(provider.heard.length).toBe(1)
+  // A payment is a thousand micro-USD at least, of which the call costs six hundred.
+  await untilCredit(wallet, 400n)
+}
+
+async function getsAllBack(): Promise<void> {
+  const buyer = new EventEmitter()
+  provider.answers((_request, response) => {
+    response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': 1_000_000 })
+    response.write(Buffer.alloc(500_000))
+    buyer.once('reads', () => response.destroy())
+  })
+  const wallet = await newWallet()
+  const answer = await payingFetch(chain, wallet, 'exact')(at(FILM), PUT_FILM)
+  buyer.emit('reads')
+  await expect(answer.arrayBuffer()).rejects.toThrow()
+  expect(provider.heard.length).toBe(1)
+  await untilCredit(wallet, 1_000n)
+  await lending.lend('provider-p1', [{ key: KEY }])
+}
+
+async function streamsAChat(): Promise<void> {
+  const wallet = await newWallet()
+  const answer = await payingFetch(
+    chain,
+    wallet,
+    'exact',
+  )(at('/x402/resources/provider-p2/chat/completions'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...{ model: 'gpt-5-mini', max_tokens: 50, stream: true, stream_options: { include_usage: true } },
+      messages: [{ role: 'user', content: 'Say hello.' }],
+    }),
+  })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  expect(await answer.text()).toMatch(/data: \[DONE\]\s*$/)
+  // What it cost is known at its end, and told by the look-up.
+  const Record = z.looseObject({ buyer_cost_micro: z.number(), settlement_status: z.string() })
+  let cost = 0
+  await until('the call is settled', BOOKED_MS, async () => {
+    const found = await fetch(`${network.sandbox.api_base_url}/v1/requests/${answer.headers.get('x-request-id')}`)
+    const record = Record.parse(await found.json())
+    cost = record.buyer_cost_micro
+    return record.settlement_status === 'settled'
+  })
+  expect(cost).toBeGreaterThan(0)
+  await untilCredit(wallet, 1_000n - BigInt(cost))
+}
+
+const CHAIN_ID = { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }
+
+const postRpc = (body: unknown, path = RPC) =>
+  fetch(at(path), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+
+/** The least payment is asked for where the price is lower. */
+const CHALLENGED = [
+  ['GET', '/x402/api/social/v2/posts/search/recent?query=boats&max_results=100', '30000'],
+  ['GET', USER, '6000'],
+  ['POST', RPC, '1000'],
+] as const
+
+async function asksForPayment(method: 'GET' | 'POST', path: string, amount: string): Promise<void> {
+  provider.answers((_request, response) => response.writeHead(500).end())
+  const answer = method === 'GET' ? await fetch(at(path)) : await postRpc([CHAIN_ID, CHAIN_ID])
+  const Demand = z.object({ accepts: z.array(z.object({ scheme: z.string(), amount: z.string() })) })
+  const { accepts } = Demand.parse(await answer.json())
+  expect(answer.status).toBe(402)
+  expect(accepts).toEqual([
+    { scheme: 'upto', amount },
+    { scheme: 'exact', amount },
+  ])
+  expect(answer.headers.get('www-authenticate')).toBeNull()
+  expect(provider.heard).toEqual([])
+}
+
+type Refused = readonly [name: string, body: unknown, status: number, code: string]
+
+const REFUSED: readonly Refused[] = [
+  ['a batch of none (C296)', [], 400, 'invalid_request'],
+  ['a batch of 101 (C296)', Array(101).fill(CHAIN_ID), 400, 'invalid_request'],
+  ['a batch in a batch (C296)', [[CHAIN_ID]], 400, 'invalid_request'],
+  ['no object (C296)', '"eth_chainId"', 400, 'invalid_request'],
+  ['an id that is an object (C297)', { ...CHAIN_ID, id: {} }, 400, 'invalid_request'],
+  ['a method that is a number (C297)', { ...CHAIN_ID, method: 5 }, 400, 'invalid_request'],
+  ['params that are a text (C297)', { ...CHAIN_ID, params: 'x' }, 400, 'invalid_request'],
+  ['jsonrpc 1.0 (C297)', { ...CHAIN_ID, jsonrpc: '1.0' }, 400, 'invalid_request'],
+  ['a prototype', '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","__proto__":{}}', 400, 'invalid_request'],
+  ['no JSON', '{', 400, 'invalid_json'],
+  ['a method that writes', { ...CHAIN_ID, method: 'eth_sendRawTransaction' }, 403, 'platform_route_refused'],
+  ['a method that signs', [CHAIN_ID, { ...CHAIN_ID, method: 'eth_sign' }], 403, 'platform_route_refused'],
+]
+
+async function refusesABody(_name: string, body: unknown, status: number, code: string): Promise<void> {
+  const answer = await postRpc(body)
+  expect(answer.headers.get('payment-required')).toBeNull()
+  expect(await refusalOf(Promise.resolve(answer))).toEqual([status, code, '0'])
+}
+
+/** Failures of the provider. The last ones are about the request and leave the key in its place. */
+const FAILURES = [302, 401, 429, 503, 422, 404] as const
+
+async function failsWithoutCharge(status: number): Promise<void> {
+  await lending.lend('social', [{ key: KEY }])
+  json(status, { title: `Incorrect API key ${KEY}` }, { location: 'http://127.0.0.1:1/' })
+  const wallet = await newWallet()
+  const answer = await payingFetch(chain, wallet, 'upto')(at(USER))
+  const text = await answer.clone().text()
+  expect(await refusalOf(Promise.resolve(answer))).toEqual([502, 'upstream_error', '0'])
+  expect(text).not.toContain(KEY)
+  expect(provider.heard.length).toBe(1)
+}

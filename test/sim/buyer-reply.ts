@@ -6,7 +6,6 @@ export type Received = {
   /** Undefined while nothing has come. */
   readonly status: number | undefined
   readonly text: string
-  /** Those of a whole answer. */
   readonly headers: Readonly<Record<string, string>>
   /** True when the answer came to its own end. It is false for one that broke off. */
   readonly isWhole: boolean
@@ -51,10 +50,11 @@ export function createReply(owner: SimProcess, stallMs: number, onEnd: (received
   }
 
   return {
-    start() {
+    start(sent, given = 200) {
       if (state !== 'waiting') return
       state = 'started'
-      status = 200
+      status = given
+      headers = sent
     },
     write(part) {
       if (state !== 'started') return true

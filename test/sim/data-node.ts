@@ -34,6 +34,7 @@ import { createRateLimits } from '#data-plane/store/rate-limits.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import { createWarmOffers } from '#data-plane/store/warm-offers.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
+import { resource } from '#data-plane/wires/forward/index.ts'
 import { video } from '#data-plane/wires/video/index.ts'
 import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
@@ -64,7 +65,7 @@ export type DataNode = {
   readonly funds: FundsStore
   readonly plane: CallPlane
   readonly jobs: JobPlane
-  readonly routes: { readonly chat: CallRoute; readonly video: SubmitRoute }
+  readonly routes: { readonly chat: CallRoute; readonly resource: CallRoute; readonly video: SubmitRoute }
   /** Milliseconds of the world at which its disk last failed to take records that somebody waited for. */
   syncFailedAt(): number
   /** Count of the calls that it serves now. An ending process accepts no more. */
@@ -141,6 +142,7 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
     },
     routes: {
       chat: { wire: chat, rails, withoutCredential: 'challenge', failover: 'until-content' },
+      resource: { wire: resource, rails: [credit], withoutCredential: 'reject', failover: 'until-connected' },
       video: { wire: video, rails, failover: 'until-connected' },
     },
     syncFailedAt: watched.failedAt,
@@ -181,8 +183,8 @@ function openWalletRails(
 type Stores = Pick<Seam, 'id' | 'process'> &
   Pick<CallPlane, 'events' | 'journal'> & { readonly ids: Ids; readonly caps: OfferCapsStore }
 
-/** Nobody lends keys in the simulation. */
-const NO_LENDING: Pick<CallPlane, 'buyerShares' | 'refusals' | 'forwardedJobs' | 'jobBindingMs' | 'credit'> = {
+/** Lent keys have no rules in the simulation, and no jobs. */
+const NO_RULES: Pick<CallPlane, 'buyerShares' | 'refusals' | 'forwardedJobs' | 'jobBindingMs' | 'credit'> = {
   buyerShares: { take: () => Promise.resolve(true), settle: () => Promise.resolve() },
   refusals: { note: () => undefined },
   forwardedJobs: {
@@ -229,7 +231,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     },
     ownProviders: payBy(ownProviderRail(ownCalls), true),
     offerCaps: watchCaps(caps, watch, process),
-    ...NO_LENDING,
+    ...NO_RULES,
     // Counts are not shared between processes, because no money depends on them.
     rates: createRateLimits({ redis, clock }),
     upstream: providers.upstreamOf(process),

@@ -4,7 +4,7 @@ import type { Received } from './buyer-reply.ts'
 import type { PlayedCall } from './providers.ts'
 
 /** A stream that is silent for longer may be given up by its node. A clock that jumps makes such a silence. */
-const PATIENCE_MS = 25_000
+export const PATIENCE_MS = 25_000
 
 /** The end of a call, what its buyer has of it, and whether its node was told to stop meanwhile. */
 export type PlayedEnd = {

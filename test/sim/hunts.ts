@@ -4,11 +4,13 @@ import type { PaymentMutantName } from './payment-mutants.ts'
 import { PAYMENT_MUTANTS } from './payment-mutants.ts'
 import { JOB_SHARE } from './plan.ts'
 import type { ProductMutantName } from './product-mutants.ts'
+import type { RelayMutantName } from './relay-mutants.ts'
+import { RELAY_MUTANTS } from './relay-mutants.ts'
 import type { Hunt } from './runner.ts'
 
 const OPERATIONS = 300
 /** Each mutant has to be noticed within so many seeds. */
-export const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMutantName, number>> = {
+export const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMutantName | RelayMutantName, number>> = {
   insert_without_conflict: 10,
   ack_without_version: 40,
   expire_without_state: 20,
@@ -43,6 +45,11 @@ export const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMut
   rest_of_a_quote_is_kept: 5,
   negative_counts_are_read: 5,
   hold_freed_before_its_debit_is_told: 10,
+  dearer_of_quote_and_report: 5,
+  failed_relay_is_charged: 5,
+  broken_relay_is_charged: 5,
+  relay_is_sent_again: 5,
+  part_of_a_held_answer_is_charged: 5,
   payment_serves_again: 5,
   payer_exposure_unbounded: 20,
   one_balance_for_two_payments: 40,
@@ -83,9 +90,14 @@ const FAULT_SHARES: ReadonlyMap<string, number> = new Map([['job_told_before_syn
 const MANY_WALLETS = 0.3
 const OF_PAYMENTS: ReadonlySet<string> = new Set(PAYMENT_MUTANTS.map(({ name }) => name))
 
+/** Calls on lent keys among the operations, for mutants on theirs. */
+const MANY_RELAYS = 0.3
+const OF_RELAYS: ReadonlySet<string> = new Set(RELAY_MUTANTS.map(({ name }) => name))
+
 /** The plans in which a mutant is looked for: the small one that showed it before, then those of its seeds. */
 export function huntOf(mutant: string, most: number, kept: KeptCases): Hunt {
   const wallets = OF_PAYMENTS.has(mutant) ? MANY_WALLETS : 0
-  const shares = { jobs: JOB_SHARES.get(mutant) ?? 0, wallets, faults: FAULT_SHARES.get(mutant) }
+  const relays = OF_RELAYS.has(mutant) ? MANY_RELAYS : 0
+  const shares = { relays, jobs: JOB_SHARES.get(mutant) ?? 0, wallets, faults: FAULT_SHARES.get(mutant) }
   return { operations: OPERATIONS, most, kept: kept.get(mutant), shares }
 }

@@ -14,6 +14,7 @@ const { values } = parseArgs({
     mutant: { type: 'string' },
     trace: { type: 'boolean', default: false },
     keep: { type: 'string' },
+    relays: { type: 'string' },
     jobs: { type: 'string' },
     wallets: { type: 'string' },
     faults: { type: 'string' },
@@ -31,7 +32,7 @@ async function tryMutants(): Promise<number> {
   let survivors = 0
   for (const { name, jobs, wallets = 0, mostSeeds } of LONG_MUTANTS) {
     const startedAt = performance.now()
-    const hunt = { operations: Number(values.operations), most: mostSeeds, shares: { jobs, wallets } }
+    const hunt = { operations: Number(values.operations), most: mostSeeds, shares: { relays: 0, jobs, wallets } }
     const found = await seekNotice(await runners.of(name), hunt)
     if (found === undefined) survivors += 1
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
@@ -77,11 +78,12 @@ async function main(): Promise<number> {
   const run = await runners.of(values.mutant)
   const [first, seeds, count] = [Number(values.first), Number(values.seeds), Number(values.operations)]
   const shares = {
+    relays: shareOf(values.relays),
     jobs: shareOf(values.jobs),
     wallets: shareOf(values.wallets),
     faults: shareOf(values.faults),
   }
-  const shareFlags = (['jobs', 'wallets', 'faults'] as const).map((name) =>
+  const shareFlags = (['relays', 'jobs', 'wallets', 'faults'] as const).map((name) =>
     values[name] === undefined ? '' : ` --${name} ${values[name]}`,
   )
   const kept = values.keep?.split(',').map(Number)

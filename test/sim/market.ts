@@ -6,6 +6,7 @@ import type { AccountId, KeyId } from '#shared/ids.ts'
 import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
 import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
 import { buildModel, buildOffer, buildProvider } from '#test/support/build-market.ts'
+import { lentBodies, RELAY_RESOURCE } from './lent-keys.ts'
 import type { Random } from './random.ts'
 
 /** A buyer and its caps. */
@@ -24,6 +25,8 @@ export type Market = {
   published(): Published
   /** The offers of long jobs, at the same providers and at one more. They are more than a submit may try. */
   readonly jobOffers: readonly [MarketOffer, ...MarketOffer[]]
+  /** The lent keys. */
+  readonly lentOffers: readonly MarketOffer[]
   pricesOf(model: string): UnitPrices
   changePrice(percent: number): void
 }
@@ -102,6 +105,7 @@ export function createMarket(random: Random): Market {
           [MODEL.id, createOfferBook(offers)],
           [VIDEO.id, createOfferBook(jobOffers)],
         ]),
+        ...lentBodies(version, { of: outputPico, per: FIRST_OUTPUT_PICO }),
       },
       previous,
     )
@@ -109,7 +113,7 @@ export function createMarket(random: Random): Market {
 
   return {
     buyers: [buyer(0), buyer(1), buyer(2), buyer(3), buyer(4)],
-    ...{ offers, jobOffers },
+    ...{ offers, jobOffers, lentOffers: published.lentBooks.get(RELAY_RESOURCE)?.ranked ?? [] },
     published: () => published,
     pricesOf: (model) => prices.get(model)?.unitPrices ?? {},
     changePrice(percent) {

@@ -12,6 +12,8 @@ export type ModelRequest = {
   readonly keyId: KeyId | null
   /** The payment of a wallet; undefined for a call that credit pays for. */
   readonly payment?: ModelPayment
+  /** True for a call that is paid whole or not at all. Until its charge is written down it costs nothing. */
+  readonly isPaidWhole?: boolean
   readonly machine: string
   /** The process that serves it. */
   readonly pid: number
@@ -46,7 +48,8 @@ export type ModelRequest = {
 export type RequestFault = 'redis_lost' | 'journal_lost' | 'owner_away'
 
 /** The most that a request may be charged. */
-export function mostDue({ isOverstated, heldMicro, deliveredMicro }: ModelRequest): bigint {
+export function mostDue({ isOverstated, heldMicro, deliveredMicro, isPaidWhole, chargeMicro }: ModelRequest): bigint {
+  if (isPaidWhole === true && chargeMicro === undefined) return 0n
   return isOverstated && deliveredMicro > 0n ? heldMicro : deliveredMicro
 }
 
@@ -104,7 +107,9 @@ export type Model = {
   hasLostCaps: boolean
   /** When Redis last lost writes, in milliseconds of the world. */
   forgottenAt: number
-  start(request: Pick<ModelRequest, 'rid' | 'account' | 'keyId' | 'payment' | 'machine' | 'pid'>): ModelRequest
+  start(
+    request: Pick<ModelRequest, 'rid' | 'account' | 'keyId' | 'payment' | 'isPaidWhole' | 'machine' | 'pid'>,
+  ): ModelRequest
   /** Notes a fault on every request that `isHit` selects. */
   befall(fault: RequestFault, isHit: (request: ModelRequest) => boolean): void
 }

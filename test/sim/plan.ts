@@ -8,6 +8,8 @@ import type { ChainEvent, PaidPlan } from './payment-plan.ts'
 import { chainEvent, paidPlan } from './payment-plan.ts'
 import type { Random } from './random.ts'
 import { createRandom } from './random.ts'
+import type { RelayPlan } from './relay-plan.ts'
+import { relayPlan } from './relay-plan.ts'
 
 /** Places where a process can be made to die, just before or after the server executes its command. */
 export type CrashPoint =
@@ -30,6 +32,7 @@ export type CrashPoint =
 /** One thing that happens to a world, `gapMs` milliseconds after the one before it. */
 export type Operation = { readonly gapMs: number } & (
   | { readonly kind: 'call'; readonly machine: number; readonly plan: CallPlan }
+  | { readonly kind: 'relay'; readonly machine: number; readonly plan: RelayPlan }
   | { readonly kind: 'long_job'; readonly machine: number; readonly plan: JobPlan }
   | { readonly kind: 'deposit'; readonly buyer: number; readonly amount: number }
   | { readonly kind: 'debit'; readonly buyer: number; readonly amount: number; readonly worker: number }
@@ -216,8 +219,12 @@ function callPlan(random: Random): CallPlan {
 /** How many operations of a plan have a long job before them. */
 export const JOB_SHARE = 0.06
 
+/** How many operations of a plan have a call on a lent key before them. */
+export const RELAY_SHARE = 0.06
+
 /** Shares of the operations that have something more before them. */
 export type Shares = {
+  readonly relays?: number | undefined
   readonly jobs?: number | undefined
   readonly wallets?: number | undefined
   readonly faults?: number | undefined
@@ -232,14 +239,16 @@ const PAYMENT_DEATHS = 0.05
 const JOB_DEATHS = 0.15
 
 /**
- * The operations of a seed. They are always the same. Its long jobs, its payments by wallet and the faults beyond the
- * usual ones are drawn from numbers of their own, so the other operations do not depend on the shares.
+ * The operations of a seed. They are always the same. Its calls on lent keys, its long jobs, its payments by wallet and
+ * the faults beyond the usual ones are drawn from numbers of their own, so the other operations do not depend on the
+ * shares.
  */
 export function planOf(seed: number, count: number, shares: Shares = {}): Operation[] {
-  const { jobs = JOB_SHARE, wallets = WALLET_SHARE, faults = 0 } = shares
+  const { relays = RELAY_SHARE, jobs = JOB_SHARE, wallets = WALLET_SHARE, faults = 0 } = shares
   const random = createRandom(seed).fork('long jobs')
   const paying = createRandom(seed).fork('wallets')
   const more = createRandom(seed).fork('more faults')
+  const lent = createRandom(seed).fork('lent keys')
   return otherOperations(seed, count).flatMap((operation): Operation[] => {
     const before: Operation[] = []
     if (random.chance(jobs)) {
@@ -250,6 +259,9 @@ export function planOf(seed: number, count: number, shares: Shares = {}): Operat
       }
     }
     if (paying.chance(wallets)) before.push(walletOperation(paying))
+    if (lent.chance(relays)) {
+      before.push({ kind: 'relay', gapMs: gap(lent), machine: lent.between(0, 2), plan: relayPlan(lent) })
+    }
     if (more.chance(faults)) before.push(drawOf(FAULTS, more))
     return [...before, operation]
   })

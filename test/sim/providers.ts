@@ -8,6 +8,7 @@ import type { CallPlan, Failure } from './call-plan.ts'
 import type { JobProviders } from './job-providers.ts'
 import type { Market } from './market.ts'
 import type { ModelRequest } from './model.ts'
+import type { RelayProviders } from './relay-providers.ts'
 import type { SimProcess } from './scheduler.ts'
 import { violation } from './violation.ts'
 
@@ -30,8 +31,9 @@ export type Providers = {
   /** Notes a call by such words. Of several calls with the same words one is served. */
   expectAs(words: string, call: PlayedCall): void
   forget(words: string, call: PlayedCall): void
-  /** Those that are about long jobs. */
+  /** Those that are about long jobs, and those on lent keys. */
   readonly jobs: JobProviders
+  readonly relays: RelayProviders
   /** Sends the requests of a process, in place of sockets. */
   upstreamOf(owner: SimProcess): Upstream
 }
@@ -51,7 +53,11 @@ const BYTES_A_TOKEN = 4
 const JSON_TYPE = 'application/json'
 
 /** Providers that answer as each call's plan says. They keep to the limits that they are told. */
-export function createProviders(market: Market, jobs: JobProviders, fail: (error: unknown) => void): Providers {
+export function createProviders(
+  market: Market,
+  { jobs, relays }: Pick<Providers, 'jobs' | 'relays'>,
+  fail: (error: unknown) => void,
+): Providers {
   const calls = new Map<string, readonly PlayedCall[]>()
   let count = 0
   const newWords = () => `call ${++count}`
@@ -71,7 +77,7 @@ export function createProviders(market: Market, jobs: JobProviders, fail: (error
   }
 
   return {
-    jobs,
+    ...{ jobs, relays },
     expect(call) {
       const words = newWords()
       expectAs(words, call)
@@ -91,6 +97,7 @@ export function createProviders(market: Market, jobs: JobProviders, fail: (error
         let giveUp: (() => void) | undefined
         try {
           if (jobs.isAbout(request)) giveUp = jobs.receive(owner, to, request, events)
+          else if (relays.isAbout(request)) giveUp = relays.receive(owner, to, request, events)
           else {
             sent = receive(owner, to, request, events)
             begin(sent)

@@ -15,6 +15,7 @@ import type { Operation } from './plan.ts'
 import { playCall } from './play-call.ts'
 import { playJob } from './play-job.ts'
 import { playPaidCall } from './play-paid-call.ts'
+import { playRelay } from './play-relay.ts'
 import { traceWorld } from './trace.ts'
 import { violation } from './violation.ts'
 import type { World } from './world.ts'
@@ -139,6 +140,11 @@ function apply({ world, debits, fail }: Play, operation: Operation): void {
     case 'call': {
       const on = machine(operation.machine)
       if (on !== undefined) playCall(world.parts, on, operation.plan).catch(fail)
+      return
+    }
+    case 'relay': {
+      const on = machine(operation.machine)
+      if (on !== undefined) playRelay(world.parts, on, operation.plan).catch(fail)
       return
     }
     case 'long_job':

@@ -14,6 +14,7 @@ import type { Operation, Shares } from './plan.ts'
 import { planOf } from './plan.ts'
 import type { ProductMutant } from './product-mutants.ts'
 import { PRODUCT_MUTANTS } from './product-mutants.ts'
+import { RELAY_MUTANTS } from './relay-mutants.ts'
 import type { Outcome } from './run.ts'
 import { runOperations } from './run.ts'
 
@@ -24,7 +25,7 @@ export type Runner = (
   trace?: (line: string) => void,
 ) => Promise<Outcome>
 
-const BUILT_IN = [...PRODUCT_MUTANTS, ...PAYMENT_MUTANTS]
+const BUILT_IN = [...PRODUCT_MUTANTS, ...RELAY_MUTANTS, ...PAYMENT_MUTANTS]
 const IN_PRODUCT: readonly ProductMutant[] = [...BUILT_IN, ...LONG_MUTANTS]
 export const MUTANT_NAMES: readonly string[] = [...MUTANTS, ...BUILT_IN.map(({ name }) => name)]
 

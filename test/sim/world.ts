@@ -19,6 +19,7 @@ import { createSimDesk } from './payment-desk.ts'
 import { createProviders } from './providers.ts'
 import { createRandom } from './random.ts'
 import { createRedisHost } from './redis-host.ts'
+import { createRelayProviders } from './relay-providers.ts'
 import type { SimProcess } from './scheduler.ts'
 import { createScheduler } from './scheduler.ts'
 import { WALLETS } from './wallets.ts'
@@ -60,11 +61,12 @@ export function createWorld(seed: number, fail: (error: unknown) => void, { muta
   let touch: () => void = () => undefined
   const watch: Watch = { ground, model, onMoney: () => touch(), fail }
   const jobs = createJobProviders(market, scheduler.wall)
+  const relays = createRelayProviders(market, fail)
   let workers: readonly Worker[] = []
   const desk = { scheduler, random: random.fork('desk'), workers: () => workers }
   const deskOf =
     chain && ((owner: SimProcess) => createSimDesk({ ...desk, unknownWallets: chain.unknownWallets }, owner))
-  const parts: NodeParts = { watch, market, providers: createProviders(market, jobs, fail), deskOf }
+  const parts: NodeParts = { watch, market, providers: createProviders(market, { jobs, relays }, fail), deskOf }
   const machines = ['n1', 'n2', 'n3'].map((id) =>
     createMachine(parts, id, (pid, unwrittenSince) =>
       model.befall(
@@ -97,7 +99,7 @@ function fill({ postgres }: Ground, market: Market): void {
     if (!isAccount(account)) continue
     tables.accounts.set(account, { account, kind: 'seller_available', balance: 0n, version: 0n })
   }
-  for (const { id, sellerAccount, capDailyMicro } of [...market.offers, ...market.jobOffers]) {
+  for (const { id, sellerAccount, capDailyMicro } of [...market.offers, ...market.jobOffers, ...market.lentOffers]) {
     if (capDailyMicro !== null && sellerAccount !== null) tables.cappedOffers.set(id, sellerAccount)
   }
   for (const [index, { account, keyId, dailyMicro }] of market.buyers.entries()) {

@@ -96,6 +96,12 @@ export async function countOpenHolds(world: World): Promise<number> {
   return world.money().zcard(await expiringKey(world))
 }
 
+/** True while calls of an account hold money, or have taken some that nobody has booked. */
+export async function owes(world: World, account: string): Promise<boolean> {
+  const [held, unposted] = await world.money().hmget(moneyKeys.account(BUCKET, account), 'h', 'u')
+  return Number(held ?? 0) > 0 || Number(unposted ?? 0) > 0
+}
+
 async function expiringKey(world: World): Promise<string> {
   const epoch = parseMoneyEpoch(await world.money().get(moneyKeys.epoch))?.epoch ?? 0
   return moneyKeys.expiring(BUCKET, epoch)

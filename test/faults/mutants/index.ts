@@ -69,4 +69,18 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const came = (payment.came === null ? 0n : (payment.charge ?? 0n)) - before.came',
     caughtBy: 'F35b',
   },
+  {
+    name: 'relay-is-sent-again',
+    file: 'data-plane/pipeline/relay-with-failover.ts',
+    find: "return result.isSent || result.failure?.fault === 'buyer'",
+    replace: "return result.failure?.fault === 'buyer'",
+    caughtBy: 'N06',
+  },
+  {
+    name: 'half-a-relay-is-charged',
+    file: 'data-plane/pipeline/settle-call.ts',
+    find: "(isPaidWhole(demand) && outcome === 'cut')",
+    replace: "(isPaidWhole(demand) && outcome === 'cut' && demand.kind === 'model')",
+    caughtBy: 'N06',
+  },
 ]

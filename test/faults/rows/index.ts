@@ -12,6 +12,7 @@ import { PAYMENT_ROWS } from './payments.ts'
 import { POSTING_ROWS } from './posting.ts'
 import { REDIS_ROWS } from './redis.ts'
 import { REDIS_WIRE_ROWS } from './redis-wire.ts'
+import { RELAY_ROWS } from './relays.ts'
 import { UPSTREAM_ROWS } from './upstream.ts'
 
 /** Every row in the order of its number. */
@@ -29,5 +30,6 @@ export const ROWS: readonly Row[] = [
   ...POSTING_ROWS,
   ...REDIS_ROWS,
   ...REDIS_WIRE_ROWS,
+  ...RELAY_ROWS,
   ...UPSTREAM_ROWS,
 ].sort((left, right) => (left.number < right.number ? -1 : 1))

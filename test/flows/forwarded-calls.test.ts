@@ -220,7 +220,13 @@ describe('a relayed call', () => {
     await lendImages([{ key: KEY, capDailyMicro: '30000' }])
     expect((await image()).status).toBe(200)
     expect((await refusalOf(image())).slice(0, 2)).toEqual([429, 'seller_cap_reached'])
-    expect((await refusalOf(image())).slice(0, 2)).toEqual([429, 'seller_cap_reached'])
+    const full = await image()
+    const Full = z.object({ error: z.looseObject({ code: z.string(), resets_at: z.number() }) })
+    const { error } = Full.parse(await full.json())
+    expect([full.status, error.code, error['limit_source']]).toEqual([429, 'seller_cap_reached', 'seller_cap'])
+    // It lifts at the next 00:00 UTC.
+    expect([error.resets_at % 86_400, error.resets_at * 1_000 > Date.now()]).toEqual([0, true])
+    expect(Number(full.headers.get('retry-after'))).toBeLessThanOrEqual(86_400)
   })
 
   it('goes to the next key where nothing was sent, and never where something was', async () => {

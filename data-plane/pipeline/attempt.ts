@@ -168,9 +168,10 @@ function takeFirst(run: Running, taken: Promise<AppError | undefined>): void {
       finish(run, { failure: paymentFailure(error) })
       return
     }
-    run.flow?.resume()
     const now = run.plane.clock.monotonic()
     for (const [index, part] of held.entries()) show(run, part, index === 0, now)
+    // What the client has kept meanwhile comes within this call, so it must come after what was held here.
+    if (!run.stream.isPaused() && !run.isWaiting) run.flow?.resume()
     if (ending !== undefined) finish(run, ending)
   })
 }

@@ -45,7 +45,8 @@ const at = (path: string) => `${queue.origin}${path}`
 function answerAsQueue({ keys: jobs, asked }: Jobs): void {
   json(200, { images: [{ url: 'x' }], seed: 1 })
   queue.answers((request, response) => {
-    const [, id, rest] = /requests\/([^/]+)(\/.*)?$/.exec(request.url ?? '') ?? []
+    const { pathname } = new URL(request.url ?? '', queue.origin)
+    const [, id, rest] = /requests\/([^/]+)(\/.*)?$/.exec(pathname) ?? []
     const say = (status: number, body: object) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (request.method === 'POST') {

@@ -107,12 +107,18 @@ export const MEGABYTE = 1_048_576
 /** The longest time until the market closes a connection that its client has left. */
 const CLOSED_MS = 10_000
 
-/** Sends the beginning of a request as it is and leaves. Resolves when the market has closed the connection too. */
+/**
+ * Sends the beginning of a request as it is, and leaves once its provider has the head. Resolves when the market has
+ * closed the connection too.
+ */
 export async function breakOff(text: string): Promise<void> {
   const { hostname, port } = new URL(network.sandbox.api_base_url)
+  const begun = provider.begins()
   const socket = connect(Number(port), hostname).resume()
   // A connection that is reset is closed as well.
   socket.on('error', () => undefined)
-  socket.end(text, 'latin1')
-  await once(socket, 'close', { signal: AbortSignal.timeout(CLOSED_MS) })
+  socket.write(text, 'latin1')
+  await begun
+  socket.end()
+  if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(CLOSED_MS) })
 }

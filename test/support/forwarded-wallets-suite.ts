@@ -90,7 +90,7 @@ async function streamsAChat(): Promise<void> {
       messages: [{ role: 'user', content: 'Say hello.' }],
     }),
   })
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
   expect(await answer.text()).toMatch(/data: \[DONE\]\s*$/)
   // What it cost is known at its end, and told by the look-up.
   const Record = z.looseObject({ buyer_cost_micro: z.number(), settlement_status: z.string() })

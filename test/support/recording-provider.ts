@@ -17,6 +17,7 @@ export type Heard = {
 export type Answers = (request: IncomingMessage, response: ServerResponse, heard: Heard) => void
 
 const MAX_KEPT_BYTES = 65_536
+const BEGINS_MS = 10_000
 
 /** A provider that writes down all that it hears, and answers as the test says. */
 export async function startRecordingProvider(host: string) {
@@ -49,6 +50,8 @@ export async function startRecordingProvider(host: string) {
       heard.length = 0
       answer = next
     },
+    /** Resolves when the head of the next request is here. */
+    begins: () => once(server, 'request', { signal: AbortSignal.timeout(BEGINS_MS) }),
     close: () => server.close().closeAllConnections(),
   }
 }

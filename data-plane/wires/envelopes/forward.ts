@@ -15,8 +15,17 @@ export const forwardEnvelope: Envelope = (error, requestId) => {
   return openAiEnvelope(new AppError('insufficient_credit', { detail, cause }), requestId)
 }
 
-/** Refusals of families of calls. Whatever a provider's own failure is, it is 502 here. */
+/** What only a provider can be the cause of. */
+const OF_PROVIDER: ReadonlySet<ErrorCode> = new Set([
+  'upstream_timeout',
+  'upstream_rejected',
+  'context_length_exceeded',
+])
+
+/** Refusals of families of calls. Whatever a provider's own failure is, it is 502 here, with what may be told of it. */
 export const familyEnvelope: Envelope = (error, requestId) => {
-  const isOfProvider = error.code === 'upstream_timeout' || error.detail['limit_source'] === 'provider'
-  return openAiEnvelope(isOfProvider ? new AppError('upstream_error', { cause: error }) : error, requestId)
+  const { code, message, detail } = error
+  if (!OF_PROVIDER.has(code) && detail['limit_source'] !== 'provider') return openAiEnvelope(error, requestId)
+  const words = code === 'upstream_rejected' ? { message } : {}
+  return openAiEnvelope(new AppError('upstream_error', { ...words, cause: error }), requestId)
 }

@@ -3,7 +3,7 @@ import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import type { AuditNote } from '#control-plane/db/tables/operations.ts'
 import { toAppError } from '#shared/errors.ts'
-import type { OrganizationId, UserId } from '#shared/ids.ts'
+import type { KeyId, OrganizationId, UserId } from '#shared/ids.ts'
 import type { Actor } from './actor.ts'
 import { tenantOf } from './actor.ts'
 import type { Ctx } from './ctx.ts'
@@ -13,8 +13,10 @@ export type Change = {
   readonly subject: string
   readonly before: object | null
   readonly after: object | null
-  /** The user behind the change, where only the operation can find that out. */
-  readonly by?: UserId
+  /** Who is behind the change, where only the operation can find that out: a user, or a key that belongs to none. */
+  readonly by?: UserId | KeyId
+  /** The key behind the change, where it came in the input and not with the call. */
+  readonly keyId?: KeyId
   /** The organisation whose log holds the change, when it is not that of the actor's workspace. */
   readonly organization?: OrganizationId
 }

@@ -266,7 +266,13 @@ describe('a session of a key', () => {
     expect(codeOf(await me(headers))).toBe('wrong_key_type')
     const operatorSession = sessionHeaders(await signIn({ key: await market.managementKey('operator') }))
     expect(await kindOf(operatorSession)).toBe('operator')
-    expect((await market.trpc(undefined, operatorSession).hold.list.query({})).length).toBe(0)
+    const staff = market.trpc(undefined, operatorSession)
+    expect((await staff.hold.list.query({})).length).toBe(0)
+    // A management key has no user behind it, so the audit names the key.
+    const [entry] = (await staff.auditLog.search.query({ operation: 'key-session.create', limit: 1 })).items
+    const { keyId } = Viewer.parse((await viewer(operatorSession)).body).data.viewer
+    expect(keyId).toMatch(/^key_/)
+    expect([entry?.actor, entry?.keyId]).toEqual([keyId, keyId])
   })
 
   it('ends with its key, with signing out, with another sign-in, and unused for a day', async () => {
@@ -323,7 +329,7 @@ describe('a session of a key', () => {
   })
 })
 
-const Viewer = z.object({ data: z.object({ viewer: z.object({ kind: z.string() }) }) })
+const Viewer = z.object({ data: z.object({ viewer: z.object({ kind: z.string(), keyId: z.string().nullable() }) }) })
 const Code = z.object({ code: z.string(), expires_at: z.number() })
 
 describe('the limits of an account', () => {

@@ -82,7 +82,7 @@ export const createKeySession = defineOperation({
       await insertSession(trx, { id, hash, key: key.id, createdAt, expiresAt })
       await deleteOldKeySessions(trx, key.id, MAX_SESSIONS)
       const after = { keyId: key.id, expiresAt }
-      await ctx.record(trx, { subject: id, before: null, after, ...(key.user === null ? {} : { by: key.user }) })
+      await ctx.record(trx, { subject: id, before: null, after, by: key.user ?? key.id, keyId: key.id })
       return { id, keyId: key.id, kind: key.type, createdAt, expiresAt, token }
     })
   },

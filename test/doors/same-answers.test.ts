@@ -29,19 +29,10 @@ const REST_ALONE = [
   ...['key-session.create', 'key-session.end', 'sign-in-code.create'],
 ]
 const TRPC_ALONE = [
-  ...[
-    'alias.put',
-    'alias.remove',
-    'allowance.owing',
-    'catalog.diff',
-    'catalog.import',
-    'conflict.resolve',
-    'credit.grant',
-  ],
+  ...['allowance.owing', 'catalog.diff', 'catalog.import', 'conflict.resolve', 'credit.grant'],
   ...[
     'deposit.assign',
     'deposit.recordFiat',
-    'feature.put',
     'hold.release',
     'incident.declare',
     'incident.end',
@@ -53,21 +44,12 @@ const TRPC_ALONE = [
   ],
   ...[
     'ledger.reverse',
-    'marketOffer.delist',
-    'marketOffer.restore',
     'payoutHold.clear',
     'payments.forgive',
-    ...[
-      'payouts.cancel',
-      'payouts.drain',
-      'payouts.hold',
-      'payouts.release',
-      'payouts.startSeller',
-      'payouts.stopSeller',
-    ],
+    ...['payouts.drain', 'payouts.startSeller', 'payouts.stopSeller'],
     'poison.discard',
   ],
-  ...['poison.read', 'poison.retry', 'price.put', 'provider.put', 'provider.remove', 'provider.trust', 'queue.failed'],
+  ...['poison.read', 'poison.retry', 'provider.put', 'provider.remove', 'provider.trust', 'queue.failed'],
   ...['lentOffer.block', 'lentOffer.restore', 'resource.history', 'resource.list', 'resource.preview', 'resource.put'],
   ...[
     'queue.retry',

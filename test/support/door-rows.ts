@@ -1,8 +1,14 @@
 import { z } from 'zod'
+import { machineOperator } from '#control-plane/operation/actor.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import { putAlias } from '#control-plane/services/catalog/aliases.ts'
+import { delistOffer } from '#control-plane/services/operators/operator-offers.ts'
+import { releaseTransfer } from '#control-plane/services/payouts/operator-payouts.ts'
 import type { DoorWorld } from './door-world.ts'
 import type { Input } from './doors.ts'
 import { lentBody, lentWish } from './sample-loan.ts'
 import { STORED_SIGNATURE } from './stored-deposit.ts'
+import { storePayout } from './stored-payout.ts'
 import { newWallet } from './wallet.ts'
 
 /**
@@ -342,6 +348,52 @@ const MARKET: readonly DoorRow[] = by('nobody', [
   reads('market.trades', 'trades', 'market.trades', () => ({ limit: 5 })),
 ])
 
+const ON_MACHINE = machineOperator('test')
+const REASON = 'for the test'
+
+const delisted = async (world: DoorWorld) => {
+  const { id } = await newOffer(world)
+  await invoke(world.market.plane, ON_MACHINE, delistOffer, { id, reason: REASON })
+  return { id, reason: REASON }
+}
+const heldPayout = async ({ market, accounts }: DoorWorld) => ({
+  id: await storePayout(market, accounts.seller),
+  reason: REASON,
+})
+
+/** Prices that no row before has set. */
+let price = 0
+const newPrices = () => ({
+  model: 'claude-test',
+  pricing: { prompt: `0.0000${10 + ++price}`, completion: '0.00009' },
+  source: 'a test',
+})
+const ofNewName = { alias: 'a-name-by-hand', model: 'claude-test' }
+
+const DECIDING: readonly DoorRow[] = by('operator', [
+  ofOffer(
+    changes('market-offer.delist', 'delistOffer', 'marketOffer.delist', async (world) => ({
+      ...(await newOffer(world)),
+      reason: REASON,
+    })),
+  ),
+  ofOffer(changes('market-offer.restore', 'restoreOffer', 'marketOffer.restore', delisted)),
+  changes('feature.put', 'putFeature', 'feature.put', () => ({ name: 'new_offers', isOn: true, reason: REASON })),
+  changes('payouts.release', 'releaseTransfer', 'payouts.release', heldPayout),
+  changes('payouts.hold', 'holdTransfer', 'payouts.hold', async (world) => {
+    const input = await heldPayout(world)
+    await invoke(world.market.plane, ON_MACHINE, releaseTransfer, input)
+    return input
+  }),
+  changes('payouts.cancel', 'cancelTransfer', 'payouts.cancel', heldPayout),
+  changes('price.put', 'putPrices', 'price.put', newPrices),
+  changes('alias.put', 'putAlias', 'alias.put', () => ofNewName),
+  changes('alias.remove', 'removeAlias', 'alias.remove', async ({ market }) => {
+    await invoke(market.plane, ON_MACHINE, putAlias, ofNewName)
+    return { alias: ofNewName.alias }
+  }),
+])
+
 const OPERATING: readonly DoorRow[] = by('operator', [
   reads('alias.list', 'aliases', 'alias.list'),
   reads('catalog.history', 'catalogHistory', 'catalog.history', () => ({ limit: 5 })),
@@ -378,4 +430,5 @@ export const DOOR_ROWS: readonly DoorRow[] = [
   ...LENDING,
   ...MARKET,
   ...OPERATING,
+  ...DECIDING,
 ]

@@ -21,6 +21,8 @@ export type DoorWorld = {
   readonly callers: Readonly<Record<'session' | 'stranger' | 'nobody' | 'operator', Headers>>
   readonly wallet: TestWallet
   readonly ids: Readonly<Record<Thing, string>>
+  /** The user's accounts. */
+  readonly accounts: { readonly buyer: AccountId; readonly seller: AccountId }
   /** Makes a thing through REST and answers its id. The user makes it, unless other headers are given. */
   make(path: string, body: object, headers?: Headers): Promise<string>
   /** Makes a signed message of a wallet that has signed nothing else, ready to be exchanged. */
@@ -110,8 +112,8 @@ export async function createDoorWorld(): Promise<DoorWorld> {
   }
   await make('/v1/seller/keys', { label: 'shop' })
   await market.rest('POST', `/v1/buyer/webhooks/${ids.webhook}/test`, { headers: session, body: {} })
-  const { buyer, seller } = await bookCall(ids)
-  await storePermit(market, buyer, wallet.address)
+  const accounts = await bookCall(ids)
+  await storePermit(market, accounts.buyer, wallet.address)
   await rollUp(market.plane, 0)
   const callers = {
     session,
@@ -123,7 +125,12 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     market,
     callers,
     wallet,
-    ids: { ...ids, payout: await storePayout(market, seller), deposit: await storeDeposit(market, buyer) },
+    ids: {
+      ...ids,
+      payout: await storePayout(market, accounts.seller),
+      deposit: await storeDeposit(market, accounts.buyer),
+    },
+    accounts,
     make,
     sign: () => signedChallenge(market, newWallet()),
     invite,

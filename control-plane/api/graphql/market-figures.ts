@@ -128,6 +128,7 @@ builder.queryFields((t) => ({
       groupBy: t.arg({ type: [Group] }),
       models: t.arg.stringList(),
       providers: t.arg.stringList(),
+      withBands: t.arg.boolean(),
     },
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, marketSeries, given(args), options),
   }),

@@ -36,7 +36,7 @@ export const Offer = builder.loadableNodeRef('Offer', {
 builder.objectType(Offer, {
   description:
     'Capacity on sale. Prices per million tokens and per media unit are whole micro-USD, instants Unix milliseconds.',
-  authScopes: { seller: true },
+  authScopes: { $any: { seller: true, operator: true } },
   fields: (t) => ({
     ...membersOf(t, OfferViewSchema, {
       ints: ['consecutiveFailures'],

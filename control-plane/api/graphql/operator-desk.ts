@@ -34,6 +34,7 @@ import {
 } from '#control-plane/services/operators/operator-desk.ts'
 import type { SnapshotView } from '#control-plane/services/operators/operator-snapshot.ts'
 import { readSnapshot } from '#control-plane/services/operators/operator-snapshot.ts'
+import { FEATURE_NAMES } from '#shared/contract/features.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { membersOf } from './members.ts'
@@ -100,8 +101,12 @@ const Snapshot = builder.objectRef<SnapshotView>('SnapshotState').implement({
     }),
   }),
 })
-const Feature = builder.objectRef<FeatureView>('Feature').implement({
-  fields: (t) => membersOf(t, FeatureViewSchema),
+export const FeatureName = builder.enumType('FeatureName', { values: FEATURE_NAMES })
+export const Feature = builder.objectRef<FeatureView>('Feature').implement({
+  fields: (t) => ({
+    ...membersOf(t, FeatureViewSchema, { without: ['name'] }),
+    name: t.expose('name', { type: FeatureName }),
+  }),
 })
 const Limit = builder.objectRef<LimitView>('RateLimit').implement({
   fields: (t) => membersOf(t, LimitViewSchema, { ints: ['perKey', 'perWallet'], without: ['changedBy'] }),

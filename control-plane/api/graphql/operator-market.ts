@@ -44,7 +44,7 @@ const Provider = builder.objectRef<ProviderView>('Provider').implement({
     }),
   }),
 })
-const Alias = builder.objectRef<AliasView>('ModelAlias').implement({
+export const Alias = builder.objectRef<AliasView>('ModelAlias').implement({
   fields: (t) => membersOf(t, AliasViewSchema),
 })
 const Price = builder.objectRef<PriceVersion>('PriceVersion').implement({

@@ -104,7 +104,7 @@ const Treasury = builder.objectRef<PayoutsState>('Treasury').implement({
     stops: t.field({ type: [Stop], complexity: COST, resolve: ({ stops }) => stops }),
   }),
 })
-const TransferType = builder.objectRef<DeskTransferView>('TreasuryTransfer').implement({
+export const TransferType = builder.objectRef<DeskTransferView>('TreasuryTransfer').implement({
   description: 'A payout to a seller, or a sweep to the cold address.',
   fields: (t) => ({
     ...membersOf(t, DeskTransferSchema, { ids: ['seller'], without: ['state', 'mode', 'purpose'] }),

@@ -12,11 +12,15 @@ import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema, writeUnitPrices } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
 import { groupBy } from './market-rows.ts'
+import type { Band } from './market-sums.ts'
 import {
   answeredPct,
+  BandSchema,
+  bandOf,
   cacheHitPct,
   combine,
   discountPct,
+  NO_BAND,
   SpeedSchema,
   shownSpeed,
   speedOf,
@@ -45,6 +49,8 @@ const SeriesInput = z.strictObject({
     .default([]),
   models: Names.optional(),
   providers: Names.optional(),
+  /** True also reads what a tenth of the calls stayed below and what a tenth passed. */
+  withBands: z.boolean().default(false),
 })
 type SeriesWish = Partial<z.output<typeof SeriesInput>>
 
@@ -66,6 +72,8 @@ function mediaOf(media: MediaCounts | null) {
 
 /** The figures of the bucket that begins at `bucket` (Unix milliseconds, UTC). Null means too few calls to measure. */
 export const SeriesPointSchema = SpeedSchema.extend({
+  /** Null without `withBands`. */
+  ...BandSchema.shape,
   bucket: UnixMs,
   /** Null unless the series is grouped by it. */
   model: z.string().nullable(),
@@ -136,7 +144,7 @@ export const marketTotals = defineOperation({
 
 /** The points of a series by time. A bucket without calls has none. Throws `invalid_request`. */
 export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWish): Promise<SeriesPoint[]> {
-  const { bucket = 'hour', groupBy: by = [], models, providers } = wish
+  const { bucket = 'hour', groupBy: by = [], models, providers, withBands = false } = wish
   const lengthMs = LENGTH_MS[bucket]
   const span = spanOf(ctx.clock.now(), lengthMs, wish)
   const level = {
@@ -145,6 +153,7 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWis
   } as const
   // When each point is a single row, the stored medians are used and no sketches are read.
   const isBare =
+    !withBands &&
     (level.model === 'all' || by.includes('model') || models?.length === 1) &&
     (level.provider === 'all' || by.includes('provider') || providers?.length === 1)
   const rows = await listFigures(ctx.db, bucket, { ...span, models, providers, level, isBare })
@@ -156,7 +165,7 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWis
   if (groups.length > MAX_POINTS) {
     throw new AppError('invalid_request', { message: `A series has at most ${MAX_POINTS} points.`, param: 'from' })
   }
-  return groups.map((group) => pointOf(group, by, lengthMs))
+  return groups.map((group) => ({ ...pointOf(group, by, lengthMs), ...(withBands ? bandOf(group) : NO_BAND) }))
 }
 
 function spanOf(now: number, lengthMs: number, wish: Pick<SeriesWish, 'from' | 'to'>): { from: number; to: number } {
@@ -175,7 +184,7 @@ function nameOf(row: FigureRow, by: GroupBy): string[] {
   return [by.includes('model') ? row.model : '', by.includes('provider') ? row.provider : '']
 }
 
-function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): SeriesPoint {
+function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): Omit<SeriesPoint, keyof Band> {
   const [first] = rows
   const sums = first !== undefined && rows.length === 1 ? first : combine(rows)
   const { calls, trades, volumeMicro, listMicro, inputTokens, cacheReadTokens, outputTokens, minKeptBps } = sums

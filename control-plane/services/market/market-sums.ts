@@ -86,6 +86,36 @@ export function shownSpeed({ ttftP50Ms, ttftSamples, tpsP50, tpsSamples }: Speed
   }
 }
 
+/** What a tenth of the calls stayed below, and what a tenth passed. Null below {@link MIN_SAMPLES}. */
+export const BandSchema = z.object({
+  ttftP10Ms: z.number().nullable(),
+  ttftP90Ms: z.number().nullable(),
+  tpsP10: z.number().nullable(),
+  tpsP90: z.number().nullable(),
+})
+export type Band = z.infer<typeof BandSchema>
+export const NO_BAND: Band = { ttftP10Ms: null, ttftP90Ms: null, tpsP10: null, tpsP90: null }
+
+type Sketched = Pick<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftSamples' | 'tpsSamples'>
+
+/** Computes the band of rows from their stored sketches. */
+export function bandOf(rows: readonly Sketched[]): Band {
+  const samples = (read: (row: Sketched) => number) => rows.reduce((sum, row) => sum + read(row), 0)
+  const ttft =
+    samples((row) => row.ttftSamples) < MIN_SAMPLES ? undefined : mergeStored(rows.map((row) => row.ttftSketch))
+  const tps = samples((row) => row.tpsSamples) < MIN_SAMPLES ? undefined : mergeStored(rows.map((row) => row.tpsSketch))
+  const at = (sketch: Sketch | undefined, share: number, digits: number) => {
+    const value = sketch && sketchQuantile(sketch, share)
+    return value === undefined ? null : Math.round(value * digits) / digits
+  }
+  return {
+    ttftP10Ms: at(ttft, 0.1, 1),
+    ttftP90Ms: at(ttft, 0.9, 1),
+    tpsP10: at(tps, 0.1, 10),
+    tpsP90: at(tps, 0.9, 10),
+  }
+}
+
 /** The percentage of answered calls among those that a provider could have answered. */
 export function answeredPct({ answered, unanswered }: Sums): number | null {
   return percent(answered, answered + unanswered, answered + unanswered)

@@ -180,7 +180,7 @@ const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
 ]
 
 /** Types of the page's queries, which a program writes. */
-const GENERATED = 'control-plane/dashboard/data/documents.ts'
+const GENERATED = 'control-plane/dashboard/data/documents/'
 
 describe('the source tree', () => {
   it('obeys the import table', () => {
@@ -286,7 +286,9 @@ describe('the source tree', () => {
 
   it('has no escape hatches in production code', () => {
     const broken: string[] = []
-    for (const file of sources.filter((path) => /^(data-plane|control-plane|dev)\//.test(path) && path !== GENERATED)) {
+    for (const file of sources.filter(
+      (path) => /^(data-plane|control-plane|dev)\//.test(path) && !path.startsWith(GENERATED),
+    )) {
       for (const [index, line] of read(file).split('\n').entries()) {
         const code = line.replace(/\/\/.*$|\/\*.*\*\//, '')
         if (/@ts-(ignore|expect-error|nocheck)/.test(line)) broken.push(`${file}:${index + 1} silences the compiler`)

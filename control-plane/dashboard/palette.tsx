@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import type { KeyboardEvent } from 'react'
 import { useEffect, useId, useRef, useState } from 'react'
-import { PagePaletteDocument } from './data/documents.ts'
+import { PagePaletteDocument } from './data/documents/viewer.ts'
 import type { Side } from './data/session.tsx'
 import { isOfSide, useViewer } from './data/session.tsx'
 import { useScreen } from './data/use-query.ts'

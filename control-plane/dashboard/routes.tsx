@@ -19,6 +19,8 @@ export const MODEL_SORTS = [
 export const MODALITIES = ['text', 'image', 'audio', 'video', 'embedding'] as const
 export const PERIODS = ['24h', '7d', '30d'] as const
 export const OFFER_STATES = ['active', 'paused', 'inactive'] as const
+const GROUPS = ['none', 'model', 'key', 'provider', 'endpoint'] as const
+const FIGURES = ['spent', 'saved', 'calls', 'failed', 'input', 'output', 'cached'] as const
 const PERCENT = [0, 100] as const
 const MAX_TOKENS = 10_000_000
 
@@ -56,6 +58,7 @@ const market = [
       defined({
         input: numberOf(search, 'input', [0, MAX_TOKENS]),
         output: numberOf(search, 'output', [0, MAX_TOKENS]),
+        speed: oneOf(search, 'speed', ['ttft', 'tps']),
         after: textOf(search, 'after'),
       }),
     component: lazyRouteComponent(() => import('./market/model/page.tsx'), 'ModelPage'),
@@ -113,6 +116,41 @@ const buyer = [
     validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
     component: lazyRouteComponent(() => import('./buyer/credit/page.tsx'), 'CreditPage'),
   }),
+  createRoute({
+    getParentRoute: under,
+    path: '/buyer/activity',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        period: oneOf(search, 'period', PERIODS),
+        group: oneOf(search, 'group', GROUPS),
+        figure: oneOf(search, 'figure', FIGURES),
+        sum: oneOf(search, 'sum', ['yes']),
+        model: textOf(search, 'model'),
+        provider: textOf(search, 'provider'),
+      }),
+    component: lazyRouteComponent(() => import('./buyer/activity/page.tsx'), 'ActivityPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/buyer/jobs',
+    validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
+    component: lazyRouteComponent(() => import('./buyer/jobs/page.tsx'), 'JobsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/buyer/limits',
+    component: lazyRouteComponent(() => import('./buyer/limits/page.tsx'), 'LimitsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/buyer/providers',
+    component: lazyRouteComponent(() => import('./buyer/providers/page.tsx'), 'ProvidersPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/buyer/organizations',
+    component: lazyRouteComponent(() => import('./buyer/organizations/page.tsx'), 'OrganizationsPage'),
+  }),
 ] as const
 
 const seller = [
@@ -151,6 +189,26 @@ const seller = [
     path: '/seller/payouts',
     component: lazyRouteComponent(() => import('./seller/payouts/page.tsx'), 'PayoutsPage'),
   }),
+  createRoute({
+    getParentRoute: under,
+    path: '/seller/yield',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ model: textOf(search, 'model'), discount: numberOf(search, 'discount', PERCENT) }),
+    component: lazyRouteComponent(() => import('./seller/yield/page.tsx'), 'YieldPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/seller/health',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ days: oneOf(search, 'days', ['1', '7', '30']), after: textOf(search, 'after') }),
+    component: lazyRouteComponent(() => import('./seller/health/page.tsx'), 'HealthPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/seller/keys',
+    validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
+    component: lazyRouteComponent(() => import('./seller/keys/page.tsx'), 'SellerKeysPage'),
+  }),
 ] as const
 
 const operator = [
@@ -186,6 +244,18 @@ const operator = [
         after: textOf(search, 'after'),
       }),
     component: lazyRouteComponent(() => import('./operator/audit/page.tsx'), 'AuditPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/operator/offers',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        model: textOf(search, 'model'),
+        provider: textOf(search, 'provider'),
+        delisted: oneOf(search, 'delisted', ['yes', 'no']),
+        after: textOf(search, 'after'),
+      }),
+    component: lazyRouteComponent(() => import('./operator/offers/page.tsx'), 'MarketOffersPage'),
   }),
 ] as const
 

@@ -1,19 +1,26 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { createTRPCClient, httpLink } from '@trpc/client'
-import type { Browser, Page, Request } from 'playwright-core'
+import type { Browser, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { AppRouter } from '#control-plane/api/trpc/router.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
-import { openPerson, SCREEN_MS, signInByLink, waitForScreen } from '#test/support/page-browser.ts'
+import {
+  dialog,
+  heading,
+  offerOf,
+  openPerson,
+  SCREEN_MS,
+  signInByLink,
+  waitForScreen,
+} from '#test/support/page-browser.ts'
+import { VIEWS, violationsOf } from '#test/support/page-violations.ts'
+import { openWallet } from '#test/support/page-wallet.ts'
 import type { ScreenSide } from '#test/support/page-routes.ts'
 import { SCREENS } from '#test/support/page-routes.ts'
 import { newWallet } from '#test/support/wallet.ts'
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const START_MS = 120_000
 const JOURNEY_MS = 60_000
 const MANY_CALLS = 100_000
@@ -46,8 +53,6 @@ afterAll(async () => {
 })
 
 const open = (key?: string) => openPerson(browser, { url: site, ...(key === undefined ? {} : { key }) })
-const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
-const dialog = (page: Page) => page.getByRole('dialog')
 
 const Answer = z.object({ usage: z.object({ buyer_cost_micro: z.number() }) }).loose()
 
@@ -183,10 +188,7 @@ describe('the page', () => {
     async () => {
       const wallet = newWallet()
       const { context, page, complaints } = await open()
-      await context.exposeBinding('signWith', (_source, message: string) =>
-        wallet.signMessage({ message: { raw: hexOf(message) } }),
-      )
-      await context.addInitScript(walletScript(wallet.address))
+      await openWallet(context, wallet)
       await page.goto(`${site}/sign-in?to=/seller/start`)
       await page.getByRole('button', { name: 'Test wallet' }).click()
       await heading(page, 'List capacity').waitFor()
@@ -335,7 +337,7 @@ describe('the page', () => {
       const keys = { nobody: undefined, buyer: buyer_key, seller: seller_key, operator: management_key }
       const { context, page, complaints } = await open(keys[side])
       const found: string[] = []
-      const offer = side === 'seller' ? await offerOf(seller_key) : ''
+      const offer = side === 'seller' ? await offerOf(site, seller_key) : ''
       for (const { name, path } of SCREENS.filter((screen) => screen.side === side)) {
         await page.setViewportSize({ width: 1_280, height: 900 })
         await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
@@ -354,48 +356,3 @@ describe('the page', () => {
     2 * JOURNEY_MS,
   )
 })
-
-const VIEWS = [
-  { width: 1_280, colorScheme: 'light' },
-  { width: 1_280, colorScheme: 'dark' },
-  { width: 360, colorScheme: 'dark' },
-  { width: 360, colorScheme: 'light' },
-] as const
-
-const Violations = z.array(z.string())
-
-/** What axe finds on a screen, and a page that is wider than its window. */
-async function violationsOf(page: Page, where: string): Promise<string[]> {
-  const found = await page.evaluate(`(async () => {
-    ${AXE}
-    const { violations } = await window.axe.run(document, { resultTypes: ['violations'] })
-    const wide = document.documentElement.scrollWidth > innerWidth ? ['wider than the window'] : []
-    return [...wide, ...violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ html }) => id + ': ' + html.slice(0, 160)))]
-  })()`)
-  return Violations.parse(found).map((text) => `${where}: ${text}`)
-}
-
-async function offerOf(key: string): Promise<string> {
-  const answer = await fetch(`${site}/v1/seller/offers`, { headers: { authorization: `Bearer ${key}` } })
-  const { items } = z.object({ items: z.array(z.object({ id: z.string() })) }).parse(await answer.json())
-  return items[0]?.id ?? ''
-}
-
-const hexOf = (text: string): `0x${string}` => `0x${text.replace(/^0x/, '')}`
-
-/** A wallet that announces itself to the page (EIP-6963) and signs through the test. */
-function walletScript(address: string): string {
-  return `(() => {
-    const provider = {
-      request: async ({ method, params }) => {
-        if (method === 'eth_requestAccounts') return ['${address}']
-        if (method === 'personal_sign') return window.signWith(params[0])
-        throw new Error('asked for ' + method)
-      },
-    }
-    const detail = Object.freeze({ info: { uuid: 'test', name: 'Test wallet', icon: '', rdns: 'test.wallet' }, provider })
-    const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
-    addEventListener('eip6963:requestProvider', announce)
-    announce()
-  })()`
-}

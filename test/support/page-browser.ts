@@ -54,3 +54,13 @@ export async function waitForScreen(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor()
   await page.locator('main [aria-busy="true"], main .skeleton').first().waitFor({ state: 'detached' })
 }
+
+export const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
+export const dialog = (page: Page) => page.getByRole('dialog')
+
+/** An offer of a seller. */
+export async function offerOf(site: string, key: string): Promise<string> {
+  const answer = await fetch(`${site}/v1/seller/offers`, { headers: { authorization: `Bearer ${key}` } })
+  const { items } = z.object({ items: z.array(z.object({ id: z.string() })) }).parse(await answer.json())
+  return items[0]?.id ?? ''
+}

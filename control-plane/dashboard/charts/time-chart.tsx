@@ -7,6 +7,8 @@ export type Series = {
   readonly name: string
   /** One value for each instant; null where nobody knows. */
   readonly values: readonly (number | null)[]
+  /** What lies around each value, drawn as an area. */
+  readonly band?: readonly (readonly [low: number, high: number] | null)[]
 }
 
 type Props = {
@@ -19,6 +21,8 @@ type Props = {
   readonly formatTime: (at: number) => string
   /** The zone of the instants, which stands on the chart. */
   readonly zone: string
+  /** What runs along the chart where it is not time. */
+  readonly axis?: string
   readonly height?: number
 }
 
@@ -28,7 +32,7 @@ const LABEL_WIDTH = 96
 
 /** Values over time with a cursor for mouse and arrow keys, and a table of the same beside it. */
 export function TimeChart(props: Props) {
-  const { label, times, format, formatTime, zone } = props
+  const { times, format, formatTime, zone } = props
   const series = props.series.slice(0, MAX_SERIES)
   const [at, setAt] = useState<number>()
   const shown = at === undefined ? undefined : Math.min(at, times.length - 1)
@@ -55,7 +59,7 @@ export function TimeChart(props: Props) {
       <details className="twin">
         <summary>As a table</summary>
         <div className="table-wrap">
-          <Twin label={label} times={times} series={series} format={format} formatTime={formatTime} zone={zone} />
+          <Twin {...props} series={series} />
         </div>
       </details>
     </figure>
@@ -71,7 +75,10 @@ type PlotProps = Props & { readonly at: number | undefined; readonly onAt: (at: 
 function Plot({ label, times, series, kind = 'lines', format, formatTime, height = 200, at, onAt }: PlotProps) {
   const id = useId()
   const [box, width] = useWidth()
-  const known = series.flatMap(({ values }) => values.filter((value): value is number => value !== null))
+  const known = series.flatMap(({ values, band = [] }) => [
+    ...values.filter((value): value is number => value !== null),
+    ...band.flatMap((ends) => (ends === null ? [] : [ends[1]])),
+  ])
   const top = niceTop(Math.max(...known, 0))
   const y = linear([0, top], [height - PAD.bottom, PAD.top])
   const inset = kind === 'bars' ? (width - PAD.left - PAD.right) / Math.max(times.length, 1) / 2 : 0
@@ -129,7 +136,12 @@ function Plot({ label, times, series, kind = 'lines', format, formatTime, height
       {kind === 'bars' ? (
         <Bars series={series} x={x} y={y} width={inset * 2} />
       ) : (
-        series.map(({ name, values }, index) => <Line key={name} place={index} values={values} x={x} y={y} />)
+        series.map(({ name, values, band }, index) => (
+          <g key={name} className={`c${index + 1}`}>
+            {band === undefined ? null : <path d={bandPath(band, x, y)} fill="var(--series)" opacity={0.16} />}
+            <Line values={values} x={x} y={y} />
+          </g>
+        ))
       )}
       {at === undefined ? null : (
         <line className="cursor" x1={x(at)} x2={x(at)} y1={PAD.top} y2={height - PAD.bottom} />
@@ -140,21 +152,38 @@ function Plot({ label, times, series, kind = 'lines', format, formatTime, height
 
 type Scale = (value: number) => number
 
-function Line(props: { place: number; values: readonly (number | null)[]; x: Scale; y: Scale }) {
-  const { place, values, x, y } = props
+function Line({ values, x, y }: { values: readonly (number | null)[]; x: Scale; y: Scale }) {
   const dots = values.map((value, at) => ({ x: x(at), y: value === null ? null : y(value) }))
   // A value between two gaps is a dot.
   const lone = dots.filter(
     (dot, at) => dot.y !== null && (dots[at - 1]?.y ?? null) === null && (dots[at + 1]?.y ?? null) === null,
   )
   return (
-    <g className={`c${place + 1}`}>
+    <>
       <path d={linePath(dots)} fill="none" stroke="var(--series)" strokeWidth={2} strokeLinejoin="round" />
       {lone.map((dot) => (
         <circle key={dot.x} cx={dot.x} cy={dot.y ?? 0} r={2.5} fill="var(--series)" />
       ))}
-    </g>
+    </>
   )
+}
+
+/** The areas of a band: one for each stretch without a gap. */
+function bandPath(band: NonNullable<Series['band']>, x: Scale, y: Scale): string {
+  const stretches: { readonly at: number; readonly ends: readonly [number, number] }[][] = []
+  for (const [at, ends] of band.entries()) {
+    if (ends === null) continue
+    if (at === 0 || (band[at - 1] ?? null) === null) stretches.push([])
+    stretches.at(-1)?.push({ at, ends })
+  }
+  const point = (at: number, value: number) => `${x(at).toFixed(1)} ${y(value).toFixed(1)}`
+  return stretches
+    .map((stretch) => {
+      const above = stretch.map(({ at, ends }) => point(at, ends[1]))
+      const below = stretch.map(({ at, ends }) => point(at, ends[0])).reverse()
+      return `M${[...above, ...below].join('L')}Z`
+    })
+    .join('')
 }
 
 /** Series on top of each other. */
@@ -187,13 +216,13 @@ function Bars({ series, x, y, width }: { series: readonly Series[]; x: Scale; y:
   )
 }
 
-function Twin({ label, times, series, format, formatTime, zone }: Omit<Props, 'kind' | 'height'>) {
+function Twin({ label, times, series, format, formatTime, zone, axis = 'Time' }: Props) {
   return (
     <table className="table">
       <caption className="hidden">{label}</caption>
       <thead>
         <tr>
-          <th scope="col">Time ({zone})</th>
+          <th scope="col">{`${axis} (${zone})`}</th>
           {series.map(({ name }) => (
             <th key={name} scope="col" className="num">
               {name}

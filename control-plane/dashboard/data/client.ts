@@ -1,4 +1,5 @@
-import type { ErrorCode, TypedDocumentString } from './documents.ts'
+import type { ErrorCode } from './documents/public-errors.ts'
+import type { TypedDocumentString } from './typed-document.ts'
 
 /** A refusal of the market, or a failure to reach it. */
 export class MarketError extends Error {

@@ -1,6 +1,6 @@
 import { requestOf } from './client.ts'
-import type { PageUpdatesSubscription, PageUpdatesSubscriptionVariables } from './documents.ts'
-import { PageUpdatesDocument } from './documents.ts'
+import type { PageUpdatesSubscription, PageUpdatesSubscriptionVariables } from './documents/live.ts'
+import { PageUpdatesDocument } from './documents/live.ts'
 
 export type Updates = NonNullable<PageUpdatesSubscription['updates']>
 export type Wish = PageUpdatesSubscriptionVariables

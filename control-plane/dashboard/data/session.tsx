@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { call } from './client.ts'
-import type { PageViewerQuery } from './documents.ts'
-import { PageViewerDocument } from './documents.ts'
+import type { PageViewerQuery } from './documents/viewer.ts'
+import { PageViewerDocument } from './documents/viewer.ts'
 import { useScreen } from './use-query.ts'
 
 export type ViewerKind = 'nobody' | 'buyer' | 'seller' | 'session' | 'org' | 'operator'

@@ -1,7 +1,7 @@
 import type { QueryClient, UseQueryResult } from '@tanstack/react-query'
 import { QueryClient as Client, keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ask, MarketError, toMarketError } from './client.ts'
-import type { TypedDocumentString } from './documents.ts'
+import type { TypedDocumentString } from './typed-document.ts'
 
 const FRESH_MS = 5_000
 const KEPT_MS = 10 * 60_000

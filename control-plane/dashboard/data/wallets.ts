@@ -50,20 +50,63 @@ function isWallet(detail: unknown): detail is FoundWallet {
 
 /** Has a wallet sign the market's message. Throws an Error that a reader understands. */
 export async function signMessage(
-  { provider, info }: FoundWallet,
+  wallet: FoundWallet,
   challenge: (address: string) => Promise<string>,
 ): Promise<{ readonly message: string; readonly signature: string }> {
+  return withAccount(wallet, async (address) => {
+    const message = await challenge(address)
+    return { message, signature: await signBy(wallet, 'personal_sign', [hexOf(message), address]) }
+  })
+}
+
+/** Has a wallet sign what the market makes for its account, in the form of EIP-712. Throws as {@link signMessage} does. */
+export async function signTypedData<Made extends { readonly typedData: string }>(
+  wallet: FoundWallet,
+  make: (address: string) => Promise<Made>,
+): Promise<Made & { readonly signature: string }> {
+  return withAccount(wallet, async (address) => {
+    const made = await make(address)
+    const data = withDomainType(made.typedData)
+    return { ...made, signature: await signBy(wallet, 'eth_signTypedData_v4', [address, data]) }
+  })
+}
+
+async function withAccount<Result>({ provider, info }: FoundWallet, run: (address: string) => Promise<Result>) {
   try {
     const accounts = await provider.request({ method: 'eth_requestAccounts' })
     const address: unknown = Array.isArray(accounts) ? accounts[0] : undefined
     if (typeof address !== 'string') throw new Error(`${info.name} named no account.`)
-    const message = await challenge(address)
-    const signature = await provider.request({ method: 'personal_sign', params: [hexOf(message), address] })
-    if (typeof signature !== 'string') throw new Error(`${info.name} signed nothing.`)
-    return { message, signature }
+    return await run(address)
   } catch (thrown) {
     throw sayWhy(thrown, info.name)
   }
+}
+
+async function signBy({ provider, info }: FoundWallet, method: string, params: readonly unknown[]): Promise<string> {
+  const signature = await provider.request({ method, params })
+  if (typeof signature !== 'string') throw new Error(`${info.name} signed nothing.`)
+  return signature
+}
+
+const DOMAIN_TYPES = {
+  name: 'string',
+  version: 'string',
+  chainId: 'uint256',
+  verifyingContract: 'address',
+} as const
+
+/** Wallets read the type of the domain from the types. The market's text leaves it out, for it follows from the domain. */
+function withDomainType(text: string): string {
+  const typed: unknown = JSON.parse(text)
+  if (!isTyped(typed)) return text
+  const members = Object.entries(DOMAIN_TYPES).filter(([name]) => name in typed.domain)
+  const domain = members.map(([name, type]) => ({ name, type }))
+  return JSON.stringify({ ...typed, types: { EIP712Domain: domain, ...typed.types } })
+}
+
+function isTyped(value: unknown): value is { readonly domain: object; readonly types: object } {
+  if (typeof value !== 'object' || value === null || !('domain' in value) || !('types' in value)) return false
+  return typeof value.domain === 'object' && value.domain !== null && typeof value.types === 'object'
 }
 
 function sayWhy(thrown: unknown, name: string): Error {

@@ -1,4 +1,4 @@
-import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents.ts'
+import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents/public-status.ts'
 import { span, words } from '#control-plane/dashboard/data/format.ts'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'

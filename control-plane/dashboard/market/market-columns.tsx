@@ -1,4 +1,4 @@
-import type { PublicModelsQuery } from '#control-plane/dashboard/data/documents.ts'
+import type { PublicModelsQuery } from '#control-plane/dashboard/data/documents/public-models.ts'
 import { compact, milliseconds, percent } from '#control-plane/dashboard/data/format.ts'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { PriceCell } from './prices.tsx'

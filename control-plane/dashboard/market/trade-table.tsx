@@ -1,4 +1,4 @@
-import type { PublicFeedQuery } from '#control-plane/dashboard/data/documents.ts'
+import type { PublicFeedQuery } from '#control-plane/dashboard/data/documents/public-feed.ts'
 import { volume } from '#control-plane/dashboard/data/format.ts'
 import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents.ts'
-import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents.ts'
+import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
+import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
 import { money, words } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -13,8 +13,11 @@ import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Deposits } from './deposits.tsx'
+import { TopUp } from './top-up.tsx'
 
-const REFRESH_MS = 30_000
+/** A deposit is credited within a block or two, so it is asked for often. */
+const REFRESH_MS = 10_000
 
 export function CreditPage() {
   return (
@@ -39,6 +42,8 @@ function Credit() {
         {(data) => (
           <>
             <Balances data={data} live={updates?.credit ?? undefined} />
+            <TopUp />
+            <Deposits data={data} />
             <Card title="Ledger" isFlush>
               <Table
                 label="Ledger"

@@ -1,6 +1,6 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
-import { PageCreateBuyerKeyDocument } from '#control-plane/dashboard/data/documents.ts'
+import { PageCreateBuyerKeyDocument } from '#control-plane/dashboard/data/documents/keys.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'

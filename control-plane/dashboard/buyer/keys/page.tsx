@@ -2,12 +2,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Sparkline } from '#control-plane/dashboard/charts/sparkline.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import type { BuyerKeysQuery } from '#control-plane/dashboard/data/documents.ts'
-import {
-  BuyerKeysDocument,
-  PageRevokeBuyerKeyDocument,
-  PageRotateBuyerKeyDocument,
-} from '#control-plane/dashboard/data/documents.ts'
+import type { BuyerKeysQuery } from '#control-plane/dashboard/data/documents/buyer-keys.ts'
+import { BuyerKeysDocument } from '#control-plane/dashboard/data/documents/buyer-keys.ts'
+import { PageRevokeBuyerKeyDocument, PageRotateBuyerKeyDocument } from '#control-plane/dashboard/data/documents/keys.ts'
 import { compact, money, toMicro } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'

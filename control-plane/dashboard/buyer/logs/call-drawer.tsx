@@ -1,5 +1,5 @@
-import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents.ts'
-import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents.ts'
+import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
+import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { count, exactMoney, milliseconds, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'

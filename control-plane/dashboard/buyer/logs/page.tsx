@@ -1,14 +1,15 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useEffect } from 'react'
+import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import type { BuyerLogsQuery } from '#control-plane/dashboard/data/documents.ts'
-import { BuyerLogsDocument } from '#control-plane/dashboard/data/documents.ts'
+import type { BuyerLogsQuery } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
+import { BuyerLogsDocument } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
 import { compact, day, milliseconds, volume, words } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Search, Segments, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
@@ -19,11 +20,6 @@ import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { CallDrawer } from './call-drawer.tsx'
 
 const REFRESH_MS = 15_000
-const PERIOD_CHOICES = [
-  { value: '24h', label: '24 hours' },
-  { value: '7d', label: '7 days' },
-  { value: '30d', label: '30 days' },
-] as const
 const OUTCOMES = [
   { value: '', label: 'Any' },
   { value: 'succeeded', label: 'Succeeded' },
@@ -82,12 +78,7 @@ function Logs() {
         />
         <div className="field">
           <span>Period</span>
-          <Segments
-            label="Period"
-            value={period}
-            choices={PERIOD_CHOICES}
-            onChoose={(next) => change({ period: next })}
-          />
+          <PeriodChoice value={period} onChoose={(next) => change({ period: next })} />
         </div>
       </search>
       <Loaded query={query}>

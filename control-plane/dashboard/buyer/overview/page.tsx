@@ -1,27 +1,22 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
+import { CAP_COLUMNS } from '#control-plane/dashboard/buyer/caps.tsx'
+import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
-import type { BuyerOverviewQuery } from '#control-plane/dashboard/data/documents.ts'
-import { BuyerOverviewDocument } from '#control-plane/dashboard/data/documents.ts'
+import type { BuyerOverviewQuery } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
+import { BuyerOverviewDocument } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
 import { compact, day, hour, milliseconds, money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
-import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const REFRESH_MS = 30_000
-const CHOICES = [
-  { value: '24h', label: '24 hours' },
-  { value: '7d', label: '7 days' },
-  { value: '30d', label: '30 days' },
-] as const
 
 export function OverviewPage() {
   return (
@@ -41,12 +36,7 @@ function Overview() {
       title="Overview"
       about="What you have, what you spent, and what it would have cost at reference prices."
       actions={
-        <Segments
-          label="Period"
-          value={period}
-          choices={CHOICES}
-          onChoose={(next) => void navigate({ search: { period: next }, replace: true })}
-        />
+        <PeriodChoice value={period} onChoose={(next) => void navigate({ search: { period: next }, replace: true })} />
       }
     >
       <Loaded query={query}>
@@ -139,49 +129,6 @@ function Spending({ data, interval }: SpendingProps) {
     </Card>
   )
 }
-
-type KeyCaps = NonNullable<BuyerOverviewQuery['caps']>['keys'][number]
-type Cap = NonNullable<KeyCaps['daily']>
-
-function CapCell({ cap }: { readonly cap: Cap | null }) {
-  if (cap === null) return <span className="muted">no cap</span>
-  const share = Number(cap.usedUsdc) / Math.max(1, Number(cap.capUsdc))
-  return (
-    <div style={{ minWidth: '9rem' }}>
-      <span>
-        <Money micro={cap.usedUsdc} /> of <Money micro={cap.capUsdc} />
-      </span>
-      <Meter share={share} label={percent(share * 100)} tone={share > 0.9 ? 'bad' : share > 0.7 ? 'warn' : 'good'} />
-      <span className="sub">
-        resets <Ago at={cap.resetsAt} />
-        {cap.runsOutAt === null ? null : (
-          <>
-            , used up <Ago at={cap.runsOutAt} /> at this pace
-          </>
-        )}
-      </span>
-    </div>
-  )
-}
-
-const CAP_COLUMNS: readonly Column<KeyCaps>[] = [
-  { label: 'Key', cell: ({ label }) => label, text: ({ label }) => label },
-  { label: 'Today (UTC)', cell: ({ daily }) => <CapCell cap={daily} />, text: ({ daily }) => daily?.usedUsdc },
-  {
-    label: 'This month (UTC)',
-    cell: ({ monthly }) => <CapCell cap={monthly} />,
-    text: ({ monthly }) => monthly?.usedUsdc,
-  },
-  {
-    label: 'Ends first',
-    cell: ({ binds, daily, monthly }) => (
-      <Badge tone={daily?.isRefusing === true || monthly?.isRefusing === true ? 'bad' : 'plain'}>
-        {daily?.isRefusing === true || monthly?.isRefusing === true ? `${binds} cap refuses` : binds}
-      </Badge>
-    ),
-    text: ({ binds }) => binds,
-  },
-]
 
 function Caps({ data }: { readonly data: BuyerOverviewQuery }) {
   return (

@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { DepthChart } from '#control-plane/dashboard/charts/depth-chart.tsx'
-import type { PublicModelQuery } from '#control-plane/dashboard/data/documents.ts'
+import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/public-model.ts'
 import { money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { priceText } from '#control-plane/dashboard/market/prices.tsx'

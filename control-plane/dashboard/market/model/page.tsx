@@ -1,21 +1,22 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
-import type { PublicModelQuery } from '#control-plane/dashboard/data/documents.ts'
-import { PublicModelDocument } from '#control-plane/dashboard/data/documents.ts'
+import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/public-model.ts'
+import { PublicModelDocument } from '#control-plane/dashboard/data/documents/public-model.ts'
 import { compact, count, day, instant, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { FIRST_TOKEN, SELLERS, UPTIME } from '#control-plane/dashboard/market/market-columns.tsx'
 import { PriceCell, priceText } from '#control-plane/dashboard/market/prices.tsx'
-import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { OrderBook } from './order-book.tsx'
+import { Speed } from './speed.tsx'
+import { TryIt } from './try-it.tsx'
 
 const REFRESH_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -48,11 +49,19 @@ export function ModelPage() {
                 market={data.market}
                 before={(data.orderBook?.edges ?? []).map(({ node }) => node)}
                 workload={search}
-                onWorkload={(next) => void navigate({ search: next, replace: true, params: { _splat: model } })}
+                onWorkload={(next) =>
+                  void navigate({ search: { ...search, ...next }, replace: true, params: { _splat: model } })
+                }
               />
               <div className="grid two">
                 <Prices data={data} />
-                <Speed data={data} />
+                <Speed
+                  data={data}
+                  figure={search.speed ?? 'ttft'}
+                  onFigure={(speed) =>
+                    void navigate({ search: { ...search, speed }, replace: true, params: { _splat: model } })
+                  }
+                />
               </div>
               <Providers data={data} />
               <div className="grid two">
@@ -67,7 +76,7 @@ export function ModelPage() {
   )
 }
 
-type Market = NonNullable<PublicModelQuery['market']>
+export type Market = NonNullable<PublicModelQuery['market']>
 
 function Figures({ market }: { readonly market: Market }) {
   const { best, direct, mediaUnit, discountTrend } = market
@@ -134,36 +143,6 @@ function Prices({ data }: { readonly data: PublicModelQuery }) {
           Reference price of {day(effectiveAt, zone)}, from {source}
         </p>
       ))}
-    </Card>
-  )
-}
-
-function Speed({ data }: { readonly data: PublicModelQuery }) {
-  const { zone } = useSettings()
-  const points = data.marketSeries ?? []
-  const providers = [...new Set(points.map(({ provider }) => provider ?? ''))]
-  const times = [...new Set(points.map(({ bucket }) => bucket))].sort((a, b) => a - b)
-  return (
-    <Card title="Time to the first token" about="Median by provider and hour">
-      {points.every(({ ttftP50Ms }) => ttftP50Ms === null) ? (
-        <Empty title="Not enough data">
-          <p>An hour needs a few streamed calls before its median says anything.</p>
-        </Empty>
-      ) : (
-        <TimeChart
-          label="Time to the first token"
-          times={times}
-          series={providers.map((name) => ({
-            name,
-            values: times.map(
-              (time) => points.find(({ bucket, provider }) => bucket === time && provider === name)?.ttftP50Ms ?? null,
-            ),
-          }))}
-          format={milliseconds}
-          formatTime={(at) => instant(at, zone).slice(-8, -3).trim() || day(at, zone)}
-          zone={zone === 'utc' ? 'UTC' : 'local time'}
-        />
-      )}
     </Card>
   )
 }
@@ -242,32 +221,3 @@ function About({ market }: { readonly market: Market }) {
     </Card>
   )
 }
-
-function TryIt({ market, url }: { readonly market: Market; readonly url: string }) {
-  return (
-    <Card title="Call it" about="The answer says what it cost: usage.cost">
-      <Code label="A call to paste" text={callOf(market, url)} />
-    </Card>
-  )
-}
-
-function callOf({ id, endpoints }: Market, url: string): string {
-  const [path, body] = ENDPOINTS.find(([name]) => endpoints.includes(name))?.slice(1) ?? ['/v1/models', undefined]
-  const text =
-    body === undefined ? '' : ` \\\n  -H "Content-Type: application/json" \\\n  -d '${body.replace('MODEL', id)}'`
-  return `curl ${url}${path} \\\n  -H "Authorization: Bearer $MARKET_KEY"${text}`
-}
-
-const ENDPOINTS = [
-  ['chat', '/v1/chat/completions', '{"model":"MODEL","messages":[{"role":"user","content":"Say hello."}]}'],
-  [
-    'messages',
-    '/compat/v1/messages',
-    '{"model":"MODEL","max_tokens":64,"messages":[{"role":"user","content":"Say hello."}]}',
-  ],
-  ['embeddings', '/v1/embeddings', '{"model":"MODEL","input":"Hello"}'],
-  ['speech', '/v1/audio/speech', '{"model":"MODEL","voice":"alloy","input":"Hello"}'],
-  ['image-generation', '/v1/images/generations', '{"model":"MODEL","prompt":"A lighthouse in fog"}'],
-  ['images', '/v1/images/generations', '{"model":"MODEL","prompt":"A lighthouse in fog"}'],
-  ['video', '/v1/videos', '{"model":"MODEL","prompt":"Waves at night"}'],
-] as const

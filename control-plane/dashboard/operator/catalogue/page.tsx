@@ -1,9 +1,12 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import type { OperatorCatalogueQuery } from '#control-plane/dashboard/data/documents.ts'
-import { OperatorCatalogueDocument, PagePaletteDocument } from '#control-plane/dashboard/data/documents.ts'
+import type { OperatorCatalogueQuery } from '#control-plane/dashboard/data/documents/operator-catalogue.ts'
+import { OperatorCatalogueDocument } from '#control-plane/dashboard/data/documents/operator-catalogue.ts'
+import { PagePaletteDocument } from '#control-plane/dashboard/data/documents/viewer.ts'
 import { words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Search } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Tags, Time } from '#control-plane/dashboard/ui/marks.tsx'
@@ -11,6 +14,7 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { PutPrices } from './put-prices.tsx'
 
 export function CataloguePage() {
   return (
@@ -27,6 +31,7 @@ function Catalogue() {
   const first = found.data?.markets?.edges[0]?.node.id
   const model = search.model ?? first ?? ''
   const variables = { model: first ?? model, after: search.after }
+  const pricing = useDialog()
   const query = useScreen(OperatorCatalogueDocument, variables, { isOn: first !== undefined })
   return (
     <Page title="Catalogue" about="Providers, names and reference prices, with where each came from and what changed.">
@@ -41,7 +46,11 @@ function Catalogue() {
       <Loaded query={query}>
         {(data) => (
           <>
-            <Card title={`Reference prices of ${variables.model}`} isFlush>
+            <Card
+              title={`Reference prices of ${variables.model}`}
+              isFlush
+              actions={<Button onClick={pricing.open}>New prices</Button>}
+            >
               <Table
                 label="Reference prices"
                 columns={PRICE_COLUMNS}
@@ -50,6 +59,13 @@ function Catalogue() {
                 empty={<Empty title="No price">{null}</Empty>}
               />
             </Card>
+            {pricing.isOpen ? (
+              <PutPrices
+                model={variables.model}
+                current={(data.referencePrices ?? []).find(({ state }) => state === 'current')}
+                onClose={pricing.close}
+              />
+            ) : null}
             <Card title={`Names of ${variables.model}`}>
               <Tags names={(data.aliases ?? []).map(({ alias }) => alias)} />
             </Card>

@@ -1,7 +1,7 @@
+import { Link } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import type { OperatorIncidentsQuery } from '#control-plane/dashboard/data/documents.ts'
-import { OperatorIncidentsDocument } from '#control-plane/dashboard/data/documents.ts'
-import { words } from '#control-plane/dashboard/data/format.ts'
+import type { OperatorIncidentsQuery } from '#control-plane/dashboard/data/documents/operator-incidents.ts'
+import { OperatorIncidentsDocument } from '#control-plane/dashboard/data/documents/operator-incidents.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { IncidentTable } from '#control-plane/dashboard/market/incident-table.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
@@ -11,6 +11,7 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Switches } from './switches.tsx'
 
 const REFRESH_MS = 15_000
 
@@ -58,19 +59,14 @@ function Incidents() {
                 empty={
                   <Empty title="Every offer may be sold">
                     <p>Offers that operators delist stand here with the reason that their sellers see.</p>
+                    <Link to="/operator/offers" search={{}}>
+                      Offers of the market
+                    </Link>
                   </Empty>
                 }
               />
             </Card>
-            <Card title="Switches" isFlush>
-              <Table
-                label="Switches"
-                columns={SWITCH_COLUMNS}
-                rows={data.features ?? []}
-                keyOf={({ name }) => name}
-                empty={<Empty title="No switches">{null}</Empty>}
-              />
-            </Card>
+            <Switches data={data} />
           </>
         )}
       </Loaded>
@@ -103,21 +99,4 @@ const DELISTED_COLUMNS: readonly Column<Delisted>[] = [
   { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
   { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
   { label: 'Reason', cell: ({ delistedReason }) => delistedReason ?? '', text: ({ delistedReason }) => delistedReason },
-]
-
-type Switch = NonNullable<OperatorIncidentsQuery['features']>[number]
-
-const SWITCH_COLUMNS: readonly Column<Switch>[] = [
-  { label: 'Switch', cell: ({ name }) => words(name), text: ({ name }) => name },
-  {
-    label: 'State',
-    cell: ({ isOn }) => <Badge tone={isOn ? 'good' : 'warn'}>{isOn ? 'on' : 'off'}</Badge>,
-    text: ({ isOn }) => (isOn ? 'on' : 'off'),
-  },
-  { label: 'Reason', cell: ({ reason }) => reason ?? '', text: ({ reason }) => reason },
-  {
-    label: 'Changed',
-    cell: ({ changedAt }) => (changedAt === null ? <span className="muted">never</span> : <Time at={changedAt} />),
-    text: ({ changedAt }) => changedAt,
-  },
 ]

@@ -1,14 +1,15 @@
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents.ts'
-import { OperatorMoneyDocument } from '#control-plane/dashboard/data/documents.ts'
+import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
+import { OperatorMoneyDocument } from '#control-plane/dashboard/data/documents/operator-money.ts'
 import { words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Transfers } from './transfers.tsx'
 
 const REFRESH_MS = 10_000
 
@@ -124,65 +125,6 @@ function Holds({ data }: { readonly data: OperatorMoneyQuery }) {
         empty={
           <Empty title="Nothing is held">
             <p>Each call that runs holds the most that it can cost.</p>
-          </Empty>
-        }
-      />
-    </Card>
-  )
-}
-
-type Transfer = NonNullable<OperatorMoneyQuery['treasuryTransfers']>[number]
-
-const TRANSFER_COLUMNS: readonly Column<Transfer>[] = [
-  { label: 'Planned', cell: ({ plannedAt }) => <Time at={plannedAt} />, text: ({ plannedAt }) => plannedAt },
-  {
-    label: 'State',
-    cell: ({ state, reason }) => (
-      <>
-        <Badge tone={state === 'paid' ? 'good' : state === 'held' || state === 'returned' ? 'warn' : 'info'}>
-          {words(state)}
-        </Badge>
-        {reason === null ? null : <span className="sub">{reason}</span>}
-      </>
-    ),
-    text: ({ state }) => state,
-  },
-  { label: 'For', cell: ({ purpose }) => words(purpose), text: ({ purpose }) => purpose },
-  {
-    label: 'To',
-    cell: ({ recipient }) => <code>{`${recipient.slice(0, 8)}…${recipient.slice(-6)}`}</code>,
-    text: ({ recipient }) => recipient,
-  },
-  {
-    label: 'Amount',
-    isNumber: true,
-    cell: ({ amountMicro }) => <Money micro={amountMicro} />,
-    text: ({ amountMicro }) => amountMicro,
-  },
-  {
-    label: 'Transaction',
-    cell: ({ transaction }) =>
-      transaction === null ? (
-        <span className="muted">none yet</span>
-      ) : (
-        <code title={transaction}>{`${transaction.slice(0, 10)}…`}</code>
-      ),
-    text: ({ transaction }) => transaction,
-  },
-]
-
-function Transfers({ data }: { readonly data: OperatorMoneyQuery }) {
-  return (
-    <Card title="Payouts and sweeps" about="The newest 25" isFlush>
-      <Table
-        label="Payouts and sweeps"
-        columns={TRANSFER_COLUMNS}
-        rows={data.treasuryTransfers ?? []}
-        most={12}
-        keyOf={({ id }) => id}
-        empty={
-          <Empty title="Nothing has left the treasury">
-            <p>Sellers are paid above their threshold, by the clock.</p>
           </Empty>
         }
       />

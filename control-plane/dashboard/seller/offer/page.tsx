@@ -1,19 +1,20 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
-import type { SellerOfferQuery } from '#control-plane/dashboard/data/documents.ts'
-import { PageResetHealthDocument, SellerOfferDocument } from '#control-plane/dashboard/data/documents.ts'
-import { count, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { PageResetHealthDocument } from '#control-plane/dashboard/data/documents/seller.ts'
+import type { SellerOfferQuery } from '#control-plane/dashboard/data/documents/seller-offer.ts'
+import { SellerOfferDocument } from '#control-plane/dashboard/data/documents/seller-offer.ts'
+import { count, percent, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { priceText } from '#control-plane/dashboard/market/prices.tsx'
+import { HEALTH_COLUMNS } from '#control-plane/dashboard/seller/health-columns.tsx'
 import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { EditOffer } from '#control-plane/dashboard/seller/offers/edit-offer.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
-import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const REFRESH_MS = 15_000
@@ -177,28 +178,6 @@ function Share({ data: { offerShare } }: { readonly data: SellerOfferQuery }) {
     </Card>
   )
 }
-
-type Line = NonNullable<SellerOfferQuery['healthLog']>['edges'][number]['node']
-
-const HEALTH_COLUMNS: readonly Column<Line>[] = [
-  { label: 'When', cell: ({ timestamp }) => <Time at={timestamp} />, text: ({ timestamp }) => timestamp },
-  { label: 'What', cell: ({ actionTaken }) => words(actionTaken), text: ({ actionTaken }) => actionTaken },
-  {
-    label: 'Cause',
-    cell: ({ errorCategory }) => (errorCategory === null ? UNKNOWN : words(errorCategory)),
-    text: ({ errorCategory }) => errorCategory,
-  },
-  {
-    label: 'The provider said',
-    cell: ({ statusCode, errorDetail }) => `${statusCode === null ? '' : `${statusCode} `}${errorDetail}`,
-    text: ({ errorDetail }) => errorDetail,
-  },
-  {
-    label: 'Rests until',
-    cell: ({ backedOffUntil }) => (backedOffUntil === null ? '' : <Time at={backedOffUntil} />),
-    text: ({ backedOffUntil }) => backedOffUntil,
-  },
-]
 
 function Health({ data }: { readonly data: SellerOfferQuery }) {
   return (

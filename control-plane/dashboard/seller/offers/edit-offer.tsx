@@ -1,15 +1,16 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
-import { PageDeleteOfferDocument, PageUpdateOfferDocument } from '#control-plane/dashboard/data/documents.ts'
+import { PageDeleteOfferDocument, PageUpdateOfferDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import { money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
-type Edited = {
+export type Edited = {
   readonly id: string
   readonly model: string
   readonly status: 'active' | 'paused' | 'inactive'
@@ -18,7 +19,7 @@ type Edited = {
 }
 type Props = { readonly offer: Edited; readonly onDone: () => void }
 
-const MOST_PCT = 95
+export const MOST_PCT = 95
 const capText = (cap: number | null) => (cap === null ? 'no cap' : `${money(Math.round(cap * 1e6))} a day`)
 
 /** Changes an offer: what it was stands beside what it will be. */
@@ -64,27 +65,12 @@ export function EditOffer({ offer, onDone }: Props) {
             onChange={({ currentTarget: { value } }) => setCap(value)}
           />
         </div>
-        <table className="table">
-          <thead>
-            <tr>
-              <td />
-              <th scope="col">Now</th>
-              <th scope="col">After</th>
-            </tr>
-          </thead>
-          <tbody>
-            <tr>
-              <th scope="row">Discount</th>
-              <td>{percent(offer.discount)}</td>
-              <td>{percent(next.discount)}</td>
-            </tr>
-            <tr>
-              <th scope="row">Cap</th>
-              <td>{capText(offer.capDailyUsd)}</td>
-              <td>{capText(next.capDailyUsd)}</td>
-            </tr>
-          </tbody>
-        </table>
+        <Diff
+          lines={[
+            { name: 'Discount', now: percent(offer.discount), after: percent(next.discount) },
+            { name: 'Cap', now: capText(offer.capDailyUsd), after: capText(next.capDailyUsd) },
+          ]}
+        />
         {error === null ? null : <ErrorNotice error={error} />}
         <div className="dialog-foot">
           <Button kind="danger" disabled={remove.isPending} onClick={() => remove.mutate({ id: offer.id })}>

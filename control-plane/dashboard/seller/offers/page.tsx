@@ -1,22 +1,26 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import type { SellerOffersQuery } from '#control-plane/dashboard/data/documents.ts'
-import { SellerOffersDocument } from '#control-plane/dashboard/data/documents.ts'
+import type { SellerOffersQuery } from '#control-plane/dashboard/data/documents/seller-offers.ts'
+import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/seller-offers.ts'
 import { percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { priceText } from '#control-plane/dashboard/market/prices.tsx'
 import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { Applied } from './bulk-edit.tsx'
+import { applySteps, BulkEdit, backOf } from './bulk-edit.tsx'
 import { EditOffer } from './edit-offer.tsx'
 
 const STATES = [
@@ -44,6 +48,9 @@ function Offers() {
   const query = useScreen(SellerOffersDocument, variables)
   const { updates, state, setPaused } = useLive({ kind: 'offerHealth' })
   const [edited, setEdited] = useState<OfferRow>()
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const bulk = useDialog()
+  const [applied, setApplied] = useState<Applied>()
   const change = (next: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: true })
   const capLeft = (id: string, before: number | null) =>
@@ -61,28 +68,22 @@ function Offers() {
         </>
       }
     >
-      <search className="filters">
-        <Search
-          label="Model"
-          value={model ?? ''}
-          onSearch={(text) => change({ model: text === '' ? undefined : text })}
-        />
-        <div className="field">
-          <span>State</span>
-          <Segments
-            label="State"
-            value={status ?? 'all'}
-            choices={STATES}
-            onChoose={(next) => change({ status: next === 'all' ? undefined : next })}
-          />
-        </div>
-      </search>
+      <Filters model={model} status={status} onChange={change} />
+      {applied === undefined ? null : <Changed key={JSON.stringify(applied)} applied={applied} onDone={setApplied} />}
       <Loaded query={query}>
         {(data) => (
-          <Card title="Your offers" isFlush>
+          <Card
+            title="Your offers"
+            isFlush
+            actions={
+              <Button disabled={chosen.size === 0} onClick={bulk.open}>
+                {chosen.size === 0 ? 'Change the chosen' : `Change ${chosen.size} chosen`}
+              </Button>
+            }
+          >
             <Table
               label="Offers"
-              columns={columnsOf(setEdited, capLeft)}
+              columns={[choiceOf(chosen, setChosen), ...columnsOf(setEdited, capLeft)]}
               rows={(data.offers?.edges ?? []).map(({ node }) => node)}
               keyOf={({ id }) => id}
               curl={curlOf(SellerOffersDocument, variables, true)}
@@ -106,8 +107,94 @@ function Offers() {
           </Card>
         )}
       </Loaded>
+      {bulk.isOpen ? (
+        <BulkEdit
+          offers={(query.data?.offers?.edges ?? []).map(({ node }) => node).filter(({ id }) => chosen.has(id))}
+          onDone={(result) => {
+            bulk.close()
+            setChosen(new Set())
+            setApplied(result)
+          }}
+          onClose={bulk.close}
+        />
+      ) : null}
       {edited === undefined ? null : <EditOffer offer={edited} onDone={() => setEdited(undefined)} />}
     </Page>
+  )
+}
+
+type FiltersProps = {
+  readonly model: string | undefined
+  readonly status: OfferRow['status'] | undefined
+  readonly onChange: (next: { model?: string | undefined; status?: OfferRow['status'] | undefined }) => void
+}
+
+function Filters({ model, status, onChange: change }: FiltersProps) {
+  return (
+    <search className="filters">
+      <Search
+        label="Model"
+        value={model ?? ''}
+        onSearch={(text) => change({ model: text === '' ? undefined : text })}
+      />
+      <div className="field">
+        <span>State</span>
+        <Segments
+          label="State"
+          value={status ?? 'all'}
+          choices={STATES}
+          onChoose={(next) => change({ status: next === 'all' ? undefined : next })}
+        />
+      </div>
+    </search>
+  )
+}
+
+/** The boxes that choose offers for a change of several. */
+function choiceOf(chosen: ReadonlySet<string>, onChoose: (next: ReadonlySet<string>) => void): Column<OfferRow> {
+  return {
+    label: 'Choose',
+    cell: ({ id, model }) => (
+      <input
+        type="checkbox"
+        className="choice"
+        aria-label={`Choose the offer of ${model}`}
+        checked={chosen.has(id)}
+        onChange={({ currentTarget: { checked } }) =>
+          onChoose(new Set(checked ? [...chosen, id] : [...chosen].filter((other) => other !== id)))
+        }
+      />
+    ),
+  }
+}
+
+type ChangedProps = { readonly applied: Applied; readonly onDone: (applied: Applied | undefined) => void }
+
+/** What a change of several offers did, with the way back. */
+function Changed({ applied: { done, failed }, onDone }: ChangedProps) {
+  const cache = useQueryClient()
+  const undo = useMutation({
+    mutationFn: () => applySteps(backOf(done), () => undefined),
+    onSuccess: async (undone) => {
+      await cache.invalidateQueries()
+      onDone(undone)
+    },
+  })
+  return (
+    <Notice tone={failed.length > 0 ? 'warn' : 'good'}>
+      <span>{`${done.length} ${done.length === 1 ? 'offer is' : 'offers are'} changed.`}</span>
+      {failed.map((text) => (
+        <span key={text}>{text}</span>
+      ))}
+      {done.length === 0 ? null : (
+        <Button disabled={undo.isPending} onClick={() => undo.mutate()}>
+          Undo
+        </Button>
+      )}
+      <Button kind="quiet" onClick={() => onDone(undefined)}>
+        Done
+      </Button>
+    </Notice>
   )
 }
 

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { PageProbeDocument } from '#control-plane/dashboard/data/documents.ts'
+import { PageProbeDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import { milliseconds, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { SellerOnboardingQuery } from '#control-plane/dashboard/data/documents.ts'
+import type { SellerOnboardingQuery } from '#control-plane/dashboard/data/documents/seller-onboarding.ts'
 import { compact, percent } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'

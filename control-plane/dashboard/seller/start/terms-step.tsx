@@ -1,6 +1,6 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
-import { PageListDocument } from '#control-plane/dashboard/data/documents.ts'
+import { PageListDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import { percent } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'

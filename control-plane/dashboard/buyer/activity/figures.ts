@@ -1,0 +1,100 @@
+import type { Series } from '#control-plane/dashboard/charts/time-chart.tsx'
+import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
+import { compact, money } from '#control-plane/dashboard/data/format.ts'
+
+export type Bucket = NonNullable<BuyerActivityQuery['usageBuckets']>[number]
+type Figure = { readonly label: string; read(bucket: Bucket): number; format(value: number): string }
+
+/** What can be drawn over time. Each is a sum, so a bucket without a call is zero. */
+export const FIGURES = {
+  spent: { label: 'Spent', read: ({ buyerCostMicro }) => buyerCostMicro, format: money },
+  saved: { label: 'Saved', read: savedOf, format: money },
+  calls: { label: 'Calls', read: ({ requests }) => requests, format: compact },
+  failed: { label: 'Failed calls', read: ({ failedRequests }) => failedRequests, format: compact },
+  input: { label: 'Tokens in', read: ({ inputTokens }) => inputTokens, format: compact },
+  output: { label: 'Tokens out', read: ({ outputTokens }) => outputTokens, format: compact },
+  cached: { label: 'Tokens from caches', read: ({ cacheReadTokens }) => cacheReadTokens, format: compact },
+} satisfies Record<string, Figure>
+export type FigureName = keyof typeof FIGURES
+
+export function savedOf({ listCostMicro, buyerCostMicro }: Bucket): number {
+  return Math.max(0, listCostMicro - buyerCostMicro)
+}
+
+const HOUR_MS = 3_600_000
+const STEP_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const
+export type Interval = keyof typeof STEP_MS
+/** Groups with a line of their own; what is left is one line more. */
+const MAX_GROUPS = 5
+export const OTHER = 'Other'
+
+/** Every bucket between the first and the last that has calls. */
+export function timesOf(buckets: readonly Bucket[], interval: Interval): readonly number[] {
+  const known = buckets.map(({ bucket }) => bucket)
+  const [first, last] = [Math.min(...known), Math.max(...known)]
+  const step = STEP_MS[interval]
+  const length = known.length === 0 ? 0 : Math.round((last - first) / step) + 1
+  return Array.from({ length }, (_, at) => first + at * step)
+}
+
+type Wish = {
+  readonly figure: FigureName
+  readonly isCumulative: boolean
+  /** The name of a group as a reader knows it. */
+  readonly nameOf: (group: string) => string
+}
+
+/** A series for each of the largest groups, and one for all others together. */
+export function seriesOf(
+  buckets: readonly Bucket[],
+  times: readonly number[],
+  { figure, isCumulative, nameOf }: Wish,
+): readonly Series[] {
+  const { read } = FIGURES[figure]
+  const totals = new Map<string, number>()
+  for (const bucket of buckets) totals.set(bucket.group ?? '', (totals.get(bucket.group ?? '') ?? 0) + read(bucket))
+  const ranked = [...totals].sort(([, a], [, b]) => b - a).map(([group]) => group)
+  const own = ranked.slice(0, MAX_GROUPS)
+  const named = own.map((group) => ({ name: nameOf(group), holds: (bucket: Bucket) => (bucket.group ?? '') === group }))
+  const rest = { name: OTHER, holds: (bucket: Bucket) => !own.includes(bucket.group ?? '') }
+  return [...named, ...(ranked.length > MAX_GROUPS ? [rest] : [])].map(({ name, holds }) => {
+    const sums = new Map<number, number>()
+    for (const bucket of buckets.filter(holds)) sums.set(bucket.bucket, (sums.get(bucket.bucket) ?? 0) + read(bucket))
+    let before = 0
+    const values = times.map((time) => {
+      const value = sums.get(time) ?? 0
+      before += value
+      return isCumulative ? before : value
+    })
+    return { name, values }
+  })
+}
+
+export type GroupSum = {
+  readonly group: string
+  readonly calls: number
+  readonly failed: number
+  readonly spent: number
+  readonly saved: number
+  readonly input: number
+  readonly output: number
+}
+
+/** The sums of each group, the dearest first. */
+export function sumsOf(buckets: readonly Bucket[]): readonly GroupSum[] {
+  const sums = new Map<string, GroupSum>()
+  for (const bucket of buckets) {
+    const group = bucket.group ?? ''
+    const now = sums.get(group)
+    sums.set(group, {
+      group,
+      calls: (now?.calls ?? 0) + bucket.requests,
+      failed: (now?.failed ?? 0) + bucket.failedRequests,
+      spent: (now?.spent ?? 0) + bucket.buyerCostMicro,
+      saved: (now?.saved ?? 0) + savedOf(bucket),
+      input: (now?.input ?? 0) + bucket.inputTokens,
+      output: (now?.output ?? 0) + bucket.outputTokens,
+    })
+  }
+  return [...sums.values()].sort((a, b) => b.spent - a.spent || b.calls - a.calls)
+}

@@ -1,0 +1,206 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Period } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
+import { BuyerActivityDocument } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
+import { compact, day, hour } from '#control-plane/dashboard/data/format.ts'
+import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Check, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { FigureName, GroupSum, Interval } from './figures.ts'
+import { FIGURES, seriesOf, sumsOf, timesOf } from './figures.ts'
+
+const REFRESH_MS = 30_000
+const FIGURE_CHOICES = Object.entries(FIGURES).map(([value, { label }]) => ({ value, label }))
+const GROUPS = [
+  { value: '', label: 'Nothing' },
+  { value: 'model', label: 'Model' },
+  { value: 'key', label: 'Key' },
+  { value: 'provider', label: 'Provider' },
+  { value: 'endpoint', label: 'Endpoint' },
+] as const
+type Group = Exclude<(typeof GROUPS)[number]['value'], ''>
+
+export function ActivityPage() {
+  return (
+    <Gate side="buyer" title="Activity">
+      <Activity />
+    </Gate>
+  )
+}
+
+function isFigure(name: string): name is FigureName {
+  return name in FIGURES
+}
+
+function Activity() {
+  const search = useSearch({ from: '/buyer/activity' })
+  const navigate = useNavigate({ from: '/buyer/activity' })
+  const { period = '30d', group = 'model', figure = 'spent', sum, model, provider } = search
+  const interval = period === '24h' ? 'hour' : 'day'
+  const groupBy = group === 'none' ? undefined : group
+  const variables = { interval, groupBy, filter: { period, model, provider } }
+  const query = useScreen(BuyerActivityDocument, variables, { everyMs: REFRESH_MS })
+  const change = (next: Partial<typeof search>) =>
+    void navigate({ search: (now) => ({ ...now, ...next }), replace: true })
+  return (
+    <Page
+      title="Activity"
+      about="Any figure over time, by model, key, provider or endpoint. A line of the table opens its calls."
+      actions={<PeriodChoice value={period} onChoose={(next) => change({ period: next })} />}
+    >
+      <search className="filters">
+        <Select
+          label="Figure"
+          value={figure}
+          choices={FIGURE_CHOICES}
+          onChange={({ currentTarget: { value } }) => change({ figure: isFigure(value) ? value : undefined })}
+        />
+        <Select
+          label="By"
+          value={groupBy ?? ''}
+          choices={GROUPS}
+          onChange={({ currentTarget: { value } }) =>
+            change({ group: GROUPS.find((known) => known.value === value)?.value || 'none' })
+          }
+        />
+        <Search
+          label="Model"
+          value={model ?? ''}
+          onSearch={(text) => change({ model: text === '' ? undefined : text })}
+        />
+        <Search
+          label="Provider"
+          value={provider ?? ''}
+          onSearch={(text) => change({ provider: text === '' ? undefined : text })}
+        />
+        <Check label="Added up" isOn={sum === 'yes'} onChange={(isOn) => change({ sum: isOn ? 'yes' : undefined })} />
+      </search>
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Chart data={data} figure={figure} interval={interval} isCumulative={sum === 'yes'} />
+            <Sums data={data} group={groupBy} period={period} curl={curlOf(BuyerActivityDocument, variables, true)} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+/** The label of a key in place of its id. Other groups are called as they are. */
+function nameIn({ keys }: BuyerActivityQuery): (group: string) => string {
+  const labels = new Map((keys?.edges ?? []).map(({ node }) => [node.id, node.label]))
+  return (group) => labels.get(group) ?? (group === '' ? 'All' : group)
+}
+
+type ChartProps = {
+  readonly data: BuyerActivityQuery
+  readonly figure: FigureName
+  readonly interval: Interval
+  readonly isCumulative: boolean
+}
+
+function Chart({ data, figure, interval, isCumulative }: ChartProps) {
+  const { zone } = useSettings()
+  const buckets = data.usageBuckets ?? []
+  const { label, format } = FIGURES[figure]
+  const times = timesOf(buckets, interval)
+  return (
+    <Card title={label} about={isCumulative ? `Added up from ${interval} to ${interval}` : `By ${interval}`}>
+      {buckets.length === 0 ? (
+        <NoCalls />
+      ) : (
+        <TimeChart
+          label={label}
+          kind={isCumulative ? 'lines' : 'bars'}
+          height={240}
+          times={times}
+          series={seriesOf(buckets, times, { figure, isCumulative, nameOf: nameIn(data) })}
+          format={format}
+          formatTime={(at) => (interval === 'hour' ? hour(at, zone) : day(at, 'utc'))}
+          zone={interval === 'day' || zone === 'utc' ? 'UTC' : 'local time'}
+        />
+      )}
+    </Card>
+  )
+}
+
+function NoCalls() {
+  return (
+    <Empty title="No call fits">
+      <p>A longer period or fewer conditions show more. A first call takes a key.</p>
+      <Link to="/buyer/keys" search={{}} className="button" data-kind="primary">
+        Make a key
+      </Link>
+    </Empty>
+  )
+}
+
+type LogsLinkProps = {
+  readonly by: Group | undefined
+  readonly group: string
+  readonly period: Period
+  readonly children: ReactNode
+}
+
+/** Leads to the calls of a group. Endpoints have no filter of their own there. */
+function LogsLink({ by, group, period, children }: LogsLinkProps) {
+  if (by === undefined || by === 'endpoint') return children
+  return (
+    <Link to="/buyer/logs" search={{ period, [by]: group }}>
+      {children}
+    </Link>
+  )
+}
+
+type SumsProps = {
+  readonly data: BuyerActivityQuery
+  readonly group: Group | undefined
+  readonly period: Period
+  readonly curl: string
+}
+
+function Sums({ data, group: by, period, curl }: SumsProps) {
+  const nameOf = nameIn(data)
+  const columns: readonly Column<GroupSum>[] = [
+    {
+      label: GROUPS.find(({ value }) => value === (by ?? ''))?.label ?? '',
+      cell: ({ group }) => (
+        <LogsLink by={by} group={group} period={period}>
+          {nameOf(group)}
+        </LogsLink>
+      ),
+      text: ({ group }) => nameOf(group),
+    },
+    { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
+    { label: 'Failed', isNumber: true, cell: ({ failed }) => compact(failed), text: ({ failed }) => failed },
+    { label: 'Tokens in', isNumber: true, cell: ({ input }) => compact(input), text: ({ input }) => input },
+    { label: 'Tokens out', isNumber: true, cell: ({ output }) => compact(output), text: ({ output }) => output },
+    { label: 'Spent', isNumber: true, cell: ({ spent }) => <Money micro={spent} />, text: ({ spent }) => spent },
+    { label: 'Saved', isNumber: true, cell: ({ saved }) => <Money micro={saved} />, text: ({ saved }) => saved },
+  ]
+  const rows = sumsOf(data.usageBuckets ?? [])
+  return (
+    <Card title="Sums of the period" isFlush>
+      <Table
+        label="Activity"
+        columns={by === undefined ? columns.slice(1) : columns}
+        rows={rows}
+        most={25}
+        keyOf={({ group }) => group}
+        curl={curl}
+        empty={<NoCalls />}
+      />
+    </Card>
+  )
+}

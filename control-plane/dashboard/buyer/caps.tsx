@@ -1,0 +1,50 @@
+import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
+import type { BuyerOverviewQuery } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
+import { percent } from '#control-plane/dashboard/data/format.ts'
+import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+
+/** What bounds the spending of a key. */
+export type KeyCaps = NonNullable<BuyerOverviewQuery['caps']>['keys'][number]
+type Cap = NonNullable<KeyCaps['daily']>
+
+function CapCell({ cap }: { readonly cap: Cap | null }) {
+  if (cap === null) return <span className="muted">no cap</span>
+  const share = Number(cap.usedUsdc) / Math.max(1, Number(cap.capUsdc))
+  return (
+    <div style={{ minWidth: '9rem' }}>
+      <span>
+        <Money micro={cap.usedUsdc} /> of <Money micro={cap.capUsdc} />
+      </span>
+      <Meter share={share} label={percent(share * 100)} tone={share > 0.9 ? 'bad' : share > 0.7 ? 'warn' : 'good'} />
+      <span className="sub">
+        resets <Ago at={cap.resetsAt} />
+        {cap.runsOutAt === null ? null : (
+          <>
+            , used up <Ago at={cap.runsOutAt} /> at this pace
+          </>
+        )}
+      </span>
+    </div>
+  )
+}
+
+/** The caps of keys, and which of them ends first. */
+export const CAP_COLUMNS: readonly Column<KeyCaps>[] = [
+  { label: 'Key', cell: ({ label }) => label, text: ({ label }) => label },
+  { label: 'Today (UTC)', cell: ({ daily }) => <CapCell cap={daily} />, text: ({ daily }) => daily?.usedUsdc },
+  {
+    label: 'This month (UTC)',
+    cell: ({ monthly }) => <CapCell cap={monthly} />,
+    text: ({ monthly }) => monthly?.usedUsdc,
+  },
+  {
+    label: 'Ends first',
+    cell: ({ binds, daily, monthly }) => (
+      <Badge tone={daily?.isRefusing === true || monthly?.isRefusing === true ? 'bad' : 'plain'}>
+        {daily?.isRefusing === true || monthly?.isRefusing === true ? `${binds} cap refuses` : binds}
+      </Badge>
+    ),
+    text: ({ binds }) => binds,
+  },
+]

@@ -1,0 +1,77 @@
+import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
+import { words } from '#control-plane/dashboard/data/format.ts'
+import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+type Deposit = NonNullable<BuyerCreditQuery['deposits']>['edges'][number]['node']
+
+const TONES: Readonly<Record<Deposit['status'], Tone>> = {
+  credited: 'good',
+  signed: 'info',
+  opened: 'plain',
+  expired: 'plain',
+  refused: 'bad',
+}
+
+const COLUMNS: readonly Column<Deposit>[] = [
+  { label: 'Begun', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  {
+    label: 'State',
+    cell: ({ status, reason }) => (
+      <>
+        <Badge tone={TONES[status]}>{status}</Badge>
+        {reason === null ? null : <span className="sub">{words(reason)}</span>}
+      </>
+    ),
+    text: ({ status }) => status,
+  },
+  {
+    label: 'By',
+    cell: ({ method }) => (method === 'authorization' ? 'signature' : 'transfer'),
+    text: ({ method }) => method,
+  },
+  {
+    label: 'From',
+    cell: ({ sender }) => <code title={sender}>{`${sender.slice(0, 8)}…${sender.slice(-6)}`}</code>,
+    text: ({ sender }) => sender,
+  },
+  {
+    label: 'Amount',
+    isNumber: true,
+    cell: ({ amountUsdc }) => <Money micro={amountUsdc} />,
+    text: ({ amountUsdc }) => amountUsdc,
+  },
+  {
+    label: 'Transaction',
+    cell: ({ txHash }) =>
+      txHash === null ? (
+        <span className="muted">none yet</span>
+      ) : (
+        <code title={txHash}>{`${txHash.slice(0, 10)}…`}</code>
+      ),
+    text: ({ txHash }) => txHash,
+  },
+]
+
+/** The newest deposits, those that wait for their money among them. */
+export function Deposits({ data }: { readonly data: BuyerCreditQuery }) {
+  return (
+    <Card title="Deposits" about="The newest ten" isFlush>
+      <Table
+        label="Deposits"
+        columns={COLUMNS}
+        rows={(data.deposits?.edges ?? []).map(({ node }) => node)}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="No deposits yet">
+            <p>A deposit stands here from its signature on, with its transaction on the chain.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,243 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { PageCancelJobDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
+import type { BuyerJobsQuery, JobFragment } from '#control-plane/dashboard/data/documents/buyer-jobs.ts'
+import { BuyerJobsDocument } from '#control-plane/dashboard/data/documents/buyer-jobs.ts'
+import { count, money, span, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { useLive } from '#control-plane/dashboard/data/live.tsx'
+import { useNow } from '#control-plane/dashboard/data/use-now.ts'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
+import { Badge, Money, Time, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+const REFRESH_MS = 15_000
+const TONES = { running: 'info', succeeded: 'good', failed: 'bad', cancelled: 'plain' } as const
+
+export function JobsPage() {
+  return (
+    <Gate side="buyer" title="Jobs">
+      <Jobs />
+    </Gate>
+  )
+}
+
+type Job = JobFragment
+type Asked = { readonly kind: 'cancel' | 'files'; readonly job: Job }
+
+function Jobs() {
+  const { after } = useSearch({ from: '/buyer/jobs' })
+  const navigate = useNavigate({ from: '/buyer/jobs' })
+  const query = useScreen(BuyerJobsDocument, { after }, { everyMs: REFRESH_MS })
+  const { updates, state, setPaused } = useLive({ kind: 'jobs' })
+  const [asked, setAsked] = useState<Asked>()
+  const close = () => setAsked(undefined)
+  const told = new Map((updates?.jobs ?? []).map((job) => [job.id, job]))
+  const fresh = (job: Job): Job => ({ ...job, ...told.get(job.id) })
+  const rowsOf = (part: BuyerJobsQuery['running']) => (part?.edges ?? []).map(({ node }) => fresh(node))
+  return (
+    <Page
+      title="Jobs"
+      about="Films, music and other work that goes on after its call. The quote is held; what is not used comes back."
+      actions={<LiveMark state={state} onPause={setPaused} />}
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Running jobs={rowsOf(data.running).filter((job) => job.state === 'running')} onAsk={setAsked} />
+            <Card title="All jobs" isFlush>
+              <Table
+                label="Jobs"
+                columns={columnsOf(setAsked)}
+                rows={rowsOf(data.jobs)}
+                keyOf={({ id }) => id}
+                curl={curlOf(BuyerJobsDocument, { after }, true)}
+                empty={<NoJobs url={data.service?.apiBaseUrl ?? ''} />}
+                foot={
+                  <Pager
+                    after={after}
+                    next={data.jobs?.pageInfo.endCursor}
+                    hasNext={data.jobs?.pageInfo.hasNextPage}
+                    onPage={(to) => void navigate({ search: { after: to } })}
+                  />
+                }
+              />
+            </Card>
+            {asked?.kind === 'files' ? (
+              <Files job={asked.job} url={data.service?.apiBaseUrl ?? ''} onClose={close} />
+            ) : null}
+          </>
+        )}
+      </Loaded>
+      {asked?.kind === 'cancel' ? <Cancel job={asked.job} onClose={close} /> : null}
+    </Page>
+  )
+}
+
+function NoJobs({ url }: { readonly url: string }) {
+  return (
+    <Empty title="No jobs yet">
+      <p>A job is begun by one call, and its files are had by another.</p>
+      <Code
+        label="Begin a job"
+        text={`curl ${url}/v1/videos \\\n  -H "Authorization: Bearer $MARKET_KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"model":"sandbox/video-job","prompt":"Waves at night","seconds":4}'`}
+      />
+    </Empty>
+  )
+}
+
+/** Jobs that run, each with the time that it has left. */
+function Running({ jobs, onAsk }: { readonly jobs: readonly Job[]; readonly onAsk: (asked: Asked) => void }) {
+  const now = useNow(1_000)
+  if (jobs.length === 0) return null
+  const columns: readonly Column<Job>[] = [
+    { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
+    {
+      label: 'Runs for',
+      isNumber: true,
+      cell: ({ submittedAt }) => span(now - submittedAt),
+      text: ({ submittedAt }) => submittedAt,
+    },
+    {
+      label: 'Time left',
+      isNumber: true,
+      cell: ({ deadlineAt }) => <span className="nowrap">{leftOf(deadlineAt - now)}</span>,
+      text: ({ deadlineAt }) => deadlineAt,
+    },
+    {
+      label: 'Held',
+      isNumber: true,
+      cell: ({ quoteMicro }) => <Money micro={quoteMicro} />,
+      text: ({ quoteMicro }) => quoteMicro,
+    },
+    {
+      label: 'Change',
+      cell: (job) => (
+        <Button
+          kind="danger"
+          onClick={() => onAsk({ kind: 'cancel', job })}
+          aria-label={`Cancel the job of ${job.model}`}
+        >
+          Cancel
+        </Button>
+      ),
+    },
+  ]
+  return (
+    <Card title="Running" about="A job that is not done by its deadline costs nothing" isFlush>
+      <Table label="Running jobs" columns={columns} rows={jobs} keyOf={({ id }) => id} empty={null} />
+    </Card>
+  )
+}
+
+const two = (value: number) => value.toString().padStart(2, '0')
+
+/** Hours, minutes and seconds. */
+function leftOf(ms: number): string {
+  if (ms <= 0) return 'over'
+  const seconds = Math.floor(ms / 1_000)
+  return `${Math.floor(seconds / 3_600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
+}
+
+function columnsOf(ask: (asked: Asked) => void): readonly Column<Job>[] {
+  return [
+    {
+      label: 'Begun',
+      cell: ({ submittedAt }) => <Time at={submittedAt} />,
+      text: ({ submittedAt }) => submittedAt,
+    },
+    {
+      label: 'Model',
+      cell: ({ model, provider }) => (
+        <>
+          <ModelLink model={model} />
+          <span className="sub">{provider ?? ''}</span>
+        </>
+      ),
+      text: ({ model }) => model,
+    },
+    { label: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge>, text: ({ state }) => state },
+    {
+      label: 'Used',
+      isNumber: true,
+      cell: ({ units, unit }) =>
+        units === null ? <Unknown /> : `${count(units)} ${(unit ?? '').replaceAll('_', ' ')}`,
+      text: ({ units }) => units,
+    },
+    {
+      label: 'Cost',
+      isNumber: true,
+      cell: ({ chargeMicro, quoteMicro }) => (
+        <>
+          {chargeMicro === null ? UNKNOWN : <Money micro={chargeMicro} />}
+          <span className="sub">at most {money(quoteMicro)}</span>
+        </>
+      ),
+      text: ({ chargeMicro }) => chargeMicro,
+    },
+    { label: 'Ended', cell: ({ endedAt }) => <Time at={endedAt} />, text: ({ endedAt }) => endedAt },
+    {
+      label: 'Files',
+      cell: (job) =>
+        job.state === 'succeeded' ? (
+          <Button onClick={() => ask({ kind: 'files', job })} aria-label={`Download the files of ${job.id}`}>
+            Download
+          </Button>
+        ) : null,
+    },
+  ]
+}
+
+/** The files of a job are opened by a key, which a browser's session does not stand for on inference. */
+function Files({ job, url, onClose }: { readonly job: Job; readonly url: string; readonly onClose: () => void }) {
+  const name = `job_${job.id}`
+  const key = '-H "Authorization: Bearer $MARKET_KEY"'
+  const text =
+    job.kind === 'video'
+      ? `curl -L ${url}/v1/videos/${name}/content \\\n  ${key} -o ${name}.mp4`
+      : `curl ${url}/v1/${job.kind}/generations/${name} \\\n  ${key}`
+  return (
+    <Dialog dialog={{ isOpen: true, close: onClose }} title="Download">
+      <p>
+        {job.artifacts === null ? 'The files' : `The ${count(job.artifacts)} file${job.artifacts === 1 ? '' : 's'}`} of
+        this job are opened by a key of your account.
+      </p>
+      <Code label="Download" text={text} />
+      <p className="muted">A link lives for an hour, a file for a day. A new answer has a fresh link.</p>
+    </Dialog>
+  )
+}
+
+function Cancel({ job, onClose }: { readonly job: Job; readonly onClose: () => void }) {
+  const say = useToast()
+  const cancel = useChange(PageCancelJobDocument, {
+    onDone: ({ cancelJob: { state } }) => {
+      onClose()
+      say(state === 'running' ? 'The provider was asked to stop it.' : `The job is ${state}.`)
+    },
+  })
+  return (
+    <Confirm
+      title="Cancel this job?"
+      about={`The provider of ${job.model} is asked to stop. What it has finished by then is charged.`}
+      lines={[{ name: 'Held', now: <Money micro={job.quoteMicro} />, after: 'what is not used comes back' }]}
+      action="Cancel the job"
+      isDanger
+      isBusy={cancel.isPending}
+      error={cancel.error}
+      onDo={() => cancel.mutate({ id: job.id })}
+      onClose={onClose}
+    />
+  )
+}

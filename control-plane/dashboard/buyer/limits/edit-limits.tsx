@@ -1,0 +1,92 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { PageUpdateBuyerKeyDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
+import type { BuyerLimitsQuery } from '#control-plane/dashboard/data/documents/buyer-limits.ts'
+import { count, money } from '#control-plane/dashboard/data/format.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+export type LimitedKey = NonNullable<BuyerLimitsQuery['buyerKeys']>['edges'][number]['node']
+
+const textOf = (value: number | null | undefined) => (value === null || value === undefined ? '' : String(value))
+const numberIn = (text: string) => (text.trim() === '' ? null : Number(text))
+const dollars = (value: number | null | undefined) =>
+  value === null || value === undefined ? 'no cap' : money(Math.round(value * 1e6))
+const calls = (value: number | null | undefined) =>
+  value === null || value === undefined ? 'as for all keys' : count(value)
+
+/** Changes the caps of a key: what they are stands beside what they will be. */
+export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; readonly onDone: () => void }) {
+  const { id, label, terms } = limited
+  const say = useToast()
+  const [daily, setDaily] = useState(textOf(terms?.capDailyUsd))
+  const [monthly, setMonthly] = useState(textOf(terms?.capMonthlyUsd))
+  const [rate, setRate] = useState(textOf(terms?.rateLimitRpm))
+  const update = useChange(PageUpdateBuyerKeyDocument, {
+    onDone: () => {
+      onDone()
+      say(`The limits of ${label} are changed.`)
+    },
+  })
+  const next = { capDailyUsd: numberIn(daily), capMonthlyUsd: numberIn(monthly), rateLimitRpm: numberIn(rate) }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    update.mutate({ id, input: next })
+  }
+  return (
+    <Dialog dialog={{ isOpen: true, close: onDone }} title={`Limits of ${label}`}>
+      <form className="form" onSubmit={submit}>
+        <div className="form-row">
+          <Amount label="Cap a day, US dollars" hint="UTC days; empty is no cap" value={daily} onChange={setDaily} />
+          <Amount label="Cap a month, US dollars" hint="UTC months" value={monthly} onChange={setMonthly} />
+          <Amount
+            label="Calls a minute"
+            hint="Empty is the limit of all keys"
+            value={rate}
+            onChange={setRate}
+            isWhole
+          />
+        </div>
+        <Diff
+          lines={[
+            { name: 'Cap a day', now: dollars(terms?.capDailyUsd), after: dollars(next.capDailyUsd) },
+            { name: 'Cap a month', now: dollars(terms?.capMonthlyUsd), after: dollars(next.capMonthlyUsd) },
+            { name: 'Calls a minute', now: calls(terms?.rateLimitRpm), after: calls(next.rateLimitRpm) },
+          ]}
+        />
+        {update.error === null ? null : <ErrorNotice error={update.error} />}
+        <div className="dialog-foot">
+          <Button onClick={onDone}>Leave it</Button>
+          <Button kind="primary" type="submit" disabled={update.isPending}>
+            Change
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+type AmountProps = {
+  readonly label: string
+  readonly hint: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly isWhole?: boolean
+}
+
+function Amount({ isWhole = false, onChange, ...rest }: AmountProps) {
+  return (
+    <Input
+      {...rest}
+      type="number"
+      min={isWhole ? 1 : 0.000001}
+      step={isWhole ? 1 : 'any'}
+      onChange={({ currentTarget: { value } }) => onChange(value)}
+    />
+  )
+}

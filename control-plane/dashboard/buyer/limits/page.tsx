@@ -1,0 +1,184 @@
+import { useState } from 'react'
+import type { KeyCaps } from '#control-plane/dashboard/buyer/caps.tsx'
+import { CAP_COLUMNS } from '#control-plane/dashboard/buyer/caps.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { PageTestWebhookDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
+import type { BuyerLimitsQuery } from '#control-plane/dashboard/data/documents/buyer-limits.ts'
+import { BuyerLimitsDocument } from '#control-plane/dashboard/data/documents/buyer-limits.ts'
+import { count, money } from '#control-plane/dashboard/data/format.ts'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago, Badge, Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import type { LimitedKey } from './edit-limits.tsx'
+import { EditLimits } from './edit-limits.tsx'
+
+const REFRESH_MS = 15_000
+
+export function LimitsPage() {
+  return (
+    <Gate side="buyer" title="Limits">
+      <Limits />
+    </Gate>
+  )
+}
+
+function Limits() {
+  const query = useScreen(BuyerLimitsDocument, {}, { everyMs: REFRESH_MS })
+  const [edited, setEdited] = useState<LimitedKey>()
+  return (
+    <Page
+      title="Limits"
+      about="What each key may still spend, which limit ends first, and when it is used up at the present pace."
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <First data={data} />
+            <Keys data={data} onEdit={setEdited} />
+            <Alerts data={data} />
+          </>
+        )}
+      </Loaded>
+      {edited === undefined ? null : <EditLimits limited={edited} onDone={() => setEdited(undefined)} />}
+    </Page>
+  )
+}
+
+/** The limit that is used up first, of all keys. */
+function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
+  const ends = (caps?.keys ?? []).flatMap(({ label, daily, monthly }) =>
+    [daily, monthly].flatMap((cap) => (cap === null || cap.runsOutAt === null ? [] : [{ label, at: cap.runsOutAt }])),
+  )
+  const [first] = ends.sort((a, b) => a.at - b.at)
+  const refusing = (caps?.keys ?? []).filter(({ daily, monthly }) => daily?.isRefusing || monthly?.isRefusing)
+  return (
+    <Stats
+      figures={[
+        {
+          label: 'To spend',
+          value: <Money micro={caps?.creditBalanceUsdc} />,
+          hint: caps === null ? undefined : `${money(caps.heldUsdc)} held for calls that run`,
+        },
+        {
+          label: 'Used up first',
+          value: first === undefined ? 'None' : <Ago at={first.at} />,
+          hint: first === undefined ? 'every cap lasts at this pace' : `the cap of ${first.label}`,
+        },
+        {
+          label: 'Keys that are refused now',
+          value: count(refusing.length),
+          hint: refusing.length === 0 ? 'no cap is used up' : refusing.map(({ label }) => label).join(', '),
+        },
+      ]}
+    />
+  )
+}
+
+function Keys({ data, onEdit }: { readonly data: BuyerLimitsQuery; readonly onEdit: (key: LimitedKey) => void }) {
+  const keys = new Map((data.buyerKeys?.edges ?? []).map(({ node }) => [node.id, node]))
+  const columns: readonly Column<KeyCaps>[] = [
+    ...CAP_COLUMNS,
+    {
+      label: 'Calls a minute',
+      isNumber: true,
+      cell: ({ keyId }) => rateOf(keys.get(keyId)) ?? <span className="muted">as for all keys</span>,
+      text: ({ keyId }) => rateOf(keys.get(keyId)),
+    },
+    {
+      label: 'Change',
+      cell: ({ keyId, label }) => {
+        const key = keys.get(keyId)
+        if (key === undefined || key.revokedAt !== null) return null
+        return (
+          <Button onClick={() => onEdit(key)} aria-label={`Change the limits of ${label}`}>
+            Change
+          </Button>
+        )
+      },
+    },
+  ]
+  return (
+    <Card title="Keys" about="Days and months are UTC" isFlush>
+      <Table
+        label="Limits of keys"
+        columns={columns}
+        rows={data.caps?.keys ?? []}
+        most={25}
+        keyOf={({ keyId }) => keyId}
+        curl={curlOf(BuyerLimitsDocument, {}, true)}
+        empty={
+          <Empty title="No keys yet">
+            <p>A key is what a program calls with. Caps bound what it can spend.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+const rateOf = (key: LimitedKey | undefined) => key?.terms?.rateLimitRpm ?? undefined
+
+type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
+
+function Alerts({ data }: { readonly data: BuyerLimitsQuery }) {
+  const say = useToast()
+  const test = useChange(PageTestWebhookDocument, {
+    onDone: ({ testWebhook: { status, statusCode } }) =>
+      say(`The test is ${status}${statusCode === null ? '' : `, answered with ${statusCode}`}.`),
+  })
+  const columns: readonly Column<Hook>[] = [
+    { label: 'Told at', cell: ({ url, label }) => label ?? <code>{url}</code>, text: ({ url }) => url },
+    {
+      label: 'State',
+      cell: ({ enabled }) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'on' : 'off'}</Badge>,
+      text: ({ enabled }) => (enabled ? 'on' : 'off'),
+    },
+    { label: 'Of', cell: ({ events }) => <Tags names={events} />, text: ({ events }) => events.join(' ') },
+    {
+      label: 'Balance below',
+      isNumber: true,
+      cell: ({ lowBalanceUsd }) =>
+        lowBalanceUsd === null ? <span className="muted">not told</span> : money(Math.round(lowBalanceUsd * 1e6)),
+      text: ({ lowBalanceUsd }) => lowBalanceUsd,
+    },
+    {
+      label: 'Test',
+      cell: ({ id, url, label }) => (
+        <Button
+          disabled={test.isPending}
+          onClick={() => test.mutate({ id })}
+          aria-label={`Send a test to ${label ?? url}`}
+        >
+          Send a test
+        </Button>
+      ),
+    },
+  ]
+  return (
+    <Card title="Who is told" about="Caps that near their end, balances that run low, jobs that end" isFlush>
+      {test.error === null ? null : <ErrorNotice error={test.error} />}
+      <Table
+        label="Webhooks"
+        columns={columns}
+        rows={data.webhooks ?? []}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="Nobody is told yet">
+            <p>A webhook is told before a cap is used up.</p>
+            <Code
+              label="Make a webhook"
+              text={`curl ${location.origin}/v1/buyer/webhooks \\\n  -H "Authorization: Bearer $MARKET_KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"url":"https://example.com/hook","low_balance_usd":5}'`}
+            />
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}

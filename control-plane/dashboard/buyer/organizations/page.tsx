@@ -1,0 +1,171 @@
+import { Link } from '@tanstack/react-router'
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import {
+  PageAcceptInvitationDocument,
+  PageCreateOrganizationDocument,
+  PageDeclineInvitationDocument,
+} from '#control-plane/dashboard/data/documents/buyer.ts'
+import type { BuyerOrganizationsQuery } from '#control-plane/dashboard/data/documents/buyer-organizations.ts'
+import { BuyerOrganizationsDocument } from '#control-plane/dashboard/data/documents/buyer-organizations.ts'
+import { useViewer } from '#control-plane/dashboard/data/session.tsx'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+const ABOUT = 'Accounts that several wallets share, each member with a role. A workspace has a balance of its own.'
+
+export function OrganizationsPage() {
+  return (
+    <Gate side="buyer" title="Organisations">
+      <OfWallet />
+    </Gate>
+  )
+}
+
+/** Organisations are those of a wallet. A key of one side has none. */
+function OfWallet() {
+  const { kind } = useViewer()
+  if (kind === 'session') return <Organizations />
+  return (
+    <Page title="Organisations" about={ABOUT}>
+      <Card title="Sign in with a wallet" isFlush>
+        <Empty title="This browser is signed in with a key">
+          <p>Organisations belong to wallets. A key spends for one account and sees none of them.</p>
+          <Link to="/sign-in" search={{ to: '/buyer/organizations' }} className="button" data-kind="primary">
+            Sign in with a wallet
+          </Link>
+        </Empty>
+      </Card>
+    </Page>
+  )
+}
+
+function Organizations() {
+  const query = useScreen(BuyerOrganizationsDocument, {})
+  return (
+    <Page title="Organisations" about={ABOUT}>
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            <Invitations data={data} />
+            <Card title="Your organisations" isFlush>
+              <Table
+                label="Organisations"
+                columns={COLUMNS}
+                rows={data.organizations ?? []}
+                keyOf={({ id }) => id}
+                curl={curlOf(BuyerOrganizationsDocument, {}, true)}
+                empty={
+                  <Empty title="You are in no organisation">
+                    <p>Make one below, or have a member of one invite this wallet.</p>
+                  </Empty>
+                }
+              />
+            </Card>
+            <NewOrganization />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+type Organization = NonNullable<BuyerOrganizationsQuery['organizations']>[number]
+
+const COLUMNS: readonly Column<Organization>[] = [
+  { label: 'Name', cell: ({ name }) => name, text: ({ name }) => name },
+  { label: 'Your role', cell: ({ role }) => role, text: ({ role }) => role },
+  { label: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  { label: 'Id', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+]
+
+type Invitation = NonNullable<BuyerOrganizationsQuery['ownInvitations']>[number]
+
+function Invitations({ data }: { readonly data: BuyerOrganizationsQuery }) {
+  const say = useToast()
+  const accept = useChange(PageAcceptInvitationDocument, { onDone: () => say('You are a member now.') })
+  const decline = useChange(PageDeclineInvitationDocument, { onDone: () => say('The invitation is declined.') })
+  const rows = data.ownInvitations ?? []
+  const error = accept.error ?? decline.error
+  if (rows.length === 0) return null
+  const columns: readonly Column<Invitation>[] = [
+    {
+      label: 'From',
+      cell: ({ organizationName }) => organizationName,
+      text: ({ organizationName }) => organizationName,
+    },
+    { label: 'As', cell: ({ role }) => role, text: ({ role }) => role },
+    { label: 'Ends', cell: ({ expiresAt }) => <Ago at={expiresAt} />, text: ({ expiresAt }) => expiresAt },
+    {
+      label: 'Answer',
+      cell: ({ id, organizationName }) => (
+        <span className="actions">
+          <Button
+            kind="primary"
+            disabled={accept.isPending}
+            aria-label={`Accept the invitation of ${organizationName}`}
+            onClick={() => accept.mutate({ invitation: id })}
+          >
+            Accept
+          </Button>
+          <Button
+            disabled={decline.isPending}
+            aria-label={`Decline the invitation of ${organizationName}`}
+            onClick={() => decline.mutate({ invitation: id })}
+          >
+            Decline
+          </Button>
+        </span>
+      ),
+    },
+  ]
+  return (
+    <Card title="Invitations" isFlush>
+      {error === null ? null : <ErrorNotice error={error} />}
+      <Table label="Invitations" columns={columns} rows={rows} keyOf={({ id }) => id} empty={null} />
+    </Card>
+  )
+}
+
+function NewOrganization() {
+  const say = useToast()
+  const [name, setName] = useState('')
+  const create = useChange(PageCreateOrganizationDocument, {
+    onDone: () => {
+      setName('')
+      say('The organisation is made, and you own it.')
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate({ name: name.trim() })
+  }
+  return (
+    <Card title="A new organisation">
+      <form className="form" onSubmit={submit}>
+        <Input
+          label="Name"
+          required
+          maxLength={200}
+          value={name}
+          onChange={({ currentTarget: { value } }) => setName(value)}
+        />
+        {create.error === null ? null : <ErrorNotice error={create.error} />}
+        <div className="actions">
+          <Button kind="primary" type="submit" disabled={create.isPending || name.trim() === ''}>
+            Make it
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}

@@ -1,0 +1,97 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { PagePutPreferencesDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
+import type { BuyerProvidersQuery } from '#control-plane/dashboard/data/documents/buyer-providers.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Check, Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+type Preferences = NonNullable<BuyerProvidersQuery['preferences']>
+
+const floorText = (floor: number | null) => (floor === null ? 'none' : `${floor}% below list`)
+const listText = (names: readonly string[]) => (names.length === 0 ? 'none' : names.join(', '))
+const trustText = (allows: boolean | null) => (allows === true ? 'asked too' : 'not asked')
+
+/** What every call of the account wants. It changes after a look at the difference. */
+export function Policy({ preferences }: { readonly preferences: Preferences }) {
+  const say = useToast()
+  const [floor, setFloor] = useState(preferences.minDiscountPct === null ? '' : String(preferences.minDiscountPct))
+  const [blocked, setBlocked] = useState(preferences.providersBlocked.join(' '))
+  const [allows, setAllows] = useState(preferences.allowUntrusted)
+  const [isAsked, setAsked] = useState(false)
+  const next = {
+    minDiscountPct: floor.trim() === '' ? null : Number(floor),
+    providersBlocked: blocked.split(/[\s,]+/).filter((name) => name !== ''),
+    allowUntrusted: allows,
+  }
+  const put = useChange(PagePutPreferencesDocument, {
+    onDone: () => {
+      setAsked(false)
+      say('Calls are routed so within seconds.')
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    setAsked(true)
+  }
+  return (
+    <Card title="What every call wants" about="A key of its own terms comes first where it asks for more">
+      <form className="form" onSubmit={submit}>
+        <div className="form-row">
+          <Input
+            label="Least discount, percent"
+            hint="A call below it is refused; empty is none"
+            type="number"
+            min={0}
+            max={100}
+            step={1}
+            value={floor}
+            onChange={({ currentTarget: { value } }) => setFloor(value)}
+          />
+          <Input
+            label="Providers that are never asked"
+            hint="Ids with spaces between them"
+            value={blocked}
+            onChange={({ currentTarget: { value } }) => setBlocked(value)}
+          />
+        </div>
+        <Check label="Providers that are not trusted are asked too" isOn={allows} onChange={setAllows} />
+        <div className="actions">
+          <Button kind="primary" type="submit">
+            See the difference
+          </Button>
+        </div>
+      </form>
+      {isAsked ? (
+        <Confirm
+          title="Route calls so?"
+          lines={[
+            {
+              name: 'Least discount',
+              now: floorText(preferences.minDiscountPct),
+              after: floorText(next.minDiscountPct),
+            },
+            {
+              name: 'Never asked',
+              now: listText(preferences.providersBlocked),
+              after: listText(next.providersBlocked),
+            },
+            {
+              name: 'Not trusted',
+              now: trustText(preferences.allowUntrusted),
+              after: trustText(next.allowUntrusted),
+            },
+          ]}
+          action="Change"
+          isBusy={put.isPending}
+          error={put.error}
+          onDo={() => put.mutate(next)}
+          onClose={() => setAsked(false)}
+        />
+      ) : null}
+    </Card>
+  )
+}

@@ -1,0 +1,64 @@
+/** Internal type. DO NOT USE DIRECTLY. */
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+/** Internal type. DO NOT USE DIRECTLY. */
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import { TypedDocumentString } from '#control-plane/dashboard/data/typed-document.ts'
+export type OfferStatus =
+  | 'active'
+  | 'inactive'
+  | 'paused';
+
+export type SellerYieldQueryVariables = Exact<{
+  model: string;
+  name: string;
+}>;
+
+
+export type SellerYieldQuery = { readonly priceHistory: { readonly paid: ReadonlyArray<{ readonly bucket: number, readonly trades: number, readonly volumeMicro: string, readonly discountPct: number | null, readonly bestDiscountPct: number | null }> } | null, readonly demand: { readonly since: number, readonly steps: ReadonlyArray<{ readonly discountPct: number, readonly calls: number, readonly listMicro: string, readonly paidMicro: string }> } | null, readonly orderBook: { readonly edges: ReadonlyArray<{ readonly node: { readonly rank: number, readonly discountPct: number, readonly capDailyMicro: number | null, readonly capRemainingMicro: number | null, readonly available: boolean, readonly trades24h: number } }> } | null, readonly offers: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly discount: number, readonly status: OfferStatus, readonly capDailyUsd: number | null, readonly capDailyRemainingUsd: number | null } }> } | null };
+
+
+export const SellerYieldDocument = /* @__PURE__ */ new TypedDocumentString(`
+    query SellerYield($model: ID!, $name: String!) {
+  priceHistory(model: $name, bucket: hour) {
+    paid {
+      bucket
+      trades
+      volumeMicro
+      discountPct
+      bestDiscountPct
+    }
+  }
+  demand(model: $name) {
+    since
+    steps {
+      discountPct
+      calls
+      listMicro
+      paidMicro
+    }
+  }
+  orderBook(model: $model, first: 100) {
+    edges {
+      node {
+        rank
+        discountPct
+        capDailyMicro
+        capRemainingMicro
+        available
+        trades24h
+      }
+    }
+  }
+  offers(first: 100, model: $name) {
+    edges {
+      node {
+        id
+        discount
+        status
+        capDailyUsd
+        capDailyRemainingUsd
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SellerYieldQuery, SellerYieldQueryVariables>;

@@ -1,0 +1,155 @@
+import { useMutation } from '@tanstack/react-query'
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { exactMoney, milliseconds } from '#control-plane/dashboard/data/format.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Market } from './page.tsx'
+
+const MAX_TOKENS = 256
+const MAX_PROMPT_CHARS = 4_000
+const ANSWER_MS = 120_000
+
+export function TryIt({ market, url }: { readonly market: Market; readonly url: string }) {
+  // The policy of this page lets it call its own address alone.
+  const isHere = url === location.origin && market.endpoints.includes('chat')
+  return (
+    <Card title="Call it" about="The answer says what it cost">
+      <div className="form">
+        {isHere ? <Asking model={market.id} /> : null}
+        <Code label="A call to paste" text={callOf(market, url)} />
+      </div>
+    </Card>
+  )
+}
+
+type Said = {
+  readonly text: string
+  readonly costMicro: number | undefined
+  readonly provider: string | null
+  readonly tookMs: number
+}
+
+/** Makes one call with the reader's own key, which stays in its field. */
+function Asking({ model }: { readonly model: string }) {
+  const [key, setKey] = useState('')
+  const [prompt, setPrompt] = useState('Say hello.')
+  const call = useMutation({ mutationFn: () => say({ model, key: key.trim(), prompt }) })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    call.mutate()
+  }
+  return (
+    <form className="form" onSubmit={submit}>
+      <div className="form-row">
+        <Input
+          label="Your key"
+          hint="A buyer key. It is sent with the call, and kept nowhere"
+          type="password"
+          autoComplete="off"
+          required
+          value={key}
+          onChange={({ currentTarget: { value } }) => setKey(value)}
+        />
+        <Input
+          label="What to say"
+          hint={`At most ${MAX_TOKENS} tokens come back`}
+          required
+          maxLength={MAX_PROMPT_CHARS}
+          value={prompt}
+          onChange={({ currentTarget: { value } }) => setPrompt(value)}
+        />
+      </div>
+      <div className="actions">
+        <Button kind="primary" type="submit" disabled={call.isPending || key.trim() === ''}>
+          {call.isPending ? 'It answers…' : 'Call it'}
+        </Button>
+        <span className="muted small">It is charged like any call.</span>
+      </div>
+      {call.error === null ? null : <Notice tone="bad">{call.error.message}</Notice>}
+      {call.data === undefined ? null : <Answer said={call.data} />}
+    </form>
+  )
+}
+
+function Answer({ said: { text, costMicro, provider, tookMs } }: { readonly said: Said }) {
+  return (
+    <output className="form">
+      <p className="answer">{text}</p>
+      <p className="muted small">
+        {costMicro === undefined ? '' : `Cost ${exactMoney(costMicro)} · `}
+        {provider === null ? '' : `${provider} · `}
+        {milliseconds(tookMs)}
+      </p>
+    </output>
+  )
+}
+
+type Wish = { readonly model: string; readonly key: string; readonly prompt: string }
+
+/** Throws an Error with the market's own sentence. */
+async function say({ model, key, prompt }: Wish): Promise<Said> {
+  const began = performance.now()
+  const answer = await fetch('/v1/chat/completions', {
+    method: 'POST',
+    credentials: 'omit',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, max_tokens: MAX_TOKENS, messages: [{ role: 'user', content: prompt }] }),
+    signal: AbortSignal.timeout(ANSWER_MS),
+  })
+  const body: unknown = await answer.json().catch(() => undefined)
+  if (!answer.ok) throw new Error(refusalIn(body) ?? `The market answered with status ${answer.status}.`)
+  return {
+    text: textIn(body) ?? 'It said nothing.',
+    costMicro: costIn(body),
+    provider: answer.headers.get('x-mkt-provider-family'),
+    tookMs: performance.now() - began,
+  }
+}
+
+/** A member of a JSON value, at a path of names and places. */
+function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (found, name) => (typeof found === 'object' && found !== null ? Reflect.get(found, name) : undefined),
+    value,
+  )
+}
+
+function textIn(body: unknown): string | undefined {
+  const text = at(body, 'choices', 0, 'message', 'content')
+  return typeof text === 'string' ? text : undefined
+}
+
+function costIn(body: unknown): number | undefined {
+  const cost = at(body, 'usage', 'buyer_cost_micro')
+  return typeof cost === 'number' ? cost : undefined
+}
+
+function refusalIn(body: unknown): string | undefined {
+  const message = at(body, 'error', 'message')
+  return typeof message === 'string' ? message : undefined
+}
+
+function callOf({ id, endpoints }: Market, url: string): string {
+  const [path, body] = ENDPOINTS.find(([name]) => endpoints.includes(name))?.slice(1) ?? ['/v1/models', undefined]
+  const text =
+    body === undefined ? '' : ` \\\n  -H "Content-Type: application/json" \\\n  -d '${body.replace('MODEL', id)}'`
+  return `curl ${url}${path} \\\n  -H "Authorization: Bearer $MARKET_KEY"${text}`
+}
+
+const ENDPOINTS = [
+  ['chat', '/v1/chat/completions', '{"model":"MODEL","messages":[{"role":"user","content":"Say hello."}]}'],
+  [
+    'messages',
+    '/compat/v1/messages',
+    '{"model":"MODEL","max_tokens":64,"messages":[{"role":"user","content":"Say hello."}]}',
+  ],
+  ['embeddings', '/v1/embeddings', '{"model":"MODEL","input":"Hello"}'],
+  ['speech', '/v1/audio/speech', '{"model":"MODEL","voice":"alloy","input":"Hello"}'],
+  ['image-generation', '/v1/images/generations', '{"model":"MODEL","prompt":"A lighthouse in fog"}'],
+  ['images', '/v1/images/generations', '{"model":"MODEL","prompt":"A lighthouse in fog"}'],
+  ['video', '/v1/videos', '{"model":"MODEL","prompt":"Waves at night"}'],
+] as const

@@ -1,0 +1,109 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { PagePutPricesDocument } from '#control-plane/dashboard/data/documents/operator.ts'
+import type { OperatorCatalogueQuery } from '#control-plane/dashboard/data/documents/operator-catalogue.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import type { DiffLine } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { pricesOf, UNITS, withPoint } from './price-units.ts'
+
+export type PriceVersion = NonNullable<OperatorCatalogueQuery['referencePrices']>[number]
+type Draft = Readonly<Record<string, string>>
+type Props = { readonly model: string; readonly current: PriceVersion | undefined; readonly onClose: () => void }
+
+const HOUR_MS = 3_600_000
+const MOST_HOURS = 24 * 365
+const MAX_SOURCE_CHARS = 500
+
+function draftOf(version: PriceVersion | undefined): Draft {
+  const known = (version?.unitPrices ?? []).flatMap(({ unit, pico }) => {
+    const row = UNITS[unit]
+    return row === undefined ? [] : [[unit, withPoint(pico, row.places)]]
+  })
+  return Object.fromEntries(known)
+}
+
+const dollars = (text: string | undefined) => (text === undefined || text === '' ? 'no price' : `$${text}`)
+
+/** The lines of a draft that differ from what counts now. */
+function linesOf(before: Draft, draft: Draft): readonly DiffLine[] {
+  return Object.entries(draft)
+    .filter(([unit, text]) => text !== (before[unit] ?? ''))
+    .map(([unit, text]) => ({
+      name: UNITS[unit]?.label ?? unit,
+      now: dollars(before[unit]),
+      after: dollars(text),
+    }))
+}
+
+/** Adds a version of the reference prices of a model, after a look at what changes. */
+export function PutPrices({ model, current, onClose }: Props) {
+  const say = useToast()
+  const before = draftOf(current)
+  const [draft, setDraft] = useState<Draft>({ input: '', output: '', ...before })
+  const [source, setSource] = useState('')
+  const [hours, setHours] = useState('')
+  const put = useChange(PagePutPricesDocument, {
+    onDone: ({ putPrices: { version } }) => {
+      onClose()
+      say(version === null ? 'These are the prices of before.' : 'The new prices stand in the catalogue.')
+    },
+  })
+  const lines = linesOf(before, draft)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const at = hours.trim() === '' ? {} : { effectiveAt: Date.now() + Number(hours) * HOUR_MS }
+    put.mutate({ model, ...pricesOf(draft), source: source.trim(), ...at })
+  }
+  return (
+    <Dialog dialog={{ isOpen: true, close: onClose }} title={`New prices of ${model}`}>
+      <form className="form" onSubmit={submit}>
+        <div className="form-row">
+          {Object.entries(draft).map(([unit, text]) => (
+            <Input
+              key={unit}
+              label={`${UNITS[unit]?.label ?? unit}, US dollars`}
+              inputMode="decimal"
+              pattern="\d+(\.\d+)?"
+              value={text}
+              onChange={({ currentTarget: { value } }) => setDraft({ ...draft, [unit]: value })}
+            />
+          ))}
+        </div>
+        <div className="form-row">
+          <Input
+            label="Source"
+            hint="Where it was read; everybody sees it"
+            required
+            maxLength={MAX_SOURCE_CHARS}
+            value={source}
+            onChange={({ currentTarget: { value } }) => setSource(value)}
+          />
+          <Input
+            label="Begins in, hours"
+            hint="Empty is now; never in the past"
+            type="number"
+            min={0}
+            max={MOST_HOURS}
+            step="any"
+            value={hours}
+            onChange={({ currentTarget: { value } }) => setHours(value)}
+          />
+        </div>
+        {lines.length === 0 ? <p className="muted">Nothing changes yet.</p> : <Diff lines={lines} />}
+        {put.error === null ? null : <ErrorNotice error={put.error} />}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Leave it</Button>
+          <Button kind="primary" type="submit" disabled={lines.length === 0 || source.trim() === '' || put.isPending}>
+            Set the prices
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,94 @@
+import { useState } from 'react'
+import { PagePutFeatureDocument } from '#control-plane/dashboard/data/documents/operator.ts'
+import type { OperatorIncidentsQuery } from '#control-plane/dashboard/data/documents/operator-incidents.ts'
+import { words } from '#control-plane/dashboard/data/format.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+type Switch = NonNullable<OperatorIncidentsQuery['features']>[number]
+
+export function Switches({ data }: { readonly data: OperatorIncidentsQuery }) {
+  const [asked, setAsked] = useState<Switch>()
+  return (
+    <Card title="Switches" about="Both planes apply a change within seconds" isFlush>
+      <Table
+        label="Switches"
+        columns={columnsOf(setAsked)}
+        rows={data.features ?? []}
+        keyOf={({ name }) => name}
+        empty={<Empty title="No switches">{null}</Empty>}
+      />
+      {asked === undefined ? null : <Turn feature={asked} onClose={() => setAsked(undefined)} />}
+    </Card>
+  )
+}
+
+function Turn({ feature, onClose }: { readonly feature: Switch; readonly onClose: () => void }) {
+  const { name, isOn, meaning } = feature
+  const say = useToast()
+  const put = useChange(PagePutFeatureDocument, {
+    onDone: () => {
+      onClose()
+      say(`${words(name)} is switched ${isOn ? 'off' : 'on'}.`)
+    },
+  })
+  return (
+    <Confirm
+      title={`Switch ${words(name)} ${isOn ? 'off' : 'on'}?`}
+      about={meaning}
+      lines={[{ name: words(name), now: isOn ? 'on' : 'off', after: isOn ? 'off' : 'on' }]}
+      action={isOn ? 'Switch off' : 'Switch on'}
+      isDanger={isOn}
+      needsReason
+      isBusy={put.isPending}
+      error={put.error}
+      onDo={(reason) => put.mutate({ name, isOn: !isOn, reason })}
+      onClose={onClose}
+    />
+  )
+}
+
+function columnsOf(ask: (feature: Switch) => void): readonly Column<Switch>[] {
+  return [
+    {
+      label: 'Switch',
+      cell: ({ name, meaning }) => (
+        <>
+          {words(name)}
+          <span className="sub">{meaning}</span>
+        </>
+      ),
+      text: ({ name }) => name,
+    },
+    {
+      label: 'State',
+      cell: ({ isOn }) => <Badge tone={isOn ? 'good' : 'warn'}>{isOn ? 'on' : 'off'}</Badge>,
+      text: ({ isOn }) => (isOn ? 'on' : 'off'),
+    },
+    { label: 'Reason', cell: ({ reason }) => reason ?? '', text: ({ reason }) => reason },
+    {
+      label: 'Changed',
+      cell: ({ changedAt }) => (changedAt === null ? <span className="muted">never</span> : <Time at={changedAt} />),
+      text: ({ changedAt }) => changedAt,
+    },
+    {
+      label: 'Change',
+      cell: (feature) => (
+        <Button
+          {...(feature.isOn ? { kind: 'danger' as const } : {})}
+          onClick={() => ask(feature)}
+          aria-label={`Switch ${words(feature.name)} ${feature.isOn ? 'off' : 'on'}`}
+        >
+          {feature.isOn ? 'Switch off' : 'Switch on'}
+        </Button>
+      ),
+    },
+  ]
+}

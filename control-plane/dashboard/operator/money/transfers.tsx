@@ -1,0 +1,129 @@
+import { useState } from 'react'
+import {
+  PageHoldTransferDocument,
+  PageReleaseTransferDocument,
+} from '#control-plane/dashboard/data/documents/operator.ts'
+import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
+import { words } from '#control-plane/dashboard/data/format.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+type Transfer = NonNullable<OperatorMoneyQuery['treasuryTransfers']>[number]
+type Kind = 'hold' | 'release'
+type Asked = { readonly kind: Kind; readonly transfer: Transfer }
+
+/** What an operator can do with a payout in a state. One that is signed is on its way. */
+const MOVES: Readonly<Partial<Record<Transfer['state'], Kind>>> = { scheduled: 'hold', held: 'release' }
+const LABELS = { hold: 'Hold', release: 'Release' } as const
+
+export function Transfers({ data }: { readonly data: OperatorMoneyQuery }) {
+  const [asked, setAsked] = useState<Asked>()
+  return (
+    <Card title="Payouts and sweeps" about="The newest 25" isFlush>
+      <Table
+        label="Payouts and sweeps"
+        columns={columnsOf(setAsked)}
+        rows={data.treasuryTransfers ?? []}
+        most={12}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="Nothing has left the treasury">
+            <p>Sellers are paid above their threshold, by the clock.</p>
+          </Empty>
+        }
+      />
+      {asked === undefined ? null : <Decide asked={asked} onClose={() => setAsked(undefined)} />}
+    </Card>
+  )
+}
+
+function Decide({ asked: { kind, transfer }, onClose }: { readonly asked: Asked; readonly onClose: () => void }) {
+  const say = useToast()
+  const done = (text: string) => () => {
+    onClose()
+    say(text)
+  }
+  const hold = useChange(PageHoldTransferDocument, { onDone: done('The payout is held.') })
+  const release = useChange(PageReleaseTransferDocument, { onDone: done('The payout goes.') })
+  const change = kind === 'hold' ? hold : release
+  return (
+    <Confirm
+      title={`${LABELS[kind]} this payout?`}
+      about={
+        kind === 'hold'
+          ? 'It stays in the treasury until somebody releases it. Its seller sees that it is held.'
+          : 'It is signed with the next ones and brought to the chain. That cannot be undone.'
+      }
+      lines={[
+        { name: 'Amount', now: <Money micro={transfer.amountMicro} />, after: <Money micro={transfer.amountMicro} /> },
+        { name: 'State', now: words(transfer.state), after: kind === 'hold' ? 'held' : 'scheduled' },
+      ]}
+      action={LABELS[kind]}
+      isDanger={kind === 'release'}
+      needsReason
+      isBusy={change.isPending}
+      error={change.error}
+      onDo={(reason) => change.mutate({ id: transfer.id, reason })}
+      onClose={onClose}
+    />
+  )
+}
+
+function columnsOf(ask: (asked: Asked) => void): readonly Column<Transfer>[] {
+  return [
+    { label: 'Planned', cell: ({ plannedAt }) => <Time at={plannedAt} />, text: ({ plannedAt }) => plannedAt },
+    {
+      label: 'State',
+      cell: ({ state, reason }) => (
+        <>
+          <Badge tone={state === 'paid' ? 'good' : state === 'held' || state === 'returned' ? 'warn' : 'info'}>
+            {words(state)}
+          </Badge>
+          {reason === null ? null : <span className="sub">{reason}</span>}
+        </>
+      ),
+      text: ({ state }) => state,
+    },
+    { label: 'For', cell: ({ purpose }) => words(purpose), text: ({ purpose }) => purpose },
+    {
+      label: 'To',
+      cell: ({ recipient }) => <code>{`${recipient.slice(0, 8)}…${recipient.slice(-6)}`}</code>,
+      text: ({ recipient }) => recipient,
+    },
+    {
+      label: 'Amount',
+      isNumber: true,
+      cell: ({ amountMicro }) => <Money micro={amountMicro} />,
+      text: ({ amountMicro }) => amountMicro,
+    },
+    {
+      label: 'Transaction',
+      cell: ({ transaction }) =>
+        transaction === null ? (
+          <span className="muted">none yet</span>
+        ) : (
+          <code title={transaction}>{`${transaction.slice(0, 10)}…`}</code>
+        ),
+      text: ({ transaction }) => transaction,
+    },
+    {
+      label: 'Change',
+      cell: (transfer) => {
+        const kind = MOVES[transfer.state]
+        if (kind === undefined) return null
+        return (
+          <Button onClick={() => ask({ kind, transfer })} aria-label={`${LABELS[kind]} ${transfer.id}`}>
+            {LABELS[kind]}
+          </Button>
+        )
+      },
+    },
+  ]
+}

@@ -1,0 +1,211 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { PageDelistOfferDocument, PageRestoreOfferDocument } from '#control-plane/dashboard/data/documents/operator.ts'
+import type { OperatorOffersQuery } from '#control-plane/dashboard/data/documents/operator-offers.ts'
+import { OperatorOffersDocument } from '#control-plane/dashboard/data/documents/operator-offers.ts'
+import { percent } from '#control-plane/dashboard/data/format.ts'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+const CHOICES = [
+  { value: 'all', label: 'All' },
+  { value: 'yes', label: 'Delisted' },
+  { value: 'no', label: 'Not delisted' },
+] as const
+
+export function MarketOffersPage() {
+  return (
+    <Gate side="operator" title="Offers of the market">
+      <Offers />
+    </Gate>
+  )
+}
+
+type Row = NonNullable<OperatorOffersQuery['anyOffers']>['edges'][number]['node']
+
+function Offers() {
+  const search = useSearch({ from: '/operator/offers' })
+  const navigate = useNavigate({ from: '/operator/offers' })
+  const { model, provider, delisted, after } = search
+  const variables = { model, provider, after, ...(delisted === undefined ? {} : { isDelisted: delisted === 'yes' }) }
+  const query = useScreen(OperatorOffersDocument, variables)
+  const [moved, setMoved] = useState<Row>()
+  const change = (next: Partial<typeof search>) =>
+    void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: true })
+  return (
+    <Page title="Offers of the market" about="Every offer with whose it is. A delisted one leaves the routing at once.">
+      <search className="filters">
+        <Search
+          label="Model"
+          value={model ?? ''}
+          onSearch={(text) => change({ model: text === '' ? undefined : text })}
+        />
+        <Search
+          label="Provider"
+          value={provider ?? ''}
+          onSearch={(text) => change({ provider: text === '' ? undefined : text })}
+        />
+        <div className="field">
+          <span>Shown</span>
+          <Segments
+            label="Shown"
+            value={delisted ?? 'all'}
+            choices={CHOICES}
+            onChoose={(next) => change({ delisted: next === 'all' ? undefined : next })}
+          />
+        </div>
+      </search>
+      <Loaded query={query}>
+        {(data) => (
+          <Card title="Offers" isFlush>
+            <Table
+              label="Offers of the market"
+              columns={columnsOf(setMoved)}
+              rows={(data.anyOffers?.edges ?? []).map(({ node }) => node)}
+              keyOf={({ id }) => id}
+              curl={curlOf(OperatorOffersDocument, variables, true)}
+              empty={
+                <Empty title="No offer fits">
+                  <p>Fewer conditions show more. Sellers list offers on their own screens.</p>
+                </Empty>
+              }
+              foot={
+                <Pager
+                  after={after}
+                  next={data.anyOffers?.pageInfo.endCursor}
+                  hasNext={data.anyOffers?.pageInfo.hasNextPage}
+                  onPage={(to) => change({ after: to })}
+                />
+              }
+            />
+          </Card>
+        )}
+      </Loaded>
+      {moved === undefined ? null : <Move offer={moved} onClose={() => setMoved(undefined)} />}
+    </Page>
+  )
+}
+
+const isDelisted = ({ delistedReason }: Row) => delistedReason !== null
+
+function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
+  return [
+    {
+      label: 'Model',
+      cell: ({ model, id }) => (
+        <>
+          <ModelLink model={model} />
+          <span className="sub mono">{id}</span>
+        </>
+      ),
+      text: ({ model }) => model,
+    },
+    {
+      label: 'Provider',
+      cell: ({ provider, trusted }) => (
+        <>
+          {provider} {trusted ? null : <Badge tone="warn">not trusted</Badge>}
+        </>
+      ),
+      text: ({ provider }) => provider,
+    },
+    {
+      label: 'Seller',
+      cell: ({ wallet, sellerAccount }) => (
+        <code title={wallet ?? sellerAccount}>{(wallet ?? sellerAccount).slice(0, 10)}…</code>
+      ),
+      text: ({ wallet, sellerAccount }) => wallet ?? sellerAccount,
+    },
+    {
+      label: 'State',
+      cell: (offer) => (
+        <>
+          <Badge tone={isDelisted(offer) ? 'bad' : offer.status === 'active' ? 'good' : 'plain'}>
+            {isDelisted(offer) ? 'delisted' : offer.status}
+          </Badge>
+          {offer.delistedReason === null ? null : <span className="sub">{offer.delistedReason}</span>}
+        </>
+      ),
+      text: (offer) => (isDelisted(offer) ? 'delisted' : offer.status),
+    },
+    {
+      label: 'Discount',
+      isNumber: true,
+      cell: ({ discountPct }) => percent(discountPct),
+      text: ({ discountPct }) => discountPct,
+    },
+    {
+      label: 'Cap a day',
+      isNumber: true,
+      cell: ({ capDailyMicro }) =>
+        capDailyMicro === null ? <span className="muted">no cap</span> : <Money micro={capDailyMicro} />,
+      text: ({ capDailyMicro }) => capDailyMicro,
+    },
+    {
+      label: 'Listed',
+      isNumber: true,
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+      text: ({ createdAt }) => createdAt,
+    },
+    {
+      label: 'Change',
+      cell: (offer) => (
+        <Button
+          {...(isDelisted(offer) ? {} : { kind: 'danger' as const })}
+          onClick={() => move(offer)}
+          aria-label={`${isDelisted(offer) ? 'Restore' : 'Delist'} ${offer.id}`}
+        >
+          {isDelisted(offer) ? 'Restore' : 'Delist'}
+        </Button>
+      ),
+    },
+  ]
+}
+
+function Move({ offer, onClose }: { readonly offer: Row; readonly onClose: () => void }) {
+  const say = useToast()
+  const done = (text: string) => () => {
+    onClose()
+    say(text)
+  }
+  const delist = useChange(PageDelistOfferDocument, { onDone: done('The offer is off the market.') })
+  const restore = useChange(PageRestoreOfferDocument, { onDone: done('Its seller may put it on sale again.') })
+  const isBack = isDelisted(offer)
+  const change = isBack ? restore : delist
+  return (
+    <Confirm
+      title={isBack ? 'Restore this offer?' : 'Delist this offer?'}
+      about={
+        isBack
+          ? 'It comes back paused, and its seller decides. The reason is for the audit.'
+          : 'No call goes to it any more. Its seller sees the reason, and cannot put it back.'
+      }
+      lines={[
+        { name: 'Offer', now: `${offer.model} at ${offer.provider}`, after: `${offer.model} at ${offer.provider}` },
+        {
+          name: 'State',
+          now: isBack ? `delisted: ${offer.delistedReason}` : offer.status,
+          after: isBack ? 'paused' : 'delisted',
+        },
+      ]}
+      action={isBack ? 'Restore' : 'Delist'}
+      isDanger={!isBack}
+      needsReason
+      isBusy={change.isPending}
+      error={change.error}
+      onDo={(reason) => change.mutate({ id: offer.id, reason })}
+      onClose={onClose}
+    />
+  )
+}

@@ -1,0 +1,27 @@
+import type { SellerOfferQuery } from '#control-plane/dashboard/data/documents/seller-offer.ts'
+import { UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { Time } from '#control-plane/dashboard/ui/marks.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+
+export type HealthLine = NonNullable<SellerOfferQuery['healthLog']>['edges'][number]['node']
+
+/** What happened to the health of an offer. */
+export const HEALTH_COLUMNS: readonly Column<HealthLine>[] = [
+  { label: 'When', cell: ({ timestamp }) => <Time at={timestamp} />, text: ({ timestamp }) => timestamp },
+  { label: 'What', cell: ({ actionTaken }) => words(actionTaken), text: ({ actionTaken }) => actionTaken },
+  {
+    label: 'Cause',
+    cell: ({ errorCategory }) => (errorCategory === null ? UNKNOWN : words(errorCategory)),
+    text: ({ errorCategory }) => errorCategory,
+  },
+  {
+    label: 'The provider said',
+    cell: ({ statusCode, errorDetail }) => `${statusCode === null ? '' : `${statusCode} `}${errorDetail}`,
+    text: ({ errorDetail }) => errorDetail,
+  },
+  {
+    label: 'Rests until',
+    cell: ({ backedOffUntil }) => (backedOffUntil === null ? '' : <Time at={backedOffUntil} />),
+    text: ({ backedOffUntil }) => backedOffUntil,
+  },
+]

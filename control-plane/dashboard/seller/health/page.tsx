@@ -1,0 +1,138 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { PageResetHealthDocument } from '#control-plane/dashboard/data/documents/seller.ts'
+import type { SellerHealthQuery } from '#control-plane/dashboard/data/documents/seller-health.ts'
+import { SellerHealthDocument } from '#control-plane/dashboard/data/documents/seller-health.ts'
+import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { HEALTH_COLUMNS } from '#control-plane/dashboard/seller/health-columns.tsx'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+const REFRESH_MS = 15_000
+const DAYS = [
+  { value: '1', label: 'Today' },
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+] as const
+
+export function HealthPage() {
+  return (
+    <Gate side="seller" title="Health">
+      <Health />
+    </Gate>
+  )
+}
+
+type Line = NonNullable<SellerHealthQuery['healthLog']>['edges'][number]['node']
+
+function Health() {
+  const { days = '7', after } = useSearch({ from: '/seller/health' })
+  const navigate = useNavigate({ from: '/seller/health' })
+  const variables = { since: daysAgo(Number(days) - 1), after }
+  const query = useScreen(SellerHealthDocument, variables, { everyMs: REFRESH_MS })
+  const [reset, setReset] = useState<Line>()
+  const now = useNow(REFRESH_MS)
+  return (
+    <Page
+      title="Health"
+      about="Each failure of a provider, each rest and each return, with its cause and what the provider said."
+      actions={
+        <Segments
+          label="Days"
+          value={days}
+          choices={DAYS}
+          onChoose={(next) => void navigate({ search: { days: next }, replace: true })}
+        />
+      }
+    >
+      <Loaded query={query}>
+        {(data) => (
+          <Card title="What happened" about="UTC days" isFlush>
+            <Table
+              label="Health log"
+              columns={columnsOf(now, setReset)}
+              rows={(data.healthLog?.edges ?? []).map(({ node }) => node)}
+              keyOf={({ id }) => id}
+              curl={curlOf(SellerHealthDocument, variables, true)}
+              empty={
+                <Empty title="Nothing went wrong in these days">
+                  <p>An offer that fails rests for a while, and is tried again by itself. It is told here.</p>
+                  <Link to="/seller/offers" search={{}}>
+                    See your offers
+                  </Link>
+                </Empty>
+              }
+              foot={
+                <Pager
+                  after={after}
+                  next={data.healthLog?.pageInfo.endCursor}
+                  hasNext={data.healthLog?.pageInfo.hasNextPage}
+                  onPage={(to) => void navigate({ search: { days, after: to } })}
+                />
+              }
+            />
+          </Card>
+        )}
+      </Loaded>
+      {reset === undefined ? null : <Reset line={reset} onClose={() => setReset(undefined)} />}
+    </Page>
+  )
+}
+
+function columnsOf(now: number, ask: (line: Line) => void): readonly Column<Line>[] {
+  const [when, ...rest] = HEALTH_COLUMNS
+  return [
+    {
+      label: 'Offer',
+      cell: ({ offerId, model }) => (
+        <Link to="/seller/offers/$offer" params={{ offer: offerId }}>
+          {model}
+        </Link>
+      ),
+      text: ({ model }) => model,
+    },
+    ...(when === undefined ? [] : [when]),
+    ...rest,
+    {
+      label: 'Change',
+      cell: (line) =>
+        line.backedOffUntil === null || line.backedOffUntil <= now ? null : (
+          <Button onClick={() => ask(line)} aria-label={`Try the offer of ${line.model} now`}>
+            Try it now
+          </Button>
+        ),
+    },
+  ]
+}
+
+function Reset({ line, onClose }: { readonly line: Line; readonly onClose: () => void }) {
+  const say = useToast()
+  const reset = useChange(PageResetHealthDocument, {
+    onDone: ({ resetOfferHealth: { healthy } }) => {
+      onClose()
+      say(healthy ? 'The offer takes calls again.' : 'The offer still rests.')
+    },
+  })
+  return (
+    <Confirm
+      title={`Try ${line.model} now?`}
+      about="Calls go to the offer again. Should the provider still fail, the next rest is longer."
+      lines={[{ name: 'Rests until', now: <Ago at={line.backedOffUntil} />, after: 'no rest' }]}
+      action="Try it now"
+      isBusy={reset.isPending}
+      error={reset.error}
+      onDo={() => reset.mutate({ id: line.offerId })}
+      onClose={onClose}
+    />
+  )
+}

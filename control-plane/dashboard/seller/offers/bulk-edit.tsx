@@ -1,0 +1,158 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { ask } from '#control-plane/dashboard/data/client.ts'
+import { PageUpdateOfferDocument } from '#control-plane/dashboard/data/documents/seller.ts'
+import { money, percent } from '#control-plane/dashboard/data/format.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Edited } from './edit-offer.tsx'
+import { MOST_PCT } from './edit-offer.tsx'
+
+/** Changes of one offer, with what takes them back. */
+export type Step = { readonly id: string; readonly model: string; readonly input: Change; readonly back: Change }
+type Change = {
+  readonly discount?: number
+  readonly capDailyUsd?: number | null
+  readonly status?: 'active' | 'paused'
+}
+export type Applied = { readonly done: readonly Step[]; readonly failed: readonly string[] }
+
+/** Applies changes one after another. What fails is told by name, and the others count. */
+export async function applySteps(steps: readonly Step[], onStep: (done: number) => void): Promise<Applied> {
+  const done: Step[] = []
+  const failed: string[] = []
+  for (const step of steps) {
+    try {
+      const variables = { id: step.id, input: step.input }
+      await ask(PageUpdateOfferDocument, variables, { idempotencyKey: crypto.randomUUID() })
+      done.push(step)
+    } catch (thrown) {
+      failed.push(`${step.model}: ${thrown instanceof Error ? thrown.message : 'refused'}`)
+    }
+    onStep(done.length + failed.length)
+  }
+  return { done, failed }
+}
+
+/** The same changes backwards. */
+export function backOf(steps: readonly Step[]): readonly Step[] {
+  return steps.map(({ id, model, input, back }) => ({ id, model, input: back, back: input })).reverse()
+}
+
+const STATES = [
+  { value: '', label: 'As it is' },
+  { value: 'active', label: 'On sale' },
+  { value: 'paused', label: 'Paused' },
+]
+
+type Draft = { readonly discount: string; readonly cap: string; readonly status: string }
+
+/** What a draft changes of an offer. Undefined where it changes nothing. */
+function stepOf(offer: Edited, { discount, cap, status }: Draft): Step | undefined {
+  const wanted = status === 'active' || status === 'paused' ? status : undefined
+  const isPriced = discount.trim() !== '' && Number(discount) !== offer.discount
+  const isCapped = cap.trim() !== '' && Number(cap) !== offer.capDailyUsd
+  // An inactive offer has no key any more, so it is neither sold nor paused.
+  const moved = offer.status === 'inactive' || wanted === offer.status ? undefined : wanted
+  if (!isPriced && !isCapped && moved === undefined) return undefined
+  const input: Change = {
+    ...(isPriced ? { discount: Number(discount) } : {}),
+    ...(isCapped ? { capDailyUsd: Number(cap) } : {}),
+    ...(moved === undefined ? {} : { status: moved }),
+  }
+  const back: Change = {
+    ...(isPriced ? { discount: offer.discount } : {}),
+    ...(isCapped ? { capDailyUsd: offer.capDailyUsd } : {}),
+    ...(moved === undefined ? {} : { status: moved === 'active' ? 'paused' : 'active' }),
+  }
+  return { id: offer.id, model: offer.model, input, back }
+}
+
+const capText = (cap: number | null | undefined) =>
+  cap === null || cap === undefined ? 'no cap' : `${money(Math.round(cap * 1e6))} a day`
+
+function textOf({ discount, capDailyUsd, status }: Change): string {
+  return [
+    ...(discount === undefined ? [] : [percent(discount)]),
+    ...(capDailyUsd === undefined ? [] : [capText(capDailyUsd)]),
+    ...(status === undefined ? [] : [status === 'active' ? 'on sale' : 'paused']),
+  ].join(' · ')
+}
+
+type Props = {
+  readonly offers: readonly Edited[]
+  readonly onDone: (applied: Applied) => void
+  readonly onClose: () => void
+}
+
+/** Changes several offers at once, after a look at what becomes of each. */
+export function BulkEdit({ offers, onDone, onClose }: Props) {
+  const [draft, setDraft] = useState<Draft>({ discount: '', cap: '', status: '' })
+  const [at, setAt] = useState(0)
+  const cache = useQueryClient()
+  const steps = offers.flatMap((offer) => stepOf(offer, draft) ?? [])
+  const apply = useMutation({
+    mutationFn: () => applySteps(steps, setAt),
+    onSuccess: async (applied) => {
+      await cache.invalidateQueries()
+      onDone(applied)
+    },
+  })
+  const field = (name: keyof Draft) => ({
+    value: draft[name],
+    onChange: ({ currentTarget: { value } }: { readonly currentTarget: { readonly value: string } }) =>
+      setDraft({ ...draft, [name]: value }),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    apply.mutate()
+  }
+  return (
+    <Dialog dialog={{ isOpen: true, close: onClose }} title={`Change ${offers.length} offers`}>
+      <form className="form" onSubmit={submit}>
+        <div className="form-row">
+          <Input
+            label="Discount, percent"
+            hint="Empty leaves it"
+            type="number"
+            min={0}
+            max={MOST_PCT}
+            step="any"
+            {...field('discount')}
+          />
+          <Input
+            label="Cap a day, US dollars"
+            hint="Empty leaves it"
+            type="number"
+            min={0.000001}
+            step="any"
+            {...field('cap')}
+          />
+          <Select label="State" choices={STATES} {...field('status')} />
+        </div>
+        {steps.length === 0 ? (
+          <p className="muted">Nothing changes yet.</p>
+        ) : (
+          <Diff
+            lines={steps.map(({ id, model, input, back }) => ({
+              name: `${model} ${id.slice(-4)}`,
+              now: textOf(back),
+              after: textOf(input),
+            }))}
+          />
+        )}
+        {apply.isPending ? <Notice>{`${at} of ${steps.length} are changed.`}</Notice> : null}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Leave them</Button>
+          <Button kind="primary" type="submit" disabled={steps.length === 0 || apply.isPending}>
+            {`Change ${steps.length}`}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

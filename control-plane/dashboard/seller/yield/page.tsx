@@ -1,0 +1,231 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/seller-offers.ts'
+import type { SellerYieldQuery } from '#control-plane/dashboard/data/documents/seller-yield.ts'
+import { SellerYieldDocument } from '#control-plane/dashboard/data/documents/seller-yield.ts'
+import { compact, count, hour, percent } from '#control-plane/dashboard/data/format.ts'
+import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { useNow } from '#control-plane/dashboard/data/use-now.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { Reach } from './reach.ts'
+import { curveOf, dayLeft, reachOf, shareOf } from './reach.ts'
+
+const REFRESH_MS = 60_000
+const MOST_PCT = 95
+
+export function YieldPage() {
+  return (
+    <Gate side="seller" title="Yield">
+      <Yield />
+    </Gate>
+  )
+}
+
+function Yield() {
+  const search = useSearch({ from: '/seller/yield' })
+  const navigate = useNavigate({ from: '/seller/yield' })
+  const mine = useScreen(SellerOffersDocument, {})
+  const models = [...new Set((mine.data?.offers?.edges ?? []).map(({ node }) => node.model))].sort((a, b) =>
+    a < b ? -1 : 1,
+  )
+  const model = search.model ?? models[0]
+  const choices = model === undefined || models.includes(model) ? models : [model, ...models]
+  const change = (next: Partial<typeof search>) =>
+    void navigate({ search: (now) => ({ ...now, ...next }), replace: true })
+  return (
+    <Page
+      title="Yield"
+      about="Which calls of the last day a discount would have come first for, and which went past it."
+    >
+      <search className="filters">
+        <Select
+          label="Model"
+          value={model ?? ''}
+          choices={choices.map((value) => ({ value, label: value }))}
+          onChange={({ currentTarget: { value } }) => change({ model: value, discount: undefined })}
+        />
+        <Input
+          label="At a discount of, percent"
+          type="number"
+          min={0}
+          max={MOST_PCT}
+          step="any"
+          placeholder="your own"
+          value={search.discount ?? ''}
+          onChange={({ currentTarget: { value } }) => change({ discount: value === '' ? undefined : Number(value) })}
+        />
+      </search>
+      <Loaded query={mine}>
+        {() => (model === undefined ? <NoOffers /> : <OfModel model={model} asked={search.discount} />)}
+      </Loaded>
+    </Page>
+  )
+}
+
+function NoOffers() {
+  return (
+    <Card title="Nothing on sale" isFlush>
+      <Empty title="You have no offers yet">
+        <p>What a discount wins is shown for each model that you list.</p>
+        <Link className="button" data-kind="primary" to="/seller/start" search={{}}>
+          List capacity
+        </Link>
+      </Empty>
+    </Card>
+  )
+}
+
+function OfModel({ model, asked }: { readonly model: string; readonly asked: number | undefined }) {
+  const variables = { model, name: model }
+  const query = useScreen(SellerYieldDocument, variables, { everyMs: REFRESH_MS })
+  return (
+    <Loaded query={query}>
+      {(data) => {
+        const own = Math.max(0, ...(data.offers?.edges ?? []).map(({ node }) => node.discount))
+        const discountPct = asked ?? own
+        return (
+          <>
+            <Figures data={data} discountPct={discountPct} isOwn={asked === undefined} />
+            <Curve data={data} own={discountPct} curl={curlOf(SellerYieldDocument, variables, true)} />
+            <Paid data={data} />
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+type FiguresProps = {
+  readonly data: SellerYieldQuery
+  readonly discountPct: number
+  readonly isOwn: boolean
+}
+
+function Figures({ data, discountPct, isOwn }: FiguresProps) {
+  const now = useNow(REFRESH_MS)
+  const steps = data.demand?.steps ?? []
+  const reach = reachOf(steps, discountPct)
+  const all = reach.calls + reach.past
+  const book = (data.orderBook?.edges ?? []).map(({ node }) => node).filter(({ available }) => available)
+  const ahead = book.filter((offer) => offer.discountPct > discountPct).length
+  return (
+    <Stats
+      figures={[
+        {
+          label: isOwn ? 'Your discount' : 'This discount',
+          value: percent(discountPct),
+          hint: `${count(ahead)} of ${count(book.length)} offers on sale stand before it`,
+        },
+        {
+          label: 'Calls that it comes first for, a day',
+          value: compact(reach.calls),
+          hint:
+            all === 0 ? 'nobody called in the last day' : `${percent((reach.calls / all) * 100)} of ${compact(all)}`,
+        },
+        { label: 'Worth, a day', value: <Money micro={reach.worthMicro} />, hint: 'before the fee of the market' },
+        {
+          label: 'Until 00:00 UTC',
+          value: <Money micro={shareOf(reach.worthMicro, dayLeft(now))} />,
+          hint: 'at the pace of the last day',
+        },
+        { label: 'Calls that went past it', value: compact(reach.past), hint: 'served at a larger discount' },
+      ]}
+    />
+  )
+}
+
+const COLUMNS = (own: number): readonly Column<Reach>[] => [
+  {
+    label: 'At a discount of',
+    cell: ({ discountPct }) => (
+      <>
+        {percent(discountPct)} {discountPct === own ? <Badge tone="info">chosen</Badge> : null}
+      </>
+    ),
+    text: ({ discountPct }) => discountPct,
+  },
+  { label: 'Comes first for', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
+  { label: 'Went past it', isNumber: true, cell: ({ past }) => compact(past), text: ({ past }) => past },
+  {
+    label: 'Worth, a day',
+    isNumber: true,
+    cell: ({ worthMicro }) => <Money micro={worthMicro} />,
+    text: ({ worthMicro }) => worthMicro.toString(),
+  },
+]
+
+type CurveProps = { readonly data: SellerYieldQuery; readonly own: number; readonly curl: string }
+
+function Curve({ data, own, curl }: CurveProps) {
+  const steps = data.demand?.steps ?? []
+  const empty = (
+    <Empty title="Nobody called in the last day">
+      <p>Each charged call is counted at the discount that served it.</p>
+    </Empty>
+  )
+  return (
+    <div className="grid two">
+      <Card title="Calls by the discount that served them" about="Of the last day">
+        {steps.length === 0 ? (
+          empty
+        ) : (
+          <TimeChart
+            label="Calls by discount"
+            kind="bars"
+            axis="Discount"
+            zone="below list"
+            times={steps.map(({ discountPct }) => discountPct)}
+            series={[{ name: 'Calls', values: steps.map(({ calls }) => calls) }]}
+            format={compact}
+            formatTime={(discountPct) => percent(discountPct)}
+          />
+        )}
+      </Card>
+      <Card title="What each discount wins" isFlush>
+        <Table
+          label="Yield by discount"
+          columns={COLUMNS(own)}
+          rows={steps.length === 0 ? [] : curveOf(steps, own)}
+          most={12}
+          keyOf={({ discountPct }) => String(discountPct)}
+          curl={curl}
+          empty={empty}
+        />
+      </Card>
+    </div>
+  )
+}
+
+function Paid({ data }: { readonly data: SellerYieldQuery }) {
+  const { zone } = useSettings()
+  const paid = data.priceHistory?.paid ?? []
+  return (
+    <Card title="What buyers paid below list" about="By hour">
+      {paid.length === 0 ? (
+        <Empty title="No history yet">
+          <p>Hours are summed up a moment after their calls.</p>
+        </Empty>
+      ) : (
+        <TimeChart
+          label="Discount by hour"
+          times={paid.map(({ bucket }) => bucket)}
+          series={[
+            { name: 'Paid', values: paid.map(({ discountPct }) => discountPct) },
+            { name: 'Best', values: paid.map(({ bestDiscountPct }) => bestDiscountPct) },
+          ]}
+          format={(value) => percent(value, 0)}
+          formatTime={(at) => hour(at, zone)}
+          zone={zone === 'utc' ? 'UTC' : 'local time'}
+        />
+      )}
+    </Card>
+  )
+}

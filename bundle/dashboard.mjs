@@ -13,7 +13,23 @@ const FOLDERS = ['control-plane/dashboard', 'shared']
  */
 export async function buildDashboard(outDir) {
   const { build } = await import('vite')
-  await build({
+  // Vite takes the variable for the build's, and what a test runner set would make it React's for development.
+  const { NODE_ENV } = process.env
+  process.env['NODE_ENV'] = 'production'
+  try {
+    await build(optionsFor(outDir))
+  } finally {
+    if (NODE_ENV === undefined) delete process.env['NODE_ENV']
+    else process.env['NODE_ENV'] = NODE_ENV
+  }
+}
+
+/**
+ * @param {string} outDir
+ * @returns {import('vite').InlineConfig}
+ */
+function optionsFor(outDir) {
+  return {
     configFile: false,
     root: SOURCES,
     envDir: false,
@@ -30,7 +46,7 @@ export async function buildDashboard(outDir) {
       assetsInlineLimit: 0,
       reportCompressedSize: false,
     },
-  })
+  }
 }
 
 /**

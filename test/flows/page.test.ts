@@ -1,5 +1,5 @@
 import { createTRPCClient, httpLink } from '@trpc/client'
-import type { Browser, Request } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { AppRouter } from '#control-plane/api/trpc/router.ts'
@@ -25,6 +25,9 @@ const START_MS = 120_000
 const JOURNEY_MS = 60_000
 const MANY_CALLS = 100_000
 const MODEL = 'gpt-5-nano'
+/** Scripts over the wire: of the first view with its screen, and of each further screen. */
+const FIRST_VIEW_BYTES = 130_000
+const SCREEN_BYTES = 40_000
 
 let network: Network
 let browser: Browser
@@ -53,6 +56,18 @@ afterAll(async () => {
 })
 
 const open = (key?: string) => openPerson(browser, { url: site, ...(key === undefined ? {} : { key }) })
+
+/** The bytes of the scripts that a screen has loaded, compressed as they came. */
+async function scriptBytes(page: Page): Promise<number> {
+  return Number(
+    await page.evaluate(`(() => {
+      const scripts = performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js'))
+      // A script that is preloaded and then run stands there twice.
+      const sizes = new Map(scripts.map(({ name, encodedBodySize }) => [name, encodedBodySize]))
+      return [...sizes.values()].reduce((sum, size) => sum + size, 0)
+    })()`),
+  )
+}
 
 const Answer = z.object({ usage: z.object({ buyer_cost_micro: z.number() }) }).loose()
 
@@ -105,6 +120,7 @@ describe('the page', () => {
       const { context, page, complaints } = await open()
       await page.goto(site)
       await page.getByText('Saved by buyers').waitFor()
+      expect(await scriptBytes(page)).toBeLessThan(FIRST_VIEW_BYTES)
       await page.locator('pre', { hasText: `${network.sandbox.api_base_url}/v1/chat/completions` }).waitFor()
       await page.keyboard.press('g')
       await page.keyboard.press('m')
@@ -343,6 +359,7 @@ describe('the page', () => {
         await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
         await page.goto(site + path.replace('{offer}', offer))
         await waitForScreen(page)
+        expect(await scriptBytes(page), name).toBeLessThan(FIRST_VIEW_BYTES + SCREEN_BYTES)
         for (const { width, colorScheme } of VIEWS) {
           await page.setViewportSize({ width, height: 900 })
           await page.emulateMedia({ colorScheme })

@@ -2,27 +2,34 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import OpenAI from 'openai'
 import pg from 'pg'
+import type { Browser } from 'playwright-core'
 import type { Hex } from 'viem'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { startBrowser } from '#test/support/browser.ts'
 import { CHAIN, testChain } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
+import { openPerson } from '#test/support/page-browser.ts'
+import { openWallet } from '#test/support/page-wallet.ts'
 import { until } from '#test/support/until.ts'
 
 const run = promisify(execFile)
 const MODEL = 'gpt-5-mini'
 const REVOKED_WITHIN_MS = 5_000
 const ROUTED_WITHIN_MS = 1_000
+const PAGE_MS = 60_000
 let network: Network
+let browser: Browser
 
 beforeAll(async () => {
-  network = await startNetwork({}, 'own')
+  ;[network, browser] = await Promise.all([startNetwork({}, 'own'), startBrowser()])
 }, 120_000)
 
 afterAll(async () => {
+  await browser?.close()
   await network?.remove()
 }, 60_000)
 
@@ -215,6 +222,39 @@ describe('the market survives', () => {
     )
     // A call that ended is not ended again by the process that inherits its journal.
     expect(await countConflicts()).toBe(0)
+  }, 120_000)
+
+  it('the death of the control plane under an open page, which tells of it and recovers by itself', async () => {
+    const { dashboard_url: url, buyer_key: key } = network.sandbox
+    const { context, page } = await openPerson(browser, { url, key })
+    await page.goto(`${url}/buyer/credit`)
+    await page.getByText('To spend').waitFor()
+    process.kill(network.sandbox.pids['control_plane'] ?? 0, 'SIGKILL')
+    await page.getByText('Reconnecting', { exact: true }).waitFor({ timeout: PAGE_MS })
+    expect(await page.getByText('To spend').isVisible()).toBe(true)
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: PAGE_MS })
+    // It goes on reading, with nobody's help.
+    const shown = () => page.getByText('To spend').locator('xpath=following-sibling::dd[1]/span').getAttribute('title')
+    const before = await shown()
+    await ask()
+    await until('the page shows the new balance', PAGE_MS, async () => (await shown()) !== before)
+    await context.close()
+  }, 180_000)
+
+  it('a top-up from the page: a wallet signs, the market brings it to the chain, and the credit is there', async () => {
+    const { dashboard_url: url, buyer_key: key, buyer_private_key } = network.sandbox
+    const { context, page, complaints } = await openPerson(browser, { url, key })
+    await openWallet(context, privateKeyToAccount(buyer_private_key))
+    await page.goto(`${url}/buyer/credit`)
+    await page.getByLabel('US dollars').fill('3.25')
+    await page.getByRole('button', { name: 'Sign with Test wallet' }).click()
+    const lineOf = (table: string, name: RegExp) => page.getByRole('table', { name: table }).getByRole('row', { name })
+    await lineOf('Deposits', /credited.*\$3\.25/).waitFor({ timeout: PAGE_MS })
+    await lineOf('Ledger', /\+\$3\.25/)
+      .first()
+      .waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
   }, 120_000)
 })
 

@@ -8,6 +8,7 @@ type Fields = Readonly<Record<string, unknown>>
 const CHANGING: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(inf|mkt_seller|mkt_mgmt|whsec)_[\w-]{6,}/g, '<key>'],
   [/\b([a-z]{2,4})_[0-9A-HJKMNP-TV-Z]{26}\b/g, '<$1>'],
+  [/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '<ulid>'],
   [/0x[0-9a-fA-F]{40}\b/g, '<wallet>'],
   [/\b[0-9a-f]{64}\b/g, '<digest>'],
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>'],

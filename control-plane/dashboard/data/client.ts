@@ -62,6 +62,8 @@ export async function ask<Result, Variables>(
   if (hasData<Result>(body)) return body.data
   const [error] = errorsOf(body)
   if (error !== undefined) throw refusalOf(error, answer)
+  // What stands before the door refuses in its own shape, as while the control plane is away.
+  if (hasRestError(body)) throw restRefusalOf(body, answer)
   throw new MarketError('internal_error', 'The market answered with something else.')
 }
 
@@ -91,8 +93,11 @@ function hasData<Result>(body: unknown): body is { readonly data: Result } {
 }
 
 /** Our doors other than GraphQL say `{error: {code, message}}`. */
-function hasRestError(body: unknown): body is { readonly error: { code?: ErrorCode; message?: string } } {
-  return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'object'
+type RestError = { readonly error: { readonly code?: ErrorCode; readonly message?: string } }
+
+function hasRestError(body: unknown): body is RestError {
+  if (typeof body !== 'object' || body === null || !('error' in body)) return false
+  return typeof body.error === 'object' && body.error !== null
 }
 
 function refusalOf({ message, extensions }: GraphQLFault, answer: Response): MarketError {
@@ -118,6 +123,9 @@ export async function call(method: 'POST' | 'DELETE', path: string, body?: objec
   })
   const read: unknown = answer.status === 204 ? undefined : await answer.json().catch(() => undefined)
   if (answer.ok) return read
-  const { code, message } = hasRestError(read) ? read.error : {}
-  throw new MarketError(code ?? 'internal_error', message ?? 'The market refused this.', factsOf(answer))
+  throw restRefusalOf(hasRestError(read) ? read : { error: {} }, answer)
+}
+
+function restRefusalOf({ error: { code, message } }: RestError, answer: Response): MarketError {
+  return new MarketError(code ?? 'internal_error', message ?? 'The market refused this.', factsOf(answer))
 }

@@ -10,26 +10,24 @@ export type DiffLine = { readonly name: string; readonly now: ReactNode; readonl
 
 export function Diff({ lines }: { readonly lines: readonly DiffLine[] }) {
   return (
-    <div className="table-wrap">
-      <table className="table">
-        <thead>
-          <tr>
-            <td />
-            <th scope="col">Now</th>
-            <th scope="col">After</th>
+    <table className="table diff">
+      <thead>
+        <tr>
+          <td />
+          <th scope="col">Now</th>
+          <th scope="col">After</th>
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map(({ name, now, after }) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{now}</td>
+            <td>{after}</td>
           </tr>
-        </thead>
-        <tbody>
-          {lines.map(({ name, now, after }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{now}</td>
-              <td>{after}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </table>
   )
 }
 

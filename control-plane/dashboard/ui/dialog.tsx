@@ -52,8 +52,8 @@ export function Dialog({ dialog, title, place = 'middle', isClosable = true, act
         <div className="actions">
           {actions}
           {isClosable ? (
-            <Button kind="quiet" onClick={close} aria-label="Close">
-              Close <kbd>Esc</kbd>
+            <Button kind="quiet" onClick={close}>
+              Close <kbd aria-hidden="true">Esc</kbd>
             </Button>
           ) : null}
         </div>

@@ -68,16 +68,18 @@ type LoadedProps<Data> = {
 
 /** Shows what a screen has read. What was read before stays, marked, while the market does not answer. */
 export function Loaded<Data>({ query, waiting, children }: LoadedProps<Data>) {
-  const { data, error, isPlaceholderData, refetch } = query
+  const { data, error, failureCount, failureReason, isPlaceholderData, refetch } = query
   if (data === undefined) {
     if (error === null) return <div aria-busy="true">{waiting ?? <SkeletonRows />}</div>
     return <ErrorNotice error={error} onRetry={() => void refetch()} />
   }
+  // A first failure is often a moment's. The second one is told, while the market is asked on.
+  const stale = error ?? (failureCount > 1 ? failureReason : null)
   return (
     <>
-      {error === null ? null : (
+      {stale === null ? null : (
         <Notice tone="warn">
-          <span>{sentenceOf(error)} What you see is what was read last.</span>
+          <span>{sentenceOf(stale)} What you see is what was read last.</span>
           <Button onClick={() => void refetch()}>Read again</Button>
         </Notice>
       )}

@@ -6,6 +6,7 @@ import { PagePaletteDocument } from '#control-plane/dashboard/data/documents/vie
 import { words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Search } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
@@ -29,10 +30,6 @@ function Catalogue() {
   const navigate = useNavigate({ from: '/operator/catalogue' })
   const found = useScreen(PagePaletteDocument, { search: search.model })
   const first = found.data?.markets?.edges[0]?.node.id
-  const model = search.model ?? first ?? ''
-  const variables = { model: first ?? model, after: search.after }
-  const pricing = useDialog()
-  const query = useScreen(OperatorCatalogueDocument, variables, { isOn: first !== undefined })
   return (
     <Page title="Catalogue" about="Providers, names and reference prices, with where each came from and what changed.">
       <search className="filters">
@@ -43,67 +40,97 @@ function Catalogue() {
           onSearch={(text) => void navigate({ search: { model: text === '' ? undefined : text }, replace: true })}
         />
       </search>
-      <Loaded query={query}>
-        {(data) => (
-          <>
-            <Card
-              title={`Reference prices of ${variables.model}`}
-              isFlush
-              actions={<Button onClick={pricing.open}>New prices</Button>}
-            >
-              <Table
-                label="Reference prices"
-                columns={PRICE_COLUMNS}
-                rows={data.referencePrices ?? []}
-                keyOf={({ version }) => version}
-                empty={<Empty title="No price">{null}</Empty>}
-              />
-            </Card>
-            {pricing.isOpen ? (
-              <PutPrices
-                model={variables.model}
-                current={(data.referencePrices ?? []).find(({ state }) => state === 'current')}
-                onClose={pricing.close}
-              />
-            ) : null}
-            <Card title={`Names of ${variables.model}`}>
-              <Tags names={(data.aliases ?? []).map(({ alias }) => alias)} />
-            </Card>
-            <Card title="What changed" isFlush>
-              <Table
-                label="Changes of the catalogue"
-                columns={CHANGE_COLUMNS}
-                rows={(data.catalogHistory?.edges ?? []).map(({ node }) => node)}
-                keyOf={({ id }) => id}
-                curl={curlOf(OperatorCatalogueDocument, variables, true)}
-                empty={
-                  <Empty title="Nothing has changed">
-                    <p>Imports write down each field that they change, with its source.</p>
-                  </Empty>
-                }
-                foot={
-                  <Pager
-                    after={search.after}
-                    next={data.catalogHistory?.pageInfo.endCursor}
-                    hasNext={data.catalogHistory?.pageInfo.hasNextPage}
-                    onPage={(after) => void navigate({ search: { ...search, after } })}
-                  />
-                }
-              />
-            </Card>
-            <Card title="Providers" isFlush>
-              <Table
-                label="Providers"
-                columns={PROVIDER_COLUMNS}
-                rows={data.providers ?? []}
-                keyOf={({ id }) => id}
-                empty={<Empty title="No providers">{null}</Empty>}
-              />
-            </Card>
-          </>
-        )}
+      <Loaded query={found}>
+        {() =>
+          first === undefined ? (
+            <Empty title="No model is called that">
+              <p>Models come into the catalogue by an import, at the command line.</p>
+              <Code label="Import a catalogue" text="npx market operator catalog import --help" />
+            </Empty>
+          ) : (
+            <OfModel
+              model={first}
+              after={search.after}
+              onPage={(after) => void navigate({ search: { ...search, after } })}
+            />
+          )
+        }
       </Loaded>
     </Page>
+  )
+}
+
+type OfModelProps = {
+  readonly model: string
+  readonly after: string | undefined
+  readonly onPage: (after: string | undefined) => void
+}
+
+function OfModel({ model, after, onPage }: OfModelProps) {
+  const variables = { model, after }
+  const pricing = useDialog()
+  const query = useScreen(OperatorCatalogueDocument, variables)
+  return (
+    <Loaded query={query}>
+      {(data) => (
+        <>
+          <Card
+            title={`Reference prices of ${model}`}
+            isFlush
+            actions={<Button onClick={pricing.open}>New prices</Button>}
+          >
+            <Table
+              label="Reference prices"
+              columns={PRICE_COLUMNS}
+              rows={data.referencePrices ?? []}
+              keyOf={({ version }) => version}
+              empty={<Empty title="No price">{null}</Empty>}
+            />
+          </Card>
+          {pricing.isOpen ? (
+            <PutPrices
+              model={model}
+              current={(data.referencePrices ?? []).find(({ state }) => state === 'current')}
+              onClose={pricing.close}
+            />
+          ) : null}
+          <Card title={`Names of ${model}`}>
+            <Tags names={(data.aliases ?? []).map(({ alias }) => alias)} />
+          </Card>
+          <Card title="What changed" isFlush>
+            <Table
+              label="Changes of the catalogue"
+              columns={CHANGE_COLUMNS}
+              rows={(data.catalogHistory?.edges ?? []).map(({ node }) => node)}
+              keyOf={({ id }) => id}
+              curl={curlOf(OperatorCatalogueDocument, variables, true)}
+              empty={
+                <Empty title="Nothing has changed">
+                  <p>Imports write down each field that they change, with its source.</p>
+                </Empty>
+              }
+              foot={
+                <Pager
+                  after={after}
+                  next={data.catalogHistory?.pageInfo.endCursor}
+                  hasNext={data.catalogHistory?.pageInfo.hasNextPage}
+                  onPage={onPage}
+                />
+              }
+            />
+          </Card>
+          <Card title="Providers" isFlush>
+            <Table
+              label="Providers"
+              columns={PROVIDER_COLUMNS}
+              rows={data.providers ?? []}
+              keyOf={({ id }) => id}
+              empty={<Empty title="No providers">{null}</Empty>}
+            />
+          </Card>
+        </>
+      )}
+    </Loaded>
   )
 }
 

@@ -84,7 +84,7 @@ function columnsOf(ask: (feature: Switch) => void): readonly Column<Switch>[] {
         <Button
           {...(feature.isOn ? { kind: 'danger' as const } : {})}
           onClick={() => ask(feature)}
-          aria-label={`Switch ${words(feature.name)} ${feature.isOn ? 'off' : 'on'}`}
+          aria-label={`Switch ${feature.isOn ? 'off' : 'on'} ${words(feature.name)}`}
         >
           {feature.isOn ? 'Switch off' : 'Switch on'}
         </Button>

@@ -15,10 +15,10 @@ import {
   signInByLink,
   waitForScreen,
 } from '#test/support/page-browser.ts'
-import { VIEWS, violationsOf } from '#test/support/page-violations.ts'
-import { openWallet } from '#test/support/page-wallet.ts'
 import type { ScreenSide } from '#test/support/page-routes.ts'
 import { SCREENS } from '#test/support/page-routes.ts'
+import { VIEWS, violationsOf } from '#test/support/page-violations.ts'
+import { openWallet } from '#test/support/page-wallet.ts'
 import { newWallet } from '#test/support/wallet.ts'
 
 const START_MS = 120_000

@@ -53,7 +53,7 @@ export function Dialog({ dialog, title, place = 'middle', isClosable = true, act
           {actions}
           {isClosable ? (
             <Button kind="quiet" onClick={close}>
-              Close <kbd aria-hidden="true">Esc</kbd>
+              Close <kbd>Esc</kbd>
             </Button>
           ) : null}
         </div>

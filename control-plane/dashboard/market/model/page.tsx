@@ -76,9 +76,9 @@ export function ModelPage() {
   )
 }
 
-export type Market = NonNullable<PublicModelQuery['market']>
+export type ShownModel = NonNullable<PublicModelQuery['market']>
 
-function Figures({ market }: { readonly market: Market }) {
+function Figures({ market }: { readonly market: ShownModel }) {
   const { best, direct, mediaUnit, discountTrend } = market
   const trend = { up: 'more than the day before', down: 'less than the day before' }[discountTrend?.direction ?? '']
   return (
@@ -147,7 +147,7 @@ function Prices({ data }: { readonly data: PublicModelQuery }) {
   )
 }
 
-type Provider = Market['providers'][number]
+type Provider = ShownModel['providers'][number]
 
 function Providers({ data }: { readonly data: PublicModelQuery }) {
   const { zone } = useSettings()
@@ -205,7 +205,7 @@ function Providers({ data }: { readonly data: PublicModelQuery }) {
   )
 }
 
-function About({ market }: { readonly market: Market }) {
+function About({ market }: { readonly market: ShownModel }) {
   const { contextLength, maxCompletionTokens, parameters, features, aliases } = market
   return (
     <Card title="The model">

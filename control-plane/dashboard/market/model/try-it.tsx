@@ -7,13 +7,13 @@ import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'
-import type { Market } from './page.tsx'
+import type { ShownModel } from './page.tsx'
 
 const MAX_TOKENS = 256
 const MAX_PROMPT_CHARS = 4_000
 const ANSWER_MS = 120_000
 
-export function TryIt({ market, url }: { readonly market: Market; readonly url: string }) {
+export function TryIt({ market, url }: { readonly market: ShownModel; readonly url: string }) {
   // The policy of this page lets it call its own address alone.
   const isHere = url === location.origin && market.endpoints.includes('chat')
   return (
@@ -133,7 +133,7 @@ function refusalIn(body: unknown): string | undefined {
   return typeof message === 'string' ? message : undefined
 }
 
-function callOf({ id, endpoints }: Market, url: string): string {
+function callOf({ id, endpoints }: ShownModel, url: string): string {
   const [path, body] = ENDPOINTS.find(([name]) => endpoints.includes(name))?.slice(1) ?? ['/v1/models', undefined]
   const text =
     body === undefined ? '' : ` \\\n  -H "Content-Type: application/json" \\\n  -d '${body.replace('MODEL', id)}'`

@@ -1,3 +1,5 @@
+import { ALLOWANCE_MUTANTS } from './allowances.ts'
+
 /** A mistake in the code of the treasury: one place of one file is changed. */
 export type TreasuryMutant = {
   readonly name: string
@@ -5,7 +7,7 @@ export type TreasuryMutant = {
   readonly find: string
   readonly replace: string
   /** The test file that must fail because of it. */
-  readonly caughtBy: 'payouts' | 'payout-faults' | 'deposits' | 'deposit-faults'
+  readonly caughtBy: 'payouts' | 'payout-faults' | 'deposits' | 'deposit-faults' | 'allowances'
 }
 
 const PAYOUTS = 'control-plane/services/payouts'
@@ -187,4 +189,4 @@ const IN: readonly TreasuryMutant[] = [
   },
 ]
 
-export const TREASURY_MUTANTS: readonly TreasuryMutant[] = [...OUT, ...IN]
+export const TREASURY_MUTANTS: readonly TreasuryMutant[] = [...OUT, ...IN, ...ALLOWANCE_MUTANTS]

@@ -70,8 +70,8 @@ export async function tendLine(ctx: LineCtx, { account }: Pick<AllowanceLine, 'a
     }
     return { line, verdict, balances }
   })
-  crashPoint('draw_planned')
   if (done === undefined) return
+  if (done.verdict.draw > 0n) crashPoint('draw_planned')
   const bound = done.verdict.state === 'closed' ? null : boundOf(found, ctx.settings.allowances)
   await tellBound(ctx, account, bound)
   if (done.balances.length > 0) await confirmBuyers(ctx, done.balances)

@@ -44,6 +44,8 @@ export type WorldOptions = {
   readonly environment?: Environment
   /** True when wallets pay as well, on a chain of this world behind a relay. */
   readonly hasChain?: boolean
+  /** True when the control plane also signs for the treasury, which has gas money and nothing else. */
+  readonly hasSigner?: boolean
   readonly mutant?: Mutant
 }
 
@@ -109,7 +111,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const ports = await claimPorts(options.workers ?? 1)
   const secrets = makeSecrets()
   const binaries = buildBinaries(join(folder, 'bin'), options.mutant)
-  const chain = options.hasChain === true ? await startWorldChain(secrets) : undefined
+  const chain = options.hasChain === true ? await startWorldChain(secrets, options.hasSigner === true) : undefined
   const program = (name: string, args: readonly string[], environment: Environment, readyUrl?: string) =>
     createProgram(
       {
@@ -300,12 +302,15 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   }
 }
 
-async function startWorldChain({ all }: WorldSecrets): Promise<WorldChain> {
+async function startWorldChain({ all }: WorldSecrets, hasSigner: boolean): Promise<WorldChain> {
   const chain = await startChain()
   const rpc = await rpcRelay(chain.rpcUrl)
   const environment = await chain.environment(rpc.url)
   all.set('the settlement key', environment.FACILITATOR_PRIVATE_KEY.slice(2))
-  return { chain, rpc, environment }
+  if (!hasSigner) return { chain, rpc, environment }
+  const { address, privateKey } = await chain.newWallet({ eth: 10n ** 19n })
+  all.set('the key of the treasury', privateKey.slice(2))
+  return { chain, rpc, environment: { ...environment, TREASURY_ADDRESS: address, TREASURY_PRIVATE_KEY: privateKey } }
 }
 
 /** Ports that the processes of a world use again after every death. */

@@ -13,6 +13,7 @@ import { POSTING_ROWS } from './posting.ts'
 import { REDIS_ROWS } from './redis.ts'
 import { REDIS_WIRE_ROWS } from './redis-wire.ts'
 import { RELAY_ROWS } from './relays.ts'
+import { TREASURY_ROWS } from './treasury.ts'
 import { UPSTREAM_ROWS } from './upstream.ts'
 
 /** Every row in the order of its number. */
@@ -31,5 +32,6 @@ export const ROWS: readonly Row[] = [
   ...REDIS_ROWS,
   ...REDIS_WIRE_ROWS,
   ...RELAY_ROWS,
+  ...TREASURY_ROWS,
   ...UPSTREAM_ROWS,
 ].sort((left, right) => (left.number < right.number ? -1 : 1))

@@ -1,0 +1,169 @@
+import type { Hex } from 'viem'
+import { createWalletClient, http, parseAbi } from 'viem'
+import { z } from 'zod'
+import type { BuyerActor } from '#control-plane/operation/actor.ts'
+import { machineOperator } from '#control-plane/operation/actor.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import { openAllowance } from '#control-plane/services/allowances/own-allowance.ts'
+import { signAllowance } from '#control-plane/services/allowances/sign-allowance.ts'
+import { authenticate } from '#control-plane/services/authenticate.ts'
+import { reconcileNow } from '#control-plane/services/deposits/reconcile.ts'
+import { createUser } from '#control-plane/services/users.ts'
+import { CONTRACTS } from '#dev/chain/addresses.ts'
+import type { CrashPoint } from '#shared/crash-point.ts'
+import { wasKilled } from '#test/faults/harness/process.ts'
+import type { Row, Stage } from '#test/faults/harness/row.ts'
+import type { World, WorldChain } from '#test/faults/harness/world.ts'
+import { PLAIN } from '#test/faults/harness/world.ts'
+import type { ChainWallet } from '#test/support/chain.ts'
+import { CHAIN } from '#test/support/chain.ts'
+import { typedOf } from '#test/support/deposits.ts'
+import { until } from '#test/support/until.ts'
+import { endOf } from './deaths.ts'
+
+const OPERATOR = machineOperator('fault run')
+const TOKEN = parseAbi(['function transfer(address, uint256)'])
+const START_MICRO = 5_000_000n
+const SENT_MICRO = 1_000n
+const STEP_MS = 30_000
+
+/** The named places on the way of a draw from a wallet, of a deposit and of a payout. */
+const DEATHS: readonly CrashPoint[] = [
+  ...(['draw_planned', 'draw_approved', 'before_sign', 'after_sign', 'after_broadcast'] as const),
+  ...(['deposit_read', 'draw_in_tx', 'deposit_in_tx', 'deposit_booked'] as const),
+  ...(['payout_planned', 'payout_signed', 'payout_mined', 'payout_in_tx', 'payout_recorded'] as const),
+]
+
+/** A buyer whose wallet has no ETH and pays for its key, and a wallet of the same market that sends tokens. */
+type Payer = { readonly wallet: ChainWallet; readonly key: string; readonly actor: BuyerActor }
+
+async function newPayer({ market, secrets }: World, wallet: ChainWallet): Promise<Payer> {
+  const wish = { wallet: wallet.address.toLowerCase(), keys: ['buyer'] }
+  const { buyerKey } = await invoke(market.plane, OPERATOR, createUser, wish)
+  const key = buyerKey?.reveal() ?? ''
+  secrets.all.set(`the key of ${wallet.address}`, key)
+  const actor = await authenticate(market.plane, key)
+  if (actor.kind !== 'buyer') throw new Error('a buyer has no key of its own')
+  return { wallet, key, actor }
+}
+
+const Permit = z.object({ value: z.string(), deadline: z.string() })
+
+/** Lets a buyer's wallet pay, by a permit, and waits for the credit. */
+async function allow({ market, sql }: World, { wallet, actor }: Payer): Promise<void> {
+  const { typedData } = await invoke(market.plane, actor, openAllowance, { amountUsd: '100' })
+  const typed = typedOf(typedData)
+  const { value, deadline } = Permit.parse(typed.message)
+  const signature = await wallet.account.signTypedData(typed)
+  await invoke(market.plane, actor, signAllowance, { value, deadline: Number(deadline), signature })
+  await until('credit is advanced', STEP_MS, async () => {
+    const { rowCount } = await sql.query(
+      `select from allowance_line l join account a on a.id = l.advance where l.account = $1 and a.balance < 0`,
+      [actor.account],
+    )
+    return rowCount === 1
+  })
+}
+
+/** Makes a call that the buyer's key pays for. Answers whether it was served. */
+async function call(world: World, { key }: Payer): Promise<boolean> {
+  const answer = await fetch(`${world.origin(0)}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: PLAIN, max_tokens: 20, messages: [{ role: 'user', content: 'Say hello.' }] }),
+  })
+  await answer.arrayBuffer()
+  return answer.status === 200
+}
+
+async function send({ chain, environment }: WorldChain, { account }: ChainWallet): Promise<void> {
+  const client = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
+  const { TREASURY_ADDRESS: treasury = '' } = environment
+  const to: Hex = `0x${treasury.slice(2)}`
+  const args = [to, SENT_MICRO] as const
+  const hash = await client.writeContract({ address: CONTRACTS.LocalUsdc, abi: TOKEN, functionName: 'transfer', args })
+  await chain.publicClient.waitForTransactionReceipt({ hash })
+}
+
+/** Waits until nothing is on its way: no debt, no draw, no payout, no transfer that nobody looked at. */
+function untilQuiet({ sql }: World): Promise<void> {
+  return until('the treasury is quiet', STEP_MS, async () => {
+    const { rows } = await sql.query(`select
+      (select count(*) from allowance_draw where state in ('planned', 'approved'))
+      + (select count(*) from allowance_line l join account own on own.id = l.account join account lent on lent.id = l.advance
+          where own.balance < -lent.balance)
+      + (select count(*) from treasury_move where kind = 'new')
+      + (select count(*) from treasury_transfer where state in ('scheduled', 'signed', 'mined')) as open`)
+    return z.object({ open: z.coerce.number() }).parse(rows[0]).open === 0
+  })
+}
+
+async function dieOnTheWay(stage: Stage): Promise<void> {
+  const { world } = stage
+  const { chain: at, sql, market } = world
+  const [worker] = world.workers
+  if (at === undefined || worker === undefined) throw new Error('a world without a chain or a worker')
+  const payer = await newPayer(world, await at.chain.newWallet({ usdc: START_MICRO }))
+  const sender = await newPayer(world, await at.chain.newWallet({ usdc: START_MICRO, eth: 10n ** 18n }))
+  await allow(world, payer)
+  let sent = 0n
+  const deaths = stage.isQuick ? DEATHS.slice(0, 4) : DEATHS
+  for (const point of deaths) {
+    await worker.kill()
+    await worker.start({ environment: { CRASH_AT: `${point}#1` }, mustEnd: true, isHasty: true })
+    await until('a call is served', STEP_MS, () => call(world, payer))
+    await send(at, sender.wallet)
+    sent += SENT_MICRO
+    const code = await endOf(worker)
+    stage.require(wasKilled(code), `${point}: ended with ${code}`)
+    if (code === -1) await worker.kill()
+    await worker.start()
+    await untilQuiet(world)
+  }
+  stage.figure('deaths', deaths.length)
+  await compare(stage, { payer, sender, sent })
+  const { mismatches, failure } = await invoke(market.plane, OPERATOR, reconcileNow, {})
+  stage.require(mismatches.length === 0 && failure === null, `${failure ?? ''} ${mismatches.join(', ')}`)
+  const { rowCount } = await sql.query('select from payout_hold where cleared_at is null')
+  stage.require(rowCount === 0, 'payouts were stopped')
+}
+
+type Ended = { readonly payer: Payer; readonly sender: Payer; readonly sent: bigint }
+
+/** Compares wallets on the chain with the books. */
+async function compare({ world, require }: Stage, { payer, sender, sent }: Ended): Promise<void> {
+  const { sql, chain: at } = world
+  const sum = async (query: string, of: string): Promise<bigint> => {
+    const { rows } = await sql.query(query, [of])
+    return BigInt(z.object({ sum: z.string().nullable() }).parse(rows[0]).sum ?? '0')
+  }
+  const left = async ({ wallet }: Payer) => (await at?.chain.usdcBalance(wallet.address)) ?? 0n
+  const charged = await sum('select sum(charge)::text as sum from settlement where account = $1', payer.actor.account)
+  const paid = START_MICRO - (await left(payer))
+  require(charged > 0n && paid === charged, `the wallet paid ${paid} for calls of ${charged}`)
+  const credited = await sum('select balance::text as sum from account where id = $1', sender.actor.account)
+  require(credited === sent, `${sent} was sent, and ${credited} credited`)
+  require((await left(sender)) === START_MICRO - sent, 'the sender lost more than it sent')
+  const { rows } = await sql.query(`select recipient, sum(amount)::text as paid from treasury_transfer
+    where purpose = 'payout' and state = 'paid' group by recipient`)
+  const payouts = z.array(z.object({ recipient: z.string(), paid: z.string() })).parse(rows)
+  require(payouts.length > 0, 'no seller was paid')
+  for (const { recipient, paid: booked } of payouts) {
+    const got = await at?.chain.usdcBalance(`0x${recipient.slice(2)}`)
+    require(got === BigInt(booked), `${recipient} was paid ${booked} and has ${got}`)
+  }
+}
+
+const OFTEN = {
+  ...{ ALLOWANCE_BATCH_MICRO: '1', ALLOWANCE_READ_SECONDS: '1' },
+  ...{ PAYOUT_EVERY_SECONDS: '1', PAYOUT_THRESHOLD_MICRO: '1' },
+}
+
+export const TREASURY_ROWS: readonly Row[] = [
+  {
+    number: 'F36',
+    title: 'deaths at every place on the way of draws from wallets, deposits and payouts',
+    world: { hasChain: true, hasSigner: true, environment: OFTEN },
+    run: dieOnTheWay,
+  },
+]

@@ -1,11 +1,11 @@
 import { tendAllowances } from '#control-plane/services/allowances/tend-allowances.ts'
-import { MINUTE, SECOND } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
 const EVERY_MS = SECOND
-/** A turn looks after hundreds of lines and waits for the chain. */
-const LEASE_MS = MINUTE
+/** After the death of a process another takes over in this time. Turns of two that overlap do no harm. */
+const LEASE_MS = 15 * SECOND
 
 /** Looks after accounts that pay from their wallets. */
 export function startTendAllowances(plane: WorkerPlane): RunningWorker {

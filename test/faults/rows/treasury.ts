@@ -110,6 +110,7 @@ async function dieOnTheWay(stage: Stage): Promise<void> {
   const deaths = stage.isQuick ? DEATHS.slice(0, 4) : DEATHS
   for (const point of deaths) {
     await worker.kill()
+    await sql.query('delete from worker_lease')
     await worker.start({ environment: { CRASH_AT: `${point}#1` }, mustEnd: true, isHasty: true })
     await until('a call is served', STEP_MS, () => call(world, payer))
     await send(at, sender.wallet)
@@ -117,6 +118,8 @@ async function dieOnTheWay(stage: Stage): Promise<void> {
     const code = await endOf(worker)
     stage.require(wasKilled(code), `${point}: ended with ${code}`)
     if (code === -1) await worker.kill()
+    // Others would wait for the leases of the dead worker, which run out by themselves.
+    await sql.query('delete from worker_lease')
     await worker.start()
     await untilQuiet(world)
   }

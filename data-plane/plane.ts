@@ -188,12 +188,11 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     // Captures that the disk did not take go to Redis, if Redis answers.
     onGiveUp: () => void funds.drain(LAST_ATTEMPT_MS).finally(onGiveUp),
   })
+  const jobs = createJobs(queueRedis)
   const funds = openFunds({
     connect: (listeners) => connectMoney({ url: config.redisUrl.reveal(), clock, log }, listeners),
-    buckets: config.moneyBuckets,
-    clock,
-    log,
-    journal: journal.replay(CREDIT_RAIL),
+    ...{ buckets: config.moneyBuckets, clock, log },
+    ...{ journal: journal.replay(CREDIT_RAIL), bringMore: jobs.bringMarks },
   })
   const snapshot = createSnapshotStore({ redis: cache, subscriptions, clock, log, file: config.snapshotFile })
   const events = createEventQueues({ queues: openBullQueues(queueRedis, log), node: config.nodeId, ids, clock, log })
@@ -214,7 +213,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     journal,
     funds,
     offerCaps: funds.offerCaps,
-    ...{ jobs: createJobs(queueRedis), artifacts },
+    ...{ jobs, artifacts },
     ...{ snapshot, events, health, buyerKeys, rates, clocks, warm },
     ...{ tradeFeed: createTradeFeed(cache), fundNews: createFundNews(cache) },
     ...openLending({ cache, money: queueRedis, clock }),

@@ -7,7 +7,6 @@ import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import { toAppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import { ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
 import { askProvider } from './ask-provider.ts'
@@ -211,8 +210,10 @@ async function toldAgain(plane: JobPlane, { wire }: SubmitRoute, rid: RequestId)
 }
 
 /**
- * Writes the job down and settles its quote. Only then the buyer hears of it. A job whose payment cannot be taken is
- * hidden and, where that can be, stopped. It ends like any other, and what it costs then the platform stands in for.
+ * Settles the quote of the job, and then writes the job down. Only then the buyer hears of it. So a record is always of a
+ * job that somebody pays: when this process dies before, nothing is shown, and after the settlement a worker writes the
+ * record from the ledger. A job whose payment cannot be taken is hidden and, where that can be, stopped. It ends like
+ * any other, and what it costs then the platform stands in for.
  */
 async function book(
   plane: JobPlane,
@@ -258,24 +259,22 @@ async function book(
     createdAt: raw.receivedAt,
     deadlineAt: raw.receivedAt + limits.deadlineMs,
   }
-  let usedMicro = ZERO
+  crashPoint('job_taken')
+  const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
   let settled: Settled
   try {
-    crashPoint('job_taken')
-    await writeDown(plane, record)
-    // The whole quote counts against today's cap, whatever the job costs in the end.
-    usedMicro = quoteMicro
-    crashPoint('job_written')
-    const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
     settled = await bookJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
-    crashPoint('job_settled')
   } finally {
-    void calls.offerCaps.settle(offer, take, usedMicro)
+    // The whole quote counts against today's cap, whatever the job costs in the end.
+    void calls.offerCaps.settle(offer, take, quoteMicro)
   }
-  if (settled.refusal !== undefined) {
-    await plane.jobs.withhold(hold.rid, true)
+  crashPoint('job_settled')
+  const { refusal } = settled
+  await writeDown(plane, record, refusal !== undefined)
+  crashPoint('job_written')
+  if (refusal !== undefined) {
     void stopJob(plane, route, offer, provider.id)
-    throw settled.refusal
+    throw refusal
   }
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteMicro }
   emitJob(calls, raw, { ...facts, tried: tried.attempts }, waitedFor(tried))
@@ -289,17 +288,20 @@ const RECORD_MS = 30_000
 const RECORD_PAUSE_MS = 250
 
 /**
- * Writes the record of a job, as soon as Redis takes it: a buyer who is told of a job can ask about it. Rejects when Redis
- * stays away. Then nothing was captured, and the buyer pays nothing.
+ * Writes the record of a job, as soon as Redis takes it: a buyer who is told of a job can ask about it. Never rejects,
+ * because the job is settled. Where Redis stays away, a worker writes the record from the ledger.
  */
-async function writeDown({ calls, jobs }: JobPlane, record: JobRecordText): Promise<void> {
+async function writeDown({ calls, jobs }: JobPlane, record: JobRecordText, isWithheld: boolean): Promise<void> {
   const until = calls.clock.monotonic() + RECORD_MS
   for (;;) {
     try {
-      await jobs.put(record, calls.clock.now())
+      await jobs.put(record, { isWithheld }, calls.clock.now())
       return
     } catch (error) {
-      if (calls.clock.monotonic() >= until) throw error
+      if (calls.clock.monotonic() >= until) {
+        calls.log.warn({ err: error, rid: record.rid }, 'a worker will write the record of a job')
+        return
+      }
       await calls.clock.sleep(RECORD_PAUSE_MS)
     }
   }

@@ -29,6 +29,8 @@ type HeirPorts = {
   readonly offerCaps: Pick<OfferCapsStore, 'bringAll'>
   readonly settles: SettleQueue
   readonly journal: JournalReplay
+  /** Brings what is no money. */
+  bringMore(): Promise<void>
   readonly node: string
   readonly buckets: number
   readonly clock: Pick<Clock, 'monotonic'>
@@ -81,6 +83,7 @@ export function createHeir(ports: HeirPorts): Heir {
 
   return {
     async bringAll(membership) {
+      await ports.bringMore()
       if (membership.restore !== undefined) await journal.recapture(membership.restore)
       const inherited = journal.inherited()
       const registrar = registrarIn(membership)

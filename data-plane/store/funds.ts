@@ -41,6 +41,8 @@ type Options = {
   readonly clock: Time
   readonly log: Logger
   readonly journal: JournalReplay
+  /** Brings what else this process knows and Redis may have lost, before the gate opens again. */
+  readonly bringMore?: () => Promise<void>
 }
 
 export type FundsStore = Funds & {
@@ -62,7 +64,7 @@ export type FundsStore = Funds & {
  * Opens this process's part of the gate. It starts closed and opens when it takes part in an epoch; see gate-member.ts.
  */
 export function openFunds(options: Options): FundsStore {
-  const { buckets, clock, log, journal } = options
+  const { buckets, clock, log, journal, bringMore = async () => undefined } = options
   // Holds carry the name of the process. The name of the node would not do, because its next process has it too.
   const node = journal.member
   const openCalls = createOpenCalls(clock)
@@ -109,7 +111,8 @@ export function openFunds(options: Options): FundsStore {
     reserves.flush()
   })
   const reserving = { reserves, openCalls, node, ...refusing(connection, buckets, clock) }
-  const heir = createHeir({ connection, member, openCalls, offerCaps, settles, journal, node, buckets, clock, log })
+  const known = { openCalls, offerCaps, settles, journal, bringMore }
+  const heir = createHeir({ connection, member, ...known, node, buckets, clock, log })
 
   const advance = async () => advanceCursor({ connection, member, settles, buckets }, journal)
 

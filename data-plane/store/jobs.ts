@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { DAY } from '#shared/clock.ts'
 import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 import {
   isHidden,
@@ -16,7 +17,8 @@ export type { JobEnd, JobRecord, JobRecordText, StoredJob } from '#shared/contra
 
 /** Long jobs, from their submit until their record expires. Any process can ask about them. */
 export type JobStore = {
-  put(job: JobRecordText, now: number): Promise<void>
+  /** Writes the record of a job whose money is settled. One that is withheld is shown to nobody. */
+  put(job: JobRecordText, mark: { readonly isWithheld: boolean }, now: number): Promise<void>
   find(rid: RequestId): Promise<StoredJob | undefined>
   /** Writes the end of a job once. The first of several stands and is the answer. */
   end(rid: RequestId, end: JobEnd): Promise<JobEnd>
@@ -31,6 +33,11 @@ export type JobStore = {
   markDeleted(rid: RequestId): Promise<void>
   /** Hides a job whose payment could not be taken, or shows it again once it was. */
   withhold(rid: RequestId, isWithheld: boolean): Promise<void>
+  /**
+   * Writes again what this process noted of jobs, into a Redis that may have lost it. A record that is written again
+   * later is hidden as it was.
+   */
+  bringMarks(): Promise<void>
 }
 
 export type JobListWish = {
@@ -42,15 +49,33 @@ export type JobListWish = {
 
 /** Reads of one list. Jobs that may not be shown are rare, so that there are seldom more than one. */
 const MAX_READS = 10
+/** Most notes that a process remembers, the newest ones. */
+const MAX_MARKS = 10_000
+/** Milliseconds for which a note without a record is kept: longer than any job lasts. */
+const MARK_MS = 3 * DAY
+
+type Mark = { readonly rid: RequestId; readonly field: 'stopped' | 'deleted' }
 
 /** Every method throws AppError `service_unavailable` while Redis is out of reach. */
 export function createJobs(redis: Redis): JobStore {
+  /** What no ledger knows, in the order in which it was noted. */
+  const marks = new Map<string, Mark>()
   const find = async (rid: RequestId) => readStoredJob(await guarded(redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS)))
+
+  async function note(mark: Mark): Promise<void> {
+    const { rid, field } = mark
+    await guarded(redis.hset(moneyKeys.job(rid), field, '1'))
+    marks.set(`${rid} ${field}`, mark)
+    const [oldest] = marks.keys()
+    if (marks.size > MAX_MARKS && oldest !== undefined) marks.delete(oldest)
+  }
+
   return {
-    async put(job, now) {
+    async put(job, { isWithheld }, now) {
       const key = moneyKeys.job(job.rid)
       const lifeMs = job.deadlineAt - now + JOB_KEPT_AFTER_DEADLINE_MS
       const writes = redis.multi().hset(key, 'job', JSON.stringify(job)).pexpire(key, lifeMs)
+      if (isWithheld) writes.hset(key, 'withheld', '1')
       if (job.account !== null) {
         const list = moneyKeys.jobsOf(job.wire, job.account)
         // The oldest leave the list when their records are over.
@@ -84,9 +109,7 @@ export function createJobs(redis: Redis): JobStore {
       }
       return found
     },
-    async markDeleted(rid) {
-      await guarded(redis.hset(moneyKeys.job(rid), 'deleted', '1'))
-    },
+    markDeleted: (rid) => note({ rid, field: 'deleted' }),
     async end(rid, end) {
       const key = moneyKeys.job(rid)
       await guarded(redis.hsetnx(key, 'end', JSON.stringify(end)))
@@ -95,11 +118,19 @@ export function createJobs(redis: Redis): JobStore {
     async markBooked(rid) {
       await guarded(redis.hset(moneyKeys.job(rid), 'booked', '1'))
     },
-    async markStopped(rid) {
-      await guarded(redis.hset(moneyKeys.job(rid), 'stopped', '1'))
-    },
+    markStopped: (rid) => note({ rid, field: 'stopped' }),
     async withhold(rid, isWithheld) {
       await guarded(redis.hset(moneyKeys.job(rid), 'withheld', isWithheld ? '1' : '0'))
+    },
+    async bringMarks() {
+      if (marks.size === 0) return
+      const writes = redis.pipeline()
+      for (const { rid, field } of marks.values()) {
+        const key = moneyKeys.job(rid)
+        // A record that is there keeps its own end.
+        writes.hset(key, field, '1').pexpire(key, MARK_MS, 'NX')
+      }
+      await guarded(writes.exec())
     },
   }
 }

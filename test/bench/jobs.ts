@@ -143,7 +143,9 @@ async function fill({ db, redisUrl, environment, provider: baseUrl }: Place): Pr
   } as const
   for (let from = 0; from < JOBS; from += BATCH) {
     await Promise.all(
-      rids.slice(from, from + BATCH).map((rid) => book.restore({ ...record, rid, attempts: [] }, Date.now())),
+      rids
+        .slice(from, from + BATCH)
+        .map((rid) => book.restore({ ...record, rid, attempts: [] }, { isWithheld: false }, Date.now())),
     )
   }
   redis.disconnect()

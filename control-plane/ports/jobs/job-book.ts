@@ -7,8 +7,11 @@ import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-reco
 export type JobBook = {
   /** Reads jobs by the request ids of their submits, in that order. Undefined for a job that has no record. */
   read(rids: readonly string[]): Promise<(StoredJob | undefined)[]>
-  /** Writes a record again that Redis has lost. A record that is there stays as it is. */
-  restore(job: JobRecordText, now: number): Promise<void>
+  /**
+   * Writes a record again that Redis has lost, and its place among its account's. A record that is there stays as it is.
+   * One that is withheld is shown to nobody.
+   */
+  restore(job: JobRecordText, mark: { readonly isWithheld: boolean }, now: number): Promise<void>
   /** Writes the submit of a forwarded job again that Redis has lost. It keeps nothing else of such a job but its end. */
   restoreForwarded(job: ForwardedSubmit, now: number): Promise<void>
   /** Writes the end of a job unless it has one. Returns the end that stands. The job has to have a record. */

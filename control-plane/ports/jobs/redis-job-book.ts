@@ -8,11 +8,13 @@ type Restored = { readonly rid: string; readonly deadlineAt: number }
 
 /** The connection should fail fast while Redis is away, because the caller comes back by itself. */
 export function createRedisJobBook(redis: Redis): JobBook {
-  async function restore(job: Restored, field: { readonly name: string; readonly text: string }, now: number) {
-    const key = moneyKeys.job(job.rid)
-    const lifeMs = job.deadlineAt - now + JOB_KEPT_AFTER_DEADLINE_MS
+  async function restore({ rid, deadlineAt }: Restored, fields: Readonly<Record<string, string>>, now: number) {
+    const key = moneyKeys.job(rid)
+    const lifeMs = deadlineAt - now + JOB_KEPT_AFTER_DEADLINE_MS
     if (lifeMs <= 0) return
-    await guarded(redis.multi().hsetnx(key, field.name, field.text).pexpire(key, lifeMs).exec())
+    const writes = redis.multi()
+    for (const [name, text] of Object.entries(fields)) writes.hsetnx(key, name, text)
+    await guarded(writes.pexpire(key, lifeMs).exec())
   }
   return {
     read: (rids) =>
@@ -20,8 +22,15 @@ export function createRedisJobBook(redis: Redis): JobBook {
       Promise.all(
         rids.map(async (rid) => readStoredJob(await guarded(redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS)))),
       ),
-    restore: (job, now) => restore(job, { name: 'job', text: JSON.stringify(job) }, now),
-    restoreForwarded: (job, now) => restore(job, { name: 'submit', text: job.submit }, now),
+    async restore(job, { isWithheld }, now) {
+      await restore(job, { ...(isWithheld && { withheld: '1' }), job: JSON.stringify(job) }, now)
+      if (job.account === null) return
+      const list = moneyKeys.jobsOf(job.wire, job.account)
+      // The list lasts as long as for a job that begins now.
+      const lifeMs = job.deadlineAt - job.createdAt + JOB_KEPT_AFTER_DEADLINE_MS
+      await guarded(redis.multi().zadd(list, 0, job.rid).pexpire(list, lifeMs).exec())
+    },
+    restoreForwarded: (job, now) => restore(job, { submit: job.submit }, now),
     async end(rid, end) {
       const key = moneyKeys.job(rid)
       await guarded(redis.hsetnx(key, 'end', JSON.stringify(end)))

@@ -2,6 +2,7 @@ import type { Job } from '#control-plane/db/jobs.ts'
 import type { ForwardedSubmit, JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
+import { jobEndId, readUsageEvent } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { endedAs, isOver } from '#shared/jobs.ts'
 import type { Ending } from './end-job.ts'
@@ -17,6 +18,8 @@ export type AttendCtx = IngestCtx & { readonly jobBook: JobBook }
 export type Line = {
   /** The record to write again when Redis has lost it; undefined when it has it, and when nobody can make it again. */
   readonly record: JobRecordText | undefined
+  /** True for a job whose payment could not be taken. Nobody is shown it. */
+  readonly isWithheld?: boolean
   /** Set for a forwarded job: its submit, which Redis may have lost. */
   readonly forwarded?: ForwardedSubmit
   /** Whether the provider has a word for stopping it; absent where its record tells. */
@@ -36,13 +39,15 @@ const POLL_SOURCE = 'job-poll'
  */
 export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | undefined, line: Line): Promise<Attended> {
   if (kept?.end !== undefined && (await bookEnd(ctx, job, kept.end))) return { isOver: true }
-  if (kept === undefined && line.record !== undefined) await ctx.jobBook.restore(line.record, ctx.clock.now())
+  const found = kept === undefined && line.record !== undefined ? await restore(ctx, job, line.record, line) : undefined
+  if (found === 'too early') return { isOver: false, answer: undefined }
   const askedAt = ctx.clock.now()
   const answer = await line.ask()
   crashPoint('job_asked')
   const now = ctx.clock.now()
   const ending = endingIn(job, { answer, askedAt, isStopped: kept?.isStopped === true })
-  const end = ending === undefined ? undefined : endOfJob(job, ending, now)
+  const made = ending === undefined ? undefined : endOfJob(job, ending, now)
+  const end = found === undefined ? made : withEvent(made, found)
   if (end === undefined) return { isOver: false, answer }
   if (line.forwarded !== undefined) await ctx.jobBook.restoreForwarded(line.forwarded, now)
   // A job without a record has no buyer who could be shown another end.
@@ -53,6 +58,27 @@ export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | unde
   // Nobody can book what the record says. At the deadline the buyer's money does not wait for that any longer.
   if (isLate(job, now) && (await bookEnd(ctx, job, end))) return { isOver: true }
   return { isOver: false, answer }
+}
+
+/**
+ * Writes the record of a job again. Answers the event of its end where a process had captured one before Redis lost it.
+ * While the gate is closed processes still bring what they know: captures, and what buyers have hidden.
+ */
+async function restore(
+  { gate, jobBook, clock }: AttendCtx,
+  { rid, account }: Job,
+  record: JobRecordText,
+  { isWithheld = false }: Line,
+): Promise<string | 'too early' | undefined> {
+  if (!(await gate.isOpen())) return 'too early'
+  await jobBook.restore(record, { isWithheld }, clock.now())
+  const [end] = await gate.captured([[jobEndId(rid), account]])
+  return end
+}
+
+/** An end as it was captured before. Undefined unless its provider says again how it ended. */
+function withEvent(end: JobEnd | undefined, event: string): JobEnd | undefined {
+  return end !== undefined && readUsageEvent(event)?.outcome === end.state ? { ...end, event } : undefined
 }
 
 type Told = { readonly answer: JobAnswer; readonly askedAt: number; readonly isStopped: boolean }

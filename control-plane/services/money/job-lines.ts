@@ -1,5 +1,6 @@
 import type { Job, JobPlace } from '#control-plane/db/jobs.ts'
 import { listJobPlaces } from '#control-plane/db/jobs.ts'
+import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
 import { SILENT } from '#control-plane/ports/provider/job-probe.ts'
@@ -32,7 +33,13 @@ export async function linesOf(
   const urls = checkedOnce(ctx)
   // Of a forwarded job no record is kept, so the events of the others need not be read.
   const unrecorded = jobs.filter((_job, index) => kept[index] === undefined)
-  const lent = await lentLinesOf(ctx, unrecorded)
+  const [lent, payments] = await Promise.all([
+    lentLinesOf(ctx, unrecorded),
+    findCarriedCalls(
+      ctx.db,
+      unrecorded.map(({ rid }) => rid),
+    ),
+  ])
   return jobs.map((job, index) => {
     const line = lent.get(job.rid)
     if (line !== undefined) return line
@@ -40,7 +47,8 @@ export async function linesOf(
     const place = job.offer === null ? own && { ...own, sealed: own.credential } : places.get(job.offer)
     const record = place !== undefined && kept[index] === undefined ? recordOf(job, place) : undefined
     const kind = kept[index]?.job.wire ?? readUsageEvent(job.event)?.wire ?? ''
-    return { record, ask: (isCancel = false) => ask({ ...ctx, urls }, job, { kind, place, isCancel }) }
+    const isWithheld = payments.get(job.rid)?.state === 'written_off'
+    return { record, isWithheld, ask: (isCancel = false) => ask({ ...ctx, urls }, job, { kind, place, isCancel }) }
   })
 }
 

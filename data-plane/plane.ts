@@ -35,6 +35,7 @@ import { createAnswerRoom } from './pipeline/answer-room.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
 import { JOB_LIMITS } from './pipeline/job-plane.ts'
+import { keepDueFiles } from './pipeline/keep-due-files.ts'
 import type { JobFiles } from './pipeline/keep-job-files.ts'
 import { createJobFiles } from './pipeline/keep-job-files.ts'
 import type { PendingSettlements } from './pipeline/pending-settlements.ts'
@@ -144,6 +145,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
   stores.rates.start()
   stores.pending.start()
   stores.clocks.start()
+  const stopKeeping = keepDueFiles({ ...surface.jobs, clock, log: basics.log })
   return {
     app,
     clocks: stores.clocks,
@@ -159,6 +161,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
       calls.ticker.close()
       surface.admission.close()
       surface.slowBodies.close()
+      stopKeeping()
       await surface.jobs.files.close()
       await stores.close()
       await calls.upstream.close()

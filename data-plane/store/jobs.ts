@@ -33,6 +33,8 @@ export type JobStore = {
   markDeleted(rid: RequestId): Promise<void>
   /** Hides a job whose payment could not be taken, or shows it again once it was. */
   withhold(rid: RequestId, isWithheld: boolean): Promise<void>
+  /** Takes jobs that workers ended and whose files are to be copied, at most `limit`, the longest ended first. */
+  takeFilesDue(limit: number): Promise<readonly RequestId[]>
   /**
    * Writes again what this process noted of jobs, into a Redis that may have lost it. A record that is written again
    * later is hidden as it was.
@@ -58,17 +60,8 @@ type Mark = { readonly rid: RequestId; readonly field: 'stopped' | 'deleted' }
 
 /** Every method throws AppError `service_unavailable` while Redis is out of reach. */
 export function createJobs(redis: Redis): JobStore {
-  /** What no ledger knows, in the order in which it was noted. */
-  const marks = new Map<string, Mark>()
+  const marks = createMarks(redis)
   const find = async (rid: RequestId) => readStoredJob(await guarded(redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS)))
-
-  async function note(mark: Mark): Promise<void> {
-    const { rid, field } = mark
-    await guarded(redis.hset(moneyKeys.job(rid), field, '1'))
-    marks.set(`${rid} ${field}`, mark)
-    const [oldest] = marks.keys()
-    if (marks.size > MAX_MARKS && oldest !== undefined) marks.delete(oldest)
-  }
 
   return {
     async put(job, { isWithheld }, now) {
@@ -109,7 +102,7 @@ export function createJobs(redis: Redis): JobStore {
       }
       return found
     },
-    markDeleted: (rid) => note({ rid, field: 'deleted' }),
+    markDeleted: (rid) => marks.note({ rid, field: 'deleted' }),
     async end(rid, end) {
       const key = moneyKeys.job(rid)
       await guarded(redis.hsetnx(key, 'end', JSON.stringify(end)))
@@ -118,17 +111,35 @@ export function createJobs(redis: Redis): JobStore {
     async markBooked(rid) {
       await guarded(redis.hset(moneyKeys.job(rid), 'booked', '1'))
     },
-    markStopped: (rid) => note({ rid, field: 'stopped' }),
+    markStopped: (rid) => marks.note({ rid, field: 'stopped' }),
     async withhold(rid, isWithheld) {
       await guarded(redis.hset(moneyKeys.job(rid), 'withheld', isWithheld ? '1' : '0'))
     },
-    async bringMarks() {
-      if (marks.size === 0) return
+    async takeFilesDue(limit) {
+      const rids = (await guarded(redis.rpop(moneyKeys.filesDue, limit))) ?? []
+      return rids.flatMap((rid) => parseRequestId(rid) ?? [])
+    },
+    bringMarks: marks.bring,
+  }
+}
+
+/** What was noted of jobs and no ledger knows. This process remembers it, because Redis may forget it. */
+function createMarks(redis: Redis) {
+  const known = new Map<string, Mark>()
+  return {
+    async note(mark: Mark): Promise<void> {
+      const { rid, field } = mark
+      await guarded(redis.hset(moneyKeys.job(rid), field, '1'))
+      known.set(`${rid} ${field}`, mark)
+      const [oldest] = known.keys()
+      if (known.size > MAX_MARKS && oldest !== undefined) known.delete(oldest)
+    },
+    async bring(): Promise<void> {
+      if (known.size === 0) return
       const writes = redis.pipeline()
-      for (const { rid, field } of marks.values()) {
-        const key = moneyKeys.job(rid)
-        // A record that is there keeps its own end.
-        writes.hset(key, field, '1').pexpire(key, MARK_MS, 'NX')
+      // A record that is there keeps its own end.
+      for (const { rid, field } of known.values()) {
+        writes.hset(moneyKeys.job(rid), field, '1').pexpire(moneyKeys.job(rid), MARK_MS, 'NX')
       }
       await guarded(writes.exec())
     },

@@ -157,6 +157,11 @@ const SubmitSchema = z.looseObject({
 const PATH = /^\/v1\/videos(?:\/([^/]+)(\/content)?)?$/
 const STATUS = { running: 'in_progress', succeeded: 'completed', failed: 'failed', cancelled: 'cancelled' } as const
 
+/** True for `/v1/videos` and what is below it. */
+export function isVideoPath(path: string): boolean {
+  return PATH.test(path)
+}
+
 export type VideoCall = { readonly method: string; readonly path: string; readonly body: unknown }
 
 /** Answers OpenAI's `/v1/videos` and the paths below it. False for any other path. */

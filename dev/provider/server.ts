@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import type { AccountCall } from './accounts/account-call.ts'
 import { serveAccounts } from './accounts/index.ts'
@@ -11,7 +12,7 @@ import { complete } from './completion.ts'
 import { falModelOf, isFalCall, serveFal } from './fal.ts'
 import { isQueueCall, jobFile, serveQueue } from './fal-queue.ts'
 import type { JobBook } from './jobs.ts'
-import { createJobBook, SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES, serveVideos } from './jobs.ts'
+import { createJobBook, isVideoPath, SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES, serveVideos } from './jobs.ts'
 import { drawInChat, pictureOf } from './media/images.ts'
 import { isMediaPath, serveMedia } from './media/index.ts'
 import { readForm } from './media/transcriptions.ts'
@@ -19,6 +20,7 @@ import { messagesReply } from './messages-reply.ts'
 import { chatOfMessages } from './messages-request.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { createPromptCache } from './prompt-cache.ts'
+import type { Reply } from './reply.ts'
 import { replyOn } from './reply.ts'
 import type { RequestLog } from './request-log.ts'
 import { createRequestLog } from './request-log.ts'
@@ -125,7 +127,10 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     const origin = `http://${request.headers.host ?? ''}/v1`
     if (isFalCall(request.headers)) {
       const call = { method, path, headers: request.headers, body, model, origin }
-      if (isQueueCall(call)) return serveQueue(provider.jobs, call, reply)
+      if (isQueueCall(call)) {
+        if (await refusesJob(provider, { method, model }, reply)) return
+        return serveQueue(provider.jobs, call, reply)
+      }
       return await serveFal(
         { method, headers: request.headers, body, model: actedModel(provider, model), origin },
         reply,
@@ -140,6 +145,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     }
     if (method === 'POST' && path === '/v1/chat/completions') return await chat(provider, body, reply)
     if (method === 'POST' && path === '/v1/completions') return await texts(provider, body, reply)
+    if (isVideoPath(path) && (await refusesJob(provider, { method, model }, reply))) return
     if (serveVideos(provider.jobs, { method, path, body }, reply)) return
     reply.json(404, errorBody(`Invalid URL (${method} ${path})`, 'invalid_request_error', null))
   } catch (error) {
@@ -236,6 +242,25 @@ function isForeign({ options, acting }: Provider, model: string): boolean {
 
 function modelOf(body: unknown): string {
   return z.object({ model: z.string() }).safeParse(body).data?.model ?? ''
+}
+
+/** How long a submit takes whose model is set to answer late. */
+const LATE_MS = 2_000
+
+/** Lets a submit fail or wait, where the admin door says so. True when it is answered. */
+async function refusesJob(
+  provider: Provider,
+  { method, model }: { readonly method: string; readonly model: string },
+  reply: Reply,
+): Promise<boolean> {
+  if (method !== 'POST' || !provider.acting.has(model)) return false
+  const behaviour = actedModel(provider, model)
+  if (behaviour === `${SANDBOX_LAB}/server-error`) {
+    reply.json(500, errorBody('The server had an error.', 'server_error', null))
+    return true
+  }
+  if (behaviour === `${SANDBOX_LAB}/slow-first-token`) await pause(LATE_MS)
+  return false
 }
 
 /** The model whose behaviour answers this call, after the admin door's settings. */

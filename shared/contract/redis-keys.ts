@@ -54,6 +54,8 @@ export const moneyKeys = {
   job: (rid: string) => `job:${rid}`,
   /** The request ids of an account's long jobs of one kind, in their own order, which is that of time. */
   jobsOf: (kind: string, account: string) => `jobs:${kind}:${account}`,
+  /** A list of jobs that workers ended and whose files a data plane is to copy. Losing it is acceptable. */
+  filesDue: 'jobs:files',
   /** Takes of an offer's daily cap. */
   offerCap: (offer: string) => `{${offer}}:cap`,
   /**

@@ -36,7 +36,8 @@ const MODELS = new Map(
 
 /** Micro-USD a token of input at which a few words cost more than the least payment. */
 const DEAR = 100
-const walletModel = (row: WalletRow) => `wallet-${WALLET_OUTCOMES.indexOf(row) + 1}`
+const walletModel = (row: WalletRow) =>
+  [`wallet-${WALLET_OUTCOMES.indexOf(row) + 1}`, ...(row.job === undefined ? [] : [row.job.model])].join('-')
 const walletLines = new Map<WalletRow, Promise<readonly WalletLine[]>>()
 
 /** Rows whose end comes at a time of its own run beside each other. The first of them that is asked for starts all. */
@@ -60,6 +61,7 @@ beforeAll(async () => {
   })
   const byWallet = WALLET_OUTCOMES.map((row) => ({
     ...{ model: walletModel(row), acts: row.acts, microAToken: row.isCheap === true ? 1 : DEAR },
+    ...{ isJob: row.job !== undefined, canStop: row.cannotStop !== true },
   }))
   await market.sell([...listings, ...byWallet, { model: 'end-last', acts: ['not-found'] }])
 }, 120_000)

@@ -54,6 +54,17 @@ describe('the scripts of docs/pay.md, by the lines of README.md', () => {
   )
 
   it(
+    'buy a film by x402, and ask for it by its token',
+    async () => {
+      const printed = await runScript('film.mjs')
+      expect(printed).toMatch(/^paid in 0x[0-9a-f]{64}$/m)
+      // The sample provider makes a film that is a second shorter.
+      expect(printed).toMatch(/^succeeded cost [1-9]\d+ micro-USD 200 video\/mp4$/m)
+    },
+    RUN_MS,
+  )
+
+  it(
     'read a chain by viem and posts, call by call',
     async () => {
       const printed = await runScript('reads.mjs')

@@ -41,15 +41,14 @@ const JOBS: readonly LongMutant[] = [
     find: 'void calls.offerCaps.settle(offer, take, ZERO)',
     replace: '',
   }),
-  ofJobs('job_record_that_failed_counts', 10, {
+  ofJobs('job_counts_nothing_of_its_cap', 5, {
     file: SUBMIT,
-    find: 'let usedMicro = ZERO\n',
-    replace: 'let usedMicro = quoteMicro\n',
+    find: 'calls.offerCaps.settle(offer, take, quoteMicro)',
+    replace: 'calls.offerCaps.settle(offer, take, (quoteMicro - quoteMicro) as typeof quoteMicro)',
   }),
-  ofJobs('job_counts_nothing_of_its_cap', 5, { file: SUBMIT, find: 'usedMicro = quoteMicro\n', replace: '' }),
   ofJobs('job_cap_is_not_settled', 5, {
     file: SUBMIT,
-    find: 'void calls.offerCaps.settle(offer, take, usedMicro)',
+    find: 'void calls.offerCaps.settle(offer, take, quoteMicro)',
     replace: '',
   }),
   ofJobs('job_nobody_takes_keeps_its_hold', 10, {
@@ -79,8 +78,8 @@ const JOBS: readonly LongMutant[] = [
   }),
   ofJobs('job_told_without_its_record', 15, {
     file: SUBMIT,
-    find: 'await jobs.put(record, calls.clock.now())',
-    replace: 'void jobs.put(record, calls.clock.now()).catch(() => undefined)',
+    find: 'await jobs.put(record, { isWithheld }, calls.clock.now())',
+    replace: 'void jobs.put(record, { isWithheld }, calls.clock.now()).catch(() => undefined)',
   }),
   ofJobs('job_end_is_not_booked', 5, {
     file: SHOW,

@@ -136,9 +136,9 @@ function crashingBook(book: JobBook, crash: Crash): JobBook {
       crash.pass('after job end')
       return standing
     },
-    async markBooked(rid) {
+    async markBooked(rid, mark) {
       crash.pass('after job booking')
-      await book.markBooked(rid)
+      await book.markBooked(rid, mark)
     },
   }
 }

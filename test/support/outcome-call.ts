@@ -129,23 +129,23 @@ const GONE: Seen = {
 const JobAnswer = z.object({
   id: z.string(),
   status: z.string(),
+  job_token: z.string().optional(),
   artifacts: z.array(z.unknown()).optional(),
   usage: z.object({ buyer_cost_micro: z.number() }).nullish(),
 })
 const MAX_QUESTIONS = 10
 
-/** Submits a long job and asks for it, or cancels it, until it is over. */
+/** Submits a long job and asks for it, or cancels it, until it is over. A wallet asks by the token of the job. */
 async function makeJob({ market, model, row, key }: Request, does: 'asks' | 'cancels'): Promise<Seen> {
-  const url = `${market.url}/v1/video/generations`
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key ?? ''}` }
-  const body = JSON.stringify({ model, prompt: 'A quiet sea.', seconds: 5, ...row.body })
-  const submitted = await fetch(url, { method: 'POST', headers, body })
+  const { path, headers, body } = requestOf(model, row)
+  const owner = key === undefined ? undefined : { authorization: `Bearer ${key}` }
+  const sent = { ...headers, ...owner, ...row.headers }
+  const submitted = await fetch(market.url + path, { method: 'POST', headers: sent, body })
   if (submitted.status !== 202) return readAnswer(submitted, await submitted.text())
-  const { id } = JobAnswer.parse(await submitted.json())
+  const { id, job_token: token = '' } = JobAnswer.parse(await submitted.json())
+  const asking = { method: does === 'cancels' ? 'DELETE' : 'GET', headers: owner ?? { 'x-job-token': token } }
   for (let question = 0; question < MAX_QUESTIONS; question++) {
-    const method = does === 'cancels' ? 'DELETE' : 'GET'
-    const { authorization } = headers
-    const job = JobAnswer.parse(await (await fetch(`${url}/${id}`, { method, headers: { authorization } })).json())
+    const job = JobAnswer.parse(await (await fetch(`${market.url}${path}/${id}`, asking)).json())
     if (job.status === 'queued' || job.status === 'running') continue
     return {
       ...GONE,

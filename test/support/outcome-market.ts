@@ -178,13 +178,15 @@ export type Listing = {
   readonly capUsd?: number | undefined
   /** The price of a token of input in micro-USD; one unless named. */
   readonly microAToken?: number
-  /** Sold as a long job. Its name alone decides its behaviour. */
+  /** Sold as a long job. Its name decides its behaviour once it runs. */
   readonly isJob?: boolean
+  /** False for a job of a provider that has no word for stopping it. */
+  readonly canStop?: boolean
   /** Sold on the surface of pictures. */
   readonly isPicture?: boolean
 }
 
-async function sell(ports: SellPorts, { model, acts, capUsd, isJob }: Listing): Promise<void> {
+async function sell(ports: SellPorts, { model, acts, capUsd, isJob, canStop = true }: Listing): Promise<void> {
   const { doors, providers, gone } = ports
   // Each listing has a seller of its own, because a key's writes are limited by the minute and flags count by seller.
   const seller = await doors.user('seller')
@@ -196,8 +198,7 @@ async function sell(ports: SellPorts, { model, acts, capUsd, isJob }: Listing): 
       seller_base_url: provider?.url,
       discount: 50 - 10 * index,
       ...(capUsd === undefined ? {} : { cap_daily_usd: capUsd }),
-      // Its jobs can be cancelled.
-      ...(isJob === true && { api_format: 'falqueue' }),
+      ...(isJob === true && canStop && { api_format: 'falqueue' }),
     })
     if (act === 'gone') await gone?.close()
     else if (act !== 'well') await behave(provider, model, act)

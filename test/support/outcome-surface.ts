@@ -9,6 +9,8 @@ export type SurfaceRequest = {
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 const AUDIO_SECONDS = 2
+/** Where long jobs are submitted and asked about. */
+export const JOB_PATH = '/v1/video/generations'
 
 /** The request that a row of the table makes. */
 export function requestOf(model: string, row: OutcomeRow): SurfaceRequest {
@@ -17,6 +19,7 @@ export function requestOf(model: string, row: OutcomeRow): SurfaceRequest {
     headers: JSON_HEADERS,
     body: JSON.stringify({ model, ...body, ...row.body }),
   })
+  if (row.job !== undefined) return json(JOB_PATH, { prompt: 'A quiet sea.', seconds: 5 })
   switch (row.surface) {
     case 'embeddings':
       return json('/v1/embeddings', { input: ['A few words.', 'And some more.'] })

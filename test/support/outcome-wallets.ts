@@ -22,6 +22,8 @@ export type WalletRow = OutcomeRow & {
   readonly isForged?: true
   /** The wallet has one micro-USD. */
   readonly isPoor?: true
+  /** The provider of the job has no word for stopping it. */
+  readonly cannotStop?: true
 }
 
 const limited = { body: { max_tokens: 400 } }
@@ -31,8 +33,13 @@ const whole = (end: string, act: string, more: Partial<WalletRow> = {}): WalletR
 })
 const streamed = (end: string, act: string, more: Partial<WalletRow> = {}): WalletRow =>
   whole(end, act, { isStreamed: true, ...more })
+const job = (end: string, model: string, more: Partial<WalletRow> = {}): WalletRow => ({
+  ...{ end, acts: ['well'], job: { model, buyer: 'asks' }, ...more },
+})
+/** Its provider takes a job only after seconds. */
+const slow = { acts: ['slow-first-token'], isBlocked: true } as const
 
-/** Every end that a wallet's call can have. Each is driven by each way to pay. */
+/** Every end that a wallet's call can have. Each is driven by each way to pay for it. */
 export const WALLET_OUTCOMES: readonly WalletRow[] = [
   whole('A whole answer', 'well'),
   streamed('A streamed answer', 'well'),
@@ -54,6 +61,15 @@ export const WALLET_OUTCOMES: readonly WalletRow[] = [
   streamed('The issuer blocks the wallet before the first content of a stream', 'drip', { isBlocked: true, ...one }),
   whole('A signature that the wallet has not made', 'well', { isForged: true }),
   whole('The wallet has less than the price', 'well', { isPoor: true }),
+  job('A long job comes to its result', 'job'),
+  job('A long job fails', 'job-failing'),
+  job('The buyer cancels a long job', 'job-endless', { job: { model: 'job-endless', buyer: 'cancels' } }),
+  job('No provider takes a long job', 'job', { acts: ['server-error'] }),
+  job('The issuer blocks the wallet while a provider takes a long job, which can be stopped', 'job', slow),
+  job('The issuer blocks the wallet while a provider takes a long job, which cannot', 'job', {
+    ...slow,
+    cannotStop: true,
+  }),
 ]
 
 /** What became of a wallet's call. */
@@ -90,14 +106,16 @@ export async function driveWallets(
   row: WalletRow,
 ): Promise<readonly WalletLine[]> {
   const chain = await chainOf()
-  const drives = WALLET_WAYS.map((way) => () => drive(market, chain, { model, row, way }))
+  // Long jobs are sold by one way.
+  const ways = row.job === undefined ? WALLET_WAYS : (['x402-exact'] as const)
+  const drives = ways.map((way) => () => drive(market, chain, { model, row, way }))
   const ends: WalletEnd[] = []
   // Whose request reached the provider is known only while the others wait.
   if (row.isBlocked === true || row.leaves === 'before the provider answers') {
     for (const run of drives) ends.push(await run())
   } else ends.push(...(await Promise.all(drives.map((run) => run()))))
   const lines: WalletLine[] = []
-  for (const [at, way] of WALLET_WAYS.entries()) {
+  for (const [at, way] of ways.entries()) {
     const end = ends[at]
     if (end === undefined) throw new Error(`${way} was not driven`)
     const words = { end: row.end, ...wordsOf(end) }
@@ -233,8 +251,8 @@ const COLUMNS = [
 const HEAD = `
 ## Paid by wallet
 
-A wallet signs for the price of the 402 and pays for one call. Each row is driven on a real chain, by each way to pay. What
-is taken above the charge is the wallet's credit: it sees it when it signs in, and keys that it makes spend it. In every row
+A wallet signs for the price of the 402 and pays for one call. Each row is driven on a real chain, by each way to pay for it.
+What is taken above the charge is the wallet's credit: it sees it when it signs in, and keys that it makes spend it. In every row
 what was taken, with what the platform stands in for, is together the charge and the credit. A wallet that the platform stood
 in for is refused until it has paid or an operator forgives it. Of an end that stands above and not here the charge is what
 that table says the buyer pays, and it is taken in the same ways.

@@ -16,7 +16,8 @@ export type JobBook = {
   restoreForwarded(job: ForwardedSubmit, now: number): Promise<void>
   /** Writes the end of a job unless it has one. Returns the end that stands. The job has to have a record. */
   end(rid: string, end: JobEnd): Promise<JobEnd>
-  markBooked(rid: string): Promise<void>
+  /** Notes that its end is booked. Files that its provider will drop are copied by a data plane then. */
+  markBooked(rid: string, mark: { readonly hasFiles: boolean }): Promise<void>
   /** Notes that the buyer has asked to stop it. The job has to have a record. */
   markStopped(rid: string): Promise<void>
 }

@@ -4,6 +4,9 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JobBook } from './job-book.ts'
 
+/** Most jobs whose files wait to be copied, the newest ones. The others are copied when their buyers ask. */
+const MAX_FILES_DUE = 10_000
+
 type Restored = { readonly rid: string; readonly deadlineAt: number }
 
 /** The connection should fail fast while Redis is away, because the caller comes back by itself. */
@@ -36,8 +39,10 @@ export function createRedisJobBook(redis: Redis): JobBook {
       await guarded(redis.hsetnx(key, 'end', JSON.stringify(end)))
       return readJobEnd(await guarded(redis.hget(key, 'end'))) ?? end
     },
-    async markBooked(rid) {
-      await guarded(redis.hset(moneyKeys.job(rid), 'booked', '1'))
+    async markBooked(rid, { hasFiles }) {
+      const writes = redis.multi().hset(moneyKeys.job(rid), 'booked', '1')
+      if (hasFiles) writes.lpush(moneyKeys.filesDue, rid).ltrim(moneyKeys.filesDue, 0, MAX_FILES_DUE - 1)
+      await guarded(writes.exec())
     },
     async markStopped(rid) {
       await redis.hset(moneyKeys.job(rid), 'stopped', '1')

@@ -96,13 +96,16 @@ function isLate({ deadlineAt }: Job, now: number): boolean {
 }
 
 /** Books an end, which may be booked already. Returns false for one that does not fit its job. */
-async function bookEnd(ctx: AttendCtx, job: Job, { event }: JobEnd): Promise<boolean> {
+async function bookEnd(ctx: AttendCtx, job: Job, { event, artifacts }: JobEnd): Promise<boolean> {
   const { rid } = job
   const source = isLate(job, ctx.clock.now()) ? DEADLINE_SOURCE : POLL_SOURCE
   const { posted, repeats } = await postBatch(ctx, { events: [event], source })
   if (posted + repeats === 0) return false
   crashPoint('job_end_booked')
   // A process that does not hear of it books the same words again, which changes nothing.
-  await ctx.jobBook.markBooked(rid).catch((error: unknown) => ctx.log.debug({ err: error, rid }, 'a job is not marked'))
+  const hasFiles = artifacts.some(({ access }) => access !== 'lasting')
+  await ctx.jobBook
+    .markBooked(rid, { hasFiles })
+    .catch((error: unknown) => ctx.log.debug({ err: error, rid }, 'a job is not marked'))
   return true
 }

@@ -16,6 +16,7 @@ const SOON_MS = 20_000
 const ENDED_MS = 60_000
 
 const Job = z.object({ id: z.string(), status: z.string() })
+const Listed = z.object({ data: z.array(z.object({ id: z.string() })) })
 
 /** Puts the film on sale at the first seller's provider, once a world. */
 async function sell({ market, origin, buyers }: World): Promise<Buyer> {
@@ -61,6 +62,12 @@ async function endAll(world: World): Promise<void> {
   })
 }
 
+/** The request ids of the films that their buyer is shown in its list. */
+async function listed({ origin }: World, { key }: Buyer, node = 1): Promise<readonly string[]> {
+  const answer = await fetch(`${origin(node)}/v1/videos?limit=100`, { headers: { authorization: `Bearer ${key}` } })
+  return Listed.parse(await answer.json()).data.map(({ id }) => id.slice('job_'.length))
+}
+
 /** The node dies at a place of a submit, and starts again. What its provider runs is paid and shown, or was never held. */
 async function dieInSubmit(stage: Stage, points: readonly CrashPoint[]): Promise<void> {
   const { world } = stage
@@ -68,6 +75,7 @@ async function dieInSubmit(stage: Stage, points: readonly CrashPoint[]): Promise
   const buyer = await sell(world)
   for (const point of points) {
     const before = (await booked(world)).length
+    const shown = await listed(world, buyer)
     await node.kill()
     await node.start({ environment: { CRASH_AT: `${point}#1` }, mustEnd: true })
     await world.untilPaid()
@@ -76,15 +84,86 @@ async function dieInSubmit(stage: Stage, points: readonly CrashPoint[]): Promise
     stage.require(wasKilled(await node.ended()), `${point}: the node did not die`)
     await node.start()
     // Before the journal has it, nobody was told of the job: its hold runs out, and its buyer pays nothing.
-    if (point !== 'job_settled') continue
+    if (point === 'job_taken') {
+      const more = (await listed(world, buyer)).length - shown.length
+      stage.require(more === 0, `${point}: the list has a job that nobody pays`)
+      continue
+    }
     await until('the submit is booked', SOON_MS, async () => (await booked(world)).length === before + 1)
     const rid = (await booked(world)).at(-1)?.rid ?? ''
     await endAll(world)
-    const end = (await booked(world)).at(-1)
-    stage.require(end?.charge === String(COST_MICRO), `${point}: the end costs ${end?.charge}`)
-    stage.require((await ask(world, buyer, rid)) === 'succeeded', `${point}: its buyer is shown something else`)
+    await requireEnds(stage, buyer, [rid])
   }
   stage.figure('jobs', (await booked(world)).length)
+}
+
+/** Each of these jobs has ended once, at its cost, and its buyer is shown it. */
+async function requireEnds({ world, require }: Stage, buyer: Buyer, rids: readonly string[]): Promise<void> {
+  const ends = new Map((await booked(world)).map((end) => [end.rid, end]))
+  const list = await listed(world, buyer)
+  for (const rid of rids) {
+    const end = ends.get(rid)
+    require(end?.charge === String(COST_MICRO), `${rid}: its end costs ${end?.charge}`)
+    const state = await ask(world, buyer, rid)
+    require(state === 'succeeded', `${rid}: its buyer is shown ${state}`)
+    require(list.includes(rid), `${rid} is not in the list`)
+  }
+}
+
+/** Submits jobs at both nodes in turn, and waits until all of them are booked. */
+async function submitSome(world: World, buyer: Buyer, count: number): Promise<readonly string[]> {
+  const rids: string[] = []
+  for (let job = 0; job < count; job++) {
+    const answer = await submit(world, buyer, job % 2)
+    rids.push(Job.parse(await answer.json()).id.slice('job_'.length))
+  }
+  await until('the submits are booked', SOON_MS, async () => {
+    const known = new Set((await booked(world)).map(({ rid }) => rid))
+    return rids.every((rid) => known.has(rid))
+  })
+  return rids
+}
+
+/**
+ * Redis is emptied while jobs are open. One film was over and deleted by its buyer, and no worker had heard of that: only
+ * its node knows how it ended, and that it is hidden.
+ */
+async function emptyRedis(stage: Stage, count: number): Promise<void> {
+  const { world } = stage
+  const buyer = await sell(world)
+  const [deleted = '', ...open] = await submitSome(world, buyer, count)
+  for (const worker of world.workers) worker.signal('SIGSTOP')
+  await until('a film is there', SOON_MS, async () => (await ask(world, buyer, deleted)) === 'succeeded')
+  const headers = { authorization: `Bearer ${buyer.key}` }
+  const { ok } = await fetch(`${world.origin(1)}/v1/videos/job_${deleted}`, { method: 'DELETE', headers })
+  stage.require(ok, 'the film is not deleted')
+  await world.money().flushall()
+  for (const worker of world.workers) worker.signal('SIGCONT')
+  await world.untilPaid()
+  await endAll(world)
+  await requireEnds(stage, buyer, open)
+  const end = (await booked(world)).find(({ rid }) => rid === deleted)
+  stage.require(end?.charge === String(COST_MICRO), `the deleted film costs ${end?.charge}`)
+  for (const node of [0, 1]) {
+    stage.require((await ask(world, buyer, deleted, node)) === '404', `node ${node} shows a film that was deleted`)
+    stage.require(!(await listed(world, buyer, node)).includes(deleted), `node ${node} lists a film that was deleted`)
+  }
+}
+
+/** Every process and server but the providers stops at once while jobs are open, and starts again. */
+async function stopEverything(stage: Stage, count: number): Promise<void> {
+  const { world } = stage
+  const buyer = await sell(world)
+  const rids = await submitSome(world, buyer, count)
+  // Of some the state was asked for once, and some are over and shown.
+  for (const [index, rid] of rids.entries()) {
+    for (let question = 0; question < index % 3; question++) await ask(world, buyer, rid, question)
+  }
+  const processes = [...world.dataPlanes, world.control, ...world.workers]
+  await Promise.all([...processes, world.redis(), world.postgres].map((each) => each.kill()))
+  await world.heal()
+  await endAll(world)
+  await requireEnds(stage, buyer, rids)
 }
 
 export const JOB_ROWS: readonly Row[] = [
@@ -92,6 +171,16 @@ export const JOB_ROWS: readonly Row[] = [
     number: 'N05',
     title: 'a data plane dies while it submits a long job: at each place before the journal has it, and after',
     isQuick: true,
-    run: (stage) => dieInSubmit(stage, stage.isQuick ? ['job_settled'] : ['job_taken', 'job_written', 'job_settled']),
+    run: (stage) => dieInSubmit(stage, stage.isQuick ? ['job_settled'] : ['job_taken', 'job_settled', 'job_written']),
+  },
+  {
+    number: 'N06a',
+    title: 'money Redis emptied while jobs are open',
+    run: (stage) => emptyRedis(stage, stage.isQuick ? 3 : 12),
+  },
+  {
+    number: 'N06b',
+    title: 'every process and server of the market stops while jobs are open',
+    run: (stage) => stopEverything(stage, stage.isQuick ? 3 : 12),
   },
 ]

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import pg from 'pg'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -17,6 +18,9 @@ import { inHeader, sendAsStranger, signPayment, stockClient } from '#test/suppor
 const MODEL = 'hosted-film'
 const FILM = { model: MODEL, prompt: 'A boat on a lake.', seconds: 4 }
 const PATH = '/v1/video/generations'
+/** A film that takes longer to send than its reader stays. */
+const FILM_BYTES = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypisom'), Buffer.alloc(8_000_000, 9)])
+const FILM_HEADERS = { 'content-type': 'video/mp4', 'content-length': FILM_BYTES.length }
 const TOKEN = parseAbi(['function transfer(address, uint256) returns (bool)'])
 
 let chain: TestChain
@@ -31,12 +35,15 @@ const json =
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 const TAKEN = json(200, { id: 'vid-1', object: 'video', status: 'queued' })
 
-/** A host that lists the model, runs each film for ever, and answers submits as it is told. */
-function says(host: RecordingProvider, submit: Say): void {
+const stateOf = (status: string, more: object = {}) => json(200, { id: 'vid-1', object: 'video', status, ...more })
+
+/** A host that lists the model and answers submits and questions as it is told. Unless told, it runs a film for ever. */
+function says(host: RecordingProvider, submit: Say, state: Say = stateOf('in_progress')): void {
   host.answers(({ method, url }, response) => {
     if (url === '/v1/models') json(200, { object: 'list', data: [{ id: MODEL, object: 'model' }] })(response)
     else if (method === 'POST' && url === '/v1/videos') submit(response)
-    else json(200, { id: 'vid-1', object: 'video', status: 'in_progress' })(response)
+    else if (url?.endsWith('/content') === true) response.writeHead(200, FILM_HEADERS).end(FILM_BYTES)
+    else state(response)
   })
 }
 
@@ -145,6 +152,105 @@ describe('a submit', () => {
       expect(await submit()).toEqual([202, undefined, 1, 0])
     },
   )
+})
+
+const Job = z.object({
+  id: z.string(),
+  status: z.string(),
+  artifacts: z.array(z.object({ url: z.url() })).optional(),
+  usage: z.object({ buyer_cost_micro: z.number(), seconds: z.number() }).nullish(),
+})
+
+async function asked(method: string, id: string): Promise<z.infer<typeof Job>> {
+  const headers = { authorization: `Bearer ${network.sandbox.buyer_key}` }
+  return Job.parse(await (await fetch(`${network.sandbox.api_base_url}${PATH}/${id}`, { method, headers })).json())
+}
+
+/** A film that the cheaper host has taken. */
+async function taken(): Promise<string> {
+  return Job.parse(await (await post(PATH, network.sandbox.buyer_key, FILM)).json()).id
+}
+
+const Book = z.object({ offers: z.array(z.object({ id: z.string(), provider: z.string(), discount_pct: z.number() })) })
+
+/** Changes the discount of the cheaper host, and waits until buyers see it. */
+async function sellAt(discount: number): Promise<void> {
+  const book = async () => {
+    const answer = await fetch(`${network.sandbox.api_base_url}/api/markets/${MODEL}`)
+    return Book.parse(await answer.json()).offers.find(({ provider }) => provider === 'host-cheap')
+  }
+  const url = `${network.sandbox.api_base_url}/v1/seller/offers/${(await book())?.id}`
+  const headers = { authorization: `Bearer ${network.sandbox.seller_key}`, 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'PATCH', headers, body: JSON.stringify({ discount }) })
+  expect([answer.status, answer.ok ? '' : await answer.text()]).toEqual([200, ''])
+  await until('buyers see the discount', 20_000, async () => (await book())?.discount_pct === discount)
+}
+
+describe('a job that its host has taken', () => {
+  it('ends once, at the price of its submit: what its host says later changes nothing, nor does a cancellation', async () => {
+    says(cheap, TAKEN)
+    const id = await taken()
+    await sellAt(20)
+    says(cheap, TAKEN, stateOf('completed', { seconds: '3' }))
+    const first = await asked('GET', id)
+    // Three seconds at ten cents, of which the seller kept half.
+    expect(first).toMatchObject({ status: 'succeeded', usage: { seconds: 3, buyer_cost_micro: 150_000 } })
+    for (const say of [stateOf('failed'), stateOf('completed', { seconds: '4' }), json(404, {})]) {
+      says(cheap, TAKEN, say)
+      for (const method of ['GET', 'DELETE']) {
+        const { status, usage } = await asked(method, id)
+        expect([method, status, usage]).toEqual([method, first.status, first.usage])
+      }
+    }
+    const headers = { authorization: `Bearer ${network.sandbox.buyer_key}` }
+    await until('it is booked at that', 20_000, async () => {
+      const looked = await fetch(`${network.sandbox.api_base_url}/v1/requests/${id.slice('job_'.length)}`, { headers })
+      const read = Looked.safeParse(await looked.json())
+      return read.data?.settlement_status === 'settled' && read.data.buyer_cost_micro === 150_000
+    })
+    await sellAt(50)
+  })
+
+  it('and is over when its buyer cancels it stays what it was, and is charged', async () => {
+    says(cheap, TAKEN)
+    const id = await taken()
+    says(cheap, TAKEN, stateOf('completed', { seconds: '2' }))
+    expect(await asked('DELETE', id)).toMatchObject({ status: 'succeeded', usage: { buyer_cost_micro: 100_000 } })
+  })
+
+  it('and has lost runs on for its buyer, until workers have heard so often enough, and costs nothing', async () => {
+    says(cheap, TAKEN)
+    const id = await taken()
+    says(cheap, TAKEN, json(404, { error: { message: 'No such job.' } }))
+    expect((await asked('GET', id)).status).toBe('running')
+    const db = new pg.Client(network.sandbox.database_url)
+    await db.connect()
+    const hasten = 'update job set poll_at = now() where rid = $1 and asker is null'
+    await until('it is given up', 30_000, async () => {
+      await db.query(hasten, [id.slice('job_'.length)])
+      return (await asked('GET', id)).status === 'failed'
+    })
+    await db.end()
+    expect(await asked('GET', id)).toMatchObject({ status: 'failed', usage: { buyer_cost_micro: 0 } })
+  })
+
+  it('makes a film that buyers may leave in mid-download, as often as they like', async () => {
+    says(cheap, TAKEN)
+    const id = await taken()
+    says(cheap, TAKEN, stateOf('completed'))
+    const url = (await asked('GET', id)).artifacts?.[0]?.url ?? ''
+    const loaded = async () => Buffer.from(await (await fetch(url)).arrayBuffer()).equals(FILM_BYTES)
+    expect(await loaded()).toBe(true)
+    // One owner may load 32 files at once. Those that were left do not count.
+    for (let time = 0; time < 40; time++) {
+      const leaving = new AbortController()
+      const answer = await fetch(url, { signal: leaving.signal })
+      const part = await answer.body?.getReader().read()
+      expect([answer.status, part?.done]).toEqual([200, false])
+      leaving.abort()
+    }
+    expect(await loaded()).toBe(true)
+  })
 })
 
 const Unpaid = z.object({ error: z.string(), accepts: z.array(z.unknown()).length(0) })

@@ -1,4 +1,5 @@
 import OpenAI, { toFile } from 'openai'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { pngOf } from '#dev/provider/media/png.ts'
@@ -63,14 +64,18 @@ const Asked = z.object({
   requests: z.array(z.object({ method: z.string(), path: z.string(), body: z.unknown().optional() })),
 })
 
-/** The body of the last submit that the provider with a queue got. It sells pictures, too, whose book names its address. */
-async function lastSubmit() {
+/** The requests that the provider with a queue got. It sells pictures, too, whose book names its address. */
+async function requestsOfHost() {
   const Book = z.object({ offers: z.array(z.object({ provider: z.string(), seller_base_url: z.url() })) })
   const book = Book.parse(await (await fetch(`${network.sandbox.api_base_url}/api/markets/flux-1-dev`)).json())
   const offer = book.offers.find(({ provider }) => provider === HOST)
   const url = new URL('/__sandbox/requests', offer?.seller_base_url)
-  const { requests } = Asked.parse(await (await fetch(url)).json())
-  return requests.findLast(({ method, path }) => method === 'POST' && /video/.test(path))?.body
+  return Asked.parse(await (await fetch(url)).json()).requests
+}
+
+/** The body of the last submit that it got. */
+async function lastSubmit() {
+  return (await requestsOfHost()).findLast(({ method, path }) => method === 'POST' && /video/.test(path))?.body
 }
 
 describe('a film of a provider with a queue', () => {
@@ -119,6 +124,45 @@ describe('a film of a provider with a queue', () => {
     expect([cancelled.status, cancelled.usage?.buyer_cost_micro]).toEqual(['cancelled', 0])
   })
 
+  it('whose buyer never asks is made, kept here and served, whole, by range and by HEAD', async () => {
+    const { id } = await submit(path, { model: QUEUE, seconds: 4 })
+    const db = new pg.Client(network.sandbox.database_url)
+    await db.connect()
+    // A worker has to ask twice. It would wait for seconds.
+    const hasten = 'update job set poll_at = now() where rid = $1 and asker is null'
+    const rid = id.slice('job_'.length)
+    const loads = async () => {
+      const { rows } = await db.query<{ name: string }>('select provider_job as name from job where rid = $1', [rid])
+      const file = `/v1/files/jobs/${rows[0]?.name}.mp4`
+      return (await requestsOfHost()).filter(({ path: asked }) => asked === file).length
+    }
+    await until('a data plane loads its file', 30_000, async () => {
+      await db.query(hasten, [rid])
+      return (await loads()) > 0
+    })
+    const url = `${network.sandbox.api_base_url}/v1/media/artifacts/${id}/0`
+    const load = (init: RequestInit = {}) => fetch(url, { ...init, headers: { ...keyed(), ...init.headers } })
+    const whole = await load()
+    const film = Buffer.from(await whole.arrayBuffer())
+    expect([whole.status, whole.headers.get('content-type'), film.subarray(4, 8).toString()]).toEqual([
+      ...[200, 'video/mp4', 'ftyp'],
+    ])
+    const part = await load({ headers: { range: 'bytes=4-7' } })
+    expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
+      ...[206, `bytes 4-7/${film.length}`, 'ftyp'],
+    ])
+    const beyond = await load({ headers: { range: `bytes=${film.length}-` } })
+    expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${film.length}`])
+    const head = await load({ method: 'HEAD' })
+    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([
+      ...[200, String(film.length), ''],
+    ])
+    // It was fetched once, and the first question finds it.
+    expect((await send('GET', `${path}/${id}`)).body).toMatchObject({ status: 'succeeded', usage: { seconds: 3 } })
+    expect(await loads()).toBe(1)
+    await db.end()
+  })
+
   const REFUSED: [body: object, code: string, param: string, row: string][] = [
     [{ input_images: Array.from({ length: 9 }, () => PICTURE) }, 'too_many_input_images', 'input_images', '[C157]'],
     [{ image_url: 'http://example.com/a.png' }, 'invalid_image_input', 'image_url', '[C156]'],
@@ -133,6 +177,9 @@ describe('a film of a provider with a queue', () => {
     [{ seconds: 4, duration: 5 }, 'invalid_request', 'duration', ''],
     [{ size: '0x0' }, 'invalid_request', 'size', ''],
     [{ size: '1024×1024' }, 'invalid_request', 'size', ''],
+    [{ size: '-640x480' }, 'invalid_request', 'size', ''],
+    [{ size: '100000x1' }, 'invalid_request', 'size', ''],
+    [{ seconds: -4 }, 'invalid_request', 'seconds', ''],
     [{ resolution: '8K' }, 'invalid_request', 'resolution', '[C163]'],
     [{ size: '1280x720', resolution: '1080p' }, 'invalid_request', 'resolution', ''],
     [{ aspect_ratio: 'wide' }, 'invalid_request', 'aspect_ratio', ''],

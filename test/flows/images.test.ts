@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { pngOf } from '#dev/provider/media/png.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
+import { doorsOf } from '#test/support/routed-market.ts'
 import { until } from '#test/support/until.ts'
 
 const BY_TOKEN = 'gpt-image-1'
@@ -336,6 +337,32 @@ describe('a request for a picture', () => {
     for (const size of ['64X64', '64*64', 'auto', 'square', '1k']) {
       expect([size, (await generate({ model: BY_AREA, size })).status]).toEqual([size, 200])
     }
+  })
+
+  it('is refused for its routing as a chat is', async () => {
+    const Book = z.object({ offers: z.array(z.object({ provider: z.string() })) })
+    const book = await fetch(`${network.sandbox.api_base_url}/api/markets/${BY_IMAGE}`)
+    const sellers = Book.parse(await book.json()).offers.map(({ provider }) => provider)
+    const cases: readonly [object, number, string][] = [
+      [{ provider: 'nobody-at-all' }, 400, 'unsupported_provider'],
+      [{ providers_blocked: {} }, 400, 'invalid_request'],
+      [{ providers_blocked: sellers }, 503, 'no_healthy_sellers'],
+      [{ min_discount_pct: 99 }, 503, 'minimum_discount_not_met'],
+    ]
+    for (const [body, status, code] of cases) {
+      const answer = await generate({ model: BY_IMAGE, ...body })
+      expect([body, answer.status, Refusal.parse(await answer.json()).error.code]).toEqual([body, status, code])
+    }
+  })
+
+  it('is refused where the balance does not cover it', async () => {
+    const { buyerKey } = await doorsOf(network).user()
+    const answer = await post(
+      '/v1/images/generations',
+      { model: BY_IMAGE, prompt: 'a cat' },
+      { authorization: `Bearer ${buyerKey}` },
+    )
+    expect([answer.status, Refusal.parse(await answer.json()).error.code]).toEqual([402, 'insufficient_balance'])
   })
 
   it('for a model that makes none, or edits none, finds no seller', async () => {

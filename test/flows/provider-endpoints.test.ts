@@ -46,9 +46,9 @@ async function chat(buyer: string) {
 
 const Refusal = z.object({ error: z.object({ code: z.string() }) })
 
-async function submit(buyer: string) {
+async function submit(buyer: string | undefined, path = '/v1/video/generations') {
   const job = { model: JOB, prompt: 'A quiet sea.', seconds: 6 }
-  const answer = await market.post('/v1/video/generations', buyer, job)
+  const answer = await market.post(path, buyer, job)
   const refusal = Refusal.safeParse(JSON.parse(await answer.text()))
   return { status: answer.status, code: refusal.data?.error.code }
 }
@@ -80,11 +80,15 @@ describe('the endpoints that a host runs', () => {
     await until('the host is back', 10_000, async () => (await chat(key))[2] === 'rt-cheap')
   })
 
-  it('refuse a long job up front: 404 no_sellers_for_model, and nobody is asked', async () => {
+  it('refuse a long job up front: 404 no_sellers_for_model, and nobody is asked, nor to pay [C166]', async () => {
     await host(DEAR, ['chat'])
     await untilJobIsRefused(key)
     const before = asked(DEAR)
-    expect(await submit(key)).toEqual({ status: 404, code: 'no_sellers_for_model' })
+    for (const path of ['/v1/video/generations', '/v1/videos', '/v1/music/generations']) {
+      for (const buyer of [key, undefined]) {
+        expect([path, await submit(buyer, path)]).toEqual([path, { status: 404, code: 'no_sellers_for_model' }])
+      }
+    }
     expect(asked(DEAR)).toBe(before)
     await host(DEAR, ['video'])
     await until('the job has a seller', 10_000, async () => (await submit(key)).status === 202)

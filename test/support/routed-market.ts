@@ -30,7 +30,8 @@ export type RoutedMarket = Doors & {
 
 /** What users and the operator of a market ask it for. */
 export type Doors = {
-  post(path: string, key: string, body: object, headers?: Record<string, string>): Promise<Response>
+  /** Without a key a stranger asks. */
+  post(path: string, key: string | undefined, body: object, headers?: Record<string, string>): Promise<Response>
   get(path: string, key: string): Promise<unknown>
   operator(name: string, input: object): Promise<unknown>
   /** Makes a wallet with a key on each side and `creditUsd` US dollars of credit. */
@@ -108,7 +109,7 @@ export function doorsOf({ sandbox }: Network): Doors {
     fetchDescribed(path.startsWith('http') ? path : sandbox.api_base_url + path, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${key}`,
+        ...(key !== undefined && { authorization: `Bearer ${key}` }),
         'content-type': 'application/json',
         'idempotency-key': `routing-${++calls}`,
         ...headers,

@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { keepDueFiles } from '#data-plane/pipeline/keep-due-files.ts'
 import type { StoredJob } from '#data-plane/store/jobs.ts'
 import type { Time } from '#shared/clock.ts'
 import { HOUR, MINUTE, SECOND, systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
+import { createLogger } from '#shared/logger.ts'
 import { FILE_LIMITS, openJobFiles, SELLER_KEY, startFileHost } from '#test/support/job-files.ts'
 import { until } from '#test/support/until.ts'
 
@@ -73,6 +75,16 @@ function open(stored: StoredJob, fileHosts?: readonly string[]) {
   })
   opened.push(one)
   return one
+}
+
+/** Takes one turn at the files of jobs that workers have ended. The job is the only one. */
+function takeDue({ files }: ReturnType<typeof openJobFiles>, find: () => Promise<StoredJob>): void {
+  const jobs = { find, takeFilesDue: async () => [rid] }
+  const every = (_ms: number, turn: () => void) => {
+    turn()
+    return () => undefined
+  }
+  keepDueFiles({ jobs, files, clock: { every }, log: createLogger('data-plane', 'silent') })
 }
 
 /** The bytes of the first file, or the error of asking for it. */
@@ -246,6 +258,31 @@ describe('the files of a job', () => {
       undefined,
       [],
     ])
+  })
+
+  it('are copied when a worker has ended their job, though nobody asks, and are gone after their time', async () => {
+    const stored = jobWith(brief())
+    const one = open(stored)
+    takeDue(one, async () => stored)
+    await until('the copy is here', 5_000, () => one.files.figures().copied === 1)
+    now += FILE_LIMITS.keepMs
+    expect([await one.artifacts.open(id), await one.files.find(id), one.files.show(stored, rid)]).toEqual([
+      ...[undefined, undefined, []],
+    ])
+    expect(host.asked).toHaveLength(1)
+  })
+
+  it.each(['isWithheld', 'isDeleted'])('are not copied of a job that nobody is shown: %s', async (mark) => {
+    const stored = { ...jobWith(brief()), [mark]: true }
+    const one = open(stored)
+    let looked = 0
+    const find = async () => {
+      looked += 1
+      return stored
+    }
+    takeDue(one, find)
+    await until('the job was looked at', 5_000, () => looked === 1)
+    expect([await one.files.find(id), one.files.figures().running, host.asked]).toEqual([undefined, 0, []])
   })
 
   it('are nobody’s before the end of the job is booked, and a job that failed has none', async () => {

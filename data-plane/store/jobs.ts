@@ -130,7 +130,8 @@ function createMarks(redis: Redis) {
     async note(mark: Mark): Promise<void> {
       const { rid, field } = mark
       await guarded(redis.hset(moneyKeys.job(rid), field, '1'))
-      known.set(`${rid} ${field}`, mark)
+      const name = `${rid} ${field}`
+      known.set(name, mark)
       const [oldest] = known.keys()
       if (known.size > MAX_MARKS && oldest !== undefined) known.delete(oldest)
     },

@@ -1,31 +1,27 @@
 /**
- * `npm run test:treasury-mutants`: makes each mistake of `mutants/treasury.ts` alone and runs the tests that must fail because
- * of it. `-- --only NAME,NAME` picks some. Ends with 1 when a mistake is not noticed.
+ * `npm run test:treasury-mutants`: makes each mistake of `mutants/treasury.ts` and `mutants/paid-jobs.ts` alone and runs the
+ * tests that must fail because of it. `-- --only NAME,NAME` picks some. Ends with 1 when a mistake is not noticed.
  */
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { REPOSITORY } from '#dev/network/programs.ts'
-import type { TreasuryMutant } from './mutants/treasury.ts'
-import { TREASURY_MUTANTS } from './mutants/treasury.ts'
+import type { TestMutant } from './mutants/mutated.ts'
+import { TEST_MUTANTS } from './mutants/mutated.ts'
 
 const LIMIT_MS = 300_000
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })
 const wanted = values.only?.split(',')
-const chosen = TREASURY_MUTANTS.filter(({ name }) => wanted?.includes(name) ?? true)
+const chosen = TEST_MUTANTS.filter(({ name }) => wanted?.includes(name) ?? true)
 
 /** Runs the tests with a mistake in the code. Answers whether they failed. */
-function isCaught({ name, caughtBy }: TreasuryMutant): Promise<boolean> {
-  const child = spawn(
-    'node',
-    ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', `test/services/${caughtBy}.test.ts`],
-    {
-      cwd: REPOSITORY,
-      env: { ...process.env, TREASURY_MUTANT: name },
-      stdio: 'ignore',
-      timeout: LIMIT_MS,
-    },
-  )
+function isCaught({ name, caughtBy }: TestMutant): Promise<boolean> {
+  const child = spawn('node', ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', `test/${caughtBy}.test.ts`], {
+    cwd: REPOSITORY,
+    env: { ...process.env, TREASURY_MUTANT: name },
+    stdio: 'ignore',
+    timeout: LIMIT_MS,
+  })
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     // A run that hangs has noticed nothing.

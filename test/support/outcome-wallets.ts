@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { LEAST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { ChainWallet, TestChain } from './chain.ts'
 import { chainOf } from './chain.ts'
 import type { Seen } from './outcome-call.ts'
@@ -149,6 +150,7 @@ async function drive(market: OutcomeMarket, chain: TestChain, { model, row, way 
   ])
   const isRefused = row.isForged === true || row.isPoor === true
   const booked = isRefused ? undefined : await bookedOf(market, wallet)
+  if (row.job !== undefined && row.isBlocked === true) await requireHidden(market, seen)
   return {
     seen,
     taken: money - (await chain.usdcBalance(wallet.address)),
@@ -157,6 +159,12 @@ async function drive(market: OutcomeMarket, chain: TestChain, { model, row, way 
     ledger: booked && (await ledgerOf(market, booked.rid)),
     standing: booked === undefined ? 'nothing' : await standingOf(market, booked.rid),
   }
+}
+
+/** Nobody is told of a job that nobody pays, and its record is hidden. */
+async function requireHidden({ redis }: OutcomeMarket, { rid, status }: Seen): Promise<void> {
+  const mark = await redis.hget(moneyKeys.job(rid), 'withheld')
+  if (status !== 402 || mark !== '1') throw new Error(`${rid} is not paid, and its buyer got ${status}`)
 }
 
 /** The same headers with a signature of nobody. */

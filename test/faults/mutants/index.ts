@@ -83,4 +83,18 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "(isPaidWhole(demand) && outcome === 'cut' && demand.kind === 'model')",
     caughtBy: 'N06',
   },
+  {
+    name: 'submits-without-a-journal',
+    file: 'data-plane/pipeline/book-job-event.ts',
+    find: 'calls.journal.capture(subject, event)',
+    replace: '',
+    caughtBy: 'N06a',
+  },
+  {
+    name: 'lost-jobs-stay-lost',
+    file: 'control-plane/services/money/attend-job.ts',
+    find: 'await jobBook.restore(record, { isWithheld }, clock.now())',
+    replace: 'void isWithheld',
+    caughtBy: 'N06a',
+  },
 ]

@@ -206,7 +206,7 @@ describe('a job that its host has taken', () => {
     await until('it is booked at that', 20_000, async () => {
       const looked = await fetch(`${network.sandbox.api_base_url}/v1/requests/${id.slice('job_'.length)}`, { headers })
       const read = Looked.safeParse(await looked.json())
-      return read.data?.settlement_status === 'settled' && read.data.buyer_cost_micro === 150_000
+      return read.data?.buyer_cost_micro === 150_000
     })
     await sellAt(50)
   })
@@ -232,7 +232,7 @@ describe('a job that its host has taken', () => {
     })
     await db.end()
     expect(await asked('GET', id)).toMatchObject({ status: 'failed', usage: { buyer_cost_micro: 0 } })
-  })
+  }, 60_000)
 
   it('makes a film that buyers may leave in mid-download, as often as they like', async () => {
     says(cheap, TAKEN)

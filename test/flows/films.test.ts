@@ -64,18 +64,14 @@ const Asked = z.object({
   requests: z.array(z.object({ method: z.string(), path: z.string(), body: z.unknown().optional() })),
 })
 
-/** The requests that the provider with a queue got. It sells pictures, too, whose book names its address. */
-async function requestsOfHost() {
+/** The body of the last submit that the provider with a queue got. It sells pictures, too, whose book names its address. */
+async function lastSubmit() {
   const Book = z.object({ offers: z.array(z.object({ provider: z.string(), seller_base_url: z.url() })) })
   const book = Book.parse(await (await fetch(`${network.sandbox.api_base_url}/api/markets/flux-1-dev`)).json())
   const offer = book.offers.find(({ provider }) => provider === HOST)
   const url = new URL('/__sandbox/requests', offer?.seller_base_url)
-  return Asked.parse(await (await fetch(url)).json()).requests
-}
-
-/** The body of the last submit that it got. */
-async function lastSubmit() {
-  return (await requestsOfHost()).findLast(({ method, path }) => method === 'POST' && /video/.test(path))?.body
+  const { requests } = Asked.parse(await (await fetch(url)).json())
+  return requests.findLast(({ method, path }) => method === 'POST' && /video/.test(path))?.body
 }
 
 describe('a film of a provider with a queue', () => {
@@ -124,45 +120,6 @@ describe('a film of a provider with a queue', () => {
     expect([cancelled.status, cancelled.usage?.buyer_cost_micro]).toEqual(['cancelled', 0])
   })
 
-  it('whose buyer never asks is made, kept here and served, whole, by range and by HEAD', async () => {
-    const { id } = await submit(path, { model: QUEUE, seconds: 4 })
-    const db = new pg.Client(network.sandbox.database_url)
-    await db.connect()
-    // A worker has to ask twice. It would wait for seconds.
-    const hasten = 'update job set poll_at = now() where rid = $1 and asker is null'
-    const rid = id.slice('job_'.length)
-    const loads = async () => {
-      const { rows } = await db.query<{ name: string }>('select provider_job as name from job where rid = $1', [rid])
-      const file = `/v1/files/jobs/${rows[0]?.name}.mp4`
-      return (await requestsOfHost()).filter(({ path: asked }) => asked === file).length
-    }
-    await until('a data plane loads its file', 30_000, async () => {
-      await db.query(hasten, [rid])
-      return (await loads()) > 0
-    })
-    const url = `${network.sandbox.api_base_url}/v1/media/artifacts/${id}/0`
-    const load = (init: RequestInit = {}) => fetch(url, { ...init, headers: { ...keyed(), ...init.headers } })
-    const whole = await load()
-    const film = Buffer.from(await whole.arrayBuffer())
-    expect([whole.status, whole.headers.get('content-type'), film.subarray(4, 8).toString()]).toEqual([
-      ...[200, 'video/mp4', 'ftyp'],
-    ])
-    const part = await load({ headers: { range: 'bytes=4-7' } })
-    expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
-      ...[206, `bytes 4-7/${film.length}`, 'ftyp'],
-    ])
-    const beyond = await load({ headers: { range: `bytes=${film.length}-` } })
-    expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${film.length}`])
-    const head = await load({ method: 'HEAD' })
-    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([
-      ...[200, String(film.length), ''],
-    ])
-    // It was fetched once, and the first question finds it.
-    expect((await send('GET', `${path}/${id}`)).body).toMatchObject({ status: 'succeeded', usage: { seconds: 3 } })
-    expect(await loads()).toBe(1)
-    await db.end()
-  })
-
   const REFUSED: [body: object, code: string, param: string, row: string][] = [
     [{ input_images: Array.from({ length: 9 }, () => PICTURE) }, 'too_many_input_images', 'input_images', '[C157]'],
     [{ image_url: 'http://example.com/a.png' }, 'invalid_image_input', 'image_url', '[C156]'],
@@ -193,6 +150,53 @@ describe('a film of a provider with a queue', () => {
   it('takes no part of a picture that its model has no use for', async () => {
     const body = { model: OPENAI, end_image_url: PICTURE }
     expect(await refusalOf(path, body)).toEqual([400, 'model_capability_unsupported', 'end_image_url'])
+  })
+})
+
+describe('a film whose buyer never asks', () => {
+  it('is made, kept here before its provider drops it, and served whole, by range and by HEAD', async () => {
+    const path = '/v1/video/generations'
+    const { id } = await submit(path, { model: OPENAI, seconds: 4 }, 'sandbox-a')
+    const db = new pg.Client(network.sandbox.database_url)
+    await db.connect()
+    const Place = z.object({ job: z.string(), host: z.url() })
+    const loads = async () => {
+      const { rows } = await db.query(
+        'select provider_job as job, base_url as host from job join offer on offer.id = job.offer where rid = $1',
+        [id.slice('job_'.length)],
+      )
+      const { data: place } = Place.safeParse(rows[0])
+      if (place === undefined) return 0
+      const { requests } = Asked.parse(await (await fetch(new URL('/__sandbox/requests', place.host))).json())
+      return requests.filter(({ path: asked }) => asked === `/v1/videos/${place.job}/content`).length
+    }
+    await until('a data plane has loaded it', 25_000, async () => {
+      // A worker has to ask twice. It would wait for seconds.
+      const hasten = 'update job set poll_at = now() where rid = $1 and asker is null'
+      await db.query(hasten, [id.slice('job_'.length)])
+      return (await loads()) > 0
+    })
+    const url = `${network.sandbox.api_base_url}/v1/media/artifacts/${id}/0`
+    const load = (init: RequestInit = {}) => fetch(url, { ...init, headers: { ...keyed(), ...init.headers } })
+    const whole = await load()
+    const film = Buffer.from(await whole.arrayBuffer())
+    expect([whole.status, whole.headers.get('content-type'), film.subarray(4, 8).toString()]).toEqual([
+      ...[200, 'video/mp4', 'ftyp'],
+    ])
+    const part = await load({ headers: { range: 'bytes=4-7' } })
+    expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
+      ...[206, `bytes 4-7/${film.length}`, 'ftyp'],
+    ])
+    const beyond = await load({ headers: { range: `bytes=${film.length}-` } })
+    expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${film.length}`])
+    const head = await load({ method: 'HEAD' })
+    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([
+      ...[200, String(film.length), ''],
+    ])
+    // It was fetched once, and the first question finds it.
+    expect((await send('GET', `${path}/${id}`)).body).toMatchObject({ status: 'succeeded', usage: { seconds: 3 } })
+    expect(await loads()).toBe(1)
+    await db.end()
   })
 })
 

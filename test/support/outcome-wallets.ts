@@ -260,10 +260,10 @@ const HEAD = `
 ## Paid by wallet
 
 A wallet signs for the price of the 402 and pays for one call. Each row is driven on a real chain, by each way to pay for it.
-What is taken above the charge is the wallet's credit: it sees it when it signs in, and keys that it makes spend it. In every row
-what was taken, with what the platform stands in for, is together the charge and the credit. A wallet that the platform stood
-in for is refused until it has paid or an operator forgives it. Of an end that stands above and not here the charge is what
-that table says the buyer pays, and it is taken in the same ways.
+What is taken above the charge is the wallet's credit: it sees it when it signs in, and keys that it makes spend it. In every
+row what was taken, with what the platform stands in for, is together the charge and the credit. A wallet that the platform
+stood in for is refused until it has paid or an operator forgives it. Of an end that stands above and not here the charge is
+what that table says the buyer pays, and it is taken in the same ways.
 `
 
 /** The section of the page. */

@@ -45,7 +45,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('sharedHomes', homes)
   return async () => {
     await Promise.all([postgres.stop(), redis.stop(), chain.stop(), marketsEnd(homes)])
-    rmSync(folder, { recursive: true, force: true })
+    // A market that ends removes its own home meanwhile.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 

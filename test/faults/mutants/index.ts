@@ -88,13 +88,13 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'data-plane/pipeline/book-job-event.ts',
     find: 'calls.journal.capture(subject, event)',
     replace: '',
-    caughtBy: 'N06a',
+    caughtBy: 'N07a',
   },
   {
     name: 'lost-jobs-stay-lost',
     file: 'control-plane/services/money/attend-job.ts',
     find: 'await jobBook.restore(record, { isWithheld }, clock.now())',
     replace: 'void isWithheld',
-    caughtBy: 'N06a',
+    caughtBy: 'N07a',
   },
 ]

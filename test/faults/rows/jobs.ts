@@ -181,13 +181,13 @@ export const JOB_ROWS: readonly Row[] = [
     run: (stage) => dieInSubmit(stage, stage.isQuick ? ['job_settled'] : ['job_taken', 'job_settled', 'job_written']),
   },
   {
-    number: 'N06a',
+    number: 'N07a',
     title: 'money Redis emptied while jobs are open',
     isQuick: true,
     run: (stage) => emptyRedis(stage, stage.isQuick ? 3 : 12),
   },
   {
-    number: 'N06b',
+    number: 'N07b',
     title: 'every process and server of the market stops while jobs are open',
     run: (stage) => stopEverything(stage, stage.isQuick ? 3 : 12),
   },

@@ -222,7 +222,7 @@ type Case = { readonly title: string; readonly operation: DescribedOperation; re
  * of another answer. The tests of each ask for them.
  */
 const ELSEWHERE: ReadonlySet<string> = new Set([
-  ...['payoutGet', 'depositSign'],
+  ...['payoutGet', 'depositSign', 'allowanceSign'],
   ...['keySessionCreate', 'signInCodeCreate', 'keySessionEnd'],
 ])
 

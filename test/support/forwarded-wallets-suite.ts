@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { ChainWallet } from './chain.ts'
-import { chain, costOf, json, KEY, lending, MEGABYTE, network, provider, refusalOf } from './forwarded-market.ts'
+import { chain, costOf, json, KEY, lending, MEGABYTE, network, post, provider, refusalOf } from './forwarded-market.ts'
 import { until } from './until.ts'
 import { payingFetch } from './wallet-client.ts'
 
@@ -76,6 +76,8 @@ async function getsAllBack(): Promise<void> {
   await lending.lend('provider-p1', [{ key: KEY }])
 }
 
+const CHAT = { model: 'gpt-5-mini', max_tokens: 50, messages: [{ role: 'user', content: 'Say hello.' }] }
+
 async function streamsAChat(): Promise<void> {
   const wallet = await newWallet()
   const answer = await payingFetch(
@@ -85,13 +87,18 @@ async function streamsAChat(): Promise<void> {
   )(at('/x402/resources/provider-p2/chat/completions'), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      ...{ model: 'gpt-5-mini', max_tokens: 50, stream: true, stream_options: { include_usage: true } },
-      messages: [{ role: 'user', content: 'Say hello.' }],
-    }),
+    body: JSON.stringify({ ...CHAT, stream: true, stream_options: { include_usage: true } }),
   })
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
-  expect(await answer.text()).toMatch(/data: \[DONE\]\s*$/)
+  const text = await answer.text()
+  expect(text).toMatch(/data: \[DONE\]\s*$/)
+  // What came while the money was on its way stands before what came later.
+  const whole = await post('/resources/provider-p2/chat/completions', { ...CHAT, stream: false })
+  const Whole = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string() }) })) })
+  const pieces = [...text.matchAll(/"content":("(?:[^"\\]|\\.)*")/g)].map(([, piece = '""']) =>
+    String(JSON.parse(piece)),
+  )
+  expect(pieces.join('')).toBe(Whole.parse(await whole.json()).choices[0]?.message.content)
   // What it cost is known at its end, and told by the look-up.
   const Record = z.looseObject({ buyer_cost_micro: z.number(), settlement_status: z.string() })
   let cost = 0

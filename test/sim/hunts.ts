@@ -33,7 +33,6 @@ export const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMut
   charge_without_a_record: 5,
   failed_job_keeps_its_hold: 5,
   job_without_a_record: 5,
-  job_told_before_sync: 60,
   running_calls_are_not_brought: 10,
   job_takes_of_no_cap: 5,
   job_goes_to_the_dearest_first: 10,
@@ -71,8 +70,6 @@ export const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMut
 const JOB_SHARES: ReadonlyMap<string, number> = new Map([
   ['failed_job_keeps_its_hold', JOB_SHARE],
   ['job_without_a_record', JOB_SHARE],
-  // It takes a Redis that is away and a machine that loses power, both while a job is submitted.
-  ['job_told_before_sync', 0.4],
   ['job_takes_of_no_cap', JOB_SHARE],
   ['job_goes_to_the_dearest_first', JOB_SHARE],
   ['job_end_is_said_anew', 0.2],
@@ -82,9 +79,6 @@ const JOB_SHARES: ReadonlyMap<string, number> = new Map([
   ['job_deadline_ignored', JOB_SHARE],
   ['rest_of_a_quote_is_kept', JOB_SHARE],
 ])
-
-/** More faults than usual, for a mutant that needs two of them at once. */
-const FAULT_SHARES: ReadonlyMap<string, number> = new Map([['job_told_before_sync', 0.3]])
 
 /** Calls that wallets pay for among the operations, for mutants on their way. */
 const MANY_WALLETS = 0.3
@@ -98,6 +92,6 @@ const OF_RELAYS: ReadonlySet<string> = new Set(RELAY_MUTANTS.map(({ name }) => n
 export function huntOf(mutant: string, most: number, kept: KeptCases): Hunt {
   const wallets = OF_PAYMENTS.has(mutant) ? MANY_WALLETS : 0
   const relays = OF_RELAYS.has(mutant) ? MANY_RELAYS : 0
-  const shares = { relays, jobs: JOB_SHARES.get(mutant) ?? 0, wallets, faults: FAULT_SHARES.get(mutant) }
+  const shares = { relays, jobs: JOB_SHARES.get(mutant) ?? 0, wallets }
   return { operations: OPERATIONS, most, kept: kept.get(mutant), shares }
 }

@@ -132,10 +132,6 @@ export const PRODUCT_MUTANTS = [
     edits: [{ file: BOOK_EVENT, find: 'calls.journal.capture(subject, event)', replace: '' }],
   },
   {
-    name: 'job_told_before_sync',
-    edits: [{ file: BOOK_EVENT, find: "if (state === 'pending') await calls.journal.sync()", replace: '' }],
-  },
-  {
     name: 'running_calls_are_not_brought',
     edits: [
       {

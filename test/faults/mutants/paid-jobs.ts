@@ -8,6 +8,13 @@ const BOOK = 'control-plane/services/payments/book-payment.ts'
 /** Mistakes on the way of the money of long jobs that the simulation does not play: wallets, and records that are lost. */
 export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   {
+    name: 'a-job-is-told-before-the-disk-has-it',
+    file: 'data-plane/pipeline/book-job-event.ts',
+    find: "if (state === 'pending') await calls.journal.sync()",
+    replace: '',
+    caughtBy: 'unit/job-end',
+  },
+  {
     name: 'a-job-that-nobody-paid-is-told',
     file: SUBMIT,
     find: '  if (refusal !== undefined) {\n    void stopJob(',

@@ -221,6 +221,29 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`no Tab leads to ${name}`)
 }
 
+it(
+  'a visitor calls a model from its page with a key of his own, and a link with a wrong value opens all the same',
+  async () => {
+    const { context, page, complaints } = await open()
+    await page.goto(`${site}/model/${MODEL}?speed=tps`)
+    await page.getByRole('button', { name: 'Tokens a second', pressed: true }).waitFor()
+    await page.getByLabel('Your key').fill('inf_nothing')
+    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Your key').fill(network.sandbox.buyer_key)
+    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.getByText(/Cost \$0\.\d{6}/).waitFor()
+    expect(page.url()).not.toContain(network.sandbox.buyer_key)
+    await page.goto(`${site}/feed?days=30`)
+    await page.getByRole('button', { name: '30 days', pressed: true }).waitFor()
+    await page.goto(`${site}/feed?days=bogus`)
+    await page.getByRole('button', { name: '7 days', pressed: true }).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  },
+  JOURNEY_MS,
+)
+
 describe('a seller', () => {
   it(
     'changes several offers at once, sees what becomes of each, and undoes it',

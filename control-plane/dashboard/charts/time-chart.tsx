@@ -75,11 +75,7 @@ type PlotProps = Props & { readonly at: number | undefined; readonly onAt: (at: 
 function Plot({ label, times, series, kind = 'lines', format, formatTime, height = 200, at, onAt }: PlotProps) {
   const id = useId()
   const [box, width] = useWidth()
-  const known = series.flatMap(({ values, band = [] }) => [
-    ...values.filter((value): value is number => value !== null),
-    ...band.flatMap((ends) => (ends === null ? [] : [ends[1]])),
-  ])
-  const top = niceTop(Math.max(...known, 0))
+  const top = niceTop(highestOf(series, kind))
   const y = linear([0, top], [height - PAD.bottom, PAD.top])
   const inset = kind === 'bars' ? (width - PAD.left - PAD.right) / Math.max(times.length, 1) / 2 : 0
   const x = linear([0, Math.max(times.length - 1, 1)], [PAD.left + inset, width - PAD.right - inset])
@@ -148,6 +144,21 @@ function Plot({ label, times, series, kind = 'lines', format, formatTime, height
       )}
     </svg>
   )
+}
+
+/** The highest point: of bars that of their sums. */
+function highestOf(series: readonly Series[], kind: 'lines' | 'bars'): number {
+  if (kind === 'bars') {
+    const sums: number[] = []
+    for (const { values } of series)
+      for (const [at, value] of values.entries()) sums[at] = (sums[at] ?? 0) + (value ?? 0)
+    return Math.max(...sums, 0)
+  }
+  const known = series.flatMap(({ values, band = [] }) => [
+    ...values.filter((value): value is number => value !== null),
+    ...band.flatMap((ends) => (ends === null ? [] : [ends[1]])),
+  ])
+  return Math.max(...known, 0)
 }
 
 type Scale = (value: number) => number

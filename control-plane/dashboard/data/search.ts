@@ -15,7 +15,8 @@ export function oneOf<Choice extends string>(
   name: string,
   choices: readonly Choice[],
 ): Choice | undefined {
-  const value = search[name]
+  // The router reads digits as a number.
+  const value = String(search[name])
   return choices.find((choice) => choice === value)
 }
 
@@ -24,22 +25,12 @@ export function numberOf(search: Given, name: string, [least, most]: readonly [n
   return Number.isFinite(value) && value >= least && value <= most ? value : undefined
 }
 
-/** The same without members that are undefined, so addresses stay short. */
+/**
+ * What a screen has of its address. A member that did not fit is undefined and stays: left out, the router would fill it
+ * with what stands in the address.
+ */
 export function defined<Members extends object>(members: Members): Defined<Members> {
-  return pick(members)
+  return members
 }
 
 export type Defined<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> | undefined }
-
-function pick<Members extends object>(members: Members): Defined<Members> {
-  const found: Defined<Members> = {}
-  for (const name in members) {
-    const value = members[name]
-    if (isDefined(value)) found[name] = value
-  }
-  return found
-}
-
-function isDefined<Value>(value: Value): value is Exclude<Value, undefined> {
-  return value !== undefined
-}

@@ -88,7 +88,7 @@ function Activity() {
       <Loaded query={query}>
         {(data) => (
           <>
-            <Chart data={data} figure={figure} interval={interval} isCumulative={sum === 'yes'} />
+            <Chart data={data} figure={figure} group={groupBy} interval={interval} isCumulative={sum === 'yes'} />
             <Sums data={data} group={groupBy} period={period} curl={curlOf(BuyerActivityDocument, variables, true)} />
           </>
         )}
@@ -97,20 +97,21 @@ function Activity() {
   )
 }
 
-/** The label of a key in place of its id. Other groups are called as they are. */
-function nameIn({ keys }: BuyerActivityQuery): (group: string) => string {
+/** The label of a key in place of its id. Other groups are called as they are; calls that nobody served have none. */
+function nameIn({ keys }: BuyerActivityQuery, by: Group | undefined): (group: string) => string {
   const labels = new Map((keys?.edges ?? []).map(({ node }) => [node.id, node.label]))
-  return (group) => labels.get(group) ?? (group === '' ? 'All' : group)
+  return (group) => labels.get(group) ?? (group !== '' ? group : by === undefined ? 'All' : 'none')
 }
 
 type ChartProps = {
   readonly data: BuyerActivityQuery
   readonly figure: FigureName
+  readonly group: Group | undefined
   readonly interval: Interval
   readonly isCumulative: boolean
 }
 
-function Chart({ data, figure, interval, isCumulative }: ChartProps) {
+function Chart({ data, figure, group, interval, isCumulative }: ChartProps) {
   const { zone } = useSettings()
   const buckets = data.usageBuckets ?? []
   const { label, format } = FIGURES[figure]
@@ -125,7 +126,7 @@ function Chart({ data, figure, interval, isCumulative }: ChartProps) {
           kind={isCumulative ? 'lines' : 'bars'}
           height={240}
           times={times}
-          series={seriesOf(buckets, times, { figure, isCumulative, nameOf: nameIn(data) })}
+          series={seriesOf(buckets, times, { figure, isCumulative, nameOf: nameIn(data, group) })}
           format={format}
           formatTime={(at) => (interval === 'hour' ? hour(at, zone) : day(at, 'utc'))}
           zone={interval === 'day' || zone === 'utc' ? 'UTC' : 'local time'}
@@ -155,7 +156,7 @@ type LogsLinkProps = {
 
 /** Leads to the calls of a group. Endpoints have no filter of their own there. */
 function LogsLink({ by, group, period, children }: LogsLinkProps) {
-  if (by === undefined || by === 'endpoint') return children
+  if (by === undefined || by === 'endpoint' || group === '') return children
   return (
     <Link to="/buyer/logs" search={{ period, [by]: group }}>
       {children}
@@ -171,7 +172,7 @@ type SumsProps = {
 }
 
 function Sums({ data, group: by, period, curl }: SumsProps) {
-  const nameOf = nameIn(data)
+  const nameOf = nameIn(data, by)
   const columns: readonly Column<GroupSum>[] = [
     {
       label: GROUPS.find(({ value }) => value === (by ?? ''))?.label ?? '',

@@ -88,7 +88,10 @@ function Keys({ data, onEdit }: { readonly data: BuyerLimitsQuery; readonly onEd
     {
       label: 'Calls a minute',
       isNumber: true,
-      cell: ({ keyId }) => rateOf(keys.get(keyId)) ?? <span className="muted">as for all keys</span>,
+      cell: ({ keyId }) => {
+        const rate = rateOf(keys.get(keyId))
+        return rate === undefined ? <span className="muted">as for all keys</span> : count(rate)
+      },
       text: ({ keyId }) => rateOf(keys.get(keyId)),
     },
     {

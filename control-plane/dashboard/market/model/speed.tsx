@@ -54,7 +54,7 @@ export function Speed({ data, figure, onFigure }: Props) {
   return (
     <Card
       title={title}
-      about={`Median by provider and hour; the band holds four of five calls. ${count(measured)} calls measured`}
+      about={`Median by provider and hour; the band holds four of five calls. ${count(measured)} ${measured === 1 ? 'call' : 'calls'} measured`}
       actions={<Segments label="Figure of speed" value={figure} choices={CHOICES} onChoose={onFigure} />}
     >
       {points.every((point) => value(point) === null) ? (

@@ -83,7 +83,7 @@ function Offers() {
           >
             <Table
               label="Offers"
-              columns={[choiceOf(chosen, setChosen), ...columnsOf(setEdited, capLeft)]}
+              columns={[...columnsOf(setEdited, capLeft), choiceOf(chosen, setChosen)]}
               rows={(data.offers?.edges ?? []).map(({ node }) => node)}
               keyOf={({ id }) => id}
               curl={curlOf(SellerOffersDocument, variables, true)}

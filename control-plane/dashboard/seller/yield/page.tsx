@@ -4,7 +4,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/seller-offers.ts'
 import type { SellerYieldQuery } from '#control-plane/dashboard/data/documents/seller-yield.ts'
 import { SellerYieldDocument } from '#control-plane/dashboard/data/documents/seller-yield.ts'
-import { compact, count, hour, percent } from '#control-plane/dashboard/data/format.ts'
+import { compact, count, day, hour, percent } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -222,7 +222,7 @@ function Paid({ data }: { readonly data: SellerYieldQuery }) {
             { name: 'Best', values: paid.map(({ bestDiscountPct }) => bestDiscountPct) },
           ]}
           format={(value) => percent(value, 0)}
-          formatTime={(at) => hour(at, zone)}
+          formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}
           zone={zone === 'utc' ? 'UTC' : 'local time'}
         />
       )}

@@ -7,7 +7,6 @@ import { startBrowser } from '#test/support/browser.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 import { dialog, heading, openPerson, waitForScreen } from '#test/support/page-browser.ts'
-import { VIEWS, violationsOf } from '#test/support/page-violations.ts'
 import { until } from '#test/support/until.ts'
 
 const START_MS = 120_000
@@ -394,45 +393,3 @@ describe('an operator', () => {
     JOURNEY_MS,
   )
 })
-
-/** Both widths and both themes, each once. */
-const DIALOG_VIEWS = VIEWS.filter(({ width, colorScheme }) => (width === 360) === (colorScheme === 'dark'))
-
-/** A dialog of each kind, and the button that opens it. */
-const DIALOGS = [
-  { side: 'buyer', path: '/buyer/keys', button: 'New key' },
-  { side: 'buyer', path: '/buyer/limits', button: /^Change the limits of/ },
-  { side: 'buyer', path: '/buyer/providers', button: 'Add a provider key' },
-  { side: 'buyer', path: '/buyer/providers', button: 'See the difference' },
-  { side: 'seller', path: '/seller/offers', button: /^Edit the offer of/ },
-  { side: 'seller', path: '/seller/keys', button: 'New key' },
-  { side: 'operator', path: '/operator/offers', button: /^Delist ofr_/ },
-  { side: 'operator', path: '/operator/incidents', button: /^Switch off/ },
-  { side: 'operator', path: '/operator/catalogue', button: 'New prices' },
-] as const
-
-it.each(['buyer', 'seller', 'operator'] as const)(
-  'dialogs can be used by everybody: those of a %s',
-  async (side) => {
-    const { buyer_key: buyer, seller_key: seller, management_key: operator } = network.sandbox
-    const { context, page, complaints } = await open({ buyer, seller, operator }[side])
-    const found: string[] = []
-    for (const { path, button } of DIALOGS.filter((shown) => shown.side === side)) {
-      await page.setViewportSize({ width: 1_280, height: 900 })
-      await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
-      await page.goto(site + path)
-      await waitForScreen(page)
-      await page.getByRole('button', { name: button }).first().click()
-      await dialog(page).waitFor()
-      for (const { width, colorScheme } of DIALOG_VIEWS) {
-        await page.setViewportSize({ width, height: 900 })
-        await page.emulateMedia({ colorScheme })
-        found.push(...(await violationsOf(page, `${path} ${String(button)} ${width} ${colorScheme}`)))
-      }
-    }
-    expect(found).toEqual([])
-    expect(complaints).toEqual([])
-    await context.close()
-  },
-  JOURNEY_MS,
-)

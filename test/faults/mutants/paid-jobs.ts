@@ -43,13 +43,6 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
     caughtBy: 'flows/outcomes',
   },
   {
-    name: 'what-never-came-becomes-credit',
-    file: BOOK,
-    find: "payment.state === 'written_off' ? (payment.came ?? 0n) : undefined",
-    replace: 'undefined',
-    caughtBy: 'services/payments',
-  },
-  {
     name: 'late-money-for-a-job-goes-to-the-platform-alone',
     file: BOOK,
     find: 'if (isJob && back > 0n) await trx.jobs.addPaid(rid, back)',

@@ -1,4 +1,4 @@
-import type { Processor } from 'bullmq'
+import type { Processor, Queue } from 'bullmq'
 import { Worker } from 'bullmq'
 import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
@@ -13,6 +13,8 @@ const MAX_STALLED_COUNT = 50
  */
 const LOCK_MS = 10 * SECOND
 const STALLED_CHECK_MS = 5 * SECOND
+/** Time that running jobs and the last words to the server may take when a process ends. */
+const LEAVE_WAIT_MS = 5 * SECOND
 
 type QueueWorker = {
   readonly queue: string
@@ -39,5 +41,18 @@ export function consume(
   })
   worker.on('error', (error) => plane.log.warn({ err: error, queue }, 'the queue is out of reach'))
   worker.on('failed', (job, error) => plane.log.error({ err: error, queue, job: job?.id }, 'a job failed'))
-  return { name: queue, stop: () => worker.close() }
+  return { name: queue, stop: () => leaveQueue(worker) }
+}
+
+/**
+ * Closes what was opened on a queue, after its running jobs. Its connections would wait without end for a server that is
+ * away, so they are cut after a while: the next process finds by itself what the server was not told.
+ */
+export async function leaveQueue(queue: Queue | Worker): Promise<void> {
+  const cut = setTimeout(() => void queue.disconnect().catch(() => undefined), LEAVE_WAIT_MS)
+  try {
+    await queue.close()
+  } finally {
+    clearTimeout(cut)
+  }
 }

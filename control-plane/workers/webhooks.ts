@@ -10,7 +10,7 @@ import {
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { isId } from '#shared/ids.ts'
-import { consume } from './queues.ts'
+import { consume, leaveQueue } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
@@ -56,7 +56,7 @@ export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
     name: watch.name,
     stop: async () => {
       await watch.stop()
-      await queue.close()
+      await leaveQueue(queue)
     },
   }
 }

@@ -88,16 +88,20 @@ async function killAndWait({ crew, lines }: Meddled, member: string, told: reado
 
 const PATHS = ['/health/paid', '/v1/models', '/v1/buyer/me'] as const
 
-/** True when the data plane takes paid calls, serves its own reads, and reaches the control plane behind it. */
+/**
+ * True when the data plane takes paid calls, serves its own reads, and reaches the control plane behind it. One after the
+ * other: the reads of a key are counted, and whoever asks while it waits has none left.
+ */
 async function answers(sandbox: { base_url: string; buyer_key: string }): Promise<boolean> {
   const headers = { authorization: `Bearer ${sandbox.buyer_key}` }
-  const asked = PATHS.map((path) =>
-    fetch(sandbox.base_url + path, { headers }).then(
-      ({ status }) => status,
+  for (const path of PATHS) {
+    const status = await fetch(sandbox.base_url + path, { headers }).then(
+      (answer) => answer.status,
       () => 0,
-    ),
-  )
-  return (await Promise.all(asked)).every((status) => status === 200)
+    )
+    if (status !== 200) return false
+  }
+  return true
 }
 
 async function call(sandbox: { base_url: string; buyer_key: string }): Promise<number> {

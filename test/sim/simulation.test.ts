@@ -4,7 +4,8 @@ import { planOf } from './plan.ts'
 import { runOperations } from './run.ts'
 
 const SEEDS = 500
-const OPERATIONS = 300
+/** The long run, `npm run test:sim`, has half as many again for each seed. */
+const OPERATIONS = 200
 /** Seeds in one test, so that the name of a failed test says which seeds to look at. */
 const AT_ONCE = 20
 

@@ -87,11 +87,13 @@ describe('operations of operators', () => {
     }
   })
 
-  it('stand on no other door', async () => {
+  it('stand on no REST door, and those of the page on GraphQL are for operators alone', async () => {
     const key = await market.managementKey('operator')
     expect((await market.rest('GET', '/v1/operator/nodes', { key })).status).toBe(404)
     const schema = await market.graphql(key, '{ __schema { mutationType { fields { name } } } }')
-    expect(schema.text).not.toMatch(/delist|importCatalog|putRateLimit|putFeature|declareIncident/i)
+    expect(schema.text).not.toMatch(/importCatalog|putRateLimit|declareIncident/i)
+    const put = 'mutation { putFeature(name: new_offers, isOn: true, reason: "mine") { name } }'
+    expect((await market.graphql(ada.buyerKey, put)).text).toContain('forbidden')
   })
 })
 

@@ -155,7 +155,8 @@ describe('limits of a buyer key', () => {
     const { secret: key } = await newKey(ada, { modelsAllowed: ['gpt-test'] })
     const refused = ROWS.filter(({ access }) => access === 'buyer-account')
     expect(refused.map(({ operation }) => operation).sort()).toEqual([
-      ...['buyer-key.create', 'buyer-key.update', 'own-provider.create', 'own-provider.remove', 'preferences.put'],
+      ...['allowance.close', 'allowance.open', 'allowance.sign', 'buyer-key.create', 'buyer-key.update'],
+      ...['own-provider.create', 'own-provider.remove', 'preferences.put'],
       ...['webhook.create', 'webhook.remove', 'webhook.rotate-secret', 'webhook.test', 'webhook.update'],
     ])
     for (const { method, path } of refused) {

@@ -268,9 +268,11 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
     if (known === undefined || row.version > known.version) newest.set(row.account, row)
   }
   const counted = booked.events.filter(({ read }) => read.posting.isCountedInGate)
-  const others = new Set(counted.map(({ read }) => read.payer).filter((account) => !newest.has(account)))
-  if (others.size > 0) {
-    for (const row of await withRetries(ctx, () => ctx.ledger.findBalances([...others]))) newest.set(row.account, row)
+  // A repeat was booked by an earlier transaction, perhaps after another one of this batch had told its balances.
+  const untold = counted.filter(({ read, fate }) => fate !== 'new' || !newest.has(read.payer))
+  if (untold.length > 0) {
+    const others = [...new Set(untold.map(({ read }) => read.payer))]
+    for (const row of await withRetries(ctx, () => ctx.ledger.findBalances(others))) newest.set(row.account, row)
   }
   const changes: PostedChange[] = []
   for (const { read, fate, postedAt } of counted) {

@@ -93,7 +93,7 @@ describe('operations of operators', () => {
     const schema = await market.graphql(key, '{ __schema { mutationType { fields { name } } } }')
     expect(schema.text).not.toMatch(/importCatalog|putRateLimit|declareIncident/i)
     const put = 'mutation { putFeature(name: new_offers, isOn: true, reason: "mine") { name } }'
-    expect((await market.graphql(ada.buyerKey, put)).text).toContain('forbidden')
+    expect((await market.graphql(ada.buyerKey, put)).text).toContain('wrong_key_type')
   })
 })
 

@@ -275,7 +275,9 @@ function tick(run: Running, now: number): void {
 
 function tickStream(run: Running, now: number): void {
   const { plane, job } = run
-  const mayBeSilent = job.turn.call.demand.isWorkedInSilence === true
+  // While a payment is being taken, the provider waits for us.
+  if (run.held !== undefined) run.lastContentAt = now
+  const mayBeSilent = job.turn.call.demand.isWorkedInSilence === true || run.held !== undefined
   if (run.stream.isStuck(now, plane.limits.idleMs)) buyerLeft(run)
   // While the buyer is slow or there is no room, silence of the provider means nothing.
   else if (run.stream.isPaused() || run.isWaiting || awaitsHead(run.head, job.request)) run.lastContentAt = now

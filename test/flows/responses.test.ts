@@ -193,15 +193,15 @@ describe('completions through the official client', () => {
   })
 
   it('[C043] answer several prompts each, on models that are sold with it, and say so of others', async () => {
-    const prompt = ['one', 'two']
+    const prompt = ['the first of two', 'the second of two']
     const whole = await client.completions.create({ model: 'sandbox/echo', prompt, n: 2, max_tokens: 20 })
     expect(whole.choices.map(({ index, text }) => [index, text])).toEqual([
-      [0, 'one'],
-      [1, 'one'],
-      [2, 'two'],
-      [3, 'two'],
+      [0, 'the first of two'],
+      [1, 'the first of two'],
+      [2, 'the second of two'],
+      [3, 'the second of two'],
     ])
-    const asked = await askedWith(network, '"one"')
+    const asked = await askedWith(network, 'the first of two')
     expect(asked.map((request) => [request.path, request.body])).toEqual([
       ['/v1/completions', { model: 'sandbox/echo', prompt, n: 2, max_tokens: 20 }],
     ])

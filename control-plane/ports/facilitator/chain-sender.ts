@@ -3,7 +3,6 @@ import { encodeFunctionData } from 'viem'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { SenderParts } from './settlement-key.ts'
 import { asHex, GAS_LIMIT, openSettlementKey } from './settlement-key.ts'
-import type { Fees } from './settlement-rpc.ts'
 import { createSendAgain } from './stuck-transactions.ts'
 import type { SignedTransaction } from './transaction-store.ts'
 
@@ -21,9 +20,7 @@ export type ContractCall = {
 export type ChainSender = {
   readonly address: Hex
   /** Signs, stores and sends the transaction of a reference. Answers its hash, or that of the one that is stored. */
-  send(ref: string, call: ContractCall, line?: SendingLine): Promise<Hex>
-  /** Asks ahead for what a transaction needs of the chain. */
-  standInLine(): SendingLine
+  send(ref: string, call: ContractCall): Promise<Hex>
   /** Sends a stored transaction again. */
   resend(signed: SignedTransaction): Promise<void>
   /**
@@ -35,9 +32,6 @@ export type ChainSender = {
   gasMoney(): Promise<bigint>
 }
 
-/** The fees of now, and the number of the key's transactions that the chain knows of. */
-export type SendingLine = Promise<readonly [fees: Fees, first: bigint]>
-
 /** Nonces that another program may have used at most since we looked. An endpoint that says more is wrong. */
 const MAX_JUMP = 1_000n
 
@@ -45,12 +39,10 @@ const MAX_JUMP = 1_000n
 export function createChainSender(parts: SenderParts): ChainSender {
   const key = openSettlementKey(parts)
   const { rpc, address, sender, sign, broadcast } = key
-  const standInLine = (): SendingLine => Promise.all([key.readFees(), rpc.countOf('pending')])
   return {
     address,
-    standInLine,
-    async send(ref, { address: to, abi, functionName, args, gas = GAS_LIMIT }, line = standInLine()) {
-      const [fees, first] = await line
+    async send(ref, { address: to, abi, functionName, args, gas = GAS_LIMIT }) {
+      const [fees, first] = await Promise.all([key.readFees(), rpc.countOf('pending')])
       const data = encodeFunctionData({ abi: [...abi], functionName, args: [...args] })
       // The fees were read before, because a database transaction waits for the signature.
       const signed = await parts.store.add({ ref, sender, first, maxJump: MAX_JUMP }, (nonce) =>

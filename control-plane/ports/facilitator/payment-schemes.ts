@@ -1,19 +1,22 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { x402Facilitator } from '@x402/core/facilitator'
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from '@x402/core/types'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
-import type { Hex, Log, PublicClient, verifyTypedData } from 'viem'
-import { BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError, createPublicClient, http } from 'viem'
+import type { Hex, Log, PublicClient } from 'viem'
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
+  createPublicClient,
+  http,
+  verifyTypedData,
+} from 'viem'
 import type { ChainSender } from './chain-sender.ts'
 import type { PaymentTimes } from './payment-parts.ts'
-import { createSignatureMemory } from './signature-memory.ts'
 
 const RPC_TIMEOUT_MS = 4_000
 const POLLING_MS = 25
-/** Milliseconds before each of our own looks for a block, for chains that mine at once. */
-const SOON_MS = [5, 10] as const
 
 /** The block of a transaction, or of another with its nonce. */
 export type BlockReceipt = {
@@ -50,44 +53,24 @@ type Parts = {
 export function createPaymentSchemes({ network, rpcUrl, sender, times }: Parts): PaymentSchemes {
   const transport = http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS })
   const client = createPublicClient({ transport, pollingInterval: POLLING_MS })
-  const isSigned = createSignatureMemory()
   return {
-    async waitForReceipt(hash, timeout) {
-      const look = () => client.getTransactionReceipt({ hash }).catch(() => undefined)
-      const receipt = await look()
-      if (receipt !== undefined) return receipt
-      // It begins now, because it has to see the transaction before another with its nonce takes its place. It asks for
-      // more, and less often, so looks of our own run beside it.
-      const patient = client.waitForTransactionReceipt({ hash, timeout })
-      return Promise.race([patient, lookSoon(look).then((found) => found ?? patient)])
-    },
-    open: (ref, waitForBlock) => openSchemes({ network, client, sender, waitForBlock, times, isSigned }, ref),
+    // A chain that mines at once has it by now. The wait asks for more before it asks for this.
+    waitForReceipt: (hash, timeout) =>
+      client.getTransactionReceipt({ hash }).catch(() => client.waitForTransactionReceipt({ hash, timeout })),
+    open: (ref, waitForBlock) => openSchemes({ network, client, sender, waitForBlock, times }, ref),
   }
-}
-
-async function lookSoon<Receipt>(look: () => Promise<Receipt | undefined>): Promise<Receipt | undefined> {
-  for (const pauseMs of SOON_MS) {
-    await pause(pauseMs)
-    const receipt = await look()
-    if (receipt !== undefined) return receipt
-  }
-  return undefined
 }
 
 type SchemeParts = Pick<Parts, 'network' | 'sender' | 'times'> & {
   readonly client: PublicClient
   waitForBlock(hash: Hex): Promise<BlockReceipt>
-  readonly isSigned: typeof verifyTypedData
 }
 
 function openSchemes(
-  { network, client, sender, waitForBlock, times, isSigned }: SchemeParts,
+  { network, client, sender, waitForBlock, times }: SchemeParts,
   ref: string | undefined,
 ): SchemeUse {
   let silence: unknown
-  // A settlement is checked against the chain before it is sent. What its transaction needs is read beside that.
-  const line = ref === undefined ? undefined : sender.standInLine()
-  line?.catch(() => undefined)
   const note = (error: unknown): void => {
     if (!isAnswer(error)) silence ??= error
   }
@@ -100,10 +83,10 @@ function openSchemes(
     {
       address: sender.address,
       readContract: (read) => heard(client.readContract({ ...read, args: read.args ?? [], account: sender.address })),
-      verifyTypedData: (signed) => isSigned(signed),
+      verifyTypedData: (signed) => verifyTypedData(signed),
       writeContract: (call) => {
         if (ref === undefined) throw new Error('a settlement without a reference')
-        return heard(sender.send(ref, call, line))
+        return heard(sender.send(ref, call))
       },
       sendTransaction: () => Promise.reject(new Error('only settlements are sent')),
       waitForTransactionReceipt: ({ hash }) => waitForBlock(hash),

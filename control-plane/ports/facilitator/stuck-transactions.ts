@@ -1,4 +1,5 @@
 import { parseTransaction } from 'viem'
+import { higher } from '#shared/bigints.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { SenderParts, SettlementKey } from './settlement-key.ts'
 import { asHex, GAS_LIMIT } from './settlement-key.ts'
@@ -100,4 +101,3 @@ function byNonce(rows: readonly SignedTransaction[]): Map<bigint, SignedTransact
 }
 
 const raised = (fee: bigint) => fee + fee / 8n + 1n
-const higher = (left: bigint, right: bigint) => (left > right ? left : right)

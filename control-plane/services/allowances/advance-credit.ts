@@ -7,6 +7,7 @@ import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-led
 import { findBalance, postTransaction } from '#control-plane/services/money/ledger.ts'
 import type { DebitCtx } from '#control-plane/services/money/ledger-debits.ts'
 import { bookOwnDebit } from '#control-plane/services/money/ledger-debits.ts'
+import { lower } from '#shared/bigints.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { add, subtractToZero } from '#shared/money.ts'
@@ -66,8 +67,6 @@ async function readFree({ gate, ledger }: DebitCtx, account: AccountId): Promise
   if (found === undefined) return findBalance(ledger, account)
   return subtractToZero(found.postedMicro, add(found.heldMicro, found.unpostedMicro))
 }
-
-const lower = (left: bigint, right: bigint) => (left < right ? left : right)
 
 /** What the gate had left when it refused. Throws what is no such refusal. */
 function freeOf(error: unknown): bigint {

@@ -2,6 +2,7 @@ import type { AllowanceLine } from '#control-plane/db/allowances.ts'
 import type { LineState } from '#control-plane/db/tables/allowances.ts'
 import type { AllowanceSettings } from '#control-plane/operation/ctx.ts'
 import type { WalletReading } from '#control-plane/ports/treasury/treasury-chain.ts'
+import { lower } from '#shared/bigints.ts'
 
 /** Why a line is stopped. The two first are codes of errors, too. */
 export const STOPS = {
@@ -82,5 +83,3 @@ function nextState(
   if (state === 'stopped' && owed === 0n && drawing === 0n && covered > 0n) return { state: 'open', reason: null }
   return { state, reason }
 }
-
-const lower = (left: bigint, right: bigint) => (left < right ? left : right)

@@ -10,6 +10,7 @@ import {
 } from '#control-plane/db/treasury-moves.ts'
 import type { ChainMove, ChainMoves } from '#control-plane/ports/treasury/treasury-chain.ts'
 import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
+import { lower } from '#shared/bigints.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { MoveCtx } from './move-ctx.ts'
 import { purseOf } from './move-ctx.ts'
@@ -150,5 +151,3 @@ async function prove(ctx: MoveCtx, { nextBlock, provenBlock }: TreasuryCursor): 
     await holdPayouts(ctx, trx, 'chain:balance')
   })
 }
-
-const lower = (left: bigint, right: bigint) => (left < right ? left : right)

@@ -1,6 +1,7 @@
 import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
 import { listTransfersIn } from '#control-plane/db/treasury-transfers.ts'
 import type { Block, UsedAuthorization } from '#control-plane/ports/treasury/treasury-chain.ts'
+import { lower } from '#shared/bigints.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { stepTransfer } from './end-transfer.ts'
 import { holdPayouts } from './payout-stops.ts'
@@ -157,5 +158,3 @@ async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promi
   }
   return count
 }
-
-const lower = (left: bigint, right: bigint) => (left < right ? left : right)

@@ -1,5 +1,6 @@
 import type { OpenEarning } from '#control-plane/db/offer-earnings.ts'
 import type { PayoutItem } from '#control-plane/db/treasury-transfers.ts'
+import { lower } from '#shared/bigints.ts'
 
 /** What a seller has at one recipient. Amounts are micro-USD. */
 export type PayableGroup = {
@@ -81,5 +82,4 @@ export function groupsOf(standing: Standing): PayableGroup[] {
 
 const text = ({ recipient }: PayableGroup) => recipient ?? ''
 const positive = (amount: bigint) => (amount > 0n ? amount : 0n)
-const lower = (left: bigint, right: bigint) => (left < right ? left : right)
 const later = (left: number | null, right: number | null) => Math.max(left ?? 0, right ?? 0) || null

@@ -11,6 +11,7 @@ import {
 import type { Authorization } from '#control-plane/ports/treasury/authorization.ts'
 import { nonceOf, typedDataOf } from '#control-plane/ports/treasury/authorization.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
+import { lower } from '#shared/bigints.ts'
 import { SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
@@ -107,7 +108,6 @@ export async function reviewTransfers(
   return new Map(strange.map((id) => [id, { event: 'hold', reason: REASONS.mismatch }]))
 }
 
-const lower = (left: bigint, right: bigint) => (left < right ? left : right)
 const idsOf = (transfers: readonly TreasuryTransfer[]) => transfers.map(({ id }) => id)
 
 function reviewTransfer(

@@ -15,6 +15,8 @@ import type { Logger } from '#shared/logger.ts'
 import type { Secret } from '#shared/secret.ts'
 
 const TERMS_EVERY_MS = 2 * SECOND
+/** Until the first terms are known: the planes start side by side, and a 402 before has no way to pay. */
+const FIRST_TERMS_EVERY_MS = SECOND / 4
 /** Terms that are older are forgotten: nobody knows whether payments are still taken. */
 const TERMS_GOOD_MS = 15 * SECOND
 const CLAIM_MS = 8 * SECOND
@@ -38,6 +40,7 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
   const headers = { [INTERNAL_TOKEN_HEADER]: token.reveal(), 'content-type': 'application/json' }
   let known: { readonly terms: PaymentTerms; readonly at: number } | undefined
   let cancel: Cancel | undefined
+  let isClosed = false
 
   /** Throws when the desk is away, or refuses. */
   async function ask(path: string, body: object | undefined, timeoutMs: number): Promise<unknown> {
@@ -60,6 +63,12 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
     } catch (error) {
       log.debug({ cause: describeCause(error) }, 'the desk for payments does not answer')
     }
+  }
+
+  function planRefresh(): void {
+    if (isClosed) return
+    const everyMs = known === undefined ? FIRST_TERMS_EVERY_MS : TERMS_EVERY_MS
+    cancel = clock.after(everyMs, () => void refresh().then(planRefresh))
   }
 
   return {
@@ -97,9 +106,10 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
     },
     async start() {
       await refresh()
-      cancel = clock.every(TERMS_EVERY_MS, () => void refresh())
+      planRefresh()
     },
     close() {
+      isClosed = true
       cancel?.()
     },
   }

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { freshDashboard } from '#bundle/dashboard.mjs'
 import { PROVIDERS_FILE } from '#dev/seed/provider-addresses.ts'
 import { readSeededKeys, SEEDED_KEYS_FILE } from '#dev/seed/seeded-keys.ts'
@@ -24,6 +25,8 @@ const QUEUES = new Set(readSandboxProviders().flatMap(({ id, isQueue }) => (isQu
 
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
+/** Keys can pay meanwhile, so a market without payments by wallets starts all the same. */
+const WALLETS_LIMIT_MS = 15_000
 /** The largest number of tries to start a provider whose port is taken between our look and its own. */
 const MAX_PROVIDER_TRIES = 5
 
@@ -58,6 +61,8 @@ export type StartOptions = {
   /** Called once a member knows its port, just before it is started there. Tests take the port at this moment. */
   readonly beforeStart?: (member: string, address: Address) => Promise<void>
 }
+
+const PaymentInfoSchema = z.object({ x402: z.object({ is_open: z.boolean() }) })
 
 /** A network that runs. */
 type Network = StartOptions & {
@@ -129,6 +134,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
     const { trpc_url: trpcUrl } = urlsOf(places)
     await fundTreasury({ rpcUrl: services.chainRpcUrl, trpcUrl, managementKey: keys.management_key, wallets })
   }
+  if (hasOwnChain) await waitForWallets(network)
   if (options.history > 0) await startHistory(network)
   return () => ({
     ...urlsOf(places),
@@ -231,6 +237,17 @@ async function waitForPlanes(network: Network): Promise<void> {
     waitForReady(network, 'data_plane', dataPlane),
     waitForReady(network, 'data_plane', dataPlane, 'paid'),
   ])
+}
+
+/** Waits until a 402 says how to pay. A plane is ready before: the chain is not needed for calls with a key. */
+async function waitForWallets({ log, places }: Network): Promise<void> {
+  const url = () => `${originOf(places.dataPlane)}/api/x402/info`
+  const isOpen = async () => {
+    const reply = await fetch(url(), { signal: AbortSignal.timeout(READY_LIMIT_MS) }).catch(() => undefined)
+    return reply?.ok === true && PaymentInfoSchema.parse(await reply.json()).x402.is_open
+  }
+  const isSaid = await waitUntil(isOpen, { limitMs: WALLETS_LIMIT_MS, everyMs: READY_POLL_MS })
+  if (!isSaid) log('Wallets cannot pay for calls: the facilitator does not answer, or its account has no ETH.')
 }
 
 async function waitForReady(

@@ -136,7 +136,7 @@ export async function markChainPaymentBooked(trx: Trx, rid: string): Promise<voi
 }
 
 /** What a payer's open payments may come to, and what it owes for calls that it never paid. */
-const EXPOSURE_ROW = { open: bigint(), owed: bigint(), unmined: bigint(), all: bigint(), payments: integer() }
+const EXPOSURE_ROW = { open: bigint(), owed: bigint(), unmoved: bigint(), all: bigint(), payments: integer() }
 export type Exposure = RowOf<typeof EXPOSURE_ROW>
 
 /** Lets one transaction at a time say what an authorization of a payer pays for. */
@@ -144,8 +144,24 @@ export async function lockPayer(trx: Trx, payer: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${payer}, 8453))`.execute(trx)
 }
 
-/** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
-export async function lockExposure(trx: Trx, payer: string): Promise<Exposure> {
+/** Payments of one payer that the chain is asked about at most. Beyond them each counts as one that may still be taken. */
+const MOST_ASKED_ABOUT = 200
+
+/** The payer's payments whose money may be on its way, newest first. */
+export async function listMovingChainPayments(db: Database, payer: string): Promise<ChainPayment[]> {
+  return readRows(
+    db,
+    ROW,
+    sql`select ${COLUMNS} from chain_payment where payer = ${payer} and state in ('claimed', 'due', 'mined')
+      order by changed_at desc limit ${MOST_ASKED_ABOUT}`,
+  )
+}
+
+/**
+ * Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. \`unmoved\` is
+ * what its open payments may still take from its balance: all but those that the chain has moved, by request id.
+ */
+export async function lockExposure(trx: Trx, payer: string, moved: readonly string[]): Promise<Exposure> {
   await lockPayer(trx, payer)
   const rows = await readRows(
     trx,
@@ -154,7 +170,8 @@ export async function lockExposure(trx: Trx, payer: string): Promise<Exposure> {
         coalesce(sum(coalesce(due, amount)) filter (where payer = ${payer} and state <> 'written_off'), 0)::bigint as open,
         coalesce(sum(due - coalesce(came, 0)) filter
           (where payer = ${payer} and state = 'written_off' and cleared_at is null), 0)::bigint as owed,
-        coalesce(sum(amount) filter (where payer = ${payer} and state in ('claimed', 'due')), 0)::bigint as unmined,
+        coalesce(sum(amount) filter (where payer = ${payer} and state <> 'written_off'
+          and not rid = any(${[...moved]}::text[])), 0)::bigint as unmoved,
         coalesce(sum(coalesce(due, amount)) filter (where state <> 'written_off'), 0)::bigint as "all",
         (count(*) filter (where payer = ${payer}))::integer as payments
       from chain_payment where state in ('claimed', 'due', 'mined', 'written_off')`,
@@ -219,6 +236,8 @@ export type ChainPaymentReads = {
   find(rid: string): Promise<ChainPayment | undefined>
   /** The payment that has an authorization. */
   findOf(authorization: Authorization): Promise<ChainPayment | undefined>
+  /** The payer's payments whose money may be on its way; see {@link listMovingChainPayments}. */
+  listMoving(payer: string): Promise<ChainPayment[]>
   /** Payments in some states that have not changed for so many milliseconds, oldest first. */
   listOpen(states: readonly ChainPaymentState[], restingMs: number, limit: number): Promise<ChainPayment[]>
   /** Payments whose money is to be booked; see {@link listUnbookedChainPayments}. */
@@ -231,6 +250,7 @@ export function chainPaymentReads(db: Database): ChainPaymentReads {
   return {
     find: (rid) => findChainPayment(db, rid),
     findOf: (authorization) => findChainPaymentOf(db, authorization),
+    listMoving: (payer) => listMovingChainPayments(db, payer),
     listOpen: (states, restingMs, limit) => listOpenChainPayments(db, states, restingMs, limit),
     listUnbooked: (overdueMs, limit) => listUnbookedChainPayments(db, overdueMs, limit),
     listWrittenOff: (limit) => listWrittenOffChainPayments(db, limit),
@@ -250,7 +270,7 @@ export type ChainPaymentRows = {
   /** Notes that a payment was looked for after its time, and has not come. */
   markSought(rid: string): Promise<void>
   /** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
-  lockExposure(payer: string): Promise<Exposure>
+  lockExposure(payer: string, moved: readonly string[]): Promise<Exposure>
   /** Finds the payer's user, or adds `fresh`. Undefined when a rival has just added one. */
   ensureUser(fresh: User, at: number): Promise<User | undefined>
 }
@@ -263,7 +283,7 @@ export function chainPaymentRows(trx: Trx): ChainPaymentRows {
     change: (rid, change) => changeChainPayment(trx, rid, change),
     markBooked: (rid) => markChainPaymentBooked(trx, rid),
     markSought: (rid) => markChainPaymentSought(trx, rid),
-    lockExposure: (payer) => lockExposure(trx, payer),
+    lockExposure: (payer, moved) => lockExposure(trx, payer, moved),
     ensureUser: (fresh, at) => ensureUser(trx, fresh, at),
   }
 }

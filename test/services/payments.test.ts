@@ -232,6 +232,25 @@ describe('a claim', () => {
     expect(answers).toContainEqual({ state: 'refused', reason: 'insufficient_funds' })
   })
 
+  it.each(['exact', 'upto'] as const)(
+    'counts a payment by %s against the balance until a block has it, whatever the books say',
+    async (scheme) => {
+      const wallet = await chain.newWallet({ usdc: 30_000n })
+      const rid = await world.claimed(await world.sign(wallet, scheme, PRICE))
+      const taken = scheme === 'exact' ? PRICE : 7_000n
+      const claimOf = async (amount: bigint) => world.claim(await world.sign(wallet, scheme, amount))
+      expect(await claimOf(10_001n)).toEqual({ state: 'refused', reason: 'insufficient_funds' })
+      await world.settle(rid, 7_000n)
+      // The balance lacks it now. All of the rest can be spent before anybody has confirmed the first.
+      await release(await world.claimed(await world.sign(wallet, scheme, 30_000n - taken)))
+      await chain.reorganise(1)
+      expect([await chain.usdcBalance(wallet.address), (await world.row(rid)).state]).toEqual([30_000n, 'mined'])
+      expect(await claimOf(PRICE)).toEqual({ state: 'refused', reason: 'insufficient_funds' })
+      await world.booked(rid)
+      expect(await chain.usdcBalance(wallet.address)).toBe(30_000n - taken)
+    },
+  )
+
   it('is refused above what a payer, or all together, may have open', async () => {
     const wallet = await chain.newWallet(RICH)
     const tight = world.process({ PAYER_EXPOSURE_MICRO: '1000000' })

@@ -102,7 +102,11 @@ function chainOf({ host, process }: ChainUser): Chain {
     findTransfer: (payment) =>
       ask(() => chain.moves().find(({ payer, nonce }) => `${payer} ${nonce}` === keyOf(payment))?.hash),
     head: () => ask(() => ({ block: host.head(), at: process.time.now() })),
-    balanceOf: (_asset, owner) => ask(() => chain.balanceOf(owner)),
+    readPurse: (_asset, payer, nonces) =>
+      ask(() => {
+        const used = nonces.filter((nonce) => chain.isUsed({ payer, nonce: BigInt(nonce) }))
+        return { balance: chain.balanceOf(payer), used: new Set(used) }
+      }),
     hasCode: () => ask(() => false),
     checkChain: () => ask(() => undefined),
   }

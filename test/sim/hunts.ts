@@ -52,6 +52,7 @@ export const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMut
   payment_serves_again: 5,
   payer_exposure_unbounded: 20,
   one_balance_for_two_payments: 40,
+  balance_lacks_what_was_mined_once: 80,
   upto_takes_all: 5,
   late_charge_of_a_booked_payment_is_lost: 15,
   charge_after_a_release_is_lost: 30,

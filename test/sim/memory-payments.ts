@@ -20,6 +20,10 @@ export function memoryPaymentReads(ask: Statement, wall: () => number): ChainPay
   return {
     find: (rid) => ask(({ payments }) => payments.get(rid)),
     findOf: (asked) => ask(({ payments }) => [...payments.values()].find((row) => nameOf(row) === nameOf(asked))),
+    listMoving: (payer) =>
+      ask(({ payments }) =>
+        [...payments.values()].filter((row) => row.payer === payer && ['claimed', 'due', 'mined'].includes(row.state)),
+      ),
     listOpen: (states, restingMs, limit) =>
       ask((tables) =>
         listed(
@@ -84,7 +88,7 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
     markSought: (rid) => statement(({ sought }) => void sought.add(rid)),
     // Nobody deposits here.
     wasMoved: () => statement(() => false),
-    lockExposure: (payer) => statement((tables) => exposureOf(tables, payer)),
+    lockExposure: (payer, moved) => statement((tables) => exposureOf(tables, payer, moved)),
     ensureUser: (fresh) =>
       statement(({ users, accounts }) => {
         const known = users.get(fresh.wallet)
@@ -98,8 +102,8 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
 }
 
 /** What a payer and all payers together have open, and what the payer owes. */
-export function exposureOf({ payments }: Pick<LedgerTables, 'payments'>, payer: string) {
-  const sum = { open: 0n, owed: 0n, unmined: 0n, all: 0n, payments: 0 }
+export function exposureOf({ payments }: Pick<LedgerTables, 'payments'>, payer: string, moved: readonly string[] = []) {
+  const sum = { open: 0n, owed: 0n, unmoved: 0n, all: 0n, payments: 0 }
   for (const row of payments.values()) {
     const { state, due, came, amount } = row
     if (state === 'confirmed' || state === 'released') continue
@@ -112,7 +116,7 @@ export function exposureOf({ payments }: Pick<LedgerTables, 'payments'>, payer: 
     sum.all += due ?? amount
     if (!isOwn) continue
     sum.open += due ?? amount
-    if (state !== 'mined') sum.unmined += amount
+    if (!moved.includes(row.rid)) sum.unmoved += amount
   }
   return sum
 }

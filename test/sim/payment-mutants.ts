@@ -33,8 +33,14 @@ export const PAYMENT_MUTANTS = [
   mutant(
     'one_balance_for_two_payments',
     CLAIM,
-    'if (balance !== undefined && exposure.unmined + amount > balance) {',
-    'if (balance !== undefined && amount > balance) {',
+    'if (purse !== undefined && exposure.unmoved + amount > purse.balance) {',
+    'if (purse !== undefined && amount > purse.balance) {',
+  ),
+  mutant(
+    'balance_lacks_what_was_mined_once',
+    CLAIM,
+    '(used.has(nonce) ? [rid] : [])',
+    "(used.has(nonce) || open.some((row) => row.rid === rid && row.state === 'mined') ? [rid] : [])",
   ),
   mutant(
     'upto_takes_all',

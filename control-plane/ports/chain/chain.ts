@@ -10,6 +10,9 @@ export type PaymentOnChain = {
   readonly settledBy: string | null
 }
 
+/** A balance in the token's units, and the used ones of the nonces that were asked about. */
+export type Purse = { readonly balance: bigint; readonly used: ReadonlySet<string> }
+
 /** Reads of the chain. Each throws when the chain is out of reach. */
 export type Chain = {
   /**
@@ -25,8 +28,11 @@ export type Chain = {
   findTransfer(payment: PaymentOnChain): Promise<string | undefined>
   /** The newest block: its number, and its time in Unix milliseconds. */
   head(): Promise<{ readonly block: bigint; readonly at: number }>
-  /** The token balance in the token's units. */
-  balanceOf(asset: string, owner: string): Promise<bigint>
+  /**
+   * A payer's balance, and which of these nonces of its authorizations are used, both as of one block. An authorization
+   * that is not used may still take from that balance.
+   */
+  readPurse(asset: string, payer: string, nonces: readonly string[]): Promise<Purse>
   /** True for a contract's address. */
   hasCode(address: string): Promise<boolean>
   /** Throws unless the endpoint speaks for the chain with this id. */

@@ -8,9 +8,10 @@ import {
   TransactionReceiptNotFoundError,
 } from 'viem'
 import { getAddress, isAddressEqual } from 'viem/utils'
-import { UPTO_PROXY } from '#shared/chain-terms.ts'
+import { PERMIT2, UPTO_PROXY } from '#shared/chain-terms.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { Chain, PaymentOnChain } from './chain.ts'
+import { MULTICALL } from './multicall.ts'
 
 const RPC_TIMEOUT_MS = 4_000
 /** Blocks in which a payment is looked for: more than an authorization lives on a chain with blocks of a second. */
@@ -20,8 +21,11 @@ const MAX_TRANSFERS = 200
 const TOKEN = parseAbi([
   'function balanceOf(address) view returns (uint256)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'function authorizationState(address, bytes32) view returns (bool)',
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
 ])
+
+const NONCES = parseAbi(['function nonceBitmap(address, uint256) view returns (uint256)'])
 
 /** Calls of the upto proxy. Of a whole transaction's data only these arguments count: a payer chooses what it signs. */
 const UPTO = parseAbi([
@@ -91,13 +95,16 @@ export function createRpcChain(rpcUrl: string): Chain {
       const { number, timestamp } = await client.getBlock({ blockTag: 'latest' })
       return { block: number, at: Number(timestamp) * SECOND }
     },
-    balanceOf: (asset, owner) =>
-      client.readContract({
-        address: getAddress(asset),
-        abi: TOKEN,
-        functionName: 'balanceOf',
-        args: [getAddress(owner)],
-      }),
+    async readPurse(asset, payer, nonces) {
+      const [owner, token] = [getAddress(payer), { address: getAddress(asset), abi: TOKEN }]
+      const asked = nonces.map((nonce) => useOf(nonce, { owner, token: token.address }))
+      const reads = [{ ...token, functionName: 'balanceOf', args: [owner] } as const, ...asked]
+      // Zero puts all of them into one call, which one block answers.
+      const [balance = 0n, ...words] = await client.multicall({
+        ...{ contracts: reads, multicallAddress: MULTICALL, allowFailure: false, batchSize: 0 },
+      })
+      return { balance: BigInt(balance), used: new Set(nonces.filter((nonce, index) => isUsed(nonce, words[index]))) }
+    },
     async hasCode(address) {
       return (await client.getCode({ address: getAddress(address) })) !== undefined
     },
@@ -106,6 +113,17 @@ export function createRpcChain(rpcUrl: string): Chain {
       if (answered !== chainId) throw new Error(`the chain's id is ${answered}, not ${chainId}`)
     },
   }
+}
+
+/** The read that tells whether a nonce is used: a flag of EIP-3009, or one of the 256 bits in a word of Permit2. */
+function useOf(nonce: string, { owner, token }: { readonly owner: Hex; readonly token: Hex }) {
+  return nonce.startsWith('0x')
+    ? ({ address: token, abi: TOKEN, functionName: 'authorizationState', args: [owner, asHex(nonce)] } as const)
+    : ({ address: PERMIT2, abi: NONCES, functionName: 'nonceBitmap', args: [owner, BigInt(nonce) >> 8n] } as const)
+}
+
+function isUsed(nonce: string, word: boolean | bigint | undefined): boolean {
+  return typeof word === 'bigint' ? ((word >> (BigInt(nonce) & 0xffn)) & 1n) === 1n : word === true
 }
 
 /** The permit that a call of the upto proxy uses. */

@@ -1,7 +1,7 @@
 import type { Hex, PublicClient } from 'viem'
 import { decodeFunctionResult, encodeFunctionData } from 'viem'
 import { getAddress } from 'viem/utils'
-import { MULTICALL, MULTICALL_ABI, manyCalls } from './multicall.ts'
+import { MULTICALL, MULTICALL_ABI, manyCalls } from '#control-plane/ports/chain/multicall.ts'
 
 type Many = { readonly target: string; readonly calls: readonly Hex[]; readonly from?: string; readonly block?: bigint }
 

@@ -6,6 +6,7 @@ import { SECOND } from '#shared/clock.ts'
 import type { ClaimAnswer, ClaimAskSchema } from '#shared/contract/chain-payments.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 import { STANDINGS } from './payment-states.ts'
 import { readPaymentTerms } from './payment-terms.ts'
@@ -34,13 +35,13 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
   if (before !== undefined) return isSame(before, ask) ? claimed(before) : used(before)
   const terms = await readPaymentTerms(ctx)
   if (!terms.isOpen) return closed(terms.closedFor ?? 'closed')
-  const [verdict, balance] = await Promise.all([verify(ctx, read, ask.amountMicro), readBalance(ctx, payer)])
+  const [verdict, purse] = await Promise.all([verify(ctx, read, ask.amountMicro), readPurse(ctx, payer)])
   if (verdict !== undefined) return verdict
-  if (balance === 'unread') return closed('chain_unreachable')
+  if (purse === 'unread') return closed('chain_unreachable')
   crashPoint('before_claim')
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const answer = await insert(ctx, ask, read, { ...name, balance })
+      const answer = await insert(ctx, ask, read, { ...name, purse })
       crashPoint('after_claim')
       if (answer !== undefined) return answer
       const rival = await ctx.ledger.payments.findOf(name)
@@ -63,12 +64,12 @@ async function insert(
   ctx: PaymentCtx,
   ask: Ask,
   read: ReadPayment,
-  { balance, ...name }: Names & { readonly balance: bigint | undefined },
+  { purse, ...name }: Names & { readonly purse: Purse | undefined },
 ): Promise<ClaimAnswer | undefined> {
   const { payer } = read
   const { payments } = ctx
   return ctx.ledger.transact(async (trx) => {
-    const exposure = await trx.payments.lockExposure(payer)
+    const exposure = await trx.payments.lockExposure(payer, purse?.moved ?? [])
     const amount: bigint = ask.amountMicro
     // It verified, and has come as a deposit since then.
     if (await trx.payments.wasMoved(name)) return { state: 'refused', reason: 'invalid_exact_evm_nonce_already_used' }
@@ -76,7 +77,7 @@ async function insert(
     if (exposure.open + amount > payments.payerExposureMicro) return closed('payer_exposure_limit')
     if (exposure.all + amount > payments.exposureMicro) return closed('exposure_limit')
     // Verifying locks nothing: the same balance may stand behind several authorizations.
-    if (balance !== undefined && exposure.unmined + amount > balance) {
+    if (purse !== undefined && exposure.unmoved + amount > purse.balance) {
       return { state: 'refused', reason: 'insufficient_funds' }
     }
     const user = unrivalled(await trx.payments.ensureUser(newUser(ctx, payer), ctx.clock.now()))
@@ -97,13 +98,26 @@ async function insert(
   })
 }
 
-/** The payer's balance of the token. Undefined where only an outside facilitator knows the chain. */
-function readBalance({ payments, log }: PaymentCtx, payer: string): Promise<bigint | undefined | 'unread'> {
-  if (payments.chain === null) return Promise.resolve(undefined)
-  return payments.chain.balanceOf(payments.asset, payer).catch((error: unknown) => {
+/** A balance of the token, and the calls whose payments have left it already. */
+type Purse = { readonly balance: bigint; readonly moved: readonly RequestId[] }
+
+/**
+ * The payer's balance of the token. The books do not say which payments it lacks already: one may be mined since then, or
+ * its block may be gone. So the chain is asked about both at once. Undefined where only an outside facilitator knows the
+ * chain.
+ */
+async function readPurse({ payments, ledger, log }: PaymentCtx, payer: string): Promise<Purse | undefined | 'unread'> {
+  const { chain, asset } = payments
+  if (chain === null) return undefined
+  const open = await ledger.payments.listMoving(payer)
+  try {
+    const nonces = open.map(({ nonce }) => nonce)
+    const { balance, used } = await chain.readPurse(asset, payer, nonces)
+    return { balance, moved: open.flatMap(({ rid, nonce }) => (used.has(nonce) ? [rid] : [])) }
+  } catch (error) {
     log.warn({ err: error }, 'a balance could not be read')
-    return 'unread' as const
-  })
+    return 'unread'
+  }
 }
 
 /** Asks the facilitator. Undefined is a good payment. */

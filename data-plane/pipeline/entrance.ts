@@ -181,7 +181,24 @@ type Addresses = Pick<Ports, 'baseUrl' | 'apiBaseUrl'>
 
 /** The URL that was asked for, at the one of our addresses that the request named, with the floor of its path. */
 export function askedUrl({ baseUrl, apiBaseUrl }: Addresses, { headers, path, pathFloorPercent }: RequestHead): string {
-  const isSite = headers.host !== undefined && headers.host === new URL(baseUrl).host
   const floor = pathFloorPercent === undefined ? '' : `/min${pathFloorPercent}`
-  return (isSite ? baseUrl : apiBaseUrl) + floor + path
+  return askedBase({ baseUrl, apiBaseUrl }, { headers }) + floor + path
+}
+
+/** The one of our addresses that a request named. */
+export function askedBase(
+  { baseUrl, apiBaseUrl }: Addresses,
+  { headers: { host } }: Pick<RequestHead, 'headers'>,
+): string {
+  return host !== undefined && host === parsedOnce(baseUrl).host ? baseUrl : apiBaseUrl
+}
+
+/** Our addresses, parsed. There are two, and each demand for payment names them. */
+const parsed = new Map<string, URL>()
+
+/** Reads one of our own addresses. Use it for no other: it keeps them. */
+export function parsedOnce(address: string): URL {
+  const known = parsed.get(address) ?? new URL(address)
+  parsed.set(address, known)
+  return known
 }

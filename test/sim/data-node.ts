@@ -174,7 +174,7 @@ function openWalletRails(
   const ports = { desk, signatures, clock, urlOf }
   const railOf = <Proof>(rail: Rail<Proof>) => defineRail(watchRail(pending.watched(rail), watch))
   const x402Of = (scheme: Scheme) => railOf(x402Rail(scheme, { ...ports, seal: createQuoteSeal(pepper) }))
-  const mpp = railOf(mppRail({ ...ports, ids: createChallengeIds(pepper) }))
+  const mpp = railOf(mppRail({ ...ports, realmOf: () => 'api.example', ids: createChallengeIds(pepper) }))
   const rails = [x402Of('upto'), x402Of('exact'), mpp]
   pending.start()
   return { rails, pending }

@@ -22,8 +22,8 @@ export type MppPorts = {
   readonly signatures: WalletSignatures
   readonly ids: ChallengeIds
   readonly clock: Clock
-  /** The address that a request asked for, as challenges name it. */
-  urlOf(head: RequestHead): string
+  /** The bare host name of ours that a request asked, as challenges name it. */
+  realmOf(head: RequestHead): string
 }
 
 const NAME = 'mpp'
@@ -33,8 +33,7 @@ const PROBLEMS = 'https://paymentauth.org/problems/'
  * Payments by the Payment scheme of HTTP authentication. A credential holds the same signature as an exact payment of
  * x402, and is settled as one. The unused part becomes the payer's credit. Paths with a floor do not offer it.
  */
-export function mppRail({ desk, signatures, ids, clock, urlOf }: MppPorts): Rail<ReadCredential> {
-  const realmOf = (head: RequestHead) => new URL(urlOf(head)).hostname
+export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Rail<ReadCredential> {
   const telling: Telling = {
     type: 'mpp',
     headers: ({ state, transaction }): Readonly<Record<string, string>> =>

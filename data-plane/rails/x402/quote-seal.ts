@@ -10,11 +10,22 @@ const QUOTE_SECONDS = 300
 const MAC_BYTES = 16
 const SEALED = /^(\d{1,13})\.(\d{1,10})\.([\w-]{22})$/
 
+/** Digests of requests that are being served. Each rail of a path asks for that of its call. */
+const digests = new WeakMap<RawRequest, string>()
+
 /**
  * SHA-256 in hex of what a request asks for: its method, its path with floor, its query, the target that it names, and
  * its body. Of a body that is streamed only the length is known by then.
  */
 export function requestDigest(raw: RawRequest): string {
+  const known = digests.get(raw)
+  if (known !== undefined) return known
+  const digest = digestOf(raw)
+  digests.set(raw, digest)
+  return digest
+}
+
+function digestOf(raw: RawRequest): string {
   const { method, path, query, pathFloorPercent, body, stream, headers } = raw
   const length = stream === undefined ? '' : (headers['content-length'] ?? '')
   const target = headers['x-target-url'] ?? ''
@@ -34,12 +45,17 @@ export type QuoteSeal = {
 /** Seals prices with a key that all data planes derive from one secret. `{amount}.{expiry}.{mac}`. */
 export function createQuoteSeal(pepper: Secret): QuoteSeal {
   const key = pepper.derive('prices for wallets')
+  /** The newest seal. A call that has two ways to pay asks for the same one twice. */
+  let last = { facts: '', sealed: '' }
   const macOf = (facts: string) => createHmac('sha256', key.reveal()).update(facts).digest().subarray(0, MAC_BYTES)
   return {
     seal(digest, amountMicro, now) {
       const expiry = Math.floor(now / SECOND) + QUOTE_SECONDS
-      const mac = macOf(`${digest} ${amountMicro} ${expiry}`).toString('base64url')
-      return `${amountMicro}.${expiry}.${mac}`
+      const facts = `${digest} ${amountMicro} ${expiry}`
+      if (last.facts !== facts) {
+        last = { facts, sealed: `${amountMicro}.${expiry}.${macOf(facts).toString('base64url')}` }
+      }
+      return last.sealed
     },
     open(text, digest, now) {
       const [, amount = '', expiry = '', mac = ''] = (typeof text === 'string' ? SEALED.exec(text) : null) ?? []

@@ -38,7 +38,11 @@ export class AppError extends Error {
   readonly retryAfterSeconds: number | undefined
 
   constructor(code: ErrorCode, options: Options = {}) {
+    // A demand for payment is an answer, not a fault. Nobody reads its stack, and taking it is a tenth of a 402.
+    const { stackTraceLimit } = Error
+    if (code === 'payment_required') Error.stackTraceLimit = 0
     super(options.message ?? ERRORS[code].message, options.cause === undefined ? {} : { cause: options.cause })
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'AppError'
     this.code = code
     this.param = options.param

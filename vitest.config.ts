@@ -21,6 +21,8 @@ export default defineConfig({
     maxWorkers: 3,
     // No module keeps state, so files share one set of loaded modules. Loading them for each took a quarter of the run.
     isolate: false,
+    // Garbage that dies young costs little in a large nursery: a tenth of the simulation's time.
+    execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64'],
     sequence: { sequencer: LongFilesFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,

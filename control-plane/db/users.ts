@@ -17,6 +17,12 @@ export async function findUserByWallet(db: Database | Trx, wallet: string): Prom
   return db.selectFrom('app_user').select(COLUMNS).where('wallet', '=', wallet).executeTakeFirst()
 }
 
+/** The users of wallets, which are in lower case. */
+export async function listUsersByWallet(db: Database | Trx, wallets: readonly string[]): Promise<User[]> {
+  if (wallets.length === 0) return []
+  return db.selectFrom('app_user').select(COLUMNS).where('wallet', 'in', wallets).execute()
+}
+
 /** Adds a user. Returns false when the wallet has one already. */
 export async function insertUser(trx: Trx, user: User, at: number): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx

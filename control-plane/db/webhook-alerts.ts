@@ -1,10 +1,14 @@
 import { sql } from 'kysely'
+import { DAY } from '#shared/clock.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { bigint, id, nullable, text } from './tables/column.ts'
 import { WEBHOOK_TABLES } from './tables/webhooks.ts'
+
+/** Alerts of one subject in a day, unless a smaller number is named. A cap has six. */
+const MANY_A_DAY = 1_000
 
 /** A key with a cap, and a webhook that is told when the key reaches it. Amounts are micro-USD. */
 const WATCHED_KEY_ROW = {
@@ -68,10 +72,20 @@ export function markText({ webhook, subject, mark }: AlertMark): string {
   return `${webhook} ${subject} ${mark}`
 }
 
-/** Records that an alert was sent. Returns false when it was sent before, or when the webhook is gone. */
-export async function insertAlertMark(trx: Trx, { webhook, subject, mark }: AlertMark, at: number): Promise<boolean> {
+/**
+ * Records that an alert was sent. Returns false when it was sent before, when the webhook is gone, and when its subject had
+ * so many alerts in the last day.
+ */
+export async function insertAlertMark(
+  trx: Trx,
+  { webhook, subject, mark }: AlertMark,
+  at: number,
+  mostADay = MANY_A_DAY,
+): Promise<boolean> {
   const { numAffectedRows } = await sql`insert into webhook_alert (webhook_id, subject, mark, at)
-    select id, ${subject}, ${mark}, ${new Date(at)} from webhook where id = ${webhook}
+    select w.id, ${subject}, ${mark}, ${new Date(at)} from webhook w where w.id = ${webhook}
+      and (select count(*) from webhook_alert m
+        where m.webhook_id = w.id and m.subject = ${subject} and m.at > ${new Date(at - DAY)}) < ${mostADay}
     on conflict do nothing`.execute(trx)
   return numAffectedRows === 1n
 }

@@ -135,7 +135,8 @@ describe('webhooks of a buyer', () => {
       url,
       label: 'pager',
       events: [
-        ...['key.cap_reached', 'balance.low', 'job.succeeded', 'job.failed', 'job.cancelled'],
+        ...['key.cap_reached', 'balance.low', 'deposit.credited', 'deposit.waiting'],
+        ...['job.succeeded', 'job.failed', 'job.cancelled'],
         ...['payout.address_changed', 'payout.held', 'payout.paid', 'payout.returned'],
       ],
       low_balance_usd: 2.5,

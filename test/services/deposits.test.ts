@@ -5,7 +5,10 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
 import { listDeposits } from '#control-plane/db/deposits.ts'
-import { listMoves, listStrayTokens } from '#control-plane/db/treasury-moves.ts'
+import type { WebhookEvent } from '#control-plane/db/tables/webhooks.ts'
+import { changeCursor, listMoves, listStrayTokens, lockCursor } from '#control-plane/db/treasury-moves.ts'
+import { listDeliveries } from '#control-plane/db/webhook-deliveries.ts'
+import { insertWebhook } from '#control-plane/db/webhooks.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { useOf } from '#control-plane/ports/treasury/authorization.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
@@ -22,6 +25,7 @@ import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
 import { CHAIN, startChain } from '#test/support/chain.ts'
 import type { Depositor } from '#test/support/deposits.ts'
 import { depositing } from '#test/support/deposits.ts'
+import { ids } from '#test/support/gate.ts'
 import { newAccount } from '#test/support/ledger.ts'
 import { paidCalls } from '#test/support/payments.ts'
 import type { PayoutWorld } from '#test/support/payouts.ts'
@@ -149,20 +153,114 @@ describe('a transfer of an unknown wallet', () => {
   })
 })
 
+let tokens = 0
+/** Makes another token, of which a wallet has some. */
+async function otherToken({ account, address }: ChainWallet): Promise<Hex> {
+  const token: Hex = `0x${(0xfa4e1 + tokens++).toString(16).padStart(40, '0')}`
+  const code = await chain.publicClient.getCode({ address: CONTRACTS.LocalUsdc })
+  await callChain(chain.rpcUrl, [['anvil_setCode', [token, code]]])
+  const minter = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
+  const mint = [{ type: 'function', name: 'mint', inputs: [{ type: 'address' }, { type: 'uint256' }] }]
+  await minter.writeContract({ address: token, abi: mint, functionName: 'mint', args: [address, FIVE] })
+  return token
+}
+
 describe('other tokens', () => {
   it('are counted and credited to nobody', async () => {
-    const token = '0x00000000000000000000000000000000000fa4e1'
-    const code = await chain.publicClient.getCode({ address: CONTRACTS.LocalUsdc })
-    await callChain(chain.rpcUrl, [['anvil_setCode', [token, code]]])
     const buyer = await buyers.depositor(FIVE)
-    const minter = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: buyer.purse.account })
-    const mint = [{ type: 'function', name: 'mint', inputs: [{ type: 'address' }, { type: 'uint256' }] }]
-    await minter.writeContract({ address: token, abi: mint, functionName: 'mint', args: [buyer.purse.address, FIVE] })
+    const token = await otherToken(buyer.purse)
     await buyers.transfer(buyer.purse, FIVE, token)
     await turn()
     await turn()
-    expect(await listStrayTokens(world.db, purse(), 10)).toMatchObject([{ token, transfers: 1n, amount: '5000000' }])
+    const strays = (await listStrayTokens(world.db, purse(), 10)).filter((stray) => stray.token === token)
+    expect(strays).toMatchObject([{ transfers: 1n, amount: '5000000' }])
     expect(await credits(buyer)).toBe(0)
+  })
+})
+
+describe('a webhook', () => {
+  /** Tells of the deposits of a buyer. Answers the events that were written so far, oldest first. */
+  const listen = async ({ user }: Depositor) => {
+    const id = ids.make('whk')
+    const settings = { url: 'https://hooks.example.com/', label: null, lowBalanceMicro: null, isEnabled: true }
+    const events: WebhookEvent[] = ['deposit.credited', 'deposit.waiting']
+    await transact(world.db, (trx) =>
+      insertWebhook(trx, { id, account: user.buyerAccount, ...settings, events, secret: '{}', at: 0 }),
+    )
+    return async () => {
+      const found = await listDeliveries(world.db, id, { before: undefined, limit: 50 })
+      return found.reverse().map(({ event, body }) => ({ event, ...JSON.parse(body).data }))
+    }
+  }
+
+  it('hears of a deposit once, with its transaction, however many workers look', async () => {
+    const buyer = await buyers.depositor(FIVE)
+    const told = await listen(buyer)
+    const transaction = await buyers.transfer(buyer.purse, 1_500_000n)
+    const way = await buyers.open(buyer, 2_000_000n)
+    await buyers.hand(buyer, way.deposit?.id ?? '', await buyers.signatureOf(way, buyer.purse))
+    const others = [world.ctx, world.process(), world.process()]
+    for (let time = 0; time < 3; time++) await Promise.all(others.map((ctx) => turn(ctx)))
+    const sender = buyer.purse.address.toLowerCase()
+    const of = { event: 'deposit.credited', sender, block: expect.any(Number) }
+    const [first] = (await deposits(buyer)).filter(({ method }) => method === 'transfer')
+    expect(await told()).toEqual([
+      { ...of, deposit_id: first?.id, method: 'transfer', amount_usdc: '1500000', tx_hash: transaction },
+      {
+        ...{ ...of, deposit_id: way.deposit?.id, method: 'authorization', amount_usdc: '2000000' },
+        tx_hash: expect.stringMatching(/^0x/),
+      },
+    ])
+  })
+
+  it('hears of money that waits for an operator, and for which account is known', async () => {
+    const sum = 100_000_000_000_000n
+    const [buyer, stranger] = [await buyers.depositor(sum), await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })]
+    const told = await listen(buyer)
+    const tooMuch = await buyers.transfer(buyer.purse, sum)
+    await turn()
+    expect([await credits(buyer), (await moveOf(tooMuch))?.reason]).toEqual([0, 'balance_limit'])
+    // An authorization of this account's deposit, used with the money of a wallet that nobody knows.
+    const way = await buyers.open(buyer, 2_000_000n)
+    const typed = { ...JSON.parse(way.typedData ?? '') }
+    typed.message.from = stranger.address
+    const forged = { ...way, typedData: JSON.stringify(typed) }
+    await submit(stranger, forged, await buyers.signatureOf(forged, stranger), stranger)
+    await turns(2)
+    expect(await told()).toMatchObject([
+      { event: 'deposit.waiting', reason: 'balance_limit', tx_hash: tooMuch, amount_usdc: sum.toString() },
+      { event: 'deposit.waiting', reason: 'unknown_sender', sender: stranger.address.toLowerCase() },
+    ])
+  })
+
+  it('hears of each transfer of another token once, and of ten a day', async () => {
+    const buyer = await buyers.depositor(0n)
+    const told = await listen(buyer)
+    const token = await otherToken(buyer.purse)
+    const transaction = await buyers.transfer(buyer.purse, 7n, token)
+    await turn()
+    const first = {
+      ...{
+        event: 'deposit.waiting',
+        reason: 'wrong_token',
+        sender: buyer.purse.address.toLowerCase(),
+        amount_usdc: null,
+      },
+      ...{ token, token_amount: '7', tx_hash: transaction, block: expect.any(Number) },
+    }
+    expect(await told()).toEqual([first])
+    for (let time = 0; time < 12; time++) await buyers.transfer(buyer.purse, 1n, token)
+    await turn()
+    // The same blocks once more.
+    await transact(world.db, async (trx) => {
+      const cursor = await lockCursor(trx, purse())
+      await changeCursor(trx, purse(), {
+        nextBlock: cursor?.firstBlock ?? 0n,
+        provenBlock: (cursor?.firstBlock ?? 1n) - 1n,
+      })
+    })
+    await turn()
+    expect(await told()).toHaveLength(10)
   })
 })
 

@@ -4,6 +4,8 @@ import { bigint, boolean, id, integer, json, nullable, oneOf, text, texts, times
 export const WEBHOOK_EVENTS = [
   'key.cap_reached',
   'balance.low',
+  'deposit.credited',
+  'deposit.waiting',
   'job.succeeded',
   'job.failed',
   'job.cancelled',

@@ -140,7 +140,7 @@ export const assignMove = defineOperation({
         if (move.kind !== 'unknown') {
           throw new AppError('conflict', { message: `The transfer is a ${move.kind}.`, detail: { kind: move.kind } })
         }
-        const balances = await creditMove({ ids: ctx.ids, moves }, trx, move, { account, deposit: undefined })
+        const balances = await creditMove({ ...ctx, moves }, trx, move, { account, deposit: undefined })
         const after = await lockMove(trx, purseOf(moves), name)
         return { balances, after: viewOf(after ?? move) }
       },

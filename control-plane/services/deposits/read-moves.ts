@@ -14,6 +14,7 @@ import { lower } from '#shared/bigints.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { MoveCtx } from './move-ctx.ts'
 import { purseOf } from './move-ctx.ts'
+import { tellOfStrays } from './tell-of-deposit.ts'
 
 /** Blocks of one question. Endpoints refuse more. */
 const BLOCKS_A_READ = 2_000n
@@ -95,6 +96,7 @@ async function store(
     if (cursor === undefined || cursor.nextBlock !== nextBlock) return undefined
     const brought = await upsertMoves(trx, purse, moves.map(rowOf))
     await countStrays(trx, purse, byToken(strays), MAX_STRAY_TOKENS)
+    await tellOfStrays(ctx, trx, strays)
     const change = { nextBlock: toBlock + 1n, balance: cursor.balance + brought }
     await changeCursor(trx, purse, change)
     return { ...cursor, ...change }

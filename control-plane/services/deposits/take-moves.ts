@@ -25,6 +25,7 @@ import type { AccountId, DepositId, DrawId } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { MoveCtx } from './move-ctx.ts'
 import { purseOf } from './move-ctx.ts'
+import { tellOfCredit, tellOfWaiting } from './tell-of-deposit.ts'
 
 /** Moves of one turn, and those that are looked at together. */
 const MAX_A_TURN = 500
@@ -38,7 +39,11 @@ export const UNKNOWN = {
 } as const
 
 /** What becomes of a move: money for an account, or a name. */
-type Verdict = MoveChange | Credit
+type Verdict = Named | Credit
+type Named = MoveChange & {
+  /** The account that it seems to be for, and that hears that it waits. */
+  readonly waitsFor?: AccountId | undefined
+}
 type Credit = {
   readonly account: AccountId
   readonly deposit: DepositId | undefined
@@ -79,14 +84,14 @@ export async function takeMove(ctx: MoveCtx, { direction, transaction, place, no
     const verdict =
       direction === 'in' ? await judgeArrival(ctx, trx, move, callee) : await judgeDeparture(ctx, trx, move)
     if ('account' in verdict) return creditMove(ctx, trx, move, verdict)
-    await changeMove(trx, purseOf(ctx.moves), name, verdict)
+    await nameMove(ctx, trx, move, verdict)
     return undefined
   }).catch((error: unknown) => {
     if (!(error instanceof AppError && error.code === 'conflict')) throw error
     ctx.log.error({ err: error, transaction }, 'a deposit does not fit into its account')
     return 'too-much' as const
   })
-  if (credit === 'too-much') await setAside(ctx, name)
+  if (credit === 'too-much') await setAside(ctx, name, callee)
   if (credit === undefined || credit === 'too-much') return false
   crashPoint('deposit_booked')
   await tellGate(ctx, credit, transaction)
@@ -105,12 +110,23 @@ export async function tellGate(
 }
 
 /** Leaves a move to a person whose account cannot hold it. */
-function setAside(ctx: MoveCtx, name: MoveName): Promise<void> {
+function setAside(ctx: MoveCtx, name: MoveName, callee: string | null): Promise<void> {
   return transact(ctx.db, async (trx) => {
+    await lockTransaction(trx, name.transaction)
     const move = await lockMove(trx, purseOf(ctx.moves), name)
     if (move?.kind !== 'new') return
-    await changeMove(trx, purseOf(ctx.moves), name, { kind: 'unknown', ref: null, reason: UNKNOWN.limit })
+    const verdict = await judgeArrival(ctx, trx, move, callee)
+    const waitsFor = 'account' in verdict ? verdict.account : undefined
+    await nameMove(ctx, trx, move, { kind: 'unknown', ref: null, reason: UNKNOWN.limit, waitsFor })
   })
+}
+
+/** Says of a locked move what it is. One that waits for a person is told to the account that it seems to be for. */
+async function nameMove(ctx: MoveCtx, trx: Trx, move: TreasuryMove, { waitsFor, ...change }: Named): Promise<void> {
+  await changeMove(trx, purseOf(ctx.moves), move, change)
+  const { reason } = change
+  if (waitsFor === undefined || reason == null) return
+  await tellOfWaiting(ctx, trx, waitsFor, { ...move, reason, token: ctx.moves.asset })
 }
 
 /** Whose money it is. A payment's is booked with its call, so it is nobody's deposit. */
@@ -118,6 +134,7 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, callee: 
   const { chainId, asset, coldAddress } = ctx.moves
   const { party, nonce, transaction, logIndex } = move
   const payment = (rid: string | null): Verdict => ({ kind: 'payment', ref: rid })
+  let waitsFor: AccountId | undefined
   if (nonce !== null) {
     // A claim of the same authorization waits until this is said, and finds it said.
     await lockPayer(trx, party)
@@ -126,6 +143,7 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, callee: 
     const deposit = await lockDepositByNonce(trx, nonce)
     // Anybody can use a nonce once more for money of another wallet. That is a transfer like others.
     if (deposit?.sender === party) return { account: deposit.account, deposit: deposit.id }
+    waitsFor = deposit?.account
   } else {
     const rid = await findPaymentIn(trx, transaction, party)
     if (rid !== undefined) return payment(rid)
@@ -140,7 +158,7 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, callee: 
   if (party === coldAddress) return { kind: 'sweep', ref: null }
   const user = await findUserByWallet(trx, party)
   if (user !== undefined) return { account: user.buyerAccount, deposit: undefined }
-  return { kind: 'unknown', ref: null, reason: UNKNOWN.sender }
+  return { kind: 'unknown', ref: null, reason: UNKNOWN.sender, waitsFor }
 }
 
 /** The ledger key under which a transfer is the operator's capital. */
@@ -162,7 +180,7 @@ async function judgeDeparture(ctx: MoveCtx, trx: Trx, move: TreasuryMove): Promi
 
 /** Books a locked move as its account's money, once, and says so. Returns the balances that changed. */
 export async function creditMove(
-  ctx: Pick<MoveCtx, 'ids' | 'moves'>,
+  ctx: Pick<MoveCtx, 'ids' | 'clock' | 'moves'>,
   trx: Trx,
   move: TreasuryMove,
   { account, deposit, draw }: Credit,
@@ -182,11 +200,12 @@ export async function creditMove(
   if (balances === undefined) throw new Error(`the transfer ${transaction} ${place} was credited and not marked`)
   const id = deposit ?? ctx.ids.make('dep')
   const method = draw === undefined ? 'transfer' : 'allowance'
-  if (deposit === undefined)
-    await insertArrival(trx, purse, { id, account, method, sender: party, amount, transaction, block })
-  else await markDepositCredited(trx, id, { amount, transaction, block })
+  const arrival = { id, account, method, sender: party, amount, transaction, block } as const
+  if (deposit === undefined) await insertArrival(trx, purse, arrival)
+  else await markDepositCredited(trx, id, arrival)
   if (draw !== undefined) await landDraw(trx, { id: draw, account }, { deposit: id, transaction, block })
   await changeMove(trx, purse, move, { kind: 'deposit', ref: id })
+  await tellOfCredit(ctx, trx, account, deposit === undefined ? arrival : { ...arrival, method: 'authorization' })
   crashPoint('deposit_in_tx')
   return balances
 }

@@ -2,12 +2,9 @@ import type { Trx } from '#control-plane/db/database.ts'
 import { findSellerOwner } from '#control-plane/db/offer-earnings.ts'
 import type { WebhookEvent } from '#control-plane/db/tables/webhooks.ts'
 import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
-import { listWebhooks } from '#control-plane/db/webhooks.ts'
-import type { Ctx } from '#control-plane/operation/ctx.ts'
-import { addDelivery } from '#control-plane/services/webhooks/webhook-deliveries.ts'
+import type { TellCtx, Told } from '#control-plane/services/webhooks/tell-account.ts'
+import { tellAccount } from '#control-plane/services/webhooks/tell-account.ts'
 import type { AccountId } from '#shared/ids.ts'
-
-type TellCtx = Pick<Ctx, 'ids' | 'clock'>
 
 /** The states of a payout that its seller is told of. */
 const EVENTS: Partial<Record<TreasuryTransfer['state'], WebhookEvent>> = {
@@ -25,16 +22,8 @@ export async function tellOfPayout(ctx: TellCtx, trx: Trx, payout: TreasuryTrans
   await tellSeller(ctx, trx, seller, { event, data })
 }
 
-/** Writes a delivery for each webhook of a seller's owner that listens for an event. */
-export async function tellSeller(
-  ctx: TellCtx,
-  trx: Trx,
-  seller: AccountId,
-  told: { readonly event: WebhookEvent; readonly data: object },
-): Promise<void> {
+/** Tells a seller's owner, whose webhooks are made on the buyer's side. */
+export async function tellSeller(ctx: TellCtx, trx: Trx, seller: AccountId, told: Told): Promise<void> {
   const owner = await findSellerOwner(trx, seller)
-  if (owner?.buyerAccount == null) return
-  for (const { id, events, isEnabled } of await listWebhooks(trx, owner.buyerAccount)) {
-    if (isEnabled && events.includes(told.event)) await addDelivery(ctx, trx, id, told)
-  }
+  if (owner?.buyerAccount != null) await tellAccount(ctx, trx, owner.buyerAccount, told)
 }

@@ -1,12 +1,11 @@
 import { transact } from '#control-plane/db/database.ts'
 import type { UntoldJob } from '#control-plane/db/jobs.ts'
 import { listUntoldJobs, markJobTold } from '#control-plane/db/jobs.ts'
-import { listListening } from '#control-plane/db/webhooks.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { viewOfJob } from '#control-plane/services/buyers/job-view.ts'
 import type { StoredJob } from '#shared/contract/job-record.ts'
 import type { DeliveryId } from '#shared/ids.ts'
-import { addDelivery } from './webhook-deliveries.ts'
+import { tellAccount } from './tell-account.ts'
 
 /** Most ends that are told in one turn. */
 const MAX_TOLD = 200
@@ -50,7 +49,6 @@ async function tell(ctx: TellCtx, job: UntoldJob, kept: StoredJob | undefined): 
   }
   return transact(ctx.db, async (trx) => {
     if (!(await markJobTold(trx, id, { artifacts, at }))) return []
-    const hooks = await listListening(trx, job.account, event)
-    return Promise.all(hooks.map((hook) => addDelivery(ctx, trx, hook, { event, data })))
+    return tellAccount(ctx, trx, job.account, { event, data })
   })
 }

@@ -1,0 +1,23 @@
+import type { Trx } from '#control-plane/db/database.ts'
+import type { WebhookEvent } from '#control-plane/db/tables/webhooks.ts'
+import { listListening } from '#control-plane/db/webhooks.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { AccountId, DeliveryId } from '#shared/ids.ts'
+import { addDelivery } from './webhook-deliveries.ts'
+
+export type TellCtx = Pick<Ctx, 'ids' | 'clock'>
+
+/** What an account is told of. */
+export type Told = { readonly event: WebhookEvent; readonly data: object }
+
+/**
+ * Writes a delivery for each webhook of an account that listens for an event, in the transaction of what it tells. Returns
+ * the deliveries.
+ */
+export async function tellAccount(ctx: TellCtx, trx: Trx, account: AccountId, told: Told): Promise<DeliveryId[]> {
+  const deliveries: DeliveryId[] = []
+  for (const hook of await listListening(trx, account, told.event)) {
+    deliveries.push(await addDelivery(ctx, trx, hook, told))
+  }
+  return deliveries
+}

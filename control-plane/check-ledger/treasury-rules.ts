@@ -21,7 +21,10 @@ export const TREASURY_RULES: readonly Rule[] = [
           where m.chain_id = c.chain_id and m.asset = c.asset and m.treasury = c.treasury) m
         where c.opening + m.net <> c.balance
       union all select 'the chain has ' || difference || ' more than the transfers of ' || treasury || ' leave'
-        from treasury_cursor where difference <> 0`,
+        from treasury_cursor where difference <> 0
+      union all select 'the chain of ' || treasury || ' is not the one that was read, since ' || strange_since
+        from treasury_cursor c where strange_since is not null and not exists (
+          select from treasury_cursor later where later.chain_id = c.chain_id and later.proven_at > c.strange_since)`,
   },
   {
     id: 'I16',
@@ -48,6 +51,7 @@ export const TREASURY_RULES: readonly Rule[] = [
       union all select tx_hash || ' is unknown without a reason' from treasury_move where kind = 'unknown' and reason is null
       union all select id || ' is signed until ' || valid_until || ' and still ' || state from deposit
         where state in ('opened', 'signed') and valid_until < now() - ${ALARM_AGE}
-          and exists (select 1 from treasury_cursor where proven_at > now() - ${ALARM_AGE})`,
+          and exists (select 1 from treasury_cursor c where c.proven_at > now() - ${ALARM_AGE}
+            and (c.chain_id, c.asset, c.treasury) = (deposit.chain_id, deposit.asset, deposit.treasury))`,
   },
 ]

@@ -19,10 +19,15 @@ const CURSOR_ROW = {
   provenAt: CURSOR.proven_at,
   misses: CURSOR.misses,
   difference: CURSOR.difference,
+  provenHash: CURSOR.proven_hash,
+  anchorBlock: CURSOR.anchor_block,
+  anchorHash: CURSOR.anchor_hash,
+  strangeSince: CURSOR.strange_since,
 }
 export type TreasuryCursor = RowOf<typeof CURSOR_ROW>
 const CURSOR_COLUMNS = sql`first_block as "firstBlock", opening, next_block as "nextBlock", balance,
-  proven_block as "provenBlock", proven_at as "provenAt", misses, difference`
+  proven_block as "provenBlock", proven_at as "provenAt", misses, difference, proven_hash as "provenHash",
+  anchor_block as "anchorBlock", anchor_hash as "anchorHash", strange_since as "strangeSince"`
 const ofPurse = ({ chainId, asset, treasury }: Purse) =>
   sql`chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}`
 
@@ -59,18 +64,25 @@ export async function insertCursor(
 }
 
 export type CursorChange = Partial<
-  Pick<TreasuryCursor, 'nextBlock' | 'balance' | 'provenBlock' | 'misses' | 'difference'>
->
+  Pick<TreasuryCursor, 'nextBlock' | 'balance' | 'provenBlock' | 'provenHash' | 'misses' | 'difference'>
+> & {
+  /** The block to remember. */
+  readonly anchor?: { readonly block: bigint; readonly hash: string } | undefined
+  readonly isStrange?: boolean
+}
 
 /** Changes a locked cursor. */
 export async function changeCursor(trx: Trx, purse: Purse, change: CursorChange): Promise<void> {
-  const { nextBlock, balance, provenBlock, misses, difference } = change
+  const { nextBlock, balance, provenBlock, provenHash, misses, difference, anchor, isStrange } = change
   await trx
     .updateTable('treasury_cursor')
     .set({
       ...(nextBlock === undefined ? {} : { next_block: nextBlock }),
       ...(balance === undefined ? {} : { balance }),
       ...(provenBlock === undefined ? {} : { proven_block: provenBlock, proven_at: sql`now()` }),
+      ...(provenHash === undefined ? {} : { proven_hash: provenHash }),
+      ...(anchor === undefined ? {} : { anchor_block: anchor.block, anchor_hash: anchor.hash }),
+      ...(isStrange === undefined ? {} : { strange_since: isStrange ? sql`now()` : null }),
       ...(misses === undefined ? {} : { misses }),
       ...(difference === undefined ? {} : { difference }),
     })

@@ -9,7 +9,7 @@ import type { Crew } from './crew.ts'
 import type { Home } from './home.ts'
 import type { NetworkPlaces, Place } from './ports.ts'
 import type { Wallets } from './wallets.ts'
-import { firstMoney, keepWallets } from './wallets.ts'
+import { firstMoney, keepWallets, renewTreasury } from './wallets.ts'
 
 /** The members that are told where the services listen. */
 const PLANES = ['data_plane', 'control_plane', 'worker'] as const
@@ -80,8 +80,9 @@ export function startMoneyRedis(host: ServiceHost, services: Services): Promise<
 
 /** Makes the wallets of the home, and starts our own chain unless another one is given. */
 export async function startChain(host: ServiceHost, services: Services): Promise<void> {
-  const { home, places, log } = host
-  const { wallets, areNew } = await keepWallets(home.path('wallets.json'))
+  const { home, places, log, crew } = host
+  const walletsFile = home.path('wallets.json')
+  const { wallets, areNew } = await keepWallets(walletsFile)
   services.wallets = wallets
   if (!services.hasOwnChain) {
     if (!process.env['FACILITATOR_PRIVATE_KEY'])
@@ -94,7 +95,11 @@ export async function startChain(host: ServiceHost, services: Services): Promise
     const service = await startAnvil({ ...files, chainId: BASE_CHAIN_ID, log, port })
     try {
       const isNew = await placeContracts(service.url, firstMoney(wallets))
-      if (isNew && !isFirst) log(BEGAN_ANEW)
+      if (isNew && !isFirst) {
+        log(BEGAN_ANEW)
+        services.wallets = await renewTreasury(walletsFile, services.wallets ?? wallets)
+        void crew.renew(SETTLERS)
+      }
       // The keys of an older chain's wallets are lost.
       if (!isNew && isFirst) await fund(service.url, wallets)
     } catch (error) {
@@ -114,7 +119,7 @@ async function fund(url: string, wallets: Wallets): Promise<void> {
 }
 
 const BEGAN_ANEW =
-  'the chain began anew, and the books are older: payments that they know are not on it, and the development wallets have their first money again'
+  'the chain began anew, and the books are older: payments that they know are not on it, and the development wallets have their first money again. A new treasury takes deposits and pays sellers from now on'
 
 type Seat = { readonly name: string; readonly place: Place; readonly told: readonly string[] }
 

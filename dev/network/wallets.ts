@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Funding } from '#dev/chain/fund-wallets.ts'
 
@@ -42,6 +42,18 @@ export async function keepWallets(file: string): Promise<{ readonly wallets: Wal
     writeFileSync(file, `${JSON.stringify(wallets, null, 2)}\n`, { flag: 'wx', mode: 0o600 })
   }
   return { wallets: WalletsSchema.parse(JSON.parse(readFileSync(file, 'utf8'))), areNew }
+}
+
+/**
+ * Gives a home a new treasury, for a chain that began anew. The old one's deposits, payouts and transactions are of the chain
+ * that is gone, and the books keep them apart by its address. The former wallets stay beside the file.
+ */
+export async function renewTreasury(file: string, wallets: Wallets): Promise<Wallets> {
+  const next = { ...wallets, treasury: await makeWallet() }
+  copyFileSync(file, `${file}.former`)
+  writeFileSync(`${file}.new`, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+  return next
 }
 
 /** The money with which the wallets begin. */

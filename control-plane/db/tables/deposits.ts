@@ -8,7 +8,7 @@ export const DEPOSIT_STATES = ['opened', 'signed', 'credited', 'refused', 'expir
 export type DepositState = (typeof DEPOSIT_STATES)[number]
 export const DEPOSIT_METHODS = ['transfer', 'authorization', 'allowance'] as const
 
-/** Tables of `0095_deposits.sql` and `0096_reconciliation.sql`. Amounts are micro-USD. */
+/** Tables of `0095_deposits.sql`, `0096_reconciliation.sql` and `0129_known_chain.sql`. Amounts are micro-USD. */
 export const DEPOSIT_TABLES = {
   treasury_cursor: {
     chain_id: bigint(),
@@ -22,6 +22,10 @@ export const DEPOSIT_TABLES = {
     proven_at: withDefault(timestamp()),
     misses: withDefault(integer()),
     difference: withDefault(bigint()),
+    proven_hash: nullable(text()),
+    anchor_block: nullable(bigint()),
+    anchor_hash: nullable(text()),
+    strange_since: nullable(timestamp()),
   },
   treasury_move: {
     chain_id: bigint(),

@@ -33,10 +33,8 @@ const [, , , USED] = TOKEN
 /** Reads a chain for the treasury through its JSON-RPC endpoint. */
 export function createRpcTreasuryChain(rpcUrl: string): TreasuryChain {
   const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS }) })
-  const block = ({ number, timestamp }: { readonly number: bigint; readonly timestamp: bigint }) => ({
-    block: number,
-    at: Number(timestamp) * SECOND,
-  })
+  type Found = { readonly number: bigint; readonly hash: Hex; readonly timestamp: bigint }
+  const block = ({ number, hash, timestamp }: Found) => ({ block: number, hash, at: Number(timestamp) * SECOND })
   return {
     async checkChain(chainId) {
       const answered = await client.getChainId()

@@ -19,6 +19,7 @@ export type AuthorizationQuery = {
 
 export type Block = {
   readonly block: bigint
+  readonly hash: string
   /** Its time in Unix milliseconds. */
   readonly at: number
 }

@@ -3,6 +3,7 @@ import { endPermit, listSignedPermits } from '#control-plane/db/allowance-draws.
 import { findLine } from '#control-plane/db/allowances.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { permitCallOf } from '#control-plane/ports/treasury/permit.ts'
+import { headOfKnownChain } from '#control-plane/services/deposits/known-chain.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { LineCtx } from './allowance-ctx.ts'
 import { permitOf } from './allowance-permit.ts'
@@ -20,7 +21,7 @@ const permitRef = (id: string) => `permit ${id}`
 export async function sendPermits(ctx: LineCtx): Promise<number> {
   const permits = await listSignedPermits(ctx.db, MAX_A_TURN)
   if (permits.length === 0) return 0
-  await ctx.treasury.chain.checkChain(ctx.treasury.chainId)
+  await headOfKnownChain(ctx, ctx.treasury.chain, ctx.purse)
   let sent = 0
   for (const permit of permits) {
     try {

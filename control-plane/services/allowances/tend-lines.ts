@@ -7,6 +7,7 @@ import { transact } from '#control-plane/db/database.ts'
 import type { AllowanceSettings } from '#control-plane/operation/ctx.ts'
 import type { WalletBound } from '#control-plane/ports/gate/gate.ts'
 import type { WalletReading } from '#control-plane/ports/treasury/treasury-chain.ts'
+import { headOfKnownChain } from '#control-plane/services/deposits/known-chain.ts'
 import { confirmBuyers } from '#control-plane/services/money/ledger.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
@@ -40,8 +41,8 @@ export async function tendLines(ctx: LineCtx): Promise<number> {
   const wish = { now, readBefore: new Date(at - readMs), batchMicro, owedBefore: new Date(at - batchMs) }
   const lines = await listLinesToTend(ctx.db, { ...wish, limit: MAX_A_TURN })
   if (lines.length === 0) return 0
-  const { chain, chainId, asset, address: spender } = treasury
-  await chain.checkChain(chainId)
+  const { chain, asset, address: spender } = treasury
+  await headOfKnownChain(ctx, chain, ctx.purse)
   const readings = await chain.readAllowances({ asset, spender, wallets: lines.map(({ wallet }) => wallet) })
   for (const line of lines) {
     const reading = readings.get(line.wallet)

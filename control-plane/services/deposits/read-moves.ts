@@ -12,6 +12,7 @@ import type { ChainMove, ChainMoves } from '#control-plane/ports/treasury/treasu
 import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
 import { lower } from '#shared/bigints.ts'
 import { crashPoint } from '#shared/crash-point.ts'
+import { goBackIfReplaced, headOfKnownChain, nextAnchor } from './known-chain.ts'
 import type { MoveCtx } from './move-ctx.ts'
 import { purseOf } from './move-ctx.ts'
 import { tellOfStrays } from './tell-of-deposit.ts'
@@ -31,12 +32,16 @@ export const MAX_MISSES = 5
  * Answers how many transfers it read.
  */
 export async function readMoves(ctx: MoveCtx): Promise<number> {
-  const { chain, chainId, confirmations } = ctx.moves
-  await chain.checkChain(chainId)
-  const head = await chain.head()
+  const { chain, confirmations } = ctx.moves
+  const purse = purseOf(ctx.moves)
+  const head = await headOfKnownChain(ctx, chain, purse)
   const final = head.block - BigInt(confirmations) + 1n
   if (final < 0n) return 0
-  let cursor = await openCursor(ctx, final)
+  let cursor = await goBackIfReplaced({ ...ctx, chain }, purse, await openCursor(ctx, final), head)
+  if (cursor.nextBlock > final && cursor.provenBlock === cursor.nextBlock - 1n) return 0
+  // It is asked for before the blocks are read, so a reorganisation meanwhile is noticed in the next turn.
+  const last = cursor.nextBlock > final ? cursor.nextBlock - 1n : final
+  const { hash } = await chain.blockAt(last)
   let span = BLOCKS_A_READ
   let count = 0
   for (let read = 0; read < READS_A_TURN && cursor.nextBlock <= final; read++) {
@@ -53,7 +58,7 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
     count += found.moves.length
     cursor = next
   }
-  if (cursor.nextBlock > final) await prove(ctx, cursor)
+  if (cursor.nextBlock > final) await prove(ctx, cursor, hash)
   return count
 }
 
@@ -124,18 +129,18 @@ function byToken(strays: readonly ChainMove[]): Stray[] {
  * differ, everything since the last proof is read again; where that does not help, payouts stop and the difference stands
  * until a person has looked.
  */
-async function prove(ctx: MoveCtx, { nextBlock, provenBlock }: TreasuryCursor): Promise<void> {
+async function prove(ctx: MoveCtx, known: TreasuryCursor, hash: string): Promise<void> {
   const { chain, asset, treasury } = ctx.moves
   const purse = purseOf(ctx.moves)
+  const { nextBlock } = known
   const block = nextBlock - 1n
-  if (block === provenBlock) return
-  const says = await chain.balanceOf(asset, treasury, block)
+  const [says, anchor] = [await chain.balanceOf(asset, treasury, block), await nextAnchor(chain, known, block)]
   await transact(ctx.db, async (trx) => {
     const cursor = await lockCursor(trx, purse)
     if (cursor === undefined || cursor.nextBlock !== nextBlock) return
     const missing = says - cursor.balance
     if (missing === 0n) {
-      await changeCursor(trx, purse, { provenBlock: block, misses: 0, difference: 0n })
+      await changeCursor(trx, purse, { provenBlock: block, provenHash: hash, anchor, misses: 0, difference: 0n })
       return
     }
     // It is known, and the last proof stays where everything can be read again from.

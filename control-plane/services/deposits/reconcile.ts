@@ -68,6 +68,8 @@ type Compared = {
 
 const NOTHING = { block: null, chainBalance: null, movesBalance: null, sums: [], mismatches: [] }
 
+const STRANGE = 'the chain is not the one that was read: it was begun anew, or the endpoint is of another one'
+
 type CompareCtx = Pick<MoveCtx, 'db' | 'log' | 'moves'>
 
 async function compare(ctx: CompareCtx): Promise<Compared> {
@@ -98,6 +100,7 @@ async function compare(ctx: CompareCtx): Promise<Compared> {
     cursor.opening,
   )
   const known = { block, movesBalance, sums }
+  if (cursor.strangeSince !== null) return { ...NOTHING, ...known, mismatches: [STRANGE], failure: null }
   const chainBalance = await readBalance(ctx, cursor)
   if (chainBalance === null) return { ...NOTHING, ...known, failure: 'the chain is out of reach' }
   const unlike =

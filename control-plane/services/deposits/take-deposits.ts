@@ -12,6 +12,7 @@ import { findCursor } from '#control-plane/db/treasury-moves.ts'
 import { useOf } from '#control-plane/ports/treasury/authorization.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 import { authorizationOf } from './deposit-views.ts'
+import { headOfKnownChain } from './known-chain.ts'
 import type { DepositCtx, MoveCtx } from './move-ctx.ts'
 import { purseOf, withMoves } from './move-ctx.ts'
 import { readMoves } from './read-moves.ts'
@@ -52,7 +53,7 @@ export async function sendDeposits(ctx: MoveCtx): Promise<number> {
   if (treasury === null) return 0
   const signed = await listSignedDeposits(ctx.db, purseOf(moves), MAX_A_TURN)
   if (signed.length === 0) return 0
-  await treasury.chain.checkChain(treasury.chainId)
+  await headOfKnownChain(ctx, treasury.chain, purseOf(moves))
   let sent = 0
   for (const deposit of signed) {
     try {

@@ -1,14 +1,17 @@
 import { renewKnownMoves, sumMoves } from '#control-plane/db/treasury-moves.ts'
+import { isChainStrange } from './known-chain.ts'
 import type { DepositCtx } from './move-ctx.ts'
 import { purseOf, withMoves } from './move-ctx.ts'
 
 /**
- * Looks again at what came from wallets that have signed in since, and shows how many transfers wait for a person.
+ * Looks again at what came from wallets that have signed in since, and shows how many transfers wait for a person, and
+ * whether the chain is the one that was read.
  */
 export async function watchMoves(ctx: DepositCtx): Promise<void> {
   const reading = withMoves(ctx)
   if (reading === undefined) return
   const purse = purseOf(reading.moves)
+  ctx.metrics.findings('strange_chain', (await isChainStrange(ctx.db, purse)) ? 1 : 0)
   await renewKnownMoves(ctx.db, purse)
   const unknown = (await sumMoves(ctx.db, purse)).filter(({ kind }) => kind === 'unknown')
   ctx.metrics.findings(

@@ -1,11 +1,12 @@
+import { headOfKnownChain } from '#control-plane/services/deposits/known-chain.ts'
 import { confirmTransfers, followTransfers } from './follow-transfers.ts'
 import { findPayoutStop } from './payout-stops.ts'
 import { drainBalances } from './plan-payouts.ts'
 import { sendBatches } from './send-transfers.ts'
 import { MAX_BATCH, readGround, signBatch } from './sign-transfers.ts'
 import { planSweep } from './sweep-treasury.ts'
-import type { PayoutCtx } from './treasury-ctx.ts'
-import { withTreasury } from './treasury-ctx.ts'
+import type { PayoutCtx, TreasuryCtx } from './treasury-ctx.ts'
+import { purseOfTreasury, withTreasury } from './treasury-ctx.ts'
 
 /** Batches that one turn signs. */
 const MAX_BATCHES = 20
@@ -38,11 +39,20 @@ export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
     if ((await findPayoutStop(ctx)) !== undefined) return
     await signAll(treasury)
   })
+  // A transaction of another chain is none of this one.
+  if ((await attempt('know-chain', () => knowChain(treasury))) === 0)
+    return { planned, sent: 0, moved: 0, confirmed: 0 }
   await attempt('send-again', () => treasury.treasury.sender.sendAgain())
   const sent = await attempt('send', () => sendBatches(treasury))
   const moved = await attempt('follow', () => followTransfers(treasury))
   const confirmed = await attempt('confirm', () => confirmTransfers(treasury))
   return { planned, sent, moved, confirmed }
+}
+
+/** Answers 1 where the chain is the one that was read. */
+async function knowChain(ctx: TreasuryCtx): Promise<number> {
+  await headOfKnownChain(ctx, ctx.treasury.chain, purseOfTreasury(ctx.treasury))
+  return 1
 }
 
 async function signAll(ctx: Parameters<typeof signBatch>[0]): Promise<void> {

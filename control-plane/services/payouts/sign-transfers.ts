@@ -11,6 +11,7 @@ import {
 import type { Authorization } from '#control-plane/ports/treasury/authorization.ts'
 import { nonceOf, typedDataOf } from '#control-plane/ports/treasury/authorization.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
+import { headOfKnownChain } from '#control-plane/services/deposits/known-chain.ts'
 import { lower } from '#shared/bigints.ts'
 import { SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
@@ -20,6 +21,7 @@ import { holdPayouts } from './payout-stops.ts'
 import type { TransferEvent } from './transfer-states.ts'
 import { REASONS } from './transfer-states.ts'
 import type { TreasuryCtx } from './treasury-ctx.ts'
+import { purseOfTreasury } from './treasury-ctx.ts'
 
 /** Transfers of one transaction. Each takes about 90,000 gas, and a transaction of Base at most 16 million. */
 export const MAX_BATCH = 100
@@ -34,11 +36,10 @@ export type Ground = {
 }
 
 /** Reads the ground for signatures. Throws when the chain is silent, or is another one. */
-export async function readGround({ treasury, clock }: Pick<TreasuryCtx, 'treasury' | 'clock'>): Promise<Ground> {
-  const { chain, chainId, asset, address } = treasury
-  await chain.checkChain(chainId)
-  const [head, balance] = await Promise.all([chain.head(), chain.balanceOf(asset, address)])
-  return { balance, block: head.block, at: Math.max(head.at, clock.now()) }
+export async function readGround(ctx: TreasuryCtx): Promise<Ground> {
+  const { chain, asset, address } = ctx.treasury
+  const head = await headOfKnownChain(ctx, chain, purseOfTreasury(ctx.treasury))
+  return { balance: await chain.balanceOf(asset, address), block: head.block, at: Math.max(head.at, ctx.clock.now()) }
 }
 
 /**

@@ -1,0 +1,94 @@
+import type { Database } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import type { Purse, TreasuryCursor } from '#control-plane/db/treasury-moves.ts'
+import { changeCursor, findCursor, lockCursor } from '#control-plane/db/treasury-moves.ts'
+import type { Block, TreasuryChain } from '#control-plane/ports/treasury/treasury-chain.ts'
+import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
+import type { TreasuryCtx } from '#control-plane/services/payouts/treasury-ctx.ts'
+
+/**
+ * How far the remembered block lies below the newest one that was read: half an hour of Base. No reorganisation is so deep,
+ * and no endpoint so late, so a chain without this block is another one.
+ */
+export const ANCHOR_DEPTH = 1_000n
+
+type KnowCtx = Pick<TreasuryCtx, 'db' | 'ids' | 'log'>
+type Reading = Pick<TreasuryChain, 'checkChain' | 'head' | 'blockAt'>
+
+/**
+ * Answers the newest block of the chain that was read so far. Throws for another chain: one with another id, and one that
+ * was begun anew under these books. Money of that one has nothing to do with what the books say of this one, so nothing is
+ * read from it, nothing is sent to it, and payouts stop until a person has looked.
+ */
+export async function headOfKnownChain(ctx: KnowCtx, chain: Reading, purse: Purse): Promise<Block> {
+  await chain.checkChain(purse.chainId)
+  const head = await chain.head()
+  const cursor = await findCursor(ctx.db, purse)
+  if (cursor === undefined || cursor.anchorBlock === null) return head
+  const isKnown = head.block >= cursor.anchorBlock && (await isAt(chain, cursor.anchorBlock, cursor.anchorHash))
+  if (isKnown !== (cursor.strangeSince === null)) await noteChain(ctx, purse, isKnown)
+  if (isKnown) return head
+  throw new Error(`the chain is not the one that was read: it has another block ${cursor.anchorBlock}`)
+}
+
+async function isAt(chain: Pick<Reading, 'blockAt'>, block: bigint, hash: string | null): Promise<boolean> {
+  return (await chain.blockAt(block)).hash === hash
+}
+
+/** Notes that the chain is another one, with the stop that follows from it, or that it is the known one again. */
+async function noteChain(ctx: KnowCtx, purse: Purse, isKnown: boolean): Promise<void> {
+  const { chainId, treasury } = purse
+  if (isKnown) ctx.log.warn({ chainId, treasury }, 'the chain is the one again that was read: deposits go on')
+  else ctx.log.error({ chainId, treasury }, 'the chain is not the one that was read: deposits and payouts stop')
+  await transact(ctx.db, async (trx) => {
+    const cursor = await lockCursor(trx, purse)
+    if (cursor === undefined || (cursor.strangeSince === null) === isKnown) return
+    await changeCursor(trx, purse, { isStrange: !isKnown })
+    if (!isKnown) await holdPayouts(ctx, trx, 'chain:replaced')
+  })
+}
+
+/**
+ * Goes back to the remembered block when the last proven one has been replaced: a reorganisation was deeper than
+ * confirmations are, and what the new blocks hold was never read. What is known already is not taken twice. Answers the
+ * cursor to go on from.
+ */
+export async function goBackIfReplaced(
+  ctx: Pick<KnowCtx, 'db' | 'log'> & { readonly chain: Reading },
+  purse: Purse,
+  known: TreasuryCursor,
+  head: Block,
+): Promise<TreasuryCursor> {
+  const { provenBlock, provenHash, anchorBlock, anchorHash } = known
+  if (provenHash === null || anchorBlock === null || head.block < provenBlock) return known
+  if (await isAt(ctx.chain, provenBlock, provenHash)) return known
+  ctx.log.warn({ block: Number(provenBlock) }, 'a proven block was replaced: its blocks are read again')
+  return transact(ctx.db, async (trx) => {
+    const cursor = await lockCursor(trx, purse)
+    if (cursor === undefined || cursor.provenHash !== provenHash) return cursor ?? known
+    const nextBlock = cursor.firstBlock > anchorBlock ? cursor.firstBlock : anchorBlock + 1n
+    // The first block that is read may be younger than the remembered one.
+    const change = {
+      nextBlock,
+      provenBlock: nextBlock - 1n,
+      provenHash: nextBlock - 1n === anchorBlock ? anchorHash : null,
+    }
+    await changeCursor(trx, purse, change)
+    return { ...cursor, ...change }
+  })
+}
+
+/** The block to remember from now on; undefined while the one that is remembered is near enough. */
+export async function nextAnchor(
+  chain: Pick<Reading, 'blockAt'>,
+  { anchorBlock }: Pick<TreasuryCursor, 'anchorBlock'>,
+  block: bigint,
+): Promise<Block | undefined> {
+  if (anchorBlock !== null && block - anchorBlock < 2n * ANCHOR_DEPTH) return undefined
+  return chain.blockAt(block > ANCHOR_DEPTH ? block - ANCHOR_DEPTH : 0n)
+}
+
+/** True while the chain is not the one that was read. */
+export async function isChainStrange(db: Database, purse: Purse): Promise<boolean> {
+  return (await findCursor(db, purse))?.strangeSince != null
+}

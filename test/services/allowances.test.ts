@@ -8,8 +8,10 @@ import { sendDraws } from '#control-plane/services/allowances/send-draws.ts'
 import { tendLines } from '#control-plane/services/allowances/tend-lines.ts'
 import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
 import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
+import { recordFiatDeposit, refundFiat } from '#control-plane/services/money/ledger-operations.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
+import { microUsd } from '#shared/money.ts'
 import { allowing } from '#test/support/allowances.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
@@ -304,6 +306,38 @@ describe('an owner who ends it', () => {
     expect((await wallets.close(buyer)).typedData).toBeNull()
     const view = await wallets.open(buyer)
     expect(view.status).toBe('open')
+  })
+})
+
+describe('a refund', () => {
+  it('gives back what came and is not spent, and nothing of what the market has lent', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    const account = buyer.user.buyerAccount
+    const operator = { kind: 'operator', keyId: null, source: 'test' } as const
+    const party = { wallet: undefined, account }
+    const pay = (amount: bigint, eventId: string) =>
+      recordFiatDeposit.run(wallets.runCtx(), operator, { ...party, amountUsd: microUsd(amount), eventId })
+    const refund = (amount: bigint, ticket: string) =>
+      refundFiat.run(wallets.runCtx(), operator, { ...party, amountUsd: microUsd(amount), ticket, kind: 'refund' })
+    await pay(2_000_000n, 'evt-own')
+    await spend(buyer, 1_500_000)
+    // Half a dollar is its own, and a dollar is lent.
+    expect(await free(buyer)).toBe(1_500_000)
+    await expect(refund(1_000_000n, 'too-much')).rejects.toMatchObject({
+      ...{ code: 'conflict', detail: { available: '500000' } },
+    })
+    await refund(300_000n, 'in-part')
+    // What a call holds comes out of its own first, as it will when the call ends.
+    const node = await world.gate.node('refunder')
+    await untilOpen(node)
+    const hold = await node.funds.reserve(reserveRequest(account, { want: 150_000 }))
+    await expect(refund(200_000n, 'held')).rejects.toMatchObject({ detail: { available: '50000' } })
+    await node.funds.release({ rid: hold.rid, account, keyId: null }, 'test', '{}')
+    await refund(200_000n, 'the-rest')
+    await expect(refund(1n, 'lent')).rejects.toMatchObject({ code: 'conflict', detail: { available: '0' } })
+    expect([await free(buyer), (await line(buyer)).advanced]).toEqual([LINE, 1_000_000n])
+    await turns(2)
+    expect([await draws(buyer), await has(buyer)]).toEqual([[], FIVE])
   })
 })
 

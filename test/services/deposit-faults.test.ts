@@ -4,6 +4,7 @@ import { createWalletClient, http } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
 import { listDeposits } from '#control-plane/db/deposits.ts'
+import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
 import { listMoves } from '#control-plane/db/treasury-moves.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
@@ -11,9 +12,11 @@ import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx
 import { reconcile, reconcileNow } from '#control-plane/services/deposits/reconcile.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { withdrawCapital } from '#control-plane/services/deposits/withdraw-capital.ts'
+import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
 import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
+import { fundWallets } from '#dev/chain/fund-wallets.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
 import { CHAIN, startChain } from '#test/support/chain.ts'
 import type { Depositor } from '#test/support/deposits.ts'
@@ -234,5 +237,88 @@ describe('a chain that is reorganised', () => {
     await clearHolds()
     await turn()
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
+  })
+
+  it('below what was proven is read again, so that nothing that came there is lost', async () => {
+    const buyer = await buyers.depositor(FIVE)
+    await chain.mine(2)
+    const goBack = await chain.remember()
+    await chain.mine(5)
+    await turn()
+    await goBack()
+    // It is in a block whose number was read, and other blocks follow.
+    await buyers.transfer(buyer.purse, 400_000n)
+    await chain.mine(6)
+    await turns(2)
+    expect(await credits(buyer)).toBe(400_000)
+    expect([await mismatches(), await findPayoutStop(world.ctx)]).toEqual([[], undefined])
+  })
+})
+
+describe('a chain that was begun anew under these books', () => {
+  it.each([
+    ['shorter', 0],
+    ['longer', 1_000],
+  ])('and is %s moves no money, is named, and the known one goes on by itself', async (_length, blocks) => {
+    const buyer = await buyers.depositor(FIVE)
+    await buyers.transfer(buyer.purse, 300_000n)
+    await turn()
+    const way = await buyers.open(buyer, 1_000_000n)
+    await buyers.hand(buyer, way.deposit?.id ?? '', await buyers.signatureOf(way, buyer.purse))
+    const seller = await world.seller(2_000_000)
+    await world.request(seller)
+    const other = await startChain()
+    const { newWallet } = other
+    const anew = depositing({ ...world, chain: other })
+    const known = await newWallet({ usdc: FIVE, eth: 10n ** 18n })
+    const stranger = { purse: known, user: await buyers.signIn(known) }
+    await anew.transfer(known, 800_000n)
+    await other.mine(blocks + 1)
+    relay.retarget(other.rpcUrl)
+    const sent = relay.calls('eth_sendRawTransaction')
+    for (let time = 0; time < 3; time++) {
+      await turn()
+      await moveTransfers(world.ctx)
+    }
+    expect(relay.calls('eth_sendRawTransaction')).toBe(sent)
+    expect([await credits(buyer), await credits(stranger)]).toEqual([300_000, 0])
+    expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
+    expect(await listPayoutHolds(world.db, true, 1)).toMatchObject([{ reason: 'chain:replaced' }])
+    expect(await mismatches()).toEqual([expect.stringMatching(/^the chain is not the one that was read/)])
+    expect(await world.breaches()).toEqual([
+      expect.stringMatching(/^I9: the chain of 0x\w+ is not the one that was read/),
+    ])
+    relay.retarget(chain.rpcUrl)
+    await other.stop()
+    await turns(3)
+    expect([await credits(buyer), await credits(stranger)]).toEqual([1_300_000, 0])
+    expect([await mismatches(), await world.breaches()]).toEqual([[], []])
+    await clearHolds()
+    await world.settle()
+    await turn()
+    expect(await world.books(seller)).toMatchObject({ available: 0, paid: 2_000_000 })
+  })
+
+  it('is followed by another treasury, whose books begin there', async () => {
+    const buyer = await buyers.depositor(FIVE)
+    await buyers.transfer(buyer.purse, 200_000n)
+    await turn()
+    const other = await startChain()
+    const { address, privateKey } = await other.newWallet({ eth: 10n ** 18n })
+    const next = world.process({
+      CHAIN_RPC_URL: other.rpcUrl,
+      TREASURY_ADDRESS: address,
+      TREASURY_PRIVATE_KEY: privateKey,
+    })
+    await turn(next)
+    // The same wallet, with the same nonce and amount as on the chain that is gone.
+    await fundWallets(other.rpcUrl, [{ address: buyer.purse.address, usdcMicro: FIVE, wei: 10n ** 18n }])
+    await depositing({ ...world, chain: other, treasury: address }).transfer(buyer.purse, 200_000n)
+    await turns(2, next)
+    expect(await credits(buyer)).toBe(400_000)
+    const check = await reconcile({ ...next, moves: requireMoves(next) })
+    expect([check.failure, check.mismatches]).toEqual([null, []])
+    expect([await mismatches(), await world.breaches()]).toEqual([[], []])
+    await other.stop()
   })
 })

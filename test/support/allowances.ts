@@ -4,6 +4,8 @@ import { findNewestPermit } from '#control-plane/db/allowance-draws.ts'
 import type { AllowanceLine } from '#control-plane/db/allowances.ts'
 import { findLine } from '#control-plane/db/allowances.ts'
 import { transact } from '#control-plane/db/database.ts'
+import { machineOperator } from '#control-plane/operation/actor.ts'
+import { openAudit } from '#control-plane/operation/audit.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { createRedisDebitGate } from '#control-plane/ports/gate/redis-debit-gate.ts'
 import type { AllowanceCtx } from '#control-plane/services/allowances/allowance-ctx.ts'
@@ -40,8 +42,9 @@ export function allowing(world: PayoutWorld) {
   const debits = createRedisDebitGate({ redis: gate.redis, buckets: 1 })
   const ctxOf = (ctx: TreasuryWorldCtx): LineWorldCtx => ({ ...ctx, debits })
   const own = ctxOf(world.ctx)
+  const { note } = openAudit(own, machineOperator('test'), 'test')
   const runCtx = () =>
-    ({ ...own, ...{ change: ((run) => transact(db, run)) as RunCtx['change'] } }) as unknown as RunCtx
+    ({ ...own, note, ...{ change: ((run) => transact(db, run)) as RunCtx['change'] } }) as unknown as RunCtx
   const actorOf = ({ user, purse }: Depositor) => ({
     ...({ kind: 'buyer', keyId: null } as const),
     ...{ user: user.id, account: user.buyerAccount, wallet: purse.address.toLowerCase() },

@@ -1,3 +1,4 @@
+import { findLine } from '#control-plane/db/allowances.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import type { Debit, DebitWish } from '#control-plane/db/debits.ts'
@@ -17,6 +18,7 @@ import type { Change } from '#control-plane/operation/audit.ts'
 import { recordNote } from '#control-plane/operation/audit.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import { lower } from '#shared/bigints.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
@@ -160,7 +162,7 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<{ reado
     const changed = await postTransaction(ledger, transaction)
     // The key may belong to a transaction that was no debit.
     if (changed === undefined) await requireSameEntries(ledger, key, entries)
-    await requirePaidIn(trx, debit)
+    await requireOwnMoney(ctx, trx, debit)
     await endDebit(trx, key, 'posted')
     if (changed !== undefined) await recordNote(ctx, trx, now.audit)
     return { changed }
@@ -177,18 +179,37 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<{ reado
 }
 
 /**
- * Throws `conflict` when more would go back outside than this buyer paid in. Granted credit is not his money to
- * withdraw. The posting has locked his account, so the second of two refunds sees the first.
+ * Throws `conflict` when more would go back outside than this buyer paid in, or than is its own. Granted credit is not his
+ * money to withdraw, and neither is what the market has lent a wallet. The posting has locked his account, so the second of
+ * two refunds sees the first.
  */
-async function requirePaidIn(trx: Trx, { account, amount, entries }: Debit): Promise<void> {
+async function requireOwnMoney(ctx: Pick<DebitCtx, 'gate'>, trx: Trx, debit: Debit): Promise<void> {
+  const { account, amount, entries } = debit
   const outside = PLATFORM_ACCOUNTS.externalFiat
   if (!entries.some((line) => line.account === outside)) return
-  const beyond = await sumMoved(trx, account, outside)
-  if (beyond <= 0n) return
+  const [unpaid, lent] = [await sumMoved(trx, account, outside), await findLent(ctx, trx, debit)]
+  if (unpaid <= 0n && lent <= 0n) return
+  const left = lower(amount - unpaid, amount - lent)
   throw new AppError('conflict', {
-    message: 'No more goes back outside than this buyer paid in.',
-    detail: { account, available: (amount > beyond ? amount - beyond : 0n).toString() },
+    message:
+      unpaid > 0n
+        ? 'No more goes back outside than this buyer paid in.'
+        : 'No more goes back outside than is this buyer’s own: the rest is lent to a wallet.',
+    detail: { account, available: (left > 0n ? left : 0n).toString() },
   })
+}
+
+/**
+ * What of a posted debit would be out of credit that was advanced to a wallet. Calls spend an account's own credit first, so
+ * what they hold and what is not booked yet counts as taken from that. What the gate holds includes this debit.
+ */
+async function findLent({ gate }: Pick<DebitCtx, 'gate'>, trx: Trx, { account, amount }: Debit): Promise<bigint> {
+  const line = await findLine(trx, account)
+  if (line === undefined || line.advanced === 0n) return 0n
+  const found = await gate.spendable(account)
+  if (found === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
+  const taken = found.heldMicro + found.unpostedMicro - amount
+  return line.advanced + taken - line.posted
 }
 
 /** Refuses a debit with its audit row, unless it ended before, and frees its hold. */

@@ -70,7 +70,7 @@ export const recordFiatDeposit = defineOperation({
 /**
  * Books money that goes back to a buyer outside: a refund of a fiat payment, or a withdrawal. Each ticket is booked
  * once. Money that calls hold or have used cannot be refunded: `insufficient_balance` names the available amount. More
- * than the buyer paid in cannot be refunded: `conflict` names the refundable amount.
+ * than the buyer paid in cannot be refunded, and nothing that is lent to a wallet: `conflict` names the refundable amount.
  */
 export const refundFiat = defineOperation({
   name: 'refund.fiat',

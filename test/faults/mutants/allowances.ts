@@ -90,6 +90,20 @@ export const ALLOWANCE_MUTANTS: readonly TreasuryMutant[] = [
     caughtBy,
   },
   {
+    name: 'what-is-lent-is-refunded',
+    file: 'control-plane/services/money/ledger-debits.ts',
+    find: 'return line.advanced + taken - line.posted',
+    replace: 'return taken - line.posted',
+    caughtBy,
+  },
+  {
+    name: 'what-calls-hold-is-refunded-out-of-what-is-lent',
+    file: 'control-plane/services/money/ledger-debits.ts',
+    find: 'return line.advanced + taken - line.posted',
+    replace: 'return line.advanced + (taken - taken) - line.posted',
+    caughtBy,
+  },
+  {
     name: 'a-line-of-another-treasury-goes-on',
     file: `${ALLOWANCES}/tend-lines.ts`,
     find: 'const reading = isOfTreasury(ctx, line) ? found : undefined',

@@ -87,9 +87,9 @@ const OUT: readonly TreasuryMutant[] = [
   },
   {
     name: 'another-chain-is-signed-for',
-    file: `${PAYOUTS}/sign-transfers.ts`,
-    find: '  await chain.checkChain(chainId)\n  const [head, balance]',
-    replace: '  void chainId\n  const [head, balance]',
+    file: `${DEPOSITS}/known-chain.ts`,
+    find: '  await chain.checkChain(purse.chainId)\n',
+    replace: '',
     caughtBy: 'payout-faults',
   },
   {
@@ -189,4 +189,43 @@ const IN: readonly TreasuryMutant[] = [
   },
 ]
 
-export const TREASURY_MUTANTS: readonly TreasuryMutant[] = [...OUT, ...IN, ...ALLOWANCE_MUTANTS]
+/** Mistakes with what accounts are told, and with chains that are not what they were. */
+const TOLD: readonly TreasuryMutant[] = [
+  {
+    name: 'a-deposit-is-told-to-nobody',
+    file: `${DEPOSITS}/take-moves.ts`,
+    find: '  await tellOfCredit(ctx, trx, account, ',
+    replace: '  void tellOfCredit\n  void (',
+    caughtBy: 'deposits',
+  },
+  {
+    name: 'blocks-that-are-read-again-are-told-again',
+    file: `${DEPOSITS}/tell-of-deposit.ts`,
+    find: 'if (isFirst) await',
+    replace: 'if (isFirst || MOST_A_DAY > 0) await',
+    caughtBy: 'deposits',
+  },
+  {
+    name: 'a-chain-begun-anew-is-the-same',
+    file: `${DEPOSITS}/known-chain.ts`,
+    find: 'const isKnown = head.block >= cursor.anchorBlock &&',
+    replace: 'const isKnown = head.block < cursor.anchorBlock ||',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'old-transactions-are-sent-to-a-new-chain',
+    file: `${PAYOUTS}/move-transfers.ts`,
+    find: "if ((await attempt('know-chain', () => knowChain(treasury))) === 0)",
+    replace: "if ((await attempt('know-chain', () => knowChain(treasury))) === 2)",
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'what-came-below-the-proof-is-never-read',
+    file: `${DEPOSITS}/known-chain.ts`,
+    find: '  if (await isAt(ctx.chain, provenBlock, provenHash)) return known\n',
+    replace: '  if ((await isAt(ctx.chain, provenBlock, provenHash)) || provenBlock >= 0n) return known\n',
+    caughtBy: 'deposit-faults',
+  },
+]
+
+export const TREASURY_MUTANTS: readonly TreasuryMutant[] = [...OUT, ...IN, ...TOLD, ...ALLOWANCE_MUTANTS]

@@ -179,7 +179,7 @@ describe('other tokens', () => {
 })
 
 describe('a webhook', () => {
-  /** Tells of the deposits of a buyer. Answers the events that were written so far, oldest first. */
+  /** Tells of the deposits of a buyer. The answer reads the events that were written so far, in the order of their blocks. */
   const listen = async ({ user }: Depositor) => {
     const id = ids.make('whk')
     const settings = { url: 'https://hooks.example.com/', label: null, lowBalanceMicro: null, isEnabled: true }
@@ -189,7 +189,8 @@ describe('a webhook', () => {
     )
     return async () => {
       const found = await listDeliveries(world.db, id, { before: undefined, limit: 50 })
-      return found.reverse().map(({ event, body }) => ({ event, ...JSON.parse(body).data }))
+      const told = found.map(({ event, body }) => ({ event, ...JSON.parse(body).data }))
+      return told.sort((one, other) => one.block - other.block)
     }
   }
 

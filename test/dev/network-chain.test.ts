@@ -95,13 +95,16 @@ describe('the chain of a development network', () => {
     const chain = testChain(first.services.chainRpcUrl)
     await fundWallets(chain.rpcUrl, [{ address: first.wallets.buyer.address, usdcMicro: 5n, wei: 10n ** 18n }])
     await chain.approvePermit2({ ...first.wallets.buyer, account: privateKeyToAccount(first.wallets.buyer.privateKey) })
+    // Deposits are read on only where the chain's first blocks are the same.
+    const firstHash = async () => (await chain.publicClient.getBlock({ blockNumber: 0n })).hash
+    const hash = await firstHash()
     const state = join(root, 'chain/state.json')
     const head = await chain.publicClient.getBlockNumber({ cacheTime: 0 })
     await until('its state is on disk', 10_000, () => blockIn(state) === head)
     process.kill(z.int().positive().parse(first.crew.pids()['chain']), 'SIGKILL')
     await until('it runs again', 20_000, () => first.lines.includes('chain was started again'))
     expect(first.services.chainRpcUrl).toBe(chain.rpcUrl)
-    expect(await first.usdc()).toBe(5n)
+    expect([await first.usdc(), await firstHash()]).toEqual([5n, hash])
     await first.stop()
     const again = await startIn(root)
     expect(again.wallets).toEqual(first.wallets)
@@ -109,7 +112,7 @@ describe('the chain of a development network', () => {
     expect(again.lines).toEqual([])
   })
 
-  it('says that it began anew when its state is lost or cut short, and gives the wallets their first money', async () => {
+  it('says that it began anew when its state is lost or cut short: old wallets have their first money, and a new treasury takes over', async () => {
     const root = newHome()
     const first = await startIn(root)
     await first.stop()
@@ -117,7 +120,16 @@ describe('the chain of a development network', () => {
     const cut = await startIn(root)
     expect(cut.lines).toEqual([expect.stringContaining('cut short'), expect.stringContaining('began anew')])
     expect(await cut.usdc()).toBe(FIRST_USDC)
+    expect(cut.services.wallets).toEqual({ ...first.wallets, treasury: expect.anything() })
+    const { treasury } = cut.services.wallets ?? first.wallets
+    expect(treasury).not.toEqual(first.wallets.treasury)
+    expect(JSON.parse(readFileSync(join(root, 'wallets.json.former'), 'utf8'))).toEqual(first.wallets)
+    for (const file of ['wallets.json', 'wallets.json.former'])
+      expect(statSync(join(root, file)).mode & 0o777).toBe(0o600)
     await cut.stop()
+    const kept = await startIn(root)
+    expect([kept.lines, kept.wallets.treasury]).toEqual([[], treasury])
+    await kept.stop()
     rmSync(join(root, 'chain'), { recursive: true })
     const lost = await startIn(root)
     expect(lost.lines).toEqual([expect.stringContaining('the books are older')])

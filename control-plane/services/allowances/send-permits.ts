@@ -3,7 +3,7 @@ import { endPermit, listSignedPermits } from '#control-plane/db/allowance-draws.
 import { findLine } from '#control-plane/db/allowances.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { permitCallOf } from '#control-plane/ports/treasury/permit.ts'
-import { headOfKnownChain } from '#control-plane/services/deposits/known-chain.ts'
+import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { LineCtx } from './allowance-ctx.ts'
 import { permitOf } from './allowance-permit.ts'

@@ -1,5 +1,5 @@
 import { renewKnownMoves, sumMoves } from '#control-plane/db/treasury-moves.ts'
-import { isChainStrange } from './known-chain.ts'
+import { isChainStrange } from '#control-plane/services/treasury/known-chain.ts'
 import type { DepositCtx } from './move-ctx.ts'
 import { purseOf, withMoves } from './move-ctx.ts'
 

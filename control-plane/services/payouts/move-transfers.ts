@@ -1,4 +1,4 @@
-import { headOfKnownChain } from '#control-plane/services/deposits/known-chain.ts'
+import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { confirmTransfers, followTransfers } from './follow-transfers.ts'
 import { findPayoutStop } from './payout-stops.ts'
 import { drainBalances } from './plan-payouts.ts'

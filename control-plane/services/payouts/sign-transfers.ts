@@ -11,7 +11,7 @@ import {
 import type { Authorization } from '#control-plane/ports/treasury/authorization.ts'
 import { nonceOf, typedDataOf } from '#control-plane/ports/treasury/authorization.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
-import { headOfKnownChain } from '#control-plane/services/deposits/known-chain.ts'
+import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { lower } from '#shared/bigints.ts'
 import { SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'

@@ -87,7 +87,7 @@ const OUT: readonly TreasuryMutant[] = [
   },
   {
     name: 'another-chain-is-signed-for',
-    file: `${DEPOSITS}/known-chain.ts`,
+    file: 'control-plane/services/treasury/known-chain.ts',
     find: '  await chain.checkChain(purse.chainId)\n',
     replace: '',
     caughtBy: 'payout-faults',
@@ -207,7 +207,7 @@ const TOLD: readonly TreasuryMutant[] = [
   },
   {
     name: 'a-chain-begun-anew-is-the-same',
-    file: `${DEPOSITS}/known-chain.ts`,
+    file: 'control-plane/services/treasury/known-chain.ts',
     find: 'const isKnown = head.block >= cursor.anchorBlock &&',
     replace: 'const isKnown = head.block < cursor.anchorBlock ||',
     caughtBy: 'deposit-faults',
@@ -221,7 +221,7 @@ const TOLD: readonly TreasuryMutant[] = [
   },
   {
     name: 'what-came-below-the-proof-is-never-read',
-    file: `${DEPOSITS}/known-chain.ts`,
+    file: 'control-plane/services/treasury/known-chain.ts',
     find: '  if (await isAt(ctx.chain, provenBlock, provenHash)) return known\n',
     replace: '  if ((await isAt(ctx.chain, provenBlock, provenHash)) || provenBlock >= 0n) return known\n',
     caughtBy: 'deposit-faults',

@@ -1,10 +1,10 @@
 import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
+import { setPayoutHold } from '#control-plane/db/money-watch.ts'
 import type { Purse, TreasuryCursor } from '#control-plane/db/treasury-moves.ts'
 import { changeCursor, findCursor, lockCursor } from '#control-plane/db/treasury-moves.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Block, TreasuryChain } from '#control-plane/ports/treasury/treasury-chain.ts'
-import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
-import type { TreasuryCtx } from '#control-plane/services/payouts/treasury-ctx.ts'
 
 /**
  * How far the remembered block lies below the newest one that was read: half an hour of Base. No reorganisation is so deep,
@@ -12,7 +12,7 @@ import type { TreasuryCtx } from '#control-plane/services/payouts/treasury-ctx.t
  */
 export const ANCHOR_DEPTH = 1_000n
 
-type KnowCtx = Pick<TreasuryCtx, 'db' | 'ids' | 'log'>
+type KnowCtx = Pick<Ctx, 'db' | 'ids' | 'log'>
 type Reading = Pick<TreasuryChain, 'checkChain' | 'head' | 'blockAt'>
 
 /**
@@ -44,7 +44,7 @@ async function noteChain(ctx: KnowCtx, purse: Purse, isKnown: boolean): Promise<
     const cursor = await lockCursor(trx, purse)
     if (cursor === undefined || (cursor.strangeSince === null) === isKnown) return
     await changeCursor(trx, purse, { isStrange: !isKnown })
-    if (!isKnown) await holdPayouts(ctx, trx, 'chain:replaced')
+    if (!isKnown) await setPayoutHold(trx, ctx.ids.ulid(), 'chain:replaced')
   })
 }
 

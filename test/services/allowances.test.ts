@@ -178,6 +178,29 @@ describe('what is advanced', () => {
   })
 })
 
+describe('a chain that is reorganised', () => {
+  it('so that the very block of a draw is another takes from the wallet once, and the books agree', async () => {
+    const deep = wallets.ctxOf(world.process({ CHAIN_CONFIRMATIONS: '3' }))
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    // The wallet's money stays when a block is gone.
+    await chain.mine(2)
+    await spend(buyer, 600_000)
+    const hasPaid = async () => (await has(buyer)) === FIVE - 600_000n
+    await wallets.untilTurned('the draw is in a block', hasPaid, deep)
+    await chain.reorganise(1)
+    expect([await has(buyer), await draws(buyer)]).toMatchObject([FIVE, [{ state: 'approved', amount: 600_000n }]])
+    await wallets.untilTurned('the draw is in another block', hasPaid, deep)
+    await chain.mine(3)
+    await untilPaid(buyer, 1, deep)
+    const [draw] = await draws(buyer)
+    const signed = (await world.ctx.treasury?.store.list(`draw ${draw?.id}`)) ?? []
+    expect(new Set(signed.map(({ nonce }) => nonce)).size).toBe(1)
+    const came = await listDeposits(world.db, buyer.user.buyerAccount, { before: undefined, limit: 5 })
+    expect(came).toMatchObject([{ id: draw?.deposit, amount: 600_000n, transaction: draw?.transaction }])
+    expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 600_000n, LINE])
+  })
+})
+
 describe('a wallet that does not pay', () => {
   it('closes its line at once, is named, and pays as soon as it can', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)

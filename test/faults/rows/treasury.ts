@@ -18,6 +18,7 @@ import { PLAIN } from '#test/faults/harness/world.ts'
 import type { ChainWallet } from '#test/support/chain.ts'
 import { CHAIN } from '#test/support/chain.ts'
 import { typedOf } from '#test/support/deposits.ts'
+import type { FaultSpan, RpcFault } from '#test/support/rpc-relay.ts'
 import { until } from '#test/support/until.ts'
 import { endOf } from './deaths.ts'
 
@@ -98,14 +99,23 @@ function untilQuiet({ sql }: World): Promise<void> {
   })
 }
 
+/** A buyer whose wallet pays, and one who sends tokens. */
+async function newPair(
+  world: World,
+  { chain }: WorldChain,
+): Promise<{ readonly payer: Payer; readonly sender: Payer }> {
+  const payer = await newPayer(world, await chain.newWallet({ usdc: START_MICRO }))
+  const sender = await newPayer(world, await chain.newWallet({ usdc: START_MICRO, eth: 10n ** 18n }))
+  await allow(world, payer)
+  return { payer, sender }
+}
+
 async function dieOnTheWay(stage: Stage): Promise<void> {
   const { world } = stage
-  const { chain: at, sql, market } = world
+  const { chain: at, sql } = world
   const [worker] = world.workers
   if (at === undefined || worker === undefined) throw new Error('a world without a chain or a worker')
-  const payer = await newPayer(world, await at.chain.newWallet({ usdc: START_MICRO }))
-  const sender = await newPayer(world, await at.chain.newWallet({ usdc: START_MICRO, eth: 10n ** 18n }))
-  await allow(world, payer)
+  const { payer, sender } = await newPair(world, at)
   let sent = 0n
   const deaths = stage.isQuick ? DEATHS.slice(0, 4) : DEATHS
   for (const point of deaths) {
@@ -124,7 +134,53 @@ async function dieOnTheWay(stage: Stage): Promise<void> {
     await untilQuiet(world)
   }
   stage.figure('deaths', deaths.length)
-  await compare(stage, { payer, sender, sent })
+  await judge(stage, { payer, sender, sent })
+}
+
+type RpcTrouble = { readonly method: string; readonly fault: RpcFault; readonly span?: FaultSpan }
+
+/** What the chain's endpoint does while draws, deposits and payouts are on their way. */
+const TROUBLES: readonly RpcTrouble[] = [
+  { method: '*', fault: { kind: 'down' } },
+  { method: '*', fault: { kind: 'late', ms: 1_000 } },
+  { method: '*', fault: { kind: 'status', status: 500 } },
+  { method: 'eth_sendRawTransaction', fault: { kind: 'done-cut' }, span: { times: 2 } },
+  { method: 'eth_sendRawTransaction', fault: { kind: 'done-refused' }, span: { times: 2 } },
+  { method: 'eth_sendRawTransaction', fault: { kind: 'dropped' }, span: { times: 2 } },
+  { method: 'eth_getTransactionReceipt', fault: { kind: 'answer', result: null }, span: { times: 5 } },
+  { method: 'eth_call', fault: { kind: 'nonsense' } },
+  // An endpoint that goes on to leave out transfers stops payouts, as it should.
+  { method: 'eth_getLogs', fault: { kind: 'answer', result: [] }, span: { times: 3 } },
+  { method: 'eth_getLogs', fault: { kind: 'refuse' } },
+]
+/** Calls that meet a fault before it ends. */
+const MET = 2
+
+async function troubleOnTheWay(stage: Stage): Promise<void> {
+  const { world } = stage
+  const { chain: at } = world
+  if (at === undefined) throw new Error('a world without a chain')
+  const { payer, sender } = await newPair(world, at)
+  let sent = 0n
+  for (const { method, fault, span } of TROUBLES) {
+    const calls = () => at.rpc.calls(method === '*' ? undefined : method)
+    const before = calls()
+    at.rpc.fault(method, fault, span)
+    await until('a call is served', STEP_MS, () => call(world, payer))
+    await send(at, sender.wallet)
+    sent += SENT_MICRO
+    await until(`${method} was asked`, STEP_MS, async () => calls() >= before + MET)
+    at.rpc.pass()
+    await untilQuiet(world)
+  }
+  stage.figure('faults', TROUBLES.length)
+  await judge(stage, { payer, sender, sent })
+}
+
+/** The wallets have what the books say, the reconciliation finds nothing, and no payout was stopped. */
+async function judge(stage: Stage, ended: Ended): Promise<void> {
+  const { sql, market } = stage.world
+  await compare(stage, ended)
   const { mismatches, failure } = await invoke(market.plane, OPERATOR, reconcileNow, {})
   stage.require(mismatches.length === 0 && failure === null, `${failure ?? ''} ${mismatches.join(', ')}`)
   const { rowCount } = await sql.query('select from payout_hold where cleared_at is null')
@@ -168,5 +224,11 @@ export const TREASURY_ROWS: readonly Row[] = [
     title: 'deaths at every place on the way of draws from wallets, deposits and payouts',
     world: { hasChain: true, hasSigner: true, environment: OFTEN },
     run: dieOnTheWay,
+  },
+  {
+    number: 'F36b',
+    title: 'an endpoint of the chain that fails on the way of draws from wallets, deposits and payouts',
+    world: { hasChain: true, hasSigner: true, environment: OFTEN },
+    run: troubleOnTheWay,
   },
 ]

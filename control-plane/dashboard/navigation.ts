@@ -3,7 +3,9 @@ export const NAVIGATION = {
   market: [
     { to: '/', label: 'Home', letter: 'h' },
     { to: '/models', label: 'Models', letter: 'm' },
+    { to: '/lent', label: 'Lent accounts', letter: '3' },
     { to: '/feed', label: 'Feed and rankings', letter: 'f' },
+    { to: '/receipt', label: 'Receipts', letter: '4' },
     { to: '/status', label: 'Status', letter: 's' },
     { to: '/docs', label: 'Reference', letter: 'd', isPlain: true },
   ],

@@ -65,9 +65,32 @@ const market = [
   }),
   createRoute({
     getParentRoute: under,
+    path: '/lent',
+    component: lazyRouteComponent(() => import('./market/lent/page.tsx'), 'LentPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/lent/$resource',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        model: textOf(search, 'model'),
+        trait: textOf(search, 'trait'),
+        floor: numberOf(search, 'floor', PERCENT),
+        after: textOf(search, 'after'),
+      }),
+    component: lazyRouteComponent(() => import('./market/lent-resource/page.tsx'), 'LentResourcePage'),
+  }),
+  createRoute({
+    getParentRoute: under,
     path: '/feed',
     validateSearch: (search: Record<string, unknown>) => defined({ days: oneOf(search, 'days', ['1', '7', '30']) }),
     component: lazyRouteComponent(() => import('./market/feed/page.tsx'), 'FeedPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/receipt',
+    validateSearch: (search: Record<string, unknown>) => defined({ id: textOf(search, 'id') }),
+    component: lazyRouteComponent(() => import('./market/receipt/page.tsx'), 'ReceiptPage'),
   }),
   createRoute({
     getParentRoute: under,

@@ -126,3 +126,20 @@ export async function listUnbookedCalls(
       order by rid desc limit ${page.limit}`,
   )
 }
+
+/** An account's calls that one transaction of the chain has paid for, newest first, before `before`. */
+export async function listCallsOfTransaction(
+  db: Database,
+  account: AccountId,
+  transaction: string,
+  page: { readonly before: string | undefined; readonly limit: number },
+): Promise<RequestId[]> {
+  const before = page.before === undefined ? sql`` : sql`and rid < ${page.before}`
+  const rows = await readRows(
+    db,
+    { rid: TABLE.rid },
+    sql`select rid from chain_payment where tx_hash = ${transaction} and account = ${account} ${before}
+      order by rid desc limit ${page.limit}`,
+  )
+  return rows.map(({ rid }) => rid)
+}

@@ -2,11 +2,18 @@ import { z } from 'zod'
 import type { Database } from '#control-plane/db/database.ts'
 import { findJob } from '#control-plane/db/jobs.ts'
 import type { PaidCall } from '#control-plane/db/payment-views.ts'
-import { findCarriedCalls, findPaidCall, findPayerOf, listUnbookedCalls } from '#control-plane/db/payment-views.ts'
+import {
+  findCarriedCalls,
+  findPaidCall,
+  findPayerOf,
+  listCallsOfTransaction,
+  listUnbookedCalls,
+} from '#control-plane/db/payment-views.ts'
 import type { SettledCall } from '#control-plane/db/settlements.ts'
 import { findSettledCall, listSettledCalls } from '#control-plane/db/settlements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
+import { TransactionHash } from '#control-plane/services/fields.ts'
 import { mediaUnitsOfRow } from '#control-plane/services/media-units.ts'
 import { cursorOf, NextToken, PageToken } from '#control-plane/services/page.ts'
 import type { PaymentFacts } from '#control-plane/services/payments/payment-standing.ts'
@@ -196,17 +203,25 @@ export const listRequests = defineOperation({
       .string()
       .refine((text) => parseRequestId(text) !== undefined, 'not a request id')
       .optional(),
+    /** Only calls that this transaction of the chain has paid for. */
+    transaction: TransactionHash.optional(),
   }),
   limit: 'read',
   idempotency: 'none',
   output: RequestPageSchema,
   run: async (ctx, actor, input): Promise<RequestPage> => {
     const size = oneOf(['maxItems', input.maxItems], ['limit', input.limit]) ?? DEFAULT_PAGE_SIZE
-    const scope = { list: 'request.list', tenant: actor.account }
+    const { transaction } = input
+    const filters = transaction === undefined ? {} : { filters: [transaction] }
+    const scope = { list: 'request.list', tenant: actor.account, ...filters }
     const after = input.nextToken === undefined ? undefined : readCursor(ctx, scope, input.nextToken)
     const before = oneOf(['nextToken', after], ['before', input.before])
     // One extra row shows whether another page follows.
-    const calls = await newestLookups(ctx.db, actor.account, { before, limit: size + 1 })
+    const page = { before, limit: size + 1 }
+    const calls =
+      transaction === undefined
+        ? await newestLookups(ctx.db, actor.account, page)
+        : await lookupsOfTransaction(ctx.db, actor.account, transaction, page)
     const shown = calls.slice(0, size)
     const next = calls.length > size ? (shown.at(-1)?.request_id ?? null) : null
     const cursorAfter = ({ request_id: id }: LookupRecord) => signCursor(ctx, scope, id)
@@ -226,6 +241,13 @@ async function newestLookups(db: Database, account: AccountId, page: Page): Prom
   const open = waiting.filter(({ rid }) => !known.has(rid)).map(lookupOfPayment)
   const all = [...booked, ...open].sort((left, right) => (left.request_id < right.request_id ? 1 : -1))
   return all.slice(0, page.limit)
+}
+
+/** An account's calls that one transaction has paid for, newest first. */
+async function lookupsOfTransaction(db: Database, account: AccountId, transaction: string, page: Page) {
+  const rids = await listCallsOfTransaction(db, account, transaction, page)
+  const found = await Promise.all(rids.map((rid) => findLookup(db, account, rid)))
+  return found.filter((record) => record !== undefined)
 }
 
 /** A member that has an older name as well. Throws `invalid_request` when both are given. */

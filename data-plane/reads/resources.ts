@@ -3,13 +3,14 @@ import type { Resource } from '#shared/catalog/resources.ts'
 import { RESOURCE_METHODS, TraitName } from '#shared/catalog/resources.ts'
 import type { LentOffer } from '#shared/contract/lent-offers.ts'
 import { soldName } from '#shared/contract/usage-event.ts'
-import { keptToPercent, meetsFloor } from '#shared/discount.ts'
+import { keptToPercent } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { subtractToZero, ZERO } from '#shared/money.ts'
-import { refusedByScope } from '#shared/resources/lent-scope.ts'
+import type { AskedCall } from '#shared/resources/lent-market.ts'
+import { MAX_REQUIRED_TRAITS, whyNotServed } from '#shared/resources/lent-market.ts'
 import { isPlainPath } from '#shared/rules/path-pattern.ts'
 import type { Read, ReadSources } from './read.ts'
 
@@ -18,7 +19,6 @@ const MAX_AGE_SECONDS = 300
 const BOOK_AGE_SECONDS = 5
 /** At most so many offers are shown of a book, best discount first. */
 const MAX_BOOK = 1_000
-const MAX_TRAITS = 16
 
 /** `GET /v1/resource/markets`: what is lent, by resource. Figures count offers that are healthy now. */
 export const listResourceMarkets: Read = (sources) => {
@@ -134,16 +134,7 @@ function volume(window: '24h' | '7d', volumeMicro: MicroUsd = ZERO, listMicro: M
   }
 }
 
-/** The call that somebody wants to make. */
-type Asked = {
-  readonly good: string | undefined
-  readonly method: string | undefined
-  readonly path: string | undefined
-  readonly traits: readonly string[]
-  readonly floorPercent: number | undefined
-}
-
-function readAsked(query: URLSearchParams): Asked {
+function readAsked(query: URLSearchParams): AskedCall {
   const method = query.get('method') ?? undefined
   const path = query.get('path') ?? undefined
   const floor = query.get('min_discount_pct')
@@ -155,14 +146,14 @@ function readAsked(query: URLSearchParams): Asked {
     throw new AppError('invalid_request', { message: 'path is a plain path at the provider.', param: 'path' })
   }
   if (floor !== null && !/^(0|[1-9]\d?|100)$/.test(floor)) throw new AppError('invalid_minimum_discount')
-  if (traits.length > MAX_TRAITS || !traits.every((name) => TraitName.safeParse(name).success)) {
+  if (traits.length > MAX_REQUIRED_TRAITS || !traits.every((name) => TraitName.safeParse(name).success)) {
     throw new AppError('invalid_request', { message: 'require names traits, parted by commas.', param: 'require' })
   }
   const floorPercent = floor === null ? undefined : Number(floor)
   return { good: query.get('model') ?? undefined, method, path, traits, floorPercent }
 }
 
-type Line = { readonly rank: number; readonly used: ReadonlyMap<OfferId, MicroUsd>; readonly asked: Asked }
+type Line = { readonly rank: number; readonly used: ReadonlyMap<OfferId, MicroUsd>; readonly asked: AskedCall }
 
 function bookLine({ health, clock }: ReadSources, offer: LentOffer, { rank, used, asked }: Line): object {
   const { id, keptBps, capDailyMicro, scope } = offer
@@ -170,27 +161,13 @@ function bookLine({ health, clock }: ReadSources, offer: LentOffer, { rank, used
   const isHealthy = health.isAllWell() || health.restsUntil(id, clock.now()) === 0
   const taken = (known && used.get(known)) ?? ZERO
   const left = capDailyMicro === null ? null : subtractToZero(capDailyMicro, taken)
-  const whyNot = whyNotOf(offer, asked, { isHealthy, isSpent: left === ZERO })
+  const whyNot = whyNotServed(offer, asked, { isHealthy, isSpent: left === ZERO })
   return {
     ...{ id, rank, discount_pct: keptToPercent(keptBps), can_serve: whyNot === null, why_not: whyNot },
     ...{ healthy: isHealthy, cap_daily: numberOf(capDailyMicro), cap_remaining: numberOf(left) },
     ...{ rate_per_minute: offer.ratePerMinute, buyer_share_pct: offer.buyerSharePct },
     ...{ models: scope.models, methods: scope.methods, paths: scope.paths, traits: offer.traits },
   }
-}
-
-function whyNotOf(
-  { traits, keptBps, scope }: LentOffer,
-  asked: Asked,
-  { isHealthy, isSpent }: { readonly isHealthy: boolean; readonly isSpent: boolean },
-): string | null {
-  const claimed = new Set(traits.map(({ name }) => name))
-  if (asked.floorPercent !== undefined && !meetsFloor(keptBps, asked.floorPercent)) return 'discount'
-  if (!asked.traits.every((name) => claimed.has(name))) return 'traits'
-  const rule = refusedByScope(scope, asked)
-  if (rule !== undefined) return rule
-  if (isSpent) return 'cap'
-  return isHealthy ? null : 'health'
 }
 
 function numberOf(amount: MicroUsd | null): number | null {

@@ -9,6 +9,8 @@ import { DAY } from '#shared/clock.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { listOffer } from '#test/support/offers.ts'
+import { LENT_RESOURCE, putSampleResource } from '#test/support/sample-loan.ts'
+import { storePaidCall } from '#test/support/stored-paid-call.ts'
 import { eventText } from '#test/support/usage-events.ts'
 import { newWallet, signInForSession } from '#test/support/wallet.ts'
 
@@ -32,6 +34,7 @@ beforeAll(async () => {
     ids.push((await listOffer(market, ada.seller, { model, discount: 20 + index })).id)
   }
   await makeHistory(market.plane, CALLS)
+  await putSampleResource(market)
   const rid = market.plane.ids.ulid()
   const call = { rid, account: ada.buyer.account, sellerAccount: ada.seller.account, model: 'gpt-test', charge: 100 }
   await postBatch(market.plane, { events: [eventText(call)], source: 'test' })
@@ -42,6 +45,9 @@ beforeAll(async () => {
   const from = market.plane.clock.now() - 7 * DAY
   variables = {
     'public-model': model,
+    'public-resource': { id: LENT_RESOURCE },
+    'public-receipt': { id: await storePaidCall(market) },
+    'buyer-receipt': { id: rid, isTransaction: false },
     'public-feed': { from },
     'public-status': { from },
     'operator-incidents': { from },

@@ -128,6 +128,14 @@ describe('a call that a wallet pays', () => {
     const query = `{ request(id: "${rid}") { ${FIELDS} } }`
     const graph = await market.rest('POST', '/graphql', { headers, body: { query } })
     expect(toSnakeBody(graph.body)).toMatchObject({ data: { request: settled } })
+    // Its transaction finds it, for the payer alone; whoever has its id is told of the money.
+    const ofTransaction = (by: object, hash = transaction) => market.rest('GET', `/v1/requests?transaction=${hash}`, by)
+    expect((await ofTransaction({ headers })).body).toMatchObject({ requests: [settled], next_token: null })
+    expect((await ofTransaction({ key: ada.buyerKey })).body).toMatchObject({ requests: [] })
+    expect((await ofTransaction({ headers }, `0x${'cd'.repeat(32)}`)).body).toMatchObject({ requests: [] })
+    expect(codeOf(await ofTransaction({ headers }, '0xab'))).toBe('invalid_request')
+    const { model: _model, ...paid } = known
+    expect(await market.trpc(undefined).request.payment.query({ id: rid })).toMatchObject({ request_id: rid, ...paid })
     const usage = { request_id: rid, settlement_status: 'settled', settlement_type: 'x402', tx_hash: transaction }
     expect((await market.rest('GET', '/v1/buyer/usage?max_items=1', { headers })).body).toMatchObject({
       items: [usage],

@@ -1,12 +1,13 @@
+import { readFile } from 'node:fs/promises'
 import { createTRPCClient, httpLink } from '@trpc/client'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { AppRouter } from '#control-plane/api/trpc/router.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
-import { dialog, heading, openPerson, waitForScreen } from '#test/support/page-browser.ts'
+import { dialog, heading, openPerson, tabTo, waitForScreen } from '#test/support/page-browser.ts'
 import { until } from '#test/support/until.ts'
 
 const START_MS = 120_000
@@ -121,7 +122,7 @@ describe('a buyer', () => {
   )
 
   it(
-    'is told how to have the files of a job that is done',
+    'downloads the files of a job that is done',
     async () => {
       const { buyer_key: own } = network.sandbox
       const begin = (model: string) => door('POST', '/v1/videos', own, { model, prompt: 'Waves', seconds: 4 })
@@ -133,6 +134,18 @@ describe('a buyer', () => {
         .first()
         .click()
       await dialog(page).getByText('/content').waitFor()
+      await dialog(page).getByLabel('Your key').fill('inf_nothing')
+      await dialog(page).getByRole('button', { name: 'Get the links' }).click()
+      await dialog(page).getByRole('alert').waitFor()
+      await dialog(page).getByLabel('Your key').fill(own)
+      await dialog(page).getByRole('button', { name: 'Get the links' }).click()
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        dialog(page)
+          .getByRole('link', { name: /^File 1/ })
+          .click(),
+      ])
+      expect((await readFile(await download.path())).length).toBeGreaterThan(0)
       await page.keyboard.press('Escape')
       expect(complaints).toEqual([])
       await context.close()
@@ -204,21 +217,6 @@ describe('a buyer', () => {
     JOURNEY_MS,
   )
 })
-
-const MAX_TABS = 60
-
-/** Presses Tab until what has the focus is called so. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let pressed = 0; pressed < MAX_TABS; pressed++) {
-    const focused = await page.evaluate(`(() => {
-      const { activeElement: at } = document
-      return at?.getAttribute('aria-label') ?? at?.labels?.[0]?.textContent ?? at?.textContent ?? ''
-    })()`)
-    if (focused === name) return
-    await page.keyboard.press('Tab')
-  }
-  throw new Error(`no Tab leads to ${name}`)
-}
 
 it(
   'a visitor calls a model from its page with a key of his own, and a link with a wrong value opens all the same',

@@ -6,8 +6,9 @@ import { delistOffer } from '#control-plane/services/operators/operator-offers.t
 import { releaseTransfer } from '#control-plane/services/payouts/operator-payouts.ts'
 import type { DoorWorld } from './door-world.ts'
 import type { Input } from './doors.ts'
-import { lentBody, lentWish } from './sample-loan.ts'
+import { LENT_RESOURCE, lentBody, lentWish } from './sample-loan.ts'
 import { STORED_SIGNATURE } from './stored-deposit.ts'
+import { storePaidCall } from './stored-paid-call.ts'
 import { storePayout } from './stored-payout.ts'
 import { newWallet } from './wallet.ts'
 
@@ -346,6 +347,10 @@ const MARKET: readonly DoorRow[] = by('nobody', [
   reads('market.prices', 'priceHistory', 'market.prices', ofModel),
   without(['since'], reads('market.demand', 'demand', 'market.demand', ofModel)),
   reads('market.trades', 'trades', 'market.trades', () => ({ limit: 5 })),
+  changes('payment.read', 'payment', 'request.payment', async (world) => ({ id: await storePaidCall(world.market) })),
+  reads('resource.markets', 'resourceMarkets', 'resource.markets'),
+  reads('resource.market', 'resourceMarket', 'resource.market', () => ({ id: LENT_RESOURCE })),
+  reads('resource.book', 'resourceBook', 'resource.book', () => ({ id: LENT_RESOURCE, maxItems: 5 })),
 ])
 
 const ON_MACHINE = machineOperator('test')

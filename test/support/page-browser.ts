@@ -58,6 +58,21 @@ export async function waitForScreen(page: Page): Promise<void> {
 export const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
 export const dialog = (page: Page) => page.getByRole('dialog')
 
+const MAX_TABS = 60
+
+/** Presses Tab until what has the focus is called so. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  for (let pressed = 0; pressed < MAX_TABS; pressed++) {
+    const focused = await page.evaluate(`(() => {
+      const { activeElement: at } = document
+      return at?.getAttribute('aria-label') ?? at?.labels?.[0]?.textContent ?? at?.textContent ?? ''
+    })()`)
+    if (focused === name) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`no Tab leads to ${name}`)
+}
+
 /** An offer of a seller. */
 export async function offerOf(site: string, key: string): Promise<string> {
   const answer = await fetch(`${site}/v1/seller/offers`, { headers: { authorization: `Bearer ${key}` } })

@@ -24,7 +24,7 @@ import { membersOf } from './members.ts'
 import { withKey } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
-const Trait = builder.objectRef<LentOfferView['traits'][number]>('KeyTrait').implement({
+export const KeyTrait = builder.objectRef<LentOfferView['traits'][number]>('KeyTrait').implement({
   description: 'A trait that an account claims: declared by its seller, or shown by a probe.',
   fields: (t) => ({ name: t.exposeString('name'), provenance: t.exposeString('provenance') }),
 })
@@ -41,7 +41,7 @@ const LentOffer = builder.objectRef<LentOfferView>('KeyOffer').implement({
       without: ['status'],
     }),
     status: t.expose('status', { type: LentStatus }),
-    traits: t.field({ type: [Trait], resolve: ({ traits }) => [...traits] }),
+    traits: t.field({ type: [KeyTrait], resolve: ({ traits }) => [...traits] }),
   }),
 })
 

@@ -1,7 +1,9 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
-import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
+import type { PaymentRecord } from '#control-plane/services/lookup.ts'
+import { getRequest, listRequests, readPayment } from '#control-plane/services/lookup.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { builder } from './builder.ts'
+import { given } from './given.ts'
 import { costOfPage, readPage, toEdges } from './page.ts'
 
 type Routing = NonNullable<LookupRecord['routing']>
@@ -81,7 +83,26 @@ const RequestRecord = builder.objectRef<LookupRecord>('RequestRecord').implement
   }),
 })
 
+const PaymentRecordType = builder.objectRef<PaymentRecord>('PaymentRecord').implement({
+  description: 'How the money of a call stands that a wallet paid.',
+  fields: (t) => ({
+    requestId: t.exposeID('request_id'),
+    settlementStatus: t.exposeString('settlement_status'),
+    settlementType: t.exposeString('settlement_type'),
+    settlementError: t.exposeString('settlement_error', { nullable: true }),
+    confirmedAt: t.exposeString('confirmed_at', { nullable: true }),
+    buyerCostMicro: t.exposeFloat('buyer_cost_micro'),
+    txHash: t.exposeString('tx_hash', { nullable: true }),
+  }),
+})
+
 builder.queryFields((t) => ({
+  payment: t.field({
+    type: PaymentRecordType,
+    description: 'The money of a call that a wallet paid, for whoever knows its request id.',
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, readPayment, args, options),
+  }),
   request: t.field({
     type: RequestRecord,
     args: { id: t.arg.id({ required: true }) },
@@ -89,10 +110,12 @@ builder.queryFields((t) => ({
   }),
   requests: t.connection({
     type: RequestRecord,
+    description: 'Calls of the caller that are over, newest first; those of one transaction where it is named.',
+    args: { transaction: t.arg.string() },
     complexity: costOfPage,
-    resolve: async (_root, args, { ctx, actor, options }) => {
-      const { maxItems, nextToken } = readPage(args)
-      const { requests, ...next } = await invoke(ctx, actor, listRequests, { maxItems, nextToken }, options)
+    resolve: async (_root, { transaction, ...args }, { ctx, actor, options }) => {
+      const input = { ...given({ transaction }), ...readPage(args) }
+      const { requests, ...next } = await invoke(ctx, actor, listRequests, input, options)
       const page = { ...next, items: requests }
       return toEdges(page, args, (record) => record)
     },

@@ -1,8 +1,9 @@
-import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
+import { getRequest, listRequests, readPayment } from '#control-plane/services/lookup.ts'
 import { queryOf, router } from './procedure.ts'
 
 /** Look-ups of calls. */
 export const request = router({
   get: queryOf(getRequest),
   list: queryOf(listRequests),
+  payment: queryOf(readPayment),
 })

@@ -16,14 +16,19 @@ import {
   updateLentOffer,
 } from '#control-plane/services/lending/change.ts'
 import { createLentOffer, probeKey } from '#control-plane/services/lending/lend.ts'
+import { readResourceBook } from '#control-plane/services/lending/resource-book.ts'
+import { getResourceMarket, listResourceMarkets } from '#control-plane/services/lending/resource-market.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 
-/** Records of resources and families, for operators, and a buyer's standing with them. */
+/** The market of lent keys for everybody, its records for operators, and a buyer's standing with them. */
 export const resource = router({
   list: queryOf(listResources),
   preview: queryOf(previewResource),
   put: mutationOf(putResource),
   history: queryOf(listResourceHistory),
+  markets: queryOf(listResourceMarkets),
+  market: queryOf(getResourceMarket),
+  book: queryOf(readResourceBook, ({ items, nextToken }) => ({ items, nextToken })),
   access: queryOf(getResourceAccess),
   buyerAnalytics: queryOf(getResourceAnalytics),
 })

@@ -1,4 +1,4 @@
-import type { MarketRow } from '#shared/contract/snapshot.ts'
+import type { MarketRow, SoldRow } from '#shared/contract/snapshot.ts'
 import type { OfferTrades } from '#shared/contract/trades.ts'
 import type { BookOffer, LiveState, MarketSummary } from '#shared/market-view.ts'
 
@@ -22,6 +22,8 @@ export type MarketMemory = {
   readonly live: Map<string, Aged<LiveState>>
   readonly liveRows: Map<string, LiveRow>
   readonly trades: Map<string, Aged<ReadonlyMap<string, OfferTrades>>>
+  /** What was sold on lent keys, of all resources together. */
+  readonly sold: Map<string, Aged<readonly SoldRow[]>>
   readonly figures: Map<string, { readonly at: number; readonly row: MarketRow }>
   /** Values computed from a book. They are dropped together with the book. */
   readonly ofBook: {
@@ -37,7 +39,8 @@ export function createMarketMemory(): MarketMemory {
   const offers = new Map<string, Shelf>()
   let count = 0
   const memory: MarketMemory = {
-    ...{ offers, live: new Map(), liveRows: new Map(), trades: new Map(), figures: new Map() },
+    ...{ offers, live: new Map(), liveRows: new Map(), trades: new Map(), sold: new Map() },
+    figures: new Map(),
     ofBook: { counts: new WeakMap(), ids: new WeakMap(), summaries: new WeakMap() },
     remember(model, shelf) {
       count += shelf.offers.length - (offers.get(model)?.offers.length ?? 0)

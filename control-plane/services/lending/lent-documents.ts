@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Trx } from '#control-plane/db/database.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { PublishedLentOffer } from '#control-plane/db/lent-offers.ts'
 import { listPublishedLentOffers } from '#control-plane/db/lent-offers.ts'
 import { listResources } from '#control-plane/db/resources.ts'
@@ -10,6 +10,7 @@ import { DAY } from '#shared/clock.ts'
 import type { LentOfferSchema } from '#shared/contract/lent-offers.ts'
 import { JOB_BINDING_MS } from '#shared/contract/lent-offers.ts'
 import type { ResourcesDocumentSchema, SoldDocumentSchema } from '#shared/contract/snapshot.ts'
+import { claimedTraits } from './claimed-traits.ts'
 
 const FIGURES_MS = 7 * DAY
 
@@ -34,22 +35,19 @@ export async function buildLent(
 
 function writeLentOffer(resource: string, offer: PublishedLentOffer, alias: string): string {
   const { id, sellerAccount, keptBps, capDailyMicro, ratePerMinute, buyerSharePct, createdAt } = offer
-  const { models, methods, paths, traitsProbed, traitsDeclared } = offer
+  const { models, methods, paths } = offer
   const row = {
     ...{ id, resource, sellerAccount, sellerAlias: alias, keptBps, capDailyMicro },
     scope: { models, methods, paths },
     ...{ ratePerMinute, buyerSharePct, createdAt },
-    traits: [
-      ...traitsProbed.map((name) => ({ name, provenance: 'probed' as const })),
-      ...traitsDeclared.map((name) => ({ name, provenance: 'declared' as const })),
-    ],
+    traits: claimedTraits(offer),
   } satisfies Omit<z.input<typeof LentOfferSchema>, 'credential' | 'scope'> & { readonly scope: object }
   return `${JSON.stringify(row).slice(0, -1)},"credential":${offer.sealed}}`
 }
 
 /** What was sold of each resource. */
-export async function buildSold(trx: Trx, now: number): Promise<z.input<typeof SoldDocumentSchema>> {
-  const rows = await sumSoldOfMarket(trx, now - FIGURES_MS, now - DAY)
+export async function buildSold(db: Database | Trx, now: number): Promise<z.input<typeof SoldDocumentSchema>> {
+  const rows = await sumSoldOfMarket(db, now - FIGURES_MS, now - DAY)
   return {
     rows: rows.map(({ name, ...sums }) => ({
       name,

@@ -4,6 +4,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { TRAIT_PROVENANCES } from '#shared/catalog/resources.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { keptBps, microUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
+import { claimedTraits } from './claimed-traits.ts'
 
 const LentTraitSchema = z.object({ name: z.string(), provenance: z.enum(TRAIT_PROVENANCES) })
 
@@ -67,10 +68,7 @@ function viewFacts(offer: StoredLentOffer) {
     resourceType: offer.resource,
     discountPercent: keptToPercent(keptBps(offer.keptBps)),
     active: status === 'active',
-    traits: [
-      ...offer.traitsProbed.map((name) => ({ name, provenance: 'probed' as const })),
-      ...offer.traitsDeclared.map((name) => ({ name, provenance: 'declared' as const })),
-    ],
+    traits: claimedTraits(offer),
     purgedAt: offer.purgedAt?.getTime() ?? null,
     createdAt: offer.createdAt.getTime(),
     updatedAt: offer.updatedAt.getTime(),

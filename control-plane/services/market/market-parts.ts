@@ -192,7 +192,8 @@ export async function readFigures(ctx: MarketCtx, models: readonly string[]): Pr
 
 type Age = { readonly key: string; readonly now: number; readonly maxAgeMs: number }
 
-function aged<Value>(kept: Map<string, Aged<Value>>, age: Age, read: () => Promise<Value>): Promise<Value> {
+/** What was read before, or what `read` answers now where that is older than `maxAgeMs`. */
+export function aged<Value>(kept: Map<string, Aged<Value>>, age: Age, read: () => Promise<Value>): Promise<Value> {
   const { key, now, maxAgeMs } = age
   const known = kept.get(key)
   if (known !== undefined && now - known.at < maxAgeMs && now >= known.at) return known.value

@@ -12,7 +12,6 @@ import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
-import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Badge, Money, Time, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
@@ -21,6 +20,7 @@ import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { Files } from './files.tsx'
 
 const REFRESH_MS = 15_000
 const TONES = { running: 'info', succeeded: 'good', failed: 'bad', cancelled: 'plain' } as const
@@ -136,7 +136,14 @@ function Running({ jobs, onAsk }: { readonly jobs: readonly Job[]; readonly onAs
   ]
   return (
     <Card title="Running" about="A job that is not done by its deadline costs nothing" isFlush>
-      <Table label="Running jobs" columns={columns} rows={jobs} keyOf={({ id }) => id} empty={null} />
+      <Table
+        label="Running jobs"
+        columns={columns}
+        rows={jobs}
+        keyOf={({ id }) => id}
+        curl={curlOf(BuyerJobsDocument, {}, true)}
+        empty={null}
+      />
     </Card>
   )
 }
@@ -199,26 +206,6 @@ function columnsOf(ask: (asked: Asked) => void): readonly Column<Job>[] {
   ]
 }
 
-/** The files of a job are opened by a key, which a browser's session does not stand for on inference. */
-function Files({ job, url, onClose }: { readonly job: Job; readonly url: string; readonly onClose: () => void }) {
-  const name = `job_${job.id}`
-  const key = '-H "Authorization: Bearer $MARKET_KEY"'
-  const text =
-    job.kind === 'video'
-      ? `curl -L ${url}/v1/videos/${name}/content \\\n  ${key} -o ${name}.mp4`
-      : `curl ${url}/v1/${job.kind}/generations/${name} \\\n  ${key}`
-  return (
-    <Dialog dialog={{ isOpen: true, close: onClose }} title="Download">
-      <p>
-        {job.artifacts === null ? 'The files' : `The ${count(job.artifacts)} file${job.artifacts === 1 ? '' : 's'}`} of
-        this job are opened by a key of your account.
-      </p>
-      <Code label="Download" text={text} />
-      <p className="muted">A link lives for an hour, a file for a day. A new answer has a fresh link.</p>
-    </Dialog>
-  )
-}
-
 function Cancel({ job, onClose }: { readonly job: Job; readonly onClose: () => void }) {
   const say = useToast()
   const cancel = useChange(PageCancelJobDocument, {
@@ -231,7 +218,10 @@ function Cancel({ job, onClose }: { readonly job: Job; readonly onClose: () => v
     <Confirm
       title="Cancel this job?"
       about={`The provider of ${job.model} is asked to stop. What it has finished by then is charged.`}
-      lines={[{ name: 'Held', now: <Money micro={job.quoteMicro} />, after: 'what is not used comes back' }]}
+      lines={[
+        { name: 'State', now: job.state, after: 'cancelled' },
+        { name: 'Held', now: <Money micro={job.quoteMicro} />, after: 'what is not used comes back' },
+      ]}
       action="Cancel the job"
       isDanger
       isBusy={cancel.isPending}

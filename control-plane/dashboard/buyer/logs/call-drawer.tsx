@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { count, exactMoney, milliseconds, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
@@ -21,7 +22,14 @@ export function CallDrawer({ id, onClose }: { readonly id: string; readonly onCl
       dialog={{ isOpen: true, close: onClose }}
       title="Call"
       place="right"
-      actions={<CopyButton text={id} label="Copy id" />}
+      actions={
+        <>
+          <Link to="/receipt" search={{ id }} className="button" data-kind="quiet">
+            Receipt
+          </Link>
+          <CopyButton text={id} label="Copy id" />
+        </>
+      }
     >
       <Loaded query={query}>
         {({ request }) =>

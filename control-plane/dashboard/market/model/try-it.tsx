@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { useState } from 'react'
+import { answerOf, at } from '#control-plane/dashboard/data/answer-of.ts'
 import { exactMoney, milliseconds } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
@@ -90,32 +91,19 @@ function Answer({ said: { text, costMicro, provider, tookMs } }: { readonly said
 
 type Wish = { readonly model: string; readonly key: string; readonly prompt: string }
 
-/** Throws an Error with the market's own sentence. */
 async function say({ model, key, prompt }: Wish): Promise<Said> {
   const began = performance.now()
-  const answer = await fetch('/v1/chat/completions', {
-    method: 'POST',
-    credentials: 'omit',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, max_tokens: MAX_TOKENS, messages: [{ role: 'user', content: prompt }] }),
-    signal: AbortSignal.timeout(ANSWER_MS),
+  const { body, headers } = await answerOf('/v1/chat/completions', {
+    key,
+    body: { model, max_tokens: MAX_TOKENS, messages: [{ role: 'user', content: prompt }] },
+    withinMs: ANSWER_MS,
   })
-  const body: unknown = await answer.json().catch(() => undefined)
-  if (!answer.ok) throw new Error(refusalIn(body) ?? `The market answered with status ${answer.status}.`)
   return {
     text: textIn(body) ?? 'It said nothing.',
     costMicro: costIn(body),
-    provider: answer.headers.get('x-mkt-provider-family'),
+    provider: headers.get('x-mkt-provider-family'),
     tookMs: performance.now() - began,
   }
-}
-
-/** A member of a JSON value, at a path of names and places. */
-function at(value: unknown, ...path: readonly (string | number)[]): unknown {
-  return path.reduce<unknown>(
-    (found, name) => (typeof found === 'object' && found !== null ? Reflect.get(found, name) : undefined),
-    value,
-  )
 }
 
 function textIn(body: unknown): string | undefined {
@@ -126,11 +114,6 @@ function textIn(body: unknown): string | undefined {
 function costIn(body: unknown): number | undefined {
   const cost = at(body, 'usage', 'buyer_cost_micro')
   return typeof cost === 'number' ? cost : undefined
-}
-
-function refusalIn(body: unknown): string | undefined {
-  const message = at(body, 'error', 'message')
-  return typeof message === 'string' ? message : undefined
 }
 
 function callOf({ id, endpoints }: ShownModel, url: string): string {

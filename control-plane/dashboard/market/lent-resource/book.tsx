@@ -1,0 +1,173 @@
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type {
+  PublicResourceQuery,
+  PublicResourceQueryVariables,
+} from '#control-plane/dashboard/data/documents/public-resource.ts'
+import { PublicResourceDocument } from '#control-plane/dashboard/data/documents/public-resource.ts'
+import { percent, words } from '#control-plane/dashboard/data/format.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Badge, Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { ShownResource } from './page.tsx'
+
+/** The call that a reader wants to make. */
+type Asked = {
+  readonly model?: string | undefined
+  readonly trait?: string | undefined
+  readonly floor?: number | undefined
+  readonly after?: string | undefined
+}
+
+type Props = {
+  readonly data: PublicResourceQuery
+  readonly resource: ShownResource
+  readonly asked: Asked
+  readonly variables: PublicResourceQueryVariables
+  readonly onAsk: (asked: Asked) => void
+}
+
+/** The lent accounts, best discount first, and which of them can take a call. */
+export function Book({ data, resource, asked, variables, onAsk }: Props) {
+  const { resourceBook } = data
+  const rows = (resourceBook?.edges ?? []).map(({ node }) => node)
+  return (
+    <Card title="Book" about="A call goes to the first account that can take it" isFlush>
+      <div className="card-body">
+        <Question resource={resource} asked={asked} onAsk={onAsk} />
+      </div>
+      <Table
+        label="Lent accounts"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ id }) => id}
+        curl={curlOf(PublicResourceDocument, variables)}
+        empty={
+          <Empty title="Nobody lends an account here">
+            <p>Whoever has a key of this provider can lend it: see “Lent keys” in the seller's guide.</p>
+            <a className="button" href="/docs/sell">
+              How to lend a key
+            </a>
+          </Empty>
+        }
+        foot={
+          <Pager
+            after={asked.after}
+            next={resourceBook?.pageInfo.endCursor}
+            hasNext={resourceBook?.pageInfo.hasNextPage}
+            onPage={(after) => onAsk({ after })}
+          />
+        }
+      />
+    </Card>
+  )
+}
+
+const NOTHING = { value: '', label: 'Anything' }
+
+function Question({ resource, asked, onAsk }: Pick<Props, 'resource' | 'asked' | 'onAsk'>) {
+  const { model, trait, floor } = asked
+  const isAsked = model !== undefined || trait !== undefined || floor !== undefined
+  return (
+    <search className="filters">
+      <Select
+        label="Model or call"
+        value={model ?? ''}
+        choices={[NOTHING, ...resource.goods.map(({ id }) => ({ value: id, label: id }))]}
+        onChange={({ currentTarget: { value } }) => onAsk({ model: value === '' ? undefined : value })}
+      />
+      <Select
+        label="The account has"
+        value={trait ?? ''}
+        choices={[NOTHING, ...resource.traits.map(({ name }) => ({ value: name, label: name }))]}
+        onChange={({ currentTarget: { value } }) => onAsk({ trait: value === '' ? undefined : value })}
+      />
+      <Input
+        label="Below list by, percent"
+        type="number"
+        min={0}
+        max={100}
+        step={1}
+        value={floor ?? ''}
+        onChange={({ currentTarget: { valueAsNumber } }) =>
+          onAsk({ floor: Number.isInteger(valueAsNumber) ? valueAsNumber : undefined })
+        }
+      />
+      {isAsked ? (
+        <Button onClick={() => onAsk({ model: undefined, trait: undefined, floor: undefined })}>Any call</Button>
+      ) : null}
+    </search>
+  )
+}
+
+const WHY_NOT: Readonly<Record<string, string>> = {
+  discount: 'the discount is smaller',
+  traits: 'it lacks the trait',
+  models: 'its seller does not allow the model',
+  methods: 'its seller does not allow the method',
+  paths: 'its seller does not allow the path',
+  cap: "today's cap is spent",
+  health: 'it rests after failures',
+}
+
+type Line = NonNullable<PublicResourceQuery['resourceBook']>['edges'][number]['node']
+
+const COLUMNS: readonly Column<Line>[] = [
+  { label: 'Rank', cell: ({ rank }) => `#${rank}`, text: ({ rank }) => rank },
+  {
+    label: 'Below list',
+    isNumber: true,
+    cell: ({ discountPct }) => percent(discountPct),
+    text: ({ discountPct }) => discountPct,
+  },
+  {
+    label: 'Can serve',
+    cell: ({ canServe, whyNot }) =>
+      canServe ? (
+        <Badge tone="good">yes</Badge>
+      ) : (
+        <>
+          <Badge tone="warn">no</Badge>
+          <span className="sub">{WHY_NOT[whyNot ?? ''] ?? words(whyNot ?? '')}</span>
+        </>
+      ),
+    text: ({ canServe, whyNot }) => (canServe ? 'yes' : whyNot),
+  },
+  {
+    label: 'Left today (UTC)',
+    isNumber: true,
+    cell: ({ capRemainingMicro }) => (capRemainingMicro === null ? 'no cap' : <Money micro={capRemainingMicro} />),
+    text: ({ capRemainingMicro }) => capRemainingMicro,
+  },
+  {
+    label: 'Rules of its seller',
+    cell: (line) => {
+      const rules = rulesOf(line)
+      return rules.length === 0 ? <span className="muted">none</span> : <Tags names={rules} />
+    },
+    text: (line) => rulesOf(line).join('; '),
+  },
+  {
+    label: 'Traits',
+    cell: ({ traits }) =>
+      traits.length === 0 ? (
+        <span className="muted">none</span>
+      ) : (
+        <Tags names={traits.map(({ name, provenance }) => (provenance === 'probed' ? `${name} (probed)` : name))} />
+      ),
+    text: ({ traits }) => traits.map(({ name }) => name).join(' '),
+  },
+]
+
+function rulesOf({ models, methods, paths, ratePerMinute, buyerSharePct }: Line): readonly string[] {
+  return [
+    ...(models ?? []),
+    ...(methods ?? []),
+    ...(paths ?? []),
+    ...(ratePerMinute === null ? [] : [`${ratePerMinute} calls a minute`]),
+    ...(buyerSharePct === null ? [] : [`${buyerSharePct}% of the cap a buyer`]),
+  ]
+}

@@ -1,0 +1,292 @@
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import type { PublicResourceQuery } from '#control-plane/dashboard/data/documents/public-resource.ts'
+import { PublicResourceDocument } from '#control-plane/dashboard/data/documents/public-resource.ts'
+import { compact, percent, words } from '#control-plane/dashboard/data/format.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Book } from './book.tsx'
+import { callOf } from './call-of.ts'
+
+const REFRESH_MS = 30_000
+
+export function LentResourcePage() {
+  const { resource: id } = useParams({ from: '/lent/$resource' })
+  const { model, trait, floor, after } = useSearch({ from: '/lent/$resource' })
+  const navigate = useNavigate({ from: '/lent/$resource' })
+  const asked = { id, model, require: trait === undefined ? undefined : [trait], minDiscountPct: floor }
+  const variables = { ...asked, after }
+  const query = useScreen(PublicResourceDocument, variables, { everyMs: REFRESH_MS })
+  const resource = query.data?.resourceMarket
+  return (
+    <Page
+      title={resource?.market.name ?? id}
+      about={resource === null || resource === undefined ? undefined : `Sold ${resource.market.unit}`}
+      actions={<Link to="/lent">All providers</Link>}
+    >
+      <Loaded query={query} waiting={<Skeleton height="30rem" />}>
+        {(data) =>
+          data.resourceMarket === null ? (
+            <Empty title="No such provider">
+              <p>
+                Nobody lends an account at <code>{id}</code>. <Link to="/lent">See where accounts are lent.</Link>
+              </p>
+            </Empty>
+          ) : (
+            <>
+              <Figures market={data.resourceMarket.market} />
+              <Book
+                data={data}
+                resource={data.resourceMarket}
+                asked={{ model, trait, floor, after }}
+                variables={variables}
+                onAsk={(next) => void navigate({ search: { model, trait, floor, ...next }, replace: true })}
+              />
+              <div className="grid two">
+                <Traits resource={data.resourceMarket} />
+                <Refused resource={data.resourceMarket} />
+              </div>
+              <Card title="Call it" about="Method, path and body are the provider's own">
+                <Code label="A call to paste" text={callOf(data.resourceMarket, data.service?.apiBaseUrl ?? '')} />
+              </Card>
+              <Goods resource={data.resourceMarket} />
+              <Routes resource={data.resourceMarket} />
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  )
+}
+
+export type ShownResource = NonNullable<PublicResourceQuery['resourceMarket']>
+
+function Figures({ market }: { readonly market: ShownResource['market'] }) {
+  const { offers, liveOffers, bestDiscountPct, medianDiscountPct, calls24h, calls7d } = market
+  return (
+    <Stats
+      figures={[
+        {
+          label: 'Accounts on sale',
+          value: liveOffers,
+          hint: liveOffers === offers ? 'all of them answer' : `${offers - liveOffers} more rest after failures`,
+        },
+        { label: 'Best below list', value: percent(bestDiscountPct), hint: `median ${percent(medianDiscountPct)}` },
+        { label: 'Calls, 24 h', value: compact(calls24h), hint: `${compact(calls7d)} in seven days` },
+        {
+          label: 'Paid, 24 h',
+          value: <Money micro={market.volume24hMicro} />,
+          hint: (
+            <>
+              <Money micro={market.volume7dMicro} /> in seven days
+            </>
+          ),
+        },
+        {
+          label: 'Saved, 24 h',
+          value: <Money micro={market.saved24hMicro} />,
+          hint: (
+            <>
+              <Money micro={market.saved7dMicro} /> in seven days
+            </>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+type Trait = ShownResource['traits'][number]
+const TRAIT_COLUMNS: readonly Column<Trait>[] = [
+  {
+    label: 'Trait',
+    cell: ({ name, title }) => (
+      <>
+        <code>{name}</code>
+        <span className="sub">{title}</span>
+      </>
+    ),
+    text: ({ name }) => name,
+  },
+  {
+    label: 'Known by',
+    cell: ({ provenance }) => (
+      <Badge tone={provenance === 'probed' ? 'good' : 'plain'}>
+        {provenance === 'probed' ? 'a probe' : "the seller's word"}
+      </Badge>
+    ),
+    text: ({ provenance }) => provenance,
+  },
+  { label: 'Accounts', isNumber: true, cell: ({ liveOffers }) => liveOffers, text: ({ liveOffers }) => liveOffers },
+]
+
+function Traits({ resource }: { readonly resource: ShownResource }) {
+  return (
+    <Card
+      title="Traits"
+      about={
+        <>
+          A call asks for them with <code>X-MKT-Require</code>
+        </>
+      }
+      isFlush
+    >
+      <Table
+        label="Traits"
+        columns={TRAIT_COLUMNS}
+        rows={resource.traits}
+        keyOf={({ name }) => name}
+        empty={
+          <Empty title="No traits">
+            <p>Every account here can do the same.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+const RULES: Readonly<Record<string, string>> = {
+  models: 'The model is not allowed',
+  methods: 'The method is not allowed',
+  paths: 'The path is not allowed',
+  rate: 'Too many calls in a minute',
+  buyer_share: 'One buyer has had his share of the daily cap',
+}
+
+type Refusal = ShownResource['refusedDemand'][number]
+const REFUSED_COLUMNS: readonly Column<Refusal>[] = [
+  { label: 'Rule', cell: ({ rule }) => RULES[rule] ?? words(rule), text: ({ rule }) => rule },
+  { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
+  {
+    label: 'Worth',
+    isNumber: true,
+    cell: ({ quotedMicro }) => <Money micro={quotedMicro} />,
+    text: ({ quotedMicro }) => quotedMicro,
+  },
+]
+
+function Refused({ resource }: { readonly resource: ShownResource }) {
+  return (
+    <Card
+      title="Refused demand"
+      about="Calls of seven days (UTC) that rules of sellers kept from an account on sale"
+      isFlush
+    >
+      <Table
+        label="Refused demand"
+        columns={REFUSED_COLUMNS}
+        rows={resource.refusedDemand}
+        keyOf={({ rule }) => rule}
+        empty={
+          <Empty title="Nothing was refused">
+            <p>An account without rules would have served no call more.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+type Good = ShownResource['goods'][number]
+const GOOD_COLUMNS: readonly Column<Good>[] = [
+  {
+    label: 'Model or call',
+    cell: ({ id, mustQueue }) => (
+      <>
+        <code>{id}</code>
+        {mustQueue ? <span className="sub">by the queue alone</span> : null}
+      </>
+    ),
+    text: ({ id }) => id,
+  },
+  {
+    label: 'List price',
+    isNumber: true,
+    cell: ({ prices }) =>
+      prices.map(({ unit, usd }) => (
+        <span key={unit} className="sub nowrap">
+          ${usd} × {words(unit)}
+        </span>
+      )),
+    text: ({ prices }) => prices.map(({ unit, usd }) => `${usd} ${unit}`).join(' '),
+  },
+]
+const MOST_GOODS = 20
+
+function Goods({ resource }: { readonly resource: ShownResource }) {
+  return (
+    <Card title="What is sold" about="What the provider takes, before the discount" isFlush>
+      <Table
+        label="Goods"
+        columns={GOOD_COLUMNS}
+        rows={resource.goods}
+        keyOf={({ id }) => id}
+        most={MOST_GOODS}
+        empty={
+          <Empty title="Nothing is sold">
+            <p>The record of this provider names nothing with a price.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+type Route = ShownResource['routes'][number]
+const ROUTE_COLUMNS: readonly Column<Route>[] = [
+  {
+    label: 'Call',
+    cell: ({ methods, path }) => (
+      <code>
+        {methods.join(', ')} {path}
+      </code>
+    ),
+    text: ({ methods, path }) => `${methods.join(' ')} ${path}`,
+  },
+  { label: 'Does', cell: ({ title }) => title, text: ({ title }) => title },
+  {
+    label: 'Kind',
+    cell: ({ kind }) => <Badge tone={kind === 'free' ? 'good' : 'plain'}>{kind}</Badge>,
+    text: ({ kind }) => kind,
+  },
+]
+
+type Fence = ShownResource['fences'][number]
+const FENCE_COLUMNS: readonly Column<Fence>[] = [
+  {
+    label: 'Call',
+    cell: ({ methods, path }) => (
+      <code>
+        {methods === null ? 'any' : methods.join(', ')} {path}
+      </code>
+    ),
+    text: ({ path }) => path,
+  },
+  { label: 'Because', cell: ({ reason }) => reason, text: ({ reason }) => reason },
+]
+
+function Routes({ resource: { routes, fences } }: { readonly resource: ShownResource }) {
+  return (
+    <>
+      <Card title="What can be called" isFlush>
+        <Table label="Calls" columns={ROUTE_COLUMNS} rows={routes} keyOf={({ id }) => id} empty={null} />
+      </Card>
+      {fences.length === 0 ? null : (
+        <Card title="What is never passed on" isFlush>
+          <Table
+            label="Fences"
+            columns={FENCE_COLUMNS}
+            rows={fences}
+            keyOf={({ methods, path, reason }) => `${methods?.join() ?? ''} ${path} ${reason}`}
+            empty={null}
+          />
+        </Card>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,145 @@
+import { Link, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { MarketError } from '#control-plane/dashboard/data/client.ts'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { BuyerReceiptDocument } from '#control-plane/dashboard/data/documents/buyer-receipt.ts'
+import { PublicReceiptDocument } from '#control-plane/dashboard/data/documents/public-receipt.ts'
+import { isOfSide, useViewer } from '#control-plane/dashboard/data/session.tsx'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
+import { CallReceipt, MoneyReceipt } from './receipt.tsx'
+
+const TRANSACTION = /^0x[0-9a-fA-F]{64}$/
+const MAX_CHARS = 100
+
+export function ReceiptPage() {
+  const { id } = useSearch({ from: '/receipt' })
+  return (
+    <Page title="Receipt" about="What one call cost, to the micro-dollar, and how it was paid.">
+      <Question key={id ?? ''} id={id} />
+      {id === undefined ? <HowTo /> : <Answer id={id} />}
+    </Page>
+  )
+}
+
+function Question({ id }: { readonly id: string | undefined }) {
+  const navigate = useNavigate({ from: '/receipt' })
+  const [text, setText] = useState(id ?? '')
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const asked = text.trim()
+    void navigate({ search: { id: asked === '' ? undefined : asked } })
+  }
+  return (
+    <form className="filters" onSubmit={submit}>
+      <Input
+        label="Request id, or the hash of a transaction"
+        isWide
+        data-search="true"
+        required
+        maxLength={MAX_CHARS}
+        value={text}
+        onChange={({ currentTarget: { value } }) => setText(value)}
+      />
+      <Button type="submit" kind="primary">
+        Show the receipt
+      </Button>
+    </form>
+  )
+}
+
+function HowTo() {
+  return (
+    <Card title="Which id">
+      <Empty title="No call is asked for">
+        <p>
+          Every answer of a call has its request id in the header <code>x-request-id</code>.
+        </p>
+        <Code label="Where the id stands" text={`curl -si ${location.origin}/v1/models | grep -i x-request-id`} />
+        <p className="muted">
+          A call on credit is shown to its buyer alone. One that a wallet paid is shown, without what was asked and
+          answered, to whoever knows its id.
+        </p>
+      </Empty>
+    </Card>
+  )
+}
+
+function Answer({ id }: { readonly id: string }) {
+  const viewer = useViewer()
+  if (!viewer.isKnown) return <Skeleton height="20rem" />
+  const isBuyer = isOfSide(viewer, 'buyer')
+  if (isBuyer) return <Own id={id} />
+  return TRANSACTION.test(id) ? <SignInFirst /> : <Public id={id} />
+}
+
+/** A receipt of the buyer who is signed in. */
+function Own({ id }: { readonly id: string }) {
+  const isTransaction = TRANSACTION.test(id)
+  const variables = { id, isTransaction, ...(isTransaction ? { transaction: id } : {}) }
+  const query = useScreen(BuyerReceiptDocument, variables)
+  // What is not the buyer's own may still be a payment of a wallet, which its holder may see.
+  if (!isTransaction && isMissing(query.error)) return <Public id={id} />
+  const calls = query.data?.requests?.edges.map(({ node }) => node) ?? []
+  return (
+    <Loaded query={query}>
+      {({ request }) => {
+        const receipts = request === null || request === undefined ? calls : [request]
+        if (receipts.length === 0) return <Unknown />
+        return receipts.map((call) => (
+          <CallReceipt key={call.requestId} call={call} curl={curlOf(BuyerReceiptDocument, variables, true)} />
+        ))
+      }}
+    </Loaded>
+  )
+}
+
+/** A receipt for whoever holds its id. */
+function Public({ id }: { readonly id: string }) {
+  const query = useScreen(PublicReceiptDocument, { id })
+  const { error } = query
+  if (isMissing(error)) return <Unknown />
+  if (error instanceof MarketError && error.code === 'authentication_required') return <SignInFirst />
+  return (
+    <Loaded query={query}>
+      {({ payment }) =>
+        payment === null ? <Unknown /> : <MoneyReceipt payment={payment} curl={curlOf(PublicReceiptDocument, { id })} />
+      }
+    </Loaded>
+  )
+}
+
+const MISSING: ReadonlySet<string> = new Set(['not_found', 'invalid_request'])
+
+function isMissing(error: Error | null): boolean {
+  return error instanceof MarketError && MISSING.has(error.code)
+}
+
+function Unknown() {
+  return (
+    <Card title="No receipt">
+      <Empty title="No call of yours has this id">
+        <p>It is booked a few seconds after the answer. Calls of others are not shown.</p>
+      </Empty>
+    </Card>
+  )
+}
+
+function SignInFirst() {
+  const { href } = useLocation()
+  return (
+    <Card title="No receipt">
+      <Empty title="Only its buyer sees it">
+        <p>No wallet paid a call with this id, so its receipt is shown to the buyer who made it.</p>
+        <Link to="/sign-in" search={{ to: href }} className="button" data-kind="primary">
+          Sign in as a buyer
+        </Link>
+      </Empty>
+    </Card>
+  )
+}

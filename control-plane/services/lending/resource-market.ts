@@ -1,0 +1,214 @@
+import { z } from 'zod'
+import { countLentTraits, listLentIds, sumLentOffers } from '#control-plane/db/lent-market.ts'
+import { findResource, listResources } from '#control-plane/db/resources.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { readRecord } from '#control-plane/services/catalog/resources.ts'
+import { aged } from '#control-plane/services/market/market-parts.ts'
+import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
+import type { Resource } from '#shared/catalog/resources.ts'
+import { RESOURCE_METHODS, TRAIT_PROVENANCES } from '#shared/catalog/resources.ts'
+import { DAY, SECOND, utcDay } from '#shared/clock.ts'
+import { LENT_RULES } from '#shared/contract/lent-offers.ts'
+import { SoldDocumentSchema } from '#shared/contract/snapshot.ts'
+import { soldName } from '#shared/contract/usage-event.ts'
+import { AppError } from '#shared/errors.ts'
+import { subtractToZero, ZERO } from '#shared/money.ts'
+import { ResourceName } from './input.ts'
+import { buildSold } from './lent-documents.ts'
+
+/** Days of figures, with today. */
+const FIGURE_DAYS = 7
+/** Time for which the sums of what was sold are reused. */
+const SOLD_MS = 10 * SECOND
+/** The most lent keys whose refused demand is read, those with the best discount. */
+const MAX_DEMAND_OFFERS = 100
+
+const Percent = z.number().nullable()
+
+/** A resource with what is lent of it now, and what was sold of it. Discounts count offers that do not rest. */
+export const ResourceMarketSchema = z.object({
+  id: z.string(),
+  kind: z.enum(['resource', 'family']),
+  name: z.string(),
+  /** What it is sold by, for a reader: `per image`. */
+  unit: z.string(),
+  /** `header`: the target is a URL in `x-target-url`. `path`: it follows the resource in the path. */
+  style: z.enum(['header', 'path']),
+  termsUrl: z.string().nullable(),
+  offers: Count,
+  liveOffers: Count,
+  bestDiscountPct: Percent,
+  medianDiscountPct: Percent,
+  calls24h: Count,
+  volume24hMicro: WholeMicro,
+  saved24hMicro: WholeMicro,
+  calls7d: Count,
+  volume7dMicro: WholeMicro,
+  saved7dMicro: WholeMicro,
+})
+export type ResourceMarketView = z.infer<typeof ResourceMarketSchema>
+
+const UnitPriceSchema = z.object({ unit: z.string(), usd: z.string() })
+const Methods = z.array(z.enum(RESOURCE_METHODS)).readonly()
+
+/** A resource with all that can be bought of it, and the calls that rules of its sellers refused. */
+export const ResourceDetailSchema = z.object({
+  market: ResourceMarketSchema,
+  hosts: z.array(z.object({ role: z.string(), baseUrl: z.string() })).readonly(),
+  goods: z
+    .array(z.object({ id: z.string(), mustQueue: z.boolean(), prices: z.array(UnitPriceSchema).readonly() }))
+    .readonly(),
+  routes: z
+    .array(
+      z.object({
+        ...{ id: z.string(), title: z.string(), kind: z.string() },
+        ...{ methods: Methods, host: z.string(), path: z.string() },
+        /** The methods of JSON-RPC that can be called; null for a route that is none. */
+        rpcMethods: z.array(z.string()).readonly().nullable(),
+      }),
+    )
+    .readonly(),
+  fences: z.array(z.object({ methods: Methods.nullable(), path: z.string(), reason: z.string() })).readonly(),
+  traits: z
+    .array(
+      z.object({
+        ...{ name: z.string(), title: z.string() },
+        /** Whether sellers say so, or the answer of a probe shows it. */
+        provenance: z.enum(TRAIT_PROVENANCES),
+        liveOffers: Count,
+      }),
+    )
+    .readonly(),
+  /** The days of refused demand begin here. */
+  since: UnixMs,
+  refusedDemand: z.array(z.object({ rule: z.enum(LENT_RULES), calls: Count, quotedMicro: WholeMicro })).readonly(),
+})
+export type ResourceDetail = z.infer<typeof ResourceDetailSchema>
+
+/** Lists the resources whose keys are lent, for everybody. */
+export const listResourceMarkets = defineOperation({
+  name: 'resource.markets',
+  access: 'public',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  output: z.array(ResourceMarketSchema).readonly(),
+  run: async (ctx): Promise<readonly ResourceMarketView[]> => {
+    const [stored, resting] = await Promise.all([listResources(ctx.db), restingOffers(ctx)])
+    return viewMarkets(ctx, stored.map(readRecord), resting)
+  },
+})
+
+/** Reads what can be bought of one resource, for everybody. Throws `not_found`. */
+export const getResourceMarket = defineOperation({
+  name: 'resource.market',
+  access: 'public',
+  input: z.strictObject({ id: ResourceName }),
+  limit: 'read',
+  idempotency: 'none',
+  output: ResourceDetailSchema,
+  run: async (ctx, _actor, { id }): Promise<ResourceDetail> => {
+    const [record, resting] = await Promise.all([requireOpenResource(ctx, id), restingOffers(ctx)])
+    const [[market], traits, demand] = await Promise.all([
+      viewMarkets(ctx, [record], resting),
+      countLentTraits(ctx.db, id, resting),
+      readRefusedDemand(ctx, id),
+    ])
+    if (market === undefined) throw new AppError('not_found')
+    return { market, ...viewCapabilities(record, traits), ...demand }
+  },
+})
+
+/** The record of a resource that can be bought. Throws `not_found`. */
+export async function requireOpenResource(ctx: Pick<Ctx, 'db'>, id: string): Promise<Resource> {
+  const found = await findResource(ctx.db, id)
+  const record = found && readRecord(found)
+  if (record?.isOn !== true) throw new AppError('not_found', { message: 'No resource has this name.' })
+  return record
+}
+
+/** The offers that are backed off now. */
+async function restingOffers({ liveOffers, clock }: Pick<Ctx, 'liveOffers' | 'clock'>): Promise<readonly string[]> {
+  const now = clock.now()
+  const health = await liveOffers.health()
+  return [...health].flatMap(([id, { backedOffUntil }]) => ((backedOffUntil ?? 0) > now ? [id] : []))
+}
+
+type MarketCtx = Pick<Ctx, 'db' | 'clock' | 'marketMemory'>
+
+async function viewMarkets(
+  ctx: MarketCtx,
+  records: readonly Resource[],
+  resting: readonly string[],
+): Promise<ResourceMarketView[]> {
+  const [sums, sold] = await Promise.all([sumLentOffers(ctx.db, resting), readSold(ctx)])
+  const open = records.filter(({ isOn }) => isOn)
+  return open.map(({ id, kind, name, unit, style, termsUrl }) => {
+    const lent = sums.find(({ resource }) => resource === id)
+    const row = sold.find((each) => each.name === soldName({ kind, id }))
+    return {
+      ...{ id, kind, name, unit, style, termsUrl },
+      offers: Number(lent?.offers ?? 0),
+      liveOffers: Number(lent?.live ?? 0),
+      bestDiscountPct: percentOf(lent?.bestKept ?? null),
+      medianDiscountPct: percentOf(lent?.medianKept ?? null),
+      calls24h: row?.calls24h ?? 0,
+      volume24hMicro: Number(row?.volume24hMicro ?? 0),
+      saved24hMicro: savedOf(row?.list24hMicro, row?.volume24hMicro),
+      calls7d: row?.calls7d ?? 0,
+      volume7dMicro: Number(row?.volume7dMicro ?? 0),
+      saved7dMicro: savedOf(row?.list7dMicro, row?.volume7dMicro),
+    }
+  })
+}
+
+function readSold({ db, clock, marketMemory }: MarketCtx) {
+  const now = clock.now()
+  return aged(marketMemory.sold, { key: 'sold', now, maxAgeMs: SOLD_MS }, async () => {
+    const { rows } = SoldDocumentSchema.parse(await buildSold(db, now))
+    return rows
+  })
+}
+
+function percentOf(kept: number | null): number | null {
+  return kept === null ? null : (10_000 - kept) / 100
+}
+
+function savedOf(list = ZERO, charge = ZERO): number {
+  return Number(subtractToZero(list, charge))
+}
+
+function viewCapabilities(record: Resource, traits: ReadonlyMap<string, number>) {
+  return {
+    hosts: record.hosts.map(({ role, baseUrl }) => ({ role, baseUrl })),
+    goods: record.goods.map(({ id, mustQueue, prices }) => ({
+      ...{ id, mustQueue },
+      prices: Object.entries(prices).map(([unit, usd]) => ({ unit, usd })),
+    })),
+    routes: record.routes.map(({ id, title, kind, methods, host, path, rpc }) => ({
+      ...{ id, title, kind, methods, host, path },
+      rpcMethods: rpc === undefined ? null : Object.keys(rpc.methods),
+    })),
+    fences: record.fences.map(({ methods, path, reason }) => ({ methods: methods ?? null, path, reason })),
+    traits: record.traits.map(({ name, title, shownBy }) => ({
+      ...{ name, title, liveOffers: traits.get(name) ?? 0 },
+      provenance: shownBy === undefined ? ('declared' as const) : ('probed' as const),
+    })),
+  }
+}
+
+/** What sellers' own rules refused of all offers on sale together, so it tells of no single one where there are more. */
+async function readRefusedDemand(ctx: Pick<Ctx, 'db' | 'clock' | 'liveOffers'>, resource: string) {
+  const since = (Math.floor(ctx.clock.now() / DAY) - FIGURE_DAYS + 1) * DAY
+  const days = Array.from({ length: FIGURE_DAYS }, (_, at) => utcDay(since + at * DAY))
+  const offers = await listLentIds(ctx.db, resource, MAX_DEMAND_OFFERS)
+  const refused = await ctx.liveOffers.refusals(offers, days)
+  const refusedDemand = LENT_RULES.flatMap((rule) => {
+    const lines = refused.filter((line) => line.rule === rule)
+    const calls = lines.reduce((sum, line) => sum + line.calls, 0n)
+    const quoted = lines.reduce((sum, { quotedMicro }) => sum + quotedMicro, 0n)
+    return calls === 0n ? [] : [{ rule, calls: Number(calls), quotedMicro: Number(quoted) }]
+  })
+  return { since, refusedDemand }
+}

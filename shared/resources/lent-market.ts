@@ -1,0 +1,40 @@
+import type { LentOffer } from '#shared/contract/lent-offers.ts'
+import { LENT_RULES } from '#shared/contract/lent-offers.ts'
+import { meetsFloor } from '#shared/discount.ts'
+import { refusedByScope } from './lent-scope.ts'
+
+/** What both planes show of the market of lent keys, so that they say the same of it. */
+
+/** The most traits that a call may require. */
+export const MAX_REQUIRED_TRAITS = 16
+
+/** The call that somebody wants to make. What is left out is not asked about. */
+export type AskedCall = {
+  readonly good?: string | undefined
+  readonly method?: string | undefined
+  readonly path?: string | undefined
+  readonly traits: readonly string[]
+  readonly floorPercent?: number | undefined
+}
+
+/** Why an offer cannot serve a call, in the order in which it is asked. */
+export const WHY_NOT = ['discount', 'traits', ...LENT_RULES, 'cap', 'health'] as const
+export type WhyNot = (typeof WHY_NOT)[number]
+
+type LentTerms = Pick<LentOffer, 'traits' | 'keptBps' | 'scope'>
+type LentState = { readonly isHealthy: boolean; readonly isSpent: boolean }
+
+/** The first reason why an offer cannot serve a call; null when it can. */
+export function whyNotServed(
+  { traits, keptBps, scope }: LentTerms,
+  asked: AskedCall,
+  { isHealthy, isSpent }: LentState,
+): WhyNot | null {
+  const claimed = new Set(traits.map(({ name }) => name))
+  if (asked.floorPercent !== undefined && !meetsFloor(keptBps, asked.floorPercent)) return 'discount'
+  if (!asked.traits.every((name) => claimed.has(name))) return 'traits'
+  const rule = refusedByScope(scope, asked)
+  if (rule !== undefined) return rule
+  if (isSpent) return 'cap'
+  return isHealthy ? null : 'health'
+}

@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Browser } from 'playwright-core'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { z } from 'zod'
+import { startBrowser } from '#test/support/browser.ts'
+import { chainOf } from '#test/support/chain.ts'
+import type { Network } from '#test/support/network.ts'
+import { sharedNetwork } from '#test/support/network.ts'
+import { heading, openPerson } from '#test/support/page-browser.ts'
+import { openWallet } from '#test/support/page-wallet.ts'
+import { payingFetch } from '#test/support/wallet-client.ts'
+
+const START_MS = 120_000
+const JOURNEY_MS = 60_000
+let network: Network
+let browser: Browser
+let site: string
+
+beforeAll(async () => {
+  ;[network, browser] = await Promise.all([sharedNetwork(), startBrowser()])
+  site = network.sandbox.dashboard_url
+}, START_MS)
+
+afterAll(() => browser?.close())
+
+const open = (key?: string) => openPerson(browser, { url: site, ...(key === undefined ? {} : { key }) })
+const Answer = z.object({ usage: z.object({ buyer_cost_micro: z.number() }) }).loose()
+
+/** The digits of an amount to the micro. */
+const exact = (micro: number) => `$0.${String(micro).padStart(6, '0')}`
+
+it(
+  'shows where accounts are lent, which of them can take a call, and a command that makes one',
+  async () => {
+    const { context, page, complaints } = await open()
+    await page.goto(site)
+    await page.getByText('Saved by buyers').waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('3')
+    await heading(page, 'Lent accounts').waitFor()
+    await page.getByRole('link', { name: 'Provider P2' }).click()
+    await heading(page, 'Provider P2').waitFor()
+    const book = page.getByRole('table', { name: 'Lent accounts' })
+    await book.getByRole('row', { name: /#1 .*% yes/ }).waitFor()
+    const command = (await page.getByRole('region', { name: 'A call to paste' }).locator('pre').textContent()) ?? ''
+    expect(command).toContain('/resources/provider-p2/chat/completions')
+    const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+      env: { ...process.env, MARKET_KEY: network.sandbox.buyer_key },
+    })
+    expect(stdout).toContain('choices')
+    await page.getByLabel('Below list by, percent').fill('100')
+    await page.waitForURL(/floor=100/)
+    await book.getByRole('row', { name: /#1 .* no the discount is smaller/ }).waitFor()
+    await page.reload()
+    expect(await page.getByLabel('Below list by, percent').inputValue()).toBe('100')
+    await page.getByRole('button', { name: 'Any call' }).click()
+    await book.getByRole('row', { name: /#1 .*% yes/ }).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  },
+  JOURNEY_MS,
+)
+
+it(
+  'shows the receipt of a call to its buyer alone, exact to the micro',
+  async () => {
+    const answer = await fetch(`${network.sandbox.api_base_url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-5-mini', max_tokens: 32, messages: [{ role: 'user', content: 'Hello.' }] }),
+    })
+    const cost = Answer.parse(await answer.json()).usage.buyer_cost_micro
+    const id = answer.headers.get('x-request-id') ?? ''
+    expect(cost).toBeGreaterThan(0)
+    const buyer = await open(network.sandbox.buyer_key)
+    await buyer.page.goto(`${site}/receipt`)
+    await buyer.page.getByLabel('Request id, or the hash of a transaction').fill(id)
+    await buyer.page.keyboard.press('Enter')
+    await buyer.page.waitForURL(new RegExp(`id=${id}`))
+    await buyer.page.getByRole('row', { name: `Charged ${exact(cost)}` }).waitFor()
+    await buyer.page.getByText('prepaid credit').waitFor()
+    // A transaction that has paid for nothing of the buyer's.
+    await buyer.page.goto(`${site}/receipt?id=0x${'ab'.repeat(32)}`)
+    await buyer.page.getByText('No call of yours has this id').waitFor()
+    const stranger = await open()
+    await stranger.page.goto(`${site}/receipt?id=${id}`)
+    await stranger.page.getByText('Only its buyer sees it').waitFor()
+    expect(await stranger.page.locator('main').textContent()).not.toContain(exact(cost))
+    expect([...buyer.complaints, ...stranger.complaints]).toEqual([])
+    await Promise.all([buyer.context.close(), stranger.context.close()])
+  },
+  JOURNEY_MS,
+)
+
+it(
+  'shows the money of a call that a wallet paid to whoever has its id, and finds it by its transaction for the payer',
+  async () => {
+    const { sandbox } = network
+    const chain = await chainOf()
+    const privateKey = sandbox.buyer_private_key
+    const account = privateKeyToAccount(privateKey)
+    const answer = await payingFetch(
+      chain,
+      { privateKey, account, address: account.address },
+      'exact',
+    )(`${sandbox.base_url}/x402/api/inference/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-5-nano', max_tokens: 16, messages: [{ role: 'user', content: 'Hi.' }] }),
+    })
+    expect(answer.status).toBe(200)
+    const id = answer.headers.get('x-request-id') ?? ''
+    const holder = await open()
+    await holder.page.goto(`${site}/receipt?id=${id}`)
+    await holder.page.getByText('a wallet, by x402').waitFor()
+    const charged = holder.page.getByRole('row', { name: /^Charged/ })
+    const amount = (await charged.getByRole('cell').textContent()) ?? ''
+    expect(amount).toMatch(/^\$0\.\d{6}$/)
+    const hash = await holder.page.getByText(/^0x[0-9a-f]{64}$/).textContent()
+    // What was asked and who served it is not the holder's.
+    expect(await holder.page.locator('main').textContent()).not.toMatch(/gpt-5-nano|Served by/)
+    const wallet = await open()
+    await openWallet(wallet.context, account)
+    await wallet.page.goto(`${site}/sign-in?to=${encodeURIComponent(`/receipt?id=${hash}`)}`)
+    await wallet.page.getByRole('button', { name: 'Test wallet' }).click()
+    await wallet.page.getByRole('heading', { name: `Receipt ${id}` }).waitFor()
+    await wallet.page.getByRole('row', { name: `Charged ${amount}` }).waitFor()
+    expect([...holder.complaints, ...wallet.complaints]).toEqual([])
+    await Promise.all([holder.context.close(), wallet.context.close()])
+  },
+  JOURNEY_MS,
+)

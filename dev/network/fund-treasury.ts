@@ -14,7 +14,8 @@ export type Funding = {
   readonly rpcUrl: string
   readonly trpcUrl: string
   readonly managementKey: string
-  readonly wallets: Wallets
+  /** The treasury, and a wallet with money for gas that sends what is minted. */
+  readonly wallets: { readonly [Name in 'treasury' | 'buyer']: Pick<Wallets[Name], 'address'> }
 }
 
 /** The selectors of `balanceOf(address)` and `mint(address,uint256)`. */

@@ -42,6 +42,13 @@ const balanceOf = async (account: string) =>
     ).rows[0]?.sum ?? 0,
   )
 
+/** The long job that a payment of {@link PRICE} is for. `byWallet` makes its events those of the wallet. */
+const jobOf = async (rid: string) => {
+  const { rail, account, payer } = await world.row(rid)
+  const byWallet = (text: string) => JSON.stringify({ ...JSON.parse(text), rail, keyId: null, wallet: payer })
+  return { account, byWallet, job: { rid, account, sellerAccount: world.seller, quote: Number(PRICE) } }
+}
+
 const received = async (work: () => Promise<unknown>) => {
   const before = await chain.usdcBalance(treasury)
   await work()
@@ -123,9 +130,7 @@ describe('a payment by wallet', () => {
   it('of a long job waits in escrow, and the end of the job leaves what is over as credit, once', async () => {
     const wallet = await chain.newWallet(RICH)
     const rid = await world.claimed(await world.sign(wallet, 'exact', 20_000n))
-    const { rail, account, payer } = await world.row(rid)
-    const byWallet = (text: string) => JSON.stringify({ ...JSON.parse(text), rail, keyId: null, wallet: payer })
-    const job = { rid, account, sellerAccount: world.seller, quote: 20_000 }
+    const { account, job, byWallet } = await jobOf(rid)
     await world.settle(rid, 20_000n, { event: byWallet(submitText(job)) })
     await world.booked(rid)
     expect(await world.entries(rid)).toMatchObject({ [externalUsdc]: -20_000n, [account]: 0n })
@@ -364,6 +369,24 @@ describe('a payer who does not pay', () => {
     expect(await world.claim(await world.sign(wallet, 'exact', 1_000n))).toMatchObject({ state: 'claimed' })
   })
 
+  it('keeps the credit that it had: the platform alone stands in for the quote of a job', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const earlier = await world.claimed(await world.sign(wallet, 'exact', PRICE))
+    await world.settle(earlier, 7_321n)
+    await world.booked(earlier)
+    const credit = PRICE - 7_321n
+    const rid = await world.claimed(await world.sign(wallet, 'exact', PRICE))
+    const { job, byWallet } = await jobOf(rid)
+    const before = await balanceOf(shortfall)
+    await chain.blacklist(wallet.address)
+    expect(await world.settle(rid, PRICE, { event: byWallet(submitText(job)) })).toMatchObject({ state: 'failed' })
+    expect(await world.booked(rid)).toMatchObject({ state: 'written_off' })
+    expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before - PRICE, credit])
+    const events = [byWallet(endText(job, 5_000))]
+    expect(await postBatch(world.ctx, { events, source: 'test' })).toMatchObject({ posted: 1 })
+    expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before - 5_000n, credit])
+  })
+
   it.each([
     ['before', 7_321n],
     ['after', 20_000n],
@@ -373,9 +396,7 @@ describe('a payer who does not pay', () => {
     const wallet = await chain.newWallet(RICH)
     const signed = await world.sign(wallet, 'exact', PRICE)
     const rid = await world.claimed(signed)
-    const { rail, account, payer } = await world.row(rid)
-    const byWallet = (text: string) => JSON.stringify({ ...JSON.parse(text), rail, keyId: null, wallet: payer })
-    const job = { rid, account, sellerAccount: world.seller, quote: Number(PRICE) }
+    const { job, byWallet } = await jobOf(rid)
     const before = await balanceOf(shortfall)
     const end = async () => {
       const event = byWallet(endText(job, Number(cost)))

@@ -57,6 +57,13 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
     caughtBy: 'services/payments',
   },
   {
+    name: 'a-quote-that-never-came-is-taken-from-credit',
+    file: BOOK,
+    find: "payment.state === 'written_off' ? (payment.came ?? 0n) : undefined",
+    replace: 'undefined',
+    caughtBy: 'services/payments',
+  },
+  {
     name: 'a-lost-record-comes-back-as-paid',
     file: 'control-plane/services/money/job-lines.ts',
     find: "payments.get(job.rid)?.state === 'written_off'",

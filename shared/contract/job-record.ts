@@ -111,6 +111,21 @@ export function isHidden({ isWithheld, isDeleted }: Pick<StoredJob, 'isWithheld'
  */
 export const JOB_FIELDS = ['job', 'end', 'booked', 'stopped', 'withheld', 'deleted', 'asked'] as const
 
+/** What a buyer does to a job and no event tells. */
+export const JOB_MARKS = ['stopped', 'deleted'] as const
+export type JobMark = { readonly rid: string; readonly mark: (typeof JOB_MARKS)[number] }
+
+/** The field of a mark in the hash of those that the ledger does not know yet. */
+export function jobMarkField({ rid, mark }: JobMark): string {
+  return `${rid} ${mark}`
+}
+
+export function readJobMark(field: string): JobMark | undefined {
+  const [rid = '', word] = field.split(' ', 2)
+  const mark = JOB_MARKS.find((each) => each === word)
+  return mark === undefined ? undefined : { rid, mark }
+}
+
 /** Reads a job from the values of {@link JOB_FIELDS}. Undefined when there is none. */
 export function readStoredJob(values: readonly (string | null | undefined)[]): StoredJob | undefined {
   const [job, end, booked, stopped, withheld, deleted, asked] = values

@@ -56,6 +56,10 @@ export const moneyKeys = {
   jobsOf: (kind: string, account: string) => `jobs:${kind}:${account}`,
   /** A list of jobs that workers ended and whose files a data plane is to copy. Losing it is acceptable. */
   filesDue: 'jobs:files',
+  /** Hash of `{rid} {mark}` → 1: what buyers did to their jobs and the ledger does not know yet. */
+  jobMarks: 'jobs:marks',
+  /** How far ended jobs were written here again: the last one's request id, or `all`. It is lost with what else is lost. */
+  jobsRestored: 'jobs:restored',
   /** Takes of an offer's daily cap. */
   offerCap: (offer: string) => `{${offer}}:cap`,
   /**

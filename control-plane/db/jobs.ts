@@ -32,9 +32,12 @@ export const JOB_ROW = {
   /** Questions to its provider so far, and those in a row that it answered with "no such job". */
   polls: SETTLEMENT_TABLES.job.polls,
   unknownPolls: SETTLEMENT_TABLES.job.unknown_polls,
+  /** When it was noted that its buyer had stopped it, and had deleted it. */
+  stoppedAt: SETTLEMENT_TABLES.job.stopped_at,
+  deletedAt: SETTLEMENT_TABLES.job.deleted_at,
 }
 export type Job = RowOf<typeof JOB_ROW>
-export type NewJob = Omit<Job, 'postedAt' | 'endedAt' | 'polls' | 'unknownPolls'>
+export type NewJob = Omit<Job, 'postedAt' | 'endedAt' | 'polls' | 'unknownPolls' | 'stoppedAt' | 'deletedAt'>
 
 /** The end of a job as it was received. `rid` is the job's. It is not booked while its submit is missing. */
 const JOB_END_ROW = {
@@ -70,7 +73,7 @@ export type JobRows = {
 export const JOB_COLUMNS = sql`rid, account, seller_account as "sellerAccount", escrow_account as "escrowAccount", offer,
   key_id as "keyId", provider_job as "providerJob", quote, paid, event, payload_hash as "payloadHash",
   deadline_at as "deadlineAt", posted_at as "postedAt", ended_at as "endedAt", provider,
-  poll_at as "pollAt", polls, unknown_polls as "unknownPolls"`
+  poll_at as "pollAt", polls, unknown_polls as "unknownPolls", stopped_at as "stoppedAt", deleted_at as "deletedAt"`
 const END = sql`rid, event, payload_hash as "payloadHash", source, received_at as "receivedAt", booked_at as "bookedAt"`
 
 /** The id of a buyer's only escrow account. */
@@ -242,13 +245,17 @@ export async function listUntoldJobs(db: Database, limit: number): Promise<Untol
   return rows
 }
 
-/** Notes that the end of a job is told, with the count of its files. Returns false when it was told before. */
+/**
+ * Notes that the end of a job is told, with the count of its files and the sealed text of how it is shown. Returns false
+ * when it was told before.
+ */
 export async function markJobTold(
   trx: Trx,
   rid: string,
-  told: { readonly artifacts: number | null; readonly at: number },
+  told: { readonly artifacts: number | null; readonly shown: string | null; readonly at: number },
 ): Promise<boolean> {
-  const { numAffectedRows } = await sql`update job set told_at = ${new Date(told.at)}, artifacts = ${told.artifacts}
+  const { numAffectedRows } = await sql`update job set told_at = ${new Date(told.at)}, artifacts = ${told.artifacts},
+      shown = case when deleted_at is null then ${told.shown} else shown end
     where rid = ${rid} and ended_at is not null and told_at is null`.execute(trx)
   return numAffectedRows === 1n
 }

@@ -1,10 +1,15 @@
 import { bookParkedEnds, createJobPolls } from '#control-plane/services/money/poll-jobs.ts'
+import { noteJobMarks, restoreEndedJobs } from '#control-plane/services/money/restore-jobs.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
 /** With the most questions at a time to one provider, it can be asked about 64 jobs a second. */
 const EVERY_MS = 0.5 * SECOND
+/** A mark that is younger is lost with Redis, unless the process that made it lives on. */
+const KEEP_EVERY_MS = 1 * SECOND
+/** A turn that writes many records again lasts longer than the pause between two. */
+const KEEP_LEASE_MS = 30 * SECOND
 
 /** Asks about open jobs until they end. Every process does so: each job is one process's at a time. */
 export function startPollJobs(plane: WorkerPlane): RunningWorker {
@@ -34,6 +39,20 @@ export function startFinishJobs(plane: WorkerPlane): RunningWorker {
     everyMs: plane.moneyTimes.sweepEveryMs,
     run: async () => {
       plane.metrics.swept('jobs', await bookParkedEnds(plane))
+    },
+  })
+}
+
+/** Keeps what Redis alone knows of jobs, and gives it back to a Redis that has lost it. */
+export function startKeepJobs(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'keep-jobs',
+    everyMs: KEEP_EVERY_MS,
+    leaseMs: KEEP_LEASE_MS,
+    run: async () => {
+      await noteJobMarks(plane)
+      const restored = await restoreEndedJobs(plane)
+      if (restored > 0) plane.log.info({ restored }, 'ended jobs were written to Redis again')
     },
   })
 }

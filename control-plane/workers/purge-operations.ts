@@ -1,3 +1,4 @@
+import { forgetOldJobs } from '#control-plane/services/money/restore-jobs.ts'
 import { purgeHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { purgeIdempotencyKeys, purgeSignIns } from '#control-plane/services/retention.ts'
 import { purgeSellerOperations } from '#control-plane/services/sellers/seller-operations.ts'
@@ -17,6 +18,8 @@ export function startPurgeOperations(plane: WorkerPlane): RunningWorker {
       if (purged > 0) plane.log.info({ purged }, 'stored answers past their end were removed')
       const ended = await purgeSignIns(plane)
       if (ended > 0) plane.log.info({ ended }, 'nonces and sessions past their end were removed')
+      const over = await forgetOldJobs(plane)
+      if (over > 0) plane.log.info({ over }, 'the ends of old jobs were forgotten')
       const old = (await purgeSellerOperations(plane)) + (await purgeHealthLog(plane))
       if (old > 0) plane.log.info({ old }, 'old operations and lines of the health log were removed')
     },

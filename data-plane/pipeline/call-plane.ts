@@ -98,7 +98,7 @@ export type CallPlane = {
   readonly ownCalls: OwnCalls
   readonly paidAnswers: PaidAnswers
   /** Media files of answers. `artifacts.keep` stores one and links to it. */
-  readonly artifacts: Pick<Artifacts, 'keep' | 'open' | 'isSigned' | 'admitDownload'>
+  readonly artifacts: Pick<Artifacts, 'keep' | 'open' | 'isSigned' | 'admitDownload' | 'remove'>
   /** Admitted calls of this process, for look-ups before their end. */
   readonly running: TurnoverMap<RequestId, RunningCall>
   /** Set when the process ends. Calls that still run are cut in their protocol's own way and settled. */

@@ -62,9 +62,10 @@ type Found = {
 }
 
 /** Finds a file that is kept here, or one of a job that is to come here. Throws `not_found`. */
-async function findFile({ calls, files }: JobPlane, id: ArtifactId): Promise<Found> {
-  const kept = await calls.artifacts.open(id)
+async function findFile(plane: JobPlane, id: ArtifactId): Promise<Found> {
+  const kept = await plane.calls.artifacts.open(id)
   if (kept !== undefined) {
+    await refuseHidden(plane, id, kept)
     let isTaken = false
     return {
       owner: kept.facts.owner,
@@ -77,9 +78,25 @@ async function findFile({ calls, files }: JobPlane, id: ArtifactId): Promise<Fou
       },
     }
   }
-  const pending = await files.find(id)
+  const pending = await plane.files.find(id)
   if (pending === undefined) throw noArtifact()
   return { owner: pending.owner, take: pending.arrive, leave: () => undefined }
+}
+
+/**
+ * Refuses a file that is here and that nobody may have. Its job may have been deleted at another node, so the copy of this
+ * one is removed now. Throws `service_unavailable` while nobody can say, because Redis is away.
+ */
+async function refuseHidden({ calls, jobs }: JobPlane, id: ArtifactId, kept: OpenArtifact): Promise<void> {
+  let isHidden = false
+  try {
+    isHidden = await jobs.isHidden(id.rid)
+    if (isHidden) throw noArtifact()
+  } catch (error) {
+    await kept.close()
+    if (isHidden) await calls.artifacts.remove(id)
+    throw error
+  }
 }
 
 function noArtifact(): AppError {

@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis'
 import { DAY } from '#shared/clock.ts'
-import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
+import type { JobEnd, JobMark, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 import {
   isHidden,
   JOB_FIELDS,
   JOB_KEPT_AFTER_DEADLINE_MS,
+  jobMarkField,
   readJobEnd,
   readStoredJob,
 } from '#shared/contract/job-record.ts'
@@ -29,6 +30,8 @@ export type JobStore = {
   noteAsked(rid: RequestId, now: number): void
   /** The jobs of an account of one kind that it may be shown, at most `limit`, from the one after `after` on. */
   list(account: AccountId, wish: JobListWish): Promise<readonly StoredJob[]>
+  /** True for a request whose files nobody may have: those of a job that is deleted or not paid. */
+  isHidden(rid: RequestId): Promise<boolean>
   /** Hides a job for good. Its record stays until its time is over. */
   markDeleted(rid: RequestId): Promise<void>
   /** Hides a job whose payment could not be taken, or shows it again once it was. */
@@ -55,8 +58,6 @@ const MAX_READS = 10
 const MAX_MARKS = 10_000
 /** Milliseconds for which a note without a record is kept: longer than any job lasts. */
 const MARK_MS = 3 * DAY
-
-type Mark = { readonly rid: RequestId; readonly field: 'stopped' | 'deleted' }
 
 /** Every method throws AppError `service_unavailable` while Redis is out of reach. */
 export function createJobs(redis: Redis): JobStore {
@@ -102,7 +103,11 @@ export function createJobs(redis: Redis): JobStore {
       }
       return found
     },
-    markDeleted: (rid) => marks.note({ rid, field: 'deleted' }),
+    async isHidden(rid) {
+      const marks = await guarded(redis.hmget(moneyKeys.job(rid), 'withheld', 'deleted'))
+      return marks.includes('1')
+    },
+    markDeleted: (rid) => marks.note({ rid, mark: 'deleted' }),
     async end(rid, end) {
       const key = moneyKeys.job(rid)
       await guarded(redis.hsetnx(key, 'end', JSON.stringify(end)))
@@ -111,7 +116,7 @@ export function createJobs(redis: Redis): JobStore {
     async markBooked(rid) {
       await guarded(redis.hset(moneyKeys.job(rid), 'booked', '1'))
     },
-    markStopped: (rid) => marks.note({ rid, field: 'stopped' }),
+    markStopped: (rid) => marks.note({ rid, mark: 'stopped' }),
     async withhold(rid, isWithheld) {
       await guarded(redis.hset(moneyKeys.job(rid), 'withheld', isWithheld ? '1' : '0'))
     },
@@ -123,14 +128,17 @@ export function createJobs(redis: Redis): JobStore {
   }
 }
 
-/** What was noted of jobs and no ledger knows. This process remembers it, because Redis may forget it. */
+/**
+ * What buyers did to their jobs and no event tells. A worker takes it to the ledger soon. This process remembers it too,
+ * because Redis may forget it before.
+ */
 function createMarks(redis: Redis) {
-  const known = new Map<string, Mark>()
+  const known = new Map<string, JobMark>()
   return {
-    async note(mark: Mark): Promise<void> {
-      const { rid, field } = mark
-      await guarded(redis.hset(moneyKeys.job(rid), field, '1'))
-      const name = `${rid} ${field}`
+    async note(mark: JobMark): Promise<void> {
+      const name = jobMarkField(mark)
+      const writes = redis.multi().hset(moneyKeys.job(mark.rid), mark.mark, '1').hset(moneyKeys.jobMarks, name, '1')
+      await guarded(writes.exec())
       known.set(name, mark)
       const [oldest] = known.keys()
       if (known.size > MAX_MARKS && oldest !== undefined) known.delete(oldest)
@@ -139,8 +147,9 @@ function createMarks(redis: Redis) {
       if (known.size === 0) return
       const writes = redis.pipeline()
       // A record that is there keeps its own end.
-      for (const { rid, field } of known.values()) {
-        writes.hset(moneyKeys.job(rid), field, '1').pexpire(moneyKeys.job(rid), MARK_MS, 'NX')
+      for (const [name, { rid, mark }] of known) {
+        writes.hset(moneyKeys.job(rid), mark, '1').pexpire(moneyKeys.job(rid), MARK_MS, 'NX')
+        writes.hset(moneyKeys.jobMarks, name, '1')
       }
       await guarded(writes.exec())
     },

@@ -1,18 +1,31 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { AskedJob } from '#control-plane/ports/provider/job-probe.ts'
+import { forgetOldJobs, noteJobMarks, restoreEndedJobs } from '#control-plane/services/money/restore-jobs.ts'
+import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
+import { openArtifact } from '#data-plane/pipeline/open-artifact.ts'
+import type { JobStore } from '#data-plane/store/jobs.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
+import { systemClock } from '#shared/clock.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
-import type { AccountId } from '#shared/ids.ts'
+import type { AccountId, RequestId } from '#shared/ids.ts'
+import { parseRequestId, ulidFloor } from '#shared/ids.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { ids } from '#test/support/gate.ts'
 import type { JobDesk } from '#test/support/job-desk.ts'
 import { openJobDesk, told } from '#test/support/job-desk.ts'
 import { endText, submitText } from '#test/support/job-events.ts'
+import { openJobFiles } from '#test/support/job-files.ts'
 import { balanceOf } from '#test/support/ledger.ts'
 import { listOffer } from '#test/support/offers.ts'
+import { until } from '#test/support/until.ts'
 
 const DAY = 24 * 3_600_000
 let market: TestMarket
@@ -36,27 +49,36 @@ const endIn = async (rid: string) => {
   return rows[0]?.event
 }
 
-describe('the record of a job that Redis lost', () => {
-  const lose = (rid: string) => market.world.redis.del(moneyKeys.job(rid))
-  const listed = async ({ account }: { readonly account: AccountId }) => {
-    const wish = { kind: 'video', after: undefined, limit: 10, isAscending: false }
-    return (await store().list(account, wish)).map(({ job }) => job.rid)
-  }
-  /** A job whose record a worker has just written, from the ledger. */
-  const recorded = async () => {
-    const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
-    const now = market.plane.clock.now()
-    await jobs.post(submitText({ ...wish, startedAt: now }, now + DAY))
-    await wait(wish.rid)
-    await jobs.turn(told('running'))
-    return wish
-  }
-  const again = async (wish: Awaited<ReturnType<typeof recorded>>, answer = told('running')) => {
-    await wait(wish.rid)
-    await jobs.turn(answer)
-    return store().find(wish.rid)
-  }
+const lose = (rid: string) => market.world.redis.del(moneyKeys.job(rid))
+const listed = async ({ account }: { readonly account: AccountId }) => {
+  const wish = { kind: 'video', after: undefined, limit: 10, isAscending: false }
+  return (await store().list(account, wish)).map(({ job }) => job.rid)
+}
+/** A job whose record a worker has just written, from the ledger. */
+const recorded = async () => {
+  const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
+  const now = market.plane.clock.now()
+  await jobs.post(submitText({ ...wish, startedAt: now }, now + DAY))
+  await wait(wish.rid)
+  await jobs.turn(told('running'))
+  return wish
+}
+const again = async (wish: Awaited<ReturnType<typeof recorded>>, answer = told('running')) => {
+  await wait(wish.rid)
+  await jobs.turn(answer)
+  return store().find(wish.rid)
+}
 
+/** Has the payment of a job given up. */
+async function giveUpPayment(wish: { readonly rid: string; readonly account: string }) {
+  const [asset, payer] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`)
+  await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, payload,
+      requirement, body_digest, valid_until, serve_until, state)
+    values (${wish.rid}, 'x402-exact', 'eip155:8453', ${asset}, ${payer}, ${wish.rid}, ${wish.account}, 10000, 10000,
+      '{}', '{}', ${'d'.repeat(64)}, now(), now(), 'written_off')`.execute(market.plane.db)
+}
+
+describe('the record of a job that Redis lost', () => {
   it('comes back with its place in the list, and not before the gate is open', async () => {
     const wish = await recorded()
     expect(await listed(wish)).toEqual([wish.rid])
@@ -88,11 +110,7 @@ describe('the record of a job that Redis lost', () => {
 
   it('stays hidden while its payment was not taken', async () => {
     const wish = await recorded()
-    const [asset, payer] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`)
-    await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, payload,
-        requirement, body_digest, valid_until, serve_until, state)
-      values (${wish.rid}, 'x402-exact', 'eip155:8453', ${asset}, ${payer}, ${wish.rid}, ${wish.account}, 10000, 10000,
-        '{}', '{}', ${'d'.repeat(64)}, now(), now(), 'written_off')`.execute(market.plane.db)
+    await giveUpPayment(wish)
     await lose(wish.rid)
     expect(await again(wish)).toMatchObject({ isWithheld: true })
     expect(await listed(wish)).toEqual([])
@@ -112,5 +130,194 @@ describe('the record of a job that Redis lost', () => {
     expect(await endIn(wish.rid)).toBe(shown)
     expect(await balanceOf(market.plane.db, wish.account)).toBe(997_000)
     await market.world.redis.del(hold)
+  })
+})
+
+/** Empties the server, and waits until the gate is rebuilt. */
+async function emptyRedis() {
+  await market.world.redis.flushall()
+  await until('the gate is open', 20_000, () => market.plane.gate.isOpen())
+}
+const shownIn = async (rid: string) => {
+  const { rows } = await sql<{ shown: string | null }>`select shown from job where rid = ${rid}`.execute(
+    market.plane.db,
+  )
+  return rows[0]?.shown
+}
+
+describe('a job that was over when Redis was emptied', () => {
+  const asked = { seconds: 4, size: '1280x720' }
+  /** A job that its provider has done. Its end is booked and told. */
+  const done = async () => {
+    const wish = await recorded()
+    const key = moneyKeys.job(wish.rid)
+    const record = JSON.parse((await market.world.redis.hget(key, 'job')) ?? '')
+    await market.world.redis.hset(key, 'job', JSON.stringify({ ...record, asked, adaptedParams: ['seed'] }))
+    await again(wish, told('succeeded'))
+    await tellEndedJobs(market.plane)
+    return wish
+  }
+
+  it('comes back as it was shown, with its place in the list, and once', async () => {
+    const wish = await done()
+    const before = await store().find(wish.rid)
+    expect(before).toMatchObject({ job: { asked }, isBooked: true, end: { state: 'succeeded', artifacts: [{}] } })
+    expect(await shownIn(wish.rid)).not.toContain('files.example')
+    await emptyRedis()
+    expect([await store().find(wish.rid), await listed(wish)]).toEqual([undefined, []])
+    expect(await restoreEndedJobs(market.plane)).toBeGreaterThan(0)
+    expect([await store().find(wish.rid), await listed(wish)]).toEqual([before, [wish.rid]])
+    expect(await market.world.redis.pttl(moneyKeys.job(wish.rid))).toBeGreaterThan(DAY)
+    expect(await restoreEndedJobs(market.plane)).toBe(0)
+  })
+
+  it('stays deleted, though the process that deleted it is gone too', async () => {
+    const wish = await done()
+    await store().markDeleted(wish.rid)
+    expect(await noteJobMarks(market.plane)).toBeGreaterThan(0)
+    expect([await market.plane.jobBook.readMarks(9), await shownIn(wish.rid)]).toEqual([[], ''])
+    await emptyRedis()
+    await restoreEndedJobs(market.plane)
+    const found = [await store().find(wish.rid), await store().isHidden(wish.rid), await listed(wish)]
+    expect(found).toEqual([undefined, true, []])
+  })
+
+  it('stays deleted when its end is told only after that', async () => {
+    const wish = await recorded()
+    await again(wish, told('succeeded'))
+    await store().markDeleted(wish.rid)
+    await noteJobMarks(market.plane)
+    await tellEndedJobs(market.plane)
+    expect(await shownIn(wish.rid)).toBe('')
+  })
+
+  it('stays hidden while its payment was not taken', async () => {
+    const wish = await done()
+    await giveUpPayment(wish)
+    await emptyRedis()
+    await restoreEndedJobs(market.plane)
+    expect(await store().find(wish.rid)).toMatchObject({ isWithheld: true, isBooked: true })
+    expect(await listed(wish)).toEqual([])
+  })
+
+  it('comes back when Redis is lost again in between', async () => {
+    const wish = await done()
+    await emptyRedis()
+    const { jobBook } = market.plane
+    const losing: JobBook = {
+      ...jobBook,
+      noteRestored: async (to) => {
+        await market.world.redis.del(moneyKeys.jobsRestored, moneyKeys.job(wish.rid))
+        return jobBook.noteRestored(to)
+      },
+    }
+    await restoreEndedJobs({ ...market.plane, jobBook: losing })
+    expect(await store().find(wish.rid)).toBeUndefined()
+    await restoreEndedJobs(market.plane)
+    expect(await store().find(wish.rid)).toMatchObject({ isBooked: true })
+  })
+
+  it('waits for what processes bring while the gate is closed', async () => {
+    const wish = await done()
+    await emptyRedis()
+    const { gate } = market.plane
+    const closed = { ...market.plane, gate: { ...gate, isOpen: async () => false } }
+    expect([await restoreEndedJobs(closed), await store().find(wish.rid)]).toEqual([0, undefined])
+    await restoreEndedJobs(market.plane)
+    expect(await store().find(wish.rid)).toBeDefined()
+  })
+
+  it('gives its file to a link, and the file of a deleted one to nobody, at every node', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'lost-jobs-'))
+    const [kept, gone] = [await done(), await done()]
+    const nodes = ['a', 'b'].map((name) => nodeWith(join(home, name), store()))
+    const links = await Promise.all(
+      nodes.flatMap(({ store: keep }) => [kept, gone].map(({ rid, account }) => keep(rid, account))),
+    )
+    const [first, second] = nodes
+    if (first === undefined || second === undefined) throw new Error('two nodes')
+    expect(await Promise.all(links.map((link, at) => (at < 2 ? first : second).open(link)))).toEqual(links.map(() => 4))
+    await first.jobs.markDeleted(gone.rid)
+    await noteJobMarks(market.plane)
+    const opened = async (node: typeof first) => [await node.open(links[0] ?? ''), await node.open(links[1] ?? '')]
+    expect(await opened(second)).toEqual([4, 'not_found'])
+    expect(await second.artifacts.open({ rid: gone.rid, index: 0 })).toBeUndefined()
+    await emptyRedis()
+    await restoreEndedJobs(market.plane)
+    // The first node was started anew.
+    const anew = nodeWith(join(home, 'a'), store())
+    expect(await opened(anew)).toEqual([4, 'not_found'])
+    // A picture that an answer has made belongs to no job.
+    expect(await anew.open(await anew.store(ids.requestId(), 'acc_1'))).toBe(4)
+    const away = new Redis(1, { lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null })
+    away.on('error', () => undefined)
+    const blind = nodeWith(join(home, 'a'), createJobs(away))
+    expect(await blind.open(links[0] ?? '')).toBe('service_unavailable')
+    await Promise.all([...nodes, anew, blind].map((node) => node.close()))
+    await rm(home, { recursive: true })
+  })
+
+  it('is forgotten when nobody may ask about it any more', async () => {
+    const wish = await done()
+    await forgetOldJobs(market.plane)
+    expect(await shownIn(wish.rid)).toBeTruthy()
+    market.advance(2 * DAY + 1)
+    expect(await forgetOldJobs(market.plane)).toBeGreaterThan(0)
+    expect(await shownIn(wish.rid)).toBeNull()
+    market.advance(-(2 * DAY + 1))
+  })
+})
+
+/** A data plane as far as files of jobs go, with a folder of its own. */
+function nodeWith(dir: string, jobs: JobStore) {
+  const { artifacts, files } = openJobFiles({ dir, clock: systemClock, host: '127.0.0.1:1' })
+  const rates = { enter: () => undefined, leave: () => undefined }
+  return {
+    ...{ artifacts, jobs },
+    /** Keeps a file of four bytes and links to it. */
+    async store(rid: RequestId, owner: string): Promise<string> {
+      const file = { owner, contentType: 'video/mp4', pieces: [Buffer.alloc(4)] }
+      return (await artifacts.keep({ rid, index: 0 }, file)).url
+    },
+    /** Opens a link. Answers the file's bytes, or the code of the refusal. */
+    async open(link: string): Promise<unknown> {
+      const { pathname, searchParams: query } = new URL(link)
+      const [index, jobId] = pathname.split('/').reverse()
+      const plane = { calls: { artifacts, rates }, jobs, files: { find: async () => undefined } }
+      const head = { params: { jobId, index }, query, headers: {} }
+      try {
+        const { file, leave } = await openArtifact(plane as never, { rails: [] }, head as never)
+        leave()
+        await file.close()
+        return file.facts.bytes
+      } catch (error) {
+        return Object(error).code
+      }
+    },
+    async close() {
+      await files.close()
+      await artifacts.close()
+    },
+  }
+}
+
+describe('what a buyer did to a job', () => {
+  it('stays noted until the ledger knows the job, and no longer than jobs last', async () => {
+    const { jobBook } = market.plane
+    const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
+    const old = parseRequestId(ulidFloor(Date.now() - 4 * DAY))
+    if (old === undefined) throw new Error('no request id')
+    await store().markStopped(wish.rid)
+    await store().markStopped(old)
+    expect(await noteJobMarks(market.plane)).toBe(0)
+    expect(await jobBook.readMarks(9)).toEqual([{ rid: wish.rid, mark: 'stopped' }])
+    const now = market.plane.clock.now()
+    await jobs.post(submitText({ ...wish, startedAt: now }, now + DAY))
+    expect([await noteJobMarks(market.plane), await jobBook.readMarks(9)]).toEqual([1, []])
+    // One that fails after that was cancelled, whoever forgot that it was to be stopped.
+    await emptyRedis()
+    await wait(wish.rid)
+    await jobs.turn(told('failed'))
+    expect((await store().find(wish.rid))?.end).toMatchObject({ state: 'cancelled' })
   })
 })

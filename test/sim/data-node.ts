@@ -226,6 +226,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     artifacts: {
       keep: () => Promise.reject(new AppError('service_unavailable')),
       open: () => Promise.resolve(undefined),
+      remove: () => Promise.resolve(),
       isSigned: () => false,
       admitDownload: () => () => undefined,
     },

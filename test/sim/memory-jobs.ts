@@ -18,7 +18,15 @@ export function memoryJobs(statement: Statement, wall: () => number): JobRows {
       statement(({ jobs }) => {
         if (jobs.has(job.rid)) return undefined
         const postedAt = new Date(wall())
-        jobs.set(job.rid, { ...job, postedAt, endedAt: null, polls: 0, unknownPolls: 0 })
+        jobs.set(job.rid, {
+          ...job,
+          postedAt,
+          endedAt: null,
+          polls: 0,
+          unknownPolls: 0,
+          stoppedAt: null,
+          deletedAt: null,
+        })
         return postedAt
       }),
     addPaid: (rid, amount) =>

@@ -145,6 +145,11 @@ export const SETTLEMENT_TABLES = {
     /** The count of its files, and when its end was told. */
     artifacts: nullable(integer()),
     told_at: nullable(timestamp()),
+    /** When it was noted here that its buyer had stopped it, and had deleted it. */
+    stopped_at: nullable(timestamp()),
+    deleted_at: nullable(timestamp()),
+    /** How its end is shown, sealed. Empty once its buyer has deleted it. */
+    shown: nullable(text()),
   },
   job_end: {
     /** The request id of the job. */

@@ -1,4 +1,4 @@
-import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
+import type { JobEnd, JobMark, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 
 /**
  * The records of long jobs in Redis, which both planes read and write. The end that is written first stands, whoever
@@ -9,9 +9,10 @@ export type JobBook = {
   read(rids: readonly string[]): Promise<(StoredJob | undefined)[]>
   /**
    * Writes a record again that Redis has lost, and its place among its account's. A record that is there stays as it is.
-   * One that is withheld is shown to nobody.
    */
-  restore(job: JobRecordText, mark: { readonly isWithheld: boolean }, now: number): Promise<void>
+  restore(job: JobRecordText, standing: JobStanding, now: number): Promise<void>
+  /** Writes again that the buyer has deleted a job whose record Redis has lost. `deadlineAt` is that of the job. */
+  hide(job: Pick<JobRecordText, 'rid' | 'deadlineAt'>, now: number): Promise<void>
   /** Writes the submit of a forwarded job again that Redis has lost. It keeps nothing else of such a job but its end. */
   restoreForwarded(job: ForwardedSubmit, now: number): Promise<void>
   /** Writes the end of a job unless it has one. Returns the end that stands. The job has to have a record. */
@@ -20,6 +21,23 @@ export type JobBook = {
   markBooked(rid: string, mark: { readonly hasFiles: boolean }): Promise<void>
   /** Notes that the buyer has asked to stop it. The job has to have a record. */
   markStopped(rid: string): Promise<void>
+  /** Some of the marks that the ledger does not know yet, in no order. They stay until {@link JobBook.dropMarks}. */
+  readMarks(limit: number): Promise<JobMark[]>
+  dropMarks(marks: readonly JobMark[]): Promise<void>
+  /** How far ended jobs were written again since Redis was empty; undefined where that has not begun. */
+  restoredTo(): Promise<string | undefined>
+  beginRestore(to: string): Promise<void>
+  /** Returns false when Redis has lost its memory since. Then all has to begin anew. */
+  noteRestored(to: string): Promise<boolean>
+}
+
+/** What is known of a job whose record is written again. One that is withheld or deleted is shown to nobody. */
+export type JobStanding = {
+  readonly isWithheld: boolean
+  readonly isStopped?: boolean
+  readonly isDeleted?: boolean
+  /** The end of a job that is booked. */
+  readonly end?: JobEnd
 }
 
 /** What is kept of a forwarded job: the event of its submit. `deadlineAt` is Unix milliseconds. */

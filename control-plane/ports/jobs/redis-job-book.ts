@@ -1,8 +1,15 @@
 import type { Redis } from 'ioredis'
-import { JOB_FIELDS, JOB_KEPT_AFTER_DEADLINE_MS, readJobEnd, readStoredJob } from '#shared/contract/job-record.ts'
+import {
+  JOB_FIELDS,
+  JOB_KEPT_AFTER_DEADLINE_MS,
+  jobMarkField,
+  readJobEnd,
+  readJobMark,
+  readStoredJob,
+} from '#shared/contract/job-record.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
-import type { JobBook } from './job-book.ts'
+import type { JobBook, JobStanding } from './job-book.ts'
 
 /** Most jobs whose files wait to be copied, the newest ones. The others are copied when their buyers ask. */
 const MAX_FILES_DUE = 10_000
@@ -25,14 +32,15 @@ export function createRedisJobBook(redis: Redis): JobBook {
       Promise.all(
         rids.map(async (rid) => readStoredJob(await guarded(redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS)))),
       ),
-    async restore(job, { isWithheld }, now) {
-      await restore(job, { ...(isWithheld && { withheld: '1' }), job: JSON.stringify(job) }, now)
+    async restore(job, standing, now) {
+      await restore(job, { ...fieldsOf(standing), job: JSON.stringify(job) }, now)
       if (job.account === null) return
       const list = moneyKeys.jobsOf(job.wire, job.account)
       // The list lasts as long as for a job that begins now.
       const lifeMs = job.deadlineAt - job.createdAt + JOB_KEPT_AFTER_DEADLINE_MS
       await guarded(redis.multi().zadd(list, 0, job.rid).pexpire(list, lifeMs).exec())
     },
+    hide: (job, now) => restore(job, { deleted: '1' }, now),
     restoreForwarded: (job, now) => restore(job, { submit: job.submit }, now),
     async end(rid, end) {
       const key = moneyKeys.job(rid)
@@ -45,8 +53,32 @@ export function createRedisJobBook(redis: Redis): JobBook {
       await guarded(writes.exec())
     },
     async markStopped(rid) {
-      await redis.hset(moneyKeys.job(rid), 'stopped', '1')
+      const mark = jobMarkField({ rid, mark: 'stopped' })
+      const writes = redis.multi().hset(moneyKeys.job(rid), 'stopped', '1').hset(moneyKeys.jobMarks, mark, '1')
+      await guarded(writes.exec())
     },
+    async readMarks(limit) {
+      const fields = await guarded(redis.hrandfield(moneyKeys.jobMarks, limit))
+      return [fields ?? []].flat().flatMap((field) => readJobMark(String(field)) ?? [])
+    },
+    async dropMarks(marks) {
+      if (marks.length > 0) await guarded(redis.hdel(moneyKeys.jobMarks, ...marks.map(jobMarkField)))
+    },
+    restoredTo: async () => (await guarded(redis.get(moneyKeys.jobsRestored))) ?? undefined,
+    async beginRestore(to) {
+      await guarded(redis.set(moneyKeys.jobsRestored, to, 'NX'))
+    },
+    noteRestored: async (to) => (await guarded(redis.set(moneyKeys.jobsRestored, to, 'XX'))) === 'OK',
+  }
+}
+
+/** The end is written only with HSETNX, like the others: one that is there stands. */
+function fieldsOf({ isWithheld, isStopped, isDeleted, end }: JobStanding): Readonly<Record<string, string>> {
+  return {
+    ...(isWithheld && { withheld: '1' }),
+    ...(isStopped === true && { stopped: '1' }),
+    ...(isDeleted === true && { deleted: '1' }),
+    ...(end !== undefined && { end: JSON.stringify(end), booked: '1' }),
   }
 }
 

@@ -45,7 +45,8 @@ export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | unde
   const answer = await line.ask()
   crashPoint('job_asked')
   const now = ctx.clock.now()
-  const ending = endingIn(job, { answer, askedAt, isStopped: kept?.isStopped === true })
+  const isStopped = kept?.isStopped === true || job.stoppedAt !== null
+  const ending = endingIn(job, { answer, askedAt, isStopped })
   const made = ending === undefined ? undefined : endOfJob(job, ending, now)
   const end = found === undefined ? made : withEvent(made, found)
   if (end === undefined) return { isOver: false, answer }
@@ -66,12 +67,13 @@ export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | unde
  */
 async function restore(
   { gate, jobBook, clock }: AttendCtx,
-  { rid, account }: Job,
+  { rid, account, stoppedAt, deletedAt }: Job,
   record: JobRecordText,
   { isWithheld = false }: Line,
 ): Promise<string | 'too early' | undefined> {
   if (!(await gate.isOpen())) return 'too early'
-  await jobBook.restore(record, { isWithheld }, clock.now())
+  const marks = { isStopped: stoppedAt !== null, isDeleted: deletedAt !== null }
+  await jobBook.restore(record, { isWithheld, ...marks }, clock.now())
   const [end] = await gate.captured([[jobEndId(rid), account]])
   return end
 }

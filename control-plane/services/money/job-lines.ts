@@ -17,7 +17,7 @@ import { lentLinesOf } from './lent-job-lines.ts'
 export type LineCtx = AttendCtx & Pick<Ctx, 'db' | 'settings' | 'log' | 'askLent'> & { readonly askJob: JobProbe }
 
 /** The address, protocol and sealed key of a job's provider. */
-type Place = Pick<JobPlace, 'baseUrl' | 'apiFormat' | 'sealed'>
+export type Place = Pick<JobPlace, 'baseUrl' | 'apiFormat' | 'sealed'>
 
 /**
  * The ways to ask about jobs, in their order. A seller's provider is asked with the key that the offer stands on now; a
@@ -28,8 +28,7 @@ export async function linesOf(
   jobs: readonly Job[],
   kept: readonly (StoredJob | undefined)[],
 ): Promise<Line[]> {
-  const offers = new Set(jobs.flatMap(({ offer }) => offer ?? []))
-  const places = new Map<string, Place>((await listJobPlaces(ctx.db, [...offers])).map((place) => [place.offer, place]))
+  const places = await placesOf(ctx, jobs)
   const urls = checkedOnce(ctx)
   // Of a forwarded job no record is kept, so the events of the others need not be read.
   const unrecorded = jobs.filter((_job, index) => kept[index] === undefined)
@@ -50,6 +49,12 @@ export async function linesOf(
     const isWithheld = payments.get(job.rid)?.state === 'written_off'
     return { record, isWithheld, ask: (isCancel = false) => ask({ ...ctx, urls }, job, { kind, place, isCancel }) }
   })
+}
+
+/** The providers' addresses and keys of jobs, by offer. */
+export async function placesOf({ db }: Pick<LineCtx, 'db'>, jobs: readonly Job[]): Promise<ReadonlyMap<string, Place>> {
+  const offers = new Set(jobs.flatMap(({ offer }) => offer ?? []))
+  return new Map((await listJobPlaces(db, [...offers])).map((place) => [place.offer, place]))
 }
 
 type Urls = (text: string) => Promise<URL>
@@ -82,7 +87,7 @@ async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, isCanc
 }
 
 /** Makes the record of a job again, from its submit. Undefined for a submit that does not say enough. */
-function recordOf({ rid, event: text, providerJob }: Job, place: Place): JobRecordText | undefined {
+export function recordOf({ rid, event: text, providerJob }: Job, place: Place): JobRecordText | undefined {
   const event = readUsageEvent(text)
   const credential = SealedCredentialSchema.safeParse(place.sealed)
   const { job: terms } = event ?? {}

@@ -3,6 +3,7 @@ import type { UntoldJob } from '#control-plane/db/jobs.ts'
 import { listUntoldJobs, markJobTold } from '#control-plane/db/jobs.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { viewOfJob } from '#control-plane/services/buyers/job-view.ts'
+import { sealShown } from '#control-plane/services/money/shown-job.ts'
 import type { StoredJob } from '#shared/contract/job-record.ts'
 import type { DeliveryId } from '#shared/ids.ts'
 import { tellAccount } from './tell-account.ts'
@@ -10,10 +11,11 @@ import { tellAccount } from './tell-account.ts'
 /** Most ends that are told in one turn. */
 const MAX_TOLD = 200
 
-type TellCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'jobBook' | 'announce'>
+type TellCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings' | 'jobBook' | 'announce'>
 
 /**
  * Tells of jobs that ended: writes a delivery to each webhook that listens, once, and announces the change to watchers.
+ * How the end is shown is kept as well, for a Redis that loses it.
  * Returns the deliveries. Rejects while Redis is away, because only there is known which files a job made.
  */
 export async function tellEndedJobs(ctx: TellCtx): Promise<DeliveryId[]> {
@@ -47,8 +49,9 @@ async function tell(ctx: TellCtx, job: UntoldJob, kept: StoredJob | undefined): 
     units: view.units,
     artifacts,
   }
+  const shown = (kept && sealShown(ctx, job, kept)) ?? null
   return transact(ctx.db, async (trx) => {
-    if (!(await markJobTold(trx, id, { artifacts, at }))) return []
+    if (!(await markJobTold(trx, id, { artifacts, shown, at }))) return []
     return tellAccount(ctx, trx, job.account, { event, data })
   })
 }

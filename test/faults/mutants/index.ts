@@ -93,8 +93,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'lost-jobs-stay-lost',
     file: 'control-plane/services/money/attend-job.ts',
-    find: 'await jobBook.restore(record, { isWithheld }, clock.now())',
-    replace: 'void isWithheld',
+    find: 'await jobBook.restore(record, { isWithheld, ...marks }, clock.now())',
+    replace: 'void [isWithheld, marks]',
     caughtBy: 'N07a',
   },
 ]

@@ -1,0 +1,59 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+import { JOB_COLUMNS, JOB_ROW } from './jobs.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { nullable, text } from './tables/column.ts'
+import { SETTLEMENT_TABLES } from './tables/settlements.ts'
+
+const RID = { rid: SETTLEMENT_TABLES.job.rid }
+
+/** Notes that buyers have stopped these jobs. Returns those that are known. */
+export async function markJobsStopped(db: Database, rids: readonly string[], at: number): Promise<string[]> {
+  const rows = await readRows(
+    db,
+    RID,
+    sql`update job set stopped_at = coalesce(stopped_at, ${new Date(at)})
+    where rid = any(${[...rids]}::text[]) returning rid`,
+  )
+  return rows.map(({ rid }) => rid)
+}
+
+/** Notes that buyers have deleted these jobs, and forgets how they were shown. Returns those that are known. */
+export async function markJobsDeleted(db: Database, rids: readonly string[], at: number): Promise<string[]> {
+  const rows = await readRows(
+    db,
+    RID,
+    sql`update job set deleted_at = coalesce(deleted_at, ${new Date(at)}), shown = ''
+    where rid = any(${[...rids]}::text[]) returning rid`,
+  )
+  return rows.map(({ rid }) => rid)
+}
+
+/** A job whose end is shown, or is hidden because its buyer has deleted it. `endEvent` is that of its booked end. */
+const SHOWN_JOB_ROW = { ...JOB_ROW, shown: text(), endEvent: nullable(SETTLEMENT_TABLES.job_end.event) }
+export type ShownJob = RowOf<typeof SHOWN_JOB_ROW>
+
+/** Jobs whose deadline is after an instant in Unix milliseconds, the newest before a request id first. */
+export async function listShownJobs(
+  db: Database,
+  { before, deadlineAfter, limit }: { readonly before: string; readonly deadlineAfter: number; readonly limit: number },
+): Promise<ShownJob[]> {
+  const rows = await readRows(
+    db,
+    SHOWN_JOB_ROW,
+    sql`select ${JOB_COLUMNS}, shown,
+      (select e.event from job_end e where e.rid = job.rid and e.booked_at is not null) as "endEvent"
+    from job where shown is not null and rid < ${before} and deadline_at > ${new Date(deadlineAfter)}
+    order by rid desc limit ${limit}`,
+  )
+  return rows
+}
+
+/** Forgets how jobs were shown whose deadline is before an instant, the oldest first. Returns their number. */
+export async function forgetShownJobs(db: Database, deadlineBefore: number, limit: number): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`update job set shown = null where rid in (
+    select rid from job where shown is not null and deadline_at <= ${new Date(deadlineBefore)}
+    order by rid limit ${limit})`.execute(db)
+  return Number(numAffectedRows)
+}

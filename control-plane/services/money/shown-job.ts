@@ -1,0 +1,40 @@
+import type { z } from 'zod'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { JobEnd, StoredJob } from '#shared/contract/job-record.ts'
+import { JobEndSchema, JobRecordSchema } from '#shared/contract/job-record.ts'
+import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
+import { openCredential, sealCredential } from '#shared/seal.ts'
+import { Secret } from '#shared/secret.ts'
+
+/** How the end of a job is shown, beyond what its two events say. */
+const ShownSchema = JobEndSchema.omit({ event: true }).extend(
+  JobRecordSchema.pick({ asked: true, adaptedParams: true }).shape,
+)
+export type Shown = z.infer<typeof ShownSchema>
+
+type SealCtx = Pick<Ctx, 'ids' | 'settings'>
+type Owned = { readonly rid: string; readonly account: string }
+
+/** Seals how a job is shown, for the ledger. It is bound to its job. Undefined for a job without an end. */
+export function sealShown({ ids, settings }: SealCtx, { rid, account }: Owned, kept: StoredJob): string | undefined {
+  if (kept.end === undefined) return undefined
+  const { state, artifacts, error, endedAt } = kept.end
+  const { asked, adaptedParams } = kept.job
+  const shown: Shown = { state, artifacts, error, endedAt, asked, adaptedParams }
+  const binding = { id: ids.make('crd'), tenant: account, host: rid, purpose: 'job-end' } as const
+  return JSON.stringify(sealCredential(settings.keyRing, binding, new Secret(JSON.stringify(shown))))
+}
+
+/** Opens what was sealed of a job. Throws an Error for what was sealed of another job, or with a key that is gone. */
+export function openShown({ settings }: Pick<Ctx, 'settings'>, { rid, account }: Owned, sealed: string): Shown {
+  const read = SealedCredentialSchema.parse(JSON.parse(sealed))
+  if (read.purpose !== 'job-end' || read.host !== rid || read.tenant !== account) {
+    throw new Error('a job has the end of another')
+  }
+  return ShownSchema.parse(JSON.parse(openCredential(settings.keyRing, read).reveal()))
+}
+
+/** The end of a job again, with the event that was booked for it. */
+export function endAsShown({ state, artifacts, error, endedAt }: Shown, event: string): JobEnd {
+  return { event, state, artifacts, error, endedAt }
+}

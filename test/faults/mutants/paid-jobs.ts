@@ -3,6 +3,7 @@ import type { TestMutant } from './mutated.ts'
 const SUBMIT = 'data-plane/pipeline/submit-job.ts'
 const CLAIM = 'data-plane/rails/claim.ts'
 const ATTEND = 'control-plane/services/money/attend-job.ts'
+const RESTORE = 'control-plane/services/money/restore-jobs.ts'
 const BOOK = 'control-plane/services/payments/book-payment.ts'
 
 /** Mistakes on the way of the money of long jobs that the simulation does not play: wallets, and records that are lost. */
@@ -89,6 +90,41 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
     file: 'data-plane/store/jobs.ts',
     find: 'known.set(name, mark)',
     replace: 'void mark',
+    caughtBy: 'services/lost-jobs',
+  },
+  {
+    name: 'a-deleted-file-is-given-out',
+    file: 'data-plane/pipeline/open-artifact.ts',
+    find: 'if (isHidden) throw noArtifact()',
+    replace: '',
+    caughtBy: 'services/lost-jobs',
+  },
+  {
+    name: 'a-mark-is-dropped-before-the-ledger-has-it',
+    file: RESTORE,
+    find: 'noted.includes(mark) || mark.rid < stray',
+    replace: "noted.includes(mark) || stray !== ''",
+    caughtBy: 'services/lost-jobs',
+  },
+  {
+    name: 'a-deleted-job-is-not-hidden-again',
+    file: RESTORE,
+    find: 'if (job.deletedAt !== null) {',
+    replace: "if (job.rid === '') {",
+    caughtBy: 'services/lost-jobs',
+  },
+  {
+    name: 'ended-jobs-come-back-before-the-marks',
+    file: RESTORE,
+    find: 'to === ALL || !(await ctx.gate.isOpen())',
+    replace: 'to === ALL',
+    caughtBy: 'services/lost-jobs',
+  },
+  {
+    name: 'what-is-lost-again-stays-lost',
+    file: 'control-plane/ports/jobs/redis-job-book.ts',
+    find: ", to, 'XX')",
+    replace: ', to)',
     caughtBy: 'services/lost-jobs',
   },
 ]

@@ -200,11 +200,11 @@ function endData(state: State, end: number): void {
 /** True when these bytes are base64. `isEscaped` tells that a backslash stands before them. */
 function isBase64(bytes: Buffer, from: number, end: number, isEscaped: boolean): boolean {
   if (isEscaped && from < end && bytes[from] !== SLASH) return false
-  let decodedFrom = from
+  let pairedFrom = from
   for (let at = from; at < end; at++) {
-    if (at >= decodedFrom) {
-      at = passDecoded(bytes, at, end)
-      decodedFrom = at + STRIDE
+    if (at >= pairedFrom) {
+      at = passPairs(bytes, at, end)
+      pairedFrom = at + STRIDE
       if (at === end) return true
     }
     const byte = bytes[at] ?? 0
@@ -215,25 +215,41 @@ function isBase64(bytes: Buffer, from: number, end: number, isEscaped: boolean):
   return true
 }
 
-/** Bytes that are decoded at once, at first and at most: multiples of four, so that they are whole groups of base64. */
-const FIRST_BYTES = 256
-const DECODED_BYTES = 65_536
-const decoded = Buffer.allocUnsafe((DECODED_BYTES / 4) * 3)
+/** For each pair of bytes, as one number of either byte order: whether one of them is no base64. */
+const isOtherPair = Uint8Array.from({ length: 65_536 }, (_, pair) =>
+  isBase64Byte[pair & 0xff] === 1 && isBase64Byte[pair >> 8] === 1 ? 0 : 1,
+)
+/** Pairs that are looked at together. */
+const PAIRS = 8
 
 /**
- * The place behind as much base64 as can be told by decoding it, which the runtime does faster than bytes are looked at
- * here. It leaves out what is none, so that less comes of it. The bytes behind that place are to be looked at one by one.
- * The steps double, so that nobody has much decoded in vain by a byte that is none now and then.
+ * The place behind as much base64 as can be told by pairs of bytes, which is many times as fast as byte by byte. What
+ * stands at that place is to be looked at by itself: it may be an escape, or one of the last bytes.
  */
-function passDecoded(bytes: Buffer, from: number, end: number): number {
-  let at = from
-  for (let step = FIRST_BYTES; end - at >= 4; step = Math.min(step * 2, DECODED_BYTES)) {
-    const groups = Math.min(step, end - at) >> 2
-    const text = bytes.toString('latin1', at, at + groups * 4)
-    if (decoded.write(text, 'base64') < groups * 3) break
-    at += groups * 4
+function passPairs(bytes: Buffer, from: number, end: number): number {
+  // Pairs lie at even places of the memory.
+  const isOdd = (bytes.byteOffset + from) % 2 === 1
+  if (isOdd && isBase64Byte[bytes[from] ?? 0] !== 1) return from
+  const first = isOdd ? from + 1 : from
+  const pairs = new Uint16Array(bytes.buffer, bytes.byteOffset + first, (end - first) >> 1)
+  let at = 0
+  for (const last = pairs.length - PAIRS; at <= last; at += PAIRS) {
+    const others =
+      other(pairs[at]) |
+      other(pairs[at + 1]) |
+      other(pairs[at + 2]) |
+      other(pairs[at + 3]) |
+      other(pairs[at + 4]) |
+      other(pairs[at + 5]) |
+      other(pairs[at + 6]) |
+      other(pairs[at + 7])
+    if (others !== 0) break
   }
-  return at
+  return first + at * 2
+}
+
+function other(pair: number | undefined): number {
+  return isOtherPair[pair ?? 0] ?? 1
 }
 
 /** Bytes of a text that are looked at one by one: most texts are short, and escapes come in crowds. */

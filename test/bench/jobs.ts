@@ -10,18 +10,22 @@ import { readConfig } from '#control-plane/config.ts'
 import { openAccount } from '#control-plane/db/accounts.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
+import { listJobs } from '#control-plane/db/jobs.ts'
 import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
 import { createRedisJobBook } from '#control-plane/ports/jobs/redis-job-book.ts'
 import { putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
+import { createJobs } from '#data-plane/store/jobs.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { sealCredential } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import { submitText } from '#test/support/job-events.ts'
+import { memoryOf } from './memory.ts'
 import { processorSeconds } from './processor-time.ts'
 
 const JOBS = 10_000
@@ -33,6 +37,10 @@ const BATCH = 1_000
 const DAY_MS = 24 * 3_600_000
 const BUYER = 'acc_buyer'
 const ESCROW = 'acc_escrow_buyer'
+const FEW = 'acc_few'
+/** Jobs of a list, and lists of which the middle one counts. */
+const LISTED = 20
+const LISTS = 100
 const SECRET = 'for the bench only, 32 characters'
 
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
@@ -58,6 +66,7 @@ export async function measureJobs(): Promise<Figure[]> {
     })
     try {
       await once(worker.stdout, 'data')
+      const empty = memoryOf(worker.pid ?? 0).resident
       await pause(WARM_UP_MS)
       const before = { used: processorSeconds(worker.pid ?? 0), asked: provider.asked(), at: performance.now() }
       await pause(MEASURED_MS)
@@ -66,7 +75,11 @@ export async function measureJobs(): Promise<Figure[]> {
       const asked = provider.asked() - before.asked
       const each = `${(asked / seconds).toFixed(1)}/s, ${((1_000_000 * used) / asked).toFixed(0)} µs each`
       const share = `${((100 * used) / seconds).toFixed(1)} % of a core`
-      return [{ what: `${JOBS} open jobs, one worker`, figure: share, beside: `${each}, ${await late(db)}` }]
+      return [
+        { what: `${JOBS} open jobs, one worker`, figure: share, beside: `${each}, ${await late(db)}` },
+        memoryRow(worker.pid ?? 0, empty),
+        await measureLists(db, server.url),
+      ]
     } finally {
       worker.kill('SIGKILL')
     }
@@ -76,6 +89,44 @@ export async function measureJobs(): Promise<Figure[]> {
     rmSync(folder, { recursive: true, force: true })
   }
 }
+
+function memoryRow(pid: number, empty: number): Figure {
+  const { resident, peak } = memoryOf(pid)
+  const megabytes = (bytes: number) => `${(bytes / 1_048_576).toFixed(0)} MB`
+  const beside = `peak ${megabytes(peak)}, ${megabytes(empty)} before its first turn`
+  return { what: `memory of that worker, with ${JOBS} open jobs`, figure: megabytes(resident), beside }
+}
+
+/** The newest open jobs of a buyer who has all of them, as each plane lists them, beside a buyer who has one page. */
+async function measureLists(db: Database, redisUrl: string): Promise<Figure> {
+  const redis = new Redis(redisUrl)
+  const store = createJobs(redis)
+  const wish = { kind: 'video', after: undefined, limit: LISTED, isAscending: false }
+  const few = moneyKeys.jobsOf('video', FEW)
+  await redis.zadd(few, ...ridsOf(LISTED).flatMap((rid) => [0, rid]))
+  const choice = { isRunning: true, before: undefined, limit: LISTED }
+  const [ofMany, ofFew, inLedger] = [
+    await middleMs(() => store.list(BUYER, wish)),
+    await middleMs(() => store.list(FEW, wish)),
+    await middleMs(() => listJobs(db, BUYER, choice)),
+  ]
+  redis.disconnect()
+  const beside = `${ofFew} for a buyer of ${LISTED}; the control plane ${inLedger}`
+  return { what: `the newest ${LISTED} of a buyer's ${JOBS} open jobs`, figure: ofMany, beside }
+}
+
+async function middleMs(read: () => Promise<readonly unknown[]>): Promise<string> {
+  const times: number[] = []
+  for (let round = 0; round < LISTS; round++) {
+    const from = performance.now()
+    const { length } = await read()
+    times.push(performance.now() - from)
+    if (length !== LISTED) throw new Error(`${length} jobs in a list of ${LISTED}`)
+  }
+  return `${(times.sort((left, right) => left - right)[LISTS / 2] ?? 0).toFixed(1)} ms`
+}
+
+const ridsOf = (count: number) => Array.from({ length: count }, (_, index) => `01${index.toString().padStart(24, '0')}`)
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -120,7 +171,7 @@ async function fill({ db, redisUrl, environment, provider: baseUrl }: Place): Pr
     await openAccount(trx, { id: BUYER, kind: 'buyer_credit', owner: 'usr_buyer' })
     await openAccount(trx, { id: ESCROW, kind: 'job_escrow', owner: 'usr_buyer' })
   })
-  const rids = Array.from({ length: JOBS }, (_, index) => `01${index.toString().padStart(24, '0')}`)
+  const rids = ridsOf(JOBS)
   const deadlineAt = Date.now() + DAY_MS
   const events = rids.map((rid) => submitText({ rid, account: BUYER, sellerAccount: BUYER, quote: 0 }, deadlineAt))
   await sql`insert into job (rid, account, escrow_account, provider_job, quote, paid, event, payload_hash, deadline_at,

@@ -22,7 +22,18 @@ export type JsonMember = { readonly key: string; readonly start: number; readonl
  * MAX_JSON_DEPTH} or a string does not end.
  */
 export function scanMembers(text: string): JsonMember[] | undefined {
-  const members: JsonMember[] = []
+  return scanObjects(text, 1)?.[0]
+}
+
+/** Finds the members of each object in the top list in one pass. An element that is no object has none. */
+export function scanElements(text: string): JsonMember[][] | undefined {
+  return scanObjects(text, 2)
+}
+
+/** The members of the objects at a depth. A comma one level above them parts two objects. */
+function scanObjects(text: string, level: 1 | 2): JsonMember[][] | undefined {
+  let members: JsonMember[] = []
+  const objects = [members]
   let depth = 0
   let key = ''
   let valueStart = -1
@@ -34,33 +45,36 @@ export function scanMembers(text: string): JsonMember[] | undefined {
       case QUOTE: {
         const end = stringEnd(text, at)
         if (end < 0) return undefined
-        if (depth === 1 && valueStart < 0) key = text.slice(at + 1, end)
+        if (depth === level && valueStart < 0) key = text.slice(at + 1, end)
         at = end
         break
       }
       case COLON:
-        if (depth === 1 && valueStart < 0) valueStart = at + 1
+        if (depth === level && valueStart < 0) valueStart = at + 1
         break
       case OPEN_OBJECT:
       case OPEN_LIST:
         if (++depth > MAX_JSON_DEPTH) return undefined
         break
       case COMMA:
-        if (depth === 1 && valueStart >= 0) {
+        if (depth === level && valueStart >= 0) {
           members.push({ key: decodeKey(key), start: valueStart, end: at })
           valueStart = -1
+        } else if (depth === level - 1) {
+          members = []
+          objects.push(members)
         }
         break
       case CLOSE_OBJECT:
       case CLOSE_LIST:
-        if (--depth === 0 && valueStart >= 0) {
+        if (--depth === level - 1 && valueStart >= 0) {
           members.push({ key: decodeKey(key), start: valueStart, end: at })
           valueStart = -1
         }
         break
     }
   }
-  return members
+  return objects
 }
 
 /** Characters of a string that are looked at one by one: most strings are short, and escapes come in crowds. */

@@ -87,7 +87,7 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
       const isBodyRefused = status === TOO_LARGE
       if (isBodyRefused) flat.push('connection', 'close')
       response.writeHead(status, flat)
-      if (typeof body !== 'string') writePieces(response, body)
+      if (typeof body !== 'string') sendPieces(response, body)
       else if (isBodyRefused) endAfterBody(response, body)
       else response.end(body)
     },
@@ -113,6 +113,13 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
 
 function byteLength(body: string | readonly Buffer[]): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.reduce((sum, piece) => sum + piece.length, 0)
+}
+
+/** Sends a short answer at once. Pieces of a large one wait for their buyer. */
+function sendPieces(response: ServerResponse, pieces: readonly Buffer[]): void {
+  const [first, second] = pieces
+  if (second === undefined && (first?.length ?? 0) < MAX_BUFFERED_BYTES) response.end(first)
+  else writePieces(response, pieces)
 }
 
 /**

@@ -13,12 +13,9 @@ import { buildBook, costMultiplier, modelPrices, summarizeMarket } from '#shared
 import type { MicroUsd } from '#shared/money.ts'
 import { KEEP_ALL } from '#shared/money.ts'
 import type { Read, ReadAnswer, ReadSources } from './read.ts'
-import { etagOf } from './read.ts'
 import type { ReadMemory } from './read-memory.ts'
 
 const MAX_AGE_SECONDS = 5
-/** Milliseconds for which a list is given again. */
-const KEEP_LIST_MS = 1_000
 /** At most so many caps are read for a row, best offers first, and for an order book. */
 const CAPS_OF_A_ROW = 8
 const CAPS_OF_A_BOOK = 1_000
@@ -62,20 +59,10 @@ function inDollars(row: Readonly<Record<string, unknown>>): Record<string, unkno
   )
 }
 
-/** Makes the whole list at most once in {@link KEEP_LIST_MS}. Callers at the same time share one. */
 function listAll(sources: ReadSources): Promise<ReadAnswer> {
   const market = sources.market()
-  const now = sources.clock.now()
-  const { memory } = sources
-  const known = memory.list
-  if (known !== undefined && known.market === market && known.until > now) return known.answer
-  const answer = rowsOf(sources, [...market.offers.keys()]).then((rows) => ({ ...rows, etag: etagOf(rows.json) }))
-  memory.list = { market, until: now + KEEP_LIST_MS, answer }
-  // A failure goes to those who wait for it. The next caller tries again.
-  answer.catch(() => {
-    memory.list = undefined
-  })
-  return answer
+  const { memory, clock } = sources
+  return memory.answerOf('markets', [market], clock.now(), () => rowsOf(sources, [...market.offers.keys()]))
 }
 
 async function rowsOf(sources: ReadSources, models: readonly string[]): Promise<ReadAnswer> {

@@ -12,7 +12,7 @@ import { subtractToZero, ZERO } from '#shared/money.ts'
 import type { AskedCall } from '#shared/resources/lent-market.ts'
 import { MAX_REQUIRED_TRAITS, whyNotServed } from '#shared/resources/lent-market.ts'
 import { isPlainPath } from '#shared/rules/path-pattern.ts'
-import type { Read, ReadSources } from './read.ts'
+import type { Read, ReadAnswer, ReadSources } from './read.ts'
 
 const MAX_AGE_SECONDS = 300
 /** A book shows live state, so it is young. */
@@ -86,11 +86,26 @@ export const readResourceBook: Read = async (sources, { params, query }) => {
   const record = recordsOf(sources.market()).find((each) => each.id === id)
   if (record === undefined) throw new AppError('not_found', { message: 'No resource has this name.' })
   const asked = readAsked(query)
-  const offers = (sources.market().lent.get(id) ?? []).slice(0, MAX_BOOK)
+  const offers = sources.market().lent.get(id) ?? NO_OFFERS
+  const make = () => bookOf(sources, record, offers.slice(0, MAX_BOOK), asked)
+  // Only the plain book is asked for again and again.
+  if (query.size > 0) return make()
+  return sources.memory.answerOf(`book ${id}`, [record, offers], sources.clock.now(), make)
+}
+
+const NO_OFFERS: readonly LentOffer[] = []
+
+async function bookOf(
+  sources: ReadSources,
+  { id, kind, name, unit }: Resource,
+  offers: readonly LentOffer[],
+  asked: AskedCall,
+): Promise<ReadAnswer> {
   const capped = offers.flatMap((offer) => (offer.capDailyMicro !== null && isId('ofr', offer.id) ? [offer.id] : []))
   const used = capped.length === 0 ? new Map<OfferId, MicroUsd>() : await sources.caps.usedToday(capped)
-  const shown = offers.map((offer, at) => bookLine(sources, offer, { rank: at + 1, used, asked }))
-  const book = { provider: id, kind: record.kind, display_name: record.name, unit: record.unit, offers: shown }
+  const now = sources.clock.now()
+  const shown = offers.map((offer, at) => bookLine(sources, offer, { rank: at + 1, used, asked, now }))
+  const book = { provider: id, kind, display_name: name, unit, offers: shown }
   return { json: JSON.stringify(book), maxAgeSeconds: BOOK_AGE_SECONDS }
 }
 
@@ -153,20 +168,35 @@ function readAsked(query: URLSearchParams): AskedCall {
   return { good: query.get('model') ?? undefined, method, path, traits, floorPercent }
 }
 
-type Line = { readonly rank: number; readonly used: ReadonlyMap<OfferId, MicroUsd>; readonly asked: AskedCall }
+type Line = {
+  readonly rank: number
+  readonly used: ReadonlyMap<OfferId, MicroUsd>
+  readonly asked: AskedCall
+  readonly now: number
+}
 
-function bookLine({ health, clock }: ReadSources, offer: LentOffer, { rank, used, asked }: Line): object {
-  const { id, keptBps, capDailyMicro, scope } = offer
+function bookLine({ health }: ReadSources, offer: LentOffer, { rank, used, asked, now }: Line): object {
+  const { id, keptBps, capDailyMicro, scope, ratePerMinute, buyerSharePct, traits } = offer
   const known = isId('ofr', id) ? id : undefined
-  const isHealthy = health.isAllWell() || health.restsUntil(id, clock.now()) === 0
+  const isHealthy = health.isAllWell() || health.restsUntil(id, now) === 0
   const taken = (known && used.get(known)) ?? ZERO
   const left = capDailyMicro === null ? null : subtractToZero(capDailyMicro, taken)
   const whyNot = whyNotServed(offer, asked, { isHealthy, isSpent: left === ZERO })
   return {
-    ...{ id, rank, discount_pct: keptToPercent(keptBps), can_serve: whyNot === null, why_not: whyNot },
-    ...{ healthy: isHealthy, cap_daily: numberOf(capDailyMicro), cap_remaining: numberOf(left) },
-    ...{ rate_per_minute: offer.ratePerMinute, buyer_share_pct: offer.buyerSharePct },
-    ...{ models: scope.models, methods: scope.methods, paths: scope.paths, traits: offer.traits },
+    id,
+    rank,
+    discount_pct: keptToPercent(keptBps),
+    can_serve: whyNot === null,
+    why_not: whyNot,
+    healthy: isHealthy,
+    cap_daily: numberOf(capDailyMicro),
+    cap_remaining: numberOf(left),
+    rate_per_minute: ratePerMinute,
+    buyer_share_pct: buyerSharePct,
+    models: scope.models,
+    methods: scope.methods,
+    paths: scope.paths,
+    traits,
   }
 }
 

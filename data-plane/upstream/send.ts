@@ -156,7 +156,10 @@ function createAgent(policy: OutboundPolicy, maxResponseSize: number): Agent {
 /** The bytes of a request in the form in which they are at hand. */
 function bodyOf({ body, pieces, passedOn }: UpstreamRequest) {
   if (passedOn?.stream !== undefined) return Readable.from(readLate(passedOn.stream), { objectMode: false })
-  return pieces ? Readable.from(pieces, { objectMode: false }) : body
+  if (pieces === undefined) return body
+  // A single piece leaves together with the head, and needs no stream.
+  const only: Buffer | undefined = Array.isArray(pieces) && pieces.length === 1 ? pieces[0] : undefined
+  return only ?? Readable.from(pieces, { objectMode: false })
 }
 
 /** Reads nothing of a stream before the client writes. A provider that cannot be reached leaves it whole for the next. */

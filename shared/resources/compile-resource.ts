@@ -3,7 +3,7 @@ import type { Resource, ResourceGood, ResourceMethod, ResourceRoute } from '#sha
 import { parseUnitPrice } from '#shared/money.ts'
 import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
 import type { Rule } from '#shared/rules/parse-rule.ts'
-import { parseRule } from '#shared/rules/parse-rule.ts'
+import { parseRule, rootsOf } from '#shared/rules/parse-rule.ts'
 import type { PathPattern } from '#shared/rules/path-pattern.ts'
 import { matchPath, parsePathPattern } from '#shared/rules/path-pattern.ts'
 import type { UsageClass } from '#shared/usage.ts'
@@ -25,6 +25,8 @@ export type Route = Pick<ResourceRoute, 'id' | 'kind' | 'title' | 'methods' | 'h
   readonly goodAt: Rule | undefined
   readonly quote: UnitRules
   readonly reported: UnitRules
+  /** True when a report stands in the answer's body and not in its head alone. */
+  readonly isReportedInBody: boolean
   readonly state: StateRule | undefined
   readonly jobAt: Rule | undefined
 }
@@ -43,6 +45,8 @@ export type CompiledResource = {
   readonly record: Resource
   readonly version: number
   readonly hosts: ReadonlyMap<string, ResourceHost>
+  /** The names of all its hosts, with their ports. */
+  readonly hostNames: ReadonlySet<string>
   readonly goods: ReadonlyMap<string, Good>
   readonly routes: readonly Route[]
   readonly fences: readonly Fence[]
@@ -59,10 +63,12 @@ export type Fence = {
 
 /** Reads a valid record. `version` names it in the price of each call. */
 export function compileResource(record: Resource, version: number): CompiledResource {
+  const hosts = record.hosts.map(({ role, baseUrl }) => ({ role, baseUrl, host: hostOf(baseUrl) ?? '' }))
   return {
     record,
     version,
-    hosts: new Map(record.hosts.map(({ role, baseUrl }) => [role, { role, baseUrl, host: hostOf(baseUrl) ?? '' }])),
+    hosts: new Map(hosts.map((host) => [host.role, host])),
+    hostNames: new Set(hosts.map(({ host }) => host)),
     goods: new Map(record.goods.map((good) => [good.id, compileGood(good, `${record.id}@${version}`)])),
     routes: record.routes.map(compileRoute),
     fences: record.fences.map(({ methods, host, path, when, reason }) => ({
@@ -84,6 +90,7 @@ function compileGood({ id, facts, mustQueue, prices }: ResourceGood, version: st
 
 function compileRoute(route: ResourceRoute): Route {
   const { id, kind, title, methods, host, rpc, state } = route
+  const reported = unitRules(route.reported)
   return {
     ...{ id, kind, title, methods, host, rpc, good: route.good },
     path: patternOf(route.path),
@@ -91,7 +98,8 @@ function compileRoute(route: ResourceRoute): Route {
     captures: new Map(Object.entries(route.captures).map(([name, values]) => [name, new Set(values)])),
     goodAt: route.goodAt === undefined ? undefined : parseRule(route.goodAt),
     quote: unitRules(route.quote),
-    reported: unitRules(route.reported),
+    reported,
+    isReportedInBody: reported.some(({ rule }) => rootsOf(rule).has('answer')),
     state: state && { at: parseRule(state.at), done: new Set(state.done), failed: new Set(state.failed) },
     jobAt: route.jobAt === undefined ? undefined : parseRule(route.jobAt),
   }

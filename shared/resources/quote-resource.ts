@@ -3,7 +3,6 @@ import { billOf, picoUsd } from '#shared/money.ts'
 import { billLines, unitPrice } from '#shared/pricing.ts'
 import type { RuleScope } from '#shared/rules/apply-rule.ts'
 import { applyCount, applyText } from '#shared/rules/apply-rule.ts'
-import { rootsOf } from '#shared/rules/parse-rule.ts'
 import type { Usage, UsageClass } from '#shared/usage.ts'
 import type { CompiledResource, FoundRoute, Good, Route, UnitRules } from './compile-resource.ts'
 
@@ -61,7 +60,7 @@ export function reportedUnits(
 ): Usage | undefined {
   if (route.reported.length === 0) return undefined
   // In an answer that nobody has read a rule would count nothing, and nothing costs nothing.
-  if (answer === undefined && route.reported.some(({ rule }) => rootsOf(rule).has('answer'))) return undefined
+  if (answer === undefined && route.isReportedInBody) return undefined
   const units = countUnits(route.reported, { answer, header: headers, path: captures, model: good.facts })
   for (const { class: name } of route.reported) {
     if (units[name] === undefined && unitPrice(good.price.unitPrices, name) !== undefined) return undefined
@@ -113,6 +112,7 @@ function countUnits(rules: UnitRules, scope: RuleScope): { -readonly [Class in U
 
 /** A member that a query names twice is a list, so that no rule takes one of the two for the whole truth. */
 export function queryOf(query: URLSearchParams): Readonly<Record<string, string | string[]>> {
+  if (query.size === 0) return NO_QUERY
   const members: Record<string, string | string[]> = Object.create(null)
   for (const name of new Set(query.keys())) {
     const values = query.getAll(name)
@@ -120,3 +120,5 @@ export function queryOf(query: URLSearchParams): Readonly<Record<string, string 
   }
   return members
 }
+
+const NO_QUERY: Readonly<Record<string, string>> = Object.freeze(Object.create(null))

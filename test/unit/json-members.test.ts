@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_JSON_DEPTH, readJsonObject, scanMembers } from '#shared/json-members.ts'
+import { isRecord, MAX_JSON_DEPTH, readJsonObject, scanElements, scanMembers } from '#shared/json-members.ts'
 
 /** The members as JSON.parse would give them, from the spans. */
 function members(text: string): Record<string, unknown> {
@@ -23,6 +23,26 @@ describe('the scanner of JSON members', () => {
         }
       }),
     )
+  })
+
+  it('finds the members of every object in a list, and none of what is no object', () => {
+    const element = fc.oneof(
+      fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })),
+      fc.array(fc.jsonValue({ maxDepth: 2 })),
+      fc.constantFrom(1, 'a,b', null),
+    )
+    fc.assert(
+      fc.property(fc.array(element, { minLength: 1 }), (list) => {
+        for (const text of [JSON.stringify(list), JSON.stringify(list, null, 2)]) {
+          const parsed: unknown[] = JSON.parse(text)
+          const found = (scanElements(text) ?? []).map((each) =>
+            Object.fromEntries(each.map(({ key, start, end }) => [key, JSON.parse(text.slice(start, end))])),
+          )
+          expect(found).toEqual(parsed.map((value) => (isRecord(value) ? value : {})))
+        }
+      }),
+    )
+    expect(scanElements(`[{"a":${'['.repeat(MAX_JSON_DEPTH)}`)).toBeUndefined()
   })
 
   it('names both of a pair of duplicates, so that the last can win', () => {

@@ -147,6 +147,37 @@ describe('the book of a resource', () => {
     ])
   })
 
+  it('is made once a second for all who ask, and anew for other keys and for a call that is described', async () => {
+    const given = sources()
+    let { market } = given
+    let now = 5_000
+    let asked = 0
+    const caps: ReadSources['caps'] = {
+      usedToday(ids) {
+        asked++
+        return given.caps.usedToday(ids)
+      },
+    }
+    const ask = async (query = '') => {
+      const current = { ...given, caps, market: () => market(), clock: { ...systemClock, now: () => now } }
+      return readResourceBook(current, { params: { provider: 'provider-p1' }, query: new URLSearchParams(query) })
+    }
+    const [first, same] = await Promise.all([ask(), ask()])
+    expect([same, asked]).toEqual([first, 1])
+    expect(first.etag).toBe(readHeaders({ json: first.json, maxAgeSeconds: 5 }).etag)
+    now += 999
+    await ask()
+    expect(asked).toBe(1)
+    await ask('model=canvas-1')
+    expect(asked).toBe(2)
+    now += 1
+    await ask()
+    expect(asked).toBe(3)
+    market = sources(OFFERS.slice(1)).market
+    expect(JSON.parse((await ask()).json).offers).toHaveLength(3)
+    expect(asked).toBe(4)
+  })
+
   it('refuses what it cannot read, and names no resource that there is none of', async () => {
     const rows = [
       ...[

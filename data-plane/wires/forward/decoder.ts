@@ -1,8 +1,9 @@
 import type { AnswerHead, AnswerStart, Decoder, ForwardedUsage, JobWord } from '#data-plane/call.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import type { SseReader } from '#shared/protocols/answers/sse.ts'
 import { createSseReader } from '#shared/protocols/answers/sse.ts'
-import type { CompiledResource, FoundRoute, Good } from '#shared/resources/compile-resource.ts'
+import type { CompiledResource, FoundRoute, Good, Route } from '#shared/resources/compile-resource.ts'
 import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
 import { chargeableUnits, jobOf, reportedUnits, stateOf } from '#shared/resources/quote-resource.ts'
 import type { Usage } from '#shared/usage.ts'
@@ -28,6 +29,8 @@ type Passing = {
   readonly rewrite: Rewrite | undefined
   head: AnswerHead | undefined
   mode: Mode
+  /** Reads a copy of a stream of events. */
+  events: SseReader | undefined
   held: Buffer[]
   bytes: number
   pieces: number
@@ -47,13 +50,9 @@ export type Rewrite = (bytes: Buffer) => { readonly bytes: Buffer } | { readonly
  */
 export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
   const passing: Passing = {
-    ...{ bought, rewrite, head: undefined, mode: 'held', held: [], bytes: 0, pieces: 0, isOver: false },
-    ...{ reported: undefined, failure: undefined, job: undefined, word: undefined },
+    ...{ bought, rewrite, head: undefined, mode: 'held', events: undefined, held: [], bytes: 0, pieces: 0 },
+    ...{ isOver: false, reported: undefined, failure: undefined, job: undefined, word: undefined },
   }
-  const events = createSseReader((data) => {
-    readEvent(passing, data)
-    return true
-  })
   return {
     contentType: () => passing.head?.contentType ?? '',
     takesHead: (head) => takeHead(passing, head),
@@ -63,11 +62,11 @@ export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
     startedJob: () => (passing.job === undefined ? undefined : { id: passing.job, captures: bought.found.captures }),
     toldOfJob: () => passing.word,
     push(chunk) {
-      if (passing.mode === 'events') events.push(chunk)
+      passing.events?.push(chunk)
       return takePiece(passing, chunk)
     },
     end() {
-      if (passing.mode === 'events') events.end()
+      passing.events?.end()
       takeEnd(passing)
     },
     contentPieces: () => passing.pieces,
@@ -95,6 +94,12 @@ function takeHead(passing: Passing, head: AnswerHead): boolean {
   passing.head = head
   passing.mode = modeOf(head, passing.rewrite !== undefined)
   if (passing.mode === 'passed') read(passing, undefined)
+  if (passing.mode === 'events') {
+    passing.events = createSseReader((data) => {
+      readEvent(passing, data)
+      return true
+    })
+  }
   return head.status >= 200 && head.status < 300
 }
 
@@ -124,9 +129,14 @@ function takeEnd(passing: Passing): void {
   if ('failure' in made) passing.failure = made.failure
   else {
     passing.held = [made.bytes]
-    read(passing, jsonOf(whole))
+    read(passing, isLookedAt(passing.bought.found.route) ? jsonOf(whole) : undefined)
   }
   if (passing.failure === undefined) passing.pieces = 1
+}
+
+/** True when what a call cost, whether it failed or how its job goes may stand in the answer's body. */
+function isLookedAt({ kind, isReportedInBody, state }: Route): boolean {
+  return isReportedInBody || state !== undefined || (kind !== 'sale' && kind !== 'free')
 }
 
 /** Held for the whole of it, passed on unread, or passed on while a copy is read as events. */

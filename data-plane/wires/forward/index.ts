@@ -66,8 +66,7 @@ type Sent = {
 
 function readSent(raw: RawRequest, { found }: Asked): Sent {
   if (found.route.rpc !== undefined) {
-    const { body, units, rewrite } = readRpc(found.route, raw.body)
-    const bytes = Buffer.from(body)
+    const { bytes, units, rewrite } = readRpc(found.route, raw.body)
     return { body: undefined, size: bytes.length, bytes, rpc: { units, rewrite } }
   }
   if (raw.stream !== undefined) {
@@ -152,7 +151,7 @@ function boundsOf(quoted: Usage) {
 }
 
 function requestOf(raw: RawRequest, { asked, sent, bought }: Read): UpstreamRequest {
-  const { record, hosts } = bought.resource
+  const { record, hostNames } = bought.resource
   const length = raw.headers['content-length']
   return {
     method: methodOf(raw.method),
@@ -164,7 +163,7 @@ function requestOf(raw: RawRequest, { asked, sent, bought }: Read): UpstreamRequ
     adaptedParams: [],
     passedOn: {
       url: asked.url,
-      hosts: new Set([...hosts.values()].map(({ host }) => host)),
+      hosts: hostNames,
       sealedFor: record.id,
       credential: record.credential,
       headers: headersFor(bought.resource, raw.headers),

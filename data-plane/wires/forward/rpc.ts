@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { MAX_RPC_BATCH } from '#shared/catalog/resources.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JsonMember } from '#shared/json-members.ts'
-import { elementTexts, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
+import { isRecord, memberText, scanElements, scanMembers } from '#shared/json-members.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import type { Route } from '#shared/resources/compile-resource.ts'
 import { rpcUnits } from '#shared/resources/quote-resource.ts'
@@ -11,7 +11,7 @@ import type { Rewrite } from './decoder.ts'
 /** A body of JSON-RPC 2.0 as it goes to the provider, its price in units, and the way back of the answers. */
 export type RpcBatch = {
   /** The same requests under ids of our own. */
-  readonly body: string
+  readonly bytes: Buffer
   readonly units: number
   readonly rewrite: Rewrite
 }
@@ -29,44 +29,62 @@ const MAX_METHOD_CHARS = 80
  * nobody can read another method in it than the one that is priced here. Throws AppError: `invalid_json`,
  * `invalid_request`, `platform_route_refused` for a method that is not on the list.
  */
-export function readRpc(route: Pick<Route, 'rpc'>, bytes: Buffer): RpcBatch {
-  const text = bytes.toString('utf8')
-  // The scan finds out about depth, so it comes before anything is built.
-  const isTooDeep = scanMembers(text) === undefined
-  if (!isUtf8(bytes) || isTooDeep) throw new AppError('invalid_json')
-  const body = parse(text)
-  const isBatch = Array.isArray(body)
-  if (isBatch && (body.length === 0 || body.length > MAX_RPC_BATCH)) {
+export function readRpc(route: Pick<Route, 'rpc'>, given: Buffer): RpcBatch {
+  const read = isUtf8(given) ? readParts(given.toString('utf8')) : undefined
+  if (read === undefined) throw new AppError('invalid_json')
+  const { parts, isBatch } = read
+  if (parts.length === 0 || parts.length > MAX_RPC_BATCH) {
     throw invalid(`A batch has 1 to ${MAX_RPC_BATCH} requests.`)
   }
-  const texts = isBatch ? elementTexts(text) : [text.trim()]
-  const requests = texts.map(readRequest)
+  const requests: RpcRequest[] = []
   let units = 0
-  for (const { method } of requests) units += priced(route, method)
-  const written = requests.map(writeRequest)
+  let written = ''
+  for (const [place, part] of parts.entries()) {
+    const request = readRequest(read.text, part)
+    requests.push(request)
+    units += priced(route, request.method)
+    written += place === 0 ? writeRequest(request, place) : `,${writeRequest(request, place)}`
+  }
   return {
-    body: isBatch ? `[${written.join()}]` : (written[0] ?? ''),
+    bytes: Buffer.from(isBatch ? `[${written}]` : written),
     units,
     rewrite: (answer) => rewrite(requests, isBatch, answer),
   }
 }
 
+/** A request or an answer: its value, and its members in the text of the whole. */
+type Part = { readonly value: unknown; readonly members: readonly JsonMember[] }
+
+/** Parts a text in one scan and one parse. Undefined when it is no JSON or nests too deep. */
+function readParts(text: string) {
+  const isBatch = /^\s*\[/.test(text)
+  // The scan finds out about depth, so it comes before anything is built.
+  const members = isBatch ? scanElements(text) : [scanMembers(text)]
+  const value = members?.[0] && parse(text)
+  if (value === undefined) return undefined
+  const values: readonly unknown[] = isBatch && Array.isArray(value) ? value : [value]
+  const parts: Part[] = values.map((each, at) => ({ value: each, members: members?.[at] ?? [] }))
+  return { text, isBatch, parts }
+}
+
+/** Undefined when the text is no JSON, which has no such value. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new AppError('invalid_json')
+    return undefined
   }
 }
 
-function readRequest(text: string): RpcRequest {
-  const request = parse(text)
-  const members = scanMembers(text) ?? []
-  if (!isRecord(request)) throw invalid('A request of JSON-RPC is an object.')
-  const names = members.map(({ key }) => key)
-  if (new Set(names).size < names.length) throw invalid('A request of JSON-RPC names no member twice.')
-  if (names.some((name) => !MEMBERS.has(name))) throw invalid('A request has jsonrpc, id, method and params alone.')
-  const { jsonrpc, id, method, params } = request
+function readRequest(text: string, { value, members }: Part): RpcRequest {
+  if (!isRecord(value)) throw invalid('A request of JSON-RPC is an object.')
+  const names = new Set<string>()
+  for (const { key } of members) {
+    if (!MEMBERS.has(key)) throw invalid('A request has jsonrpc, id, method and params alone.')
+    if (names.has(key)) throw invalid('A request of JSON-RPC names no member twice.')
+    names.add(key)
+  }
+  const { jsonrpc, id, method, params } = value
   if (jsonrpc !== '2.0') throw invalid('jsonrpc is "2.0".', 'jsonrpc')
   if (typeof method !== 'string' || method === '' || method.length > MAX_METHOD_CHARS) {
     throw invalid('method is the name of a method.', 'method')
@@ -74,7 +92,7 @@ function readRequest(text: string): RpcRequest {
   if (params !== undefined && (typeof params !== 'object' || params === null)) {
     throw invalid('params is a list or an object.', 'params')
   }
-  const idText = names.includes('id') ? memberText(text, members, 'id') : undefined
+  const idText = memberText(text, members, 'id')
   const isId = id === null || typeof id === 'string' || typeof id === 'number'
   if (idText !== undefined && (!isId || idText.length > MAX_ID_CHARS)) {
     throw invalid(`id is a text, a number or null, of at most ${MAX_ID_CHARS} characters.`, 'id')
@@ -102,50 +120,38 @@ function writeRequest({ id, method, params }: RpcRequest, place: number): string
 function rewrite(requests: readonly RpcRequest[], isBatch: boolean, bytes: Buffer): ReturnType<Rewrite> {
   const isAnswered = requests.some(({ id }) => id !== undefined)
   if (!isAnswered) return { bytes: Buffer.alloc(0) }
-  const text = bytes.toString('utf8').trim()
-  const texts = isBatch ? (text.startsWith('[') ? elementTexts(text) : []) : [text]
+  const read = readParts(bytes.toString('utf8').trim())
+  if (read === undefined || read.isBatch !== isBatch) return BROKEN
   const answers = new Map<number, string>()
-  for (const each of texts) {
-    const read = readAnswer(each)
-    if (read === undefined || requests[read.place]?.id === undefined || answers.has(read.place)) return BROKEN
-    answers.set(read.place, read.said)
+  for (const part of read.parts) {
+    const place = placeOf(part, requests)
+    const said = saidIn(read.text, part)
+    if (place === undefined || said === undefined || answers.has(place)) return BROKEN
+    answers.set(place, said)
   }
-  const written: string[] = []
+  let written = ''
   for (const [place, { id }] of requests.entries()) {
     if (id === undefined) continue
     const said = answers.get(place)
     if (said === undefined) return BROKEN
-    written.push(`{"jsonrpc":"2.0","id":${id},${said}}`)
+    written += `${written === '' ? '' : ','}{"jsonrpc":"2.0","id":${id},${said}}`
   }
-  return { bytes: Buffer.from(isBatch ? `[${written.join()}]` : (written[0] ?? '')) }
+  return { bytes: Buffer.from(isBatch ? `[${written}]` : written) }
 }
 
 const BROKEN: ReturnType<Rewrite> = { failure: malformed('not the answers to the requests') }
 
-/** The place of the request that an answer is to, and its result or error as it came. */
-function readAnswer(text: string): { readonly place: number; readonly said: string } | undefined {
-  const members = scanMembers(text)
-  const answer = members === undefined ? undefined : tryParse(text)
-  if (members === undefined || !isRecord(answer)) return undefined
-  const { id } = answer
-  if (typeof id !== 'number' || !Number.isInteger(id) || id < 0) return undefined
-  const said = saidIn(text, members, answer)
-  return said === undefined ? undefined : { place: id, said }
+/** The place of the request that an answer is to. Undefined where there is none that waits for an answer. */
+function placeOf({ value }: Part, requests: readonly RpcRequest[]): number | undefined {
+  const place = isRecord(value) ? value['id'] : undefined
+  return typeof place === 'number' && requests[place]?.id !== undefined ? place : undefined
 }
 
-function saidIn(text: string, members: readonly JsonMember[], answer: Readonly<Record<string, unknown>>) {
-  const { error } = answer
-  if (isRecord(error)) return `"error":${memberText(text, members, 'error')}`
+/** The result or the error of an answer as it came. */
+function saidIn(text: string, { value, members }: Part): string | undefined {
+  if (isRecord(value) && isRecord(value['error'])) return `"error":${memberText(text, members, 'error')}`
   const result = memberText(text, members, 'result')
   return result === undefined ? undefined : `"result":${result}`
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function invalid(message: string, param?: string): AppError {

@@ -204,6 +204,24 @@ describe('a seller', () => {
     await remove(first.id)
   })
 
+  it('finds nothing under the id of somebody else, and changes nothing there (C247)', async () => {
+    const { id } = await lent({ label: '<b>Ada’s 🔑</b>' })
+    const mine = async () => (await market.rest('GET', `${OFFERS}/${id}`, { key: ada.sellerKey })).body
+    const before = await mine()
+    // C211
+    expect(before).toMatchObject({ label: '<b>Ada’s 🔑</b>' })
+    for (const answer of [
+      await market.rest('GET', `${OFFERS}/${id}`, { key: bob.sellerKey }),
+      await patch(id, { discount_percent: 80 }, bob.sellerKey),
+      await remove(id, bob.sellerKey),
+      await post(`${OFFERS}/${id}/purge`, {}, bob.sellerKey),
+    ]) {
+      expect([answer.status, codeOf(answer)]).toEqual([404, 'not_found'])
+    }
+    expect(await mine()).toEqual(before)
+    await remove(id)
+  })
+
   it('answers a repeat under one Idempotency-Key with the same offer', async () => {
     const body = wish()
     const call = () =>

@@ -1,5 +1,6 @@
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import OpenAI from 'openai'
 import { createPublicClient, http } from 'viem'
@@ -175,6 +176,9 @@ describe('a relayed call', () => {
       .parse(await answer.json())
     expect([answer.status, body.error.code, costOf(answer)]).toEqual([402, 'insufficient_credit', '0'])
     expect(JSON.stringify(body)).not.toContain('accepts')
+    const Standing = z.looseObject({ held_usdc: z.string(), credit_balance_usdc: z.string() })
+    const standing = Standing.parse(await (await ask('/v1/buyer/me', { key: buyerKey })).json())
+    expect([standing.held_usdc, standing.credit_balance_usdc].map(Number)).toEqual([0, 0])
     expect(provider.heard).toEqual([])
   })
 
@@ -324,16 +328,20 @@ describe('a body that is passed on as it comes', () => {
     const lines = [
       'content-type: video/mp4',
       'expect: 100-continue',
-      'connection: upgrade, close',
+      'connection: upgrade, close, x-key',
       'upgrade: h2c',
       'te: trailers',
+      ...['keep-alive: timeout=9', 'proxy-authorization: Basic eDp5', 'proxy-connection: close', 'x-key: mine'],
     ]
     const head = headOf(...lines, 'transfer-encoding: chunked', 'trailer: x-late')
     const text = await raw(`${head}3\r\nabc\r\n0\r\nx-late: 1\r\n\r\n`)
     expect(text).toMatch(/^HTTP\/1.1 100 Continue/)
     expect(text).toContain('HTTP/1.1 204')
     const names = provider.heard[0]?.rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase()) ?? []
-    for (const name of ['expect', 'upgrade', 'te', 'trailer', 'x-late']) expect(names).not.toContain(name)
+    const ofOneHop = ['expect', 'upgrade', 'te', 'trailer', 'x-late', 'keep-alive', 'proxy-authorization']
+    for (const name of [...ofOneHop, 'proxy-connection']) expect(names).not.toContain(name)
+    // This one carries the lent key, whatever the buyer says of it.
+    expect(provider.heard[0]?.rawHeaders).toEqual(expect.arrayContaining(['x-key', KEY]))
   })
 
   it('and its answer, cut in the middle, costs nothing', async () => {
@@ -355,6 +363,39 @@ describe('a body that is passed on as it comes', () => {
     })
     // The key is backed off for a while, so another stands in.
     await lendImages([{ key: KEY }])
+  })
+})
+
+describe('a body that is read to be priced', () => {
+  const text = JSON.stringify(IMAGE)
+  const headOf = (...lines: string[]) =>
+    [
+      ...['POST /resources/provider-p1/v1/images HTTP/1.1', 'host: x', 'content-type: application/json'],
+      ...[`authorization: Bearer ${network.sandbox.buyer_key}`, ...lines, '', ''],
+    ].join('\r\n')
+  beforeEach(() => json(200, { data: [{ url: 'x' }] }))
+
+  it('goes on whole with its length, also when it came in chunks without one', async () => {
+    const body = new Blob([text]).stream()
+    const headers = { 'content-type': 'application/json' }
+    const answer = await ask('/resources/provider-p1/v1/images', { method: 'POST', body, duplex: 'half', headers })
+    expect([answer.status, costOf(answer)]).toEqual([200, '24000'])
+    expect(provider.heard[0]?.text).toBe(text)
+    expect(provider.heard[0]?.rawHeaders).toEqual(expect.arrayContaining([`${text.length}`]))
+  })
+
+  it('reaches nobody when it breaks off or is longer than it says', async () => {
+    const { api_base_url: base } = network.sandbox
+    const short = await askRaw(base, `${headOf(`content-length: ${text.length - 1}`)}${text}`)
+    expect(short).toContain('HTTP/1.1 400')
+    expect(short).toContain('invalid_json')
+    const { hostname, port } = new URL(base)
+    const socket = connect(Number(port), hostname).resume()
+    socket.on('error', () => undefined)
+    await new Promise((written) => socket.write(`${headOf(`content-length: ${text.length + 1}`)}${text}`, written))
+    socket.end()
+    if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(10_000) })
+    expect(provider.heard).toEqual([])
   })
 })
 

@@ -4,21 +4,28 @@ import { z } from 'zod'
 import type { ChainWallet } from './chain.ts'
 import { chain, costOf, json, KEY, lending, MEGABYTE, network, post, provider, refusalOf } from './forwarded-market.ts'
 import { until } from './until.ts'
-import { payingFetch } from './wallet-client.ts'
+import { payDemand, payingFetch } from './wallet-client.ts'
 
 const BOOKED_MS = 30_000
 const FILM = '/x402/resources/provider-p1/v1/uploads/film.bin'
 const RPC = '/x402/api/crypto-rpc/rpc/base-mainnet'
 const USER = '/x402/api/social/v2/users/by/username/ada'
 const at = (path: string) => network.sandbox.base_url + path
-const newWallet = () => chain.newWallet({ usdc: 5_000_000n, eth: 10n ** 17n })
+/** What a wallet has, and the least payment, in micro-USD. */
+const MONEY = 5_000_000n
+const LEAST_MICRO = 1_000n
+const newWallet = () => chain.newWallet({ usdc: MONEY, eth: 10n ** 17n })
 
 /** What forwarded calls cost a wallet, and what it is refused, in the market of the forwarded calls. */
 export function describeWallets(): void {
   describe('a wallet that pays a forwarded call', () => {
     it('by exact pays for what goes out as it comes at its first byte, and has the rest as credit', paysAhead)
     it('by exact has all of it as credit where such an answer breaks off', getsAllBack)
-    it('by exact streams a chat of provider-p2', streamsAChat)
+    it.each(SCHEMES)('by %s streams a chat of provider-p2, and the look-up has its cost and its transfer', streamsAChat)
+    it.each(PASSED_ON)('by upto pays for what goes out as it comes at its end: %s', paysAtTheEnd)
+    it.each(PASSED_ON)('by upto pays nothing where such an answer breaks off: %s', paysForNoHalf)
+    it('by upto pays for the whole of such an answer that it leaves in the midst', paysForWhatItLeaves)
+    it.each(NOT_BY_MPP)('does not pay by MPP, which is not offered here: %s %s', takesNoMpp)
   })
   describe('a family of calls', () => {
     it.each(CHALLENGED)('asks for a payment by upto or exact: %s %s', asksForPayment)
@@ -78,12 +85,51 @@ async function getsAllBack(): Promise<void> {
 
 const CHAT = { model: 'gpt-5-mini', max_tokens: 50, messages: [{ role: 'user', content: 'Say hello.' }] }
 
-async function streamsAChat(): Promise<void> {
+const SCHEMES = ['exact', 'upto'] as const
+type Scheme = (typeof SCHEMES)[number]
+
+const LookUp = z.looseObject({
+  buyer_cost_micro: z.number(),
+  settlement_status: z.string(),
+  tx_hash: z.string().nullable(),
+})
+
+/** The record of a call of a wallet, once its charge is on the chain or given up. */
+async function endOf(rid: string | null): Promise<z.infer<typeof LookUp>> {
+  let record: z.infer<typeof LookUp> | undefined
+  await until(`the end of ${rid} is told`, BOOKED_MS, async () => {
+    const found = await fetch(`${network.sandbox.api_base_url}/v1/requests/${rid}`)
+    record = found.ok ? LookUp.parse(await found.json()) : undefined
+    return record !== undefined && ['settled', 'free', 'failed'].includes(record.settlement_status)
+  })
+  return LookUp.parse(record)
+}
+
+type Paid = { readonly scheme: Scheme; readonly rid: string | null; readonly cost: number }
+
+/**
+ * A wallet has paid the cost by upto. By exact it has paid the least payment, and has the rest as credit. The look-up
+ * names the transfer.
+ */
+async function hasPaid(wallet: ChainWallet, { scheme, rid, cost }: Paid): Promise<void> {
+  const record = await endOf(rid)
+  expect(record).toMatchObject({ buyer_cost_micro: cost, settlement_status: 'settled' })
+  const { from, logs } = await chain.publicClient.getTransactionReceipt({ hash: Hash.parse(record.tx_hash) })
+  expect(from).not.toBe(wallet.address.toLowerCase())
+  expect(JSON.stringify(logs).toLowerCase()).toContain(wallet.address.slice(2).toLowerCase())
+  const paid = scheme === 'exact' ? LEAST_MICRO : BigInt(cost)
+  expect(await chain.usdcBalance(wallet.address)).toBe(MONEY - paid)
+  await untilCredit(wallet, paid - BigInt(cost))
+}
+
+const Hash = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
+
+async function streamsAChat(scheme: Scheme): Promise<void> {
   const wallet = await newWallet()
   const answer = await payingFetch(
     chain,
     wallet,
-    'exact',
+    scheme,
   )(at('/x402/resources/provider-p2/chat/completions'), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -100,16 +146,86 @@ async function streamsAChat(): Promise<void> {
   )
   expect(pieces.join('')).toBe(Whole.parse(await whole.json()).choices[0]?.message.content)
   // What it cost is known at its end, and told by the look-up.
-  const Record = z.looseObject({ buyer_cost_micro: z.number(), settlement_status: z.string() })
-  let cost = 0
-  await until('the call is settled', BOOKED_MS, async () => {
-    const found = await fetch(`${network.sandbox.api_base_url}/v1/requests/${answer.headers.get('x-request-id')}`)
-    const record = Record.parse(await found.json())
-    cost = record.buyer_cost_micro
-    return record.settlement_status === 'settled'
-  })
+  const rid = answer.headers.get('x-request-id')
+  const { buyer_cost_micro: cost } = await endOf(rid)
   expect(cost).toBeGreaterThan(0)
-  await untilCredit(wallet, 1_000n - BigInt(cost))
+  await hasPaid(wallet, { scheme, rid, cost })
+}
+
+/** A film of 9 MB, and half of one. */
+const WHOLE = Buffer.alloc(9 * MEGABYTE, 'f')
+const HALF = WHOLE.subarray(0, WHOLE.length / 2)
+
+/** Calls whose answer goes out as it comes, and what each costs in micro-USD. */
+const PASSED_ON: readonly PassedOn[] = [
+  ['a relayed file', FILM, PUT_FILM, 600],
+  ['a call of a family', USER, {}, 6_000],
+]
+type PassedOn = readonly [name: string, path: string, init: RequestInit, cost: number]
+
+async function paysAtTheEnd(_name: string, path: string, init: RequestInit, cost: number): Promise<void> {
+  provider.answers((_request, response) => response.writeHead(200, { 'content-type': 'video/mp4' }).end(WHOLE))
+  const wallet = await newWallet()
+  const answer = await payingFetch(chain, wallet, 'upto')(at(path), init)
+  expect([answer.status, costOf(answer)]).toEqual([200, String(cost)])
+  expect(Buffer.from(await answer.arrayBuffer()).equals(WHOLE)).toBe(true)
+  expect(provider.heard.length).toBe(1)
+  await hasPaid(wallet, { scheme: 'upto', rid: answer.headers.get('x-request-id'), cost })
+}
+
+async function paysForNoHalf(_name: string, path: string, init: RequestInit): Promise<void> {
+  const buyer = new EventEmitter()
+  provider.answers((_request, response) => {
+    response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': WHOLE.length })
+    response.write(HALF)
+    buyer.once('reads', () => response.destroy())
+  })
+  const wallet = await newWallet()
+  const answer = await payingFetch(chain, wallet, 'upto')(at(path), init)
+  buyer.emit('reads')
+  await expect(answer.arrayBuffer()).rejects.toThrow()
+  expect(provider.heard.length).toBe(1)
+  expect(await endOf(answer.headers.get('x-request-id'))).toMatchObject({ buyer_cost_micro: 0, tx_hash: null })
+  expect([await chain.usdcBalance(wallet.address), await creditOf(wallet)]).toEqual([MONEY, 0n])
+  for (const resource of ['provider-p1', 'social']) await lending.lend(resource, [{ key: KEY }])
+}
+
+async function paysForWhatItLeaves(): Promise<void> {
+  const buyer = new EventEmitter()
+  provider.answers((_request, response) => {
+    response.writeHead(200, { 'content-type': 'video/mp4' })
+    response.write(HALF)
+    // So much fits into no buffer on the way, so the market finds out that nobody reads it.
+    buyer.once('left', () => response.end(Buffer.alloc(32 * MEGABYTE)))
+  })
+  const wallet = await newWallet()
+  const leaving = new AbortController()
+  const answer = await payingFetch(chain, wallet, 'upto')(at(FILM), { ...PUT_FILM, signal: leaving.signal })
+  leaving.abort()
+  buyer.emit('left')
+  await hasPaid(wallet, { scheme: 'upto', rid: answer.headers.get('x-request-id'), cost: 600 })
+}
+
+/** Every path of forwarded calls, and what it says to somebody without a payment that it takes. */
+const NOT_BY_MPP = [
+  ['POST', '/x402/resources/provider-p2/chat/completions', 402],
+  ['POST', RPC, 402],
+  ['GET', USER, 402],
+  ['POST', '/resources/provider-p2/chat/completions', 401],
+] as const
+
+async function takesNoMpp(method: string, path: string, status: number): Promise<void> {
+  const wallet = await newWallet()
+  const asked = { method, headers: { 'content-type': 'application/json' } }
+  const body = method === 'POST' ? { body: JSON.stringify(path === RPC ? CHAIN_ID : CHAT) } : {}
+  // A good credential for a call that is sold by MPP.
+  const demand = await fetch(`${network.sandbox.api_base_url}/v1/chat/completions`, {
+    ...{ ...asked, method: 'POST', body: JSON.stringify(CHAT) },
+  })
+  const paid = await payDemand(chain, wallet, 'mpp', demand)
+  const answer = await fetch(at(path), { ...asked, ...body, headers: { ...asked.headers, ...paid } })
+  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([status, null])
+  expect([provider.heard, await chain.usdcBalance(wallet.address)]).toEqual([[], MONEY])
 }
 
 const CHAIN_ID = { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }

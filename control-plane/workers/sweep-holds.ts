@@ -30,9 +30,10 @@ export function startSweepHolds(plane: WorkerPlane): RunningWorker {
     everyMs: sweepEveryMs,
     firstAfterMs: Math.min(sweepEveryMs, GATE_REBUILD_MS),
     leaseMs: SWEEP_LEASE_MS,
-    run: async () => {
+    run: async (ending) => {
       const isQuiet = (await plane.usageQueue.depth()) === 0
-      const { expired, posted, told } = await sweepHolds(plane, isQuiet ? unpostedWhenQuietMs : unpostedAfterMs)
+      const afterMs = isQuiet ? unpostedWhenQuietMs : unpostedAfterMs
+      const { expired, posted, told } = await sweepHolds(plane, afterMs, ending)
       plane.metrics.swept('expired', expired)
       plane.metrics.swept('posted', posted)
       plane.metrics.swept('told', told)

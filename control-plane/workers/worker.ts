@@ -45,7 +45,8 @@ type Periodic = {
   readonly leaseMs?: number
   /** True lets every process run it. Otherwise a lease lets one process run it at a time. */
   readonly isShared?: boolean
-  readonly run: () => Promise<void>
+  /** `ending` tells a long turn that the process waits for its end. */
+  readonly run: (ending: AbortSignal) => Promise<void>
 }
 
 /** Runs work again and again, with a pause after each end. A failure is logged, and the next turn tries again. */
@@ -57,18 +58,18 @@ export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
     ttlMs: Math.max(Math.ceil(everyMs * LEASE_SLACK), periodic.leaseMs ?? 0),
   }
   let timer: NodeJS.Timeout | undefined
-  let isStopping = false
+  const ending = new AbortController()
   let turn = Promise.resolve()
   schedule(periodic.firstAfterMs ?? 0)
 
   async function takeTurn(): Promise<void> {
     try {
-      const run = () => plane.telemetry.turn(name, periodic.run)
+      const run = () => plane.telemetry.turn(name, () => periodic.run(ending.signal))
       await (periodic.isShared === true ? run() : withLease(plane, lease, run))
     } catch (error) {
       plane.log.warn({ err: error, worker: name }, 'a periodic job failed and will run again')
     }
-    if (!isStopping) schedule(everyMs)
+    if (!ending.signal.aborted) schedule(everyMs)
   }
 
   function schedule(afterMs: number): void {
@@ -80,7 +81,7 @@ export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
   return {
     name,
     stop: async () => {
-      isStopping = true
+      ending.abort()
       clearTimeout(timer)
       await turn
       if (periodic.isShared === true) return

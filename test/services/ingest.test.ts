@@ -336,6 +336,26 @@ describe('the sweeper', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 99_870, h: 0, u: 0, free: 99_870 })
   })
 
+  it('ends after the postings under way when its process ends, and the next one does the rest', async () => {
+    const account = await buyer(3_000_000)
+    const calls = 300
+    await Promise.all(Array.from({ length: calls }, () => capture(account, 10)))
+    const ending = { aborted: false }
+    const ledger: typeof ctx.ledger = {
+      ...ctx.ledger,
+      transact(run) {
+        ending.aborted = true
+        return ctx.ledger.transact(run)
+      },
+    }
+    const { posted } = await sweepHolds({ ...ctx, ledger }, 0, ending)
+    expect([posted > 0, posted < calls]).toEqual([true, true])
+    expect(await figures(world.gate, account)).toMatchObject({ u: (calls - posted) * 10 })
+    expect(await sweepHolds(ctx, 0, { aborted: true })).toMatchObject({ expired: 0, posted: 0 })
+    expect(await sweepHolds(ctx, 0)).toMatchObject({ posted: calls - posted })
+    expect(await figures(world.gate, account)).toMatchObject({ p: 2_997_000, h: 0, u: 0 })
+  })
+
   it('gives back the holds of the dead', async () => {
     const account = await buyer()
     await node.funds.reserve(reserveRequest(account, { want: 500, ttlMs: 1 }))

@@ -17,25 +17,34 @@ const POST_BATCH = 250
 const EXPIRE_BATCH = 500
 const MAX_EXPIRE_ROUNDS = 100
 
+/** Tells that the process ends. After an outage a sweep would outlast the time that its end may take. */
+type Ending = Pick<AbortSignal, 'aborted'>
+const NEVER: Ending = { aborted: false }
+
 export type SweepReport = { readonly expired: number; readonly posted: number; readonly told: number }
 
 /**
  * Finishes work that dead processes left behind. It gives back holds whose owner died, posts captures whose event never
  * came, and tells the gate of unconfirmed balances. It posts directly, because the queue would flood after an outage.
- * Throws when Postgres or the gate is away.
+ * Once the process ends it does no more than what it has begun, and the next sweep does the rest. Throws when Postgres or
+ * the gate is away.
  */
-export async function sweepHolds(ctx: SweepCtx, unpostedAfterMs = UNPOSTED_AFTER_MS): Promise<SweepReport> {
-  const expired = await expireHolds(ctx)
+export async function sweepHolds(
+  ctx: SweepCtx,
+  unpostedAfterMs = UNPOSTED_AFTER_MS,
+  ending = NEVER,
+): Promise<SweepReport> {
+  const expired = await expireHolds(ctx, ending)
   crashPoint('sweeper_mid')
-  const posted = await postLeftBehind(ctx, unpostedAfterMs)
+  const posted = await postLeftBehind(ctx, unpostedAfterMs, ending)
   const told = await drainAccountChanges(ctx)
   if (expired + posted > 0) ctx.log.warn({ expired, posted }, 'the sweeper finished calls that nobody else did')
   return { expired, posted, told }
 }
 
-async function expireHolds(ctx: SweepCtx): Promise<number> {
+async function expireHolds(ctx: SweepCtx, ending: Ending): Promise<number> {
   let expired = 0
-  for (let round = 0; round < MAX_EXPIRE_ROUNDS; round++) {
+  for (let round = 0; round < MAX_EXPIRE_ROUNDS && !ending.aborted; round++) {
     const count = await ctx.gate.expireHolds(EXPIRE_BATCH)
     expired += count
     if (count < EXPIRE_BATCH) break
@@ -44,10 +53,11 @@ async function expireHolds(ctx: SweepCtx): Promise<number> {
 }
 
 /** Posts captures that waited longer than `olderThanMs`. Captures that are already booked are only acknowledged. */
-async function postLeftBehind(ctx: SweepCtx, olderThanMs: number): Promise<number> {
+async function postLeftBehind(ctx: SweepCtx, olderThanMs: number, ending: Ending): Promise<number> {
+  if (ending.aborted) return 0
   const events = await ctx.gate.unposted(olderThanMs, MAX_UNPOSTED)
   let settled = 0
-  for (let start = 0; start < events.length; start += POST_BATCH) {
+  for (let start = 0; start < events.length && !ending.aborted; start += POST_BATCH) {
     const batch = { events: events.slice(start, start + POST_BATCH), source: 'sweeper' }
     const { posted, repeats, conflicts } = await postBatch(ctx, batch)
     settled += posted + repeats + conflicts

@@ -49,7 +49,8 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
     headers['x-mkt-list-cost-micro'] = receipt.listMicro.toString()
   }
   addStanding(headers, facts.standing)
-  return facts.own === undefined ? headers : { ...facts.own, ...headers }
+  for (const name in facts.own) headers[name] ??= facts.own[name] ?? ''
+  return headers
 }
 
 /** Milliseconds with at most three decimals, never below zero. */

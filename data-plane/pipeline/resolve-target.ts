@@ -43,10 +43,8 @@ function resolveModel(market: Market, demand: ModelDemand): ModelTarget {
 
 /** The record by which the request was read has said the price. */
 function resolveForward({ kind, name, endpoint, good, price }: ForwardDemand): ForwardTarget {
-  return {
-    ...{ kind, name, endpoint, good, price },
-    ...{ id: soldName({ kind, id: name }), listing: name, requested: good ?? name },
-  }
+  const id = soldName({ kind, id: name })
+  return { kind, name, endpoint, good, price, id, listing: name, requested: good ?? name }
 }
 
 /** The refusal of a target that nobody sells. `message` and `detail` say more where there is more to say. */

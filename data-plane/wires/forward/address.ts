@@ -60,8 +60,10 @@ function readTarget(resource: CompiledResource, { method, headers, query }: RawR
   return addressAt(host, { found, route, query: url.searchParams })
 }
 
-function addressAt({ baseUrl }: ResourceHost, given: Pick<Asked, 'found' | 'route' | 'query'>): Asked {
-  const { found, query } = given
+function addressAt(
+  { baseUrl }: ResourceHost,
+  { found, route, query }: Pick<Asked, 'found' | 'route' | 'query'>,
+): Asked {
   const path = fillPath(found.route.forwardTo, found.captures)
   if (path === undefined) throw notReachable('The path is none of the provider.')
   const text = query.toString()
@@ -70,7 +72,7 @@ function addressAt({ baseUrl }: ResourceHost, given: Pick<Asked, 'found' | 'rout
     throw new AppError('invalid_request', { message, param: 'query' })
   }
   const whole = path === '/' ? baseUrl : baseUrl + path
-  return { ...given, path, url: text === '' ? whole : `${whole}?${text}` }
+  return { found, route, query, path, url: text === '' ? whole : `${whole}?${text}` }
 }
 
 function badTarget(): AppError {

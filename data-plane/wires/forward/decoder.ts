@@ -50,8 +50,19 @@ export type Rewrite = (bytes: Buffer) => { readonly bytes: Buffer } | { readonly
  */
 export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
   const passing: Passing = {
-    ...{ bought, rewrite, head: undefined, mode: 'held', events: undefined, held: [], bytes: 0, pieces: 0 },
-    ...{ isOver: false, reported: undefined, failure: undefined, job: undefined, word: undefined },
+    bought,
+    rewrite,
+    head: undefined,
+    mode: 'held',
+    events: undefined,
+    held: [],
+    bytes: 0,
+    pieces: 0,
+    isOver: false,
+    reported: undefined,
+    failure: undefined,
+    job: undefined,
+    word: undefined,
   }
   return {
     contentType: () => passing.head?.contentType ?? '',

@@ -129,7 +129,10 @@ function demandOf(raw: RawRequest, { asked, bought }: Read): ForwardDemand {
   const { kind, id: name } = record
   const good = bought.good?.id ?? null
   return {
-    ...{ kind, name, endpoint: asked.found.route.id, good },
+    kind,
+    name,
+    endpoint: asked.found.route.id,
+    good,
     price: priceBy(bought.good, `${name}@${version}`),
     isStreamed: true,
     hints: NO_HINTS,

@@ -388,7 +388,6 @@ describe('a body that is read to be priced', () => {
     const { api_base_url: base } = network.sandbox
     const short = await askRaw(base, `${headOf(`content-length: ${text.length - 1}`)}${text}`)
     expect(short).toContain('HTTP/1.1 400')
-    expect(short).toContain('invalid_json')
     const { hostname, port } = new URL(base)
     const socket = connect(Number(port), hostname).resume()
     socket.on('error', () => undefined)

@@ -116,8 +116,8 @@ const DEATHS: readonly Death[] = [
   { point: 'after_capture', isStreamed: false, asked: 1, isPaid: true },
 ]
 
-/** The deaths of the short selection: with a half of the answer out, and with the charge on the disk. */
-const FEW_DEATHS: readonly CrashPoint[] = ['mid_stream', 'after_capture']
+/** The death of the short selection: a half of the answer is out, and the journal has its progress. */
+const FEW_DEATHS: readonly CrashPoint[] = ['mid_stream']
 
 async function dieInRelay(stage: Stage, buyer: Buyer): Promise<void> {
   const { world, isQuick } = stage

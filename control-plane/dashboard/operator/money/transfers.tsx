@@ -1,9 +1,11 @@
 import { useState } from 'react'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import {
   PageHoldTransferDocument,
   PageReleaseTransferDocument,
 } from '#control-plane/dashboard/data/documents/operator.ts'
 import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
+import { OperatorMoneyDocument } from '#control-plane/dashboard/data/documents/operator-money.ts'
 import { words } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -33,6 +35,7 @@ export function Transfers({ data }: { readonly data: OperatorMoneyQuery }) {
         rows={data.treasuryTransfers ?? []}
         most={12}
         keyOf={({ id }) => id}
+        curl={curlOf(OperatorMoneyDocument, {}, true)}
         empty={
           <Empty title="Nothing has left the treasury">
             <p>Sellers are paid above their threshold, by the clock.</p>

@@ -63,6 +63,7 @@ function Payouts() {
                   columns={RECIPIENT_COLUMNS}
                   rows={payouts.recipients}
                   keyOf={({ recipient }) => recipient ?? ''}
+                  curl={curlOf(SellerPayoutsDocument, variables, true)}
                   empty={
                     <Empty title="Nothing earned yet">
                       <p>Each address that an offer names has a balance of its own.</p>

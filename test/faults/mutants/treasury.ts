@@ -209,7 +209,7 @@ const TOLD: readonly TreasuryMutant[] = [
     name: 'a-chain-begun-anew-is-the-same',
     file: 'control-plane/services/treasury/known-chain.ts',
     find: 'const isKnown = head.block >= cursor.anchorBlock &&',
-    replace: 'const isKnown = head.block < cursor.anchorBlock ||',
+    replace: 'const isKnown = head.block >= cursor.anchorBlock ||',
     caughtBy: 'deposit-faults',
   },
   {

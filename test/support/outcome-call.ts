@@ -179,7 +179,7 @@ async function firstToken(response: Response): Promise<void> {
   let text = ''
   while (reader !== undefined && !/"(?:content|b64_json)":"/.test(text)) {
     const { value, done } = await reader.read()
-    if (done) throw new Error('the stream ended early')
+    if (done) throw new Error(`the stream ended early: ${text}`)
     text += decoder.decode(value, { stream: true })
   }
 }

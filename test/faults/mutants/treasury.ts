@@ -148,7 +148,7 @@ const IN: readonly TreasuryMutant[] = [
   {
     name: 'nothing-is-proven',
     file: `${DEPOSITS}/read-moves.ts`,
-    find: '  if (cursor.nextBlock > final) await prove(ctx, cursor)\n',
+    find: '  if (cursor.nextBlock > final) await prove(ctx, cursor, hash)\n',
     replace: '',
     caughtBy: 'deposit-faults',
   },

@@ -17,9 +17,9 @@ import { until } from './until.ts'
 
 /** Limits of the plane under test in milliseconds. Ends that take minutes in production take a second here. */
 const LIMITS = {
-  totalMs: 4_000,
+  totalMs: 6_000,
   firstByteMs: 1_400,
-  idleMs: 1_500,
+  idleMs: 2_500,
   keepAliveMs: 600,
   drainMs: 2_500,
   maxDrains: 3,

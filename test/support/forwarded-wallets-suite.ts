@@ -97,6 +97,14 @@ const LookUp = z.looseObject({
 
 /** The record of a call of a wallet, once its charge is on the chain or given up. */
 async function endOf(rid: string | null): Promise<z.infer<typeof LookUp>> {
+  // Look-ups without a key are counted by address, so nobody asks before the books know.
+  await until(`the payment of ${rid} comes to its end`, BOOKED_MS, async () => {
+    const { rows } = await lending.database.query(
+      "select state from chain_payment where rid = $1 and state in ('confirmed', 'released', 'written_off')",
+      [rid],
+    )
+    return rows.length > 0
+  })
   let record: z.infer<typeof LookUp> | undefined
   await until(`the end of ${rid} is told`, BOOKED_MS, async () => {
     const found = await fetch(`${network.sandbox.api_base_url}/v1/requests/${rid}`)

@@ -31,6 +31,8 @@ export type Config = {
   readonly moneyBuckets: number
   readonly baseUrl: string
   readonly apiBaseUrl: string
+  /** The hosts of both, with their ports. */
+  readonly hosts: { readonly base: string; readonly api: string }
   /** The address to which the control plane's paths are passed on. Without it they are not served. */
   readonly controlPlaneUrl: string | undefined
   readonly keyRing: KeyRing
@@ -141,6 +143,7 @@ export function readConfig(environment: Environment = process.env): Config {
     moneyBuckets: found.MONEY_BUCKETS,
     baseUrl: found.BASE_URL,
     apiBaseUrl: found.API_BASE_URL,
+    hosts: { base: new URL(found.BASE_URL).host, api: new URL(found.API_BASE_URL).host },
     controlPlaneUrl: found.CONTROL_PLANE_URL,
     keyRing: found.CREDENTIAL_KEYS,
     keyPepper: found.KEY_PEPPER,

@@ -4,7 +4,7 @@ import type { Logger } from '#shared/logger.ts'
 import type { RequestHead } from './call.ts'
 import type { Config } from './config.ts'
 import type { Funds } from './payment.ts'
-import { askedBase, askedUrl, parsedOnce } from './pipeline/entrance.ts'
+import { askedBase, askedUrl } from './pipeline/entrance.ts'
 import type { PendingSettlements } from './pipeline/pending-settlements.ts'
 import type { BuyerKeys } from './rails/credit.ts'
 import { creditRail } from './rails/credit.ts'
@@ -35,7 +35,7 @@ type Stores = {
 export function openRails({ config, clock }: { config: Config; clock: Clock }, stores: Stores, funds: Funds): Rails {
   const { buyerKeys, paymentDesk: desk, pending } = stores
   const urlOf = (head: RequestHead) => askedUrl(config, head)
-  const realmOf = (head: RequestHead) => parsedOnce(askedBase(config, head)).hostname
+  const realmOf = (head: RequestHead) => new URL(askedBase(config, head)).hostname
   const signatures = createWalletSignatures({ desk, clock })
   const common = { desk, signatures, clock, urlOf }
   const ports: X402Ports = { ...common, seal: createQuoteSeal(config.keyPepper) }

@@ -51,6 +51,12 @@ export function utcDay(at: number): string {
   return new Date(at).toISOString().slice(0, 10)
 }
 
+/** The newest `count` UTC days with today, oldest first, and the Unix milliseconds at which the first begins. */
+export function lastUtcDays(now: number, count: number): { readonly since: number; readonly days: readonly string[] } {
+  const since = (Math.floor(now / DAY) - count + 1) * DAY
+  return { since, days: Array.from({ length: count }, (_, at) => utcDay(since + at * DAY)) }
+}
+
 /** The UTC month of an instant as `2026-11`. */
 export function utcMonth(at: number): string {
   return new Date(at).toISOString().slice(0, 7)

@@ -53,8 +53,6 @@ const WORDS = [
 /** The only state of modules, each with its reason. */
 const MODULE_STATE: Readonly<Record<string, string>> = {
   'shared/crash-point.ts: armed': 'The whole process dies at the place, whichever of its parts comes by.',
-  'data-plane/pipeline/entrance.ts: parsed':
-    'Our own addresses as the parser reads them, which is the same for everybody.',
   'data-plane/rails/x402/quote-seal.ts: digests': 'A hash of a request, which ends with the request.',
 }
 

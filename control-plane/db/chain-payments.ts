@@ -144,21 +144,25 @@ export async function lockPayer(trx: Trx, payer: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${payer}, 8453))`.execute(trx)
 }
 
+/** A payment whose money may be on its way. */
+const MOVING_ROW = { rid: TABLE.rid, nonce: TABLE.nonce, state: TABLE.state }
+export type MovingPayment = RowOf<typeof MOVING_ROW>
+
 /** Payments of one payer that the chain is asked about at most. Beyond them each counts as one that may still be taken. */
 const MOST_ASKED_ABOUT = 200
 
 /** The payer's payments whose money may be on its way, newest first. */
-export async function listMovingChainPayments(db: Database, payer: string): Promise<ChainPayment[]> {
+export async function listMovingChainPayments(db: Database, payer: string): Promise<MovingPayment[]> {
   return readRows(
     db,
-    ROW,
-    sql`select ${COLUMNS} from chain_payment where payer = ${payer} and state in ('claimed', 'due', 'mined')
+    MOVING_ROW,
+    sql`select rid, nonce, state from chain_payment where payer = ${payer} and state in ('claimed', 'due', 'mined')
       order by changed_at desc limit ${MOST_ASKED_ABOUT}`,
   )
 }
 
 /**
- * Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. \`unmoved\` is
+ * Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. `unmoved` is
  * what its open payments may still take from its balance: all but those that the chain has moved, by request id.
  */
 export async function lockExposure(trx: Trx, payer: string, moved: readonly string[]): Promise<Exposure> {
@@ -237,7 +241,7 @@ export type ChainPaymentReads = {
   /** The payment that has an authorization. */
   findOf(authorization: Authorization): Promise<ChainPayment | undefined>
   /** The payer's payments whose money may be on its way; see {@link listMovingChainPayments}. */
-  listMoving(payer: string): Promise<ChainPayment[]>
+  listMoving(payer: string): Promise<MovingPayment[]>
   /** Payments in some states that have not changed for so many milliseconds, oldest first. */
   listOpen(states: readonly ChainPaymentState[], restingMs: number, limit: number): Promise<ChainPayment[]>
   /** Payments whose money is to be booked; see {@link listUnbookedChainPayments}. */

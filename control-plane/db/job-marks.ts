@@ -1,4 +1,6 @@
+import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
+import type { JobMark } from '#shared/contract/job-record.ts'
 import type { Database } from './database.ts'
 import { JOB_COLUMNS, JOB_ROW } from './jobs.ts'
 import type { RowOf } from './rows.ts'
@@ -8,26 +10,25 @@ import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
 const RID = { rid: SETTLEMENT_TABLES.job.rid }
 
-/** Notes that buyers have stopped these jobs. Returns those that are known. */
-export async function markJobsStopped(db: Database, rids: readonly string[], at: number): Promise<string[]> {
-  const rows = await readRows(
-    db,
-    RID,
-    sql`update job set stopped_at = coalesce(stopped_at, ${new Date(at)})
-    where rid = any(${[...rids]}::text[]) returning rid`,
-  )
-  return rows.map(({ rid }) => rid)
+/** What a mark changes. How a deleted job was shown is forgotten. */
+const MARKED: Readonly<Record<JobMark['mark'], (at: Date) => RawBuilder<unknown>>> = {
+  stopped: (at) => sql`stopped_at = coalesce(stopped_at, ${at})`,
+  deleted: (at) => sql`deleted_at = coalesce(deleted_at, ${at}), shown = ''`,
 }
 
-/** Notes that buyers have deleted these jobs, and forgets how they were shown. Returns those that are known. */
-export async function markJobsDeleted(db: Database, rids: readonly string[], at: number): Promise<string[]> {
+/** Notes what buyers did to these jobs. Returns those that are known. */
+export async function markJobs(
+  db: Database,
+  mark: JobMark['mark'],
+  rids: readonly string[],
+  at: number,
+): Promise<ReadonlySet<string>> {
   const rows = await readRows(
     db,
     RID,
-    sql`update job set deleted_at = coalesce(deleted_at, ${new Date(at)}), shown = ''
-    where rid = any(${[...rids]}::text[]) returning rid`,
+    sql`update job set ${MARKED[mark](new Date(at))} where rid = any(${[...rids]}::text[]) returning rid`,
   )
-  return rows.map(({ rid }) => rid)
+  return new Set(rows.map(({ rid }) => rid))
 }
 
 /** A job whose end is shown, or is hidden because its buyer has deleted it. `endEvent` is that of its booked end. */

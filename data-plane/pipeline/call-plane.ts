@@ -68,6 +68,8 @@ export type CallPlane = {
   readonly nodeId: string
   readonly baseUrl: string
   readonly apiBaseUrl: string
+  /** The hosts of both, with their ports. */
+  readonly hosts: { readonly base: string; readonly api: string }
   readonly clock: Time
   readonly log: Log
   readonly limits: CallLimits

@@ -32,7 +32,7 @@ export type Guest = {
 /** A guest who came with a credential. */
 export type PayingGuest = Guest & { readonly payment: Payment; readonly payer: Payer }
 
-type Ports = Pick<CallPlane, 'market' | 'rates' | 'baseUrl' | 'apiBaseUrl'>
+type Ports = Pick<CallPlane, 'market' | 'rates' | 'baseUrl' | 'apiBaseUrl' | 'hosts'>
 
 export function openVisit(): Visit {
   return { scope: undefined, asked: undefined, standing: undefined, incoming: undefined }
@@ -177,28 +177,16 @@ export function withDemand(error: unknown, demand: () => PaymentDemand): unknown
   return new AppError('payment_required', { detail: { ...asked, headers: both, ...told, payment_error: reason } })
 }
 
-type Addresses = Pick<Ports, 'baseUrl' | 'apiBaseUrl'>
+type Addresses = Pick<Ports, 'baseUrl' | 'apiBaseUrl' | 'hosts'>
 
 /** The URL that was asked for, at the one of our addresses that the request named, with the floor of its path. */
-export function askedUrl({ baseUrl, apiBaseUrl }: Addresses, { headers, path, pathFloorPercent }: RequestHead): string {
+export function askedUrl(addresses: Addresses, head: RequestHead): string {
+  const { path, pathFloorPercent } = head
   const floor = pathFloorPercent === undefined ? '' : `/min${pathFloorPercent}`
-  return askedBase({ baseUrl, apiBaseUrl }, { headers }) + floor + path
+  return askedBase(addresses, head) + floor + path
 }
 
 /** The one of our addresses that a request named. */
-export function askedBase(
-  { baseUrl, apiBaseUrl }: Addresses,
-  { headers: { host } }: Pick<RequestHead, 'headers'>,
-): string {
-  return host !== undefined && host === parsedOnce(baseUrl).host ? baseUrl : apiBaseUrl
-}
-
-/** Our addresses, parsed. There are two, and each demand for payment names them. */
-const parsed = new Map<string, URL>()
-
-/** Reads one of our own addresses. Use it for no other: it keeps them. */
-export function parsedOnce(address: string): URL {
-  const known = parsed.get(address) ?? new URL(address)
-  parsed.set(address, known)
-  return known
+export function askedBase({ baseUrl, apiBaseUrl, hosts }: Addresses, { headers }: RequestHead): string {
+  return headers.host === hosts.base ? baseUrl : apiBaseUrl
 }

@@ -25,6 +25,7 @@ const QUEUES = new Set(readSandboxProviders().flatMap(({ id, isQueue }) => (isQu
 
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
+const ANSWER_LIMIT_MS = 2_000
 /** Keys can pay meanwhile, so a market without payments by wallets starts all the same. */
 const WALLETS_LIMIT_MS = 15_000
 /** The largest number of tries to start a provider whose port is taken between our look and its own. */
@@ -241,9 +242,8 @@ async function waitForPlanes(network: Network): Promise<void> {
 
 /** Waits until a 402 says how to pay. A plane is ready before: the chain is not needed for calls with a key. */
 async function waitForWallets({ log, places }: Network): Promise<void> {
-  const url = () => `${originOf(places.dataPlane)}/api/x402/info`
   const isOpen = async () => {
-    const reply = await fetch(url(), { signal: AbortSignal.timeout(READY_LIMIT_MS) }).catch(() => undefined)
+    const reply = await answerOf(`${originOf(places.dataPlane)}/api/x402/info`)
     return reply?.ok === true && PaymentInfoSchema.parse(await reply.json()).x402.is_open
   }
   const isSaid = await waitUntil(isOpen, { limitMs: WALLETS_LIMIT_MS, everyMs: READY_POLL_MS })
@@ -267,10 +267,11 @@ async function isUp(url: () => string, exited?: Promise<unknown>): Promise<boole
   void exited?.then(() => {
     isOver = true
   })
-  const answers = () =>
-    fetch(url(), { signal: AbortSignal.timeout(2_000) }).then(
-      (reply) => reply.ok && !isOver,
-      () => false,
-    )
+  const answers = async () => (await answerOf(url()))?.ok === true && !isOver
   return waitUntil(answers, { limitMs: READY_LIMIT_MS, everyMs: READY_POLL_MS }, () => isOver)
+}
+
+/** Asks once. Undefined where nobody answers in time. */
+function answerOf(url: string): Promise<Response | undefined> {
+  return fetch(url, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) }).catch(() => undefined)
 }

@@ -215,6 +215,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
       nodeId: id,
       baseUrl: 'https://site.example',
       apiBaseUrl: 'https://api.example',
+      hosts: { base: 'site.example', api: 'api.example' },
       clock,
       log,
       limits: CHAT_LIMITS,

@@ -5,7 +5,14 @@ import type { ResourceDetail, ResourceMarketView } from '#control-plane/services
 import {
   getResourceMarket,
   listResourceMarkets,
+  RefusedDemandSchema,
+  ResourceFenceSchema,
+  ResourceGoodSchema,
+  ResourceHostSchema,
   ResourceMarketSchema,
+  ResourceRouteSchema,
+  ResourceTraitSchema,
+  UnitPriceSchema,
 } from '#control-plane/services/lending/resource-market.ts'
 import { RESOURCE_METHODS } from '#shared/catalog/resources.ts'
 import { builder } from './builder.ts'
@@ -27,21 +34,20 @@ const RECORD_COST = { field: 1, multiplier: 20 }
 
 type Host = ResourceDetail['hosts'][number]
 const ResourceHost = builder.objectRef<Host>('ResourceHost').implement({
-  fields: (t) => ({ role: t.exposeString('role'), baseUrl: t.exposeString('baseUrl') }),
+  fields: (t) => membersOf(t, ResourceHostSchema),
 })
 
 type Price = ResourceDetail['goods'][number]['prices'][number]
 const GoodPrice = builder.objectRef<Price>('ResourcePrice').implement({
   description: 'What the provider takes for one unit, in US dollars as a decimal.',
-  fields: (t) => ({ unit: t.exposeString('unit'), usd: t.exposeString('usd') }),
+  fields: (t) => membersOf(t, UnitPriceSchema),
 })
 
 type Good = ResourceDetail['goods'][number]
 const ResourceGood = builder.objectRef<Good>('ResourceGood').implement({
   description: 'Something that is sold through a resource. `mustQueue`: by the queue alone.',
   fields: (t) => ({
-    id: t.exposeID('id'),
-    mustQueue: t.exposeBoolean('mustQueue'),
+    ...membersOf(t, ResourceGoodSchema),
     prices: t.field({ type: [GoodPrice], complexity: { field: 0 }, resolve: ({ prices }) => prices }),
   }),
 })
@@ -49,46 +55,25 @@ const ResourceGood = builder.objectRef<Good>('ResourceGood').implement({
 type Route = ResourceDetail['routes'][number]
 const ResourceRoute = builder.objectRef<Route>('ResourceRoute').implement({
   description: 'Calls that can be made.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    title: t.exposeString('title'),
-    kind: t.exposeString('kind'),
-    methods: t.stringList({ resolve: ({ methods }) => [...methods] }),
-    host: t.exposeString('host'),
-    path: t.exposeString('path'),
-    rpcMethods: t.stringList({ nullable: true, resolve: ({ rpcMethods }) => rpcMethods && [...rpcMethods] }),
-  }),
+  fields: (t) => membersOf(t, ResourceRouteSchema),
 })
 
 type Fence = ResourceDetail['fences'][number]
 const ResourceFence = builder.objectRef<Fence>('ResourceFence').implement({
   description: 'Calls that are never made, and why. Null methods are all.',
-  fields: (t) => ({
-    methods: t.stringList({ nullable: true, resolve: ({ methods }) => methods && [...methods] }),
-    path: t.exposeString('path'),
-    reason: t.exposeString('reason'),
-  }),
+  fields: (t) => membersOf(t, ResourceFenceSchema),
 })
 
 type Trait = ResourceDetail['traits'][number]
 const ResourceTrait = builder.objectRef<Trait>('ResourceTrait').implement({
   description: 'What a call may require of an account, and whether sellers say so or a probe shows it.',
-  fields: (t) => ({
-    name: t.exposeString('name'),
-    title: t.exposeString('title'),
-    provenance: t.exposeString('provenance'),
-    liveOffers: t.exposeInt('liveOffers'),
-  }),
+  fields: (t) => membersOf(t, ResourceTraitSchema, { ints: ['liveOffers'] }),
 })
 
 type Refused = ResourceDetail['refusedDemand'][number]
 const RefusedDemand = builder.objectRef<Refused>('RefusedResourceDemand').implement({
   description: 'Calls that a rule of their sellers kept from the offers on sale, with their quotes in micro-USD.',
-  fields: (t) => ({
-    rule: t.exposeString('rule'),
-    calls: t.exposeFloat('calls'),
-    quotedMicro: t.exposeFloat('quotedMicro'),
-  }),
+  fields: (t) => membersOf(t, RefusedDemandSchema),
 })
 
 const Detail = builder.objectRef<ResourceDetail>('ResourceDetail').implement({

@@ -3,6 +3,7 @@ import type { AllowanceSettings, Ctx } from '#control-plane/operation/ctx.ts'
 import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 import type { DebitCtx } from '#control-plane/services/money/ledger-debits.ts'
+import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
 import { AppError } from '#shared/errors.ts'
 
 /** The context of accounts that pay from their wallets, whether this market takes that or not. */
@@ -22,7 +23,7 @@ export function withAllowances<Context extends Pick<AllowanceCtx, 'treasury' | '
 ): (Context & Pick<LineCtx, 'treasury' | 'purse'>) | undefined {
   const { treasury, moves } = ctx
   if (treasury === null || moves === null) return undefined
-  return { ...ctx, treasury, purse: { chainId: treasury.chainId, asset: treasury.asset, treasury: treasury.address } }
+  return { ...ctx, treasury, purse: purseOfTreasury(treasury) }
 }
 
 /** What is taken here, and by whom. */

@@ -134,7 +134,7 @@ async function prove(ctx: MoveCtx, known: TreasuryCursor, hash: string): Promise
   const purse = purseOf(ctx.moves)
   const { nextBlock } = known
   const block = nextBlock - 1n
-  const [says, anchor] = [await chain.balanceOf(asset, treasury, block), await nextAnchor(chain, known, block)]
+  const [says, anchor] = await Promise.all([chain.balanceOf(asset, treasury, block), nextAnchor(chain, known, block)])
   await transact(ctx.db, async (trx) => {
     const cursor = await lockCursor(trx, purse)
     if (cursor === undefined || cursor.nextBlock !== nextBlock) return

@@ -10,7 +10,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { termsOf } from '#control-plane/services/keys/key-terms.ts'
 import { readCredit } from '#control-plane/services/money/credit.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
-import { DAY, utcDay } from '#shared/clock.ts'
+import { lastUtcDays } from '#shared/clock.ts'
 import { LENT_RULES } from '#shared/contract/lent-offers.ts'
 
 /** Days of each range, with today. Counts of refused demand last longer than the longest. */
@@ -58,7 +58,7 @@ export const getLentAnalytics = defineOperation({
   output: SellerAnalyticsSchema,
   run: async (ctx, actor, { range }): Promise<SellerAnalytics> => {
     const by = { seller: actor.account }
-    const { since, days } = windowOf(ctx, range)
+    const { since, days } = lastUtcDays(ctx.clock.now(), RANGES[range])
     const filter = { status: undefined, resource: undefined, before: undefined }
     const [{ lines, daily }, offers] = await Promise.all([
       readSold(ctx, by, since),
@@ -116,7 +116,7 @@ export const getResourceAnalytics = defineOperation({
   idempotency: 'none',
   output: BuyerAnalyticsSchema,
   run: async (ctx, actor, { range }): Promise<ResourceBuyerAnalytics> => {
-    const { since } = windowOf(ctx, range)
+    const { since } = lastUtcDays(ctx.clock.now(), RANGES[range])
     const { lines, daily } = await readSold(ctx, { buyer: actor.account }, since)
     const goods = new Map<string, { name: string; good: string | null; calls: bigint; spent: bigint; saved: bigint }>()
     for (const { name, good, calls, charge, listCost } of lines) {
@@ -184,15 +184,6 @@ async function hasModelList(ctx: Pick<Ctx, 'db' | 'clock'>, actor: BuyerActor): 
   const keys = await listLivingKeys(ctx.db, keyOwnerOf(actor), ctx.clock.now())
   const key = keys.find(({ id }) => id === actor.keyId)
   return key !== undefined && termsOf(key).modelsAllowed !== null
-}
-
-type Window = { readonly since: number; readonly days: readonly string[] }
-
-/** The UTC days of a range, today last. */
-function windowOf({ clock }: Pick<Ctx, 'clock'>, range: keyof typeof RANGES): Window {
-  const today = Math.floor(clock.now() / DAY) * DAY
-  const days = Array.from({ length: RANGES[range] }, (_, back) => today - back * DAY).reverse()
-  return { since: days[0] ?? today, days: days.map(utcDay) }
 }
 
 async function readSold(ctx: Pick<Ctx, 'db'>, by: SoldBy, since: number) {

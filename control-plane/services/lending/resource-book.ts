@@ -10,7 +10,7 @@ import { PageToken, signedPageOf, signedPageSchema } from '#control-plane/servic
 import { Count, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { GoodId, RESOURCE_METHODS, TRAIT_PROVENANCES, TraitName } from '#shared/catalog/resources.ts'
 import { LentScopeSchema } from '#shared/contract/lent-offers.ts'
-import { keptToPercent } from '#shared/discount.ts'
+import { keptToPercent, percentToKept } from '#shared/discount.ts'
 import { keptBps, microUsd, subtractToZero, ZERO } from '#shared/money.ts'
 import type { AskedCall } from '#shared/resources/lent-market.ts'
 import { MAX_REQUIRED_TRAITS, WHY_NOT, whyNotServed } from '#shared/resources/lent-market.ts'
@@ -71,7 +71,7 @@ export const readResourceBook = defineOperation({
     const asked = { good, method, path, traits, floorPercent }
     const lines = await viewLines(ctx, rows, { asked, firstRank: (after?.rank ?? 0) + 1 })
     const cursorOf = (line: ResourceBookLine) =>
-      signCursor(ctx, scope, `${line.rank}.${10_000 - Math.round(line.discountPct * 100)}.${line.id}`)
+      signCursor(ctx, scope, `${line.rank}.${percentToKept(line.discountPct)}.${line.id}`)
     return signedPageOf(lines, maxItems, (line) => line, cursorOf)
   },
 })

@@ -8,7 +8,7 @@ import { aged } from '#control-plane/services/market/market-parts.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import type { Resource } from '#shared/catalog/resources.ts'
 import { RESOURCE_METHODS, TRAIT_PROVENANCES } from '#shared/catalog/resources.ts'
-import { DAY, SECOND, utcDay } from '#shared/clock.ts'
+import { lastUtcDays, SECOND } from '#shared/clock.ts'
 import { LENT_RULES } from '#shared/contract/lent-offers.ts'
 import { SoldDocumentSchema } from '#shared/contract/snapshot.ts'
 import { soldName } from '#shared/contract/usage-event.ts'
@@ -49,40 +49,41 @@ export const ResourceMarketSchema = z.object({
 })
 export type ResourceMarketView = z.infer<typeof ResourceMarketSchema>
 
-const UnitPriceSchema = z.object({ unit: z.string(), usd: z.string() })
 const Methods = z.array(z.enum(RESOURCE_METHODS)).readonly()
+
+export const ResourceHostSchema = z.object({ role: z.string(), baseUrl: z.string() })
+export const UnitPriceSchema = z.object({ unit: z.string(), usd: z.string() })
+export const ResourceGoodSchema = z.object({
+  id: z.string(),
+  mustQueue: z.boolean(),
+  prices: z.array(UnitPriceSchema).readonly(),
+})
+export const ResourceRouteSchema = z.object({
+  ...{ id: z.string(), title: z.string(), kind: z.string() },
+  ...{ methods: Methods, host: z.string(), path: z.string() },
+  /** The methods of JSON-RPC that can be called; null for a route that is none. */
+  rpcMethods: z.array(z.string()).readonly().nullable(),
+})
+export const ResourceFenceSchema = z.object({ methods: Methods.nullable(), path: z.string(), reason: z.string() })
+export const ResourceTraitSchema = z.object({
+  ...{ name: z.string(), title: z.string() },
+  /** Whether sellers say so, or the answer of a probe shows it. */
+  provenance: z.enum(TRAIT_PROVENANCES),
+  liveOffers: Count,
+})
+export const RefusedDemandSchema = z.object({ rule: z.enum(LENT_RULES), calls: Count, quotedMicro: WholeMicro })
 
 /** A resource with all that can be bought of it, and the calls that rules of its sellers refused. */
 export const ResourceDetailSchema = z.object({
   market: ResourceMarketSchema,
-  hosts: z.array(z.object({ role: z.string(), baseUrl: z.string() })).readonly(),
-  goods: z
-    .array(z.object({ id: z.string(), mustQueue: z.boolean(), prices: z.array(UnitPriceSchema).readonly() }))
-    .readonly(),
-  routes: z
-    .array(
-      z.object({
-        ...{ id: z.string(), title: z.string(), kind: z.string() },
-        ...{ methods: Methods, host: z.string(), path: z.string() },
-        /** The methods of JSON-RPC that can be called; null for a route that is none. */
-        rpcMethods: z.array(z.string()).readonly().nullable(),
-      }),
-    )
-    .readonly(),
-  fences: z.array(z.object({ methods: Methods.nullable(), path: z.string(), reason: z.string() })).readonly(),
-  traits: z
-    .array(
-      z.object({
-        ...{ name: z.string(), title: z.string() },
-        /** Whether sellers say so, or the answer of a probe shows it. */
-        provenance: z.enum(TRAIT_PROVENANCES),
-        liveOffers: Count,
-      }),
-    )
-    .readonly(),
+  hosts: z.array(ResourceHostSchema).readonly(),
+  goods: z.array(ResourceGoodSchema).readonly(),
+  routes: z.array(ResourceRouteSchema).readonly(),
+  fences: z.array(ResourceFenceSchema).readonly(),
+  traits: z.array(ResourceTraitSchema).readonly(),
   /** The days of refused demand begin here. */
   since: UnixMs,
-  refusedDemand: z.array(z.object({ rule: z.enum(LENT_RULES), calls: Count, quotedMicro: WholeMicro })).readonly(),
+  refusedDemand: z.array(RefusedDemandSchema).readonly(),
 })
 export type ResourceDetail = z.infer<typeof ResourceDetailSchema>
 
@@ -200,8 +201,7 @@ function viewCapabilities(record: Resource, traits: ReadonlyMap<string, number>)
 
 /** What sellers' own rules refused of all offers on sale together, so it tells of no single one where there are more. */
 async function readRefusedDemand(ctx: Pick<Ctx, 'db' | 'clock' | 'liveOffers'>, resource: string) {
-  const since = (Math.floor(ctx.clock.now() / DAY) - FIGURE_DAYS + 1) * DAY
-  const days = Array.from({ length: FIGURE_DAYS }, (_, at) => utcDay(since + at * DAY))
+  const { since, days } = lastUtcDays(ctx.clock.now(), FIGURE_DAYS)
   const offers = await listLentIds(ctx.db, resource, MAX_DEMAND_OFFERS)
   const refused = await ctx.liveOffers.refusals(offers, days)
   const refusedDemand = LENT_RULES.flatMap((rule) => {

@@ -1,11 +1,11 @@
 import type { ShownJob } from '#control-plane/db/job-marks.ts'
-import { forgetShownJobs, listShownJobs, markJobsDeleted, markJobsStopped } from '#control-plane/db/job-marks.ts'
+import { forgetShownJobs, listShownJobs, markJobs } from '#control-plane/db/job-marks.ts'
 import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
 import { DAY } from '#shared/clock.ts'
 import type { JobMark } from '#shared/contract/job-record.ts'
 import { JOB_KEPT_AFTER_DEADLINE_MS } from '#shared/contract/job-record.ts'
 import { ulidFloor } from '#shared/ids.ts'
-import type { LineCtx } from './job-lines.ts'
+import type { LineCtx, Place } from './job-lines.ts'
 import { placesOf, recordOf } from './job-lines.ts'
 import { endAsShown, openShown } from './shown-job.ts'
 
@@ -31,8 +31,8 @@ export async function noteJobMarks({ db, jobBook, clock }: Pick<LineCtx, 'db' | 
   const now = clock.now()
   const ridsOf = (wanted: JobMark['mark']) => marks.flatMap(({ rid, mark }) => (mark === wanted ? [rid] : []))
   const known = {
-    stopped: new Set(await markJobsStopped(db, ridsOf('stopped'), now)),
-    deleted: new Set(await markJobsDeleted(db, ridsOf('deleted'), now)),
+    stopped: await markJobs(db, 'stopped', ridsOf('stopped'), now),
+    deleted: await markJobs(db, 'deleted', ridsOf('deleted'), now),
   }
   const stray = ulidFloor(now - STRAY_AFTER_MS)
   const noted = marks.filter(({ rid, mark }) => known[mark].has(rid))
@@ -79,7 +79,7 @@ async function restorePage(ctx: LineCtx, jobs: readonly ShownJob[]): Promise<num
   return restored.filter((isRestored) => isRestored).length
 }
 
-type Known = { readonly place: Parameters<typeof recordOf>[1] | undefined; readonly isWithheld: boolean }
+type Known = { readonly place: Place | undefined; readonly isWithheld: boolean }
 
 /** Returns false for a job whose record nobody can make any more: its key was destroyed, or was its buyer's own. */
 async function restore(ctx: LineCtx, job: ShownJob, { place, isWithheld }: Known): Promise<boolean> {

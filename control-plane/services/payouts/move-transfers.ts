@@ -1,4 +1,5 @@
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
+import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
 import { confirmTransfers, followTransfers } from './follow-transfers.ts'
 import { findPayoutStop } from './payout-stops.ts'
 import { drainBalances } from './plan-payouts.ts'
@@ -6,7 +7,7 @@ import { sendBatches } from './send-transfers.ts'
 import { MAX_BATCH, readGround, signBatch } from './sign-transfers.ts'
 import { planSweep } from './sweep-treasury.ts'
 import type { PayoutCtx, TreasuryCtx } from './treasury-ctx.ts'
-import { purseOfTreasury, withTreasury } from './treasury-ctx.ts'
+import { withTreasury } from './treasury-ctx.ts'
 
 /** Batches that one turn signs. */
 const MAX_BATCHES = 20

@@ -12,6 +12,7 @@ import type { Authorization } from '#control-plane/ports/treasury/authorization.
 import { nonceOf, typedDataOf } from '#control-plane/ports/treasury/authorization.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
+import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
 import { lower } from '#shared/bigints.ts'
 import { SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
@@ -21,7 +22,6 @@ import { holdPayouts } from './payout-stops.ts'
 import type { TransferEvent } from './transfer-states.ts'
 import { REASONS } from './transfer-states.ts'
 import type { TreasuryCtx } from './treasury-ctx.ts'
-import { purseOfTreasury } from './treasury-ctx.ts'
 
 /** Transfers of one transaction. Each takes about 90,000 gas, and a transaction of Base at most 16 million. */
 export const MAX_BATCH = 100

@@ -1,4 +1,3 @@
-import type { Purse } from '#control-plane/db/treasury-moves.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 
@@ -7,11 +6,6 @@ export type PayoutCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'settings' | 
 
 /** The context of money that leaves the treasury. */
 export type TreasuryCtx = Omit<PayoutCtx, 'treasury'> & { readonly treasury: TreasuryParts }
-
-/** The token and treasury that payouts are paid from. */
-export function purseOfTreasury({ chainId, asset, address: treasury }: TreasuryParts): Purse {
-  return { chainId, asset, treasury }
-}
 
 /** The same context where somebody signs for the treasury. */
 export function withTreasury<Context extends PayoutCtx>(

@@ -12,7 +12,7 @@ import { accountOf, WorkspaceField } from '#control-plane/services/organizations
 import { findPayoutHold, PayoutHoldViewSchema } from '#control-plane/services/payouts/payout-stops.ts'
 import { SaleViewSchema } from '#control-plane/services/sellers/sales.ts'
 import { Count, MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
-import { DAY, utcDay } from '#shared/clock.ts'
+import { lastUtcDays, nextUtcDay } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidTime } from '#shared/ids.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
@@ -90,11 +90,11 @@ export const getEarnings = defineOperation({
   output: EarningsSchema,
   run: async (ctx, actor, { range, workspaceId }): Promise<Earnings> => {
     const seller = await accountOf(ctx, actor, workspaceId)
-    const days = RANGES[range]
-    const today = Math.floor(ctx.clock.now() / DAY) * DAY
-    const since = days === null ? 0 : today - (days - 1) * DAY
+    const now = ctx.clock.now()
+    const length = RANGES[range]
+    const { since, days } = length === null ? { since: 0, days: [] } : lastUtcDays(now, length)
     const [sums, sales, balance, unbooked, hold, payouts] = await Promise.all([
-      sumEarnings(ctx.db, seller, { from: since, to: today + DAY }),
+      sumEarnings(ctx.db, seller, { from: since, to: nextUtcDay(now) }),
       newestSales(ctx.db, seller, { before: undefined, limit: RECENT_SALES }),
       readBalance(ctx, seller),
       sumPendingSales(ctx.db, seller),
@@ -111,7 +111,7 @@ export const getEarnings = defineOperation({
       pendingUsdc: (balance + unbooked).toString(),
       inFlightUsdc: inFlight.toString(),
       paidUsdc: paid.toString(),
-      daily: sumDays(sums, days === null ? [] : Array.from({ length: days }, (_, at) => utcDay(since + at * DAY))),
+      daily: sumDays(sums, days),
       byModel,
       share: shareOf(byModel, total),
       recentSales: sales.map(viewSale),

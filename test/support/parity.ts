@@ -139,7 +139,11 @@ function costIn(frame: unknown): string | undefined {
   return read.success ? String(read.data.usage.buyer_cost_micro) : undefined
 }
 
-const LookUp = z.looseObject({ buyer_cost_micro: z.number(), settlement_status: z.string() })
+const LookUp = z.looseObject({
+  buyer_cost_micro: z.number(),
+  settlement_status: z.string(),
+  confirmed_at: z.string().nullable(),
+})
 
 /** What is shown and booked of a call when all is done: its look-up, its line of the export, and the ledger's entries. */
 export async function booked({ network }: RoutedMarket, buyer: Buyer, rid: string): Promise<Map<string, string>> {
@@ -149,9 +153,15 @@ export async function booked({ network }: RoutedMarket, buyer: Buyer, rid: strin
   await db.connect()
   try {
     const settlements = () => db.query('select * from settlement where rid = $1', [rid])
+    const lookUp = async () => LookUp.parse(await (await fetch(`${url}/v1/requests/${rid}`, { headers })).json())
     await until(`${rid} is booked`, BOOKED_MS, async () => (await settlements()).rows.length === 1)
+    // The gate hears of the booking after the ledger has it.
+    let told = await lookUp()
+    await until(`the look-up of ${rid} says so`, BOOKED_MS, async () => {
+      told = await lookUp()
+      return told.buyer_cost_micro === 0 || told.confirmed_at !== null
+    })
     const facts = new Map<string, string>()
-    const told = LookUp.parse(await (await fetch(`${url}/v1/requests/${rid}`, { headers })).json())
     for (const [name, value] of Object.entries(told)) facts.set(`look-up ${name}`, lookedUp(name, value))
     const file = await (await fetch(`${url}/v1/buyer/usage/export?period=lifetime`, { headers })).text()
     const [head = '', ...lines] = file.trimEnd().split('\r\n')

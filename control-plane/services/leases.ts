@@ -1,21 +1,41 @@
 import { claimLease, releaseLease } from '#control-plane/db/leases.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 
-/** Runs `run` if this owner gets the lease. Returns false when another owner has it. The lease stays after the run. */
-export async function withLease(
-  ctx: Pick<Ctx, 'db'>,
-  lease: { readonly name: string; readonly owner: string; readonly ttlMs: number },
-  run: () => Promise<void>,
-): Promise<boolean> {
-  if (!(await claimLease(ctx.db, lease.name, lease.owner, lease.ttlMs))) return false
-  await run()
-  return true
+/** A lease that is held is renewed after this part of its time. Every turn has the rest of it at least. */
+const RENEWED_AFTER = 1 / 3
+
+/** Work of which one process at a time does one turn after another. */
+export type Lease = {
+  /** Runs `run` if this owner has the lease or gets it. Returns false when another owner has it. */
+  run(run: () => Promise<void>): Promise<boolean>
+  /** Gives the lease back, at the end of a process. */
+  end(): Promise<void>
 }
 
-/** Releases a lease at the end of a process. */
-export function endLease(
-  ctx: Pick<Ctx, 'db'>,
-  lease: { readonly name: string; readonly owner: string },
-): Promise<void> {
-  return releaseLease(ctx.db, lease.name, lease.owner)
+/**
+ * Makes a lease of `ttlMs` milliseconds, which stays after a run. An owner that turns often does not ask the database
+ * before each turn whether it still has what nobody else can have got.
+ */
+export function createLease(
+  { db, clock }: Pick<Ctx, 'db' | 'clock'>,
+  { name, owner, ttlMs }: { readonly name: string; readonly owner: string; readonly ttlMs: number },
+): Lease {
+  /** Monotonic milliseconds before the last claim that succeeded. */
+  let claimedAt = Number.NEGATIVE_INFINITY
+  return {
+    async run(run) {
+      const now = clock.monotonic()
+      if (now - claimedAt >= ttlMs * RENEWED_AFTER) {
+        claimedAt = Number.NEGATIVE_INFINITY
+        if (!(await claimLease(db, name, owner, ttlMs))) return false
+        claimedAt = now
+      }
+      await run()
+      return true
+    },
+    end() {
+      claimedAt = Number.NEGATIVE_INFINITY
+      return releaseLease(db, name, owner)
+    },
+  }
 }

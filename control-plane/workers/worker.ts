@@ -2,7 +2,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { GateAudit } from '#control-plane/ports/gate/gate-audit.ts'
 import type { UsageQueue } from '#control-plane/ports/queue/usage-queue.ts'
 import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
-import { endLease, withLease } from '#control-plane/services/leases.ts'
+import { createLease } from '#control-plane/services/leases.ts'
 import type { Secret } from '#shared/secret.ts'
 
 /** Intervals and waits of the money workers. */
@@ -52,11 +52,8 @@ type Periodic = {
 /** Runs work again and again, with a pause after each end. A failure is logged, and the next turn tries again. */
 export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
   const { name, everyMs } = periodic
-  const lease = {
-    name,
-    owner: plane.workerId,
-    ttlMs: Math.max(Math.ceil(everyMs * LEASE_SLACK), periodic.leaseMs ?? 0),
-  }
+  const ttlMs = Math.max(Math.ceil(everyMs * LEASE_SLACK), periodic.leaseMs ?? 0)
+  const lease = createLease(plane, { name, owner: plane.workerId, ttlMs })
   let timer: NodeJS.Timeout | undefined
   const ending = new AbortController()
   let turn = Promise.resolve()
@@ -65,7 +62,7 @@ export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
   async function takeTurn(): Promise<void> {
     try {
       const run = () => plane.telemetry.turn(name, () => periodic.run(ending.signal))
-      await (periodic.isShared === true ? run() : withLease(plane, lease, run))
+      await (periodic.isShared === true ? run() : lease.run(run))
     } catch (error) {
       plane.log.warn({ err: error, worker: name }, 'a periodic job failed and will run again')
     }
@@ -85,9 +82,9 @@ export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
       clearTimeout(timer)
       await turn
       if (periodic.isShared === true) return
-      await endLease(plane, lease).catch((error: unknown) =>
-        plane.log.warn({ err: error, worker: name }, 'a lease was left to run out'),
-      )
+      await lease
+        .end()
+        .catch((error: unknown) => plane.log.warn({ err: error, worker: name }, 'a lease was left to run out'))
     },
   }
 }

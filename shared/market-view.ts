@@ -26,7 +26,7 @@ export type MarketParts = {
 /** The members of an offer that a market page needs. */
 export type BookOffer = Pick<
   OfferRow,
-  'id' | 'sellerAlias' | 'provider' | 'isTrusted' | 'baseUrl' | 'keptBps' | 'capDailyMicro' | 'ttftMs'
+  'id' | 'sellerAlias' | 'provider' | 'isTrusted' | 'baseUrl' | 'apiFormat' | 'keptBps' | 'capDailyMicro' | 'ttftMs'
 >
 
 /** The routing order: the kept share of the price first, then measured speed, then the id. */

@@ -167,6 +167,17 @@ const buyer = [
   createRoute({
     getParentRoute: under,
     path: '/buyer/providers',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        try: oneOf(search, 'try', ['yes']),
+        floor: numberOf(search, 'floor', PERCENT),
+        only: textOf(search, 'only'),
+        block: textOf(search, 'block'),
+        order: textOf(search, 'order'),
+        untrusted: oneOf(search, 'untrusted', ['yes']),
+        sort: oneOf(search, 'sort', ['latency']),
+        window: oneOf(search, 'window', ['yesterday']),
+      }),
     component: lazyRouteComponent(() => import('./buyer/providers/page.tsx'), 'ProvidersPage'),
   }),
   createRoute({

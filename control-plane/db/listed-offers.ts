@@ -17,13 +17,13 @@ const BOOKED_OFFER_ROW = {
   keptBps: OFFER_TABLES.offer.kept_bps,
   /** Micro-USD as plain digits. */
   capDailyMicro: nullable(text()),
+  apiFormat: OFFER_TABLES.offer.api_format,
 }
 export type BookedOffer = RowOf<typeof BOOKED_OFFER_ROW>
 
 /** The columns of an active offer that is published. */
 const LISTED_OFFER_ROW = {
   ...BOOKED_OFFER_ROW,
-  apiFormat: OFFER_TABLES.offer.api_format,
   providerModel: OFFER_TABLES.offer.provider_model,
   /** Its sealed credential, as the text of a JSON object. */
   sealed: text(),
@@ -33,7 +33,8 @@ const LISTED_OFFER_ROW = {
 export type ListedOffer = RowOf<typeof LISTED_OFFER_ROW>
 
 const BOOKED = sql`o.id, o.seller_account as "sellerAccount", o.model, o.provider, p.is_trusted as "isTrusted",
-  o.base_url as "baseUrl", o.kept_bps as "keptBps", o.cap_daily_micro::text as "capDailyMicro"`
+  o.base_url as "baseUrl", o.kept_bps as "keptBps", o.cap_daily_micro::text as "capDailyMicro",
+  o.api_format as "apiFormat"`
 
 /**
  * A hash over the transactions that last wrote an offer, its provider and its credential. It changes when the published
@@ -62,7 +63,7 @@ export async function listActiveOffers(
     db,
     { ...LISTED_OFFER_ROW, source: text() },
     sql`with listed as materialized (
-      select ${BOOKED}, o.api_format as "apiFormat", o.provider_model as "providerModel", c.sealed::text as sealed,
+      select ${BOOKED}, o.provider_model as "providerModel", c.sealed::text as sealed,
         floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", ${SOURCE} as source
       from ${JOINED} where o.model = ${model} and o.status = 'active')
     select id, "sellerAccount", model, provider, "isTrusted", "baseUrl", "keptBps", "capDailyMicro", "apiFormat",

@@ -3,13 +3,13 @@ import type { LentRule } from '#shared/contract/lent-offers.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
+import { unsupportedProvider } from '#shared/routing/named-providers.ts'
 import { refusingRule } from './lent-rules.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { ELIGIBLE, FILTERS, stageOf } from './offer-filters.ts'
 import { capRefusal } from './refuse-caps.ts'
 import { nobodySells } from './resolve-target.ts'
 import type { Choice } from './routing-choice.ts'
-import { unsupportedProvider } from './routing-choice.ts'
 
 /** A target's offers, none of which a call can use. */
 export type Emptied = { readonly target: Target; readonly offers: readonly MarketOffer[] }
@@ -19,7 +19,7 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
   const stages = offers.map((offer) => stageOf(ports, choice, offer))
   const furthest = stages.reduce((most, stage) => Math.max(most, stage), 0)
   if (furthest >= FILTERS.indexOf('provider') && choice.unknown !== undefined)
-    return unsupportedProvider(ports.market, choice.unknown)
+    return unsupportedProvider(ports.market.providers, choice.unknown)
   const reached = offers.filter((_offer, at) => stages[at] === furthest)
   switch (FILTERS[furthest]) {
     case 'capability':

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { MarketOffer } from '#data-plane/call.ts'
 import { LentDocumentSchema } from '#shared/contract/lent-offers.ts'
 import type { DocumentName, OfferRow } from '#shared/contract/snapshot.ts'
 import {
@@ -11,10 +12,10 @@ import {
 } from '#shared/contract/snapshot.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import { compileResource } from '#shared/resources/compile-resource.ts'
+import type { OfferBook } from '#shared/routing/offer-book.ts'
+import { createOfferBook } from '#shared/routing/offer-book.ts'
 import type { MarketBodies } from './market.ts'
 import { EMPTY_BODIES, rankOffers } from './market.ts'
-import type { OfferBook } from './offer-book.ts'
-import { createOfferBook } from './offer-book.ts'
 
 /** Offers checked between two rests. They take some milliseconds of work, and calls are served in between. */
 const OFFERS_AT_ONCE = 250
@@ -110,7 +111,7 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
 }
 
 type Reading = { readonly rest: () => Promise<void>; readonly shareValues: ShareValues }
-type ModelOffers = { readonly model: string; readonly book: OfferBook }
+type ModelOffers = { readonly model: string; readonly book: OfferBook<MarketOffer> }
 
 /** The same document with unread rows. */
 const OffersBody = OffersDocumentSchema.extend({ offers: z.array(z.unknown()) })

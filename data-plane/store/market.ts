@@ -15,9 +15,9 @@ import { keptBps, percentOf } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 import { DEFAULT_PROTOCOL } from '#shared/protocols/index.ts'
 import type { CompiledResource } from '#shared/resources/compile-resource.ts'
+import type { OfferBook } from '#shared/routing/offer-book.ts'
+import { createOfferBook } from '#shared/routing/offer-book.ts'
 import { parsePathPattern } from '#shared/rules/path-pattern.ts'
-import type { OfferBook } from './offer-book.ts'
-import { createOfferBook } from './offer-book.ts'
 
 /** The validated bodies of the documents, before anything is indexed. */
 export type MarketBodies = {
@@ -30,7 +30,7 @@ export type MarketBodies = {
   /** What was sold of resources and families. */
   readonly sold: readonly SoldRow[]
   readonly limits: Limits
-  readonly offers: ReadonlyMap<string, OfferBook>
+  readonly offers: ReadonlyMap<string, OfferBook<MarketOffer>>
   /** Resources and forwarded families by id. */
   readonly resources: ReadonlyMap<string, CompiledResource>
   /** Their lent keys, best discount first. */
@@ -48,7 +48,7 @@ export type Market = MarketBodies & {
   readonly providersWithout: ReadonlyMap<Endpoint, ReadonlySet<string>>
   readonly rowByModel: ReadonlyMap<string, MarketRow>
   /** Lent keys by the id of their record, as offers of what it sells. */
-  readonly lentBooks: ReadonlyMap<string, OfferBook>
+  readonly lentBooks: ReadonlyMap<string, OfferBook<MarketOffer>>
   /** The offers in {@link retired}, by id. */
   readonly retiredOffers: ReadonlyMap<string, MarketOffer>
 }

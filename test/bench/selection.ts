@@ -2,10 +2,10 @@ import type { Demand, MarketOffer } from '#data-plane/call.ts'
 import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
 import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
-import { createOfferBook } from '#data-plane/store/offer-book.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { keptBps, microUsd, parseUnitPrice } from '#shared/money.ts'
+import { createOfferBook } from '#shared/routing/offer-book.ts'
 import { buildDemand, buildModel, buildOffer, buildPayer, buildProvider, NO_RATES } from '#test/support/build-market.ts'
 
 const SIZES = [10, 1_000, 10_000]

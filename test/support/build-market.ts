@@ -2,7 +2,6 @@ import type { MarketOffer, ModelDemand, ModelPlan, ModelTarget, Offer, RawReques
 import type { AccountPayer } from '#data-plane/payment.ts'
 import type { SelectionPorts } from '#data-plane/pipeline/offer-filters.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
-import { createOfferBook } from '#data-plane/store/offer-book.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -10,6 +9,7 @@ import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { createIds } from '#shared/ids.ts'
 import { keptBps, picoUsd } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
+import { createOfferBook } from '#shared/routing/offer-book.ts'
 
 const ids = createIds(systemClock)
 

@@ -24,6 +24,7 @@ export const SCREENS = [
   { name: 'buyer-jobs', side: 'buyer', path: '/buyer/jobs' },
   { name: 'buyer-limits', side: 'buyer', path: '/buyer/limits' },
   { name: 'buyer-routing', side: 'buyer', path: '/buyer/providers' },
+  { name: 'buyer-routing-tried', side: 'buyer', path: '/buyer/providers?try=yes&floor=20&block=nobody' },
   { name: 'buyer-organisations', side: 'buyer', path: '/buyer/organizations' },
   { name: 'buyer-credit', side: 'buyer', path: '/buyer/credit' },
   { name: 'seller-start', side: 'seller', path: '/seller/start' },

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { ModelDemand } from '#data-plane/call.ts'
 import type { AccountPayer } from '#data-plane/payment.ts'
 import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
-import { MAX_CANDIDATES, selectOffers } from '#data-plane/pipeline/select-offers.ts'
+import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
@@ -16,6 +16,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import { keptBps, MAX_MICRO_USD, microUsd } from '#shared/money.ts'
+import { MAX_CANDIDATES } from '#shared/routing/walk-offers.ts'
 import {
   buildDemand,
   buildModel,

@@ -33,7 +33,9 @@ export const MarketFiguresSchema = MarketRowSchema.extend({ volume24hMicro: Amou
 
 /** One offer of the public order book. */
 export const BookEntrySchema = z.object({
-  offer: OfferRowSchema.pick({ id: true, sellerAlias: true, provider: true, isTrusted: true, baseUrl: true }).extend({
+  offer: OfferRowSchema.pick({
+    ...{ id: true, sellerAlias: true, provider: true, isTrusted: true, baseUrl: true, apiFormat: true },
+  }).extend({
     keptBps: z.custom<KeptBps>((value) => typeof value === 'bigint'),
     capDailyMicro: Amount.nullable(),
     ttftMs: z.number().nullable(),

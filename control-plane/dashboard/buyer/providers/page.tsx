@@ -16,6 +16,7 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { AddProvider } from './add-provider.tsx'
 import { Policy } from './policy.tsx'
+import { Simulator } from './simulator.tsx'
 
 export function ProvidersPage() {
   return (
@@ -48,6 +49,7 @@ function Providers() {
               // The form begins anew with what the market has.
               <Policy key={JSON.stringify(data.preferences)} preferences={data.preferences} />
             )}
+            <Simulator />
             <Card title="Your own provider keys" about="A call that one of them serves costs nothing here" isFlush>
               <Table
                 label="Own provider keys"

@@ -1,14 +1,20 @@
-import type { MarketOffer } from '#data-plane/call.ts'
+import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { byBookRank } from '#shared/market-view.ts'
 import type { ProtocolNeed } from '#shared/protocols/index.ts'
 import { canServe, PROTOCOL_NEEDS } from '#shared/protocols/index.ts'
+
+/** The members of an offer that decide where a call goes. */
+export type RoutableOffer = Pick<
+  OfferRow,
+  'id' | 'provider' | 'isTrusted' | 'keptBps' | 'capDailyMicro' | 'ttftMs' | 'apiFormat'
+>
 
 /**
  * A model's offers as columns of numbers in the order of the routing, for walks over thousands of them. Providers are
  * counted from zero within the model.
  */
-export type OfferIndex = {
-  readonly offers: readonly MarketOffer[]
+export type OfferIndex<Of extends RoutableOffer> = {
+  readonly offers: readonly Of[]
   readonly providers: readonly string[]
   readonly providerOf: Uint16Array
   /** Basis points of the reference price that a buyer pays. They never fall where the order is by price. */
@@ -30,21 +36,22 @@ export const LACKS: Readonly<Record<ProtocolNeed, number>> = {
 const MAX_PROVIDERS = 65_535
 
 /** A model's offers. A book is never changed, only replaced. */
-export type OfferBook = {
+export type OfferBook<Of extends RoutableOffer> = {
   /** Best price first. */
-  readonly ranked: readonly MarketOffer[]
+  readonly ranked: readonly Of[]
   /** The order of the public book: trusted offers first, best price first. It is built at its first use. */
-  inBookOrder(): readonly MarketOffer[]
+  inBookOrder(): readonly Of[]
   /** The index by price. It is built at its first use. */
-  byPrice(): OfferIndex
+  byPrice(): OfferIndex<Of>
   /** The index by the measured time to the first content. Offers without a measurement follow by price. */
-  bySpeed(): OfferIndex
+  bySpeed(): OfferIndex<Of>
 }
 
-export function createOfferBook(ranked: readonly MarketOffer[]): OfferBook {
-  let listed: readonly MarketOffer[] | undefined
-  let byPrice: OfferIndex | undefined
-  let bySpeed: OfferIndex | undefined
+/** Makes a book of offers in the order of `byRank`. */
+export function createOfferBook<Of extends RoutableOffer>(ranked: readonly Of[]): OfferBook<Of> {
+  let listed: readonly Of[] | undefined
+  let byPrice: OfferIndex<Of> | undefined
+  let bySpeed: OfferIndex<Of> | undefined
   return {
     ranked,
     inBookOrder() {
@@ -62,24 +69,24 @@ export function createOfferBook(ranked: readonly MarketOffer[]): OfferBook {
   }
 }
 
-function fastestFirst(ranked: readonly MarketOffer[]): readonly MarketOffer[] {
-  const speedOf = ({ ttftMs }: MarketOffer) => ttftMs ?? Number.MAX_SAFE_INTEGER
+function fastestFirst<Of extends RoutableOffer>(ranked: readonly Of[]): readonly Of[] {
+  const speedOf = ({ ttftMs }: Of) => ttftMs ?? Number.MAX_SAFE_INTEGER
   return [...ranked].sort((left, right) => speedOf(left) - speedOf(right))
 }
 
-function lacksOf(offer: MarketOffer): number {
+function lacksOf(offer: RoutableOffer): number {
   let flags = 0
   for (const need of PROTOCOL_NEEDS) if (!canServe(offer, need)) flags |= LACKS[need]
   return flags
 }
 
-function buildIndex(offers: readonly MarketOffer[]): OfferIndex {
+function buildIndex<Of extends RoutableOffer>(offers: readonly Of[]): OfferIndex<Of> {
   const numbers = new Map<string, number>()
   const providerOf = new Uint16Array(offers.length)
   const kept = new Uint16Array(offers.length)
   const flags = new Uint8Array(offers.length)
   const starts: number[] = []
-  let before: MarketOffer | undefined
+  let before: Of | undefined
   for (const [at, offer] of offers.entries()) {
     const number = numbers.get(offer.provider) ?? numbers.size
     if (number > MAX_PROVIDERS) throw new RangeError('a model has offers of too many providers')

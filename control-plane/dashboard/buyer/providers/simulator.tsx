@@ -1,0 +1,154 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { BuyerRoutingQueryVariables } from '#control-plane/dashboard/data/documents/buyer-routing.ts'
+import { BuyerRoutingDocument } from '#control-plane/dashboard/data/documents/buyer-routing.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Check, Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import { Simulated } from './simulated.tsx'
+
+const WINDOWS = [
+  { value: '24h', label: 'the last 24 hours' },
+  { value: 'yesterday', label: 'yesterday, UTC' },
+] as const
+const SORTS = [
+  { value: 'price', label: 'price' },
+  { value: 'latency', label: 'measured speed' },
+] as const
+
+const namesIn = (text: string | undefined) => (text ?? '').split(/[\s,]+/).filter((name) => name !== '')
+
+/** Asks what past calls would have cost under another policy. The policy stands in the address. */
+export function Simulator() {
+  const search = useSearch({ from: '/buyer/providers' })
+  const variables: BuyerRoutingQueryVariables = {
+    policy: {
+      ...(search.floor === undefined ? {} : { minDiscountPct: search.floor }),
+      providersOnly: namesIn(search.only),
+      providersBlocked: namesIn(search.block),
+      providerOrder: namesIn(search.order),
+      allowUntrusted: search.untrusted === 'yes',
+      sort: search.sort ?? 'price',
+    },
+    window: search.window ?? '24h',
+  }
+  const isAsked = search.try === 'yes'
+  const query = useScreen(BuyerRoutingDocument, variables, { isOn: isAsked })
+  return (
+    <Card
+      title="Try a policy on past calls"
+      about="An estimate on the book of now. Nothing changes by it, and no provider is asked."
+    >
+      <div className="grid">
+        {/* The form begins anew with what the address has. */}
+        <Wishes key={JSON.stringify(search)} />
+        {isAsked ? (
+          <Loaded query={query}>
+            {({ routingSimulation }) =>
+              routingSimulation === null ? null : (
+                <Simulated
+                  simulation={routingSimulation}
+                  policy={variables.policy}
+                  curl={curlOf(BuyerRoutingDocument, variables, true)}
+                />
+              )
+            }
+          </Loaded>
+        ) : null}
+      </div>
+    </Card>
+  )
+}
+
+type Draft = Readonly<Record<'floor' | 'only' | 'block' | 'order', string>> & {
+  readonly sort: (typeof SORTS)[number]['value']
+  readonly window: (typeof WINDOWS)[number]['value']
+  readonly isOpen: boolean
+}
+
+function Wishes() {
+  const search = useSearch({ from: '/buyer/providers' })
+  const navigate = useNavigate({ from: '/buyer/providers' })
+  const [draft, setDraft] = useState<Draft>({
+    floor: search.floor === undefined ? '' : String(search.floor),
+    only: search.only ?? '',
+    block: search.block ?? '',
+    order: search.order ?? '',
+    sort: search.sort ?? 'price',
+    window: search.window ?? '24h',
+    isOpen: search.untrusted === 'yes',
+  })
+  const field = (name: 'floor' | 'only' | 'block' | 'order') => ({
+    value: draft[name],
+    onChange: ({ currentTarget: { value } }: { readonly currentTarget: { readonly value: string } }) =>
+      setDraft({ ...draft, [name]: value }),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const { floor, only, block, order, sort, window, isOpen } = draft
+    const text = (value: string) => (value.trim() === '' ? undefined : value.trim())
+    void navigate({
+      search: {
+        try: 'yes',
+        floor: floor.trim() === '' ? undefined : Number(floor),
+        only: text(only),
+        block: text(block),
+        order: text(order),
+        untrusted: isOpen ? 'yes' : undefined,
+        sort: sort === 'price' ? undefined : sort,
+        window: window === '24h' ? undefined : window,
+      },
+      resetScroll: false,
+    })
+  }
+  return (
+    <form className="form" onSubmit={submit}>
+      <div className="form-row">
+        <Input
+          label="Floor, percent"
+          hint="Below list; empty is none"
+          type="number"
+          min={0}
+          max={100}
+          step={1}
+          {...field('floor')}
+        />
+        <Input label="Only these providers" hint="Empty is all of them" maxLength={300} {...field('only')} />
+        <Input label="Never these providers" hint="Ids with spaces between them" maxLength={300} {...field('block')} />
+        <Input label="These first, in this order" hint="Before the others" maxLength={300} {...field('order')} />
+      </div>
+      <div className="form-row">
+        <Select
+          label="The others by"
+          choices={SORTS}
+          value={draft.sort}
+          onChange={({ currentTarget: { value } }) =>
+            setDraft({ ...draft, sort: value === 'latency' ? 'latency' : 'price' })
+          }
+        />
+        <Select
+          label="Calls of"
+          choices={WINDOWS}
+          value={draft.window}
+          onChange={({ currentTarget: { value } }) =>
+            setDraft({ ...draft, window: value === 'yesterday' ? 'yesterday' : '24h' })
+          }
+        />
+      </div>
+      <Check
+        label="Providers that are not trusted may serve"
+        isOn={draft.isOpen}
+        onChange={(isOpen) => setDraft({ ...draft, isOpen })}
+      />
+      <div className="actions">
+        <Button kind="primary" type="submit">
+          Try it
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,82 @@
+import type { RoutedCall } from '#control-plane/db/routed-calls.ts'
+import type { Endpoint } from '#shared/catalog/model.ts'
+import { ENDPOINTS } from '#shared/catalog/model.ts'
+import type { BookOffer } from '#shared/market-view.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { add, chargeShare, picoUsd, ZERO } from '#shared/money.ts'
+import { needOfEndpoint } from '#shared/protocols/index.ts'
+import type { OfferBook } from '#shared/routing/offer-book.ts'
+import type { RoutingWants } from '#shared/routing/walk-offers.ts'
+import { walkOffers } from '#shared/routing/walk-offers.ts'
+
+/** What the routing looks at: the books by model, and what hosts cannot run. */
+export type ReplayMarket = {
+  readonly books: ReadonlyMap<string, OfferBook<BookOffer>>
+  readonly unable: ReadonlyMap<Endpoint, ReadonlySet<string>>
+  isHealthy(model: string, offer: BookOffer): boolean
+}
+
+/** A policy's part of the wants. What a call needs of its host is added for each call. */
+export type PolicyWants = Omit<RoutingWants, 'unable' | 'need' | 'spread'>
+
+/** Where a call would go and what it would cost there. Undefined when no offer would serve it. */
+export type Placed = { readonly offer: BookOffer; readonly costMicro: MicroUsd } | undefined
+
+const PICO_PER_MICRO = 1_000_000n
+const NOBODY: readonly BookOffer[] = []
+
+/**
+ * Routes calls by a policy, in the order given, with the ranking that real calls go through. Daily caps begin whole and
+ * shrink by these calls alone. A ranking is used again until the cap of its first offer is spent, because nothing else
+ * changes meanwhile.
+ */
+export function replayCalls(market: ReplayMarket, policy: PolicyWants, calls: readonly RoutedCall[]): Placed[] {
+  const rankings = new Map<string, readonly BookOffer[]>()
+  const used = new Map<string, MicroUsd>()
+  const isSpent = ({ id, capDailyMicro }: BookOffer) =>
+    capDailyMicro !== null && (used.get(id) ?? ZERO) >= capDailyMicro
+  return calls.map(({ model, endpoint, listMicro }, at) => {
+    const key = `${endpoint} ${model}`
+    let ranking = rankings.get(key)
+    if (ranking === undefined || (ranking[0] !== undefined && isSpent(ranking[0]))) {
+      ranking = rank(market, policy, { model, endpoint, isSpent })
+      rankings.set(key, ranking)
+    }
+    const offer = shareEqually(policy, ranking, at, isSpent)
+    if (offer === undefined) return undefined
+    const costMicro = chargeShare(picoUsd(listMicro * PICO_PER_MICRO), offer.keptBps)
+    used.set(offer.id, add(used.get(offer.id) ?? ZERO, costMicro))
+    return { offer, costMicro }
+  })
+}
+
+type Asked = Pick<RoutedCall, 'model' | 'endpoint'> & { readonly isSpent: (offer: BookOffer) => boolean }
+
+function rank(
+  { books, unable, isHealthy }: ReplayMarket,
+  policy: PolicyWants,
+  { model, endpoint: name, isSpent }: Asked,
+): readonly BookOffer[] {
+  const book = books.get(model)
+  const endpoint = ENDPOINTS.find((one) => one === name)
+  if (book === undefined || endpoint === undefined) return NOBODY
+  const wants = { ...policy, need: needOfEndpoint(endpoint), unable: unable.get(endpoint), spread: 0 }
+  return walkOffers(policy.isFastestFirst ? book.bySpeed() : book.byPrice(), wants, {
+    isUsable: (offer, isCapped) => isHealthy(model, offer) && !(isCapped && isSpent(offer)),
+    maxExcluded: 0,
+  }).candidates
+}
+
+/** Offers of one price and speed take turns, as they do for real calls, which begin at a number of their own. */
+function shareEqually(
+  { order }: PolicyWants,
+  ranking: readonly BookOffer[],
+  turn: number,
+  isSpent: (offer: BookOffer) => boolean,
+): BookOffer | undefined {
+  const [first] = ranking
+  if (first === undefined || order !== undefined) return first
+  const { keptBps, ttftMs } = first
+  const equal = ranking.filter((offer) => offer.keptBps === keptBps && offer.ttftMs === ttftMs && !isSpent(offer))
+  return equal[turn % equal.length] ?? first
+}

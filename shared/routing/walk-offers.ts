@@ -1,0 +1,136 @@
+import type { ProtocolNeed } from '#shared/protocols/index.ts'
+import type { OfferIndex, RoutableOffer } from './offer-book.ts'
+import { CAPPED, LACKS, TRUSTED } from './offer-book.ts'
+
+/**
+ * Offers that failover may use. They are more than the attempts, because an offer with a spent cap costs no attempt.
+ */
+export const MAX_CANDIDATES = 6
+
+/** The verdict about a provider. From {@link WANTED} on it is the rank in the buyer's order. */
+const UNKNOWN = 0
+const REFUSED = 1
+const WANTED = 2
+
+/** What a call wants of its offers, whoever they are. Providers are named by their ids. */
+export type RoutingWants = {
+  readonly only: ReadonlySet<string> | undefined
+  readonly blocked: ReadonlySet<string> | undefined
+  /** Providers whose host does not run the endpoint; undefined where every host does. */
+  readonly unable: ReadonlySet<string> | undefined
+  readonly order: ReadonlyMap<string, number> | undefined
+  readonly allowsUntrusted: boolean
+  readonly floorPercent: number | undefined
+  /** The need that a provider's protocol must meet. */
+  readonly need: ProtocolNeed
+  /** True where measured speed goes before price. The index is then the one by speed. */
+  readonly isFastestFirst: boolean
+  /** A number that picks where the walk begins among equal offers, so that they share the load. */
+  readonly spread: number
+}
+
+/** What the walk asks its caller. */
+export type Walk<Of extends RoutableOffer> = {
+  /** True when an offer that meets the wants can be used now. Asked only of offers that would be taken. */
+  isUsable(offer: Of, isCapped: boolean): boolean
+  /** At most so many offers that were passed over are remembered. */
+  readonly maxExcluded: number
+}
+
+/** The best offers in order, and those that were passed over before them. */
+export type Walked<Of extends RoutableOffer> = { readonly candidates: Of[]; readonly excluded: readonly Of[] }
+
+/**
+ * Filters and orders offers that are already in the order of price, or of speed when that is wanted. It reads columns of
+ * numbers, and ends when no later offer could come before those found. The data plane routes calls with it, and the
+ * control plane estimates what another policy would have done.
+ */
+export function walkOffers<Of extends RoutableOffer>(
+  index: OfferIndex<Of>,
+  wants: RoutingWants,
+  walk: Walk<Of>,
+): Walked<Of> {
+  const found: Found<Of> = { places: [], ranks: [], excluded: [] }
+  search(index, wants, walk, found)
+  const candidates: Of[] = []
+  for (const place of found.places) {
+    const offer = index.offers[place]
+    if (offer !== undefined) candidates.push(offer)
+  }
+  return { candidates, excluded: found.excluded }
+}
+
+/** The best offers so far: places in the index by rank, then by price. */
+type Found<Of> = {
+  readonly places: number[]
+  readonly ranks: number[]
+  readonly excluded: Of[]
+}
+
+function search<Of extends RoutableOffer>(
+  index: OfferIndex<Of>,
+  wants: RoutingWants,
+  walk: Walk<Of>,
+  found: Found<Of>,
+): void {
+  const { groups, kept, flags, providerOf, offers } = index
+  const verdicts = new Uint16Array(index.providers.length)
+  const mostKept = wants.floorPercent === undefined ? 10_000 : 10_000 - wants.floorPercent * 100
+  const refusedFlags = LACKS[wants.need]
+  const neededFlags = wants.allowsUntrusted ? 0 : TRUSTED
+  for (let group = 0; group + 1 < groups.length; group++) {
+    const start = groups[group] ?? 0
+    const end = groups[group + 1] ?? 0
+    // Later offers cost more, so they are all below the floor too.
+    const isBelowFloor = (kept[start] ?? 0) > mostKept
+    if (isBelowFloor && !wants.isFastestFirst && found.excluded.length === walk.maxExcluded) return
+    const turn = end - start === 1 ? 0 : wants.spread % (end - start)
+    for (let step = start; step < end; step++) {
+      const place = step + turn < end ? step + turn : step + turn - end + start
+      const bits = flags[place] ?? 0
+      const provider = providerOf[place] ?? 0
+      const verdict = verdicts[provider] || judge(verdicts, wants, index, provider)
+      const isOut =
+        isBelowFloor || verdict < WANTED || (bits & neededFlags) !== neededFlags || (bits & refusedFlags) !== 0
+      if (!isOut) {
+        const rank = verdict - WANTED
+        const isFull = found.places.length === MAX_CANDIDATES
+        if (isFull && rank >= (found.ranks[MAX_CANDIDATES - 1] ?? 0)) continue
+        const offer = offers[place]
+        if (offer !== undefined && walk.isUsable(offer, (bits & CAPPED) !== 0)) {
+          insert(found, place, rank)
+          if (found.places.length === MAX_CANDIDATES && found.ranks[MAX_CANDIDATES - 1] === 0) return
+          continue
+        }
+      }
+      const passed = offers[place]
+      if (passed !== undefined && found.excluded.length < walk.maxExcluded) found.excluded.push(passed)
+    }
+  }
+}
+
+/** Looks a provider up in the buyer's sets, once a call. */
+function judge(
+  verdicts: Uint16Array,
+  { only, blocked, unable, order }: RoutingWants,
+  index: Pick<OfferIndex<RoutableOffer>, 'providers'>,
+  provider: number,
+): number {
+  const id = index.providers[provider] ?? ''
+  const isRefused = (only !== undefined && !only.has(id)) || blocked?.has(id) === true || unable?.has(id) === true
+  const verdict = isRefused ? REFUSED : order === undefined ? WANTED : WANTED + (order.get(id) ?? order.size)
+  verdicts[provider] = verdict
+  return verdict === UNKNOWN ? REFUSED : verdict
+}
+
+/** Inserts an offer behind those of its rank. The last one is dropped when there are too many. */
+function insert({ places, ranks }: Pick<Found<unknown>, 'places' | 'ranks'>, place: number, rank: number): void {
+  let at = places.length < MAX_CANDIDATES ? places.length : MAX_CANDIDATES - 1
+  while (at > 0 && (ranks[at - 1] ?? 0) > rank) {
+    places[at] = places[at - 1] ?? 0
+    ranks[at] = ranks[at - 1] ?? 0
+    at--
+  }
+  places[at] = place
+  ranks[at] = rank
+}

@@ -56,6 +56,7 @@ beforeAll(async () => {
     'buyer-log-entry': { id: rid },
     'operator-catalogue': model,
     'buyer-overview': { period: '30d', interval: 'day' },
+    'buyer-routing': { policy: { minDiscountPct: 10, providersBlocked: ['nobody'] } },
     'buyer-activity': { interval: 'day', groupBy: 'model' },
     'seller-earnings': { range: '30d' },
   }

@@ -71,20 +71,6 @@ const Offers = z.object({
 const offersOf = async () => Offers.parse(await door('GET', '/v1/seller/offers', network.sandbox.seller_key)).items
 const Key = z.object({ id: z.string(), key: z.string() }).loose()
 
-const Simulated = z.object({
-  calls: z.number(),
-  policy: z.object({ served: z.number(), unserved: z.number(), costMicro: z.number() }),
-  byModel: z.array(z.object({ model: z.string(), policyProvider: z.string().nullable() })),
-})
-
-/** What the calls of the last day would have cost under a policy. */
-async function simulated(key: string, policy: object): Promise<z.infer<typeof Simulated>> {
-  const query = `query($policy: RoutingPolicyInput!) { routingSimulation(policy: $policy) {
-    calls policy { served unserved costMicro } byModel { model policyProvider } } }`
-  const answer = await door('POST', '/graphql', key, { query, variables: { policy } })
-  return z.object({ data: z.object({ routingSimulation: Simulated }) }).parse(answer).data.routingSimulation
-}
-
 describe('a buyer', () => {
   it(
     'sees what was spent by any group, added up or not, and opens the calls of a group',
@@ -189,43 +175,6 @@ describe('a buyer', () => {
         await dialog(page).waitFor({ state: 'detached' })
         expect(await floorOf()).toBe(stored)
       }
-      expect(complaints).toEqual([])
-      await context.close()
-    },
-    JOURNEY_MS,
-  )
-
-  it(
-    'tries a policy on the calls of the last day, and changes nothing by it',
-    async () => {
-      const { buyer_key: own } = network.sandbox
-      await say(own)
-      await until('the call is booked', SEEN_MS, async () => (await simulated(own, {})).calls > 0)
-      const provider = (await simulated(own, {})).byModel.find(({ model }) => model === MODEL)?.policyProvider
-      const { context, page, complaints } = await open(own)
-      await page.goto(`${site}/buyer/providers`)
-      await page.getByLabel('Never these providers').fill(provider ?? '')
-      await page.getByRole('button', { name: 'Try it' }).click()
-      await page.waitForURL(/try=yes/)
-      const line = page.getByRole('table', { name: 'Simulation by model' }).getByRole('row', { name: MODEL })
-      await line.waitFor()
-      expect(await line.getByRole('cell').last().textContent()).not.toBe(provider)
-      await page
-        .getByRole('table', { name: 'Under each policy' })
-        .getByRole('row', { name: /^This policy/ })
-        .waitFor()
-      await page.getByLabel('Never these providers').fill('')
-      await page.getByLabel('Floor, percent').fill('100')
-      await page.getByRole('button', { name: 'Try it' }).click()
-      await page.getByText('no call is served under both').waitFor()
-      const none = await simulated(own, { minDiscountPct: 100 })
-      expect([none.policy.served, none.policy.unserved, none.policy.costMicro]).toEqual([0, none.calls, 0])
-      await page.getByLabel('Only these providers').fill('nobody-sells-here')
-      await page.getByRole('button', { name: 'Try it' }).click()
-      await page.getByRole('alert').getByText('None of these providers is known: nobody-sells-here.').waitFor()
-      await page.goBack()
-      expect(await page.getByLabel('Floor, percent').inputValue()).toBe('100')
-      expect(await door('GET', '/v1/buyer/preferences', own)).toMatchObject({ min_discount_pct: null })
       expect(complaints).toEqual([])
       await context.close()
     },

@@ -14,8 +14,10 @@ import {
   unmineChainTransaction,
 } from './db/chain-transactions.ts'
 import type { Database } from './db/database.ts'
+import type { Chain } from './ports/chain/chain.ts'
 import { createRpcChain } from './ports/chain/rpc-chain.ts'
 import { createChainSender } from './ports/facilitator/chain-sender.ts'
+import type { Facilitator } from './ports/facilitator/facilitator.ts'
 import { createOwnFacilitator } from './ports/facilitator/own-facilitator.ts'
 import type { PaymentParts, PaymentSettings } from './ports/facilitator/payment-parts.ts'
 import { newPaymentMemory, PAYMENT_TIMES } from './ports/facilitator/payment-parts.ts'
@@ -23,6 +25,8 @@ import { createPaymentSchemes } from './ports/facilitator/payment-schemes.ts'
 import { createRemoteFacilitator } from './ports/facilitator/remote-facilitator.ts'
 import { createSettlementRpc } from './ports/facilitator/settlement-rpc.ts'
 import type { TransactionStore } from './ports/facilitator/transaction-store.ts'
+import { createRpcTreasuryChain } from './ports/treasury/rpc-treasury-chain.ts'
+import { requireKnownChain } from './services/treasury/known-chain.ts'
 
 /** Puts together everything by which wallets pay; null where that is not configured. */
 export function openPayments(
@@ -33,12 +37,13 @@ export function openPayments(
 ): PaymentParts | null {
   if (payments === undefined) return null
   const settings = { ...settingsOf(payments), memory: newPaymentMemory(), times }
-  const chain = chainRpcUrl === undefined ? null : createRpcChain(chainRpcUrl.reveal())
+  const know = knowerOf(payments, db, chainRpcUrl?.reveal())
+  const chain = chainRpcUrl === undefined ? null : knownChain(createRpcChain(chainRpcUrl.reveal()), know)
   const store = storeIn(db)
   const unmine = (transaction: string) => unmineChainTransaction(db, transaction)
   const { facilitator: how } = payments
   if ('url' in how) {
-    const facilitator = createRemoteFacilitator(how.url)
+    const facilitator = onKnownChain(createRemoteFacilitator(how.url), know)
     return { ...settings, facilitator, chain, gasMoney: null, sendAgain: () => Promise.resolve(0), unmine }
   }
   const rpcUrl = how.rpcUrl.reveal()
@@ -48,9 +53,29 @@ export function openPayments(
   const rpc = createSettlementRpc(rpcUrl, account.address)
   const sender = createChainSender({ ...keeping, rpc, chainId: payments.chainId, account })
   const schemes = createPaymentSchemes({ network, rpcUrl, sender, times })
-  const facilitator = createOwnFacilitator({ ...keeping, network, schemes, sender })
-  const { sendAgain, gasMoney } = sender
-  return { ...settings, facilitator, chain, gasMoney, sendAgain, unmine }
+  const facilitator = onKnownChain(createOwnFacilitator({ ...keeping, network, schemes, sender }), know)
+  const sendAgain = () => know().then(sender.sendAgain)
+  return { ...settings, facilitator, chain, gasMoney: sender.gasMoney, sendAgain, unmine }
+}
+
+/** Throws while the chain is another one than the treasury's that was read. */
+type Know = () => Promise<void>
+
+function knowerOf({ chainId, asset, payTo }: PaymentConfig, db: Database, rpcUrl: string | undefined): Know {
+  if (rpcUrl === undefined) return () => Promise.resolve()
+  const chain = createRpcTreasuryChain(rpcUrl)
+  const purse = { chainId, asset: asset.toLowerCase(), treasury: payTo.toLowerCase() }
+  return () => requireKnownChain(db, chain, purse)
+}
+
+/** What a chain that was begun anew says of a payment is no word on it: its transfer is on the other one. */
+function knownChain(chain: Chain, know: Know): Chain {
+  return { ...chain, checkChain: (chainId) => chain.checkChain(chainId).then(know) }
+}
+
+/** Settles nothing on a chain that was begun anew: what was taken on the one before would be taken once more. */
+function onKnownChain(facilitator: Facilitator, know: Know): Facilitator {
+  return { ...facilitator, settle: (payment) => know().then(() => facilitator.settle(payment)) }
 }
 
 function settingsOf({ chainId, facilitator: _, ...rest }: PaymentConfig): PaymentSettings {

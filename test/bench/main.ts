@@ -7,8 +7,9 @@
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
  * `-- --only whole,streamed,probe,open,selection,translation,posting,routed,hostile,body,streams,pictures` picks rows. The rows `figures`,
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
- * So do `payments`, which measures wallets on chains of its own, `treasury`, which pays out and reconciles on one, `jobs`,
- * ten thousand open jobs, `artifacts`, large files of jobs, and `forwarded`, calls on lent keys.
+ * So do `payments`, which measures wallets on chains of its own, `lines`, keys whose accounts pay from wallets, `treasury`,
+ * which pays out and reconciles, `jobs`, ten thousand open jobs, `artifacts`, large files of jobs, and `forwarded`, calls on
+ * lent keys.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'
@@ -26,7 +27,7 @@ import type { BenchMarket } from './market.ts'
 import { MEASURED_CORE, startBenchMarket, startScript } from './market.ts'
 import { measureMarketFigures } from './market-figures.ts'
 import { makeKeys, measurePatience } from './patience.ts'
-import { measurePayments } from './payments.ts'
+import { measureLines, measurePayments } from './payments.ts'
 import { measurePictures } from './pictures.ts'
 import { measurePosting } from './posting.ts'
 import { processorSeconds } from './processor-time.ts'
@@ -210,6 +211,7 @@ if (wanted.has('artifacts')) for (const row of await measureArtifacts()) say(row
 if (wanted.has('forwarded')) for await (const row of measureForwarded(seconds)) say(row)
 if (wanted.has('jobs')) for (const row of await measureJobs()) say(row)
 if (wanted.has('payments')) for (const row of await measurePayments()) say(row)
+if (wanted.has('lines')) for (const row of await measureLines()) say(row)
 if (wanted.has('treasury')) for (const row of await measureTreasury()) say(row)
 if (wanted.has('graphql')) for (const row of await measureGraphQL()) say(row)
 if (['body', 'streams'].some((name) => wanted.has(name))) {

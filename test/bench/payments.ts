@@ -7,11 +7,15 @@ import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 import { rpcRelay } from '#test/support/rpc-relay.ts'
 import { inHeader, signPayment, stockClient } from '#test/support/wallet-client.ts'
-import { middle } from './middle.ts'
+import { middle, quantile } from './middle.ts'
+import { openLine } from './wallet-line.ts'
 
 /** Calls of each kind, by turns, and payments at once. */
 const TURNS = 60
 const AT_ONCE = 100
+/** Calls by each key of the comparison of keys, by turns, and those before them. */
+const KEY_TURNS = 500
+const KEY_WARM_UP = 100
 /** Payments on a slow chain: seconds between its blocks, and the delay of each of its answers in milliseconds. */
 const SLOW_TURNS = 10
 const BLOCK_SECONDS = 2
@@ -26,13 +30,18 @@ export async function measurePayments(): Promise<Row[]> {
   return [...(await withStage(undefined, measureQuick)), ...(await withStage(BLOCK_SECONDS, measureSlow))]
 }
 
+/** Measures what a wallet's line adds to a key's call. */
+export function measureLines(): Promise<Row[]> {
+  return withStage(undefined, measureKeys)
+}
+
 async function withStage(seconds: number | undefined, run: (stage: Stage) => Promise<Row[]>): Promise<Row[]> {
   const chain = await startChain(seconds)
   const relay = await rpcRelay(chain.rpcUrl)
   if (seconds !== undefined) relay.slow(RPC_DELAY_MS)
   // The relay is for the delay alone. A chain on this machine is asked without it.
   const rpcUrl = seconds === undefined ? chain.rpcUrl : relay.url
-  const network = await startNetwork({ LOG_LEVEL: 'warn', ...(await chain.environment(rpcUrl)) }, 'own')
+  const network = await startNetwork({ LOG_LEVEL: 'warn', ...(await environmentOf(chain, rpcUrl)) }, 'own')
   try {
     const wallet = await chain.newWallet({ usdc: 100_000_000n, eth: ONE_ETH })
     await chain.approvePermit2(wallet)
@@ -43,6 +52,15 @@ async function withStage(seconds: number | undefined, run: (stage: Stage) => Pro
     await network.remove()
     await relay.close()
     await chain.stop()
+  }
+}
+
+/** A market with a treasury that draws from wallets beside the calls. */
+async function environmentOf(chain: OwnChain, rpcUrl: string) {
+  const { address, privateKey } = await chain.newWallet({ eth: ONE_ETH })
+  return {
+    ...(await chain.environment(rpcUrl)),
+    ...{ TREASURY_ADDRESS: address, TREASURY_PRIVATE_KEY: privateKey, ALLOWANCE_BATCH_SECONDS: '1' },
   }
 }
 
@@ -71,16 +89,16 @@ async function timed(stage: Stage, body: string, headers: Readonly<Record<string
 
 async function measureQuick(stage: Stage): Promise<Row[]> {
   const body = bodyOf(false)
-  const key = { authorization: `Bearer ${stage.network.sandbox.buyer_key}` }
-  const [byKey, byWallet]: [number[], number[]] = [[], []]
+  const key = byKey(stage.network.sandbox.buyer_key)
+  const [byCredit, byWallet]: [number[], number[]] = [[], []]
   for (let turn = -5; turn < TURNS; turn++) {
     const payment = inHeader(await sign(stage, body))
     const [credit, paid] = [await timed(stage, body, key), await timed(stage, body, payment)]
     if (turn < 0) continue
-    byKey.push(credit.whole)
+    byCredit.push(credit.whole)
     byWallet.push(paid.whole)
   }
-  const added = middle(byWallet) - middle(byKey)
+  const added = middle(byWallet) - middle(byCredit)
   const payments = await Promise.all(Array.from({ length: AT_ONCE }, () => sign(stage, body)))
   const began = performance.now()
   const statuses = await Promise.all(
@@ -92,11 +110,42 @@ async function measureQuick(stage: Stage): Promise<Row[]> {
     {
       what: 'x402 upto, added to a call by key, p50',
       figure: `${added.toFixed(1)} ms`,
-      beside: `${middle(byWallet).toFixed(1)} ms by wallet, ${middle(byKey).toFixed(1)} ms by key, ${TURNS} of each by turns`,
+      beside: `${middle(byWallet).toFixed(1)} ms by wallet, ${middle(byCredit).toFixed(1)} ms by key, ${TURNS} of each by turns`,
     },
     { what: `${AT_ONCE} paid calls at once`, figure: `${(took / 1_000).toFixed(2)} s`, beside: `${served} served` },
     await measureProbe(stage),
   ]
+}
+
+const byKey = (key: string) => ({ authorization: `Bearer ${key}` })
+
+/**
+ * The same call by a prepaid key and by a key whose account pays from its wallet, by turns. Draws from the wallet go on
+ * beside the calls. The prepaid key stands in each turn twice, so its difference from itself is the noise.
+ */
+async function measureKeys(stage: Stage): Promise<Row[]> {
+  const body = bodyOf(false)
+  const prepaid = stage.network.sandbox.buyer_key
+  const line = await openLine(stage, async (key) => (await ask(stage, body, byKey(key))).status === 200)
+  const ways = [prepaid, line, prepaid].map((key) => ({ key, times: [] as number[] }))
+  for (let turn = -KEY_WARM_UP; turn < KEY_TURNS; turn++) {
+    // Each is first, second and last equally often.
+    for (let at = 0; at < ways.length; at++) {
+      const way = ways[(turn + KEY_WARM_UP + at) % ways.length]
+      if (way === undefined) continue
+      const { whole } = await timed(stage, body, byKey(way.key))
+      if (turn >= 0) way.times.push(whole)
+    }
+  }
+  const at = (part: number) => ways.map(({ times }) => quantile(times, part))
+  return [0.5, 0.95].map((part) => {
+    const [own = 0, lent = 0, again = 0] = at(part)
+    return {
+      what: `a key on a wallet's line, added to a prepaid key's call, p${part * 100}`,
+      figure: `${(lent - own).toFixed(2)} ms`,
+      beside: `${lent.toFixed(2)} ms and ${own.toFixed(2)} ms, prepaid once more ${again.toFixed(2)} ms, ${KEY_TURNS} of each by turns`,
+    }
+  })
 }
 
 const Probed = z.object({ accepts: z.array(z.unknown()).min(1) })

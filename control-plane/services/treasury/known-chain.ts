@@ -31,6 +31,17 @@ export async function headOfKnownChain(ctx: KnowCtx, chain: Reading, purse: Purs
   throw new Error(`the chain is not the one that was read: it has another block ${cursor.anchorBlock}`)
 }
 
+/**
+ * Throws unless the chain has the block that is remembered of a treasury's. Nothing is noted: whoever reads the treasury's
+ * transfers does that. Throws, too, while the chain is silent or lacks the block.
+ */
+export async function requireKnownChain(db: Database, chain: Pick<Reading, 'blockAt'>, purse: Purse): Promise<void> {
+  const cursor = await findCursor(db, purse)
+  if (cursor === undefined || cursor.anchorBlock === null) return
+  if (await isAt(chain, cursor.anchorBlock, cursor.anchorHash)) return
+  throw new Error(`the chain is not the one that was read: it has another block ${cursor.anchorBlock}`)
+}
+
 async function isAt(chain: Pick<Reading, 'blockAt'>, block: bigint, hash: string | null): Promise<boolean> {
   return (await chain.blockAt(block)).hash === hash
 }

@@ -29,7 +29,7 @@ export const ALLOWANCE_RULES: readonly Rule[] = [
       union all select d.id || ' came by allowance, and nobody drew it' from deposit d
         where d.method = 'allowance' and not exists (select 1 from allowance_draw w where w.deposit = d.id)
       union all select t.ref || ' went in ' || count(*) || ' transactions' from chain_transaction t
-        where t.ref like 'draw %' and t.mined_at is not null and not t.is_reverted group by t.ref having count(*) > 1
+        where t.ref like 'draw %' and t.mined_at is not null and not t.is_reverted and t.dead_at is null group by t.ref having count(*) > 1
       union all select w.id || ' was sent in ' || t.hash || ' and is still planned' from allowance_draw w
         join chain_transaction t on t.ref = 'draw ' || w.id where w.state = 'planned'`,
   },

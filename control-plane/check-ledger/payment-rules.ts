@@ -36,7 +36,7 @@ export const PAYMENT_RULES: readonly Rule[] = [
       union all select 'the transaction ' || tx_hash || ' pays for ' || count(*) || ' calls'
         from chain_payment where state in ('mined', 'confirmed') or came is not null group by tx_hash having count(*) > 1
       union all select ref || ' was transferred ' || count(*) || ' times'
-        from chain_transaction where mined_at is not null and not is_reverted group by ref having count(*) > 1
+        from chain_transaction where mined_at is not null and not is_reverted and dead_at is null group by ref having count(*) > 1
       union all select rid || ': due ' || due || ' and charge ' || coalesce(charge, 0) || ' of ' || amount || ' signed'
         from chain_payment where due not between 1 and amount or charge not between 0 and coalesce(due, amount)
       union all select rid || ': ' || came || ' came of ' || amount || ' signed'

@@ -18,7 +18,7 @@ export const TREASURY_RULES: readonly Rule[] = [
       union all select 'the transfers of ' || c.treasury || ' leave ' || c.opening + m.net || ', noted are ' || c.balance
         from treasury_cursor c cross join lateral (
           select coalesce(sum(case direction when 'in' then amount else -amount end), 0) as net from treasury_move m
-          where m.chain_id = c.chain_id and m.asset = c.asset and m.treasury = c.treasury) m
+          where m.chain_id = c.chain_id and m.asset = c.asset and m.treasury = c.treasury and m.era = c.era) m
         where c.opening + m.net <> c.balance
       union all select 'the chain has ' || difference || ' more than the transfers of ' || treasury || ' leave'
         from treasury_cursor where difference <> 0
@@ -32,7 +32,8 @@ export const TREASURY_RULES: readonly Rule[] = [
     wrong: `with credited as (
         select m.tx_hash, m.place, m.amount, m.ref, d.account, d.state, d.amount as deposited,
           coalesce((select sum(e.amount) from ledger_key k join every_ledger_entry e on e.tx = k.tx
-            where k.key = 'deposit:' || m.chain_id || ':' || m.tx_hash || ':' || m.place and e.account = d.account), 0) as got
+            where k.key = 'deposit:' || m.chain_id || ':' || m.tx_hash || ':' || m.place
+              || case when m.era > 0 then ':' || m.era else '' end and e.account = d.account), 0) as got
         from treasury_move m left join deposit d on d.id = m.ref where m.kind = 'deposit')
       select tx_hash || ' ' || place || ' brought ' || amount || ', ' || coalesce(account, 'nobody') || ' got ' || got as wrong
         from credited where got <> amount or deposited <> amount or state is distinct from 'credited'

@@ -32,7 +32,8 @@ export async function listChainTransactionsOf(db: Database | Trx, ref: string): 
   return readRows(
     db,
     ROW,
-    sql`select ${COLUMNS} from chain_transaction where ref = ${ref} order by signed_at desc limit ${MAX_OF_ONE}`,
+    sql`select ${COLUMNS} from chain_transaction where ref = ${ref} and dead_at is null
+      order by signed_at desc limit ${MAX_OF_ONE}`,
   )
 }
 
@@ -80,7 +81,7 @@ export async function insertChainTransaction(
 ): Promise<ChainTransaction> {
   await sql`insert into chain_transaction (hash, sender, nonce, ref, raw)
     values (${hash}, ${sender}, ${nonce}, ${ref}, ${raw})
-    on conflict (hash) do update set mined_at = null, is_reverted = null`.execute(db)
+    on conflict (hash) do update set mined_at = null, is_reverted = null, dead_at = null`.execute(db)
   return { hash, raw, nonce, ref, sender, ageMs: 0, sentMs: null, minedAt: null, isReverted: null }
 }
 
@@ -92,14 +93,18 @@ export async function markChainTransactionSent(db: Database, hash: string): Prom
 export async function markChainTransactionMined(db: Database, hash: string, isReverted: boolean): Promise<void> {
   await sql`update chain_transaction as row set mined_at = now(), is_reverted = (row.hash <> mined.hash or ${isReverted})
     from chain_transaction as mined where mined.hash = ${hash.toLowerCase()} and mined.mined_at is null
-    and row.sender = mined.sender and row.nonce = mined.nonce`.execute(db)
+    and row.sender = mined.sender and row.nonce = mined.nonce and mined.dead_at is null and row.dead_at is null`.execute(
+    db,
+  )
 }
 
 /** A block that had it is gone from the chain, so all with its nonce may be mined again. */
 export async function unmineChainTransaction(db: Database, hash: string): Promise<void> {
   await sql`update chain_transaction as row set mined_at = null, is_reverted = null
     from chain_transaction as mined where mined.hash = ${hash.toLowerCase()}
-    and row.sender = mined.sender and row.nonce = mined.nonce`.execute(db)
+    and row.sender = mined.sender and row.nonce = mined.nonce and mined.dead_at is null and row.dead_at is null`.execute(
+    db,
+  )
 }
 
 /** Forgets the blocks of transactions from a nonce on that were noted some milliseconds ago. Answers their number. */
@@ -110,7 +115,7 @@ export async function forgetChainTransactions(
   olderThanMs: number,
 ): Promise<number> {
   const { numAffectedRows } = await sql`update chain_transaction set mined_at = null, is_reverted = null
-    where sender = ${sender} and nonce >= ${from} and mined_at < now() - make_interval(secs => ${olderThanMs / 1_000})`.execute(
+    where sender = ${sender} and nonce >= ${from} and dead_at is null and mined_at < now() - make_interval(secs => ${olderThanMs / 1_000})`.execute(
     db,
   )
   return Number(numAffectedRows ?? 0n)
@@ -123,7 +128,8 @@ export async function listMissingNonces(db: Database, sender: string, from: bigi
     { nonce: TABLE.nonce },
     sql`select nonce from chain_sender, generate_series(${from}::bigint, next_nonce - 1) as nonce
       where address = ${sender} and not exists (
-        select from chain_transaction as known where known.sender = ${sender} and known.nonce = nonce.nonce)
+        select from chain_transaction as known where known.sender = ${sender} and known.nonce = nonce.nonce
+          and known.dead_at is null)
       order by nonce limit ${limit}`,
   )
   return rows.map(({ nonce }) => nonce)
@@ -139,7 +145,22 @@ export async function listUnminedChainTransactions(
   return readRows(
     db,
     ROW,
-    sql`select ${COLUMNS} from chain_transaction where sender = ${sender} and mined_at is null
+    sql`select ${COLUMNS} from chain_transaction where sender = ${sender} and mined_at is null and dead_at is null
       and signed_at < now() - make_interval(secs => ${olderThanMs / 1_000}) order by nonce, signed_at limit ${limit}`,
   )
+}
+
+/**
+ * Gives up all transactions of a chain that is gone, and counts the nonces of every sender anew, from what the chain says.
+ * Answers the number of transactions that were in no block.
+ */
+export async function buryChainTransactions(trx: Trx): Promise<number> {
+  await sql`update chain_sender set next_nonce = 0`.execute(trx)
+  const rows = await readRows(
+    trx,
+    { unmined: integer() },
+    sql`with dead as (update chain_transaction set dead_at = now() where dead_at is null returning mined_at)
+      select count(*) filter (where mined_at is null)::int as unmined from dead`,
+  )
+  return rows[0]?.unmined ?? 0
 }

@@ -27,7 +27,8 @@ export async function countUnminedTransactions(db: Database): Promise<{ count: n
   const [row] = await readRows(
     db,
     { count: integer(), oldestAt: nullable(timestamp()) },
-    sql`select count(*)::integer as count, min(signed_at) as "oldestAt" from chain_transaction where mined_at is null`,
+    sql`select count(*)::integer as count, min(signed_at) as "oldestAt" from chain_transaction
+      where mined_at is null and dead_at is null`,
   )
   return row ?? { count: 0, oldestAt: null }
 }

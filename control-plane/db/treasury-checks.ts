@@ -32,11 +32,14 @@ export async function listStrangeMoves(
     trx,
     MISMATCH_ROW,
     sql`with move as (select * from treasury_move
-        where chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}),
-      named as (select m.*, m.direction || ' ' || m.tx_hash || ' ' || m.place || ' of ' || m.amount as name from move m)
+        where chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}
+          and era = (select c.era from treasury_cursor c where c.chain_id = ${chainId} and c.asset = ${asset}
+            and c.treasury = ${treasury})),
+      named as (select m.*, m.direction || ' ' || m.tx_hash || ' ' || m.place || ' of ' || m.amount as name,
+        case when m.era > 0 then ':' || m.era else '' end as suffix from move m)
       select wrong from (
         select name || ' is a deposit, and the books took ' || coalesce(took, 0) as wrong from (
-          select name, amount, ${booked(sql`'deposit:' || chain_id || ':' || tx_hash || ':' || place`)} as took
+          select name, amount, ${booked(sql`'deposit:' || chain_id || ':' || tx_hash || ':' || place || suffix`)} as took
           from named where kind = 'deposit') d where took is distinct from amount
         union all select name || ' is capital, and the books took ' || coalesce(took, 0) from (
           select name, amount, (select -sum(e.amount) from ledger_key k
@@ -44,7 +47,7 @@ export async function listStrangeMoves(
             where k.key between 'fund:' || chain_id || ':' || tx_hash || ':' and 'fund:' || chain_id || ':' || tx_hash || ':~')
             as took from named n where kind = 'capital' and direction = 'in') c where took is null or took % amount <> 0
         union all select name || ' is capital that left, and the books gave ' || coalesce(gave, 0) from (
-          select name, amount, -${booked(sql`'withdraw:' || chain_id || ':' || tx_hash || ':' || place`)} as gave
+          select name, amount, -${booked(sql`'withdraw:' || chain_id || ':' || tx_hash || ':' || place || suffix`)} as gave
           from named where kind = 'capital' and direction = 'out') c where gave is distinct from amount
         union all select n.name || ' is of a payment of which ' || coalesce(p.came, 0) || ' came' from named n
           left join chain_payment p on p.rid = n.ref
@@ -80,18 +83,21 @@ export async function listMissingMoves(
   const rows = await readRows(
     trx,
     MISMATCH_ROW,
-    sql`select wrong from (
-        select t.id || ' of ' || t.amount || ' is paid, and did not leave' as wrong from treasury_transfer t
+    // Numbers of blocks begin anew with each chain.
+    sql`with since as (select coalesce(max(era_at), '-infinity') as at from treasury_cursor
+        where chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury})
+      select wrong from (
+        select t.id || ' of ' || t.amount || ' is paid, and did not leave' as wrong from treasury_transfer t, since
           where t.state = 'paid' and t.block between ${first} and ${last} and t.chain_id = ${chainId}
-            and t.asset = ${asset} and t.treasury = ${treasury}
+            and t.asset = ${asset} and t.treasury = ${treasury} and t.ended_at >= since.at
             and not exists (${moves} and m.direction = 'out' and m.ref = t.id and m.amount = t.amount)
-        union all select p.rid || ' is paid with ' || p.came || ', which did not come' from chain_payment p
-          where p.booked_at is not null and p.came > 0 and p.block between ${first} and ${last}
+        union all select p.rid || ' is paid with ' || p.came || ', which did not come' from chain_payment p, since
+          where p.booked_at is not null and p.claimed_at >= since.at and p.came > 0 and p.block between ${first} and ${last}
             and p.network = 'eip155:' || ${chainId}::bigint and p.asset = ${asset}
             and not exists (${moves} and m.direction = 'in' and m.tx_hash = p.tx_hash and m.party = p.payer
               and m.amount = p.came)
-        union all select d.id || ' of ' || d.amount || ' is credited, and did not come' from deposit d
-          where d.state = 'credited' and d.block between ${first} and ${last} and d.chain_id = ${chainId}
+        union all select d.id || ' of ' || d.amount || ' is credited, and did not come' from deposit d, since
+          where d.state = 'credited' and d.credited_at >= since.at and d.block between ${first} and ${last} and d.chain_id = ${chainId}
             and d.asset = ${asset} and d.treasury = ${treasury}
             and not exists (${moves} and m.kind = 'deposit' and m.ref = d.id and m.amount = d.amount)
       ) missing limit ${limit}`,

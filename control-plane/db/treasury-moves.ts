@@ -23,13 +23,19 @@ const CURSOR_ROW = {
   anchorBlock: CURSOR.anchor_block,
   anchorHash: CURSOR.anchor_hash,
   strangeSince: CURSOR.strange_since,
+  era: CURSOR.era,
+  eraAt: CURSOR.era_at,
 }
 export type TreasuryCursor = RowOf<typeof CURSOR_ROW>
 const CURSOR_COLUMNS = sql`first_block as "firstBlock", opening, next_block as "nextBlock", balance,
   proven_block as "provenBlock", proven_at as "provenAt", misses, difference, proven_hash as "provenHash",
-  anchor_block as "anchorBlock", anchor_hash as "anchorHash", strange_since as "strangeSince"`
+  anchor_block as "anchorBlock", anchor_hash as "anchorHash", strange_since as "strangeSince", era, era_at as "eraAt"`
 const ofPurse = ({ chainId, asset, treasury }: Purse) =>
   sql`chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}`
+/** Which of the chains with the purse's id is read. */
+const eraOf = (purse: Purse) => sql`(select era from treasury_cursor where ${ofPurse(purse)})`
+/** The moves of a purse on the chain that is read. */
+const ofChain = (purse: Purse) => sql`${ofPurse(purse)} and era = ${eraOf(purse)}`
 
 export async function findCursor(db: Database | Trx, purse: Purse): Promise<TreasuryCursor | undefined> {
   const rows = await readRows(
@@ -92,6 +98,7 @@ export async function changeCursor(trx: Trx, purse: Purse, change: CursorChange)
 
 const MOVE = DEPOSIT_TABLES.treasury_move
 const MOVE_ROW = {
+  era: MOVE.era,
   direction: MOVE.direction,
   transaction: MOVE.tx_hash,
   place: MOVE.place,
@@ -106,7 +113,7 @@ const MOVE_ROW = {
   seenAt: MOVE.seen_at,
 }
 export type TreasuryMove = RowOf<typeof MOVE_ROW>
-const MOVE_COLUMNS = sql`direction, tx_hash as "transaction", place, block, log_index as "logIndex", party, amount, nonce,
+const MOVE_COLUMNS = sql`era, direction, tx_hash as "transaction", place, block, log_index as "logIndex", party, amount, nonce,
   kind, ref, reason, seen_at as "seenAt"`
 
 export type NewMove = Pick<
@@ -127,8 +134,8 @@ export async function upsertMoves(trx: Trx, purse: Purse, moves: readonly NewMov
     trx,
     { direction: MOVE.direction, amount: MOVE.amount, isNew: boolean() },
     sql`insert into treasury_move as known
-      (chain_id, asset, treasury, direction, tx_hash, place, block, log_index, party, amount, nonce)
-    select ${chainId}, ${asset}, ${treasury}, * from unnest(
+      (chain_id, asset, treasury, era, direction, tx_hash, place, block, log_index, party, amount, nonce)
+    select ${chainId}, ${asset}, ${treasury}, ${eraOf(purse)}, * from unnest(
       ${moves.map(({ direction }) => direction)}::text[],
       ${moves.map(({ transaction }) => transaction)}::text[],
       ${moves.map(({ place }) => place)}::int[],
@@ -137,7 +144,7 @@ export async function upsertMoves(trx: Trx, purse: Purse, moves: readonly NewMov
       ${moves.map(({ party }) => party)}::text[],
       ${moves.map(({ amount }) => amount.toString())}::bigint[],
       ${moves.map(({ nonce }) => nonce)}::text[])
-    on conflict (chain_id, asset, treasury, tx_hash, direction, place) do update
+    on conflict (chain_id, asset, treasury, era, tx_hash, direction, place) do update
       set block = excluded.block, log_index = excluded.log_index
     returning direction, amount, xmax = 0 as "isNew"`,
   )
@@ -155,7 +162,7 @@ export async function listNewMoves(db: Database, purse: Purse, limit: number): P
   return readRows(
     db,
     MOVE_ROW,
-    sql`select ${MOVE_COLUMNS} from treasury_move where kind = 'new' and ${ofPurse(purse)}
+    sql`select ${MOVE_COLUMNS} from treasury_move where kind = 'new' and ${ofChain(purse)}
       order by block, log_index limit ${limit}`,
   )
 }
@@ -176,7 +183,7 @@ export async function listMoves(
     db,
     MOVE_ROW,
     sql`select ${MOVE_COLUMNS} from treasury_move where ${sql.join(conditions, sql` and `)}
-      order by block desc, log_index desc limit ${limit}`,
+      order by era desc, block desc, log_index desc limit ${limit}`,
   )
 }
 
@@ -189,7 +196,7 @@ export async function lockMove(
   const rows = await readRows(
     trx,
     MOVE_ROW,
-    sql`select ${MOVE_COLUMNS} from treasury_move where ${ofPurse(purse)} and direction = ${direction}
+    sql`select ${MOVE_COLUMNS} from treasury_move where ${ofChain(purse)} and direction = ${direction}
       and tx_hash = ${transaction} and place = ${place} for no key update`,
   )
   return rows[0]
@@ -209,7 +216,7 @@ export async function changeMove(
   { kind, ref, reason = null }: MoveChange,
 ): Promise<void> {
   await sql`update treasury_move set kind = ${kind}, ref = ${ref}, reason = ${reason}, changed_at = now()
-    where ${ofPurse(purse)} and direction = ${direction} and tx_hash = ${transaction} and place = ${place}`.execute(trx)
+    where ${ofChain(purse)} and direction = ${direction} and tx_hash = ${transaction} and place = ${place}`.execute(trx)
 }
 
 /** Looks again at what came from wallets that nobody knew and that have an account now. Answers their number. */
@@ -316,12 +323,12 @@ export async function listStrayTokens(db: Database, purse: Purse, limit: number)
 const SUM_ROW = { direction: MOVE.direction, kind: MOVE.kind, count: integer(), amount: bigint() }
 export type MoveSum = RowOf<typeof SUM_ROW>
 
-/** What came and went by kind, of the blocks that were read. */
+/** What came and went by kind, of the blocks that were read of this chain. */
 export async function sumMoves(db: Database | Trx, purse: Purse): Promise<MoveSum[]> {
   return readRows(
     db,
     SUM_ROW,
     sql`select direction, kind, count(*)::int as count, sum(amount)::bigint as amount from treasury_move
-      where ${ofPurse(purse)} group by direction, kind order by direction, kind`,
+      where ${ofChain(purse)} group by direction, kind order by direction, kind`,
   )
 }

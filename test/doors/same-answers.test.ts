@@ -57,6 +57,8 @@ const TRPC_ALONE = [
     'refund.fiat',
     'shortfall.explain',
     'snapshot.republish',
+    'treasury.acceptChain',
+    'treasury.chain',
     'treasury.fund',
     'treasury.reconcile',
     'treasury.withdraw',

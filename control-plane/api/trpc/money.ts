@@ -1,7 +1,9 @@
+import { acceptChain } from '#control-plane/services/deposits/accept-chain.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
 import { listOwnDeposits, openDeposit, signDeposit } from '#control-plane/services/deposits/open-deposit.ts'
 import { assignMove, listStrays, listTreasuryMoves } from '#control-plane/services/deposits/operator-moves.ts'
 import { readReconciliations, reconcileNow } from '#control-plane/services/deposits/reconcile.ts'
+import { readTreasuryChain } from '#control-plane/services/deposits/replaced-chain.ts'
 import { withdrawCapital } from '#control-plane/services/deposits/withdraw-capital.ts'
 import {
   adjustLedger,
@@ -112,6 +114,8 @@ export const treasury = router({
   reconciliations: queryOf(readReconciliations),
   reconcile: mutationOf(reconcileNow),
   withdraw: mutationOf(withdrawCapital),
+  chain: queryOf(readTreasuryChain),
+  acceptChain: mutationOf(acceptChain),
 })
 
 export const payments = router({

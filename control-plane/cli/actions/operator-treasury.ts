@@ -91,6 +91,51 @@ export const withdraw: Action = async (cli, given) => {
   return { json: done, blocks: [facts({ transaction: done.transaction, amount: dollars(done.amountMicro) })] }
 }
 
+/** Which chain the endpoint speaks for, and what accepting it would end. */
+export const readChain: Action = async ({ connection }) => {
+  const found = await connection.asOperator((client) => client.treasury.chain.query({}))
+  const known = facts({
+    chain: found.isReplaced ? 'another one than was read' : 'the one that was read',
+    since: found.replacedSince === null ? null : instant(found.replacedSince),
+    genesis: found.genesis,
+    'newest block': found.headBlock,
+    'the treasury has there': dollars(found.balanceMicro),
+    'the books count on': dollars(found.booksMicro),
+    'signatures are good until': found.signedUntil === null ? null : instant(found.signedUntil),
+  })
+  const rows = table(
+    found.underWay,
+    [
+      { title: 'UNDER WAY', value: ({ what }) => what },
+      { title: 'COUNT', alignsRight: true, value: ({ count }) => String(count) },
+      { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
+    ],
+    'Nothing is under way.',
+  )
+  return { json: found, blocks: [known, rows] }
+}
+
+/** Shows what it ends, asks, and accepts the endpoint's chain. */
+export const acceptChain: Action = async (cli, given) => {
+  const { options } = given
+  const [genesis, reason] = [argument(given, 0), requiredOption(options, 'reason')]
+  const fromBlock = wholeOption(options, 'from-block', { min: 0, max: 2 ** 40 })
+  const found = await cli.connection.asOperator((client) => client.treasury.chain.query({}))
+  const ended = found.underWay.map(({ what, count, amountMicro }) => `${count} ${what} of ${dollars(amountMicro)}`)
+  const what = ended.length === 0 ? 'Nothing is under way.' : `It ends ${ended.join(', ')}.`
+  await confirm(cli, `${what} Accept the chain ${genesis}?`, isSet(options, 'yes'))
+  const wanted = { genesis, reason, ...(fromBlock === undefined ? {} : { fromBlock }) }
+  const done = await cli.connection.asOperator((client) => client.treasury.acceptChain.mutate(wanted))
+  const shown = facts({
+    'first block': done.firstBlock,
+    opening: dollars(done.openingMicro),
+    'payouts returned': done.returned,
+    'payouts on this chain': done.followed,
+    'transactions given up': done.buried,
+  })
+  return { json: done, blocks: [shown] }
+}
+
 /** Accounts whose wallets owe, and those whose lines are stopped. */
 export const listOwing: Action = async ({ connection }) => {
   const lines = await connection.asOperator((client) => client.allowance.owing.query({}))

@@ -225,4 +225,20 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
     options: [{ flags: '--place <place>', text: 'which of its transfers, from 0' }, REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).withdraw,
   },
+  {
+    name: 'operator treasury chain',
+    summary: 'Which chain the endpoint speaks for, and what is under way on the one that was read.',
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).readChain,
+  },
+  {
+    name: 'operator treasury accept-chain',
+    summary: 'Accept a chain that was begun anew. What was under way on the one before ends.',
+    arguments: [{ name: '<genesis>', text: 'the hash of its first block, as operator treasury chain shows it' }],
+    options: [
+      { flags: '--from-block <block>', text: 'the first block to read, the next one unless named' },
+      REASON,
+      YES,
+    ],
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).acceptChain,
+  },
 ]

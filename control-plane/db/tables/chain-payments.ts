@@ -47,5 +47,6 @@ export const CHAIN_PAYMENT_TABLES = {
     mined_at: nullable(timestamp()),
     signed_at: withDefault(timestamp()),
     sent_at: nullable(timestamp()),
+    dead_at: nullable(timestamp()),
   },
 }

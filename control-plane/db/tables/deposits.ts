@@ -8,7 +8,10 @@ export const DEPOSIT_STATES = ['opened', 'signed', 'credited', 'refused', 'expir
 export type DepositState = (typeof DEPOSIT_STATES)[number]
 export const DEPOSIT_METHODS = ['transfer', 'authorization', 'allowance'] as const
 
-/** Tables of `0095_deposits.sql`, `0096_reconciliation.sql` and `0129_known_chain.sql`. Amounts are micro-USD. */
+/**
+ * Tables of `0095_deposits.sql`, `0096_reconciliation.sql`, `0129_known_chain.sql` and `0134_accepted_chain.sql`. Amounts are
+ * micro-USD.
+ */
 export const DEPOSIT_TABLES = {
   treasury_cursor: {
     chain_id: bigint(),
@@ -26,11 +29,14 @@ export const DEPOSIT_TABLES = {
     anchor_block: nullable(bigint()),
     anchor_hash: nullable(text()),
     strange_since: nullable(timestamp()),
+    era: withDefault(integer()),
+    era_at: nullable(timestamp()),
   },
   treasury_move: {
     chain_id: bigint(),
     asset: text(),
     treasury: text(),
+    era: withDefault(integer()),
     direction: oneOf(['in', 'out']),
     tx_hash: text(),
     place: integer(),

@@ -1,14 +1,17 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
 import { findPaymentByTransaction } from '#control-plane/db/payout-desk.ts'
-import { changeMove, lockMove, lockTransaction } from '#control-plane/db/treasury-moves.ts'
+import { changeMove, findCursor, lockMove, lockTransaction } from '#control-plane/db/treasury-moves.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import type { TokenMove } from '#control-plane/ports/treasury/treasury-chain.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 import { TransactionHash } from '#control-plane/services/fields.ts'
 import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import type { TreasuryCtx } from '#control-plane/services/payouts/treasury-ctx.ts'
 import { withTreasury } from '#control-plane/services/payouts/treasury-ctx.ts'
+import { requireKnownChain } from '#control-plane/services/treasury/known-chain.ts'
+import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
@@ -40,19 +43,20 @@ export const fundTreasury = defineOperation({
   run: async (ctx, _actor, { transaction, reason }): Promise<z.infer<typeof FundedSchema>> => {
     const paying = withTreasury(ctx)
     if (paying === undefined) throw new AppError('conflict', { message: 'Nobody signs for a treasury here.' })
-    const moves = await readArrivals(paying.treasury, transaction)
+    const moves = await readArrivals(paying, transaction)
     const amount = moves.reduce((sum, move) => sum + move.amount, 0n)
     const book = async (trx: Trx) => {
       await lockTransaction(trx, transaction)
       if (await findPaymentByTransaction(trx, transaction)) {
         throw new AppError('conflict', { message: 'The transaction pays for a call.' })
       }
+      const { era = 0 } = (await findCursor(trx, purseOfTreasury(paying.treasury))) ?? {}
       let isNew = false
       for (const [place, { index, amount: moved, from }] of moves.entries()) {
         await takeAsCapital(paying.treasury, trx, transaction, place)
         const booked = await postTransaction(moneyTransaction(trx), {
           id: ctx.ids.ulid(),
-          key: fundKey(paying.treasury.chainId, transaction, index),
+          key: fundKey(era, paying.treasury.chainId, transaction, index),
           kind: 'fund',
           note: `${from}: ${reason}`.slice(0, 500),
           entries: [
@@ -84,13 +88,15 @@ async function takeAsCapital(treasury: TreasuryParts, trx: Trx, transaction: str
 }
 
 /** What a transaction brought to the treasury. */
-async function readArrivals(treasury: TreasuryParts, transaction: string): Promise<readonly TokenMove[]> {
+async function readArrivals(
+  { db, treasury }: Pick<TreasuryCtx, 'db' | 'treasury'>,
+  transaction: string,
+): Promise<readonly TokenMove[]> {
   const { chain, chainId, asset, address, confirmations } = treasury
-  const found = await Promise.all([chain.checkChain(chainId), chain.head(), chain.movesOf(asset, transaction)]).catch(
-    (cause: unknown) => {
-      throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
-    },
-  )
+  const known = requireKnownChain(db, chain, purseOfTreasury(treasury)).then(() => chain.checkChain(chainId))
+  const found = await Promise.all([known, chain.head(), chain.movesOf(asset, transaction)]).catch((cause: unknown) => {
+    throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
+  })
   const [, head, receipt] = found
   const isDeep = receipt !== undefined && head.block - receipt.block + 1n >= BigInt(confirmations)
   const moves = receipt?.moves.filter(({ from, to, amount }) => to === address && from !== address && amount > 0n) ?? []

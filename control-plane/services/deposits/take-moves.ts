@@ -142,17 +142,23 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, callee: 
     if (claim !== undefined) return payment(claim.rid)
     const deposit = await lockDepositByNonce(trx, nonce)
     // Anybody can use a nonce once more for money of another wallet. That is a transfer like others.
-    if (deposit?.sender === party) return { account: deposit.account, deposit: deposit.id }
+    if (deposit?.sender === party) {
+      // One that was credited on a chain before this one came once more, as an ordinary transfer.
+      return { account: deposit.account, deposit: deposit.state === 'credited' ? undefined : deposit.id }
+    }
     waitsFor = deposit?.account
   } else {
     const rid = await findPaymentIn(trx, transaction, party)
     if (rid !== undefined) return payment(rid)
     const own = await findOwnTransaction(trx, transaction)
     const draw = own === undefined ? undefined : await lockDrawOf(trx, own)
-    if (draw?.wallet === party) return { account: draw.account, deposit: undefined, draw: draw.id }
+    if (draw?.wallet === party) {
+      const again = { account: draw.account, deposit: undefined }
+      return draw.state === 'settled' ? again : { ...again, draw: draw.id }
+    }
     if (own !== undefined || callee === UPTO_PROXY.toLowerCase()) return payment(null)
   }
-  if ((await findLedgerKey(trx, fundKey(chainId, transaction, logIndex))) !== undefined) {
+  if ((await findLedgerKey(trx, fundKey(move.era, chainId, transaction, logIndex))) !== undefined) {
     return { kind: 'capital', ref: null }
   }
   if (party === coldAddress) return { kind: 'sweep', ref: null }
@@ -162,8 +168,13 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, callee: 
 }
 
 /** The ledger key under which a transfer is the operator's capital. */
-export function fundKey(chainId: number, transaction: string, logIndex: number): string {
-  return `fund:${chainId}:${transaction}:${logIndex}`
+export function fundKey(era: number, chainId: number, transaction: string, logIndex: number): string {
+  return `fund:${chainId}:${transaction}:${logIndex}${eraSuffix(era)}`
+}
+
+/** What tells names of the chains apart that had one id. The first has none. */
+export function eraSuffix(era: number): string {
+  return era === 0 ? '' : `:${era}`
 }
 
 /** Who sent it. What nobody here sent is a key in wrong hands, so payouts stop. */
@@ -189,7 +200,7 @@ export async function creditMove(
   const { transaction, place, party, amount, block } = move
   const balances = await postTransaction(moneyTransaction(trx), {
     id: ctx.ids.ulid(),
-    key: `deposit:${purse.chainId}:${transaction}:${place}`,
+    key: `deposit:${purse.chainId}:${transaction}:${place}${eraSuffix(move.era)}`,
     kind: 'deposit',
     note: `${party} ${transaction}`,
     entries: [

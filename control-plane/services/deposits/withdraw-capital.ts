@@ -9,6 +9,7 @@ import { AppError } from '#shared/errors.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
 import { purseOf, requireMoves } from './move-ctx.ts'
+import { eraSuffix } from './take-moves.ts'
 
 const WithdrawnSchema = z.object({ transaction: z.string(), amountMicro: MicroDigits })
 
@@ -40,7 +41,7 @@ export const withdrawCapital = defineOperation({
         const { amount } = move
         const booked = await postTransaction(moneyTransaction(trx), {
           id: ctx.ids.ulid(),
-          key: `withdraw:${purse.chainId}:${transaction}:${place}`,
+          key: `withdraw:${purse.chainId}:${transaction}:${place}${eraSuffix(move.era)}`,
           kind: 'withdraw',
           note: `${move.party}: ${reason}`.slice(0, 500),
           entries: [

@@ -4,9 +4,20 @@ import type { TransferState } from '#control-plane/db/tables/treasury.ts'
  * What happens to a transfer. `hold`, `release` and `cancel`: an operator or a review takes it out of the line, puts it
  * back, or gives the money back. `sign`: the treasury lets the money go. `mine`: its use is in a block. `unmine`: that
  * block is gone. `confirm`: the block is deep enough. `lapse`: the signature has run out unused, and it is tried anew.
- * `expire`: the same, and it is not tried again.
+ * `expire`: the same, and it is not tried again. `orphan`: the chain that was to have it is gone, and nobody can use it on
+ * the one that was accepted.
  */
-export type TransferEvent = 'hold' | 'release' | 'cancel' | 'sign' | 'mine' | 'unmine' | 'confirm' | 'lapse' | 'expire'
+export type TransferEvent =
+  | 'hold'
+  | 'release'
+  | 'cancel'
+  | 'sign'
+  | 'mine'
+  | 'unmine'
+  | 'confirm'
+  | 'lapse'
+  | 'expire'
+  | 'orphan'
 
 type Row = Readonly<Record<TransferEvent, TransferState | null>>
 
@@ -21,6 +32,7 @@ const NOTHING: Row = {
   confirm: null,
   lapse: null,
   expire: null,
+  orphan: null,
 }
 
 /**
@@ -30,8 +42,8 @@ const NOTHING: Row = {
 export const TRANSFER_STEPS: Readonly<Record<TransferState, Row>> = {
   scheduled: { ...NOTHING, hold: 'held', cancel: 'returned', sign: 'signed' },
   held: { ...NOTHING, release: 'scheduled', cancel: 'returned' },
-  signed: { ...NOTHING, mine: 'mined', lapse: 'scheduled', expire: 'returned' },
-  mined: { ...NOTHING, unmine: 'signed', confirm: 'paid' },
+  signed: { ...NOTHING, mine: 'mined', lapse: 'scheduled', expire: 'returned', orphan: 'returned' },
+  mined: { ...NOTHING, unmine: 'signed', confirm: 'paid', orphan: 'returned' },
   paid: NOTHING,
   returned: NOTHING,
 }
@@ -55,4 +67,6 @@ export const REASONS = {
   /** The ledger does not have it as it stands here. */
   mismatch: 'ledger_mismatch',
   treasuryChanged: 'treasury_changed',
+  /** An operator accepted another chain, and it is in no block of that one. */
+  chainReplaced: 'chain_replaced',
 } as const

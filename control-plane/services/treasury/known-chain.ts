@@ -12,6 +12,9 @@ import type { Block, TreasuryChain } from '#control-plane/ports/treasury/treasur
  */
 export const ANCHOR_DEPTH = 1_000n
 
+/** Why payouts stop when the chain is another one. */
+export const REPLACED_HOLD = 'chain:replaced'
+
 type KnowCtx = Pick<Ctx, 'db' | 'ids' | 'log'>
 type Reading = Pick<TreasuryChain, 'checkChain' | 'head' | 'blockAt'>
 
@@ -25,10 +28,20 @@ export async function headOfKnownChain(ctx: KnowCtx, chain: Reading, purse: Purs
   const head = await chain.head()
   const cursor = await findCursor(ctx.db, purse)
   if (cursor === undefined || cursor.anchorBlock === null) return head
-  const isKnown = head.block >= cursor.anchorBlock && (await isAt(chain, cursor.anchorBlock, cursor.anchorHash))
+  const isKnown = await isKnownBlock(chain, cursor, head)
   if (isKnown !== (cursor.strangeSince === null)) await noteChain(ctx, purse, isKnown)
   if (isKnown) return head
   throw new Error(`the chain is not the one that was read: it has another block ${cursor.anchorBlock}`)
+}
+
+/** True when a chain has the remembered block, or none is remembered. */
+export async function isKnownBlock(
+  chain: Pick<Reading, 'blockAt'>,
+  { anchorBlock, anchorHash }: Pick<TreasuryCursor, 'anchorBlock' | 'anchorHash'>,
+  head: Pick<Block, 'block'>,
+): Promise<boolean> {
+  if (anchorBlock === null) return true
+  return head.block >= anchorBlock && isAt(chain, anchorBlock, anchorHash)
 }
 
 /**
@@ -55,7 +68,7 @@ async function noteChain(ctx: KnowCtx, purse: Purse, isKnown: boolean): Promise<
     const cursor = await lockCursor(trx, purse)
     if (cursor === undefined || (cursor.strangeSince === null) === isKnown) return
     await changeCursor(trx, purse, { isStrange: !isKnown })
-    if (!isKnown) await setPayoutHold(trx, ctx.ids.ulid(), 'chain:replaced')
+    if (!isKnown) await setPayoutHold(trx, ctx.ids.ulid(), REPLACED_HOLD)
   })
 }
 

@@ -71,8 +71,8 @@ export const ALLOWANCE_MUTANTS: readonly TreasuryMutant[] = [
   {
     name: 'what-a-draw-brought-is-nobodys',
     file: 'control-plane/services/deposits/take-moves.ts',
-    find: '    if (draw?.wallet === party) return {',
-    replace: '    if (draw?.wallet === own) return {',
+    find: '    if (draw?.wallet === party) {',
+    replace: '    if (draw?.wallet === own) {',
     caughtBy,
   },
   {

@@ -7,7 +7,7 @@ export type TreasuryMutant = {
   readonly find: string
   readonly replace: string
   /** The test file that must fail because of it. */
-  readonly caughtBy: 'payouts' | 'payout-faults' | 'deposits' | 'deposit-faults' | 'allowances'
+  readonly caughtBy: 'payouts' | 'payout-faults' | 'payment-faults' | 'deposits' | 'deposit-faults' | 'allowances'
 }
 
 const PAYOUTS = 'control-plane/services/payouts'
@@ -106,8 +106,8 @@ const IN: readonly TreasuryMutant[] = [
   {
     name: 'the-nonce-alone-names-a-deposit',
     file: `${DEPOSITS}/take-moves.ts`,
-    find: 'if (deposit?.sender === party) return',
-    replace: 'if (deposit !== undefined) return',
+    find: 'if (deposit?.sender === party) {',
+    replace: 'if (deposit !== undefined) {',
     caughtBy: 'deposits',
   },
   {
@@ -208,8 +208,8 @@ const TOLD: readonly TreasuryMutant[] = [
   {
     name: 'a-chain-begun-anew-is-the-same',
     file: 'control-plane/services/treasury/known-chain.ts',
-    find: 'const isKnown = head.block >= cursor.anchorBlock &&',
-    replace: 'const isKnown = head.block >= cursor.anchorBlock ||',
+    find: 'return head.block >= anchorBlock && isAt',
+    replace: 'return head.block >= anchorBlock || isAt',
     caughtBy: 'deposit-faults',
   },
   {
@@ -225,6 +225,34 @@ const TOLD: readonly TreasuryMutant[] = [
     find: '  if (await isAt(ctx.chain, provenBlock, provenHash)) return known\n',
     replace: '  if ((await isAt(ctx.chain, provenBlock, provenHash)) || provenBlock >= 0n) return known\n',
     caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'what-a-dead-chain-had-is-sent-to-the-accepted-one',
+    file: `${DEPOSITS}/accept-chain.ts`,
+    find: 'const buried = await buryChainTransactions(trx)',
+    replace: 'const buried = trx === undefined ? await buryChainTransactions(trx) : 0',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'a-chain-is-accepted-while-old-signatures-are-good',
+    file: `${DEPOSITS}/accept-chain.ts`,
+    find: 'if (until !== undefined) {',
+    replace: 'if (until !== undefined && until.getTime() < 0) {',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'the-same-bytes-on-an-accepted-chain-are-known',
+    file: 'control-plane/db/treasury-moves.ts',
+    find: ', * from unnest(',
+    replace: ' * 0, * from unnest(',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'payments-are-settled-on-a-chain-begun-anew',
+    file: 'control-plane/services/treasury/known-chain.ts',
+    find: '  if (await isAt(chain, cursor.anchorBlock, cursor.anchorHash)) return\n',
+    replace: '  if ((await isAt(chain, cursor.anchorBlock, cursor.anchorHash)) || cursor.anchorBlock >= 0n) return\n',
+    caughtBy: 'payment-faults',
   },
 ]
 

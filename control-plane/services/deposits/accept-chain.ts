@@ -1,0 +1,173 @@
+import { z } from 'zod'
+import { buryChainTransactions } from '#control-plane/db/chain-transactions.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import {
+  beginEra,
+  findSignedUntil,
+  listSignedTransfers,
+  listUnderWay,
+  orphanUnderWay,
+} from '#control-plane/db/dead-chain.ts'
+import { setPayoutHold } from '#control-plane/db/money-watch.ts'
+import { lockCursor } from '#control-plane/db/treasury-moves.ts'
+import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
+import { lockTransfer } from '#control-plane/db/treasury-transfers.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { takeStep } from '#control-plane/services/payouts/end-transfer.ts'
+import { REASONS } from '#control-plane/services/payouts/transfer-states.ts'
+import { REPLACED_HOLD } from '#control-plane/services/treasury/known-chain.ts'
+import { Count, MicroDigits } from '#control-plane/services/view-fields.ts'
+import { AppError } from '#shared/errors.ts'
+import { oneLine, wholeNumber } from '#shared/texts.ts'
+import type { MoveCtx } from './move-ctx.ts'
+import { purseOf, requireMoves } from './move-ctx.ts'
+import type { FoundChain } from './replaced-chain.ts'
+import { findChain } from './replaced-chain.ts'
+
+/** Signed transfers that are ended with the change. The worker ends those beyond it as ones that ran out. */
+const MAX_TRANSFERS = 5_000
+/** Most numbers of blocks. */
+const MAX_BLOCK = 2 ** 40
+
+const AcceptedSchema = z.object({
+  /** Which of the chains with this id it is. */
+  era: Count,
+  /** The first block whose transfers are read, and what the treasury had before it. */
+  firstBlock: Count,
+  openingMicro: MicroDigits,
+  /** Payouts that went back to their sellers, and those that are on the accepted chain. */
+  returned: Count,
+  followed: Count,
+  /** Transactions that were in no block, and are never sent again. */
+  buried: Count,
+})
+export type AcceptedChain = z.infer<typeof AcceptedSchema>
+
+type Opening = { readonly firstBlock: bigint; readonly opening: bigint }
+
+/**
+ * Accepts the chain of the treasury's endpoint in place of the one that was read. What was under way ends: a payout that is not
+ * on the accepted chain goes back to its seller, a draw fails and its debt stays, what buyers had signed is refused, and no
+ * old transaction is sent. What is booked stays booked. Payouts and draws wait until the hold is cleared. `genesis` is what
+ * `treasury.chain` answered. Throws `conflict` when the chain is the one that was read, when it is not the named one, and
+ * while a signature for the one before is good on it.
+ */
+export const acceptChain = defineOperation({
+  name: 'treasury.accept-chain',
+  access: 'operator',
+  input: z.strictObject({
+    genesis: z.string().regex(/^0x[0-9a-f]{64}$/, 'The hash of a block has 32 bytes in hex.'),
+    reason: oneLine(400).trim().min(1),
+    /** By default the next block. An older one takes an endpoint that still has its balances. */
+    fromBlock: wholeNumber(0, MAX_BLOCK).optional(),
+  }),
+  limit: 'none',
+  idempotency: 'none',
+  output: AcceptedSchema,
+  run: async (ctx, _actor, { genesis, reason, fromBlock }): Promise<AcceptedChain> => {
+    const reading = { ...ctx, moves: requireMoves(ctx) }
+    const purse = purseOf(reading.moves)
+    const found = await findChain(reading)
+    refuseUnlessReplaced(found, genesis)
+    const opening = await readOpening(reading, found, fromBlock)
+    const signed = await listSignedTransfers(ctx.db, purse, MAX_TRANSFERS)
+    const spent = await readSpent(reading, signed, found)
+    const before = await listUnderWay(ctx.db, purse)
+    return ctx.change(
+      async (trx) => {
+        const cursor = await lockCursor(trx, purse)
+        if (cursor === undefined || cursor.strangeSince === null) {
+          throw new AppError('conflict', { message: 'The worker has not found the chain replaced yet.' })
+        }
+        const until = await findSignedUntil(trx, purse, new Date(found.head.at))
+        if (until !== undefined) {
+          const message = 'What was signed for the chain before is still good on this one.'
+          throw new AppError('conflict', { message, detail: { signedUntil: until.getTime() } })
+        }
+        await orphanUnderWay(trx, purse, REASONS.chainReplaced)
+        const returned = await returnTransfers(ctx, trx, signed, spent)
+        const buried = await buryChainTransactions(trx)
+        await beginEra(trx, purse, { ...opening, anchor: found.anchor })
+        // The books count on tokens that are gone: a person clears it once the treasury has what it owes.
+        await setPayoutHold(trx, ctx.ids.ulid(), REPLACED_HOLD)
+        return {
+          era: cursor.era + 1,
+          ...{ firstBlock: Number(opening.firstBlock), openingMicro: opening.opening.toString() },
+          ...{ returned, followed: signed.length - returned, buried },
+        }
+      },
+      (after) => ({
+        subject: purse.treasury,
+        before: { underWay: before.map(({ amount, ...row }) => ({ ...row, amountMicro: amount.toString() })) },
+        after: { ...after, genesis, reason },
+      }),
+    )
+  },
+})
+
+function refuseUnlessReplaced({ isReplaced, genesis }: FoundChain, named: string): void {
+  if (!isReplaced) throw new AppError('conflict', { message: 'The chain is the one that was read.' })
+  if (genesis.hash === named) return
+  throw new AppError('conflict', { message: 'The endpoint speaks for another chain than the named one.' })
+}
+
+/** Where reading begins, and what the treasury had before. */
+async function readOpening(
+  { moves }: Pick<MoveCtx, 'moves'>,
+  { final }: FoundChain,
+  fromBlock: number | undefined,
+): Promise<Opening> {
+  const { chain, asset, treasury } = moves
+  const firstBlock = fromBlock === undefined ? final.block + 1n : BigInt(fromBlock)
+  if (firstBlock > final.block + 1n) {
+    throw new AppError('invalid_request', { message: `The newest final block is ${final.block}.` })
+  }
+  const opening =
+    firstBlock === 0n
+      ? 0n
+      : await chain.balanceOf(asset, treasury, firstBlock - 1n).catch((cause: unknown) => {
+          const message = 'The endpoint does not tell the balance before this block.'
+          throw new AppError('service_unavailable', { message, cause, retryAfterSeconds: 5 })
+        })
+  return { firstBlock, opening }
+}
+
+/** The nonces of transfers that were used on this chain as well. */
+async function readSpent(
+  { moves }: Pick<MoveCtx, 'moves'>,
+  transfers: readonly TreasuryTransfer[],
+  { head }: FoundChain,
+): Promise<ReadonlySet<string>> {
+  if (transfers.length === 0) return new Set()
+  const { chain, asset, treasury } = moves
+  return chain
+    .listSpent({ asset, treasury, nonces: transfers.map(({ nonce }) => nonce) }, head.block)
+    .catch((cause: unknown) => {
+      throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
+    })
+}
+
+/** Gives the money of transfers back that are not on this chain. Those that are, are followed as others. */
+async function returnTransfers(
+  ctx: Pick<RunCtx, 'db' | 'ids' | 'clock' | 'wake' | 'log'>,
+  trx: Trx,
+  transfers: readonly TreasuryTransfer[],
+  spent: ReadonlySet<string>,
+): Promise<number> {
+  let returned = 0
+  for (const { id, nonce } of transfers) {
+    const transfer = await lockTransfer(trx, id)
+    if (transfer === undefined) continue
+    const gone = { transaction: null, block: null }
+    if (spent.has(nonce)) await takeStep(ctx, trx, transfer, { event: 'unmine', found: gone })
+    else if (
+      await takeStep(ctx, trx, transfer, {
+        event: 'orphan',
+        found: { ...gone, batch: null, reason: REASONS.chainReplaced },
+      })
+    )
+      returned += 1
+  }
+  return returned
+}

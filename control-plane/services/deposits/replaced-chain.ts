@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { findSignedUntil, listUnderWay, UNDER_WAY } from '#control-plane/db/dead-chain.ts'
+import { sumAccount } from '#control-plane/db/ledger.ts'
+import { findCursor } from '#control-plane/db/treasury-moves.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { Block } from '#control-plane/ports/treasury/treasury-chain.ts'
+import { isKnownBlock, nextAnchor } from '#control-plane/services/treasury/known-chain.ts'
+import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { higher } from '#shared/bigints.ts'
+import { AppError } from '#shared/errors.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { MoveCtx } from './move-ctx.ts'
+import { purseOf, requireMoves } from './move-ctx.ts'
+
+type ReadCtx = Pick<MoveCtx, 'db' | 'moves'>
+
+/** A chain as its endpoint shows it now. */
+export type FoundChain = {
+  readonly head: Block
+  /** Its first block, by whose hash an operator names it. */
+  readonly genesis: Block
+  /** The newest block that is final, and the one that would be remembered. */
+  readonly final: Block
+  readonly anchor: Block
+  readonly balance: bigint
+  /** True when the block that is remembered is another one here, or missing. */
+  readonly isReplaced: boolean
+}
+
+/** Reads which chain the endpoint speaks for. Throws `service_unavailable` while it does not answer, or has another id. */
+export async function findChain({ db, moves }: ReadCtx): Promise<FoundChain> {
+  const { chain, chainId, asset, treasury, confirmations } = moves
+  const cursor = await findCursor(db, purseOf(moves))
+  try {
+    await chain.checkChain(chainId)
+    const [head, genesis] = await Promise.all([chain.head(), chain.blockAt(0n)])
+    const final = await chain.blockAt(higher(head.block - BigInt(confirmations) + 1n, 0n))
+    const anchor = (await nextAnchor(chain, { anchorBlock: null }, final.block)) ?? genesis
+    const balance = await chain.balanceOf(asset, treasury)
+    const isReplaced = cursor !== undefined && !(await isKnownBlock(chain, cursor, head))
+    return { head, genesis, final, anchor, balance, isReplaced }
+  } catch (cause) {
+    throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
+  }
+}
+
+export const TreasuryChainSchema = z.object({
+  /** True when the endpoint's chain is not the one that was read. */
+  isReplaced: z.boolean(),
+  /** Since when the worker knows it; null while it does not. */
+  replacedSince: UnixMs.nullable(),
+  /** How many chains were accepted in place of the first. */
+  era: Count,
+  /** The block that is remembered of the chain that was read; null before the first. */
+  rememberedBlock: Count.nullable(),
+  rememberedHash: z.string().nullable(),
+  /** The hash of the first block of the endpoint's chain, by which it is named, and its newest block. */
+  genesis: z.string(),
+  headBlock: Count,
+  headAt: UnixMs,
+  /** What the treasury has on the endpoint's chain, and what of its tokens the books count on. */
+  balanceMicro: MicroDigits,
+  booksMicro: MicroDigits,
+  /** Until when money may leave by what was signed for the chain before; null when nothing can any more. */
+  signedUntil: UnixMs.nullable(),
+  /** What is under way and would be ended: payouts go back to their sellers, and debts of wallets stay. */
+  underWay: z.array(z.object({ what: z.enum(UNDER_WAY), count: Count, amountMicro: MicroDigits })).readonly(),
+})
+export type TreasuryChainView = z.infer<typeof TreasuryChainSchema>
+
+/**
+ * Reads which chain the treasury's endpoint speaks for, and what is under way on the one that was read. It is the preview
+ * of accepting another one. Throws `conflict` where no chain is read, and `service_unavailable` while it does not answer.
+ */
+export const readTreasuryChain = defineOperation({
+  name: 'treasury.chain',
+  access: 'operator',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  output: TreasuryChainSchema,
+  run: async (ctx): Promise<TreasuryChainView> => {
+    const reading = { ...ctx, moves: requireMoves(ctx) }
+    const purse = purseOf(reading.moves)
+    const found = await findChain(reading)
+    const [cursor, underWay, booked, signedUntil] = await Promise.all([
+      findCursor(ctx.db, purse),
+      listUnderWay(ctx.db, purse),
+      sumAccount(ctx.db, PLATFORM_ACCOUNTS.externalUsdc),
+      findSignedUntil(ctx.db, purse, new Date(found.head.at)),
+    ])
+    return {
+      isReplaced: found.isReplaced,
+      replacedSince: cursor?.strangeSince?.getTime() ?? null,
+      era: cursor?.era ?? 0,
+      rememberedBlock: cursor?.anchorBlock == null ? null : Number(cursor.anchorBlock),
+      rememberedHash: cursor?.anchorHash ?? null,
+      ...{ genesis: found.genesis.hash, headBlock: Number(found.head.block), headAt: found.head.at },
+      ...{ balanceMicro: found.balance.toString(), booksMicro: (-booked).toString() },
+      signedUntil: signedUntil?.getTime() ?? null,
+      underWay: underWay
+        .filter(({ count }) => count > 0)
+        .map(({ what, count, amount }) => ({ what, count, amountMicro: amount.toString() })),
+    }
+  },
+})

@@ -2,11 +2,9 @@ import { uptoPermit2WitnessTypes } from '@x402/evm'
 import { sql } from 'kysely'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { transact } from '#control-plane/db/database.ts'
-import { changeCursor, insertCursor } from '#control-plane/db/treasury-moves.ts'
 import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
-import { chainIdOf, readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
+import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
@@ -359,48 +357,6 @@ describe('nonces', () => {
   })
 })
 
-describe('a chain that was begun anew', () => {
-  it('gets no transaction of the one before, and says nothing of its payments', async () => {
-    const { chainId, asset, treasury } = purse()
-    const first = await chain.publicClient.getBlock({ blockNumber: 0n })
-    await insertCursor(world.db, { chainId, asset, treasury }, { firstBlock: 1n, opening: 0n })
-    const anchor = { block: 0n, hash: first.hash }
-    await transact(world.db, (trx) => changeCursor(trx, { chainId, asset, treasury }, { anchor }))
-    const [sent, mined, due] = [await claimed('exact'), await claimed('upto'), await claimed('exact')]
-    expect(await world.settle(mined.rid, CHARGE)).toMatchObject({ state: 'settled' })
-    relay.fault('eth_sendRawTransaction', { kind: 'dropped' })
-    expect(await world.settle(sent.rid, CHARGE, { waitMs: 300 })).toMatchObject({ state: 'pending' })
-    relay.pass()
-    const other = await startChain()
-    await other.mine(10)
-    relay.retarget(other.rpcUrl)
-    const count = relay.calls('eth_sendRawTransaction')
-    // What is older than a look would be taken for forgotten, and be sent again.
-    await sql`update chain_transaction set mined_at = mined_at - interval '1 minute'`.execute(world.db)
-    expect(await world.settle(due.rid, CHARGE, { waitMs: 300 })).toMatchObject({ state: 'pending' })
-    for (const ctx of [world.ctx, world.process()]) await finishPayments(ctx)
-    expect(await readPaymentTerms(world.process())).toMatchObject({ isOpen: false, closedFor: 'chain_unreachable' })
-    expect(relay.calls('eth_sendRawTransaction')).toBe(count)
-    expect([(await world.row(mined.rid)).state, (await world.row(due.rid)).state]).toEqual(['mined', 'due'])
-    relay.retarget(chain.rpcUrl)
-    await other.stop()
-    await until('all are mined', 20_000, async () => {
-      await finishPayments(world.ctx)
-      const states = await Promise.all([sent, mined, due].map(async ({ rid }) => (await world.row(rid)).state))
-      return states.every((state) => state === 'mined')
-    })
-    await chain.mine(4)
-    for (const [payment, scheme] of [
-      [sent, 'exact'],
-      [mined, 'upto'],
-      [due, 'exact'],
-    ] as const) {
-      expect(await world.booked(payment.rid)).toMatchObject({ state: 'confirmed', due: owed(scheme) })
-      expect(await spent(payment)).toBe(owed(scheme))
-    }
-  })
-})
-
 describe('a facilitator', () => {
   it('without gas money closes payments, and what is owed is taken when it has some', async () => {
     const payment = await claimed('upto')
@@ -440,12 +396,6 @@ describe('a facilitator', () => {
     await endsPaid(payment, 'exact')
   })
 })
-
-/** The treasury's money as the books of its transfers know it. */
-function purse() {
-  const { network, asset, payTo } = world.ctx.payments
-  return { chainId: chainIdOf(network), asset: asset.toLowerCase(), treasury: payTo.toLowerCase() }
-}
 
 async function gasKey() {
   const { privateKeyToAccount } = await import('viem/accounts')

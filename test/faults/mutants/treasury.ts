@@ -7,7 +7,14 @@ export type TreasuryMutant = {
   readonly find: string
   readonly replace: string
   /** The test file that must fail because of it. */
-  readonly caughtBy: 'payouts' | 'payout-faults' | 'payment-faults' | 'deposits' | 'deposit-faults' | 'allowances'
+  readonly caughtBy:
+    | 'payouts'
+    | 'payout-faults'
+    | 'replaced-chain'
+    | 'replaced-chain-payments'
+    | 'deposits'
+    | 'deposit-faults'
+    | 'allowances'
 }
 
 const PAYOUTS = 'control-plane/services/payouts'
@@ -210,14 +217,14 @@ const TOLD: readonly TreasuryMutant[] = [
     file: 'control-plane/services/treasury/known-chain.ts',
     find: 'return head.block >= anchorBlock && isAt',
     replace: 'return head.block >= anchorBlock || isAt',
-    caughtBy: 'deposit-faults',
+    caughtBy: 'replaced-chain',
   },
   {
     name: 'old-transactions-are-sent-to-a-new-chain',
     file: `${PAYOUTS}/move-transfers.ts`,
     find: "if ((await attempt('know-chain', () => knowChain(treasury))) === 0)",
     replace: "if ((await attempt('know-chain', () => knowChain(treasury))) === 2)",
-    caughtBy: 'deposit-faults',
+    caughtBy: 'replaced-chain',
   },
   {
     name: 'what-came-below-the-proof-is-never-read',
@@ -231,28 +238,28 @@ const TOLD: readonly TreasuryMutant[] = [
     file: `${DEPOSITS}/accept-chain.ts`,
     find: 'const buried = await buryChainTransactions(trx)',
     replace: 'const buried = trx === undefined ? await buryChainTransactions(trx) : 0',
-    caughtBy: 'deposit-faults',
+    caughtBy: 'replaced-chain',
   },
   {
     name: 'a-chain-is-accepted-while-old-signatures-are-good',
     file: `${DEPOSITS}/accept-chain.ts`,
     find: 'if (until !== undefined) {',
     replace: 'if (until !== undefined && until.getTime() < 0) {',
-    caughtBy: 'deposit-faults',
+    caughtBy: 'replaced-chain',
   },
   {
     name: 'the-same-bytes-on-an-accepted-chain-are-known',
     file: 'control-plane/db/treasury-moves.ts',
     find: ', * from unnest(',
     replace: ' * 0, * from unnest(',
-    caughtBy: 'deposit-faults',
+    caughtBy: 'replaced-chain',
   },
   {
     name: 'payments-are-settled-on-a-chain-begun-anew',
     file: 'control-plane/services/treasury/known-chain.ts',
     find: '  if (await isAt(chain, cursor.anchorBlock, cursor.anchorHash)) return\n',
     replace: '  if ((await isAt(chain, cursor.anchorBlock, cursor.anchorHash)) || cursor.anchorBlock >= 0n) return\n',
-    caughtBy: 'payment-faults',
+    caughtBy: 'replaced-chain-payments',
   },
 ]
 

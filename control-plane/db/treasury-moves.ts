@@ -33,7 +33,7 @@ const CURSOR_COLUMNS = sql`first_block as "firstBlock", opening, next_block as "
 const ofPurse = ({ chainId, asset, treasury }: Purse) =>
   sql`chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}`
 /** Which of the chains with the purse's id is read. */
-const eraOf = (purse: Purse) => sql`(select era from treasury_cursor where ${ofPurse(purse)})`
+const eraOf = (purse: Purse) => sql`coalesce((select era from treasury_cursor where ${ofPurse(purse)}), 0)`
 /** The moves of a purse on the chain that is read. */
 const ofChain = (purse: Purse) => sql`${ofPurse(purse)} and era = ${eraOf(purse)}`
 

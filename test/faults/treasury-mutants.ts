@@ -14,8 +14,8 @@ const { values } = parseArgs({ options: { only: { type: 'string' } } })
 const wanted = values.only?.split(',')
 const chosen = TEST_MUTANTS.filter(({ name }) => wanted?.includes(name) ?? true)
 
-/** Runs the tests with a mistake in the code. Answers whether they failed. */
-function isCaught({ name, caughtBy }: TestMutant): Promise<boolean> {
+/** Runs the tests with a mistake in the code. Answers what they made of it. */
+function judge({ name, caughtBy }: TestMutant): Promise<'caught' | 'MISSED' | 'NOT ENDED'> {
   const child = spawn('node', ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', `test/${caughtBy}.test.ts`], {
     cwd: REPOSITORY,
     env: { ...process.env, TREASURY_MUTANT: name },
@@ -24,16 +24,16 @@ function isCaught({ name, caughtBy }: TestMutant): Promise<boolean> {
   })
   return new Promise((resolve, reject) => {
     child.on('error', reject)
-    // A run that hangs has noticed nothing.
-    child.on('exit', (code) => resolve(code === 1))
+    // A run that hangs has noticed nothing, and may not have come to the test that would.
+    child.on('exit', (code) => resolve(code === 1 ? 'caught' : code === null ? 'NOT ENDED' : 'MISSED'))
   })
 }
 
 let missed = 0
 for (const mutant of chosen) {
-  const caught = await isCaught(mutant)
-  if (!caught) missed += 1
-  process.stdout.write(`${caught ? 'caught' : 'MISSED'} ${mutant.name} by ${mutant.caughtBy}\n`)
+  const verdict = await judge(mutant)
+  if (verdict !== 'caught') missed += 1
+  process.stdout.write(`${verdict} ${mutant.name} by ${mutant.caughtBy}\n`)
 }
 process.stdout.write(`${chosen.length - missed} of ${chosen.length} mistakes are noticed\n`)
 process.exitCode = missed === 0 ? 0 : 1

@@ -91,7 +91,7 @@ describe('operations of operators', () => {
     const key = await market.managementKey('operator')
     expect((await market.rest('GET', '/v1/operator/nodes', { key })).status).toBe(404)
     const schema = await market.graphql(key, '{ __schema { mutationType { fields { name } } } }')
-    expect(schema.text).not.toMatch(/importCatalog|putRateLimit|declareIncident/i)
+    expect(schema.text).not.toMatch(/importCatalog|putRateLimit/i)
     const put = 'mutation { putFeature(name: new_offers, isOn: true, reason: "mine") { name } }'
     expect((await market.graphql(ada.buyerKey, put)).text).toContain('wrong_key_type')
   })

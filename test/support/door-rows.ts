@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { putAlias } from '#control-plane/services/catalog/aliases.ts'
+import { declareIncident } from '#control-plane/services/operators/declared-incidents.ts'
 import { delistOffer } from '#control-plane/services/operators/operator-offers.ts'
 import { releaseTransfer } from '#control-plane/services/payouts/operator-payouts.ts'
 import type { DoorWorld } from './door-world.ts'
@@ -375,6 +376,14 @@ const newPrices = () => ({
 })
 const ofNewName = { alias: 'a-name-by-hand', model: 'claude-test' }
 
+const ofSlowness = { title: 'Slow answers', note: 'We look into it.', models: ['gpt-test'], providers: ['public'] }
+
+/** An open incident, and what is said of it next. */
+async function declared({ market }: DoorWorld) {
+  const { id } = await invoke(market.plane, ON_MACHINE, declareIncident, ofSlowness)
+  return { id, note: 'A provider is slow.' }
+}
+
 const DECIDING: readonly DoorRow[] = by('operator', [
   ofOffer(
     changes('market-offer.delist', 'delistOffer', 'marketOffer.delist', async (world) => ({
@@ -392,6 +401,14 @@ const DECIDING: readonly DoorRow[] = by('operator', [
   }),
   changes('payouts.cancel', 'cancelTransfer', 'payouts.cancel', heldPayout),
   changes('price.put', 'putPrices', 'price.put', newPrices),
+  changes('incident.declare', 'declareIncident', 'incident.declare', () => ofSlowness),
+  changes('incident.update', 'updateIncident', 'incident.update', async (world) => ({
+    ...(await declared(world)),
+    title: 'Slow answers of one model',
+    state: 'identified',
+    models: ['claude-test'],
+  })),
+  changes('incident.end', 'endIncident', 'incident.end', declared),
   changes('alias.put', 'putAlias', 'alias.put', () => ofNewName),
   changes('alias.remove', 'removeAlias', 'alias.remove', async ({ market }) => {
     await invoke(market.plane, ON_MACHINE, putAlias, ofNewName)

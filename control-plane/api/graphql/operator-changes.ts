@@ -2,6 +2,7 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import { putAlias, removeAlias } from '#control-plane/services/catalog/aliases.ts'
 import { CatalogItem } from '#control-plane/services/catalog/catalog-items.ts'
 import { putPrices } from '#control-plane/services/catalog/reference-prices.ts'
+import { declareIncident, endIncident, updateIncident } from '#control-plane/services/operators/declared-incidents.ts'
 import { putFeature } from '#control-plane/services/operators/operator-controls.ts'
 import { delistOffer, restoreOffer } from '#control-plane/services/operators/operator-offers.ts'
 import { cancelTransfer, holdTransfer, releaseTransfer } from '#control-plane/services/payouts/operator-payouts.ts'
@@ -11,8 +12,9 @@ import { Offer } from './offers.ts'
 import { Feature, FeatureName } from './operator-desk.ts'
 import { Alias } from './operator-market.ts'
 import { TransferType } from './operator-payments.ts'
+import { Declared } from './status.ts'
 
-/** What operators change on their screens. Each has a reason, which the audit keeps. */
+/** What operators change on their screens. Each has a reason, a source or a note, which the audit keeps. */
 
 /** The prices of a catalogue under the catalogue's own names: US dollars of one unit, as decimal texts. */
 const Pricing = builder.inputType('PricingInput', {
@@ -111,3 +113,29 @@ builder.mutationFields((t) => ({
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, removeAlias, args, options),
   }),
 }))
+
+builder.mutationFields((t) => {
+  const id = t.arg.id({ required: true })
+  const note = t.arg.string({ required: true })
+  const touched = { state: t.arg.string(), models: t.arg.stringList(), providers: t.arg.stringList() }
+  return {
+    declareIncident: t.field({
+      type: Declared,
+      description: 'Tells everybody of an incident. `state` is `investigating`, `identified` or `monitoring`.',
+      args: { title: t.arg.string({ required: true }), note, ...touched, startedAt: t.arg.float() },
+      resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, declareIncident, given(args), options),
+    }),
+    updateIncident: t.field({
+      type: Declared,
+      description: 'Adds a note to an incident that is open, and changes the members that are given.',
+      args: { id, note, title: t.arg.string(), ...touched },
+      resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, updateIncident, given(args), options),
+    }),
+    endIncident: t.field({
+      type: Declared,
+      description: 'Ends an incident with a last note. It takes no further one.',
+      args: { id, note },
+      resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, endIncident, args, options),
+    }),
+  }
+})

@@ -28,7 +28,7 @@ const IncidentNote = builder.objectRef<DeclaredIncident['notes'][number]>('Incid
   }),
 })
 
-const Declared = builder.objectRef<DeclaredIncident>('DeclaredIncident').implement({
+export const Declared = builder.objectRef<DeclaredIncident>('DeclaredIncident').implement({
   description:
     'An incident as operators tell it: `investigating`, `identified`, `monitoring` or `resolved`. No model and no provider: the whole market.',
   fields: (t) => ({

@@ -11,6 +11,9 @@ export type Series = {
   readonly band?: readonly (readonly [low: number, high: number] | null)[]
 }
 
+/** Something that was so for a while, as an incident: `to` is null while it is. */
+export type Mark = { readonly name: string; readonly from: number; readonly to: number | null }
+
 type Props = {
   readonly label: string
   readonly times: readonly number[]
@@ -23,12 +26,16 @@ type Props = {
   readonly zone: string
   /** What runs along the chart where it is not time. */
   readonly axis?: string
+  /** What happened meanwhile: areas behind the values, named in the table. */
+  readonly marks?: readonly Mark[]
   readonly height?: number
 }
 
 const PAD = { left: 58, right: 8, top: 10, bottom: 22 }
 const MAX_SERIES = 6
 const LABEL_WIDTH = 96
+/** The least width of a mark. */
+const MIN_MARK = 6
 
 /** Values over time with a cursor for mouse and arrow keys, and a table of the same beside it. */
 export function TimeChart(props: Props) {
@@ -37,10 +44,11 @@ export function TimeChart(props: Props) {
   const [at, setAt] = useState<number>()
   const shown = at === undefined ? undefined : Math.min(at, times.length - 1)
   const time = shown === undefined ? undefined : times[shown]
+  const then = shown === undefined ? [] : marksAt(props, shown)
   const said =
     shown === undefined || time === undefined
       ? `${formatTime(times[0] ?? 0)} to ${formatTime(times.at(-1) ?? 0)}, ${zone}`
-      : `${formatTime(time)} ${zone}: ${series.map(({ name, values }) => `${series.length > 1 ? `${name} ` : ''}${written(values[shown], format)}`).join(' · ')}`
+      : `${formatTime(time)} ${zone}: ${series.map(({ name, values }) => `${series.length > 1 ? `${name} ` : ''}${written(values[shown], format)}`).join(' · ')}${then.map((name) => ` · ${name}`).join('')}`
   return (
     <figure className="grid">
       <div className="chart-head">
@@ -70,9 +78,26 @@ function written(value: number | null | undefined, format: (value: number) => st
   return value === null || value === undefined ? 'not enough data' : format(value)
 }
 
+/** The first and the last place of a mark among the instants; undefined where it lies outside. */
+function placesOf({ from, to }: Mark, times: readonly number[]): readonly [number, number] | undefined {
+  const end = to ?? Number.POSITIVE_INFINITY
+  const first = times.findLastIndex((time) => time <= from)
+  const last = times.findLastIndex((time) => time <= end)
+  return last < 0 ? undefined : [Math.max(first, 0), last]
+}
+
+/** The names of what was so at a place of the chart. */
+function marksAt({ marks = [], times }: Pick<Props, 'marks' | 'times'>, at: number): readonly string[] {
+  return marks.flatMap((mark) => {
+    const places = placesOf(mark, times)
+    return places !== undefined && places[0] <= at && at <= places[1] ? [mark.name] : []
+  })
+}
+
 type PlotProps = Props & { readonly at: number | undefined; readonly onAt: (at: number | undefined) => void }
 
-function Plot({ label, times, series, kind = 'lines', format, formatTime, height = 200, at, onAt }: PlotProps) {
+function Plot(props: PlotProps) {
+  const { label, times, series, kind = 'lines', format, formatTime, height = 200, marks = [], at, onAt } = props
   const id = useId()
   const [box, width] = useWidth()
   const top = niceTop(highestOf(series, kind))
@@ -114,6 +139,7 @@ function Plot({ label, times, series, kind = 'lines', format, formatTime, height
       onKeyDown={step}
     >
       <title id={id}>{`${label}. Arrow keys read the values.`}</title>
+      <Marks marks={marks} times={times} x={x} inset={inset} height={height} />
       {[0, 0.5, 1].map((share) => (
         <g key={share}>
           <line className="rule" x1={PAD.left} x2={width - PAD.right} y1={y(top * share)} y2={y(top * share)} />
@@ -144,6 +170,35 @@ function Plot({ label, times, series, kind = 'lines', format, formatTime, height
       )}
     </svg>
   )
+}
+
+type MarksProps = {
+  readonly marks: readonly Mark[]
+  readonly times: readonly number[]
+  readonly x: Scale
+  readonly inset: number
+  readonly height: number
+}
+
+/** What happened meanwhile, behind the values. */
+function Marks({ marks, times, x, inset, height }: MarksProps) {
+  return marks.map((mark) => {
+    const places = placesOf(mark, times)
+    if (places === undefined) return null
+    const [left, right] = [x(places[0]) - inset, x(places[1]) + inset]
+    return (
+      <rect
+        key={`${mark.name} ${mark.from}`}
+        className="mark"
+        x={left - MIN_MARK / 2}
+        width={right - left + MIN_MARK}
+        y={PAD.top}
+        height={height - PAD.top - PAD.bottom}
+      >
+        <title>{mark.name}</title>
+      </rect>
+    )
+  })
 }
 
 /** The highest point: of bars that of their sums. */
@@ -227,7 +282,8 @@ function Bars({ series, x, y, width }: { series: readonly Series[]; x: Scale; y:
   )
 }
 
-function Twin({ label, times, series, format, formatTime, zone, axis = 'Time' }: Props) {
+function Twin(props: Props) {
+  const { label, times, series, format, formatTime, zone, axis = 'Time', marks = [] } = props
   return (
     <table className="table">
       <caption className="hidden">{label}</caption>
@@ -239,6 +295,7 @@ function Twin({ label, times, series, format, formatTime, zone, axis = 'Time' }:
               {name}
             </th>
           ))}
+          {marks.length === 0 ? null : <th scope="col">Incidents</th>}
         </tr>
       </thead>
       <tbody>
@@ -250,6 +307,7 @@ function Twin({ label, times, series, format, formatTime, zone, axis = 'Time' }:
                 {written(values[at], format)}
               </td>
             ))}
+            {marks.length === 0 ? null : <td>{marksAt(props, at).join(', ')}</td>}
           </tr>
         ))}
       </tbody>

@@ -29,15 +29,17 @@ const columns = (now: number): readonly Column<Trade>[] => [
 export function TradeTable(props: {
   readonly label: string
   readonly trades: readonly Trade[]
+  readonly curl: string
   readonly now?: number
 }) {
-  const { label, trades, now = Date.now() } = props
+  const { label, trades, curl, now = Date.now() } = props
   return (
     <Table
       label={label}
       columns={columns(now)}
       rows={trades}
       keyOf={({ createdAt, model, costMicro }) => `${createdAt} ${model} ${costMicro}`}
+      curl={curl}
       empty={
         <Empty title="No calls yet">
           <p>Calls show up here a moment after they are charged.</p>

@@ -1,4 +1,4 @@
-import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react'
+import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
 import { useEffect, useId, useState } from 'react'
 
 type FieldProps = {
@@ -29,6 +29,26 @@ export function Input({ label, hint, fault, isWide, ...rest }: InputProps) {
         </small>
       )}
       {fault === undefined && hint !== undefined ? <small id={`${id}-more`}>{hint}</small> : null}
+    </div>
+  )
+}
+
+type TextAreaProps = FieldProps & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'className'>
+
+/** A text of several lines. */
+export function TextArea({ label, hint, fault: _fault, isWide, ...rest }: TextAreaProps) {
+  const id = useId()
+  return (
+    <div className={isWide ? 'field wide' : 'field'}>
+      <label htmlFor={id}>{label}</label>
+      <textarea
+        id={id}
+        className="input"
+        rows={3}
+        aria-describedby={hint === undefined ? undefined : `${id}-more`}
+        {...rest}
+      />
+      {hint === undefined ? null : <small id={`${id}-more`}>{hint}</small>}
     </div>
   )
 }

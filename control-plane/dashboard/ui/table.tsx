@@ -23,7 +23,7 @@ type TableProps<Row> = {
   readonly most?: number
   readonly foot?: ReactNode
   /** The same question at the API, as a command. */
-  readonly curl?: string
+  readonly curl: string
 }
 
 /** A table of rows that the market sorted and cut into pages. */
@@ -76,7 +76,7 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
-type ToolsProps<Row> = Pick<TableProps<Row>, 'label' | 'columns' | 'rows'> & { readonly curl: string | undefined }
+type ToolsProps<Row> = Pick<TableProps<Row>, 'label' | 'columns' | 'rows' | 'curl'>
 
 function TableTools<Row>({ label, columns, rows, curl }: ToolsProps<Row>) {
   const dialog = useDialog()
@@ -88,17 +88,13 @@ function TableTools<Row>({ label, columns, rows, curl }: ToolsProps<Row>) {
       >
         CSV
       </Button>
-      {curl === undefined ? null : (
-        <>
-          <Button kind="quiet" onClick={dialog.open}>
-            curl
-          </Button>
-          <Dialog dialog={dialog} title="The same by the API">
-            <p className="muted">Put your key into the header where the question is not public.</p>
-            <Code text={curl} label="curl" />
-          </Dialog>
-        </>
-      )}
+      <Button kind="quiet" onClick={dialog.open}>
+        curl
+      </Button>
+      <Dialog dialog={dialog} title="The same by the API">
+        <p className="muted">Put your key into the header where the question is not public.</p>
+        <Code text={curl} label="curl" />
+      </Dialog>
     </div>
   )
 }

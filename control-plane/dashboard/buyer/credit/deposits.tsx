@@ -58,7 +58,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
 ]
 
 /** The newest deposits, those that wait for their money among them. */
-export function Deposits({ data }: { readonly data: BuyerCreditQuery }) {
+export function Deposits({ data, curl }: { readonly data: BuyerCreditQuery; readonly curl: string }) {
   return (
     <Card title="Deposits" about="The newest ten" isFlush>
       <Table
@@ -66,6 +66,7 @@ export function Deposits({ data }: { readonly data: BuyerCreditQuery }) {
         columns={COLUMNS}
         rows={(data.deposits?.edges ?? []).map(({ node }) => node)}
         keyOf={({ id }) => id}
+        curl={curl}
         empty={
           <Empty title="No deposits yet">
             <p>A deposit stands here from its signature on, with its transaction on the chain.</p>

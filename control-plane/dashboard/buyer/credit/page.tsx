@@ -31,6 +31,7 @@ function Credit() {
   const { after } = useSearch({ from: '/buyer/credit' })
   const navigate = useNavigate({ from: '/buyer/credit' })
   const query = useScreen(BuyerCreditDocument, { after }, { everyMs: REFRESH_MS })
+  const curl = curlOf(BuyerCreditDocument, { after }, true)
   const { updates, state, setPaused } = useLive({ kind: 'credit' })
   return (
     <Page
@@ -43,14 +44,14 @@ function Credit() {
           <>
             <Balances data={data} live={updates?.credit ?? undefined} />
             <TopUp />
-            <Deposits data={data} />
+            <Deposits data={data} curl={curl} />
             <Card title="Ledger" isFlush>
               <Table
                 label="Ledger"
                 columns={COLUMNS}
                 rows={(data.statements?.edges ?? []).map(({ node }) => node)}
                 keyOf={({ id }) => id}
-                curl={curlOf(BuyerCreditDocument, { after }, true)}
+                curl={curl}
                 empty={
                   <Empty title="No entries in the last 30 days">
                     <p>Grants, deposits and charges show up here, each with the balance after it.</p>

@@ -31,6 +31,7 @@ export function LimitsPage() {
 
 function Limits() {
   const query = useScreen(BuyerLimitsDocument, {}, { everyMs: REFRESH_MS })
+  const curl = curlOf(BuyerLimitsDocument, {}, true)
   const [edited, setEdited] = useState<LimitedKey>()
   return (
     <Page
@@ -41,8 +42,8 @@ function Limits() {
         {(data) => (
           <>
             <First data={data} />
-            <Keys data={data} onEdit={setEdited} />
-            <Alerts data={data} />
+            <Keys data={data} curl={curl} onEdit={setEdited} />
+            <Alerts data={data} curl={curl} />
           </>
         )}
       </Loaded>
@@ -81,7 +82,13 @@ function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
   )
 }
 
-function Keys({ data, onEdit }: { readonly data: BuyerLimitsQuery; readonly onEdit: (key: LimitedKey) => void }) {
+type KeysProps = {
+  readonly data: BuyerLimitsQuery
+  readonly curl: string
+  readonly onEdit: (key: LimitedKey) => void
+}
+
+function Keys({ data, curl, onEdit }: KeysProps) {
   const keys = new Map((data.buyerKeys?.edges ?? []).map(({ node }) => [node.id, node]))
   const columns: readonly Column<KeyCaps>[] = [
     ...CAP_COLUMNS,
@@ -115,7 +122,7 @@ function Keys({ data, onEdit }: { readonly data: BuyerLimitsQuery; readonly onEd
         rows={data.caps?.keys ?? []}
         most={25}
         keyOf={({ keyId }) => keyId}
-        curl={curlOf(BuyerLimitsDocument, {}, true)}
+        curl={curl}
         empty={
           <Empty title="No keys yet">
             <p>A key is what a program calls with. Caps bound what it can spend.</p>
@@ -130,7 +137,7 @@ const rateOf = (key: LimitedKey | undefined) => key?.terms?.rateLimitRpm ?? unde
 
 type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
 
-function Alerts({ data }: { readonly data: BuyerLimitsQuery }) {
+function Alerts({ data, curl }: { readonly data: BuyerLimitsQuery; readonly curl: string }) {
   const say = useToast()
   const test = useChange(PageTestWebhookDocument, {
     onDone: ({ testWebhook: { status, statusCode } }) =>
@@ -172,6 +179,7 @@ function Alerts({ data }: { readonly data: BuyerLimitsQuery }) {
         columns={columns}
         rows={data.webhooks ?? []}
         keyOf={({ id }) => id}
+        curl={curl}
         empty={
           <Empty title="Nobody is told yet">
             <p>A webhook is told before a cap is used up.</p>

@@ -51,19 +51,20 @@ function OfWallet() {
 
 function Organizations() {
   const query = useScreen(BuyerOrganizationsDocument, {})
+  const curl = curlOf(BuyerOrganizationsDocument, {}, true)
   return (
     <Page title="Organisations" about={ABOUT}>
       <Loaded query={query}>
         {(data) => (
           <>
-            <Invitations data={data} />
+            <Invitations data={data} curl={curl} />
             <Card title="Your organisations" isFlush>
               <Table
                 label="Organisations"
                 columns={COLUMNS}
                 rows={data.organizations ?? []}
                 keyOf={({ id }) => id}
-                curl={curlOf(BuyerOrganizationsDocument, {}, true)}
+                curl={curl}
                 empty={
                   <Empty title="You are in no organisation">
                     <p>Make one below, or have a member of one invite this wallet.</p>
@@ -90,7 +91,7 @@ const COLUMNS: readonly Column<Organization>[] = [
 
 type Invitation = NonNullable<BuyerOrganizationsQuery['ownInvitations']>[number]
 
-function Invitations({ data }: { readonly data: BuyerOrganizationsQuery }) {
+function Invitations({ data, curl }: { readonly data: BuyerOrganizationsQuery; readonly curl: string }) {
   const say = useToast()
   const accept = useChange(PageAcceptInvitationDocument, { onDone: () => say('You are a member now.') })
   const decline = useChange(PageDeclineInvitationDocument, { onDone: () => say('The invitation is declined.') })
@@ -131,7 +132,7 @@ function Invitations({ data }: { readonly data: BuyerOrganizationsQuery }) {
   return (
     <Card title="Invitations" isFlush>
       {error === null ? null : <ErrorNotice error={error} />}
-      <Table label="Invitations" columns={columns} rows={rows} keyOf={({ id }) => id} empty={null} />
+      <Table label="Invitations" columns={columns} rows={rows} keyOf={({ id }) => id} curl={curl} empty={null} />
     </Card>
   )
 }

@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { CAP_COLUMNS } from '#control-plane/dashboard/buyer/caps.tsx'
 import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerOverviewQuery } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
 import { BuyerOverviewDocument } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
 import { compact, day, hour, milliseconds, money, percent } from '#control-plane/dashboard/data/format.ts'
@@ -30,7 +31,9 @@ function Overview() {
   const { period = '30d' } = useSearch({ from: '/buyer' })
   const navigate = useNavigate({ from: '/buyer' })
   const interval = period === '24h' ? 'hour' : 'day'
-  const query = useScreen(BuyerOverviewDocument, { period, interval }, { everyMs: REFRESH_MS })
+  const variables = { period, interval }
+  const query = useScreen(BuyerOverviewDocument, variables, { everyMs: REFRESH_MS })
+  const curl = curlOf(BuyerOverviewDocument, variables, true)
   return (
     <Page
       title="Overview"
@@ -44,8 +47,8 @@ function Overview() {
           <>
             <Figures data={data} />
             <Spending data={data} interval={interval} />
-            <Caps data={data} />
-            <ByModel data={data} />
+            <Caps data={data} curl={curl} />
+            <ByModel data={data} curl={curl} />
           </>
         )}
       </Loaded>
@@ -130,7 +133,7 @@ function Spending({ data, interval }: SpendingProps) {
   )
 }
 
-function Caps({ data }: { readonly data: BuyerOverviewQuery }) {
+function Caps({ data, curl }: { readonly data: BuyerOverviewQuery; readonly curl: string }) {
   return (
     <Card title="Limits" about="What ends first for each key: its caps, or the balance" isFlush>
       <Table
@@ -138,6 +141,7 @@ function Caps({ data }: { readonly data: BuyerOverviewQuery }) {
         columns={CAP_COLUMNS}
         rows={data.caps?.keys ?? []}
         keyOf={({ keyId }) => keyId}
+        curl={curl}
         empty={
           <Empty title="No keys yet">
             <p>A key is what a program calls with. Caps bound what it can spend.</p>
@@ -172,7 +176,7 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
   { label: 'Below list', isNumber: true, cell: ({ savedPct }) => percent(savedPct), text: ({ savedPct }) => savedPct },
 ]
 
-function ByModel({ data }: { readonly data: BuyerOverviewQuery }) {
+function ByModel({ data, curl }: { readonly data: BuyerOverviewQuery; readonly curl: string }) {
   return (
     <Card title="By model" isFlush>
       <Table
@@ -181,6 +185,7 @@ function ByModel({ data }: { readonly data: BuyerOverviewQuery }) {
         columns={MODEL_COLUMNS}
         rows={data.savings?.byModel ?? []}
         keyOf={({ model }) => model}
+        curl={curl}
         empty={
           <Empty title="Nothing spent in this period">
             <p>Models show up with their first charged call.</p>

@@ -105,6 +105,38 @@ export type PagePutPricesMutationVariables = Exact<{
 
 export type PagePutPricesMutation = { readonly putPrices: { readonly model: string, readonly version: string | null } };
 
+export type PageDeclareIncidentMutationVariables = Exact<{
+  title: string;
+  note: string;
+  state?: string | null | undefined;
+  models?: ReadonlyArray<string> | string | null | undefined;
+  providers?: ReadonlyArray<string> | string | null | undefined;
+  startedAt?: number | null | undefined;
+}>;
+
+
+export type PageDeclareIncidentMutation = { readonly declareIncident: { readonly id: string, readonly title: string } };
+
+export type PageUpdateIncidentMutationVariables = Exact<{
+  id: string;
+  note: string;
+  title?: string | null | undefined;
+  state?: string | null | undefined;
+  models?: ReadonlyArray<string> | string | null | undefined;
+  providers?: ReadonlyArray<string> | string | null | undefined;
+}>;
+
+
+export type PageUpdateIncidentMutation = { readonly updateIncident: { readonly id: string, readonly title: string } };
+
+export type PageEndIncidentMutationVariables = Exact<{
+  id: string;
+  note: string;
+}>;
+
+
+export type PageEndIncidentMutation = { readonly endIncident: { readonly id: string, readonly title: string } };
+
 
 export const PageDelistOfferDocument = /* @__PURE__ */ new TypedDocumentString(`
     mutation PageDelistOffer($id: ID!, $reason: String!) {
@@ -161,3 +193,41 @@ export const PagePutPricesDocument = /* @__PURE__ */ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<PagePutPricesMutation, PagePutPricesMutationVariables>;
+export const PageDeclareIncidentDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageDeclareIncident($title: String!, $note: String!, $state: String, $models: [String!], $providers: [String!], $startedAt: Float) {
+  declareIncident(
+    title: $title
+    note: $note
+    state: $state
+    models: $models
+    providers: $providers
+    startedAt: $startedAt
+  ) {
+    id
+    title
+  }
+}
+    `) as unknown as TypedDocumentString<PageDeclareIncidentMutation, PageDeclareIncidentMutationVariables>;
+export const PageUpdateIncidentDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageUpdateIncident($id: ID!, $note: String!, $title: String, $state: String, $models: [String!], $providers: [String!]) {
+  updateIncident(
+    id: $id
+    note: $note
+    title: $title
+    state: $state
+    models: $models
+    providers: $providers
+  ) {
+    id
+    title
+  }
+}
+    `) as unknown as TypedDocumentString<PageUpdateIncidentMutation, PageUpdateIncidentMutationVariables>;
+export const PageEndIncidentDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageEndIncident($id: ID!, $note: String!) {
+  endIncident(id: $id, note: $note) {
+    id
+    title
+  }
+}
+    `) as unknown as TypedDocumentString<PageEndIncidentMutation, PageEndIncidentMutationVariables>;

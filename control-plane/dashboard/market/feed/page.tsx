@@ -26,6 +26,7 @@ export function FeedPage() {
   const navigate = useNavigate({ from: '/feed' })
   const variables = { from: daysAgo(Number(days) - 1) }
   const query = useScreen(PublicFeedDocument, variables, { everyMs: REFRESH_MS })
+  const curl = curlOf(PublicFeedDocument, variables)
   return (
     <Page
       title="Feed and rankings"
@@ -34,10 +35,10 @@ export function FeedPage() {
       <Loaded query={query}>
         {(data) => (
           <>
-            <Trades before={data.trades ?? []} />
+            <Trades before={data.trades ?? []} curl={curl} />
             <Rankings
               data={data}
-              curl={curlOf(PublicFeedDocument, variables)}
+              curl={curl}
               days={days}
               onDays={(next) => void navigate({ search: { days: next }, replace: true })}
             />
@@ -48,13 +49,13 @@ export function FeedPage() {
   )
 }
 
-function Trades({ before }: { readonly before: readonly Trade[] }) {
+function Trades({ before, curl }: { readonly before: readonly Trade[]; readonly curl: string }) {
   const { updates, state, setPaused } = useLive({ kind: 'trades', limit: SHOWN })
   const now = useNow(1_000)
   const trades = (updates?.trades ?? before).slice(0, SHOWN)
   return (
     <Card title="Live feed" isFlush actions={<LiveMark state={state} onPause={setPaused} />}>
-      <TradeTable label="Live feed" trades={trades} now={now} />
+      <TradeTable label="Live feed" trades={trades} curl={curl} now={now} />
     </Card>
   )
 }

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicHomeQuery } from '#control-plane/dashboard/data/documents/public-home.ts'
 import { PublicHomeDocument } from '#control-plane/dashboard/data/documents/public-home.ts'
 import { compact, exactMoney, hour, percent, toMicro } from '#control-plane/dashboard/data/format.ts'
@@ -23,10 +24,11 @@ const DAYS = 30
 export function HomePage() {
   useTitle('Home')
   const query = useScreen(PublicHomeDocument, {}, { everyMs: REFRESH_MS })
+  const curl = curlOf(PublicHomeDocument, {})
   return (
     <div className="page">
       <Loaded query={query} waiting={<Waiting />}>
-        {(data) => <Market data={data} />}
+        {(data) => <Market data={data} curl={curl} />}
       </Loaded>
     </div>
   )
@@ -42,7 +44,7 @@ function Waiting() {
   )
 }
 
-function Market({ data }: { readonly data: PublicHomeQuery }) {
+function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl: string }) {
   const { service, marketTotals } = data
   const sums = sumOf(marketTotals === null ? [] : [marketTotals])
   const day = sumOf(data.marketSeries ?? [])
@@ -64,7 +66,7 @@ function Market({ data }: { readonly data: PublicHomeQuery }) {
           </span>
         </div>
       </section>
-      <Code label="A call to paste" text={curlOf(service?.apiBaseUrl ?? '')} />
+      <Code label="A call to paste" text={firstCall(service?.apiBaseUrl ?? '')} />
       <Stats
         figures={[
           { label: 'Calls in 24 hours', value: compact(day.trades) },
@@ -79,9 +81,9 @@ function Market({ data }: { readonly data: PublicHomeQuery }) {
       />
       <div className="grid two">
         <Traffic data={data} />
-        <Trades trades={data.trades ?? []} />
+        <Trades trades={data.trades ?? []} curl={curl} />
       </div>
-      <Busiest data={data} />
+      <Busiest data={data} curl={curl} />
     </>
   )
 }
@@ -124,7 +126,7 @@ function Counter({ micro }: { readonly micro: bigint }) {
   )
 }
 
-function curlOf(url: string): string {
+function firstCall(url: string): string {
   return `curl ${url}/v1/chat/completions \\
   -H "Authorization: Bearer $MARKET_KEY" \\
   -H "Content-Type: application/json" \\
@@ -156,10 +158,10 @@ function Traffic({ data }: { readonly data: PublicHomeQuery }) {
   )
 }
 
-function Trades({ trades }: { readonly trades: readonly Trade[] }) {
+function Trades({ trades, curl }: { readonly trades: readonly Trade[]; readonly curl: string }) {
   return (
     <Card title="Latest calls" isFlush actions={<Link to="/feed">Live feed</Link>}>
-      <TradeTable label="Latest calls" trades={trades} />
+      <TradeTable label="Latest calls" trades={trades} curl={curl} />
     </Card>
   )
 }
@@ -183,7 +185,7 @@ const MODEL_COLUMNS: readonly Column<Row>[] = [
   CALLS_24H,
 ]
 
-function Busiest({ data }: { readonly data: PublicHomeQuery }) {
+function Busiest({ data, curl }: { readonly data: PublicHomeQuery; readonly curl: string }) {
   return (
     <Card title="Busiest models" isFlush actions={<Link to="/models">All models</Link>}>
       <Table
@@ -191,6 +193,7 @@ function Busiest({ data }: { readonly data: PublicHomeQuery }) {
         columns={MODEL_COLUMNS}
         rows={(data.markets?.edges ?? []).map(({ node }) => node)}
         keyOf={({ id }) => id}
+        curl={curl}
         empty={
           <Empty title="No models yet">
             <p>An operator imports the catalogue.</p>

@@ -1,4 +1,5 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicResourceQuery } from '#control-plane/dashboard/data/documents/public-resource.ts'
 import { PublicResourceDocument } from '#control-plane/dashboard/data/documents/public-resource.ts'
 import { compact, percent, words } from '#control-plane/dashboard/data/format.ts'
@@ -21,6 +22,7 @@ export function LentResourcePage() {
   const asked = { id, model, require: trait === undefined ? undefined : [trait], minDiscountPct: floor }
   const variables = { ...asked, after }
   const query = useScreen(PublicResourceDocument, variables, { everyMs: REFRESH_MS })
+  const curl = curlOf(PublicResourceDocument, variables)
   const resource = query.data?.resourceMarket
   return (
     <Page
@@ -47,14 +49,14 @@ export function LentResourcePage() {
                 onAsk={(next) => void navigate({ search: { model, trait, floor, ...next }, replace: true })}
               />
               <div className="grid two">
-                <Traits resource={data.resourceMarket} />
-                <Refused resource={data.resourceMarket} />
+                <Traits resource={data.resourceMarket} curl={curl} />
+                <Refused resource={data.resourceMarket} curl={curl} />
               </div>
               <Card title="Call it" about="Method, path and body are the provider's own">
                 <Code label="A call to paste" text={callOf(data.resourceMarket, data.service?.apiBaseUrl ?? '')} />
               </Card>
-              <Goods resource={data.resourceMarket} />
-              <Routes resource={data.resourceMarket} />
+              <Goods resource={data.resourceMarket} curl={curl} />
+              <Routes resource={data.resourceMarket} curl={curl} />
             </>
           )
         }
@@ -124,7 +126,7 @@ const TRAIT_COLUMNS: readonly Column<Trait>[] = [
   { label: 'Accounts', isNumber: true, cell: ({ liveOffers }) => liveOffers, text: ({ liveOffers }) => liveOffers },
 ]
 
-function Traits({ resource }: { readonly resource: ShownResource }) {
+function Traits({ resource, curl }: { readonly resource: ShownResource; readonly curl: string }) {
   return (
     <Card
       title="Traits"
@@ -140,6 +142,7 @@ function Traits({ resource }: { readonly resource: ShownResource }) {
         columns={TRAIT_COLUMNS}
         rows={resource.traits}
         keyOf={({ name }) => name}
+        curl={curl}
         empty={
           <Empty title="No traits">
             <p>Every account here can do the same.</p>
@@ -170,7 +173,7 @@ const REFUSED_COLUMNS: readonly Column<Refusal>[] = [
   },
 ]
 
-function Refused({ resource }: { readonly resource: ShownResource }) {
+function Refused({ resource, curl }: { readonly resource: ShownResource; readonly curl: string }) {
   return (
     <Card
       title="Refused demand"
@@ -182,6 +185,7 @@ function Refused({ resource }: { readonly resource: ShownResource }) {
         columns={REFUSED_COLUMNS}
         rows={resource.refusedDemand}
         keyOf={({ rule }) => rule}
+        curl={curl}
         empty={
           <Empty title="Nothing was refused">
             <p>An account without rules would have served no call more.</p>
@@ -218,7 +222,7 @@ const GOOD_COLUMNS: readonly Column<Good>[] = [
 ]
 const MOST_GOODS = 20
 
-function Goods({ resource }: { readonly resource: ShownResource }) {
+function Goods({ resource, curl }: { readonly resource: ShownResource; readonly curl: string }) {
   return (
     <Card title="What is sold" about="What the provider takes, before the discount" isFlush>
       <Table
@@ -226,6 +230,7 @@ function Goods({ resource }: { readonly resource: ShownResource }) {
         columns={GOOD_COLUMNS}
         rows={resource.goods}
         keyOf={({ id }) => id}
+        curl={curl}
         most={MOST_GOODS}
         empty={
           <Empty title="Nothing is sold">
@@ -270,11 +275,11 @@ const FENCE_COLUMNS: readonly Column<Fence>[] = [
   { label: 'Because', cell: ({ reason }) => reason, text: ({ reason }) => reason },
 ]
 
-function Routes({ resource: { routes, fences } }: { readonly resource: ShownResource }) {
+function Routes({ resource: { routes, fences }, curl }: { readonly resource: ShownResource; readonly curl: string }) {
   return (
     <>
       <Card title="What can be called" isFlush>
-        <Table label="Calls" columns={ROUTE_COLUMNS} rows={routes} keyOf={({ id }) => id} empty={null} />
+        <Table label="Calls" columns={ROUTE_COLUMNS} rows={routes} keyOf={({ id }) => id} curl={curl} empty={null} />
       </Card>
       {fences.length === 0 ? null : (
         <Card title="What is never passed on" isFlush>
@@ -283,6 +288,7 @@ function Routes({ resource: { routes, fences } }: { readonly resource: ShownReso
             columns={FENCE_COLUMNS}
             rows={fences}
             keyOf={({ methods, path, reason }) => `${methods?.join() ?? ''} ${path} ${reason}`}
+            curl={curl}
             empty={null}
           />
         </Card>

@@ -19,12 +19,13 @@ type Workload = { readonly input?: number | undefined; readonly output?: number 
 type Props = {
   readonly market: Market
   readonly before: readonly Offer[]
+  readonly curl: string
   readonly workload: Workload
   readonly onWorkload: (workload: Workload) => void
 }
 
 /** The offers of a model, best first, as they stand now. */
-export function OrderBook({ market, before, workload, onWorkload }: Props) {
+export function OrderBook({ market, before, curl, workload, onWorkload }: Props) {
   const { updates, state, setPaused } = useLive({ kind: 'book', model: market.id })
   const live = updates?.books?.find(({ model }) => model === market.id)
   const offers: readonly Offer[] = live?.offers ?? before
@@ -48,6 +49,7 @@ export function OrderBook({ market, before, workload, onWorkload }: Props) {
         columns={columnsOf(market)}
         rows={offers}
         keyOf={({ id }) => id}
+        curl={curl}
         empty={
           <Empty title="No offers">
             <p>Whoever has a key for one of its providers can be the first to sell it.</p>
@@ -113,7 +115,7 @@ function columnsOf({ mediaUnit }: Market): readonly Column<Offer>[] {
 const PER_MILLION = 1_000_000
 const STANDARD = { input: 10_000, output: 1_000 }
 
-type PriceProps = Omit<Props, 'before'> & { readonly offers: readonly Offer[] }
+type PriceProps = Omit<Props, 'before' | 'curl'> & { readonly offers: readonly Offer[] }
 
 /** What a typed workload costs at the best offer, beside the reference price. */
 function WorkloadPrice({ market, offers, workload, onWorkload }: PriceProps) {

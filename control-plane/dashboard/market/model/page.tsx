@@ -1,6 +1,7 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/public-model.ts'
 import { PublicModelDocument } from '#control-plane/dashboard/data/documents/public-model.ts'
 import { compact, count, day, instant, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
@@ -14,6 +15,7 @@ import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { IncidentsOf, marksOf } from './incidents.tsx'
 import { OrderBook } from './order-book.tsx'
 import { Speed } from './speed.tsx'
 import { TryIt } from './try-it.tsx'
@@ -21,12 +23,17 @@ import { TryIt } from './try-it.tsx'
 const REFRESH_MS = 60_000
 const HOUR_MS = 3_600_000
 const HOURS = 24
+const INCIDENT_DAYS = 30
 
 export function ModelPage() {
   const { _splat: model = '' } = useParams({ from: '/model/$' })
   const search = useSearch({ from: '/model/$' })
   const navigate = useNavigate({ from: '/model/$' })
-  const query = useScreen(PublicModelDocument, { model, name: model }, { everyMs: REFRESH_MS })
+  // By the hour, so that the question stays the same between two looks.
+  const since = Math.floor(useNow(HOUR_MS) / HOUR_MS) * HOUR_MS - INCIDENT_DAYS * HOURS * HOUR_MS
+  const variables = { model, name: model, since }
+  const query = useScreen(PublicModelDocument, variables, { everyMs: REFRESH_MS })
+  const curl = curlOf(PublicModelDocument, variables)
   const market = query.data?.market
   return (
     <Page
@@ -44,9 +51,11 @@ export function ModelPage() {
             </Empty>
           ) : (
             <>
+              <IncidentsOf data={data} />
               <Figures market={data.market} />
               <OrderBook
                 market={data.market}
+                curl={curl}
                 before={(data.orderBook?.edges ?? []).map(({ node }) => node)}
                 workload={search}
                 onWorkload={(next) =>
@@ -63,7 +72,7 @@ export function ModelPage() {
                   }
                 />
               </div>
-              <Providers data={data} />
+              <Providers data={data} curl={curl} />
               <div className="grid two">
                 <About market={data.market} />
                 <TryIt market={data.market} url={data.service?.apiBaseUrl ?? ''} />
@@ -136,6 +145,7 @@ function Prices({ data }: { readonly data: PublicModelQuery }) {
           format={(value) => percent(value, 0)}
           formatTime={(at) => day(at, 'utc')}
           zone="UTC"
+          marks={marksOf(data)}
         />
       )}
       {references.map(({ version, effectiveAt, source }) => (
@@ -149,7 +159,7 @@ function Prices({ data }: { readonly data: PublicModelQuery }) {
 
 type Provider = ShownModel['providers'][number]
 
-function Providers({ data }: { readonly data: PublicModelQuery }) {
+function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly curl: string }) {
   const { zone } = useSettings()
   const now = useNow(60_000)
   const end = Math.floor(now / HOUR_MS) * HOUR_MS
@@ -164,12 +174,18 @@ function Providers({ data }: { readonly data: PublicModelQuery }) {
   const columns: readonly Column<Provider>[] = [
     {
       label: 'Provider',
-      cell: ({ provider, trusted }) => (
+      cell: ({ provider }) => provider,
+      text: ({ provider }) => provider,
+    },
+    {
+      label: 'Trust',
+      cell: ({ trusted }) => (
         <>
-          {provider} {trusted ? null : <Badge tone="warn">not trusted</Badge>}
+          <Badge tone={trusted ? 'good' : 'warn'}>{trusted ? 'trusted' : 'not trusted'}</Badge>
+          <span className="sub">{trusted ? 'by an operator, in the catalogue' : 'only calls that name it'}</span>
         </>
       ),
-      text: ({ provider }) => provider,
+      text: ({ trusted }) => (trusted ? 'trusted' : 'not trusted'),
     },
     {
       label: 'Best price',
@@ -195,6 +211,7 @@ function Providers({ data }: { readonly data: PublicModelQuery }) {
         columns={columns}
         rows={data.market?.providers ?? []}
         keyOf={({ provider }) => provider}
+        curl={curl}
         empty={
           <Empty title="Nobody serves it now">
             <p>A seller with a key for one of its providers can list it.</p>

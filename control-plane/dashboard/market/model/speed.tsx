@@ -5,6 +5,7 @@ import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import { marksOf } from './incidents.tsx'
 
 type Point = NonNullable<PublicModelQuery['marketSeries']>[number]
 type Ends = readonly [low: number, high: number]
@@ -75,6 +76,7 @@ export function Speed({ data, figure, onFigure }: Props) {
           })}
           format={format}
           formatTime={(time) => hour(time, zone)}
+          marks={marksOf(data)}
           zone={zone === 'utc' ? 'UTC' : 'local time'}
         />
       )}

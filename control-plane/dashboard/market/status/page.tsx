@@ -28,6 +28,7 @@ const RAILS: Readonly<Record<string, { readonly tone: Tone; readonly label: stri
 export function StatusPage() {
   const variables = {}
   const query = useScreen(PublicStatusDocument, variables, { everyMs: REFRESH_MS })
+  const curl = curlOf(PublicStatusDocument, variables)
   return (
     <Page
       title="Status"
@@ -42,14 +43,16 @@ export function StatusPage() {
               <Uptime
                 title="Models"
                 points={(data.models ?? []).map((point) => ({ ...point, name: point.model ?? '' }))}
+                curl={curl}
                 isModel
               />
               <Uptime
                 title="Providers"
                 points={(data.providers ?? []).map((point) => ({ ...point, name: point.provider ?? '' }))}
+                curl={curl}
               />
             </div>
-            <Incidents data={data} curl={curlOf(PublicStatusDocument, variables)} />
+            <Incidents data={data} curl={curl} />
           </>
         )}
       </Loaded>
@@ -91,10 +94,12 @@ type Point = {
 function Uptime({
   title,
   points,
+  curl,
   isModel = false,
 }: {
   readonly title: string
   readonly points: readonly Point[]
+  readonly curl: string
   readonly isModel?: boolean
 }) {
   const { zone } = useSettings()
@@ -135,6 +140,7 @@ function Uptime({
         rows={rows}
         most={15}
         keyOf={({ name }) => name}
+        curl={curl}
         empty={
           <Empty title="No calls in the last day">
             <p>Uptime is measured on real calls alone.</p>

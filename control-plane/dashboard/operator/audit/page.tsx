@@ -27,6 +27,7 @@ function Audit() {
   const search = useSearch({ from: '/operator/audit' })
   const navigate = useNavigate({ from: '/operator/audit' })
   const query = useScreen(OperatorAuditDocument, search)
+  const curl = curlOf(OperatorAuditDocument, search, true)
   const [opened, setOpened] = useState<Entry>()
   const change = (next: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: true })
@@ -55,7 +56,7 @@ function Audit() {
                 columns={columnsOf(setOpened)}
                 rows={(data.audit?.edges ?? []).map(({ node }) => node)}
                 keyOf={({ id }) => id}
-                curl={curlOf(OperatorAuditDocument, search, true)}
+                curl={curl}
                 empty={
                   <Empty title="No change fits">
                     <p>Fewer conditions show more.</p>
@@ -77,6 +78,7 @@ function Audit() {
                 columns={LIMIT_COLUMNS}
                 rows={data.rateLimits ?? []}
                 keyOf={({ name, plane }) => `${plane} ${name}`}
+                curl={curl}
                 empty={<Empty title="No limits">{null}</Empty>}
               />
             </Card>

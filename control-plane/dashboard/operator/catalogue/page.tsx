@@ -70,6 +70,7 @@ function OfModel({ model, after, onPage }: OfModelProps) {
   const variables = { model, after }
   const pricing = useDialog()
   const query = useScreen(OperatorCatalogueDocument, variables)
+  const curl = curlOf(OperatorCatalogueDocument, variables, true)
   return (
     <Loaded query={query}>
       {(data) => (
@@ -84,6 +85,7 @@ function OfModel({ model, after, onPage }: OfModelProps) {
               columns={PRICE_COLUMNS}
               rows={data.referencePrices ?? []}
               keyOf={({ version }) => version}
+              curl={curl}
               empty={<Empty title="No price">{null}</Empty>}
             />
           </Card>
@@ -103,7 +105,7 @@ function OfModel({ model, after, onPage }: OfModelProps) {
               columns={CHANGE_COLUMNS}
               rows={(data.catalogHistory?.edges ?? []).map(({ node }) => node)}
               keyOf={({ id }) => id}
-              curl={curlOf(OperatorCatalogueDocument, variables, true)}
+              curl={curl}
               empty={
                 <Empty title="Nothing has changed">
                   <p>Imports write down each field that they change, with its source.</p>
@@ -125,6 +127,7 @@ function OfModel({ model, after, onPage }: OfModelProps) {
               columns={PROVIDER_COLUMNS}
               rows={data.providers ?? []}
               keyOf={({ id }) => id}
+              curl={curl}
               empty={<Empty title="No providers">{null}</Empty>}
             />
           </Card>

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorCockpitQuery } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
 import { OperatorCockpitDocument } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
 import { compact, hour, milliseconds, percent, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
@@ -24,6 +25,7 @@ export function CockpitPage() {
 
 function Cockpit() {
   const query = useScreen(OperatorCockpitDocument, {}, { everyMs: REFRESH_MS })
+  const curl = curlOf(OperatorCockpitDocument, {}, true)
   return (
     <Page
       title="Cockpit"
@@ -38,10 +40,10 @@ function Cockpit() {
               <Calls data={data} />
               <Rails data={data} />
             </div>
-            <Providers data={data} />
+            <Providers data={data} curl={curl} />
             <div className="grid two">
-              <Processes data={data} />
-              <Queues data={data} />
+              <Processes data={data} curl={curl} />
+              <Queues data={data} curl={curl} />
             </div>
           </>
         )}
@@ -211,7 +213,7 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
   },
 ]
 
-function Providers({ data }: { readonly data: OperatorCockpitQuery }) {
+function Providers({ data, curl }: { readonly data: OperatorCockpitQuery; readonly curl: string }) {
   return (
     <Card title="Providers" isFlush>
       <Table
@@ -219,6 +221,7 @@ function Providers({ data }: { readonly data: OperatorCockpitQuery }) {
         columns={PROVIDER_COLUMNS}
         rows={providersOf(data.providers ?? [])}
         keyOf={({ provider }) => provider}
+        curl={curl}
         empty={
           <Empty title="No calls in the last day">
             <p>Providers show up with their first call.</p>
@@ -252,7 +255,7 @@ const PROCESS_COLUMNS: readonly Column<Process>[] = [
   },
 ]
 
-function Processes({ data }: { readonly data: OperatorCockpitQuery }) {
+function Processes({ data, curl }: { readonly data: OperatorCockpitQuery; readonly curl: string }) {
   return (
     <Card title="Data planes" isFlush>
       <Table
@@ -260,6 +263,7 @@ function Processes({ data }: { readonly data: OperatorCockpitQuery }) {
         columns={PROCESS_COLUMNS}
         rows={data.dataPlaneProcesses ?? []}
         keyOf={({ node }) => node}
+        curl={curl}
         empty={<Empty title="No data plane has reported">{null}</Empty>}
       />
     </Card>
@@ -281,7 +285,7 @@ const QUEUE_COLUMNS: readonly Column<Queue>[] = [
   },
 ]
 
-function Queues({ data }: { readonly data: OperatorCockpitQuery }) {
+function Queues({ data, curl }: { readonly data: OperatorCockpitQuery; readonly curl: string }) {
   return (
     <Card title="Queues" isFlush>
       <Table
@@ -289,6 +293,7 @@ function Queues({ data }: { readonly data: OperatorCockpitQuery }) {
         columns={QUEUE_COLUMNS}
         rows={data.queues ?? []}
         keyOf={({ queue }) => queue}
+        curl={curl}
         empty={<Empty title="No queues">{null}</Empty>}
       />
     </Card>

@@ -1,9 +1,11 @@
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorIncidentsQuery } from '#control-plane/dashboard/data/documents/operator-incidents.ts'
 import { OperatorIncidentsDocument } from '#control-plane/dashboard/data/documents/operator-incidents.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { IncidentTable } from '#control-plane/dashboard/market/incident-table.tsx'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
@@ -12,6 +14,8 @@ import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { Switches } from './switches.tsx'
+import type { Told } from './tell-incident.tsx'
+import { EndIncident, TellIncident } from './tell-incident.tsx'
 
 const REFRESH_MS = 15_000
 
@@ -24,7 +28,9 @@ export function IncidentsPage() {
 }
 
 function Incidents() {
-  const query = useScreen(OperatorIncidentsDocument, {}, { everyMs: REFRESH_MS })
+  const variables = {}
+  const query = useScreen(OperatorIncidentsDocument, variables, { everyMs: REFRESH_MS })
+  const curl = curlOf(OperatorIncidentsDocument, variables, true)
   return (
     <Page
       title="Incidents"
@@ -33,22 +39,9 @@ function Incidents() {
       <Loaded query={query}>
         {(data) => (
           <>
-            <Card title="Told on the status page" isFlush>
-              <Table
-                label="Declared incidents"
-                columns={TOLD_COLUMNS}
-                rows={(data.declaredIncidents?.edges ?? []).map(({ node }) => node)}
-                keyOf={({ id }) => id}
-                empty={
-                  <Empty title="Nothing was declared in the last week">
-                    <p>An incident is declared, continued and ended at the command line.</p>
-                    <Code label="Declare an incident" text={'npx market operator incidents declare --help'} />
-                  </Empty>
-                }
-              />
-            </Card>
+            <Declared data={data} curl={curl} />
             <Card title="Out of real calls" about="The last week" isFlush>
-              <IncidentTable incidents={data.incidents} curl={curlOf(OperatorIncidentsDocument, {}, true)} />
+              <IncidentTable incidents={data.incidents} curl={curl} />
             </Card>
             <Card title="Taken off the market" isFlush>
               <Table
@@ -56,6 +49,7 @@ function Incidents() {
                 columns={DELISTED_COLUMNS}
                 rows={(data.anyOffers?.edges ?? []).map(({ node }) => node)}
                 keyOf={({ id }) => id}
+                curl={curl}
                 empty={
                   <Empty title="Every offer may be sold">
                     <p>Offers that operators delist stand here with the reason that their sellers see.</p>
@@ -66,7 +60,7 @@ function Incidents() {
                 }
               />
             </Card>
-            <Switches data={data} />
+            <Switches data={data} curl={curl} />
           </>
         )}
       </Loaded>
@@ -74,7 +68,62 @@ function Incidents() {
   )
 }
 
-type Told = NonNullable<OperatorIncidentsQuery['declaredIncidents']>['edges'][number]['node']
+type Asked = { readonly what: 'tell' | 'end'; readonly incident: Told | undefined }
+
+function Declared({ data, curl }: { readonly data: OperatorIncidentsQuery; readonly curl: string }) {
+  const [asked, setAsked] = useState<Asked>()
+  const close = () => setAsked(undefined)
+  return (
+    <Card
+      title="Told on the status page"
+      isFlush
+      actions={
+        <Button kind="primary" onClick={() => setAsked({ what: 'tell', incident: undefined })}>
+          Declare an incident
+        </Button>
+      }
+    >
+      <Table
+        label="Declared incidents"
+        columns={[...TOLD_COLUMNS, changesOf(setAsked)]}
+        rows={(data.declaredIncidents?.edges ?? []).map(({ node }) => node)}
+        keyOf={({ id }) => id}
+        curl={curl}
+        empty={
+          <Empty title="Nothing was declared in the last week">
+            <p>
+              What is declared stands on the status page and on the charts of its models. The command line does it, too.
+            </p>
+            <Code label="Declare an incident" text={'npx market operator incidents declare --help'} />
+          </Empty>
+        }
+      />
+      {asked?.what === 'tell' ? <TellIncident incident={asked.incident} onClose={close} /> : null}
+      {asked?.what === 'end' && asked.incident !== undefined ? (
+        <EndIncident incident={asked.incident} onClose={close} />
+      ) : null}
+    </Card>
+  )
+}
+
+function changesOf(ask: (asked: Asked) => void): Column<Told> {
+  return {
+    label: 'Change',
+    cell: (incident) =>
+      incident.endedAt === null ? (
+        <span className="actions">
+          <Button onClick={() => ask({ what: 'tell', incident })} aria-label={`Say more of ${incident.title}`}>
+            Say more
+          </Button>
+          <Button onClick={() => ask({ what: 'end', incident })} aria-label={`End ${incident.title}`}>
+            End
+          </Button>
+        </span>
+      ) : (
+        <Time at={incident.endedAt} />
+      ),
+  }
+}
 
 const TOLD_COLUMNS: readonly Column<Told>[] = [
   { label: 'Title', cell: ({ title }) => title, text: ({ title }) => title },

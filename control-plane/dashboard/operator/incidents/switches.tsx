@@ -14,7 +14,7 @@ import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 type Switch = NonNullable<OperatorIncidentsQuery['features']>[number]
 
-export function Switches({ data }: { readonly data: OperatorIncidentsQuery }) {
+export function Switches({ data, curl }: { readonly data: OperatorIncidentsQuery; readonly curl: string }) {
   const [asked, setAsked] = useState<Switch>()
   return (
     <Card title="Switches" about="Both planes apply a change within seconds" isFlush>
@@ -23,6 +23,7 @@ export function Switches({ data }: { readonly data: OperatorIncidentsQuery }) {
         columns={columnsOf(setAsked)}
         rows={data.features ?? []}
         keyOf={({ name }) => name}
+        curl={curl}
         empty={<Empty title="No switches">{null}</Empty>}
       />
       {asked === undefined ? null : <Turn feature={asked} onClose={() => setAsked(undefined)} />}

@@ -23,6 +23,7 @@ export function MoneyPage() {
 
 function MoneyScreen() {
   const query = useScreen(OperatorMoneyDocument, {}, { everyMs: REFRESH_MS })
+  const curl = curlOf(OperatorMoneyDocument, {}, true)
   return (
     <Page
       title="Money"
@@ -32,11 +33,11 @@ function MoneyScreen() {
         {(data) => (
           <>
             <Standing data={data} />
-            <Holds data={data} />
+            <Holds data={data} curl={curl} />
             <Transfers data={data} />
             <div className="grid two">
-              <Payments data={data} />
-              <Waiting data={data} />
+              <Payments data={data} curl={curl} />
+              <Waiting data={data} curl={curl} />
             </div>
           </>
         )}
@@ -112,7 +113,7 @@ const HOLD_COLUMNS: readonly Column<Hold>[] = [
   },
 ]
 
-function Holds({ data }: { readonly data: OperatorMoneyQuery }) {
+function Holds({ data, curl }: { readonly data: OperatorMoneyQuery; readonly curl: string }) {
   return (
     <Card title="Open holds" about="At most 50. A hold that is overdue is released by itself" isFlush>
       <Table
@@ -121,7 +122,7 @@ function Holds({ data }: { readonly data: OperatorMoneyQuery }) {
         rows={data.openHolds ?? []}
         most={15}
         keyOf={({ rid }) => rid}
-        curl={curlOf(OperatorMoneyDocument, {}, true)}
+        curl={curl}
         empty={
           <Empty title="Nothing is held">
             <p>Each call that runs holds the most that it can cost.</p>
@@ -146,7 +147,7 @@ const STATE_COLUMNS: readonly Column<State>[] = [
   { label: 'Oldest', isNumber: true, cell: ({ oldestAt }) => <Ago at={oldestAt} />, text: ({ oldestAt }) => oldestAt },
 ]
 
-function Payments({ data }: { readonly data: OperatorMoneyQuery }) {
+function Payments({ data, curl }: { readonly data: OperatorMoneyQuery; readonly curl: string }) {
   return (
     <Card title="Payments of wallets" about="The last month, by state" isFlush>
       <Table
@@ -154,6 +155,7 @@ function Payments({ data }: { readonly data: OperatorMoneyQuery }) {
         columns={STATE_COLUMNS}
         rows={data.walletPaymentsState?.states ?? []}
         keyOf={({ state }) => state}
+        curl={curl}
         empty={
           <Empty title="No wallet has paid">
             <p>Payments by x402 and MPP are counted here, from claim to confirmation.</p>
@@ -164,7 +166,7 @@ function Payments({ data }: { readonly data: OperatorMoneyQuery }) {
   )
 }
 
-function Waiting({ data }: { readonly data: OperatorMoneyQuery }) {
+function Waiting({ data, curl }: { readonly data: OperatorMoneyQuery; readonly curl: string }) {
   const poisoned = (data.poisonedEvents ?? []).map(({ payloadHash, rid, reason, detail }) => ({
     id: payloadHash,
     rid,
@@ -190,6 +192,7 @@ function Waiting({ data }: { readonly data: OperatorMoneyQuery }) {
         rows={[...poisoned, ...conflicts]}
         most={12}
         keyOf={({ id }) => id}
+        curl={curl}
         empty={
           <Empty title="Nothing waits">
             <p>An event that cannot be booked, or that contradicts another, is kept until somebody decides.</p>

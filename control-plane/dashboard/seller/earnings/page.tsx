@@ -33,6 +33,7 @@ function Earnings() {
   const navigate = useNavigate({ from: '/seller/earnings' })
   const variables = { range, after }
   const query = useScreen(SellerEarningsDocument, variables, { everyMs: REFRESH_MS })
+  const curl = curlOf(SellerEarningsDocument, variables, true)
   return (
     <Page
       title="Earnings"
@@ -54,14 +55,14 @@ function Earnings() {
           <>
             <Sums data={data} />
             <Days data={data} />
-            <Models data={data} />
+            <Models data={data} curl={curl} />
             <Card title="Sales" isFlush>
               <Table
                 label="Sales"
                 columns={SALE_COLUMNS}
                 rows={(data.sales?.edges ?? []).map(({ node }) => node)}
                 keyOf={({ id }) => id}
-                curl={curlOf(SellerEarningsDocument, variables, true)}
+                curl={curl}
                 empty={
                   <Empty title="No sales yet">
                     <p>Each call that one of your offers serves is a line here.</p>
@@ -156,7 +157,7 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
   },
 ]
 
-function Models({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
+function Models({ data: { earnings }, curl }: { readonly data: SellerEarningsQuery; readonly curl: string }) {
   const rows = [...(earnings?.byModel ?? [])].sort((a, b) => b.earnedMicro - a.earnedMicro)
   return (
     <Card title="By model" isFlush>
@@ -166,6 +167,7 @@ function Models({ data: { earnings } }: { readonly data: SellerEarningsQuery }) 
         rows={rows}
         most={12}
         keyOf={({ model }) => model}
+        curl={curl}
         empty={<Empty title="No sales in this range">{null}</Empty>}
       />
     </Card>

@@ -1,6 +1,7 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageResetHealthDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import type { SellerOfferQuery } from '#control-plane/dashboard/data/documents/seller-offer.ts'
 import { SellerOfferDocument } from '#control-plane/dashboard/data/documents/seller-offer.ts'
@@ -29,7 +30,9 @@ export function OfferPage() {
 
 function OfferScreen() {
   const { offer: id } = useParams({ from: '/seller/offers/$offer' })
-  const query = useScreen(SellerOfferDocument, { id }, { everyMs: REFRESH_MS })
+  const variables = { id }
+  const query = useScreen(SellerOfferDocument, variables, { everyMs: REFRESH_MS })
+  const curl = curlOf(SellerOfferDocument, variables, true)
   const [isEdited, setEdited] = useState(false)
   const offer = query.data?.offer
   return (
@@ -62,7 +65,7 @@ function OfferScreen() {
               <Standing offer={data.offer} />
               <Figures offer={data.offer} />
               <Share data={data} />
-              <Health data={data} />
+              <Health data={data} curl={curl} />
               {isEdited ? <EditOffer offer={data.offer} onDone={() => setEdited(false)} /> : null}
             </>
           )
@@ -179,7 +182,7 @@ function Share({ data: { offerShare } }: { readonly data: SellerOfferQuery }) {
   )
 }
 
-function Health({ data }: { readonly data: SellerOfferQuery }) {
+function Health({ data, curl }: { readonly data: SellerOfferQuery; readonly curl: string }) {
   return (
     <Card title="Health" isFlush>
       <Table
@@ -188,6 +191,7 @@ function Health({ data }: { readonly data: SellerOfferQuery }) {
         rows={(data.healthLog?.edges ?? []).map(({ node }) => node)}
         most={20}
         keyOf={({ id }) => id}
+        curl={curl}
         empty={
           <Empty title="Nothing went wrong">
             <p>Failures of the provider, rests and returns are written here with their cause.</p>

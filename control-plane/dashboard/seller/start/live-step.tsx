@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageProbeDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import { milliseconds, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
@@ -8,11 +9,15 @@ import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { Listed, Place } from './page.tsx'
+import { shownPlace } from './shown-place.ts'
+
+type Props = { readonly place: Place; readonly listed: readonly Listed[] }
 
 /** What became of each model, and a first real call to each. */
-export function LiveStep({ place, listed }: { readonly place: Place; readonly listed: readonly Listed[] }) {
+export function LiveStep({ place, listed }: Props) {
   const probe = useChange(PageProbeDocument)
   const models = listed.filter(({ offerId }) => offerId !== null).map(({ model }) => model)
+  const curl = curlOf(PageProbeDocument, { place: shownPlace(place), models }, true)
   const probed = probe.data?.testHealth ?? []
   const columns: readonly Column<Listed>[] = [
     {
@@ -58,6 +63,7 @@ export function LiveStep({ place, listed }: { readonly place: Place; readonly li
         columns={columns}
         rows={listed}
         keyOf={({ model }) => model}
+        curl={curl}
         empty={<p>Nothing was listed.</p>}
       />
       {probe.error === null ? null : <ErrorNotice error={probe.error} />}

@@ -11,8 +11,15 @@ type Market = NonNullable<SellerOnboardingQuery['markets']>['edges'][number]['no
 type Props = {
   readonly found: readonly Discovered[]
   readonly markets: readonly Market[]
+  readonly curl: string
   readonly onChosen: (chosen: readonly Chosen[]) => void
 }
+
+const NOTHING_KNOWN = (
+  <Empty title="Nothing that the market sells">
+    <p>An operator adds models to the catalogue.</p>
+  </Empty>
+)
 
 /** An offer with the best discount of the book shares its calls. One percent more gets them all. */
 const STEP_PCT = 1
@@ -24,7 +31,7 @@ function suggestionOf(market: Market | undefined): number {
   return best === null ? FIRST_PCT : Math.min(MOST_PCT, Math.floor(best) + STEP_PCT)
 }
 
-export function ModelsStep({ found, markets, onChosen }: Props) {
+export function ModelsStep({ found, markets, curl, onChosen }: Props) {
   const [chosen, setChosen] = useState<ReadonlyMap<string, number>>(new Map())
   const known = found.filter(({ supported }) => supported)
   const marketOf = (model: string) => markets.find(({ id }) => id === model)
@@ -96,11 +103,8 @@ export function ModelsStep({ found, markets, onChosen }: Props) {
         rows={known}
         most={20}
         keyOf={({ model }) => model}
-        empty={
-          <Empty title="Nothing that the market sells">
-            <p>An operator adds models to the catalogue.</p>
-          </Empty>
-        }
+        curl={curl}
+        empty={NOTHING_KNOWN}
       />
       <div>
         <Button

@@ -1,6 +1,8 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PageDiscoverMutation, PageListMutation } from '#control-plane/dashboard/data/documents/seller.ts'
+import { PageDiscoverDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import { SellerOnboardingDocument } from '#control-plane/dashboard/data/documents/seller-onboarding.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
@@ -8,6 +10,7 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { KeyStep } from './key-step.tsx'
 import { LiveStep } from './live-step.tsx'
 import { ModelsStep } from './models-step.tsx'
+import { shownPlace } from './shown-place.ts'
 import { TermsStep } from './terms-step.tsx'
 
 export type Place = { readonly baseUrl: string; readonly apiKey?: string; readonly reuseKeyFingerprint?: string }
@@ -67,8 +70,9 @@ function Wizard() {
             }}
           />
         ) : null}
-        {step === 'models' ? (
+        {step === 'models' && place !== undefined ? (
           <ModelsStep
+            curl={curlOf(PageDiscoverDocument, { place: shownPlace(place) }, true)}
             found={found}
             markets={markets}
             onChosen={(next) => {

@@ -1,0 +1,188 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import {
+  PageDeclareIncidentDocument,
+  PageEndIncidentDocument,
+  PageUpdateIncidentDocument,
+} from '#control-plane/dashboard/data/documents/operator.ts'
+import type { OperatorIncidentsQuery } from '#control-plane/dashboard/data/documents/operator-incidents.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import type { DiffLine } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
+import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Input, Select, TextArea } from '#control-plane/dashboard/ui/fields.tsx'
+import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+export type Told = NonNullable<OperatorIncidentsQuery['declaredIncidents']>['edges'][number]['node']
+
+const MAX_TITLE_CHARS = 200
+const MAX_NOTE_CHARS = 2_000
+const MAX_NAMES_CHARS = 16_000
+const MINUTE_MS = 60_000
+const MOST_MINUTES = 31 * 24 * 60
+const STATES = ['investigating', 'identified', 'monitoring'].map((value) => ({ value, label: value }))
+
+type Draft = {
+  readonly title: string
+  readonly state: string
+  readonly models: string
+  readonly providers: string
+}
+const EMPTY: Draft = { title: '', state: 'investigating', models: '', providers: '' }
+
+const namesOf = (text: string) => text.split(/[\s,]+/).filter((name) => name !== '')
+const listed = (text: string, all: string) => namesOf(text).join(', ') || all
+
+function draftOf({ title, state, models, providers }: Told): Draft {
+  return { title, state, models: models.join(', '), providers: providers.join(', ') }
+}
+
+/** What everybody reads now, and what they will read. */
+function linesOf(before: Draft | undefined, draft: Draft): readonly DiffLine[] {
+  const rows = [
+    ['Title', (of: Draft) => of.title],
+    ['State', ({ state }: Draft) => state],
+    ['Models', ({ models, providers }: Draft) => listed(models, providers === '' ? 'all' : 'none by name')],
+    ['Providers', ({ models, providers }: Draft) => listed(providers, models === '' ? 'all' : 'none by name')],
+  ] as const
+  return rows
+    .map(([name, read]) => ({ name, now: before === undefined ? 'nothing' : read(before), after: read(draft) }))
+    .filter(({ now, after }) => now !== after)
+}
+
+type Props = { readonly incident: Told | undefined; readonly onClose: () => void }
+
+/** Declares an incident, or says more of one that is open, after a look at what everybody will read. */
+export function TellIncident({ incident, onClose }: Props) {
+  const say = useToast()
+  const before = incident === undefined ? undefined : draftOf(incident)
+  const [draft, setDraft] = useState<Draft>(before ?? EMPTY)
+  const [note, setNote] = useState('')
+  const [minutes, setMinutes] = useState('')
+  const onDone = () => {
+    onClose()
+    say('It stands on the status page.')
+  }
+  const declare = useChange(PageDeclareIncidentDocument, { onDone })
+  const update = useChange(PageUpdateIncidentDocument, { onDone })
+  const error = declare.error ?? update.error
+  const set = (name: keyof Draft) => (event: { readonly currentTarget: { readonly value: string } }) =>
+    setDraft({ ...draft, [name]: event.currentTarget.value })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const facts = {
+      note: note.trim(),
+      title: draft.title.trim(),
+      state: draft.state,
+      models: namesOf(draft.models),
+      providers: namesOf(draft.providers),
+    }
+    if (incident !== undefined) return update.mutate({ id: incident.id, ...facts })
+    const startedAt = minutes.trim() === '' ? {} : { startedAt: Date.now() - Number(minutes) * MINUTE_MS }
+    declare.mutate({ ...facts, ...startedAt })
+  }
+  const isReady = draft.title.trim() !== '' && note.trim() !== ''
+  return (
+    <Dialog
+      dialog={{ isOpen: true, close: onClose }}
+      title={incident === undefined ? 'Declare an incident' : `More of “${incident.title}”`}
+    >
+      <form className="form" onSubmit={submit}>
+        <Input label="Title" required maxLength={MAX_TITLE_CHARS} value={draft.title} onChange={set('title')} />
+        <TextArea
+          label="Note"
+          hint="Everybody reads it on the status page, with its time"
+          required
+          maxLength={MAX_NOTE_CHARS}
+          value={note}
+          onChange={({ currentTarget: { value } }) => setNote(value)}
+        />
+        <div className="form-row">
+          <Select label="State" choices={STATES} value={draft.state} onChange={set('state')} />
+          {incident === undefined ? (
+            <Input
+              label="Began, minutes ago"
+              hint="Empty is now"
+              type="number"
+              min={0}
+              max={MOST_MINUTES}
+              value={minutes}
+              onChange={({ currentTarget: { value } }) => setMinutes(value)}
+            />
+          ) : null}
+        </div>
+        <div className="form-row">
+          <Input
+            label="Models"
+            hint="With commas between them. Their charts show it"
+            maxLength={MAX_NAMES_CHARS}
+            value={draft.models}
+            onChange={set('models')}
+          />
+          <Input
+            label="Providers"
+            hint="Neither models nor providers: the whole market"
+            maxLength={MAX_NAMES_CHARS}
+            value={draft.providers}
+            onChange={set('providers')}
+          />
+        </div>
+        <Shown lines={linesOf(before, draft)} />
+        {error === null ? null : <ErrorNotice error={error} />}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Leave it</Button>
+          <Button kind="primary" type="submit" disabled={!isReady || declare.isPending || update.isPending}>
+            Publish
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+function Shown({ lines }: { readonly lines: readonly DiffLine[] }) {
+  return lines.length === 0 ? <p className="muted">Only the note is new.</p> : <Diff lines={lines} />
+}
+
+type EndProps = { readonly incident: Told; readonly onClose: () => void }
+
+/** Ends an incident with the last note that it takes. */
+export function EndIncident({ incident, onClose }: EndProps) {
+  const say = useToast()
+  const [note, setNote] = useState('')
+  const end = useChange(PageEndIncidentDocument, {
+    onDone: ({ endIncident: { title } }) => {
+      onClose()
+      say(`“${title}” is resolved.`)
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    end.mutate({ id: incident.id, note: note.trim() })
+  }
+  return (
+    <Dialog dialog={{ isOpen: true, close: onClose }} title={`Is “${incident.title}” over?`}>
+      <form className="form" onSubmit={submit}>
+        <p>It stays on the status page and on the charts. Nothing can be added to it afterwards.</p>
+        <Diff lines={[{ name: 'State', now: incident.state, after: 'resolved' }]} />
+        <TextArea
+          label="Last note"
+          hint="What it was, and what was done"
+          required
+          maxLength={MAX_NOTE_CHARS}
+          value={note}
+          onChange={({ currentTarget: { value } }) => setNote(value)}
+        />
+        {end.error === null ? null : <ErrorNotice error={end.error} />}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Leave it</Button>
+          <Button kind="primary" type="submit" disabled={note.trim() === '' || end.isPending}>
+            End the incident
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,6 @@
+import type { Place } from './page.tsx'
+
+/** A place at a provider as a command shows it: with a word where the key stands. */
+export function shownPlace({ apiKey, ...place }: Place): Place {
+  return apiKey === undefined ? place : { ...place, apiKey: 'YOUR_PROVIDER_KEY' }
+}

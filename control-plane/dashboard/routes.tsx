@@ -148,6 +148,7 @@ const buyer = [
         group: oneOf(search, 'group', GROUPS),
         figure: oneOf(search, 'figure', FIGURES),
         sum: oneOf(search, 'sum', ['yes']),
+        hours: oneOf(search, 'hours', ['yes']),
         model: textOf(search, 'model'),
         provider: textOf(search, 'provider'),
       }),

@@ -86,7 +86,14 @@ describe('a buyer', () => {
       await page.waitForURL(/group=provider.*sum=yes|sum=yes.*group=provider/)
       await page.reload()
       expect(await page.getByLabel('Added up').isChecked()).toBe(true)
-      await page.getByText('As a table').click()
+      await page.getByLabel('Hours of the day').check()
+      const hours = page.getByRole('region', { name: 'Calls by hour of the day' })
+      await hours.getByRole('img').focus()
+      await page.keyboard.press('ArrowRight')
+      await hours.getByText(/01:00 .*: (?:\d|not enough data)/).waitFor()
+      await hours.getByText('As a table').click()
+      await hours.getByRole('row', { name: /[1-9]/ }).first().waitFor()
+      await page.getByText('As a table').first().click()
       const line = page.getByRole('table', { name: 'Activity' }).getByRole('link').first()
       const provider = (await line.textContent()) ?? ''
       await line.click()
@@ -354,7 +361,7 @@ describe('an operator', () => {
   )
 
   it(
-    'declares an incident that the status page and the charts of its model show, says more of it, and ends it',
+    'declares an incident that the status page and the page of its model show, says more of it, and ends it',
     async () => {
       const { context, page, complaints } = await open(network.sandbox.management_key)
       const visitor = await open()
@@ -379,10 +386,6 @@ describe('an operator', () => {
 
       await visitor.page.goto(`${site}/model/${MODEL}`)
       await visitor.page.getByText(title).first().waitFor()
-      const prices = visitor.page.getByRole('region', { name: 'Price history' })
-      await prices.getByText('As a table').click()
-      await prices.getByRole('cell', { name: title }).first().waitFor()
-      await prices.locator('rect.mark').first().waitFor({ state: 'attached' })
 
       await page.getByRole('button', { name: `Say more of ${title}` }).click()
       await dialog(page).getByText('Only the note is new.').waitFor()

@@ -47,6 +47,16 @@ async function credit(ticket: string, amountUsd: string): Promise<void> {
   expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)])
 }
 
+async function turnPayouts(isOn: boolean): Promise<void> {
+  const { trpc_url, management_key } = network.sandbox
+  const answer = await fetch(`${trpc_url}/feature.put`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${management_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'payouts', isOn, reason: 'a test of the page' }),
+  })
+  expect(answer.status).toBe(200)
+}
+
 it(
   'a seller asks for a payout by keyboard, an operator holds and releases it by keyboard, and it comes over the chain',
   async () => {
@@ -59,6 +69,11 @@ it(
     await seller.page.keyboard.press('p')
     await heading(seller.page, 'Payouts').waitFor()
     await waitForScreen(seller.page)
+    // The reason why nobody is paid stands there before anybody asks, and as long as it is so.
+    await turnPayouts(false)
+    await seller.page.getByText('Operators have switched payouts off for now.').waitFor()
+    await turnPayouts(true)
+    await seller.page.getByText('Operators have switched payouts off for now.').waitFor({ state: 'detached' })
     await tabTo(seller.page, 'Pay me now')
     await seller.page.keyboard.press('Enter')
     const payout = seller.page.getByRole('table', { name: 'Payouts' }).locator('tbody tr').first()

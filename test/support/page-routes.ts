@@ -18,7 +18,11 @@ export const SCREENS = [
   { name: 'not-found', side: 'nobody', path: '/buyer/nothing-here' },
   { name: 'buyer-overview', side: 'buyer', path: '/buyer' },
   { name: 'buyer-activity', side: 'buyer', path: '/buyer/activity' },
-  { name: 'buyer-activity-summed', side: 'buyer', path: '/buyer/activity?figure=calls&group=provider&sum=yes' },
+  {
+    name: 'buyer-activity-summed',
+    side: 'buyer',
+    path: '/buyer/activity?figure=calls&group=provider&sum=yes&hours=yes',
+  },
   { name: 'buyer-logs', side: 'buyer', path: '/buyer/logs?period=30d' },
   { name: 'buyer-keys', side: 'buyer', path: '/buyer/keys' },
   { name: 'buyer-jobs', side: 'buyer', path: '/buyer/jobs' },

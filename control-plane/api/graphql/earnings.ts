@@ -149,6 +149,7 @@ const Position = builder.objectRef<PayoutPosition>('PayoutPosition').implement({
     recipients: t.field({ type: [Recipient], complexity: { field: MOST_MODELS }, resolve: (all) => all.recipients }),
     payouts: t.field({ type: [Payout], complexity: { field: MOST_PAYOUTS }, resolve: ({ payouts }) => payouts }),
     nextToken: t.exposeString('nextToken', { nullable: true }),
+    payoutStop: t.exposeString('payoutStop', { nullable: true }),
     payoutHold: t.field({ type: Hold, nullable: true, resolve: (all) => all.payoutHold ?? null }),
   }),
 })

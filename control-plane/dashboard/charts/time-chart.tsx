@@ -1,5 +1,7 @@
 import type { KeyboardEvent, PointerEvent } from 'react'
 import { useId, useState } from 'react'
+import type { Mark } from './marks.ts'
+import { marksAt, placesOf } from './marks.ts'
 import { linear, linePath, niceTop } from './scale.ts'
 import { useWidth } from './use-width.ts'
 
@@ -10,9 +12,6 @@ export type Series = {
   /** What lies around each value, drawn as an area. */
   readonly band?: readonly (readonly [low: number, high: number] | null)[]
 }
-
-/** Something that was so for a while, as an incident: `to` is null while it is. */
-export type Mark = { readonly name: string; readonly from: number; readonly to: number | null }
 
 type Props = {
   readonly label: string
@@ -76,22 +75,6 @@ export function TimeChart(props: Props) {
 
 function written(value: number | null | undefined, format: (value: number) => string): string {
   return value === null || value === undefined ? 'not enough data' : format(value)
-}
-
-/** The first and the last place of a mark among the instants; undefined where it lies outside. */
-function placesOf({ from, to }: Mark, times: readonly number[]): readonly [number, number] | undefined {
-  const end = to ?? Number.POSITIVE_INFINITY
-  const first = times.findLastIndex((time) => time <= from)
-  const last = times.findLastIndex((time) => time <= end)
-  return last < 0 ? undefined : [Math.max(first, 0), last]
-}
-
-/** The names of what was so at a place of the chart. */
-function marksAt({ marks = [], times }: Pick<Props, 'marks' | 'times'>, at: number): readonly string[] {
-  return marks.flatMap((mark) => {
-    const places = placesOf(mark, times)
-    return places !== undefined && places[0] <= at && at <= places[1] ? [mark.name] : []
-  })
 }
 
 type PlotProps = Props & { readonly at: number | undefined; readonly onAt: (at: number | undefined) => void }

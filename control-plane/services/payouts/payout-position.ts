@@ -13,7 +13,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { PayableGroup } from './payable-groups.ts'
-import { findPayoutHold, PayoutHoldViewSchema } from './payout-stops.ts'
+import { findPayoutHold, findPayoutStop, PAYOUT_STOPS, PayoutHoldViewSchema } from './payout-stops.ts'
 import type { PayoutView } from './payout-views.ts'
 import { PayoutAuthorizationSchema, PayoutViewSchema, viewAuthorization, viewPayout } from './payout-views.ts'
 import { findGroupHold } from './plan-payouts.ts'
@@ -48,6 +48,7 @@ export const PayoutPositionSchema = z
     nextToken: NextToken,
     cursorOf: cursorOf<PayoutView>(),
     payoutHold: PayoutHoldViewSchema.optional(),
+    payoutStop: z.enum(PAYOUT_STOPS).nullable().describe('Why nobody is paid out now. Null when payouts go.'),
   })
   .meta({ id: 'PayoutPosition' })
 export type PayoutPosition = z.infer<typeof PayoutPositionSchema>
@@ -64,11 +65,12 @@ export const getPayoutPosition = defineOperation({
     const seller = await accountOf(ctx, actor, workspaceId)
     const scope = { list: 'payouts', tenant: seller }
     const before = nextToken === undefined ? undefined : readCursor(ctx, scope, nextToken)
-    const [{ owner, groups }, sums, rows, hold] = await Promise.all([
+    const [{ owner, groups }, sums, rows, hold, stop] = await Promise.all([
       readGroups(ctx, ctx.db, seller),
       sumPayouts(ctx.db, seller),
       listPayouts(ctx.db, seller, { before, limit: maxItems + 1 }),
       findPayoutHold(ctx),
+      findPayoutStop(ctx),
     ])
     const page = signedPageOf(rows, maxItems, viewPayout, ({ payoutId }) => signCursor(ctx, scope, payoutId))
     return {
@@ -80,6 +82,7 @@ export const getPayoutPosition = defineOperation({
       payouts: page.items,
       nextToken: page.nextToken,
       cursorOf: page.cursorOf,
+      payoutStop: stop ?? null,
       ...(hold === undefined ? {} : { payoutHold: hold }),
     }
   },

@@ -9,7 +9,8 @@ import type { PayoutCtx } from './treasury-ctx.ts'
 const MOST_HOLDS = 20
 
 /** What stops every payout. `ledger_check`: a check of money, or a review, has found what a person must look at. */
-export type PayoutStop = 'not_set_up' | 'switched_off' | 'ledger_check'
+export const PAYOUT_STOPS = ['not_set_up', 'switched_off', 'ledger_check'] as const
+export type PayoutStop = (typeof PAYOUT_STOPS)[number]
 
 /** Why nobody is paid out now; undefined when payouts go. */
 export async function findPayoutStop({

@@ -3,7 +3,9 @@ import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents
 import { compact, money } from '#control-plane/dashboard/data/format.ts'
 
 export type Bucket = NonNullable<BuyerActivityQuery['usageBuckets']>[number]
-type Figure = { readonly label: string; read(bucket: Bucket): number; format(value: number): string }
+/** What a figure is read from. */
+type Summed = NonNullable<BuyerActivityQuery['hours']>[number]
+type Figure = { readonly label: string; read(bucket: Summed): number; format(value: number): string }
 
 /** What can be drawn over time. Each is a sum, so a bucket without a call is zero. */
 export const FIGURES = {
@@ -17,7 +19,7 @@ export const FIGURES = {
 } satisfies Record<string, Figure>
 export type FigureName = keyof typeof FIGURES
 
-export function savedOf({ listCostMicro, buyerCostMicro }: Bucket): number {
+export function savedOf({ listCostMicro, buyerCostMicro }: Summed): number {
   return Math.max(0, listCostMicro - buyerCostMicro)
 }
 

@@ -2,12 +2,15 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Period } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import { HeatMap } from '#control-plane/dashboard/charts/heat-map.tsx'
+import { heatRowsOf } from '#control-plane/dashboard/charts/heat-rows.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
 import { BuyerActivityDocument } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
 import { compact, day, hour } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Check, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
@@ -20,6 +23,9 @@ import type { FigureName, GroupSum, Interval } from './figures.ts'
 import { FIGURES, seriesOf, sumsOf, timesOf } from './figures.ts'
 
 const REFRESH_MS = 30_000
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+const PERIOD_MS: Readonly<Record<Period, number>> = { '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS }
 const FIGURE_CHOICES = Object.entries(FIGURES).map(([value, { label }]) => ({ value, label }))
 const GROUPS = [
   { value: '', label: 'Nothing' },
@@ -45,10 +51,10 @@ function isFigure(name: string): name is FigureName {
 function Activity() {
   const search = useSearch({ from: '/buyer/activity' })
   const navigate = useNavigate({ from: '/buyer/activity' })
-  const { period = '30d', group = 'model', figure = 'spent', sum, model, provider } = search
+  const { period = '30d', group = 'model', figure = 'spent', sum, hours, model, provider } = search
   const interval = period === '24h' ? 'hour' : 'day'
   const groupBy = group === 'none' ? undefined : group
-  const variables = { interval, groupBy, filter: { period, model, provider } }
+  const variables = { interval, groupBy, filter: { period, model, provider }, byHour: hours === 'yes' }
   const query = useScreen(BuyerActivityDocument, variables, { everyMs: REFRESH_MS })
   const change = (next: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, ...next }), replace: true })
@@ -83,12 +89,18 @@ function Activity() {
           value={provider ?? ''}
           onSearch={(text) => change({ provider: text === '' ? undefined : text })}
         />
+        <Check
+          label="Hours of the day"
+          isOn={hours === 'yes'}
+          onChange={(isOn) => change({ hours: isOn ? 'yes' : undefined })}
+        />
         <Check label="Added up" isOn={sum === 'yes'} onChange={(isOn) => change({ sum: isOn ? 'yes' : undefined })} />
       </search>
       <Loaded query={query}>
         {(data) => (
           <>
             <Chart data={data} figure={figure} group={groupBy} interval={interval} isCumulative={sum === 'yes'} />
+            {data.hours == null ? null : <Hours hours={data.hours} figure={figure} period={period} />}
             <Sums data={data} group={groupBy} period={period} curl={curlOf(BuyerActivityDocument, variables, true)} />
           </>
         )}
@@ -132,6 +144,30 @@ function Chart({ data, figure, group, interval, isCumulative }: ChartProps) {
           zone={interval === 'day' || zone === 'utc' ? 'UTC' : 'local time'}
         />
       )}
+    </Card>
+  )
+}
+
+type HoursProps = {
+  readonly hours: NonNullable<BuyerActivityQuery['hours']>
+  readonly figure: FigureName
+  readonly period: Period
+}
+
+/** When in the day and on which days it was. */
+function Hours({ hours, figure, period }: HoursProps) {
+  const { zone } = useSettings()
+  const now = useNow(MINUTE_MS)
+  const { label, read, format } = FIGURES[figure]
+  const values = hours.map((bucket) => ({ bucket: bucket.bucket, value: read(bucket) }))
+  return (
+    <Card title={`${label} by hour of the day`} about="Darker is more. A dashed hour lies outside the period">
+      <HeatMap
+        label={`${label} by day and hour`}
+        rows={heatRowsOf(values, { from: now - PERIOD_MS[period], now, zone })}
+        format={format}
+        zone={zone === 'utc' ? 'UTC' : 'local time'}
+      />
     </Card>
   )
 }

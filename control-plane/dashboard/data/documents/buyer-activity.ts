@@ -19,14 +19,15 @@ export type BuyerActivityQueryVariables = Exact<{
   interval?: string | null | undefined;
   groupBy?: string | null | undefined;
   filter?: UsageFilter | null | undefined;
+  byHour?: boolean;
 }>;
 
 
-export type BuyerActivityQuery = { readonly usageBuckets: ReadonlyArray<{ readonly bucket: number, readonly group: string | null, readonly requests: number, readonly failedRequests: number, readonly buyerCostMicro: number, readonly listCostMicro: number, readonly inputTokens: number, readonly outputTokens: number, readonly cacheReadTokens: number, readonly reasoningTokens: number, readonly images: number, readonly megapixels: number, readonly seconds: number, readonly characters: number, readonly imageOutputTokens: number }> | null, readonly keys: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly label: string } }> } | null };
+export type BuyerActivityQuery = { readonly usageBuckets: ReadonlyArray<{ readonly bucket: number, readonly group: string | null, readonly requests: number, readonly failedRequests: number, readonly buyerCostMicro: number, readonly listCostMicro: number, readonly inputTokens: number, readonly outputTokens: number, readonly cacheReadTokens: number, readonly reasoningTokens: number, readonly images: number, readonly megapixels: number, readonly seconds: number, readonly characters: number, readonly imageOutputTokens: number }> | null, readonly hours?: ReadonlyArray<{ readonly bucket: number, readonly group: string | null, readonly requests: number, readonly failedRequests: number, readonly buyerCostMicro: number, readonly listCostMicro: number, readonly inputTokens: number, readonly outputTokens: number, readonly cacheReadTokens: number }> | null, readonly keys: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly label: string } }> } | null };
 
 
 export const BuyerActivityDocument = /* @__PURE__ */ new TypedDocumentString(`
-    query BuyerActivity($interval: String, $groupBy: String, $filter: UsageFilter) {
+    query BuyerActivity($interval: String, $groupBy: String, $filter: UsageFilter, $byHour: Boolean! = false) {
   usageBuckets(interval: $interval, groupBy: $groupBy, filter: $filter) {
     bucket
     group
@@ -43,6 +44,17 @@ export const BuyerActivityDocument = /* @__PURE__ */ new TypedDocumentString(`
     seconds
     characters
     imageOutputTokens
+  }
+  hours: usageBuckets(interval: "hour", filter: $filter) @include(if: $byHour) {
+    bucket
+    group
+    requests
+    failedRequests
+    buyerCostMicro
+    listCostMicro
+    inputTokens
+    outputTokens
+    cacheReadTokens
   }
   keys: buyerKeys(first: 100) {
     edges {

@@ -16,7 +16,7 @@ export type SellerPayoutsQueryVariables = Exact<{
 }>;
 
 
-export type SellerPayoutsQuery = { readonly payouts: { readonly availableUsdc: string, readonly inFlightUsdc: string, readonly paidUsdc: string, readonly thresholdUsdc: string, readonly nextToken: string | null, readonly recipients: ReadonlyArray<{ readonly recipient: string | null, readonly earnedUsdc: string, readonly availableUsdc: string, readonly inFlightUsdc: string, readonly paidUsdc: string, readonly holdReason: string | null, readonly coolsUntil: number | null }>, readonly payouts: ReadonlyArray<{ readonly payoutId: string, readonly status: PayoutStatus, readonly amountUsdc: string, readonly recipient: string, readonly createdAt: number, readonly confirmedAt: number | null, readonly txHash: string | null, readonly reason: string | null }>, readonly payoutHold: { readonly reason: string, readonly since: number } | null } | null };
+export type SellerPayoutsQuery = { readonly payouts: { readonly availableUsdc: string, readonly inFlightUsdc: string, readonly paidUsdc: string, readonly thresholdUsdc: string, readonly nextToken: string | null, readonly payoutStop: string | null, readonly recipients: ReadonlyArray<{ readonly recipient: string | null, readonly earnedUsdc: string, readonly availableUsdc: string, readonly inFlightUsdc: string, readonly paidUsdc: string, readonly holdReason: string | null, readonly coolsUntil: number | null }>, readonly payouts: ReadonlyArray<{ readonly payoutId: string, readonly status: PayoutStatus, readonly amountUsdc: string, readonly recipient: string, readonly createdAt: number, readonly confirmedAt: number | null, readonly txHash: string | null, readonly reason: string | null }>, readonly payoutHold: { readonly reason: string, readonly since: number } | null } | null };
 
 
 export const SellerPayoutsDocument = /* @__PURE__ */ new TypedDocumentString(`
@@ -46,6 +46,7 @@ export const SellerPayoutsDocument = /* @__PURE__ */ new TypedDocumentString(`
       txHash
       reason
     }
+    payoutStop
     payoutHold {
       reason
       since

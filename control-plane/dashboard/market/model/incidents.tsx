@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { Mark } from '#control-plane/dashboard/charts/time-chart.tsx'
+import type { Mark } from '#control-plane/dashboard/charts/marks.ts'
 import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/public-model.ts'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'

@@ -11,10 +11,11 @@ import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { Withheld } from './withheld.tsx'
 
 const REFRESH_MS = 10_000
 const TONES: Readonly<Record<string, Tone>> = {
@@ -39,8 +40,13 @@ function Payouts() {
   const query = useScreen(SellerPayoutsDocument, variables, { everyMs: REFRESH_MS })
   const say = useToast()
   const request = useChange(PageRequestPayoutDocument, {
-    onDone: ({ requestPayout: { status, reason } }) => say(reason ?? `The payout is ${words(status)}.`),
+    onDone: ({ requestPayout: { payoutId, status } }) => {
+      if (payoutId !== null) say(`The payout is ${words(status)}.`)
+    },
   })
+  // What was answered last stands as long as the screen: a toast would be gone before it is understood.
+  const last = request.data?.requestPayout
+  const withheldBy = last?.payoutId === null ? last.reason : null
   return (
     <Page
       title="Payouts"
@@ -56,6 +62,7 @@ function Payouts() {
         {({ payouts }) =>
           payouts === null ? null : (
             <>
+              <Withheld position={payouts} answer={withheldBy} />
               <Position position={payouts} />
               <Card title="By address" isFlush>
                 <Table
@@ -96,35 +103,26 @@ function Payouts() {
 type PayoutPosition = NonNullable<SellerPayoutsQuery['payouts']>
 
 function Position({ position }: { readonly position: PayoutPosition }) {
-  const { availableUsdc, inFlightUsdc, paidUsdc, thresholdUsdc, payoutHold } = position
+  const { availableUsdc, inFlightUsdc, paidUsdc, thresholdUsdc } = position
   const share = Number(availableUsdc) / Math.max(1, Number(thresholdUsdc))
   return (
-    <>
-      {payoutHold === null ? null : (
-        <Notice tone="warn">
-          <span>
-            Payouts are held since <Time at={payoutHold.since} />: {payoutHold.reason}
-          </span>
-        </Notice>
-      )}
-      <Stats
-        figures={[
-          {
-            label: 'To be paid',
-            value: <Money micro={availableUsdc} />,
-            hint: (
-              <>
-                <Meter share={share} label="Share of the threshold" />
-                {share >= 1 ? 'above the threshold of ' : 'the threshold is '}
-                {money(thresholdUsdc)}
-              </>
-            ),
-          },
-          { label: 'On its way', value: <Money micro={inFlightUsdc} /> },
-          { label: 'Paid', value: <Money micro={paidUsdc} /> },
-        ]}
-      />
-    </>
+    <Stats
+      figures={[
+        {
+          label: 'To be paid',
+          value: <Money micro={availableUsdc} />,
+          hint: (
+            <>
+              <Meter share={share} label="Share of the threshold" />
+              {share >= 1 ? 'above the threshold of ' : 'the threshold is '}
+              {money(thresholdUsdc)}
+            </>
+          ),
+        },
+        { label: 'On its way', value: <Money micro={inFlightUsdc} /> },
+        { label: 'Paid', value: <Money micro={paidUsdc} /> },
+      ]}
+    />
   )
 }
 

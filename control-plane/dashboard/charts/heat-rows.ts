@@ -1,0 +1,31 @@
+import type { Zone } from '#control-plane/dashboard/data/format.ts'
+import { day } from '#control-plane/dashboard/data/format.ts'
+
+/** A day and its 24 hours. Null is an hour that nobody knows of. */
+export type HeatRow = { readonly day: string; readonly hours: readonly (number | null)[] }
+
+type Hour = { readonly bucket: number; readonly value: number }
+type Span = { readonly from: number; readonly now: number; readonly zone: Zone }
+
+const HOUR_MS = 3_600_000
+const HOURS_A_DAY = 24
+
+/**
+ * The hours of a span by the days of the reader's zone, the last day below. An hour of the span without a call is zero; one
+ * before it, or that has not begun, is null.
+ */
+export function heatRowsOf(hours: readonly Hour[], { from, now, zone }: Span): readonly HeatRow[] {
+  const sums = new Map<number, number>()
+  for (const { bucket, value } of hours) sums.set(bucket, (sums.get(bucket) ?? 0) + value)
+  const rows = new Map<string, (number | null)[]>()
+  for (let bucket = Math.floor(from / HOUR_MS) * HOUR_MS; bucket <= now; bucket += HOUR_MS) {
+    const name = day(bucket, zone)
+    const row = rows.get(name) ?? Array.from({ length: HOURS_A_DAY }, () => null)
+    const date = new Date(bucket)
+    const hour = zone === 'utc' ? date.getUTCHours() : date.getHours()
+    // Where clocks go back, an hour of the day is there twice.
+    row[hour] = (row[hour] ?? 0) + (sums.get(bucket) ?? 0)
+    rows.set(name, row)
+  }
+  return [...rows].map(([name, values]) => ({ day: name, hours: values }))
+}

@@ -128,7 +128,7 @@ describe('what a seller asks', () => {
   it('the payout position and saved keys are the same', async () => {
     await offerOf(ada, { label: 'saved' })
     const position = z.looseObject({}).parse((await get('payouts')(ada.sellerKey)).body)
-    const shown = `availableUsdc inFlightUsdc paidUsdc thresholdUsdc nextToken
+    const shown = `availableUsdc inFlightUsdc paidUsdc thresholdUsdc nextToken payoutStop
       recipients { recipient earnedUsdc availableUsdc inFlightUsdc paidUsdc holdReason coolsUntil }`
     expect({ ...Object(await graph('payouts', `{ payouts { ${shown} } }`)(ada.sellerKey)), payouts: [] }).toEqual(
       position,

@@ -15,7 +15,7 @@ const CHANGING: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b1\d{12}\b/g, '<time>'],
   [/\/v1\/exports\/[\w.-]+/g, '/v1/exports/<token>'],
 ]
-const MEASURED = /(?:_at|_until|_ms|^since)$/
+const MEASURED = /(?:_at|_until|_ms|^since|^at)$/
 
 /** Replaces the values that differ from call to call. */
 export function steady(value: unknown, name = ''): unknown {

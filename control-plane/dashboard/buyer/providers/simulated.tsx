@@ -43,6 +43,7 @@ export function Simulated({ simulation, policy, curl }: Props) {
         columns={SIDES}
         rows={sidesOf(simulation)}
         keyOf={({ name }) => name}
+        curl={curl}
         empty={null}
       />
       <Table

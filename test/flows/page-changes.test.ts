@@ -361,57 +361,6 @@ describe('an operator', () => {
   )
 
   it(
-    'declares an incident that the status page and the page of its model show, says more of it, and ends it',
-    async () => {
-      const { context, page, complaints } = await open(network.sandbox.management_key)
-      const visitor = await open()
-      const title = `Slow answers ${Date.now()}`
-      const row = page.getByRole('table', { name: 'Declared incidents' }).getByRole('row', { name: new RegExp(title) })
-      await page.goto(`${site}/operator/incidents`)
-      await page.getByRole('button', { name: 'Declare an incident' }).click()
-      const act = dialog(page).getByRole('button', { name: 'Publish' })
-      expect(await act.isDisabled()).toBe(true)
-      await dialog(page).getByLabel('Title').fill(title)
-      await dialog(page).getByLabel('Note').fill('<b>We look into it.</b>')
-      await dialog(page).getByLabel('Models').fill('nothing')
-      await act.click()
-      // A refusal leaves what was typed.
-      await dialog(page).getByText('No model is called nothing.').waitFor()
-      await dialog(page).getByLabel('Models').fill(MODEL)
-      await dialog(page)
-        .getByRole('row', { name: `Models nothing ${MODEL}` })
-        .waitFor()
-      await act.click()
-      await row.getByText('investigating').waitFor()
-
-      await visitor.page.goto(`${site}/model/${MODEL}`)
-      await visitor.page.getByText(title).first().waitFor()
-
-      await page.getByRole('button', { name: `Say more of ${title}` }).click()
-      await dialog(page).getByText('Only the note is new.').waitFor()
-      await dialog(page).getByLabel('Note').fill('A provider is slow.')
-      await dialog(page).getByLabel('State').selectOption('identified')
-      await dialog(page).getByRole('row', { name: 'State investigating identified' }).waitFor()
-      await act.click()
-      await row.getByText('identified').waitFor()
-      await page.getByRole('button', { name: `End ${title}` }).click()
-      await dialog(page).getByRole('row', { name: 'State identified resolved' }).waitFor()
-      await dialog(page).getByLabel('Last note').fill('It is over.')
-      await dialog(page).getByRole('button', { name: 'End the incident' }).click()
-      await row.getByText('resolved').waitFor()
-
-      await visitor.page.goto(`${site}/status`)
-      for (const note of ['<b>We look into it.</b>', 'A provider is slow.', 'It is over.'])
-        await visitor.page.getByText(note).first().waitFor()
-      await page.goto(`${site}/operator/audit?operation=incident.end`)
-      await page.getByRole('cell', { name: 'incident.end' }).first().waitFor()
-      expect([...complaints, ...visitor.complaints]).toEqual([])
-      await Promise.all([context.close(), visitor.context.close()])
-    },
-    JOURNEY_MS,
-  )
-
-  it(
     'turns a switch, and sets a price after a look at the difference',
     async () => {
       const { context, page, complaints } = await open(network.sandbox.management_key)

@@ -8,12 +8,13 @@ import { startBrowser } from '#test/support/browser.ts'
 import { chainOf } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
-import { heading, openPerson } from '#test/support/page-browser.ts'
+import { dialog, heading, openPerson } from '#test/support/page-browser.ts'
 import { openWallet } from '#test/support/page-wallet.ts'
 import { payingFetch } from '#test/support/wallet-client.ts'
 
 const START_MS = 120_000
 const JOURNEY_MS = 60_000
+const MODEL = 'gpt-5-nano'
 let network: Network
 let browser: Browser
 let site: string
@@ -129,6 +130,57 @@ it(
     await wallet.page.getByRole('row', { name: `Charged ${amount}` }).waitFor()
     expect([...holder.complaints, ...wallet.complaints]).toEqual([])
     await Promise.all([holder.context.close(), wallet.context.close()])
+  },
+  JOURNEY_MS,
+)
+
+it(
+  'shows an incident that an operator declares, says more of and ends, on the page of its model and among the status',
+  async () => {
+    const { context, page, complaints } = await open(network.sandbox.management_key)
+    const visitor = await open()
+    const title = `Slow answers ${Date.now()}`
+    const row = page.getByRole('table', { name: 'Declared incidents' }).getByRole('row', { name: new RegExp(title) })
+    await page.goto(`${site}/operator/incidents`)
+    await page.getByRole('button', { name: 'Declare an incident' }).click()
+    const act = dialog(page).getByRole('button', { name: 'Publish' })
+    expect(await act.isDisabled()).toBe(true)
+    await dialog(page).getByLabel('Title').fill(title)
+    await dialog(page).getByLabel('Note').fill('<b>We look into it.</b>')
+    await dialog(page).getByLabel('Models').fill('nothing')
+    await act.click()
+    // A refusal leaves what was typed.
+    await dialog(page).getByText('No model is called nothing.').waitFor()
+    await dialog(page).getByLabel('Models').fill(MODEL)
+    await dialog(page)
+      .getByRole('row', { name: `Models nothing ${MODEL}` })
+      .waitFor()
+    await act.click()
+    await row.getByText('investigating').waitFor()
+
+    await visitor.page.goto(`${site}/model/${MODEL}`)
+    await visitor.page.getByText(title).first().waitFor()
+
+    await page.getByRole('button', { name: `Say more of ${title}` }).click()
+    await dialog(page).getByText('Only the note is new.').waitFor()
+    await dialog(page).getByLabel('Note').fill('A provider is slow.')
+    await dialog(page).getByLabel('State').selectOption('identified')
+    await dialog(page).getByRole('row', { name: 'State investigating identified' }).waitFor()
+    await act.click()
+    await row.getByText('identified').waitFor()
+    await page.getByRole('button', { name: `End ${title}` }).click()
+    await dialog(page).getByRole('row', { name: 'State identified resolved' }).waitFor()
+    await dialog(page).getByLabel('Last note').fill('It is over.')
+    await dialog(page).getByRole('button', { name: 'End the incident' }).click()
+    await row.getByText('resolved').waitFor()
+
+    await visitor.page.goto(`${site}/status`)
+    for (const note of ['<b>We look into it.</b>', 'A provider is slow.', 'It is over.'])
+      await visitor.page.getByText(note).first().waitFor()
+    await page.goto(`${site}/operator/audit?operation=incident.end`)
+    await page.getByRole('cell', { name: 'incident.end' }).first().waitFor()
+    expect([...complaints, ...visitor.complaints]).toEqual([])
+    await Promise.all([context.close(), visitor.context.close()])
   },
   JOURNEY_MS,
 )

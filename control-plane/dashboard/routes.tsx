@@ -184,6 +184,7 @@ const buyer = [
   createRoute({
     getParentRoute: under,
     path: '/buyer/organizations',
+    validateSearch: (search: Record<string, unknown>) => defined({ organization: textOf(search, 'organization') }),
     component: lazyRouteComponent(() => import('./buyer/organizations/page.tsx'), 'OrganizationsPage'),
   }),
 ] as const

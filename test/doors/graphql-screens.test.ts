@@ -41,6 +41,7 @@ beforeAll(async () => {
   await rollUp(market.plane, 0)
   operatorKey = await market.managementKey('operator')
   session = await signInForSession(market, newWallet())
+  const made = await market.rest('POST', '/v1/organizations', { headers: session, body: { name: 'Team' } })
   const model = { model: 'gpt-test', name: 'gpt-test' }
   const from = market.plane.clock.now() - 7 * DAY
   variables = {
@@ -54,7 +55,10 @@ beforeAll(async () => {
     'seller-yield': model,
     'seller-offer': { id: ids[0] },
     'buyer-log-entry': { id: rid },
+    // This market has no chain.
+    'buyer-credit': { withAllowance: false },
     'operator-catalogue': model,
+    'buyer-organization': { organization: z.object({ id: z.string() }).loose().parse(made.body).id },
     'buyer-overview': { period: '30d', interval: 'day' },
     'buyer-routing': { policy: { minDiscountPct: 10, providersBlocked: ['nobody'] } },
     'buyer-activity': { interval: 'day', groupBy: 'model' },
@@ -65,7 +69,7 @@ afterAll(() => market?.stop())
 
 /** The headers of the user who looks at a screen. */
 function headersOf(screen: string): Record<string, string> {
-  if (screen === 'buyer-organizations') return session
+  if (screen.startsWith('buyer-organization')) return session
   if (screen.startsWith('buyer-')) return { authorization: `Bearer ${ada.buyerKey}` }
   if (screen.startsWith('seller-')) return { authorization: `Bearer ${ada.sellerKey}` }
   return screen.startsWith('operator-') ? { authorization: `Bearer ${operatorKey}` } : {}

@@ -4,8 +4,10 @@ import { z } from 'zod'
 import { startBrowser } from '#test/support/browser.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
-import { openPerson } from '#test/support/page-browser.ts'
+import { dialog, heading, openPerson } from '#test/support/page-browser.ts'
+import { openWallet } from '#test/support/page-wallet.ts'
 import { until } from '#test/support/until.ts'
+import { newWallet } from '#test/support/wallet.ts'
 
 const START_MS = 120_000
 const JOURNEY_MS = 60_000
@@ -86,6 +88,93 @@ it(
     expect(await door('/v1/buyer/preferences', own)).toMatchObject({ min_discount_pct: null })
     expect(complaints).toEqual([])
     await context.close()
+  },
+  JOURNEY_MS,
+)
+
+it(
+  'a job that its provider cannot stop says so beside it, for as long as the page is open',
+  async () => {
+    const { buyer_key: own } = network.sandbox
+    await door('/v1/videos', own, { model: 'sandbox/job-endless', prompt: 'A boat.' })
+    const { context, page, complaints } = await open(own)
+    await page.goto(`${site}/buyer/jobs`)
+    await page.getByRole('button', { name: 'Cancel the job of sandbox/job-endless' }).first().click()
+    await dialog(page).getByRole('button', { name: 'Cancel the job' }).click()
+    await dialog(page).waitFor({ state: 'detached' })
+    const row = page
+      .getByRole('table', { name: 'Running jobs' })
+      .getByRole('row')
+      .filter({ hasText: 'Its provider cannot stop it' })
+    await row.waitFor()
+    await page.getByRole('link', { name: 'Credit', exact: true }).click()
+    await heading(page, 'Credit').waitFor()
+    await page.getByRole('link', { name: 'Jobs', exact: true }).click()
+    await row.waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  },
+  JOURNEY_MS,
+)
+
+it(
+  'an owner invites a wallet, gives it a role and removes it, and each of the two sees so',
+  async () => {
+    const people = await Promise.all(
+      [newWallet(), newWallet()].map(async (wallet) => {
+        const person = await open()
+        await openWallet(person.context, wallet)
+        await person.page.goto(`${site}/sign-in?to=/buyer/organizations`)
+        await person.page.getByRole('button', { name: 'Test wallet' }).click()
+        await heading(person.page, 'Organisations').waitFor()
+        return { ...person, wallet }
+      }),
+    )
+    const [owner, guest] = people
+    if (owner === undefined || guest === undefined) throw new Error('two people are missing')
+    await owner.page.getByLabel('Name').fill('Acme')
+    await owner.page.getByRole('button', { name: 'Make it' }).click()
+    await owner.page.getByRole('link', { name: 'Acme' }).click()
+    await heading(owner.page, 'Acme').waitFor()
+    await owner.page.getByLabel('Wallet address').fill(guest.wallet.address)
+    await owner.page.getByLabel('Role', { exact: true }).selectOption('developer')
+    await owner.page.getByRole('button', { name: 'Invite', exact: true }).click()
+    await owner.page
+      .getByRole('table', { name: 'Invitations that wait' })
+      .getByRole('row', { name: /developer/ })
+      .waitFor()
+
+    await guest.page.reload()
+    await guest.page.getByRole('button', { name: 'Accept the invitation of Acme' }).click()
+    await guest.page.getByRole('link', { name: 'Acme' }).click()
+    const members = (page: typeof owner.page) => page.getByRole('table', { name: 'Members' })
+    await members(guest.page)
+      .getByRole('row', { name: /you developer/ })
+      .waitFor()
+    // A developer changes nobody.
+    expect(await guest.page.getByRole('button', { name: /^Change the role of/ }).count()).toBe(0)
+    expect(await guest.page.getByRole('button', { name: 'Invite', exact: true }).count()).toBe(0)
+
+    await owner.page.reload()
+    const row = members(owner.page).getByRole('row', { name: /developer/ })
+    await row.getByRole('button', { name: /^Change the role of/ }).click()
+    await dialog(owner.page).getByLabel('Role', { exact: true }).selectOption('admin')
+    await dialog(owner.page).getByRole('row', { name: 'Role developer admin' }).waitFor()
+    await dialog(owner.page).getByRole('button', { name: 'Change' }).click()
+    const changed = members(owner.page).getByRole('row', { name: /admin/ })
+    await changed.getByRole('button', { name: /^Remove/ }).click()
+    await dialog(owner.page).getByRole('button', { name: 'Remove' }).click()
+    await changed.waitFor({ state: 'detached' })
+    // The last owner cannot leave, and the dialog says so.
+    await owner.page.getByRole('button', { name: 'Leave the organisation' }).click()
+    await dialog(owner.page).getByRole('button', { name: 'Leave' }).last().click()
+    await dialog(owner.page).getByRole('alert').waitFor()
+    await guest.page.reload()
+    await guest.page.getByText('You are in no organisation with this id').waitFor()
+    for (const { complaints, context } of people) {
+      expect(complaints).toEqual([])
+      await context.close()
+    }
   },
   JOURNEY_MS,
 )

@@ -5,9 +5,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { fundTreasury } from '#dev/network/fund-treasury.ts'
 import { startBrowser } from '#test/support/browser.ts'
+import { chainOf } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 import { dialog, heading, offerOf, openPerson, tabTo, waitForScreen } from '#test/support/page-browser.ts'
+import { openWallet } from '#test/support/page-wallet.ts'
 
 const START_MS = 120_000
 const JOURNEY_MS = 120_000
@@ -112,6 +114,43 @@ it(
     await payout.getByTitle(/^0x[0-9a-f]{64}$/).waitFor()
     expect([...seller.complaints, ...operator.complaints]).toEqual([])
     await Promise.all([seller.context.close(), operator.context.close()])
+  },
+  JOURNEY_MS,
+)
+
+it(
+  'a buyer pays from the wallet: a permit by signature, credit that is advanced, and its end',
+  async () => {
+    const { sandbox } = network
+    const url = sandbox.dashboard_url
+    const { rpc_url: rpcUrl, trpc_url: trpcUrl, management_key: managementKey } = sandbox
+    const funder = { address: privateKeyToAddress(sandbox.buyer_private_key) }
+    await fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets: { treasury, buyer: funder } })
+    const chain = await chainOf()
+    const wallet = await chain.newWallet({ usdc: 5_000_000n })
+    const { context, page, complaints } = await openPerson(browser, { url })
+    await openWallet(context, wallet.account)
+    await page.goto(`${url}/sign-in?to=/buyer/credit`)
+    await page.getByRole('button', { name: 'Test wallet' }).click()
+    await page.getByRole('button', { name: 'Begin' }).click()
+    await dialog(page).getByLabel('It may take, US dollars').fill('3')
+    await dialog(page).getByRole('button', { name: 'Sign with Test wallet' }).click()
+    await dialog(page).waitFor({ state: 'detached' })
+    const line = page.getByRole('region', { name: 'Pay from your wallet' })
+    await line.getByText('open', { exact: true }).waitFor()
+    await line.getByText('$5.00').waitFor({ timeout: PAID_MS })
+    await line.getByText('$1.000000 of at most $1.00').waitFor({ timeout: PAID_MS })
+    await line.getByText('$3.00', { exact: true }).waitFor({ timeout: PAID_MS })
+
+    await line.getByRole('button', { name: 'End payment' }).click()
+    await dialog(page).getByRole('row', { name: 'State open closed' }).waitFor()
+    await dialog(page).getByRole('button', { name: 'End it' }).click()
+    await line.getByText('closed', { exact: true }).waitFor()
+    await line.getByText('$0.000000 of at most $1.00').waitFor()
+    await line.getByRole('button', { name: 'Take it back with Test wallet' }).click()
+    await line.getByText('Signed. The wallet allows nothing once that is in its block.').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
   },
   JOURNEY_MS,
 )

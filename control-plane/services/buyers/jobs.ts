@@ -90,7 +90,8 @@ async function cancel(ctx: LineCtx, job: Job): Promise<void> {
   const [kept] = await ctx.jobBook.read([job.rid])
   const [line] = await linesOf(ctx, [job], [kept])
   if (line === undefined) throw new AppError('internal_error', { cause: new Error('a job without a line') })
-  const { record } = line
+  // A line has a record only where Redis has lost it.
+  const record = kept?.job ?? line.record
   const canStop = line.canStop ?? (record === undefined || hasWordForStopping(record))
   if (kept !== undefined) await ctx.jobBook.markStopped(job.rid)
   const stopped = kept && { ...kept, isStopped: true }

@@ -15,6 +15,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { Deposits } from './deposits.tsx'
 import { TopUp } from './top-up.tsx'
+import { WalletLine } from './wallet-line.tsx'
 
 /** A deposit is credited within a block or two, so it is asked for often. */
 const REFRESH_MS = 10_000
@@ -44,6 +45,7 @@ function Credit() {
           <>
             <Balances data={data} live={updates?.credit ?? undefined} />
             <TopUp />
+            <WalletLine allowance={data.allowance} curl={curl} />
             <Deposits data={data} curl={curl} />
             <Card title="Ledger" isFlush>
               <Table

@@ -1,5 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
+import { MarketError } from '#control-plane/dashboard/data/client.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageCancelJobDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
 import type { BuyerJobsQuery, JobFragment } from '#control-plane/dashboard/data/documents/buyer-jobs.ts'
@@ -21,6 +22,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { Files } from './files.tsx'
+import { useStopNotes } from './stop-notes.ts'
 
 const REFRESH_MS = 15_000
 const TONES = { running: 'info', succeeded: 'good', failed: 'bad', cancelled: 'plain' } as const
@@ -42,6 +44,7 @@ function Jobs() {
   const query = useScreen(BuyerJobsDocument, { after }, { everyMs: REFRESH_MS })
   const { updates, state, setPaused } = useLive({ kind: 'jobs' })
   const [asked, setAsked] = useState<Asked>()
+  const { notes, note } = useStopNotes()
   const close = () => setAsked(undefined)
   const told = new Map((updates?.jobs ?? []).map((job) => [job.id, job]))
   const fresh = (job: Job): Job => ({ ...job, ...told.get(job.id) })
@@ -55,7 +58,11 @@ function Jobs() {
       <Loaded query={query}>
         {(data) => (
           <>
-            <Running jobs={rowsOf(data.running).filter((job) => job.state === 'running')} onAsk={setAsked} />
+            <Running
+              jobs={rowsOf(data.running).filter((job) => job.state === 'running')}
+              notes={notes}
+              onAsk={setAsked}
+            />
             <Card title="All jobs" isFlush>
               <Table
                 label="Jobs"
@@ -80,7 +87,9 @@ function Jobs() {
           </>
         )}
       </Loaded>
-      {asked?.kind === 'cancel' ? <Cancel job={asked.job} onClose={close} /> : null}
+      {asked?.kind === 'cancel' ? (
+        <Cancel job={asked.job} onNote={(text) => note(asked.job.id, text)} onClose={close} />
+      ) : null}
     </Page>
   )
 }
@@ -97,12 +106,30 @@ function NoJobs({ url }: { readonly url: string }) {
   )
 }
 
+type RunningProps = {
+  readonly jobs: readonly Job[]
+  /** What became of attempts to stop a job, by its id. */
+  readonly notes: Readonly<Record<string, string>>
+  readonly onAsk: (asked: Asked) => void
+}
+
 /** Jobs that run, each with the time that it has left. */
-function Running({ jobs, onAsk }: { readonly jobs: readonly Job[]; readonly onAsk: (asked: Asked) => void }) {
+function Running({ jobs, notes, onAsk }: RunningProps) {
   const now = useNow(1_000)
   if (jobs.length === 0) return null
   const columns: readonly Column<Job>[] = [
-    { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
+    {
+      label: 'Model',
+      cell: ({ id, model }) => (
+        <>
+          <ModelLink model={model} />
+          <span className="sub" role="status">
+            {notes[id] ?? ''}
+          </span>
+        </>
+      ),
+      text: ({ model }) => model,
+    },
     {
       label: 'Runs for',
       isNumber: true,
@@ -206,14 +233,37 @@ function columnsOf(ask: (asked: Asked) => void): readonly Column<Job>[] {
   ]
 }
 
-function Cancel({ job, onClose }: { readonly job: Job; readonly onClose: () => void }) {
+type CancelProps = {
+  readonly job: Job
+  /** Says beside the job what became of it. */
+  readonly onNote: (text: string) => void
+  readonly onClose: () => void
+}
+
+const CANNOT_STOP =
+  'Its provider cannot stop it. It goes on to its end and is charged then, or costs nothing past its deadline.'
+
+function Cancel({ job, onNote, onClose }: CancelProps) {
   const say = useToast()
   const cancel = useChange(PageCancelJobDocument, {
     onDone: ({ cancelJob: { state } }) => {
       onClose()
-      say(state === 'running' ? 'The provider was asked to stop it.' : `The job is ${state}.`)
+      if (state === 'running') onNote('Its provider was asked to stop it.')
+      else say(`The job is ${state}.`)
     },
   })
+  const stop = () =>
+    cancel.mutate(
+      { id: job.id },
+      {
+        onError: (error) => {
+          // The dialog could not be of any more use: the provider's protocol has no word for it.
+          if (!(error instanceof MarketError) || error.code !== 'conflict') return
+          onNote(CANNOT_STOP)
+          onClose()
+        },
+      },
+    )
   return (
     <Confirm
       title="Cancel this job?"
@@ -226,7 +276,7 @@ function Cancel({ job, onClose }: { readonly job: Job; readonly onClose: () => v
       isDanger
       isBusy={cancel.isPending}
       error={cancel.error}
-      onDo={() => cancel.mutate({ id: job.id })}
+      onDo={stop}
       onClose={onClose}
     />
   )

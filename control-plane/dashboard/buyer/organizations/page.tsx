@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useSearch } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
@@ -20,6 +20,7 @@ import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.t
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { Organization } from './organization.tsx'
 
 const ABOUT = 'Accounts that several wallets share, each member with a role. A workspace has a balance of its own.'
 
@@ -34,7 +35,8 @@ export function OrganizationsPage() {
 /** Organisations are those of a wallet. A key of one side has none. */
 function OfWallet() {
   const { kind } = useViewer()
-  if (kind === 'session') return <Organizations />
+  const { organization } = useSearch({ from: '/buyer/organizations' })
+  if (kind === 'session') return organization === undefined ? <Organizations /> : <Organization id={organization} />
   return (
     <Page title="Organisations" about={ABOUT}>
       <Card title="Sign in with a wallet" isFlush>
@@ -80,10 +82,18 @@ function Organizations() {
   )
 }
 
-type Organization = NonNullable<BuyerOrganizationsQuery['organizations']>[number]
+type Row = NonNullable<BuyerOrganizationsQuery['organizations']>[number]
 
-const COLUMNS: readonly Column<Organization>[] = [
-  { label: 'Name', cell: ({ name }) => name, text: ({ name }) => name },
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    label: 'Name',
+    cell: ({ id, name }) => (
+      <Link to="/buyer/organizations" search={{ organization: id }}>
+        {name}
+      </Link>
+    ),
+    text: ({ name }) => name,
+  },
   { label: 'Your role', cell: ({ role }) => role, text: ({ role }) => role },
   { label: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
   { label: 'Id', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },

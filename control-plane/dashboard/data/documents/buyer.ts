@@ -3,6 +3,12 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import { TypedDocumentString } from '#control-plane/dashboard/data/typed-document.ts'
+export type AllowanceStatus =
+  | 'closed'
+  | 'none'
+  | 'open'
+  | 'stopped';
+
 export type CreateOwnProviderInput = {
   readonly apiFormat?: string;
   readonly apiKey: string;
@@ -121,6 +127,61 @@ export type PageSignDepositMutationVariables = Exact<{
 
 export type PageSignDepositMutation = { readonly signDeposit: { readonly id: string, readonly status: DepositState } };
 
+export type PageCreateInvitationMutationVariables = Exact<{
+  organization: string;
+  wallet: string;
+  role: string;
+}>;
+
+
+export type PageCreateInvitationMutation = { readonly createInvitation: { readonly id: string } };
+
+export type PageWithdrawInvitationMutationVariables = Exact<{
+  organization: string;
+  invitation: string;
+}>;
+
+
+export type PageWithdrawInvitationMutation = { readonly withdrawInvitation: { readonly id: string } };
+
+export type PageUpdateMemberMutationVariables = Exact<{
+  organization: string;
+  member: string;
+  role: string;
+}>;
+
+
+export type PageUpdateMemberMutation = { readonly updateMember: { readonly id: string, readonly role: string } };
+
+export type PageRemoveMemberMutationVariables = Exact<{
+  organization: string;
+  member: string;
+}>;
+
+
+export type PageRemoveMemberMutation = { readonly removeMember: { readonly id: string } };
+
+export type PageOpenAllowanceMutationVariables = Exact<{
+  amountUsd?: string | null | undefined;
+}>;
+
+
+export type PageOpenAllowanceMutation = { readonly openAllowance: { readonly status: AllowanceStatus, readonly wallet: string, readonly spender: string, readonly asset: string, readonly typedData: string | null } };
+
+export type PageSignAllowanceMutationVariables = Exact<{
+  value: string;
+  deadline: number;
+  signature: string;
+}>;
+
+
+export type PageSignAllowanceMutation = { readonly signAllowance: { readonly status: AllowanceStatus } };
+
+export type PageCloseAllowanceMutationVariables = Exact<{ [key: string]: never; }>;
+
+
+export type PageCloseAllowanceMutation = { readonly closeAllowance: { readonly status: AllowanceStatus, readonly wallet: string, readonly spender: string, readonly asset: string, readonly typedData: string | null } };
+
 
 export const PageCancelJobDocument = /* @__PURE__ */ new TypedDocumentString(`
     mutation PageCancelJob($id: ID!) {
@@ -215,3 +276,61 @@ export const PageSignDepositDocument = /* @__PURE__ */ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<PageSignDepositMutation, PageSignDepositMutationVariables>;
+export const PageCreateInvitationDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageCreateInvitation($organization: ID!, $wallet: String!, $role: String!) {
+  createInvitation(organization: $organization, wallet: $wallet, role: $role) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<PageCreateInvitationMutation, PageCreateInvitationMutationVariables>;
+export const PageWithdrawInvitationDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageWithdrawInvitation($organization: ID!, $invitation: ID!) {
+  withdrawInvitation(organization: $organization, invitation: $invitation) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<PageWithdrawInvitationMutation, PageWithdrawInvitationMutationVariables>;
+export const PageUpdateMemberDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageUpdateMember($organization: ID!, $member: ID!, $role: String!) {
+  updateMember(organization: $organization, member: $member, role: $role) {
+    id
+    role
+  }
+}
+    `) as unknown as TypedDocumentString<PageUpdateMemberMutation, PageUpdateMemberMutationVariables>;
+export const PageRemoveMemberDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageRemoveMember($organization: ID!, $member: ID!) {
+  removeMember(organization: $organization, member: $member) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<PageRemoveMemberMutation, PageRemoveMemberMutationVariables>;
+export const PageOpenAllowanceDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageOpenAllowance($amountUsd: String) {
+  openAllowance(amountUsd: $amountUsd) {
+    status
+    wallet
+    spender
+    asset
+    typedData
+  }
+}
+    `) as unknown as TypedDocumentString<PageOpenAllowanceMutation, PageOpenAllowanceMutationVariables>;
+export const PageSignAllowanceDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageSignAllowance($value: String!, $deadline: Float!, $signature: String!) {
+  signAllowance(value: $value, deadline: $deadline, signature: $signature) {
+    status
+  }
+}
+    `) as unknown as TypedDocumentString<PageSignAllowanceMutation, PageSignAllowanceMutationVariables>;
+export const PageCloseAllowanceDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PageCloseAllowance {
+  closeAllowance {
+    status
+    wallet
+    spender
+    asset
+    typedData
+  }
+}
+    `) as unknown as TypedDocumentString<PageCloseAllowanceMutation, PageCloseAllowanceMutationVariables>;

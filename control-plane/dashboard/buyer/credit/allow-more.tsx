@@ -1,0 +1,98 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { PageOpenAllowanceDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
+import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { useWallets } from '#control-plane/dashboard/data/wallets.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { ErrorNotice, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { usePermit } from './sign-permit.ts'
+
+/** The treasury pays the gas of a permit, and brings none below this to the chain. */
+const LEAST_USD = 1
+
+type Props = {
+  readonly dialog: DialogState
+  readonly allowance: Pick<NonNullable<BuyerCreditQuery['allowance']>, 'status' | 'wallet' | 'spender'>
+}
+
+/** Opens the line, or allows more. What was typed stays when the wallet or the market refuses. */
+export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Props) {
+  const say = useToast()
+  const wallets = useWallets()
+  const [amount, setAmount] = useState('')
+  const done = (text: string) => {
+    setAmount('')
+    dialog.close()
+    say(text)
+  }
+  const sign = usePermit({ onDone: () => done('Signed. Credit is advanced once the permit is in its block.') })
+  const open = useChange(PageOpenAllowanceDocument, {
+    onDone: () => done('Open. Now let the wallet allow the spender.'),
+  })
+  const isBusy = sign.isPending || open.isPending
+  const isEnough = Number(amount) >= LEAST_USD
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const [first] = wallets
+    if (first !== undefined && isEnough) sign.mutate({ wallet: first, amountUsd: amount })
+  }
+  return (
+    <Dialog dialog={dialog} title="Pay from your wallet">
+      <form className="form" onSubmit={submit}>
+        <p>
+          The wallet <code>{wallet}</code> lets <code>{spender}</code> take up to an amount. A new permit replaces the
+          one before. You can end it at any time.
+        </p>
+        <Input
+          label="It may take, US dollars"
+          hint={`${LEAST_USD} or more, in USDC of the wallet. The market brings the permit to the chain and pays the gas`}
+          type="number"
+          required
+          min={LEAST_USD}
+          step={0.000001}
+          value={amount}
+          onChange={({ currentTarget: { value } }) => setAmount(value)}
+        />
+        {sign.error === null ? null : <Notice tone="bad">{sign.error.message}</Notice>}
+        {open.error === null ? null : <ErrorNotice error={open.error} />}
+        {wallets.length === 0 ? (
+          <>
+            <p className="muted">No wallet has announced itself in this browser. At the command line:</p>
+            <Code
+              label="Allow at the command line"
+              text={`npx market allowance open --usd 5 --private-key-from wallet.key --yes --url ${location.origin}`}
+            />
+          </>
+        ) : null}
+        <div className="dialog-foot">
+          {status === 'open' || status === 'stopped' ? null : (
+            <Button
+              disabled={isBusy}
+              title="For a wallet that allows the spender by a transaction of its own"
+              onClick={() => open.mutate({ amountUsd: null })}
+            >
+              Open without a permit
+            </Button>
+          )}
+          {wallets.map((found, place) => (
+            <Button
+              key={found.info.uuid}
+              kind="primary"
+              type={place === 0 ? 'submit' : 'button'}
+              disabled={isBusy || !isEnough}
+              {...(place === 0 ? {} : { onClick: () => sign.mutate({ wallet: found, amountUsd: amount }) })}
+            >
+              {`Sign with ${found.info.name}`}
+            </Button>
+          ))}
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,39 @@
+import { PageCloseAllowanceDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
+import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
+import { exactMoney } from '#control-plane/dashboard/data/format.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+type Props = {
+  readonly allowance: Pick<NonNullable<BuyerCreditQuery['allowance']>, 'status' | 'advancedUsdc' | 'owedUsdc'>
+  readonly onClose: () => void
+}
+
+/** Ends payment from the wallet after a look at what becomes of its credit. */
+export function EndLine({ allowance: { status, advancedUsdc, owedUsdc }, onClose }: Props) {
+  const say = useToast()
+  const end = useChange(PageCloseAllowanceDocument, {
+    onDone: () => {
+      onClose()
+      say('Nothing more is advanced.')
+    },
+  })
+  return (
+    <Confirm
+      title="End payment from your wallet?"
+      about="Calls go on as long as there is prepaid credit. Sign afterwards to take the allowance back on the chain."
+      lines={[
+        { name: 'State', now: status, after: 'closed' },
+        { name: 'Advanced', now: exactMoney(advancedUsdc), after: 'what is not spent is taken back' },
+        { name: 'Spent, to be taken', now: exactMoney(owedUsdc), after: 'taken from the wallet once more' },
+      ]}
+      action="End it"
+      isDanger
+      isBusy={end.isPending}
+      error={end.error}
+      onDo={() => end.mutate({})}
+      onClose={onClose}
+    />
+  )
+}

@@ -1,0 +1,183 @@
+import { useState } from 'react'
+import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
+import { exactMoney, money, words } from '#control-plane/dashboard/data/format.ts'
+import { useWallets } from '#control-plane/dashboard/data/wallets.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money, Time, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Facts } from '#control-plane/dashboard/ui/page.tsx'
+import { Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { AllowMore } from './allow-more.tsx'
+import { EndLine } from './end-line.tsx'
+import { useRevocation } from './sign-permit.ts'
+
+type Allowance = NonNullable<BuyerCreditQuery['allowance']>
+
+const TONES: Readonly<Record<Allowance['status'], Tone>> = {
+  none: 'plain',
+  open: 'good',
+  stopped: 'bad',
+  closed: 'plain',
+}
+
+type Props = {
+  readonly allowance: BuyerCreditQuery['allowance']
+  /** The question of the screen at the API. */
+  readonly curl: string
+}
+
+/** Pays from the wallet of the account as it spends. Nothing is shown where the market takes nothing from wallets. */
+export function WalletLine({ allowance, curl }: Props) {
+  const allowing = useDialog()
+  const [isEnding, setEnding] = useState(false)
+  if (allowance == null) return null
+  const { status, limitUsdc } = allowance
+  const isOpen = status === 'open' || status === 'stopped'
+  if (!isOpen && limitUsdc === '0') return null
+  return (
+    <Card
+      title="Pay from your wallet"
+      about="No deposit: the wallet allows an amount once, and what you spent is taken from it in batches."
+      actions={
+        <>
+          <Button {...(isOpen ? {} : { kind: 'primary' as const })} onClick={allowing.open}>
+            {isOpen ? 'Allow more' : 'Begin'}
+          </Button>
+          {isOpen ? (
+            <Button kind="danger" onClick={() => setEnding(true)}>
+              End payment
+            </Button>
+          ) : null}
+        </>
+      }
+    >
+      <div className="grid">
+        {status === 'stopped' ? (
+          <Notice tone="warn">
+            Nothing more is advanced{allowance.reason === null ? '' : `: ${words(allowance.reason)}`}. What is owed is
+            tried again; bring USDC to the wallet, or allow more.
+          </Notice>
+        ) : null}
+        <Standing allowance={allowance} />
+        {status === 'closed' ? <TakeBack /> : null}
+        {allowance.draws.length === 0 ? null : (
+          <Table
+            label="Taken from the wallet"
+            curl={curl}
+            columns={DRAWS}
+            rows={allowance.draws}
+            keyOf={({ id }) => id}
+            empty={null}
+          />
+        )}
+      </div>
+      <AllowMore dialog={allowing} allowance={allowance} />
+      {isEnding ? <EndLine allowance={allowance} onClose={() => setEnding(false)} /> : null}
+    </Card>
+  )
+}
+
+function Standing({ allowance }: { readonly allowance: Allowance }) {
+  const { status, wallet, spender, balanceUsdc, allowanceUsdc, readAt, permit } = allowance
+  const known = (micro: string | null) => (micro === null ? <Unknown /> : <Money micro={micro} />)
+  if (status === 'none') {
+    return (
+      <p>
+        Calls run on credit that the market advances, up to {money(allowance.limitUsdc)}, and never more than the wallet
+        has and allows. The wallet signs a permit; it needs no ETH.
+      </p>
+    )
+  }
+  return (
+    <Facts
+      facts={[
+        [
+          'State',
+          <Badge key="state" tone={TONES[status]}>
+            {status}
+          </Badge>,
+        ],
+        ['Wallet', <code key="wallet">{wallet}</code>],
+        ['May be taken by', <code key="spender">{spender}</code>],
+        ['The wallet has', known(balanceUsdc)],
+        ['And allows', known(allowanceUsdc)],
+        ['Read from the chain', readAt === null ? <Unknown key="read" /> : <Ago key="read" at={readAt} />],
+        [
+          'Advanced',
+          <span key="advanced">{`${exactMoney(allowance.advancedUsdc)} of at most ${money(allowance.limitUsdc)}`}</span>,
+        ],
+        ['Spent, to be taken', <span key="owed">{exactMoney(allowance.owedUsdc)}</span>],
+        ...(permit === null
+          ? []
+          : [
+              [
+                'Newest permit',
+                `${money(permit.valueUsdc)}, ${permit.status === 'signed' ? 'on its way to the chain' : words(permit.status)}`,
+              ] as const,
+            ]),
+      ]}
+    />
+  )
+}
+
+/** The permit of a line that has ended may still stand on the chain. */
+function TakeBack() {
+  const wallets = useWallets()
+  const { revoke, note } = useRevocation()
+  return (
+    <>
+      <p>The line has ended. The wallet may still allow what it allowed: sign a permit of nothing to take that back.</p>
+      {note === undefined ? null : <Notice>{note}</Notice>}
+      {revoke.error === null ? null : <Notice tone="bad">{revoke.error.message}</Notice>}
+      <div className="actions">
+        {wallets.length === 0 ? <span className="muted">No wallet has announced itself in this browser.</span> : null}
+        {wallets.map((wallet) => (
+          <Button key={wallet.info.uuid} disabled={revoke.isPending} onClick={() => revoke.mutate(wallet)}>
+            {`Take it back with ${wallet.info.name}`}
+          </Button>
+        ))}
+      </div>
+    </>
+  )
+}
+
+type Draw = Allowance['draws'][number]
+const DRAW_TONES: Readonly<Record<Draw['status'], Tone>> = {
+  planned: 'plain',
+  approved: 'info',
+  settled: 'good',
+  failed: 'bad',
+}
+
+const DRAWS: readonly Column<Draw>[] = [
+  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  {
+    label: 'State',
+    cell: ({ status, reason }) => (
+      <>
+        <Badge tone={DRAW_TONES[status]}>{status}</Badge>
+        {reason === null ? null : <span className="sub">{words(reason)}</span>}
+      </>
+    ),
+    text: ({ status }) => status,
+  },
+  {
+    label: 'Taken',
+    isNumber: true,
+    cell: ({ amountUsdc }) => <Money micro={amountUsdc} />,
+    text: ({ amountUsdc }) => amountUsdc,
+  },
+  {
+    label: 'Transaction',
+    cell: ({ txHash }) =>
+      txHash === null ? (
+        <span className="muted">none yet</span>
+      ) : (
+        <code title={txHash}>{`${txHash.slice(0, 10)}…`}</code>
+      ),
+    text: ({ txHash }) => txHash,
+  },
+]

@@ -1,0 +1,23 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+
+/** What became of attempts to stop a job, by the job's id. */
+export type StopNotes = Readonly<Record<string, string>>
+
+const NOTES = ['stop-notes']
+const NO_NOTES: StopNotes = {}
+
+/** Notes beside jobs. They last while the page is open, whatever screen is looked at, and go with who is signed in. */
+export function useStopNotes(): { readonly notes: StopNotes; readonly note: (job: string, text: string) => void } {
+  const cache = useQueryClient()
+  // Nobody is asked: the page itself writes them.
+  const { data = NO_NOTES } = useQuery<StopNotes>({
+    queryKey: NOTES,
+    queryFn: () => NO_NOTES,
+    enabled: false,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+  })
+  const note = (job: string, text: string) =>
+    cache.setQueryData<StopNotes>(NOTES, (known) => ({ ...known, [job]: text }))
+  return { notes: data, note }
+}

@@ -5,6 +5,7 @@ import type { OfferId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { OfferBook } from '#shared/routing/offer-book.ts'
 import { createOfferBook } from '#shared/routing/offer-book.ts'
+import type { Walk } from '#shared/routing/walk-offers.ts'
 import { MAX_CANDIDATES, walkOffers } from '#shared/routing/walk-offers.ts'
 import { hasTraits, refusingRule } from './lent-rules.ts'
 import type { SelectionPorts } from './offer-filters.ts'
@@ -37,14 +38,14 @@ export function selectOffers(ports: SelectionPorts, target: Target, choice: Choi
   const index = choice.isFastestFirst ? book.bySpeed() : book.byPrice()
   const { offers } = index
   if (choice.unknown !== undefined) throw refuseSelection(ports, choice, { target, offers })
-  const { candidates, excluded } = walkOffers(index, choice, {
-    isUsable: (offer, isCapped) => isUsable(ports, choice, offer, isCapped),
-    maxExcluded: MAX_EXCLUDED,
-  })
+  const { candidates, excluded } = walkOffers(index, choice, WALK, ports)
   if (candidates.length === 0) throw refuseSelection(ports, choice, { target, offers })
   if (choice.isFirstOnly) candidates.length = 1
-  const reasonOf = (offer: MarketOffer) => FILTERS[stageOf(ports, choice, offer)] ?? ''
-  return { candidates, excluded: excluded.map((offer) => ({ offer: offer.id, reason: reasonOf(offer) })) }
+  const reasons: { offer: string; reason: string }[] = []
+  for (const offer of excluded) {
+    reasons.push({ offer: offer.id, reason: FILTERS[stageOf(ports, choice, offer)] ?? '' })
+  }
+  return { candidates, excluded: reasons }
 }
 
 /** All offers of a target, best price first. */
@@ -66,3 +67,5 @@ function isUsable(ports: SelectionPorts, { wish }: Choice, offer: MarketOffer, i
   if (isCapped && caps.isSpent(offer.id, now)) return false
   return health.isAllWell() || health.blockedUntil(offer, now) === 0
 }
+
+const WALK: Walk<MarketOffer, Choice, SelectionPorts> = { isUsable, maxExcluded: MAX_EXCLUDED }

@@ -29,10 +29,13 @@ export type RoutingWants = {
   readonly spread: number
 }
 
-/** What the walk asks its caller. */
-export type Walk<Of extends RoutableOffer> = {
+/**
+ * What the walk asks its caller, made once. Every call of a buyer walks, so what changes from call to call comes as
+ * `ports` and no closure is made.
+ */
+export type Walk<Of extends RoutableOffer, Wants, Ports> = {
   /** True when an offer that meets the wants can be used now. Asked only of offers that would be taken. */
-  isUsable(offer: Of, isCapped: boolean): boolean
+  readonly isUsable: (ports: Ports, wants: Wants, offer: Of, isCapped: boolean) => boolean
   /** At most so many offers that were passed over are remembered. */
   readonly maxExcluded: number
 }
@@ -45,13 +48,14 @@ export type Walked<Of extends RoutableOffer> = { readonly candidates: Of[]; read
  * numbers, and ends when no later offer could come before those found. The data plane routes calls with it, and the
  * control plane estimates what another policy would have done.
  */
-export function walkOffers<Of extends RoutableOffer>(
+export function walkOffers<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
   index: OfferIndex<Of>,
-  wants: RoutingWants,
-  walk: Walk<Of>,
+  wants: Wants,
+  walk: Walk<Of, Wants, Ports>,
+  ports: Ports,
 ): Walked<Of> {
   const found: Found<Of> = { places: [], ranks: [], excluded: [] }
-  search(index, wants, walk, found)
+  search({ index, wants, walk, ports }, found)
   const candidates: Of[] = []
   for (const place of found.places) {
     const offer = index.offers[place]
@@ -67,12 +71,18 @@ type Found<Of> = {
   readonly excluded: Of[]
 }
 
-function search<Of extends RoutableOffer>(
-  index: OfferIndex<Of>,
-  wants: RoutingWants,
-  walk: Walk<Of>,
+type Search<Of extends RoutableOffer, Wants extends RoutingWants, Ports> = {
+  readonly index: OfferIndex<Of>
+  readonly wants: Wants
+  readonly walk: Walk<Of, Wants, Ports>
+  readonly ports: Ports
+}
+
+function search<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
+  { index, wants, walk, ports }: Search<Of, Wants, Ports>,
   found: Found<Of>,
 ): void {
+  const { isUsable, maxExcluded } = walk
   const { groups, kept, flags, providerOf, offers } = index
   const verdicts = new Uint16Array(index.providers.length)
   const mostKept = wants.floorPercent === undefined ? 10_000 : 10_000 - wants.floorPercent * 100
@@ -83,7 +93,7 @@ function search<Of extends RoutableOffer>(
     const end = groups[group + 1] ?? 0
     // Later offers cost more, so they are all below the floor too.
     const isBelowFloor = (kept[start] ?? 0) > mostKept
-    if (isBelowFloor && !wants.isFastestFirst && found.excluded.length === walk.maxExcluded) return
+    if (isBelowFloor && !wants.isFastestFirst && found.excluded.length === maxExcluded) return
     const turn = end - start === 1 ? 0 : wants.spread % (end - start)
     for (let step = start; step < end; step++) {
       const place = step + turn < end ? step + turn : step + turn - end + start
@@ -97,14 +107,14 @@ function search<Of extends RoutableOffer>(
         const isFull = found.places.length === MAX_CANDIDATES
         if (isFull && rank >= (found.ranks[MAX_CANDIDATES - 1] ?? 0)) continue
         const offer = offers[place]
-        if (offer !== undefined && walk.isUsable(offer, (bits & CAPPED) !== 0)) {
+        if (offer !== undefined && isUsable(ports, wants, offer, (bits & CAPPED) !== 0)) {
           insert(found, place, rank)
           if (found.places.length === MAX_CANDIDATES && found.ranks[MAX_CANDIDATES - 1] === 0) return
           continue
         }
       }
       const passed = offers[place]
-      if (passed !== undefined && found.excluded.length < walk.maxExcluded) found.excluded.push(passed)
+      if (passed !== undefined && found.excluded.length < maxExcluded) found.excluded.push(passed)
     }
   }
 }

@@ -61,10 +61,12 @@ function rank(
   const endpoint = ENDPOINTS.find((one) => one === name)
   if (book === undefined || endpoint === undefined) return NOBODY
   const wants = { ...policy, need: needOfEndpoint(endpoint), unable: unable.get(endpoint), spread: 0 }
-  return walkOffers(policy.isFastestFirst ? book.bySpeed() : book.byPrice(), wants, {
-    isUsable: (offer, isCapped) => isHealthy(model, offer) && !(isCapped && isSpent(offer)),
+  const walk = {
+    isUsable: (_market: null, _wants: RoutingWants, offer: BookOffer, isCapped: boolean) =>
+      isHealthy(model, offer) && !(isCapped && isSpent(offer)),
     maxExcluded: 0,
-  }).candidates
+  }
+  return walkOffers(policy.isFastestFirst ? book.bySpeed() : book.byPrice(), wants, walk, null).candidates
 }
 
 /** Offers of one price and speed take turns, as they do for real calls, which begin at a number of their own. */

@@ -112,6 +112,23 @@ describe('a wallet without ETH that signs a permit', () => {
     expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 700_000n, LINE])
   })
 
+  it('pays once where the chain asks for ten times the fee while a draw waits', async () => {
+    const buyer = await wallets.payer(FIVE, TWENTY)
+    await spend(buyer, 700_000)
+    await chain.mining('off')
+    await turns(2)
+    await callChain(chain.rpcUrl, [['anvil_setNextBlockBaseFeePerGas', ['0x4a817c800']]])
+    await chain.mining('automatic')
+    // Nothing else is mined, so the price stays. A fee is raised after half a minute, to what the chain asks for then.
+    await sql`update chain_transaction set signed_at = now() - interval '1 minute' where mined_at is null`.execute(
+      world.db,
+    )
+    await untilPaid(buyer, 1, wallets.ctxOf(world.process()))
+    expect([await has(buyer), (await draws(buyer)).length]).toEqual([FIVE - 700_000n, 1])
+    // Empty blocks bring the price down again.
+    await chain.mine(40)
+  })
+
   it('is told what it signed for, by nobody else, and not without end', async () => {
     const buyer = await wallets.buyers.depositor(FIVE, 0n)
     const other = await wallets.buyers.depositor(FIVE, 0n)
@@ -179,26 +196,30 @@ describe('what is advanced', () => {
 })
 
 describe('a chain that is reorganised', () => {
-  it('so that the very block of a draw is another takes from the wallet once, and the books agree', async () => {
-    const deep = wallets.ctxOf(world.process({ CHAIN_CONFIRMATIONS: '3' }))
-    const buyer = await wallets.payer(FIVE, TWENTY)
-    // The wallet's money stays when a block is gone.
-    await chain.mine(2)
-    await spend(buyer, 600_000)
-    const hasPaid = async () => (await has(buyer)) === FIVE - 600_000n
-    await wallets.untilTurned('the draw is in a block', hasPaid, deep)
-    await chain.reorganise(1)
-    expect([await has(buyer), await draws(buyer)]).toMatchObject([FIVE, [{ state: 'approved', amount: 600_000n }]])
-    await wallets.untilTurned('the draw is in another block', hasPaid, deep)
-    await chain.mine(3)
-    await untilPaid(buyer, 1, deep)
-    const [draw] = await draws(buyer)
-    const signed = (await world.ctx.treasury?.store.list(`draw ${draw?.id}`)) ?? []
-    expect(new Set(signed.map(({ nonce }) => nonce)).size).toBe(1)
-    const came = await listDeposits(world.db, buyer.user.buyerAccount, { before: undefined, limit: 5 })
-    expect(came).toMatchObject([{ id: draw?.deposit, amount: 600_000n, transaction: draw?.transaction }])
-    expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 600_000n, LINE])
-  })
+  it.each([1, 12])(
+    'by %i blocks, so that the very block of a draw is another, takes from the wallet once, and the books agree',
+    async (blocks) => {
+      const deep = wallets.ctxOf(world.process({ CHAIN_CONFIRMATIONS: String(blocks + 2) }))
+      const buyer = await wallets.payer(FIVE, TWENTY)
+      // The wallet's money stays when the blocks are gone.
+      await chain.mine(blocks + 1)
+      await spend(buyer, 600_000)
+      const hasPaid = async () => (await has(buyer)) === FIVE - 600_000n
+      await wallets.untilTurned('the draw is in a block', hasPaid, deep)
+      await chain.mine(blocks - 1)
+      await chain.reorganise(blocks)
+      expect([await has(buyer), await draws(buyer)]).toMatchObject([FIVE, [{ state: 'approved', amount: 600_000n }]])
+      await wallets.untilTurned('the draw is in another block', hasPaid, deep)
+      await chain.mine(blocks + 2)
+      await untilPaid(buyer, 1, deep)
+      const [draw] = await draws(buyer)
+      const signed = (await world.ctx.treasury?.store.list(`draw ${draw?.id}`)) ?? []
+      expect(new Set(signed.map(({ nonce }) => nonce)).size).toBe(1)
+      const came = await listDeposits(world.db, buyer.user.buyerAccount, { before: undefined, limit: 5 })
+      expect(came).toMatchObject([{ id: draw?.deposit, amount: 600_000n, transaction: draw?.transaction }])
+      expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 600_000n, LINE])
+    },
+  )
 })
 
 describe('a wallet that does not pay', () => {

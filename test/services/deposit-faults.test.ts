@@ -167,6 +167,7 @@ describe('an endpoint that fails', () => {
     ['*', { kind: 'down' }],
     ['*', { kind: 'twice' }],
     ['*', { kind: 'late', ms: 40 }],
+    ['eth_chainId', { kind: 'hang' }],
   ])('by %s loses no deposit and credits none twice: %o', async (method, fault) => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 900_000n)

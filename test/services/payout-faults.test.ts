@@ -133,6 +133,8 @@ const SENDING: readonly RpcFault[] = [
   { kind: 'twice' },
   { kind: 'down' },
   { kind: 'status', status: 500 },
+  { kind: 'hang' },
+  { kind: 'done-unheard' },
 ]
 
 describe('an endpoint that fails', () => {

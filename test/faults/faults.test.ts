@@ -6,10 +6,12 @@ import { ROWS } from './rows/index.ts'
 
 const START_LIMIT_MS = 60_000
 const ROW_LIMIT_MS = 120_000
+/** A market that takes payments of wallets, and signs payouts. */
+const WORLD = { hasChain: true, hasSigner: true }
 let world: World
 
 beforeAll(async () => {
-  world = await startWorld({ hasChain: true })
+  world = await startWorld(WORLD)
 }, START_LIMIT_MS)
 
 afterAll(async () => {
@@ -25,7 +27,7 @@ describe('a market of real processes', () => {
         // A world that a row has broken is replaced, so that the next row is not judged by it.
         if (wrong.length > 0) {
           await world.remove()
-          world = await startWorld({ hasChain: true })
+          world = await startWorld(WORLD)
         }
         expect(wrong).toEqual([])
       },

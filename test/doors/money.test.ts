@@ -75,6 +75,15 @@ describe('operators at the tRPC door', () => {
     expect(items).toMatchObject([{ operation: 'payments.forgive', after: { state: 'forgiven', reason: debt.reason } }])
   })
 
+  it('accept another chain only by its name and with a reason, and where one is read', async () => {
+    const { treasury } = market.trpc(await market.managementKey('operator'))
+    const genesis = `0x${'0'.repeat(64)}`
+    expect(await trpcCodeOf(treasury.acceptChain.mutate({ genesis: '0x1', reason: 'x' }))).toBe('invalid_request')
+    expect(await trpcCodeOf(treasury.acceptChain.mutate({ genesis, reason: ' ' }))).toBe('invalid_request')
+    expect(await trpcCodeOf(treasury.acceptChain.mutate({ genesis, reason: 'x' }))).toBe('conflict')
+    expect(await trpcCodeOf(treasury.chain.query({}))).toBe('conflict')
+  })
+
   it('are the only ones who may', async () => {
     const org = await market.managementKey('org')
     const calls = (key: string | undefined) => {
@@ -90,6 +99,8 @@ describe('operators at the tRPC door', () => {
         door.shortfall.read.query(),
         door.invariants.read.query(),
         door.payoutHold.clear.mutate({ id: '0'.repeat(26), reason: 'x' }),
+        door.treasury.chain.query({}),
+        door.treasury.acceptChain.mutate({ genesis: `0x${'0'.repeat(64)}`, reason: 'x' }),
         door.payments.state.query(),
         door.payments.list.query({}),
         door.payments.debtors.query({}),

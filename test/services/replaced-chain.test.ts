@@ -69,7 +69,14 @@ async function mismatches(): Promise<unknown> {
   return wrong
 }
 const operator = { kind: 'operator', keyId: null, source: 'test' } as const
-const change: RunCtx['change'] = (run) => transact(world.db, run)
+/** What the last change told the audit. */
+let told: unknown
+const change: RunCtx['change'] = (run, tell) =>
+  transact(world.db, async (trx) => {
+    const done = await run(trx)
+    told = await tell(done, trx)
+    return done
+  })
 const runCtx = () => ({ ...world.ctx, change }) as RunCtx
 const clearHolds = () =>
   sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test' where cleared_at is null`.execute(
@@ -233,6 +240,11 @@ describe('another chain that an operator accepts', () => {
       transfer: expect.anything(),
     })
     expect(await accept(found.genesis)).toMatchObject({ era: 1, returned: 3, followed: 0 })
+    expect(told).toMatchObject({
+      subject: world.treasury.toLowerCase(),
+      before: { underWay: expect.arrayContaining([expect.objectContaining({ what: 'payout', count: 3 })]) },
+      after: { reason: 'the test chain was begun anew', genesis: found.genesis, returned: 3 },
+    })
     await expect(accept(found.genesis)).rejects.toMatchObject({ code: 'conflict' })
 
     expect(await Promise.all([paid, signed, own, mined].map(stateOf))).toEqual([

@@ -52,6 +52,7 @@ const DIALOGS = [
   { side: 'seller', path: '/seller/keys', button: 'New key' },
   { side: 'operator', path: '/operator/offers', button: /^Delist ofr_/ },
   { side: 'operator', path: '/operator/incidents', button: /^Switch off/ },
+  { side: 'operator', path: '/operator/incidents', button: 'Declare an incident' },
   { side: 'operator', path: '/operator/catalogue', button: 'New prices' },
 ] as const
 

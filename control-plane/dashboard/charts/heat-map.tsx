@@ -34,7 +34,7 @@ const MOVES: Readonly<Record<string, Place>> = {
   ArrowRight: { row: 0, hour: 1 },
 }
 
-/** Hours by day, of one hue that grows darker, with a cursor for mouse and arrow keys and a table of the same. */
+/** Hours by day, of one hue that grows stronger, with a cursor for mouse and arrow keys and a table of the same. */
 export function HeatMap({ label, rows, format, zone }: Props) {
   const [at, setAt] = useState<Place>()
   const top = Math.max(0, ...rows.flatMap(({ hours }) => hours.filter((value) => value !== null)))

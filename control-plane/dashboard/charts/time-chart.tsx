@@ -32,7 +32,8 @@ type Props = {
 
 const PAD = { left: 58, right: 8, top: 10, bottom: 22 }
 const MAX_SERIES = 6
-const LABEL_WIDTH = 96
+/** Room for a day with its hour: the first label begins where the second one is centred. */
+const LABEL_WIDTH = 120
 /** The least width of a mark. */
 const MIN_MARK = 6
 

@@ -161,7 +161,10 @@ function Hours({ hours, figure, period }: HoursProps) {
   const { label, read, format } = FIGURES[figure]
   const values = hours.map((bucket) => ({ bucket: bucket.bucket, value: read(bucket) }))
   return (
-    <Card title={`${label} by hour of the day`} about="Darker is more. A dashed hour lies outside the period">
+    <Card
+      title={`${label} by hour of the day`}
+      about="A stronger shade is more. What lies outside the period is left out"
+    >
       <HeatMap
         label={`${label} by day and hour`}
         rows={heatRowsOf(values, { from: now - PERIOD_MS[period], now, zone })}

@@ -5,7 +5,7 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerLogsQuery } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
 import { BuyerLogsDocument } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
-import { compact, day, milliseconds, volume, words } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, hour, milliseconds, volume, words } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -152,7 +152,7 @@ function Histogram({ buckets }: { readonly buckets: readonly Bucket[] }) {
           { name: 'Failed', values: buckets.map(({ failedRequests }) => failedRequests) },
         ]}
         format={compact}
-        formatTime={(at) => `${day(at, zone)} ${new Date(at).toISOString().slice(11, 16)}`}
+        formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}
         zone={zone === 'utc' ? 'UTC' : 'local time'}
       />
     </Card>
@@ -197,7 +197,7 @@ function columnsOf(open: (id: string) => void): readonly Column<Call>[] {
     },
     {
       label: 'Request',
-      cell: ({ requestId }) => <code>{requestId.slice(-8)}</code>,
+      cell: ({ requestId }) => <code className="nowrap">{requestId.slice(-8)}</code>,
       text: ({ requestId }) => requestId,
     },
   ]

@@ -123,7 +123,8 @@ function Figures({ market }: { readonly market: ShownModel }) {
   )
 }
 
-const samples = (taken: number) => (taken === 0 ? 'not enough data' : `of ${compact(taken)} calls`)
+const samples = (taken: number) =>
+  taken === 0 ? 'not enough data' : `of ${compact(taken)} ${taken === 1 ? 'call' : 'calls'}`
 
 function Prices({ data }: { readonly data: PublicModelQuery }) {
   const { zone } = useSettings()
@@ -174,7 +175,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
   const columns: readonly Column<Provider>[] = [
     {
       label: 'Provider',
-      cell: ({ provider }) => provider,
+      cell: ({ provider }) => <span className="nowrap">{provider}</span>,
       text: ({ provider }) => provider,
     },
     {
@@ -182,7 +183,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
       cell: ({ trusted }) => (
         <>
           <Badge tone={trusted ? 'good' : 'warn'}>{trusted ? 'trusted' : 'not trusted'}</Badge>
-          <span className="sub">{trusted ? 'by an operator, in the catalogue' : 'only calls that name it'}</span>
+          <span className="sub">{trusted ? 'by operators' : 'where calls allow it'}</span>
         </>
       ),
       text: ({ trusted }) => (trusted ? 'trusted' : 'not trusted'),

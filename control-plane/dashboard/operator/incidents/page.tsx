@@ -111,7 +111,7 @@ function changesOf(ask: (asked: Asked) => void): Column<Told> {
     label: 'Change',
     cell: (incident) =>
       incident.endedAt === null ? (
-        <span className="actions">
+        <span className="actions" style={{ flexWrap: 'nowrap' }}>
           <Button onClick={() => ask({ what: 'tell', incident })} aria-label={`Say more of ${incident.title}`}>
             Say more
           </Button>
@@ -120,7 +120,9 @@ function changesOf(ask: (asked: Asked) => void): Column<Told> {
           </Button>
         </span>
       ) : (
-        <Time at={incident.endedAt} />
+        <span className="muted">
+          ended <Time at={incident.endedAt} />
+        </span>
       ),
   }
 }

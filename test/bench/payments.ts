@@ -13,9 +13,9 @@ import { openLine } from './wallet-line.ts'
 /** Calls of each kind, by turns, and payments at once. */
 const TURNS = 60
 const AT_ONCE = 100
-/** Calls by each key of the comparison of keys, by turns, and those before them. */
-const KEY_TURNS = 500
-const KEY_WARM_UP = 100
+/** Turns of the comparison of keys, and those before them. A key has 600 calls a minute, and the prepaid one two a turn. */
+const KEY_TURNS = 250
+const KEY_WARM_UP = 40
 /** Payments on a slow chain: seconds between its blocks, and the delay of each of its answers in milliseconds. */
 const SLOW_TURNS = 10
 const BLOCK_SECONDS = 2

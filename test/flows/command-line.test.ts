@@ -329,6 +329,12 @@ describe('an operator at the command line', () => {
       const Report = z.looseObject({ owedMicro: z.string(), lines: z.array(z.unknown()) })
       expect(await json(Report, 'operator', 'shortfall', 'list')).toMatchObject({ owedMicro: '0', lines: [] })
       expect(await json(z.array(z.unknown()), 'operator', 'conflicts', 'list')).toEqual([])
+      const Chain = z.looseObject({ isReplaced: z.boolean(), genesis: z.string() })
+      const known = await json(Chain, 'operator', 'treasury', 'chain')
+      expect(known.isReplaced).toBe(false)
+      const accept = ['operator', 'treasury', 'accept-chain', known.genesis, '--reason', 'flow test', '--yes', '--json']
+      const accepted = await runMarket(accept, { env })
+      expect([accepted.code, JSON.parse(accepted.err)]).toMatchObject([1, { error: { code: 'conflict' } }])
       const Wallets = z.looseObject({ isOpen: z.boolean(), gasWei: z.string().nullable(), hanging: z.number() })
       expect(await json(Wallets, 'operator', 'payments', 'state')).toMatchObject({ isOpen: true, hanging: 0 })
       expect(await json(z.array(z.unknown()), 'operator', 'payments', 'list', '--state', 'written_off')).toEqual([])

@@ -88,7 +88,7 @@ function Plot(props: PlotProps) {
   const y = linear([0, top], [height - PAD.bottom, PAD.top])
   const inset = kind === 'bars' ? (width - PAD.left - PAD.right) / Math.max(times.length, 1) / 2 : 0
   const x = linear([0, Math.max(times.length - 1, 1)], [PAD.left + inset, width - PAD.right - inset])
-  const every = Math.max(1, Math.ceil((times.length * LABEL_WIDTH) / width))
+  const every = Math.max(1, Math.ceil((times.length * LABEL_WIDTH) / Math.max(width - PAD.left - PAD.right, 1)))
   const point = (event: PointerEvent<SVGSVGElement>) => {
     const box = event.currentTarget.getBoundingClientRect()
     const share = ((event.clientX - box.left) / box.width) * width

@@ -5,6 +5,7 @@ import { postBatch, setAside } from '#control-plane/services/money/ingest.ts'
 import { SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { UsageBatchSchema } from '#shared/contract/usage-event.ts'
+import { isRecord } from '#shared/json-members.ts'
 import { createPostingLane } from './posting-lane.ts'
 import { consume } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
@@ -58,8 +59,16 @@ function post(plane: PostingPlane, batch: Batch): Promise<unknown> {
   return plane.telemetry === undefined ? work() : plane.telemetry.posting(batch.events, work)
 }
 
+/**
+ * Posts one batch. A queue that was emptied numbers its jobs anew, and the end of an old one can take the data of a new one
+ * along: nothing is left of such a batch, and the sweeper posts its captures.
+ */
 async function processBatch(plane: PostingPlane, job: Job, together: (batch: Batch) => Promise<void>): Promise<void> {
   const data: unknown = job.data
+  if (isRecord(data) && Object.keys(data).length === 0) {
+    plane.log.warn({ job: job.id }, 'the queue has lost what a batch held: its events are swept')
+    return
+  }
   const batch = UsageBatchSchema.safeParse(data)
   if (!batch.success) {
     await setAside(plane, { events: [JSON.stringify(data)], source: 'queue' }, 'batch_schema')

@@ -296,6 +296,28 @@ describe('the worker', () => {
     expect(rows).toHaveLength(1)
   })
 
+  it('passes over a batch whose data the queue has lost, and goes on', async () => {
+    const account = await buyer()
+    const queue = new Queue(QUEUES.usage, { connection: { url: world.redisUrl } })
+    await queue.pause()
+    const poison = () => sql`select 1 from usage_poison`.execute(db)
+    const before = (await poison()).rows.length
+    const lost = await queue.add('batch', { v: 1, id: ids.make('btc'), node: 'node-1', captured: [], events: ['{}'] })
+    await world.redis.del(`bull:${QUEUES.usage}:${lost.id}`)
+    const { text } = await capture(account, 60)
+    await queue.add('batch', { v: 1, id: ids.make('btc'), node: 'node-1', captured: [], events: [text] })
+    await queue.resume()
+    const worker = startPostUsage({ ...ctx, redisUrl: new Secret(world.redisUrl) })
+    await until('the batch behind it is posted', 10_000, async () => (await balanceOf(db, account)) === 99_940)
+    await until('the queue is empty', 10_000, async () => {
+      const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
+      return Object.values(counts).every((count) => count === 0)
+    })
+    await worker.stop()
+    await queue.close()
+    expect((await poison()).rows.length).toBe(before)
+  })
+
   it('sets a batch aside that was in hand at six deaths, and posts it alone after fewer [F20]', async () => {
     const account = await buyer()
     const queue = new Queue(QUEUES.usage, { connection: { url: world.redisUrl } })

@@ -8,6 +8,7 @@ import { CHAIN, chainOf, startChain } from '#test/support/chain.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import type { RpcRelay } from '#test/support/rpc-relay.ts'
 import { rpcRelay } from '#test/support/rpc-relay.ts'
+import { until } from '#test/support/until.ts'
 
 const USDC = parseAbi([
   'function allowance(address, address) view returns (uint256)',
@@ -169,7 +170,8 @@ describe('the relay in front of a chain', () => {
     const answer = await ask('eth_sendRawTransaction', await sign(to))
     if (seen === undefined) expect(answer).toBeUndefined()
     else expect(answer).toMatchObject(seen)
-    expect(await own.publicClient.getBalance({ address: to })).toBe(1n)
+    // A chain takes a transaction before it makes the block.
+    await until('the chain has it', 5_000, async () => (await own.publicClient.getBalance({ address: to })) === 1n)
   })
 
   it('swallows a transaction under its right hash, and a receipt for ever', async () => {

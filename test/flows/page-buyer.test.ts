@@ -1,6 +1,8 @@
+import pg from 'pg'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
+import { parseAnswerId } from '#shared/ids.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
@@ -44,6 +46,18 @@ const Simulated = z.object({
   byModel: z.array(z.object({ model: z.string(), policyProvider: z.string().nullable() })),
 })
 
+/** Asks the books, because the reads of a key are counted. */
+async function untilBooked(id: string): Promise<void> {
+  const db = new pg.Client(network.sandbox.database_url)
+  await db.connect()
+  try {
+    const find = () => db.query('select 1 from settlement where rid = $1', [parseAnswerId(id)])
+    await until(`${id} is booked`, SEEN_MS, async () => (await find()).rows.length === 1)
+  } finally {
+    await db.end()
+  }
+}
+
 /** What the calls of the last day would have cost under a policy. */
 async function simulated(key: string, policy: object): Promise<z.infer<typeof Simulated>> {
   const query = `query($policy: RoutingPolicyInput!) { routingSimulation(policy: $policy) {
@@ -57,10 +71,8 @@ it(
   async () => {
     const { buyer_key: own } = network.sandbox
     const messages = [{ role: 'user', content: 'Say hello.' }]
-    await door('/v1/chat/completions', own, { model: MODEL, max_tokens: 32, messages })
-    await until('the call is booked', SEEN_MS, async () =>
-      (await simulated(own, {})).byModel.some(({ model }) => model === MODEL),
-    )
+    const bought = await door('/v1/chat/completions', own, { model: MODEL, max_tokens: 32, messages })
+    await untilBooked(z.object({ id: z.string() }).parse(bought).id)
     const provider = (await simulated(own, {})).byModel.find(({ model }) => model === MODEL)?.policyProvider
     const { context, page, complaints } = await open(own)
     await page.goto(`${site}/buyer/providers`)

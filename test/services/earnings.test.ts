@@ -125,6 +125,8 @@ describe('earnings', () => {
       inFlightUsdc: '0',
       paidUsdc: '0',
       thresholdUsdc: '1000000',
+      // This market has no treasury.
+      payoutStop: 'not_set_up',
       recipients: [
         {
           ...{ recipient: bob.wallet, earnedUsdc: earned, availableUsdc: earned, inFlightUsdc: '0', paidUsdc: '0' },

@@ -263,6 +263,9 @@ const BUYING: readonly DoorRow[] = [
   ofKey(changes('buyer-key.revoke', 'revokeBuyerKey', 'buyerKey.revoke', newBuyerKey)),
   changes('preferences.put', 'putPreferences', 'preferences.put', () => ({ allowUntrusted: true, minDiscountPct: 5 })),
   reads('preferences.get', 'preferences', 'preferences.get'),
+  reads('routing.simulate', 'routingSimulation', 'routing.simulate', () => ({
+    ...{ policy: { minDiscountPct: 5, sort: 'latency' }, window: 'yesterday' },
+  })),
   changes('own-provider.create', 'createOwnProvider', 'ownProvider.create', ({ market }) => ({
     ...{ apiKey: 'sk-good-own-made', baseUrl: market.provider.url, model: 'gpt-test', priority: 3 },
   })),

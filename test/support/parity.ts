@@ -155,12 +155,15 @@ export async function booked({ network }: RoutedMarket, buyer: Buyer, rid: strin
     const settlements = () => db.query('select * from settlement where rid = $1', [rid])
     const lookUp = async () => LookUp.parse(await (await fetch(`${url}/v1/requests/${rid}`, { headers })).json())
     await until(`${rid} is booked`, BOOKED_MS, async () => (await settlements()).rows.length === 1)
-    // The gate hears of the booking after the ledger has it.
     let told = await lookUp()
-    await until(`the look-up of ${rid} says so`, BOOKED_MS, async () => {
-      told = await lookUp()
-      return told.buyer_cost_micro === 0 || told.confirmed_at !== null
-    })
+    // The gate hears of the booking after the ledger has it. A key's reads are counted, so one is the rule.
+    const isTold = () => told.buyer_cost_micro === 0 || told.confirmed_at !== null
+    if (!isTold()) {
+      await until(`the look-up of ${rid} says so`, BOOKED_MS, async () => {
+        told = await lookUp()
+        return isTold()
+      })
+    }
     const facts = new Map<string, string>()
     for (const [name, value] of Object.entries(told)) facts.set(`look-up ${name}`, lookedUp(name, value))
     const file = await (await fetch(`${url}/v1/buyer/usage/export?period=lifetime`, { headers })).text()

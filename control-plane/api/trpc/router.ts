@@ -6,6 +6,7 @@ import {
   listBuyerProviders,
   removeOwnProvider,
 } from '#control-plane/services/buyers/own-providers.ts'
+import { simulateRouting } from '#control-plane/services/buyers/simulate-routing.ts'
 import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
 import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
 import {
@@ -83,6 +84,10 @@ const preferences = router({
   put: mutationOf(putPreferences, namePreferences),
 })
 
+const routing = router({
+  simulate: queryOf(simulateRouting),
+})
+
 const buyer = router({
   me: queryOf(getMe, nameMe),
 })
@@ -116,6 +121,7 @@ export const appRouter = router({
   buyerKey,
   ownProvider,
   preferences,
+  routing,
   buyer,
   usage,
   job,

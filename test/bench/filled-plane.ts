@@ -28,6 +28,8 @@ export type FilledPlane = {
 
 type Filling = {
   readonly overrides?: Overrides
+  /** Further variables of the plane's environment. */
+  readonly environment?: Readonly<Record<string, string>>
   /** Runs operations before the rows are filled in. */
   readonly prepare?: (plane: ControlPlane) => Promise<void>
   /** Inserts rows by SQL, without the limits of a service. */
@@ -36,7 +38,7 @@ type Filling = {
 
 /** Starts both servers and the plane, fills them, measures, and removes everything. */
 export async function onFilledPlane<Result>(
-  { overrides = {}, prepare, fill }: Filling,
+  { overrides = {}, environment = {}, prepare, fill }: Filling,
   measure: (filled: FilledPlane) => Promise<Result>,
 ): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'market-bench-'))
@@ -46,7 +48,8 @@ export async function onFilledPlane<Result>(
   ])
   const { db, url, drop } = await createTestDatabase(postgres.url)
   const rateLimits = { read: WIDE, write: WIDE, probe: WIDE, challenge: WIDE }
-  const plane = createControlPlane(configOf(url, redis.url), { ...overrides, settings: { rateLimits } })
+  const config = readConfig({ ...environmentOf(url, redis.url), ...environment })
+  const plane = createControlPlane(config, { ...overrides, settings: { rateLimits } })
   try {
     await plane.connected(5 * SECOND)
     await prepare?.(plane)
@@ -69,8 +72,8 @@ export async function onFilledPlane<Result>(
   }
 }
 
-function configOf(databaseUrl: string, redisUrl: string) {
-  return readConfig({
+function environmentOf(databaseUrl: string, redisUrl: string) {
+  return {
     NODE_ENV: 'test',
     PORT: '0',
     DATABASE_URL: databaseUrl,
@@ -80,7 +83,7 @@ function configOf(databaseUrl: string, redisUrl: string) {
     SESSION_SECRET: SECRET,
     CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
     LOG_LEVEL: 'error',
-  })
+  }
 }
 
 export type Timed = { readonly what: string; readonly goal: string; readonly run: () => Promise<unknown> }

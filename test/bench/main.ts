@@ -9,13 +9,14 @@
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
  * So do `payments`, which measures wallets on chains of its own, `lines`, keys whose accounts pay from wallets, `treasury`,
  * which pays out and reconciles, `jobs`, ten thousand open jobs, `artifacts`, large files of jobs, and `forwarded`, calls on
- * lent keys.
+ * lent keys, and `dashboard`, the web page in a browser on a market of that size, for seven minutes.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'
 import { measureArtifacts } from './artifacts.ts'
 import { measureBesideHostile } from './beside-hostile.ts'
 import { measureBuyers } from './buyers.ts'
+import { measureDashboard } from './dashboard.ts'
 import { measureDisk } from './disk.ts'
 import { measureForwarded } from './forwarded.ts'
 import { measureGraphQL } from './graphql.ts'
@@ -214,6 +215,7 @@ if (wanted.has('payments')) for (const row of await measurePayments()) say(row)
 if (wanted.has('lines')) for (const row of await measureLines()) say(row)
 if (wanted.has('treasury')) for (const row of await measureTreasury()) say(row)
 if (wanted.has('graphql')) for (const row of await measureGraphQL()) say(row)
+if (wanted.has('dashboard')) await measureDashboard(say)
 if (['body', 'streams'].some((name) => wanted.has(name))) {
   const patience = { streams: Number(values.streams), seconds: Number(values['stream-seconds']), parts: wanted }
   for (const row of await measurePatience(patience)) say(row)

@@ -168,8 +168,9 @@ async function measureProbe(sides: Sides): Promise<void> {
   })
 }
 
+const environment: Record<string, string> = values.profile ? { MARKET_PROFILE_DIR: values.profile } : {}
+
 async function measureMarket(): Promise<void> {
-  const environment: Record<string, string> = values.profile ? { MARKET_PROFILE_DIR: values.profile } : {}
   const market = await startBenchMarket(environment)
   const passArgs = ['--upstream', market.upstreamUrl]
   const { child, port } = await startScript(MEASURED_CORE, 'test/bench/pass-through.ts', passArgs)
@@ -201,7 +202,7 @@ async function measureMarket(): Promise<void> {
 say({ what: 'one fdatasync of this disk', ...measureDisk() })
 // This comes first of all, because the writes and deletions of other rows slow the disk down for a while.
 if (['whole', 'streamed', 'probe', 'open', 'routed', 'hostile'].some((name) => wanted.has(name))) await measureMarket()
-if (wanted.has('pictures')) for (const row of await measurePictures(seconds)) say(row)
+if (wanted.has('pictures')) for (const row of await measurePictures(seconds, environment)) say(row)
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
 if (wanted.has('translation')) for (const row of measureTranslation()) say(row)
 if (wanted.has('posting')) for (const row of await measurePosting()) say(row)

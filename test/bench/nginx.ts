@@ -11,7 +11,7 @@ import { MEASURED_CORE } from './market.ts'
 
 const NGINX_PORT = 18_431
 
-export type Nginx = { readonly url: string; stop(): void }
+export type Nginx = { readonly url: string; readonly pid: number; stop(): void }
 
 /** One worker of nginx on the measured core; a text that says why there is none. */
 export async function startNginx(upstreamUrl: string): Promise<Nginx | string> {
@@ -32,7 +32,7 @@ export async function startNginx(upstreamUrl: string): Promise<Nginx | string> {
       until('nginx answers', 10_000, async () => (await fetch(`${url}/v1/models`).catch(() => undefined))?.ok === true),
       ended.then(([code]) => Promise.reject(new Error(`nginx ended with ${code}`))),
     ])
-    return { url, stop }
+    return { url, pid: child.pid ?? 0, stop }
   } catch (error) {
     stop()
     return error instanceof Error ? error.message : 'nginx did not start'

@@ -6,6 +6,7 @@ import type { BenchMarket } from './market.ts'
 import { createOffer, startBenchMarket } from './market.ts'
 import { memoryOf, resetPeak } from './memory.ts'
 import { startNginx } from './nginx.ts'
+import { processorSeconds } from './processor-time.ts'
 
 /** The bytes of a large picture, and those of each of an edit's sources. */
 const LARGE_MEGABYTES = 20
@@ -17,13 +18,22 @@ const LARGE_AT_ONCE = 8
 const SMALL_AT_ONCE = 128
 const ROUNDS = 3
 const MEGABYTE = 1_048_576
+const GIGABYTE = 1_000_000_000
+/** Base64 has four characters for three bytes. */
+const LARGE_ANSWER_MEGABYTES = (LARGE_MEGABYTES * 4) / 3
+/** Calls of each connection whose processor time is taken. */
+const LARGE_CALLS = 4
 const GENERATIONS = '/v1/images/generations'
 
 type Row = { readonly what: string; readonly figure: string; readonly beside?: string }
 
 /** Measures large pictures in both directions against nginx, and small ones against our own chat calls. */
-export async function measurePictures(seconds: number): Promise<Row[]> {
-  const market = await startBenchMarket({}, ['test/bench/picture-upstream.ts', '--megabytes', String(LARGE_MEGABYTES)])
+export async function measurePictures(seconds: number, environment: Record<string, string>): Promise<Row[]> {
+  const market = await startBenchMarket(environment, [
+    'test/bench/picture-upstream.ts',
+    '--megabytes',
+    String(LARGE_MEGABYTES),
+  ])
   try {
     for (const [model, format] of [
       ['dall-e-3', 'openai'],
@@ -99,19 +109,53 @@ async function measureEdit(market: BenchMarket, model: string, beside: string): 
   return { what: `memory of an edit with ${SOURCES} sources of 4 MB, ${megabytes} MB in all`, figure, beside }
 }
 
-type Side = { readonly load: Load; readonly results: number[] }
-
 /** Calls a second of each side, measured by turns after a first round that warms them up. The medians. */
 async function byTurns(driver: Driver, loads: readonly Load[]): Promise<readonly number[]> {
-  const sides: readonly Side[] = loads.map((load) => ({ load, results: [] }))
+  const results = loads.map((): number[] => [])
   for (let round = 0; round <= ROUNDS; round++) {
-    for (const { load, results } of sides) {
+    for (const [index, load] of loads.entries()) {
       const { perSecond, refused } = await driver.drive(load)
       if (refused > 0) throw new Error(`${refused} calls were refused`)
-      if (round > 0) results.push(perSecond)
+      if (round > 0) results[index]?.push(perSecond)
     }
   }
-  return sides.map(({ results }) => results.sort((left, right) => left - right)[Math.floor(ROUNDS / 2)] ?? 0)
+  return results.map(middle)
+}
+
+/** A relay of pictures, and the process whose time it takes. */
+type RelayOfPictures = { readonly load: Load; readonly pid: number }
+
+/** Seconds of processor time for each gigabyte of answers, by turns. The medians. Every call comes to its end. */
+async function timeByTurns(relays: readonly RelayOfPictures[]): Promise<readonly number[]> {
+  const results = relays.map((): number[] => [])
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, { load, pid }] of relays.entries()) {
+      const before = processorSeconds(pid)
+      const bytes = await Promise.all(Array.from({ length: LARGE_AT_ONCE }, () => drawLarge(load)))
+      const gigabytes = bytes.reduce((sum, each) => sum + each, 0) / GIGABYTE
+      results[index]?.push((processorSeconds(pid) - before) / gigabytes)
+    }
+  }
+  return results.map(middle)
+}
+
+/** Makes some calls one after the other; answers the bytes that came. */
+async function drawLarge({ url, key, body }: Load): Promise<number> {
+  const headers = {
+    'content-type': 'application/json',
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+  }
+  let bytes = 0
+  for (let each = 0; each < LARGE_CALLS; each++) {
+    const answer = await fetch(url, { method: 'POST', headers, body })
+    if (!answer.ok || answer.body === null) throw new Error(`${answer.status} for a picture: ${await answer.text()}`)
+    for await (const piece of answer.body) bytes += piece.length
+  }
+  return bytes
+}
+
+function middle(values: readonly number[]): number {
+  return [...values].sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 }
 
 async function measureAgainstNginx(market: BenchMarket, driver: Driver, seconds: number): Promise<Row[]> {
@@ -120,13 +164,20 @@ async function measureAgainstNginx(market: BenchMarket, driver: Driver, seconds:
   if (typeof nginx === 'string') return [{ what, figure: 'not measured', beside: nginx }]
   try {
     const shared = { body: bodyOf('large'), connections: LARGE_AT_ONCE, seconds: Math.ceil(seconds / ROUNDS) }
-    const { api_base_url: url, buyer_key: key } = market.network.sandbox
-    const theirs: Load = { ...shared, url: `${nginx.url}${GENERATIONS}` }
-    const [bare = 0, ours = 0] = await byTurns(driver, [theirs, { ...shared, key, url: url + GENERATIONS }])
-    const rate = (perSecond: number) => `${((perSecond * LARGE_MEGABYTES * 4) / 3).toFixed(0)} MB/s`
+    const { api_base_url: url, buyer_key: key, pids } = market.network.sandbox
+    const relays = [
+      { load: { ...shared, url: `${nginx.url}${GENERATIONS}` }, pid: nginx.pid },
+      { load: { ...shared, key, url: url + GENERATIONS }, pid: pids['data_plane'] ?? 0 },
+    ]
+    const loads = relays.map(({ load }) => load)
+    const [theirRate = 0, ourRate = 0] = await byTurns(driver, loads)
+    const [theirTime = 0, ourTime = 0] = await timeByTurns(relays)
+    const figure = (perSecond: number, time: number) =>
+      `${(perSecond * LARGE_ANSWER_MEGABYTES).toFixed(0)} MB/s, ${time.toFixed(2)} s/GB`
+    const beside = `${(ourRate / theirRate).toFixed(2)} of nginx, ${(theirTime / ourTime).toFixed(2)} by processor time`
     return [
-      { what: `${what} by nginx`, figure: rate(bare), beside: `${LARGE_AT_ONCE} at once` },
-      { what, figure: rate(ours), beside: `${(ours / bare).toFixed(2)} of nginx` },
+      { what: `${what} by nginx`, figure: figure(theirRate, theirTime), beside: `${LARGE_AT_ONCE} at once` },
+      { what, figure: figure(ourRate, ourTime), beside },
     ]
   } finally {
     nginx.stop()

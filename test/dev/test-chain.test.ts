@@ -14,6 +14,7 @@ const USDC = parseAbi([
   'function allowance(address, address) view returns (uint256)',
   'function isBlacklisted(address) view returns (bool)',
 ])
+const MINED_MS = 5_000
 let own: OwnChain
 let relay: RpcRelay
 let rich: ChainWallet
@@ -59,6 +60,10 @@ async function ask(method: string, ...params: readonly unknown[]): Promise<unkno
   }
 }
 
+/** A chain takes a transaction before it makes the block. */
+const untilMined = (hash: Hash) =>
+  until(`${hash} is in a block`, MINED_MS, async () => (await receiptOf(hash)) !== null)
+
 describe("the tests' chain", () => {
   it('gives every test wallets of its own on one chain', async () => {
     const chain = await chainOf()
@@ -82,6 +87,7 @@ describe("the tests' chain", () => {
     expect(await receiptOf(forgotten)).toBeNull()
     const late = await wallet().sendTransaction({ to, value: 5n })
     await own.mining('automatic')
+    await untilMined(late)
     expect(await receiptOf(late)).toMatchObject({ status: '0x1' })
     await own.mining({ everySeconds: 1 })
     const hash = await wallet().sendTransaction({ to, value: 5n })
@@ -94,6 +100,7 @@ describe("the tests' chain", () => {
     const { address: to } = await own.newWallet()
     const kept = await wallet().sendTransaction({ to, value: 1n })
     const lost = await wallet().sendTransaction({ to, value: 2n })
+    for (const hash of [kept, lost]) await untilMined(hash)
     const block = await own.publicClient.getBlockNumber({ cacheTime: 0 })
     await own.reorganise(1)
     expect(await own.publicClient.getBlockNumber({ cacheTime: 0 })).toBe(block)
@@ -170,8 +177,7 @@ describe('the relay in front of a chain', () => {
     const answer = await ask('eth_sendRawTransaction', await sign(to))
     if (seen === undefined) expect(answer).toBeUndefined()
     else expect(answer).toMatchObject(seen)
-    // A chain takes a transaction before it makes the block.
-    await until('the chain has it', 5_000, async () => (await own.publicClient.getBalance({ address: to })) === 1n)
+    await until('a block has it', MINED_MS, async () => (await own.publicClient.getBalance({ address: to })) === 1n)
   })
 
   it('swallows a transaction under its right hash, and a receipt for ever', async () => {

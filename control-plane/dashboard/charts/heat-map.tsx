@@ -37,6 +37,8 @@ const MOVES: Readonly<Record<string, Place>> = {
 /** Hours by day, of one hue that grows stronger, with a cursor for mouse and arrow keys and a table of the same. */
 export function HeatMap({ label, rows, format, zone }: Props) {
   const [at, setAt] = useState<Place>()
+  // A month has 720 cells, which nobody waits for who looks at the picture.
+  const [isTable, setTable] = useState(false)
   const top = Math.max(0, ...rows.flatMap(({ hours }) => hours.filter((value) => value !== null)))
   const row = at === undefined ? undefined : rows[at.row]
   const said =
@@ -50,10 +52,10 @@ export function HeatMap({ label, rows, format, zone }: Props) {
         <output aria-live="polite">{said}</output>
       </div>
       <Cells label={label} rows={rows} top={top} at={at} onAt={setAt} />
-      <details className="twin">
+      <details className="twin" onToggle={({ currentTarget }) => setTable(currentTarget.open)}>
         <summary>As a table</summary>
         <div className="table-wrap">
-          <Twin label={label} rows={rows} format={format} zone={zone} />
+          {isTable ? <Twin label={label} rows={rows} format={format} zone={zone} /> : null}
         </div>
       </details>
     </figure>

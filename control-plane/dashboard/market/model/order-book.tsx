@@ -24,6 +24,9 @@ type Props = {
   readonly onWorkload: (workload: Workload) => void
 }
 
+/** Offers that are drawn at first: the best ones, to which calls go. */
+const OFFERS_SHOWN = 25
+
 /** The offers of a model, best first, as they stand now. */
 export function OrderBook({ market, before, curl, workload, onWorkload }: Props) {
   const { updates, state, setPaused } = useLive({ kind: 'book', model: market.id })
@@ -50,6 +53,7 @@ export function OrderBook({ market, before, curl, workload, onWorkload }: Props)
         rows={offers}
         keyOf={({ id }) => id}
         curl={curl}
+        most={OFFERS_SHOWN}
         empty={
           <Empty title="No offers">
             <p>Whoever has a key for one of its providers can be the first to sell it.</p>

@@ -68,7 +68,7 @@ function Links({ path, name }: { readonly path: string; readonly name: string })
         <ul className="actions" aria-label="Files">
           {ask.data.map(({ href, type }, place) => (
             <li key={href}>
-              <a className="button" href={href} download={`${name}-${place}`} rel="noreferrer">
+              <a className="button" href={href} {...openingOf(href, `${name}-${place}`)} rel="noreferrer">
                 File {place + 1} <span className="muted">{type}</span>
               </a>
             </li>
@@ -80,6 +80,15 @@ function Links({ path, name }: { readonly path: string; readonly name: string })
 }
 
 type FileLink = { readonly href: string; readonly type: string }
+
+/**
+ * A browser saves a file of our own address under the name. Until we have a copy the link is the provider's, which a browser
+ * shows instead: that goes into a tab of its own, and this page stays.
+ */
+function openingOf(href: string, name: string) {
+  const isOurs = new URL(href, location.origin).origin === location.origin
+  return isOurs ? { download: name } : { target: '_blank' }
+}
 
 async function linksOf(path: string, key: string): Promise<readonly FileLink[]> {
   const { body } = await answerOf(path, { key, withinMs: ANSWER_MS })

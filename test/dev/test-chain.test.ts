@@ -99,8 +99,9 @@ describe("the tests' chain", () => {
   it('undoes blocks, and goes back to what it remembered', async () => {
     const { address: to } = await own.newWallet()
     const kept = await wallet().sendTransaction({ to, value: 1n })
+    await untilMined(kept)
     const lost = await wallet().sendTransaction({ to, value: 2n })
-    for (const hash of [kept, lost]) await untilMined(hash)
+    await untilMined(lost)
     const block = await own.publicClient.getBlockNumber({ cacheTime: 0 })
     await own.reorganise(1)
     expect(await own.publicClient.getBlockNumber({ cacheTime: 0 })).toBe(block)
@@ -110,6 +111,7 @@ describe("the tests' chain", () => {
 
     const goBack = await own.remember()
     const undone = await wallet().sendTransaction({ to, value: 2n })
+    await untilMined(undone)
     await goBack()
     expect(await receiptOf(undone)).toBeNull()
     expect(await own.publicClient.getBalance({ address: to })).toBe(1n)

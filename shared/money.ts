@@ -18,7 +18,7 @@ export type KeptBps = bigint & { readonly [keptBpsBrand]: true }
 export const MAX_MICRO_USD = 100_000_000_000_000n
 /** Basis points of the whole. */
 const WHOLE_BPS = 10_000n
-const PICO_PER_MICRO = 1_000_000n
+export const PICO_PER_MICRO = 1_000_000n
 
 export const ZERO = 0n as MicroUsd
 export const KEEP_ALL = WHOLE_BPS as KeptBps

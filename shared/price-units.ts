@@ -1,5 +1,6 @@
 import type { Model } from './catalog/model.ts'
 import type { KeptBps } from './money.ts'
+import { PICO_PER_MICRO } from './money.ts'
 import type { UnitPrices } from './pricing.ts'
 import { dearestInput, dearestOutput } from './pricing.ts'
 import type { Usage, UsageClass } from './usage.ts'
@@ -42,7 +43,6 @@ const TOKEN_UNITS: readonly (readonly [UsageClass, string])[] = [
 ]
 const TOKENS_OF_A_PRICE = 1_000_000n
 
-const PICO_PER_MICRO = 1_000_000n
 const BPS = 10_000n
 /** Decimals of a price in pico-USD times basis points. */
 const DECIMALS = 16

@@ -4,6 +4,7 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { bigint, integer, nullable, oneOf, timestamp } from './tables/column.ts'
 import type { Purse } from './treasury-moves.ts'
+import { ofChain, ofPurse } from './treasury-moves.ts'
 import type { TreasuryTransfer } from './treasury-transfers.ts'
 import { TRANSFER_COLUMNS, TRANSFER_ROW } from './treasury-transfers.ts'
 
@@ -13,10 +14,7 @@ export const UNDER_WAY = ['payout', 'sweep', 'draw', 'deposit', 'permit', 'trans
 const ROW = { what: oneOf(UNDER_WAY), count: integer(), amount: bigint() }
 export type UnderWay = RowOf<typeof ROW>
 
-const ofPurse = ({ chainId, asset, treasury }: Purse) =>
-  sql`chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}`
-const isOpenMove = (purse: Purse) => sql`${ofPurse(purse)} and kind in ('new', 'unknown')
-  and era = (select era from treasury_cursor where ${ofPurse(purse)})`
+const isOpenMove = (purse: Purse) => sql`${ofChain(purse)} and kind in ('new', 'unknown')`
 
 /** What is under way on the chain of a purse: signed payouts, draws, deposits, permits, transfers that nobody has booked. */
 export async function listUnderWay(db: Database, purse: Purse): Promise<UnderWay[]> {

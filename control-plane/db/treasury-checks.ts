@@ -5,6 +5,7 @@ import { readRows } from './rows.ts'
 import { bigint, text } from './tables/column.ts'
 import { DEPOSIT_TABLES } from './tables/deposits.ts'
 import type { Purse } from './treasury-moves.ts'
+import { ofChain } from './treasury-moves.ts'
 
 /** Time in which a transfer is looked at, booked and confirmed, or does not fit. */
 const SETTLING = sql`interval '1 hour'`
@@ -21,20 +22,13 @@ export async function allowLongReads(trx: Trx): Promise<void> {
 const MISMATCH_ROW = { wrong: text() }
 
 /** Sentences about transfers that the books do not have as the chain shows them. */
-export async function listStrangeMoves(
-  trx: Trx,
-  { chainId, asset, treasury }: Purse,
-  limit: number,
-): Promise<string[]> {
+export async function listStrangeMoves(trx: Trx, purse: Purse, limit: number): Promise<string[]> {
   const booked = (key: ReturnType<typeof sql>) => sql`(select -sum(e.amount) from ledger_key k
     join every_ledger_entry e on e.tx = k.tx and e.account = 'acc_external_usdc' where k.key = ${key})`
   const rows = await readRows(
     trx,
     MISMATCH_ROW,
-    sql`with move as (select * from treasury_move
-        where chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}
-          and era = (select c.era from treasury_cursor c where c.chain_id = ${chainId} and c.asset = ${asset}
-            and c.treasury = ${treasury})),
+    sql`with move as (select * from treasury_move where ${ofChain(purse)}),
       named as (select m.*, m.direction || ' ' || m.tx_hash || ' ' || m.place || ' of ' || m.amount as name,
         case when m.era > 0 then ':' || m.era else '' end as suffix from move m)
       select wrong from (

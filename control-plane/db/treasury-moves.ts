@@ -30,12 +30,13 @@ export type TreasuryCursor = RowOf<typeof CURSOR_ROW>
 const CURSOR_COLUMNS = sql`first_block as "firstBlock", opening, next_block as "nextBlock", balance,
   proven_block as "provenBlock", proven_at as "provenAt", misses, difference, proven_hash as "provenHash",
   anchor_block as "anchorBlock", anchor_hash as "anchorHash", strange_since as "strangeSince", era, era_at as "eraAt"`
-const ofPurse = ({ chainId, asset, treasury }: Purse) =>
+/** Rows of a purse, in any table that names one. */
+export const ofPurse = ({ chainId, asset, treasury }: Purse) =>
   sql`chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}`
 /** Which of the chains with the purse's id is read. */
 const eraOf = (purse: Purse) => sql`coalesce((select era from treasury_cursor where ${ofPurse(purse)}), 0)`
 /** The moves of a purse on the chain that is read. */
-const ofChain = (purse: Purse) => sql`${ofPurse(purse)} and era = ${eraOf(purse)}`
+export const ofChain = (purse: Purse) => sql`${ofPurse(purse)} and era = ${eraOf(purse)}`
 
 export async function findCursor(db: Database | Trx, purse: Purse): Promise<TreasuryCursor | undefined> {
   const rows = await readRows(

@@ -11,6 +11,7 @@ import { FILM_BYTES, filmPieces } from './film.ts'
 import type { BenchMarket } from './market.ts'
 import { MEASURED_CORE, OTHER_CORE, startBenchMarket, startScript } from './market.ts'
 import { memoryOf, resetPeak } from './memory.ts'
+import { middle } from './middle.ts'
 import { startNginx } from './nginx.ts'
 
 const ROUNDS = 5
@@ -70,10 +71,6 @@ function measureCopy(url: string): Row {
 function added(bytes: readonly number[]): string {
   const megabytes = bytes.map((each) => (each / MEGABYTE).toFixed(0))
   return `at most ${(Math.max(...bytes) / MEGABYTE).toFixed(0)} MB: ${megabytes.join(', ')}`
-}
-
-function middle(values: readonly number[]): number {
-  return [...values].sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 }
 
 async function measureDownloads({ network }: BenchMarket, hostUrl: string): Promise<Row[]> {

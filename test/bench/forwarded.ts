@@ -8,6 +8,7 @@ import { findDriver } from './load.ts'
 import type { BenchMarket } from './market.ts'
 import { MEASURED_CORE, OTHER_CORE, startBenchMarket, startScript } from './market.ts'
 import { memoryOf, resetPeak } from './memory.ts'
+import { middle } from './middle.ts'
 import { processorSeconds } from './processor-time.ts'
 
 const ROUNDS = 3
@@ -226,8 +227,4 @@ async function measureReads({ network }: BenchMarket): Promise<Row[]> {
     rows.push({ what: `GET ${path}`, figure, beside: `${beside}p99 ${slow.toFixed(2)} ms` })
   }
   return rows
-}
-
-function middle(values: readonly number[]): number {
-  return [...values].sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 }

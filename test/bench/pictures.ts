@@ -5,6 +5,7 @@ import { findDriver } from './load.ts'
 import type { BenchMarket } from './market.ts'
 import { createOffer, startBenchMarket } from './market.ts'
 import { memoryOf, resetPeak } from './memory.ts'
+import { middle } from './middle.ts'
 import { startNginx } from './nginx.ts'
 import { processorSeconds } from './processor-time.ts'
 
@@ -152,10 +153,6 @@ async function drawLarge({ url, key, body }: Load): Promise<number> {
     for await (const piece of answer.body) bytes += piece.length
   }
   return bytes
-}
-
-function middle(values: readonly number[]): number {
-  return [...values].sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 }
 
 async function measureAgainstNginx(market: BenchMarket, driver: Driver, seconds: number): Promise<Row[]> {

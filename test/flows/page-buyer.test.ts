@@ -7,6 +7,7 @@ import { startBrowser } from '#test/support/browser.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 import { dialog, heading, openPerson } from '#test/support/page-browser.ts'
+import { askMarket } from '#test/support/page-door.ts'
 import { openWallet } from '#test/support/page-wallet.ts'
 import { until } from '#test/support/until.ts'
 import { newWallet } from '#test/support/wallet.ts'
@@ -29,16 +30,8 @@ afterAll(() => browser?.close())
 
 const open = (key?: string) => openPerson(browser, { url: site, ...(key === undefined ? {} : { key }) })
 
-async function door(path: string, key: string, body?: object): Promise<unknown> {
-  const answer = await fetch(`${site}${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status} ${text}`)
-  return JSON.parse(text)
-}
+const door = (path: string, key: string, body?: object) =>
+  askMarket(site, { method: body === undefined ? 'GET' : 'POST', path, key, body })
 
 const Simulated = z.object({
   calls: z.number(),

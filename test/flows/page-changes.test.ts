@@ -8,6 +8,7 @@ import { startBrowser } from '#test/support/browser.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 import { dialog, heading, openPerson, tabTo, waitForScreen } from '#test/support/page-browser.ts'
+import { askMarket } from '#test/support/page-door.ts'
 import { until } from '#test/support/until.ts'
 
 const START_MS = 120_000
@@ -42,22 +43,8 @@ afterAll(async () => {
 })
 
 const open = (key?: string) => openPerson(browser, { url: site, ...(key === undefined ? {} : { key }) })
-let calls = 0
 
-async function door(method: string, path: string, key: string, body?: object): Promise<unknown> {
-  const answer = await fetch(`${site}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${key}`,
-      'idempotency-key': `page-changes-${++calls}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status} ${text}`)
-  return text === '' ? undefined : JSON.parse(text)
-}
+const door = (method: string, path: string, key: string, body?: object) => askMarket(site, { method, path, key, body })
 
 const say = (key: string) =>
   door('POST', '/v1/chat/completions', key, {

@@ -1,9 +1,6 @@
 import { sql } from 'kysely'
-import type { Hex } from 'viem'
-import { createWalletClient, http } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
-import { listDeposits } from '#control-plane/db/deposits.ts'
 import { listMoves } from '#control-plane/db/treasury-moves.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
@@ -14,8 +11,8 @@ import { withdrawCapital } from '#control-plane/services/deposits/withdraw-capit
 import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
-import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
-import { CHAIN, startChain } from '#test/support/chain.ts'
+import type { OwnChain } from '#test/support/chain.ts'
+import { startChain } from '#test/support/chain.ts'
 import type { Depositor } from '#test/support/deposits.ts'
 import { depositing } from '#test/support/deposits.ts'
 import type { PayoutWorld } from '#test/support/payouts.ts'
@@ -39,7 +36,7 @@ beforeAll(async () => {
 }, 60_000)
 afterEach(() => relay.pass())
 afterAll(async () => {
-  expect(await mismatches()).toEqual([])
+  expect(await buyers.mismatches()).toEqual([])
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await relay.close()
@@ -51,30 +48,10 @@ const turns = async (count: number, ctx = world.ctx) => {
   for (let at = 0; at < count; at++) await turn(ctx)
 }
 const purse = () => purseOf(requireMoves(world.ctx))
-const deposits = ({ user }: Depositor) => listDeposits(world.db, user.buyerAccount, { before: undefined, limit: 20 })
 const credits = (buyer: Depositor) => buyers.credit(buyer)
-/** What does not fit between the chain and the books. */
-async function mismatches(): Promise<unknown> {
-  const { failure, mismatches: wrong } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
-  expect(failure).toBeNull()
-  return wrong
-}
 const operator = { kind: 'operator', keyId: null, source: 'test' } as const
 const change: RunCtx['change'] = (run) => transact(world.db, run)
 const runCtx = () => ({ ...world.ctx, change }) as RunCtx
-const clearHolds = () =>
-  sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test' where cleared_at is null`.execute(
-    world.db,
-  )
-
-/** A transfer as bytes, which can be sent again after its block is gone. */
-async function rawTransfer({ account }: ChainWallet, amount: bigint): Promise<Hex> {
-  const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
-  const to = world.treasury.slice(2).padStart(64, '0')
-  const data: Hex = `0xa9059cbb${to}${amount.toString(16).padStart(64, '0')}`
-  const request = await wallet.prepareTransactionRequest({ to: CONTRACTS.LocalUsdc, data })
-  return wallet.signTransaction(request)
-}
 
 describe('what leaves the treasury', () => {
   it('and nobody here sent stops all payouts', async () => {
@@ -87,7 +64,7 @@ describe('what leaves the treasury', () => {
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
     const [gone] = await listMoves(world.db, purse(), { kind: 'unknown', direction: 'out' }, 10)
     const transaction = gone?.transaction ?? ''
-    expect(await mismatches()).toEqual([`out ${transaction} 0 of 1000 was sent by nobody here`])
+    expect(await buyers.mismatches()).toEqual([`out ${transaction} 0 of 1000 was sent by nobody here`])
     // The operator took it, of what it had brought.
     const withdraw = () => withdrawCapital.run(runCtx(), operator, { transaction, place: 0, reason: 'taken out' })
     await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' })
@@ -96,8 +73,8 @@ describe('what leaves the treasury', () => {
     await fundTreasury.run(runCtx(), operator, { transaction: brought, reason: 'capital' })
     await withdraw()
     await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' })
-    expect(await mismatches()).toEqual([])
-    await clearHolds()
+    expect(await buyers.mismatches()).toEqual([])
+    await buyers.clearHolds()
     const seller = await world.seller(2_000_000)
     await world.request(seller)
     await world.settle()
@@ -113,9 +90,9 @@ describe('a reconciliation', () => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 250_000n)
     await turn()
-    expect(await mismatches()).toEqual([])
+    expect(await buyers.mismatches()).toEqual([])
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
-    const [deposit] = await deposits(buyer)
+    const [deposit] = await buyers.deposits(buyer)
     const { chainId, asset, treasury } = purse()
     const fake = `0x${'fe'.repeat(32)}`
     await sql`insert into treasury_move (chain_id, asset, treasury, direction, tx_hash, place, block, log_index, party, amount,
@@ -125,7 +102,7 @@ describe('a reconciliation', () => {
     await sql`insert into deposit (id, account, method, sender, amount, state, chain_id, asset, treasury, tx_hash, block,
         credited_at) select 'dep_ghost', account, method, sender, 8, state, chain_id, asset, treasury, tx_hash, block, now()
       from deposit where id = ${deposit?.id}`.execute(world.db)
-    expect(await mismatches()).toEqual([
+    expect(await buyers.mismatches()).toEqual([
       expect.stringMatching(/^at block \d+ the treasury has \d+, and its transfers leave \d+$/),
       `in ${fake} 0 of 9 is a deposit, and the books took 0`,
       'dep_ghost of 8 is credited, and did not come',
@@ -143,7 +120,7 @@ describe('a reconciliation', () => {
     await sql`delete from deposit where id = 'dep_ghost'`.execute(world.db)
     await sql`alter table treasury_move enable trigger treasury_move_kept`.execute(world.db)
     await sql`alter table deposit enable trigger deposit_kept`.execute(world.db)
-    await clearHolds()
+    await buyers.clearHolds()
   })
 
   it('proves nothing while the chain is out of reach, or is another one', async () => {
@@ -192,7 +169,7 @@ describe('an endpoint that fails', () => {
     await reconcileNow.run(runCtx(), operator, { isReread: true })
     await turns(2)
     expect(await credits(buyer)).toBe(1_000_000)
-    await clearHolds()
+    await buyers.clearHolds()
   })
 })
 
@@ -219,7 +196,7 @@ describe('a chain that is reorganised', () => {
   it('deeper than that credits nothing twice, and stops payouts while money is gone', async () => {
     const buyer = await buyers.depositor(FIVE)
     await chain.mine(3)
-    const raw = await rawTransfer(buyer.purse, 600_000n)
+    const raw = await buyers.rawTransfer(buyer.purse, 600_000n)
     await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
     await turn()
     expect(await credits(buyer)).toBe(600_000)
@@ -231,8 +208,8 @@ describe('a chain that is reorganised', () => {
     await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
     await turns(8)
     expect(await credits(buyer)).toBe(600_000)
-    expect(await deposits(buyer)).toHaveLength(1)
-    await clearHolds()
+    expect(await buyers.deposits(buyer)).toHaveLength(1)
+    await buyers.clearHolds()
     await turn()
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
   })
@@ -249,6 +226,6 @@ describe('a chain that is reorganised', () => {
     await chain.mine(6)
     await turns(2)
     expect(await credits(buyer)).toBe(400_000)
-    expect([await mismatches(), await findPayoutStop(world.ctx)]).toEqual([[], undefined])
+    expect([await buyers.mismatches(), await findPayoutStop(world.ctx)]).toEqual([[], undefined])
   })
 })

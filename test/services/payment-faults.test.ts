@@ -9,8 +9,8 @@ import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
 import { CHAIN, startChain } from '#test/support/chain.ts'
-import type { PaymentWorld, Scheme, Signed } from '#test/support/payments.ts'
-import { startPayments } from '#test/support/payments.ts'
+import type { Claimed, PaymentWorld, Scheme, Signed } from '#test/support/payments.ts'
+import { claimAnew, startPayments } from '#test/support/payments.ts'
 import type { RpcFault, RpcRelay } from '#test/support/rpc-relay.ts'
 import { rpcRelay } from '#test/support/rpc-relay.ts'
 import { until } from '#test/support/until.ts'
@@ -37,13 +37,7 @@ afterAll(async () => {
   await chain.stop()
 }, 60_000)
 
-type Claimed = { readonly rid: string; readonly wallet: ChainWallet; readonly signed: Signed }
-
-async function claimed(scheme: Scheme, money = RICH): Promise<Claimed> {
-  const wallet = await chain.newWallet(money)
-  const signed = await world.sign(wallet, scheme, PRICE)
-  return { wallet, signed, rid: await world.claimed(signed) }
-}
+const claimed = (scheme: Scheme, money = RICH) => claimAnew(world, { scheme, amount: PRICE, money })
 
 const spent = async ({ wallet }: Claimed) => 1_000_000n - (await chain.usdcBalance(wallet.address))
 const owed = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)

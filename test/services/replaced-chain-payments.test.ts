@@ -4,10 +4,10 @@ import { transact } from '#control-plane/db/database.ts'
 import { changeCursor, insertCursor } from '#control-plane/db/treasury-moves.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { chainIdOf, readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
-import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
+import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
-import type { PaymentWorld, Scheme, Signed } from '#test/support/payments.ts'
-import { startPayments } from '#test/support/payments.ts'
+import type { Claimed, PaymentWorld, Scheme } from '#test/support/payments.ts'
+import { claimAnew, startPayments } from '#test/support/payments.ts'
 import type { RpcRelay } from '#test/support/rpc-relay.ts'
 import { rpcRelay } from '#test/support/rpc-relay.ts'
 import { until } from '#test/support/until.ts'
@@ -32,13 +32,7 @@ afterAll(async () => {
   await chain.stop()
 }, 60_000)
 
-type Claimed = { readonly rid: string; readonly wallet: ChainWallet; readonly signed: Signed }
-
-async function claimed(scheme: Scheme): Promise<Claimed> {
-  const wallet = await chain.newWallet(RICH)
-  const signed = await world.sign(wallet, scheme, PRICE)
-  return { wallet, signed, rid: await world.claimed(signed) }
-}
+const claimed = (scheme: Scheme) => claimAnew(world, { scheme, amount: PRICE, money: RICH })
 
 const spent = async ({ wallet }: Claimed) => 1_000_000n - (await chain.usdcBalance(wallet.address))
 const owed = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)

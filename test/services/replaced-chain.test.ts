@@ -1,10 +1,7 @@
-import { sql } from 'kysely'
 import type { Hex } from 'viem'
-import { createWalletClient, http } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { listDraws } from '#control-plane/db/allowance-draws.ts'
 import { transact } from '#control-plane/db/database.ts'
-import { listDeposits } from '#control-plane/db/deposits.ts'
 import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
 import { listMoves } from '#control-plane/db/treasury-moves.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
@@ -17,12 +14,11 @@ import { readTreasuryChain } from '#control-plane/services/deposits/replaced-cha
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
 import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
-import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { fundWallets } from '#dev/chain/fund-wallets.ts'
 import { allowing } from '#test/support/allowances.ts'
-import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
-import { CHAIN, startChain } from '#test/support/chain.ts'
+import type { OwnChain } from '#test/support/chain.ts'
+import { startChain } from '#test/support/chain.ts'
 import type { Depositor } from '#test/support/deposits.ts'
 import { depositing } from '#test/support/deposits.ts'
 import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
@@ -48,7 +44,7 @@ beforeAll(async () => {
 }, 60_000)
 afterEach(() => relay.pass())
 afterAll(async () => {
-  expect(await mismatches()).toEqual([])
+  expect(await buyers.mismatches()).toEqual([])
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await relay.close()
@@ -60,14 +56,7 @@ const turns = async (count: number, ctx = world.ctx) => {
   for (let at = 0; at < count; at++) await turn(ctx)
 }
 const purse = () => purseOf(requireMoves(world.ctx))
-const deposits = ({ user }: Depositor) => listDeposits(world.db, user.buyerAccount, { before: undefined, limit: 20 })
 const credits = (buyer: Depositor) => buyers.credit(buyer)
-/** What does not fit between the chain and the books. */
-async function mismatches(): Promise<unknown> {
-  const { failure, mismatches: wrong } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
-  expect(failure).toBeNull()
-  return wrong
-}
 const operator = { kind: 'operator', keyId: null, source: 'test' } as const
 /** What the last change told the audit. */
 let told: unknown
@@ -78,19 +67,6 @@ const change: RunCtx['change'] = (run, tell) =>
     return done
   })
 const runCtx = () => ({ ...world.ctx, change }) as RunCtx
-const clearHolds = () =>
-  sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test' where cleared_at is null`.execute(
-    world.db,
-  )
-
-/** A transfer as bytes, which can be sent again after its block is gone. */
-async function rawTransfer({ account }: ChainWallet, amount: bigint): Promise<Hex> {
-  const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
-  const to = world.treasury.slice(2).padStart(64, '0')
-  const data: Hex = `0xa9059cbb${to}${amount.toString(16).padStart(64, '0')}`
-  const request = await wallet.prepareTransactionRequest({ to: CONTRACTS.LocalUsdc, data })
-  return wallet.signTransaction(request)
-}
 
 describe('a chain that was begun anew under these books', () => {
   it.each([
@@ -121,7 +97,7 @@ describe('a chain that was begun anew under these books', () => {
     expect([await credits(buyer), await credits(stranger)]).toEqual([300_000, 0])
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
     expect(await listPayoutHolds(world.db, true, 1)).toMatchObject([{ reason: 'chain:replaced' }])
-    expect(await mismatches()).toEqual([expect.stringMatching(/^the chain is not the one that was read/)])
+    expect(await buyers.mismatches()).toEqual([expect.stringMatching(/^the chain is not the one that was read/)])
     expect(await world.breaches()).toEqual([
       expect.stringMatching(/^I9: the chain of 0x\w+ is not the one that was read/),
     ])
@@ -129,8 +105,8 @@ describe('a chain that was begun anew under these books', () => {
     await other.stop()
     await turns(3)
     expect([await credits(buyer), await credits(stranger)]).toEqual([1_300_000, 0])
-    expect([await mismatches(), await world.breaches()]).toEqual([[], []])
-    await clearHolds()
+    expect([await buyers.mismatches(), await world.breaches()]).toEqual([[], []])
+    await buyers.clearHolds()
     await world.settle()
     await turn()
     expect(await world.books(seller)).toMatchObject({ available: 0, paid: 2_000_000 })
@@ -155,7 +131,7 @@ describe('a chain that was begun anew under these books', () => {
     expect(await credits(buyer)).toBe(400_000)
     const check = await reconcile({ ...next, moves: requireMoves(next) })
     expect([check.failure, check.mismatches]).toEqual([null, []])
-    expect([await mismatches(), await world.breaches()]).toEqual([[], []])
+    expect([await buyers.mismatches(), await world.breaches()]).toEqual([[], []])
     await other.stop()
   })
 })
@@ -178,7 +154,7 @@ describe('another chain that an operator accepts', () => {
   it('ends what was under way on the one before, each with a name, and sends nothing of it', async () => {
     const lines = allowing(world)
     const buyer = await buyers.depositor(FIVE)
-    const raw = await rawTransfer(buyer.purse, 700_000n)
+    const raw = await buyers.rawTransfer(buyer.purse, 700_000n)
     await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
     await turn()
     const payer = await lines.payer(FIVE, FIVE)
@@ -257,7 +233,7 @@ describe('another chain that an operator accepts', () => {
       { state: 'failed', reason: 'chain_replaced' },
     ])
     expect(owedOf(await lines.line(payer))).toBe(600_000n)
-    expect((await deposits(buyer)).find(({ id }) => id === way.deposit?.id)).toMatchObject({
+    expect((await buyers.deposits(buyer)).find(({ id }) => id === way.deposit?.id)).toMatchObject({
       ...{ state: 'refused', reason: 'chain_replaced' },
     })
     const lost = await listMoves(world.db, purse(), { kind: 'unknown', direction: 'in' }, 500)
@@ -269,7 +245,7 @@ describe('another chain that an operator accepts', () => {
     expect(await listPayoutHolds(world.db, true, 5)).toMatchObject([{ reason: 'chain:replaced' }])
     await everything()
     expect(relay.calls('eth_sendRawTransaction')).toBe(sent)
-    expect([await mismatches(), await world.breaches()]).toEqual([[], []])
+    expect([await buyers.mismatches(), await world.breaches()]).toEqual([[], []])
     // The same signed bytes bring tokens on both chains, and are credited on both.
     await fund(last, buyer.purse.address)
     await callChain(last.rpcUrl, [['eth_sendRawTransaction', [raw]]])
@@ -280,7 +256,7 @@ describe('another chain that an operator accepts', () => {
   it('is read from there, pays sellers, and takes what wallets owe', async () => {
     const [chainNow, lines] = [last, allowing(world)]
     if (chainNow === undefined) throw new Error('no chain')
-    await clearHolds()
+    await buyers.clearHolds()
     const buyer = await buyers.depositor(FIVE)
     await fund(chainNow, buyer.purse.address)
     const there = depositing({ ...world, chain: chainNow })
@@ -302,13 +278,17 @@ describe('another chain that an operator accepts', () => {
       return draw?.state === 'settled'
     })
     expect(await chainNow.usdcBalance(payer.purse.address)).toBe(2n * FIVE - 600_000n)
-    expect([await mismatches(), await world.breaches(), await findPayoutStop(world.ctx)]).toEqual([[], [], undefined])
+    expect([await buyers.mismatches(), await world.breaches(), await findPayoutStop(world.ctx)]).toEqual([
+      [],
+      [],
+      undefined,
+    ])
     // The one before is another chain from here on.
     relay.retarget(chain.rpcUrl)
     await turn()
     expect((await preview()).isReplaced).toBe(true)
     relay.retarget(chainNow.rpcUrl)
     await turn()
-    await clearHolds()
+    await buyers.clearHolds()
   })
 })

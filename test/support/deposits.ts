@@ -1,11 +1,16 @@
+import { sql } from 'kysely'
 import type { Hex, TypedDataDefinition } from 'viem'
 import { createWalletClient, http, parseAbi } from 'viem'
+import { expect } from 'vitest'
 import { z } from 'zod'
 import { transact } from '#control-plane/db/database.ts'
+import { listDeposits } from '#control-plane/db/deposits.ts'
 import type { User } from '#control-plane/db/users.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
 import type { DepositWay } from '#control-plane/services/deposits/open-deposit.ts'
 import { openDeposit, signDeposit } from '#control-plane/services/deposits/open-deposit.ts'
+import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
 import { ensureUser } from '#control-plane/services/users.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -33,8 +38,28 @@ export function depositing(world: PayoutWorld) {
   const runCtx = (by = ctx) => ({ ...by, change }) as RunCtx
   const signIn = (purse: ChainWallet): Promise<User> =>
     transact(db, (trx) => ensureUser({ ids, clock: systemClock }, trx, purse.address.toLowerCase()))
+  const reading = () => ({ ...ctx, moves: requireMoves(ctx) })
   return {
     signIn,
+    /** A buyer's deposits, the newest first. */
+    deposits: ({ user }: Depositor) => listDeposits(db, user.buyerAccount, { before: undefined, limit: 20 }),
+    /** What does not fit between the chain and the books. */
+    async mismatches(): Promise<unknown> {
+      const { failure, mismatches } = await reconcile(reading())
+      expect(failure).toBeNull()
+      return mismatches
+    },
+    /** A transfer to the treasury as bytes, which can be sent again after its block is gone. */
+    async rawTransfer({ account }: ChainWallet, amount: bigint): Promise<Hex> {
+      const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
+      const to = world.treasury.slice(2).padStart(64, '0')
+      const data: Hex = `0xa9059cbb${to}${amount.toString(16).padStart(64, '0')}`
+      const request = await wallet.prepareTransactionRequest({ to: CONTRACTS.LocalUsdc, data })
+      return wallet.signTransaction(request)
+    },
+    clearHolds: () =>
+      sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test'
+        where cleared_at is null`.execute(db),
     /** A buyer whose wallet has money, and no ETH unless it is to send something itself. */
     async depositor(usdc: bigint, eth = GAS_MONEY): Promise<Depositor> {
       const purse = await chain.newWallet({ usdc, eth })

@@ -67,6 +67,19 @@ export type PaymentWorld = {
   stop(): Promise<void>
 }
 
+/** A payment that a call has claimed. */
+export type Claimed = { readonly rid: string; readonly wallet: ChainWallet; readonly signed: Signed }
+
+/** Claims a payment of an amount by a new wallet with some money. */
+export async function claimAnew(
+  world: Pick<PaymentWorld, 'sign' | 'claimed' | 'chain'>,
+  wish: { readonly scheme: Scheme; readonly amount: bigint; readonly money: Parameters<TestChain['newWallet']>[0] },
+): Promise<Claimed> {
+  const wallet = await world.chain.newWallet(wish.money)
+  const signed = await world.sign(wallet, wish.scheme, wish.amount)
+  return { wallet, signed, rid: await world.claimed(signed) }
+}
+
 /** Waits that are short, because a local chain answers at once. */
 const TIMES = { confirmationMs: 500, againAfterMs: 200, restingMs: 50, watchEveryMs: 100 }
 const DIGEST = 'ab'.repeat(32)

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { Micro } from '#control-plane/dashboard/data/format.ts'
-import { ago, exactMoney, instant, money, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { ago, exactMoney, instant, money, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain'
@@ -46,6 +46,22 @@ export function Ago({ at, now = Date.now() }: { readonly at: number | null | und
     <time className="nowrap" dateTime={new Date(at).toISOString()} title={instant(at, zone)}>
       {ago(at, now)}
     </time>
+  )
+}
+
+/** A transaction on the chain by the beginning of its hash; all of it on hover. */
+export function Transaction({ hash }: { readonly hash: string | null }) {
+  if (hash === null) return <span className="muted">none yet</span>
+  return <code title={hash}>{`${hash.slice(0, 10)}…`}</code>
+}
+
+/** How something stands, and why. */
+export function State({ tone, name, reason }: { tone: Tone; name: string; reason: string | null }) {
+  return (
+    <>
+      <Badge tone={tone}>{name}</Badge>
+      {reason === null ? null : <span className="sub">{words(reason)}</span>}
+    </>
   )
 }
 

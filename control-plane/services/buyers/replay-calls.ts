@@ -3,7 +3,7 @@ import type { Endpoint } from '#shared/catalog/model.ts'
 import { ENDPOINTS } from '#shared/catalog/model.ts'
 import type { BookOffer } from '#shared/market-view.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import { add, chargeShare, picoUsd, ZERO } from '#shared/money.ts'
+import { add, chargeShare, PICO_PER_MICRO, picoUsd, ZERO } from '#shared/money.ts'
 import { needOfEndpoint } from '#shared/protocols/index.ts'
 import type { OfferBook } from '#shared/routing/offer-book.ts'
 import type { RoutingWants } from '#shared/routing/walk-offers.ts'
@@ -22,7 +22,6 @@ export type PolicyWants = Omit<RoutingWants, 'unable' | 'need' | 'spread'>
 /** Where a call would go and what it would cost there. Undefined when no offer would serve it. */
 export type Placed = { readonly offer: BookOffer; readonly costMicro: MicroUsd } | undefined
 
-const PICO_PER_MICRO = 1_000_000n
 const NOBODY: readonly BookOffer[] = []
 
 /**

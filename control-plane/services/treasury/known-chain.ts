@@ -31,7 +31,7 @@ export async function headOfKnownChain(ctx: KnowCtx, chain: Reading, purse: Purs
   const isKnown = await isKnownBlock(chain, cursor, head)
   if (isKnown !== (cursor.strangeSince === null)) await noteChain(ctx, purse, isKnown)
   if (isKnown) return head
-  throw new Error(`the chain is not the one that was read: it has another block ${cursor.anchorBlock}`)
+  throw anotherChain(cursor.anchorBlock)
 }
 
 /** True when a chain has the remembered block, or none is remembered. */
@@ -52,7 +52,11 @@ export async function requireKnownChain(db: Database, chain: Pick<Reading, 'bloc
   const cursor = await findCursor(db, purse)
   if (cursor === undefined || cursor.anchorBlock === null) return
   if (await isAt(chain, cursor.anchorBlock, cursor.anchorHash)) return
-  throw new Error(`the chain is not the one that was read: it has another block ${cursor.anchorBlock}`)
+  throw anotherChain(cursor.anchorBlock)
+}
+
+function anotherChain(block: bigint): Error {
+  return new Error(`the chain is not the one that was read: it has another block ${block}`)
 }
 
 async function isAt(chain: Pick<Reading, 'blockAt'>, block: bigint, hash: string | null): Promise<boolean> {

@@ -11,6 +11,7 @@ import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { SignButtons } from './sign-buttons.tsx'
 import { usePermit } from './sign-permit.ts'
 
 /** The treasury pays the gas of a permit, and brings none below this to the chain. */
@@ -80,17 +81,11 @@ export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Pr
               Open without a permit
             </Button>
           )}
-          {wallets.map((found, place) => (
-            <Button
-              key={found.info.uuid}
-              kind="primary"
-              type={place === 0 ? 'submit' : 'button'}
-              disabled={isBusy || !isEnough}
-              {...(place === 0 ? {} : { onClick: () => sign.mutate({ wallet: found, amountUsd: amount }) })}
-            >
-              {`Sign with ${found.info.name}`}
-            </Button>
-          ))}
+          <SignButtons
+            wallets={wallets}
+            isDisabled={isBusy || !isEnough}
+            onSign={(found) => sign.mutate({ wallet: found, amountUsd: amount })}
+          />
         </div>
       </form>
     </Dialog>

@@ -1,7 +1,6 @@
 import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
-import { words } from '#control-plane/dashboard/data/format.ts'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
-import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Money, State, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -21,12 +20,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
   { label: 'Begun', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
   {
     label: 'State',
-    cell: ({ status, reason }) => (
-      <>
-        <Badge tone={TONES[status]}>{status}</Badge>
-        {reason === null ? null : <span className="sub">{words(reason)}</span>}
-      </>
-    ),
+    cell: ({ status, reason }) => <State tone={TONES[status]} name={status} reason={reason} />,
     text: ({ status }) => status,
   },
   {
@@ -47,12 +41,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
   },
   {
     label: 'Transaction',
-    cell: ({ txHash }) =>
-      txHash === null ? (
-        <span className="muted">none yet</span>
-      ) : (
-        <code title={txHash}>{`${txHash.slice(0, 10)}…`}</code>
-      ),
+    cell: ({ txHash }) => <Transaction hash={txHash} />,
     text: ({ txHash }) => txHash,
   },
 ]

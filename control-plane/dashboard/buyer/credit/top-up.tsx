@@ -6,12 +6,12 @@ import { PageOpenDepositDocument, PageSignDepositDocument } from '#control-plane
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import type { FoundWallet } from '#control-plane/dashboard/data/wallets.ts'
 import { signTypedData, useWallets } from '#control-plane/dashboard/data/wallets.ts'
-import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { SignButtons } from './sign-buttons.tsx'
 
 /** The treasury pays the gas of a signed deposit, and takes none below this. */
 const LEAST_USD = 1
@@ -79,17 +79,7 @@ function Deposit({ wallets }: { readonly wallets: readonly FoundWallet[] }) {
       />
       {sign.error === null ? null : <Notice tone="bad">{sign.error.message}</Notice>}
       <div className="actions">
-        {wallets.map((wallet, at) => (
-          <Button
-            key={wallet.info.uuid}
-            kind="primary"
-            type={at === 0 ? 'submit' : 'button'}
-            disabled={isBusy || Number(amount) < LEAST_USD}
-            {...(at === 0 ? {} : { onClick: () => sign.mutate(wallet) })}
-          >
-            {`Sign with ${wallet.info.name}`}
-          </Button>
-        ))}
+        <SignButtons wallets={wallets} isDisabled={isBusy || Number(amount) < LEAST_USD} onSign={sign.mutate} />
       </div>
     </form>
   )

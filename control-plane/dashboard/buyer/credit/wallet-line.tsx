@@ -5,7 +5,7 @@ import { useWallets } from '#control-plane/dashboard/data/wallets.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
-import { Ago, Badge, Money, Time, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money, State, Time, Transaction, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -156,12 +156,7 @@ const DRAWS: readonly Column<Draw>[] = [
   { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
   {
     label: 'State',
-    cell: ({ status, reason }) => (
-      <>
-        <Badge tone={DRAW_TONES[status]}>{status}</Badge>
-        {reason === null ? null : <span className="sub">{words(reason)}</span>}
-      </>
-    ),
+    cell: ({ status, reason }) => <State tone={DRAW_TONES[status]} name={status} reason={reason} />,
     text: ({ status }) => status,
   },
   {
@@ -172,12 +167,7 @@ const DRAWS: readonly Column<Draw>[] = [
   },
   {
     label: 'Transaction',
-    cell: ({ txHash }) =>
-      txHash === null ? (
-        <span className="muted">none yet</span>
-      ) : (
-        <code title={txHash}>{`${txHash.slice(0, 10)}…`}</code>
-      ),
+    cell: ({ txHash }) => <Transaction hash={txHash} />,
     text: ({ txHash }) => txHash,
   },
 ]

@@ -10,7 +10,7 @@ import { words } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
-import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Money, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -108,12 +108,7 @@ function columnsOf(ask: (asked: Asked) => void): readonly Column<Transfer>[] {
     },
     {
       label: 'Transaction',
-      cell: ({ transaction }) =>
-        transaction === null ? (
-          <span className="muted">none yet</span>
-        ) : (
-          <code title={transaction}>{`${transaction.slice(0, 10)}…`}</code>
-        ),
+      cell: ({ transaction }) => <Transaction hash={transaction} />,
       text: ({ transaction }) => transaction,
     },
     {

@@ -9,7 +9,7 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
-import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -197,15 +197,12 @@ const PAYOUT_COLUMNS: readonly Column<PayoutPosition['payouts'][number]>[] = [
   },
   {
     label: 'Transaction',
-    cell: ({ txHash }) =>
-      txHash === null ? (
-        <span className="muted">none yet</span>
-      ) : (
-        <span className="actions">
-          <code title={txHash}>{`${txHash.slice(0, 10)}…`}</code>
-          <CopyButton text={txHash} />
-        </span>
-      ),
+    cell: ({ txHash }) => (
+      <span className="actions">
+        <Transaction hash={txHash} />
+        {txHash === null ? null : <CopyButton text={txHash} />}
+      </span>
+    ),
     text: ({ txHash }) => txHash,
   },
 ]

@@ -1,0 +1,23 @@
+import type { FoundWallet } from '#control-plane/dashboard/data/wallets.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+
+type Props = {
+  readonly wallets: readonly FoundWallet[]
+  readonly isDisabled: boolean
+  readonly onSign: (wallet: FoundWallet) => void
+}
+
+/** A button for each wallet of a form. The first one submits it. */
+export function SignButtons({ wallets, isDisabled, onSign }: Props) {
+  return wallets.map((wallet, place) => (
+    <Button
+      key={wallet.info.uuid}
+      kind="primary"
+      type={place === 0 ? 'submit' : 'button'}
+      disabled={isDisabled}
+      {...(place === 0 ? {} : { onClick: () => onSign(wallet) })}
+    >
+      {`Sign with ${wallet.info.name}`}
+    </Button>
+  ))
+}

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -22,6 +23,12 @@ const STATE_INTERVAL_SECONDS = '2'
  * kept, and moved to files in the user's home: 1.3 GB after 4,000 payments.
  */
 const STATES_KEPT = '64'
+/**
+ * The gas of a block. It stands in the first block, by whose hash a chain is known. Two chains that begin in one second
+ * would have the same hash without the part that differs.
+ */
+const GAS_LIMIT = 30_000_000
+const GAS_LIMIT_SPREAD = 1_000_000
 
 export type AnvilOptions = {
   readonly chainId: number
@@ -105,6 +112,8 @@ function anvilArguments(
     '0',
     '--prune-history',
     STATES_KEPT,
+    '--gas-limit',
+    String(GAS_LIMIT + randomInt(GAS_LIMIT_SPREAD)),
   ]
   return [...fixed, ...state, ...blocks, '--silent']
 }

@@ -84,12 +84,9 @@ describe('the record of a job that Redis lost', () => {
     expect(await listed(wish)).toEqual([wish.rid])
     await lose(wish.rid)
     await market.world.redis.del(moneyKeys.jobsOf('video', wish.account))
-    const epoch = (await market.world.redis.get(moneyKeys.epoch)) ?? ''
-    await market.world.redis.set(moneyKeys.epoch, epoch.replace('open', 'register'))
     const asked: AskedJob[] = []
     await wait(wish.rid)
-    await jobs.turn(told('running'), { asked })
-    await market.world.redis.set(moneyKeys.epoch, epoch)
+    await jobs.turn(told('running'), { asked, isGateClosed: true })
     expect(asked.map(({ providerJob }) => providerJob)).not.toContain(wish.providerJob)
     expect([await store().find(wish.rid), await listed(wish)]).toEqual([undefined, []])
     expect(await again(wish)).toMatchObject({ job: { rid: wish.rid }, isWithheld: false, isDeleted: false })

@@ -25,6 +25,8 @@ type Turn = {
   /** Takes a note of every question. */
   readonly asked?: AskedJob[] | undefined
   readonly jobBook?: JobBook
+  /** A gate that is closed, for this worker alone. */
+  readonly isGateClosed?: boolean
 }
 
 /** Long jobs of a market, from their events on. */
@@ -52,12 +54,16 @@ export async function openJobDesk({ plane, provider }: TestMarket) {
     post: (...events: string[]) => postBatch(plane, { events, source: 'test' }),
     escrowOf: (account: AccountId) => balanceOf(plane.db, `acc_escrow_${account.slice(4)}`),
     /** One turn of a worker over the jobs that are due. Each provider gives the same answer, or is really asked. */
-    async turn(answer?: JobAnswer, { asked = [], jobBook = plane.jobBook }: Turn = {}): Promise<number> {
+    async turn(
+      answer?: JobAnswer,
+      { asked = [], jobBook = plane.jobBook, isGateClosed = false }: Turn = {},
+    ): Promise<number> {
       const askJob = async (job: AskedJob) => {
         asked.push(job)
         return answer ?? plane.askJob(job)
       }
-      const polls = createJobPolls({ ...plane, askJob, jobBook }, ids.ulid())
+      const gate = isGateClosed ? { ...plane.gate, isOpen: async () => false } : plane.gate
+      const polls = createJobPolls({ ...plane, askJob, jobBook, gate }, ids.ulid())
       await polls.turn()
       await polls.settle()
       return polls.ended() + (await bookParkedEnds(plane))

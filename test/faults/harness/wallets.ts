@@ -167,18 +167,18 @@ export async function compareWallets(
   return [...wrong, ...(await findUnpaid(sql, calls))]
 }
 
-const Unpaid = z.object({ rid: z.string(), state: z.string().nullable() })
+const Unpaid = z.object({ rid: z.string(), state: z.string().nullable(), reason: z.string().nullable() })
 
 /** Calls whose buyers have the whole answer, and whose charge was never taken. No wallet here is short of money. */
 async function findUnpaid(sql: World['sql'], calls: WalletLoad['calls']): Promise<readonly string[]> {
   const served = calls.flatMap((call) => [...call.served])
   const { rows } = await sql.query(
-    `select call.rid, state from unnest($1::text[]) as call (rid) left join chain_payment using (rid)
+    `select call.rid, state, reason from unnest($1::text[]) as call (rid) left join chain_payment using (rid)
       where state is null or state not in ('mined', 'confirmed') or charge is null`,
     [served],
   )
   return z
     .array(Unpaid)
     .parse(rows)
-    .map(({ rid, state }) => `${rid} was served and is ${state ?? 'unknown'}`)
+    .map(({ rid, state, reason }) => `${rid} was served and is ${state ?? 'unknown'} (${reason ?? 'no reason'})`)
 }

@@ -45,10 +45,7 @@ function Providers() {
       <Loaded query={query}>
         {(data) => (
           <>
-            {data.preferences === null ? null : (
-              // The form begins anew with what the market has.
-              <Policy key={JSON.stringify(data.preferences)} preferences={data.preferences} />
-            )}
+            {data.preferences === null ? null : <Policy preferences={data.preferences} />}
             <Simulator />
             <Card title="Your own provider keys" about="A call that one of them serves costs nothing here" isFlush>
               <Table

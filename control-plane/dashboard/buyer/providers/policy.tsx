@@ -15,12 +15,23 @@ const floorText = (floor: number | null) => (floor === null ? 'none' : `${floor}
 const listText = (names: readonly string[]) => (names.length === 0 ? 'none' : names.join(', '))
 const trustText = (allows: boolean | null) => (allows === true ? 'asked too' : 'not asked')
 
-/** What every call of the account wants. It changes after a look at the difference. */
+type Draft = { readonly floor: string; readonly blocked: string; readonly allows: boolean }
+
+const draftOf = ({ minDiscountPct, providersBlocked, allowUntrusted }: Preferences): Draft => ({
+  floor: minDiscountPct === null ? '' : String(minDiscountPct),
+  blocked: providersBlocked.join(' '),
+  allows: allowUntrusted,
+})
+
+/**
+ * What every call of the account wants. It changes after a look at the difference. What somebody has begun to write stays
+ * when the market's figures are read again.
+ */
 export function Policy({ preferences }: { readonly preferences: Preferences }) {
   const say = useToast()
-  const [floor, setFloor] = useState(preferences.minDiscountPct === null ? '' : String(preferences.minDiscountPct))
-  const [blocked, setBlocked] = useState(preferences.providersBlocked.join(' '))
-  const [allows, setAllows] = useState(preferences.allowUntrusted)
+  const [draft, setDraft] = useState<Draft>()
+  const { floor, blocked, allows } = draft ?? draftOf(preferences)
+  const edit = (part: Partial<Draft>) => setDraft({ floor, blocked, allows, ...part })
   const [isAsked, setAsked] = useState(false)
   const next = {
     minDiscountPct: floor.trim() === '' ? null : Number(floor),
@@ -49,16 +60,20 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
             max={100}
             step={1}
             value={floor}
-            onChange={({ currentTarget: { value } }) => setFloor(value)}
+            onChange={({ currentTarget: { value } }) => edit({ floor: value })}
           />
           <Input
             label="Providers that are never asked"
             hint="Ids with spaces between them"
             value={blocked}
-            onChange={({ currentTarget: { value } }) => setBlocked(value)}
+            onChange={({ currentTarget: { value } }) => edit({ blocked: value })}
           />
         </div>
-        <Check label="Providers that are not trusted are asked too" isOn={allows} onChange={setAllows} />
+        <Check
+          label="Providers that are not trusted are asked too"
+          isOn={allows}
+          onChange={(isOn) => edit({ allows: isOn })}
+        />
         <div className="actions">
           <Button kind="primary" type="submit">
             See the difference
@@ -88,7 +103,12 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
           action="Change"
           isBusy={put.isPending}
           error={put.error}
-          onDo={() => put.mutate(next)}
+          onDo={() =>
+            put.mutate(next, {
+              // The figures are read again by now. What was written since stays.
+              onSuccess: () => setDraft((now) => (now === draft ? undefined : now)),
+            })
+          }
           onClose={() => setAsked(false)}
         />
       ) : null}

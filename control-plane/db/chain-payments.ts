@@ -136,7 +136,10 @@ export async function markChainPaymentBooked(trx: Trx, rid: string): Promise<voi
 }
 
 /** What a payer's open payments may come to, and what it owes for calls that it never paid. */
-const EXPOSURE_ROW = { open: bigint(), owed: bigint(), unmoved: bigint(), all: bigint(), payments: integer() }
+const EXPOSURE_ROW = {
+  ...{ open: bigint(), owed: bigint(), unmoved: bigint(), all: bigint(), payments: integer() },
+  ...{ fromAllowance: bigint(), permits: integer() },
+}
 export type Exposure = RowOf<typeof EXPOSURE_ROW>
 
 /** Lets one transaction at a time say what an authorization of a payer pays for. */
@@ -164,9 +167,12 @@ export async function listMovingChainPayments(db: Database, payer: string): Prom
 /**
  * Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. `unmoved` is
  * what its open payments may still take from its balance: all but those that the chain has moved, by request id.
+ * `fromAllowance` is the part of it that Permit2 takes, and `permits` the number of those that bring an EIP-2612 permit.
  */
 export async function lockExposure(trx: Trx, payer: string, moved: readonly string[]): Promise<Exposure> {
   await lockPayer(trx, payer)
+  const isUnmoved = sql`payer = ${payer} and state <> 'written_off' and not rid = any(${[...moved]}::text[])`
+  const isFromAllowance = sql`${isUnmoved} and payload->'payload' ? 'permit2Authorization'`
   const rows = await readRows(
     trx,
     EXPOSURE_ROW,
@@ -174,8 +180,10 @@ export async function lockExposure(trx: Trx, payer: string, moved: readonly stri
         coalesce(sum(coalesce(due, amount)) filter (where payer = ${payer} and state <> 'written_off'), 0)::bigint as open,
         coalesce(sum(due - coalesce(came, 0)) filter
           (where payer = ${payer} and state = 'written_off' and cleared_at is null), 0)::bigint as owed,
-        coalesce(sum(amount) filter (where payer = ${payer} and state <> 'written_off'
-          and not rid = any(${[...moved]}::text[])), 0)::bigint as unmoved,
+        coalesce(sum(amount) filter (where ${isUnmoved}), 0)::bigint as unmoved,
+        coalesce(sum(amount) filter (where ${isFromAllowance}), 0)::bigint as "fromAllowance",
+        (count(*) filter (where ${isFromAllowance}
+          and payload #> '{extensions,eip2612GasSponsoring,info,signature}' is not null))::integer as permits,
         coalesce(sum(coalesce(due, amount)) filter (where state <> 'written_off'), 0)::bigint as "all",
         (count(*) filter (where payer = ${payer}))::integer as payments
       from chain_payment where state in ('claimed', 'due', 'mined', 'written_off')`,

@@ -284,8 +284,9 @@ describe('an authorization that somebody else has sent', () => {
   })
 
   it('by upto does not count for another payment whose number stands among its bytes', async () => {
-    const wallet = await chain.newWallet(RICH)
-    const first = await world.sign(wallet, 'upto', PRICE)
+    const wallet = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
+    await chain.approvePermit2(wallet)
+    const first = await world.sign(wallet, 'upto', PRICE, false)
     const second = await numbered(wallet, first, BigInt(`${Object(first.payload.payload)['signature']}`.slice(0, 66)))
     const [paid, unpaid] = [await world.claimed(first), await world.claimed(second)]
     expect(await world.settle(paid, CHARGE)).toMatchObject({ state: 'settled' })

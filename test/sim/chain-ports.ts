@@ -102,10 +102,11 @@ function chainOf({ host, process }: ChainUser): Chain {
     findTransfer: (payment) =>
       ask(() => chain.moves().find(({ payer, nonce }) => `${payer} ${nonce}` === keyOf(payment))?.hash),
     head: () => ask(() => ({ block: host.head(), at: process.time.now() })),
-    readPurse: (_asset, payer, nonces) =>
+    readPurse: (_asset, payer, { nonces }) =>
       ask(() => {
         const used = nonces.filter((nonce) => chain.isUsed({ payer, nonce: BigInt(nonce) }))
-        return { balance: chain.balanceOf(payer), used: new Set(used) }
+        // Wallets of the simulation have approved Permit2 once and for all.
+        return { balance: chain.balanceOf(payer), allowance: 2n ** 256n - 1n, nextPermit: 0n, used: new Set(used) }
       }),
     hasCode: () => ask(() => false),
     checkChain: () => ask(() => undefined),

@@ -103,7 +103,7 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
 
 /** What a payer and all payers together have open, and what the payer owes. */
 export function exposureOf({ payments }: Pick<LedgerTables, 'payments'>, payer: string, moved: readonly string[] = []) {
-  const sum = { open: 0n, owed: 0n, unmoved: 0n, all: 0n, payments: 0 }
+  const sum = { open: 0n, owed: 0n, unmoved: 0n, all: 0n, payments: 0, fromAllowance: 0n, permits: 0 }
   for (const row of payments.values()) {
     const { state, due, came, amount } = row
     if (state === 'confirmed' || state === 'released') continue
@@ -116,7 +116,10 @@ export function exposureOf({ payments }: Pick<LedgerTables, 'payments'>, payer: 
     sum.all += due ?? amount
     if (!isOwn) continue
     sum.open += due ?? amount
-    if (!moved.includes(row.rid)) sum.unmoved += amount
+    if (moved.includes(row.rid)) continue
+    sum.unmoved += amount
+    // No wallet here brings a permit.
+    if ('permit2Authorization' in Object(row.payload['payload'])) sum.fromAllowance += amount
   }
   return sum
 }

@@ -43,7 +43,7 @@ export type TestChain = {
   /** Micro-USD. */
   usdcBalance(address: Address): Promise<bigint>
   /** Lets Permit2 move a wallet's USDC without a limit, as buyers do once. The wallet pays gas. */
-  approvePermit2(wallet: ChainWallet): Promise<Hash>
+  approvePermit2(wallet: ChainWallet, amount?: bigint): Promise<Hash>
   /** The issuer's block list. A wallet on it neither pays nor is paid. */
   blacklist(address: Address, isBlocked?: boolean): Promise<void>
   /** The same, made ready: its act is one transaction, which takes a moment. */
@@ -154,9 +154,9 @@ export function testChain(rpcUrl: string): TestChain {
         functionName: 'balanceOf',
         args: [address],
       }),
-    approvePermit2: async ({ account }) => {
+    approvePermit2: async ({ account }, amount = 2n ** 256n - 1n) => {
       const wallet = createWalletClient({ chain: CHAIN, transport, account })
-      const args = [CONTRACTS.LocalPermit2, 2n ** 256n - 1n] as const
+      const args = [CONTRACTS.LocalPermit2, amount] as const
       const hash = await wallet.writeContract({
         address: CONTRACTS.LocalUsdc,
         abi: USDC,

@@ -10,8 +10,23 @@ export type PaymentOnChain = {
   readonly settledBy: string | null
 }
 
-/** A balance in the token's units, and the used ones of the nonces that were asked about. */
-export type Purse = { readonly balance: bigint; readonly used: ReadonlySet<string> }
+/** What is asked about a payer's money: nonces of its authorizations, and what Permit2 may take from it. */
+export type PurseWish = {
+  readonly nonces: readonly string[]
+  readonly hasAllowance: boolean
+  readonly hasPermit: boolean
+}
+
+/** A payer's money, in the token's units. */
+export type Purse = {
+  readonly balance: bigint
+  /** What Permit2 may take from the balance; 0 where nobody asked. */
+  readonly allowance: bigint
+  /** The nonce of the next EIP-2612 permit that the token takes; 0 where nobody asked. */
+  readonly nextPermit: bigint
+  /** The used ones of the nonces that were asked about. */
+  readonly used: ReadonlySet<string>
+}
 
 /** Reads of the chain. Each throws when the chain is out of reach. */
 export type Chain = {
@@ -29,10 +44,10 @@ export type Chain = {
   /** The newest block: its number, and its time in Unix milliseconds. */
   head(): Promise<{ readonly block: bigint; readonly at: number }>
   /**
-   * A payer's balance, and which of these nonces of its authorizations are used, both as of one block. An authorization
-   * that is not used may still take from that balance.
+   * A payer's money, and which nonces of its authorizations are used, all as of one block. An authorization that is not
+   * used may still take from that balance and that allowance.
    */
-  readPurse(asset: string, payer: string, nonces: readonly string[]): Promise<Purse>
+  readPurse(asset: string, payer: string, wish: PurseWish): Promise<Purse>
   /** True for a contract's address. */
   hasCode(address: string): Promise<boolean>
   /** Throws unless the endpoint speaks for the chain with this id. */

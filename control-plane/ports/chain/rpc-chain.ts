@@ -1,4 +1,4 @@
-import type { Hex, Log } from 'viem'
+import type { Hex, Log, PublicClient } from 'viem'
 import {
   createPublicClient,
   decodeFunctionData,
@@ -10,7 +10,7 @@ import {
 import { getAddress, isAddressEqual } from 'viem/utils'
 import { PERMIT2, UPTO_PROXY } from '#shared/chain-terms.ts'
 import { SECOND } from '#shared/clock.ts'
-import type { Chain, PaymentOnChain } from './chain.ts'
+import type { Chain, PaymentOnChain, Purse, PurseWish } from './chain.ts'
 import { MULTICALL } from './multicall.ts'
 
 const RPC_TIMEOUT_MS = 4_000
@@ -20,6 +20,8 @@ const MAX_BLOCKS = 2_000n
 const MAX_TRANSFERS = 200
 const TOKEN = parseAbi([
   'function balanceOf(address) view returns (uint256)',
+  'function allowance(address, address) view returns (uint256)',
+  'function nonces(address) view returns (uint256)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'function authorizationState(address, bytes32) view returns (bool)',
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
@@ -78,7 +80,7 @@ export function createRpcChain(rpcUrl: string): Chain {
       const head = await client.getBlockNumber({ cacheTime: 0 })
       const transfers = await client.getLogs({
         address: getAddress(asset),
-        event: TOKEN[1],
+        event: TOKEN[3],
         args: { from: getAddress(payer), to: getAddress(payTo) },
         fromBlock: head > MAX_BLOCKS ? head - MAX_BLOCKS : 0n,
         toBlock: head,
@@ -95,16 +97,7 @@ export function createRpcChain(rpcUrl: string): Chain {
       const { number, timestamp } = await client.getBlock({ blockTag: 'latest' })
       return { block: number, at: Number(timestamp) * SECOND }
     },
-    async readPurse(asset, payer, nonces) {
-      const [owner, token] = [getAddress(payer), { address: getAddress(asset), abi: TOKEN }]
-      const asked = nonces.map((nonce) => useOf(nonce, { owner, token: token.address }))
-      const reads = [{ ...token, functionName: 'balanceOf', args: [owner] } as const, ...asked]
-      // Zero puts all of them into one call, which one block answers.
-      const [balance = 0n, ...words] = await client.multicall({
-        ...{ contracts: reads, multicallAddress: MULTICALL, allowFailure: false, batchSize: 0 },
-      })
-      return { balance: BigInt(balance), used: new Set(nonces.filter((nonce, index) => isUsed(nonce, words[index]))) }
-    },
+    readPurse: (asset, payer, wish) => readPurse(client, { asset, payer }, wish),
     async hasCode(address) {
       return (await client.getCode({ address: getAddress(address) })) !== undefined
     },
@@ -112,6 +105,35 @@ export function createRpcChain(rpcUrl: string): Chain {
       const answered = await client.getChainId()
       if (answered !== chainId) throw new Error(`the chain's id is ${answered}, not ${chainId}`)
     },
+  }
+}
+
+/** Reads a payer's money by one call, which one block answers. */
+async function readPurse(
+  client: PublicClient,
+  { asset, payer }: Pick<PaymentOnChain, 'asset' | 'payer'>,
+  { nonces, hasAllowance, hasPermit }: PurseWish,
+): Promise<Purse> {
+  const [owner, token] = [getAddress(payer), { address: getAddress(asset), abi: TOKEN }]
+  const figures = [
+    { ...token, functionName: 'balanceOf', args: [owner] } as const,
+    ...(hasAllowance ? [{ ...token, functionName: 'allowance', args: [owner, PERMIT2] } as const] : []),
+    ...(hasPermit ? [{ ...token, functionName: 'nonces', args: [owner] } as const] : []),
+  ]
+  const asked = nonces.map((nonce) => useOf(nonce, { owner, token: token.address }))
+  const contracts = [...figures, ...asked]
+  // Zero puts all of them into one call.
+  const answers = await client.multicall({
+    ...{ contracts, multicallAddress: MULTICALL, allowFailure: false, batchSize: 0 },
+  })
+  const figure = (name: (typeof figures)[number]['functionName']) =>
+    BigInt(answers[figures.findIndex(({ functionName }) => functionName === name)] ?? 0n)
+  const words = answers.slice(figures.length)
+  return {
+    balance: figure('balanceOf'),
+    allowance: figure('allowance'),
+    nextPermit: figure('nonces'),
+    used: new Set(nonces.filter((nonce, index) => isUsed(nonce, words[index]))),
   }
 }
 

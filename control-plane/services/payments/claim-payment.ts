@@ -1,6 +1,7 @@
 import type { z } from 'zod'
-import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
+import type { ChainPayment, Exposure } from '#control-plane/db/chain-payments.ts'
 import { ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
+import type { Purse as ChainPurse } from '#control-plane/ports/chain/chain.ts'
 import { newUser, unrivalled } from '#control-plane/services/users.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { ClaimAnswer, ClaimAskSchema } from '#shared/contract/chain-payments.ts'
@@ -35,7 +36,7 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
   if (before !== undefined) return isSame(before, ask) ? claimed(before) : used(before)
   const terms = await readPaymentTerms(ctx)
   if (!terms.isOpen) return closed(terms.closedFor ?? 'closed')
-  const [verdict, purse] = await Promise.all([verify(ctx, read, ask.amountMicro), readPurse(ctx, payer)])
+  const [verdict, purse] = await Promise.all([verify(ctx, read, ask.amountMicro), readPurse(ctx, read)])
   if (verdict !== undefined) return verdict
   if (purse === 'unread') return closed('chain_unreachable')
   crashPoint('before_claim')
@@ -43,8 +44,10 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
     try {
       const answer = await insert(ctx, ask, read, { ...name, purse })
       crashPoint('after_claim')
-      if (answer !== undefined) return answer
+      if (answer?.state === 'claimed') return answer
+      // A refusal may be for the same payment, which another call has claimed since.
       const rival = await ctx.ledger.payments.findOf(name)
+      if (rival === undefined && answer !== undefined) return answer
       if (rival === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
       return isSame(rival, ask) ? claimed(rival) : used(rival)
     } catch (error) {
@@ -80,6 +83,7 @@ async function insert(
     if (purse !== undefined && exposure.unmoved + amount > purse.balance) {
       return { state: 'refused', reason: 'insufficient_funds' }
     }
+    if (!isAllowed(read, amount, exposure, purse)) return { state: 'refused', reason: 'permit2_allowance_required' }
     const user = unrivalled(await trx.payments.ensureUser(newUser(ctx, payer), ctx.clock.now()))
     const account = user.buyerAccount
     const isNew = await trx.payments.insert({
@@ -98,22 +102,45 @@ async function insert(
   })
 }
 
-/** A balance of the token, and the calls whose payments have left it already. */
-type Purse = { readonly balance: bigint; readonly moved: readonly RequestId[] }
+/**
+ * True when Permit2 may take the payment beside all others that are open. An EIP-2612 permit replaces the allowance that
+ * others count on, and of two with one nonce the second is void. So a payment with a permit stands alone, and its permit
+ * is the next that the token takes. What only an outside facilitator can see counts as good.
+ */
+function isAllowed(
+  { isFromAllowance, permitNonce }: ReadPayment,
+  amount: bigint,
+  { fromAllowance, permits }: Exposure,
+  purse: Purse | undefined,
+): boolean {
+  if (!isFromAllowance) return true
+  if (permitNonce === undefined) {
+    return permits === 0 && (purse === undefined || fromAllowance + amount <= purse.allowance)
+  }
+  const isGood = purse === undefined || permitNonce === purse.nextPermit || amount <= purse.allowance
+  return fromAllowance === 0n && isGood
+}
+
+/** The payer's money on the chain, and the calls whose payments have left it already. */
+type Purse = Pick<ChainPurse, 'balance' | 'allowance' | 'nextPermit'> & { readonly moved: readonly RequestId[] }
 
 /**
- * The payer's balance of the token. The books do not say which payments it lacks already: one may be mined since then, or
+ * The payer's balance and allowance. The books do not say which payments it lacks already: one may be mined since then, or
  * its block may be gone. So the chain is asked about both at once. Undefined where only an outside facilitator knows the
  * chain.
  */
-async function readPurse({ payments, ledger, log }: PaymentCtx, payer: string): Promise<Purse | undefined | 'unread'> {
+async function readPurse(
+  { payments, ledger, log }: PaymentCtx,
+  { payer, isFromAllowance: hasAllowance, permitNonce }: ReadPayment,
+): Promise<Purse | undefined | 'unread'> {
   const { chain, asset } = payments
   if (chain === null) return undefined
   const open = await ledger.payments.listMoving(payer)
   try {
     const nonces = open.map(({ nonce }) => nonce)
-    const { balance, used } = await chain.readPurse(asset, payer, nonces)
-    return { balance, moved: open.flatMap(({ rid, nonce }) => (used.has(nonce) ? [rid] : [])) }
+    const wish = { nonces, hasAllowance, hasPermit: permitNonce !== undefined }
+    const { used, ...money } = await chain.readPurse(asset, payer, wish)
+    return { ...money, moved: open.flatMap(({ rid, nonce }) => (used.has(nonce) ? [rid] : [])) }
   } catch (error) {
     log.warn({ err: error }, 'a balance could not be read')
     return 'unread'

@@ -26,6 +26,14 @@ const SignedSchema = z.union([
   }),
 ])
 
+/**
+ * The EIP-2612 permit for Permit2 that a payer without an allowance adds, as the extension of x402 has it. A payer that
+ * adds none sends back what the demand said of it.
+ */
+const PermitSchema = z.object({
+  eip2612GasSponsoring: z.object({ info: z.object({ nonce: Digits, signature: z.string().min(1) }) }),
+})
+
 const RequirementSchema = z.object({
   scheme: z.enum(['exact', 'upto']),
   network: z.templateLiteral(['eip155:', z.number()]),
@@ -54,6 +62,10 @@ export type ReadPayment = {
   /** The signed amount. */
   readonly most: bigint
   readonly validUntil: Date
+  /** Permit2 takes it from the payer's allowance. */
+  readonly isFromAllowance: boolean
+  /** The nonce of its EIP-2612 permit; undefined where it has none. */
+  readonly permitNonce: bigint | undefined
 }
 
 /** The latest instant that a database column takes here, the year 10000. */
@@ -67,6 +79,8 @@ export function readSignedPayment(payload: unknown, requirement: unknown): ReadP
   const signed = SignedSchema.safeParse(read.data.payload)
   if (!signed.success) return undefined
   const { from, nonce, until, most } = membersOf(signed.data)
+  const isFromAllowance = 'permit2Authorization' in signed.data
+  const permit = isFromAllowance ? PermitSchema.safeParse(read.data.extensions) : undefined
   const seconds = BigInt(until) > END_OF_TIME_SECONDS ? END_OF_TIME_SECONDS : BigInt(until)
   return {
     signed: { payload: asPayload(read.data), requirements: required.data },
@@ -75,6 +89,8 @@ export function readSignedPayment(payload: unknown, requirement: unknown): ReadP
     nonce,
     most: BigInt(most),
     validUntil: new Date(Number(seconds) * SECOND),
+    isFromAllowance,
+    permitNonce: permit?.success ? BigInt(permit.data.eip2612GasSponsoring.info.nonce) : undefined,
   }
 }
 

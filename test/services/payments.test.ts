@@ -3,8 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forgivePayment, listDebtors } from '#control-plane/db/payment-desk.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
-import { releasePayment } from '#control-plane/services/payments/settle-payment.ts'
-import { parseRequestId } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
@@ -53,11 +51,6 @@ const received = async (work: () => Promise<unknown>) => {
   const before = await chain.usdcBalance(treasury)
   await work()
   return (await chain.usdcBalance(treasury)) - before
-}
-const release = (rid: string) => {
-  const id = parseRequestId(rid)
-  if (id === undefined) throw new Error('no request id')
-  return releasePayment(world.ctx, id)
 }
 
 describe('a payment by wallet', () => {
@@ -160,7 +153,7 @@ describe('a payment by wallet', () => {
     expect(await world.settle(rid, 4_000n)).toMatchObject({ state: 'settled', amountMicro: 3_000n })
     expect(await world.db.selectFrom('usage_conflict').select('rid').where('rid', '=', rid).execute()).toHaveLength(1)
     expect(await world.booked(rid)).toMatchObject({ charge: 3_000n, due: 3_000n })
-    await release(other)
+    await world.release(other)
   })
 
   it('refuses an event that could never be booked', async () => {
@@ -168,7 +161,7 @@ describe('a payment by wallet', () => {
     const rid = await world.claimed(await world.sign(wallet, 'upto', 20_000n))
     const event = JSON.stringify({ ...JSON.parse(await world.eventOf(rid, 3_000n)), feeMicro: '7' })
     await expect(world.settle(rid, 3_000n, { event })).rejects.toMatchObject({ code: 'invalid_request' })
-    await release(rid)
+    await world.release(rid)
   })
 })
 
@@ -204,7 +197,7 @@ describe('a claim', () => {
     expect(await world.claim(signed, { rid, bodyDigest: 'cd'.repeat(32) })).toMatchObject({ state: 'used', rid })
     const other = await world.sign(wallet, 'exact', 20_000n)
     await expect(world.claim(other, { rid })).rejects.toMatchObject({ code: 'conflict' })
-    await release(rid)
+    await world.release(rid)
   })
 
   it('of a nonce in another spelling is the same', async () => {
@@ -215,7 +208,7 @@ describe('a claim', () => {
     const shouted = { ...authorization, nonce: `0x${authorization.nonce.slice(2).toUpperCase()}` }
     const payload = { ...signed.payload, payload: { ...signed.payload.payload, authorization: shouted } }
     expect(await world.claim({ ...signed, payload })).toMatchObject({ state: 'used', rid })
-    await release(rid)
+    await world.release(rid)
   })
 
   it('of a nonce in other digits is the same', async () => {
@@ -226,7 +219,7 @@ describe('a claim', () => {
     const permit2Authorization = { ...permit, nonce: permit.nonce.padStart(78, '0') }
     const payload = { ...signed.payload, payload: { ...signed.payload.payload, permit2Authorization } }
     expect(await world.claim({ ...signed, payload })).toMatchObject({ state: 'used', rid })
-    await release(rid)
+    await world.release(rid)
   })
 
   it('of two authorizations over one balance is one', async () => {
@@ -247,7 +240,7 @@ describe('a claim', () => {
       expect(await claimOf(10_001n)).toEqual({ state: 'refused', reason: 'insufficient_funds' })
       await world.settle(rid, 7_000n)
       // The balance lacks it now. All of the rest can be spent before anybody has confirmed the first.
-      await release(await world.claimed(await world.sign(wallet, scheme, 30_000n - taken)))
+      await world.release(await world.claimed(await world.sign(wallet, scheme, 30_000n - taken)))
       await chain.reorganise(1)
       expect([await chain.usdcBalance(wallet.address), (await world.row(rid)).state]).toEqual([30_000n, 'mined'])
       expect(await claimOf(PRICE)).toEqual({ state: 'refused', reason: 'insufficient_funds' })
@@ -255,57 +248,6 @@ describe('a claim', () => {
       expect(await chain.usdcBalance(wallet.address)).toBe(30_000n - taken)
     },
   )
-
-  it('by a permit is one at a time, because the token takes one permit of a nonce', async () => {
-    const wallet = await chain.newWallet(RICH)
-    const refused = { state: 'refused', reason: 'permit2_allowance_required' }
-    const [first, second] = [await world.sign(wallet, 'upto', PRICE), await world.sign(wallet, 'upto', PRICE)]
-    // Signed by nobody who has read the chain: it counts on the allowance, and there is none.
-    const third = await world.sign(wallet, 'upto', PRICE, false)
-    const rid = await world.claimed(first)
-    expect([await world.claim(second), await world.claim(third)]).toEqual([refused, refused])
-    // Other authorizations have nothing to do with it.
-    await release(await world.claimed(await world.sign(wallet, 'exact', PRICE)))
-    expect(await world.settle(rid, 7_321n)).toMatchObject({ state: 'settled' })
-    // Its permit is void now, and what the first one left of the allowance is less than it signs for. The facilitator may
-    // have looked just before that.
-    const { payments } = world.ctx
-    const verify = async () => ({ isValid: true, payer: wallet.address }) as const
-    const late = { ...world.ctx, payments: { ...payments, facilitator: { ...payments.facilitator, verify } } }
-    expect([await world.claim(second), await world.claim(second, {}, late)]).toEqual([refused, refused])
-    const next = await world.claimed(await world.sign(wallet, 'upto', PRICE))
-    expect(await world.settle(next, 9_000n)).toMatchObject({ state: 'settled' })
-    expect(await world.booked(next)).toMatchObject({ state: 'confirmed', came: 9_000n })
-  })
-
-  it('by an allowance waits for one by a permit, which replaces the allowance', async () => {
-    const wallet = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
-    const byPermit = await world.sign(wallet, 'upto', PRICE)
-    await chain.approvePermit2(wallet)
-    const rid = await world.claimed(byPermit)
-    const signed = await world.sign(wallet, 'upto', PRICE, false)
-    expect(await world.claim(signed)).toEqual({ state: 'refused', reason: 'permit2_allowance_required' })
-    await release(rid)
-    expect(await world.settle(await world.claimed(signed), 7_000n)).toMatchObject({ state: 'settled' })
-  })
-
-  it('by an allowance counts all open payments against it, and takes no permit beside them', async () => {
-    const wallet = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
-    await chain.approvePermit2(wallet, 50_000n)
-    const refused = { state: 'refused', reason: 'permit2_allowance_required' }
-    const sign = (amount: bigint) => world.sign(wallet, 'upto', amount, false)
-    const open = [await world.claimed(await sign(PRICE)), await world.claimed(await sign(PRICE))]
-    expect(await world.claim(await sign(10_001n))).toEqual(refused)
-    // The stock client adds a permit where the allowance is less than the price, and it would replace the allowance.
-    expect(await world.claim(await world.sign(wallet, 'upto', 60_000n))).toEqual(refused)
-    open.push(await world.claimed(await sign(10_000n)))
-    for (const rid of open) expect(await world.settle(rid, 10_000n)).toMatchObject({ state: 'settled' })
-    for (const rid of open) expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', came: 10_000n })
-    const both = await Promise.all([sign(PRICE), sign(PRICE)])
-    const answers = await Promise.all(both.map((signed) => world.claim(signed)))
-    expect(answers).toContainEqual(refused)
-    expect(answers).toContainEqual(expect.objectContaining({ state: 'claimed' }))
-  })
 
   it('is refused above what a payer, or all together, may have open', async () => {
     const wallet = await chain.newWallet(RICH)
@@ -319,7 +261,7 @@ describe('a claim', () => {
     const narrow = world.process({ PAYMENT_EXPOSURE_MICRO: '1000000' })
     expect(await world.claim(stranger, {}, narrow)).toMatchObject({ state: 'closed', reason: 'exposure_limit' })
     // What is over and done with leaves room.
-    await release(rid)
+    await world.release(rid)
     expect(await world.claim(second, { rid: ids.ulid() }, tight)).toMatchObject({ state: 'claimed' })
   })
 

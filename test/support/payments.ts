@@ -9,7 +9,7 @@ import type { PaymentTimes } from '#control-plane/ports/facilitator/payment-part
 import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
 import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
-import { settlePayment } from '#control-plane/services/payments/settle-payment.ts'
+import { releasePayment, settlePayment } from '#control-plane/services/payments/settle-payment.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { ClaimAnswer, SettleAnswer } from '#shared/contract/chain-payments.ts'
 import { ClaimAskSchema, SettleAskSchema } from '#shared/contract/chain-payments.ts'
@@ -53,6 +53,8 @@ export type PaymentWorld = {
   /** Claims and expects it to be taken. Answers the request id. */
   claimed(signed: Signed, wish?: ClaimWish): Promise<string>
   settle(rid: string, charge: bigint | null, wish?: SettleWish, ctx?: FinishCtx): Promise<SettleAnswer>
+  /** Ends a claim whose call owes nothing. */
+  release(rid: string): Promise<void>
   /** The usage event of a claimed call, with a charge in micro-USD. */
   eventOf(rid: string, charge: bigint): Promise<string>
   row(rid: string): Promise<ChainPayment>
@@ -198,6 +200,7 @@ function asking(ctx: FinishCtx, seller: AccountId) {
       const text = event ?? (charge === null ? null : await eventOf(rid, charge))
       return settlePayment(by, SettleAskSchema.parse({ rid, event: text, chargeMicro: String(charge ?? 0), waitMs }))
     },
+    release: async (rid: string) => releasePayment(ctx, (await row(rid)).rid),
     booked: async (rid: string, by = ctx) => {
       await until('the payment is booked', FINISHED_MS, async () => {
         await finishPayments(by)

@@ -21,7 +21,8 @@ export async function keepFiles(
   const wait: { isOver: boolean } = { isOver: false }
   const keepAll = async () => {
     for (const { index, contentType, pieces, link } of files) {
-      const { url } = await artifacts.keep({ rid, index }, { owner, contentType, pieces: until(wait, pieces) })
+      const file = { owner, contentType, pieces: until(wait, pieces), isOfAnswer: true }
+      const { url } = await artifacts.keep({ rid, index }, file)
       if (wait.isOver) return
       link(url)
     }

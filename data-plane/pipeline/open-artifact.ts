@@ -11,6 +11,8 @@ import { jobIdOf, requestOfJob } from './job-plane.ts'
 /** Downloads of one owner's files in a minute, and at once. They are no calls and have a count of their own. */
 const DOWNLOADS_PER_MINUTE = 600
 const DOWNLOADS_AT_ONCE = 32
+/** Seconds after which a download is worth another try while records of jobs come back. */
+const RETRY_SECONDS = 2
 /** Milliseconds for which a buyer may read nothing before its download is cut. */
 export const DOWNLOAD_IDLE_MS = MINUTE
 
@@ -33,7 +35,7 @@ export async function openArtifact(
   const id = readId(head.params)
   if (id === undefined) throw noArtifact()
   const asker = await readOwner(plane, route, head, id)
-  const { owner, take, leave: close } = await findFile(plane, id)
+  const { owner, take, leave: close } = await findFile(plane, id, asker)
   const scope = `artifacts ${owner}`
   const undo: (() => void)[] = [close]
   const leave = () => {
@@ -61,8 +63,11 @@ type Found = {
   leave(): void
 }
 
-/** Finds a file that is kept here, or one of a job that is to come here. Throws `not_found`. */
-async function findFile(plane: JobPlane, id: ArtifactId): Promise<Found> {
+/**
+ * Finds a file that is kept here, or one of a job that is to come here. Throws `not_found`, and `service_unavailable` for
+ * a file that has a link and whose job has no record yet.
+ */
+async function findFile(plane: JobPlane, id: ArtifactId, asker: string | undefined): Promise<Found> {
   const kept = await plane.calls.artifacts.open(id)
   if (kept !== undefined) {
     await refuseHidden(plane, id, kept)
@@ -79,24 +84,36 @@ async function findFile(plane: JobPlane, id: ArtifactId): Promise<Found> {
     }
   }
   const pending = await plane.files.find(id)
-  if (pending === undefined) throw noArtifact()
+  if (pending === undefined) {
+    const isUnknown = asker === undefined && (await plane.jobs.standingOf(id.rid)) === 'unknown'
+    throw isUnknown ? unknownJob() : noArtifact()
+  }
   return { owner: pending.owner, take: pending.arrive, leave: () => undefined }
 }
 
 /**
  * Refuses a file that is here and that nobody may have. Its job may have been deleted at another node, so the copy of this
- * one is removed now. Throws `service_unavailable` while nobody can say, because Redis is away.
+ * one is removed now. Throws `service_unavailable` while nobody can say: Redis is away, or was emptied and does not have
+ * the jobs again. A picture of an answer is nobody's to delete.
  */
 async function refuseHidden({ calls, jobs }: JobPlane, id: ArtifactId, kept: OpenArtifact): Promise<void> {
+  if (kept.facts.isOfAnswer) return
   let isHidden = false
   try {
-    isHidden = await jobs.isHidden(id.rid)
+    const standing = await jobs.standingOf(id.rid)
+    isHidden = standing === 'hidden'
     if (isHidden) throw noArtifact()
+    if (standing === 'unknown') throw unknownJob()
   } catch (error) {
     await kept.close()
     if (isHidden) await calls.artifacts.remove(id)
     throw error
   }
+}
+
+function unknownJob(): AppError {
+  const message = 'Records of jobs are being restored. The file can be had when that is over.'
+  return new AppError('service_unavailable', { message, retryAfterSeconds: RETRY_SECONDS })
 }
 
 function noArtifact(): AppError {

@@ -43,6 +43,7 @@ const Metadata = z.object({
     .string()
     .regex(/^\d{1,15}$/)
     .transform(Number),
+  answer: z.literal('1').optional(),
 })
 
 type Given = {
@@ -87,21 +88,21 @@ async function orUnavailable<Result>(answer: Promise<Result>): Promise<Result> {
 
 async function put(parts: Parts, room: ArtifactRoom, id: ArtifactId, artifact: NewArtifact): Promise<ArtifactFacts> {
   const { limits, clock } = parts
-  const { owner, contentType } = artifact
+  const { owner, contentType, isOfAnswer = false } = artifact
   const name = nameOfArtifact(id)
   const now = clock.now()
   const tag = `${now.toString(36)}${randomBytes(4).toString('hex')}`
   const expiresAt = endOfArtifact(limits, artifact, now)
-  const facts = { contentType, metadata: { owner, tag, expires: String(expiresAt) } }
+  const metadata = { owner, tag, expires: String(expiresAt), ...(isOfAnswer && { answer: '1' }) }
   const intake = room.takeIn(artifact)
   try {
-    await upload(parts, name, facts, intake)
+    await upload(parts, name, { contentType, metadata }, intake)
   } finally {
     intake.leave()
   }
   const bytes = intake.bytes()
   room.tally.add(name, { owner, bytes, expiresAt })
-  return { owner, contentType, tag, expiresAt, bytes }
+  return { owner, contentType, tag, expiresAt, bytes, isOfAnswer }
 }
 
 /** Sends a small file at once, and a larger one in parts of equal length. At most two parts are in memory. */
@@ -178,8 +179,8 @@ async function openStored({ bucket, clock }: Parts, name: string) {
 function factsOf({ bytes, contentType, metadata }: StoredObject): ArtifactFacts | undefined {
   const read = Metadata.safeParse(metadata)
   if (!read.success) return undefined
-  const { owner, tag, expires: expiresAt } = read.data
-  return { owner, contentType, tag, expiresAt, bytes }
+  const { owner, tag, expires: expiresAt, answer } = read.data
+  return { owner, contentType, tag, expiresAt, bytes, isOfAnswer: answer !== undefined }
 }
 
 /** Reads a part of a file as its reader takes it. A reader who leaves ends the request to the server at once. */

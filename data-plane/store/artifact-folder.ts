@@ -30,6 +30,7 @@ const Head = z.object({
   contentType: z.string(),
   tag: z.string(),
   expiresAt: z.number().int(),
+  isOfAnswer: z.boolean().default(false),
 })
 
 type Parts = {
@@ -62,18 +63,19 @@ export function openArtifactFolder(parts: Parts): ArtifactStore {
 
 async function put(folder: Folder, room: ArtifactRoom, id: ArtifactId, artifact: NewArtifact) {
   const { dir, node, boot, limits, clock } = folder
-  const { owner, contentType } = artifact
+  const { owner, contentType, isOfAnswer = false } = artifact
   const name = nameOfArtifact(id)
   const now = clock.now()
   const tag = `${now.toString(36)}${randomBytes(4).toString('hex')}`
-  const head = { v: 1 as const, owner, contentType, tag, expiresAt: endOfArtifact(limits, artifact, now) }
+  const expiresAt = endOfArtifact(limits, artifact, now)
+  const facts = { owner, contentType, tag, expiresAt, isOfAnswer }
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, `.${name}.${node}.${boot}${randomBytes(4).toString('hex')}.part`)
   const handle = await open(path, 'wx', 0o600)
   const intake = room.takeIn(artifact)
   try {
     try {
-      await writeAll(handle, headBytes(head))
+      await writeAll(handle, headBytes({ v: 1, ...facts }))
       for await (const piece of intake.pieces) await writeAll(handle, piece)
       await handle.sync()
     } finally {
@@ -87,8 +89,8 @@ async function put(folder: Folder, room: ArtifactRoom, id: ArtifactId, artifact:
     intake.leave()
   }
   const bytes = intake.bytes()
-  room.tally.add(name, { owner, bytes, expiresAt: head.expiresAt })
-  return { owner, contentType, tag, expiresAt: head.expiresAt, bytes }
+  room.tally.add(name, { owner, bytes, expiresAt })
+  return { ...facts, bytes }
 }
 
 function headBytes(head: z.infer<typeof Head>): Buffer {

@@ -19,6 +19,8 @@ export type NewArtifact = {
   readonly pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>
   /** Unix milliseconds at which it is over at the latest. */
   readonly until?: number
+  /** True for what an answer brought. Of every other file a job's record says who may have it. */
+  readonly isOfAnswer?: boolean
 }
 
 export type ArtifactFacts = {
@@ -29,6 +31,7 @@ export type ArtifactFacts = {
   readonly tag: string
   /** Unix milliseconds. */
   readonly expiresAt: number
+  readonly isOfAnswer: boolean
 }
 
 /** Positions of the first and the last byte of a part. */

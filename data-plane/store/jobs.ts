@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis'
+import { z } from 'zod'
 import { DAY } from '#shared/clock.ts'
 import type { JobEnd, JobMark, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 import {
   isHidden,
+  isJobRestored,
   JOB_FIELDS,
   JOB_KEPT_AFTER_DEADLINE_MS,
   jobMarkField,
@@ -30,8 +32,11 @@ export type JobStore = {
   noteAsked(rid: RequestId, now: number): void
   /** The jobs of an account of one kind that it may be shown, at most `limit`, from the one after `after` on. */
   list(account: AccountId, wish: JobListWish): Promise<readonly StoredJob[]>
-  /** True for a request whose files nobody may have: those of a job that is deleted or not paid. */
-  isHidden(rid: RequestId): Promise<boolean>
+  /**
+   * Whether files of a request may be given out: `hidden` for a job that is deleted or not paid, `unknown` while it has no
+   * record and may have had one in a Redis that was emptied.
+   */
+  standingOf(rid: RequestId): Promise<'open' | 'hidden' | 'unknown'>
   /** Hides a job for good. Its record stays until its time is over. */
   markDeleted(rid: RequestId): Promise<void>
   /** Hides a job whose payment could not be taken, or shows it again once it was. */
@@ -58,6 +63,7 @@ const MAX_READS = 10
 const MAX_MARKS = 10_000
 /** Milliseconds for which a note without a record is kept: longer than any job lasts. */
 const MARK_MS = 3 * DAY
+const Word = z.string().nullable()
 
 /** Every method throws AppError `service_unavailable` while Redis is out of reach. */
 export function createJobs(redis: Redis): JobStore {
@@ -103,10 +109,7 @@ export function createJobs(redis: Redis): JobStore {
       }
       return found
     },
-    async isHidden(rid) {
-      const marks = await guarded(redis.hmget(moneyKeys.job(rid), 'withheld', 'deleted'))
-      return marks.includes('1')
-    },
+    standingOf: (rid) => guarded(readStanding(redis, rid)),
     markDeleted: (rid) => marks.note({ rid, mark: 'deleted' }),
     async end(rid, end) {
       const key = moneyKeys.job(rid)
@@ -154,6 +157,17 @@ function createMarks(redis: Redis) {
       await guarded(writes.exec())
     },
   }
+}
+
+/** Both are read at once: the record may be written, and Redis emptied, in between. */
+async function readStanding(redis: Redis, rid: RequestId) {
+  const key = moneyKeys.job(rid)
+  const answers =
+    (await redis.multi().hmget(key, 'job', 'withheld', 'deleted').get(moneyKeys.jobsRestored).exec()) ?? []
+  const read = z.tuple([z.tuple([Word, Word, Word]), Word]).parse(answers.map(([error, value]) => error ?? value))
+  const [[job, ...marks], restoredTo] = read
+  if (marks.includes('1')) return 'hidden'
+  return job !== null || isJobRestored(restoredTo, rid) ? 'open' : 'unknown'
 }
 
 async function guarded<Result>(answer: Promise<Result>): Promise<Result> {

@@ -111,6 +111,17 @@ export function isHidden({ isWithheld, isDeleted }: Pick<StoredJob, 'isWithheld'
  */
 export const JOB_FIELDS = ['job', 'end', 'booked', 'stopped', 'withheld', 'deleted', 'asked'] as const
 
+/**
+ * How far ended jobs were written to Redis again, from the newest to the oldest: the last one's request id, which `none`
+ * is after and before which nothing is left at `all`.
+ */
+export const JOBS_RESTORED = { none: '~', all: 'all' } as const
+
+/** True when a job that ended has its record, if anybody may still ask about it. `to` is how far that has come. */
+export function isJobRestored(to: string | null | undefined, rid: string): boolean {
+  return to === JOBS_RESTORED.all || (typeof to === 'string' && to <= rid)
+}
+
 /** What a buyer does to a job and no event tells. */
 export const JOB_MARKS = ['stopped', 'deleted'] as const
 export type JobMark = { readonly rid: string; readonly mark: (typeof JOB_MARKS)[number] }

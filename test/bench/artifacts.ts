@@ -76,7 +76,7 @@ function added(bytes: readonly number[]): string {
 async function measureDownloads({ network }: BenchMarket, hostUrl: string): Promise<Row[]> {
   const pid = network.sandbox.pids['data_plane'] ?? 0
   const place = { journal: 'journal', rid: createIds(systemClock).requestId(), index: 0 }
-  const film = { owner: 'acc_bench', contentType: 'video/mp4', pieces: filmPieces() }
+  const film = { owner: 'acc_bench', contentType: 'video/mp4', pieces: filmPieces(), isOfAnswer: true }
   const { url } = await keepFile(network, place, film)
   const nginx = await startNginx(hostUrl)
   const rates: { readonly ours: number[]; readonly theirs: number[] } = { ours: [], theirs: [] }

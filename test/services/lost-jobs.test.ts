@@ -175,8 +175,8 @@ describe('a job that was over when Redis was emptied', () => {
     expect([await market.plane.jobBook.readMarks(9), await shownIn(wish.rid)]).toEqual([[], ''])
     await emptyRedis()
     await restoreEndedJobs(market.plane)
-    const found = [await store().find(wish.rid), await store().isHidden(wish.rid), await listed(wish)]
-    expect(found).toEqual([undefined, true, []])
+    const found = [await store().find(wish.rid), await store().standingOf(wish.rid), await listed(wish)]
+    expect(found).toEqual([undefined, 'hidden', []])
   })
 
   it('stays deleted when its end is told only after that', async () => {
@@ -239,13 +239,24 @@ describe('a job that was over when Redis was emptied', () => {
     const opened = async (node: typeof first) => [await node.open(links[0] ?? ''), await node.open(links[1] ?? '')]
     expect(await opened(second)).toEqual([4, 'not_found'])
     expect(await second.artifacts.open({ rid: gone.rid, index: 0 })).toBeUndefined()
-    await emptyRedis()
-    await restoreEndedJobs(market.plane)
-    // The first node was started anew.
+    // The first node is started anew. It has a copy still of what was deleted.
     const anew = nodeWith(join(home, 'a'), store())
+    await anew.store(gone.rid, gone.account)
+    const picture = await anew.store(ids.requestId(), 'acc_1', { isOfAnswer: true })
+    const lost = await anew.store(ids.requestId(), 'acc_1')
+    const elsewhere = anew.artifacts.link({ rid: kept.rid, index: 1 }, systemClock.now() + DAY).url
+    await emptyRedis()
+    // Nobody knows yet whose file may be had, and a picture of an answer is no job's.
+    expect(await opened(anew)).toEqual(['service_unavailable', 'service_unavailable'])
+    expect([await anew.open(picture), await anew.open(elsewhere)]).toEqual([4, 'service_unavailable'])
+    // A page came back that ends between both jobs: the newer one has its record, or has none any more.
+    await market.plane.jobBook.beginRestore(gone.rid)
+    expect(await opened(anew)).toEqual(['service_unavailable', 4])
+    await market.world.redis.del(moneyKeys.jobsRestored)
+    await restoreEndedJobs(market.plane)
     expect(await opened(anew)).toEqual([4, 'not_found'])
-    // A picture that an answer has made belongs to no job.
-    expect(await anew.open(await anew.store(ids.requestId(), 'acc_1'))).toBe(4)
+    // Of the job of this one is no record, and there will be none.
+    expect([await anew.open(lost), await anew.open(picture), await anew.open(elsewhere)]).toEqual([4, 4, 'not_found'])
     const away = new Redis(1, { lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null })
     away.on('error', () => undefined)
     const blind = nodeWith(join(home, 'a'), createJobs(away))
@@ -272,8 +283,8 @@ function nodeWith(dir: string, jobs: JobStore) {
   return {
     ...{ artifacts, jobs },
     /** Keeps a file of four bytes and links to it. */
-    async store(rid: RequestId, owner: string): Promise<string> {
-      const file = { owner, contentType: 'video/mp4', pieces: [Buffer.alloc(4)] }
+    async store(rid: RequestId, owner: string, of: { readonly isOfAnswer?: boolean } = {}): Promise<string> {
+      const file = { owner, contentType: 'video/mp4', pieces: [Buffer.alloc(4)], ...of }
       return (await artifacts.keep({ rid, index: 0 }, file)).url
     },
     /** Opens a link. Answers the file's bytes, or the code of the refusal. */

@@ -78,7 +78,7 @@ export function artifactStoreSuite(
     it('gives back what was stored, whole and in parts, also in another process', async () => {
       const id = artifactId(3)
       const pieces = [Buffer.from('ab'), Buffer.alloc(0), Buffer.from('cdef')]
-      await (await openStore('a')).put(id, { owner: 'acc_1', contentType: 'audio/wav', pieces })
+      await (await openStore('a')).put(id, { owner: 'acc_1', contentType: 'audio/wav', pieces, isOfAnswer: true })
       const other = await openStore('b')
       expect((await readStored(other, id))?.toString()).toBe('abcdef')
       expect((await readStored(other, id, { first: 1, last: 3 }))?.toString()).toBe('bcd')
@@ -88,6 +88,7 @@ export function artifactStoreSuite(
         contentType: 'audio/wav',
         bytes: 6,
         expiresAt: now + 24 * HOUR,
+        isOfAnswer: true,
       })
       await file?.close()
       expect(await other.open(artifactId())).toBeUndefined()

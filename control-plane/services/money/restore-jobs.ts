@@ -3,7 +3,7 @@ import { forgetShownJobs, listShownJobs, markJobs } from '#control-plane/db/job-
 import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
 import { DAY } from '#shared/clock.ts'
 import type { JobMark } from '#shared/contract/job-record.ts'
-import { JOB_KEPT_AFTER_DEADLINE_MS } from '#shared/contract/job-record.ts'
+import { JOB_KEPT_AFTER_DEADLINE_MS, JOBS_RESTORED } from '#shared/contract/job-record.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { LineCtx, Place } from './job-lines.ts'
 import { placesOf, recordOf } from './job-lines.ts'
@@ -17,9 +17,6 @@ const STRAY_AFTER_MS = 3 * DAY
 const PAGE = 500
 const MAX_PAGES = 10
 const MAX_FORGOTTEN = 10_000
-/** Before the first page, and after the last one. */
-const NONE = '~'
-const ALL = 'all'
 
 /**
  * Takes what buyers did to their jobs to the ledger, so that a Redis which loses it is told again. A mark stays where it
@@ -46,17 +43,18 @@ export async function noteJobMarks({ db, jobBook, clock }: Pick<LineCtx, 'db' | 
  * bring what they know before. Returns the number of jobs.
  */
 export async function restoreEndedJobs(ctx: LineCtx): Promise<number> {
+  const { none, all } = JOBS_RESTORED
   const { jobBook, clock } = ctx
   let to = await jobBook.restoredTo()
-  if (to === ALL || !(await ctx.gate.isOpen())) return 0
-  if (to === undefined) await jobBook.beginRestore(NONE)
-  to ??= NONE
+  if (to === all || !(await ctx.gate.isOpen())) return 0
+  if (to === undefined) await jobBook.beginRestore(none)
+  to ??= none
   let restored = 0
-  for (let page = 0; page < MAX_PAGES && to !== ALL; page++) {
+  for (let page = 0; page < MAX_PAGES && to !== all; page++) {
     const deadlineAfter = clock.now() - JOB_KEPT_AFTER_DEADLINE_MS
     const jobs = await listShownJobs(ctx.db, { before: to, deadlineAfter, limit: PAGE })
     restored += await restorePage(ctx, jobs)
-    to = jobs.length < PAGE ? ALL : (jobs.at(-1)?.rid ?? ALL)
+    to = jobs.length < PAGE ? all : (jobs.at(-1)?.rid ?? all)
     if (!(await jobBook.noteRestored(to))) break
   }
   return restored

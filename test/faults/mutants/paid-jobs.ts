@@ -100,6 +100,13 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
     caughtBy: 'services/lost-jobs',
   },
   {
+    name: 'a-file-is-given-out-before-its-job-is-known',
+    file: 'data-plane/pipeline/open-artifact.ts',
+    find: "if (standing === 'unknown') throw unknownJob()",
+    replace: '',
+    caughtBy: 'services/lost-jobs',
+  },
+  {
     name: 'a-mark-is-dropped-before-the-ledger-has-it',
     file: RESTORE,
     find: 'noted.includes(mark) || mark.rid < stray',
@@ -116,8 +123,8 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   {
     name: 'ended-jobs-come-back-before-the-marks',
     file: RESTORE,
-    find: 'to === ALL || !(await ctx.gate.isOpen())',
-    replace: 'to === ALL',
+    find: 'to === all || !(await ctx.gate.isOpen())',
+    replace: 'to === all',
     caughtBy: 'services/lost-jobs',
   },
   {

@@ -355,6 +355,24 @@ describe('a request for a picture', () => {
     }
   })
 
+  it.each(['generations', 'edits'])(
+    'is refused when its body is no JSON or names no model that is known: %s',
+    async (kind) => {
+      const headers = { authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' }
+      const cases: readonly [string, string][] = [
+        [`{"model":"${BY_IMAGE}","prompt":`, 'invalid_json'],
+        ['["a cat"]', 'invalid_request'],
+        ['{"prompt":"a cat"}', 'invalid_request'],
+        ['{"model":"no-such-model","prompt":"a cat","image":"https://example.com/a.png"}', 'unknown_model'],
+      ]
+      for (const [body, code] of cases) {
+        const url = `${network.sandbox.api_base_url}/v1/images/${kind}`
+        const answer = await fetch(url, { method: 'POST', headers, body })
+        expect([body, answer.status, Refusal.parse(await answer.json()).error.code]).toEqual([body, 400, code])
+      }
+    },
+  )
+
   it('is refused where the balance does not cover it', async () => {
     const { buyerKey } = await doorsOf(network).user()
     const answer = await post(

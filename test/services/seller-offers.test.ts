@@ -4,6 +4,7 @@ import { collectLines } from '#control-plane/api/collect-lines.ts'
 import type { SellerActor } from '#control-plane/operation/actor.ts'
 import { openAudit } from '#control-plane/operation/audit.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
+import { createOwnProvider } from '#control-plane/services/buyers/own-providers.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
@@ -28,6 +29,7 @@ import { operator, startMarket } from '#test/support/control-plane.ts'
 import { listOffer, newProviderKey, offerWish } from '#test/support/offers.ts'
 import { refusalOf } from '#test/support/refusal.ts'
 import { textModel } from '#test/support/text-model.ts'
+import { UNSAFE_BASE_URLS } from '#test/support/unsafe-base-urls.ts'
 
 let market: TestMarket
 let ada: Person
@@ -212,6 +214,28 @@ describe('saved keys', () => {
 
 describe('asking providers', () => {
   const place = () => ({ apiKey: newProviderKey(), baseUrl: market.provider.url })
+
+  it.each<[string, (at: { readonly baseUrl: string; readonly apiKey: string }) => Promise<unknown>]>([
+    [
+      'creates many offers',
+      (at) =>
+        invoke(market.plane, ada.seller, bulkCreateOffers, { ...at, offers: [{ model: 'gpt-test', discount: 10 }] }),
+    ],
+    ['tests a connection', (at) => invoke(market.plane, ada.seller, testConnection, at)],
+    ['tests models', (at) => invoke(market.plane, ada.seller, testHealth, { ...at, models: ['gpt-test'] })],
+    ['discovers models', (at) => invoke(market.plane, ada.seller, discoverModels, at)],
+    [
+      'adds a provider of a buyer’s own',
+      (at) => invoke(market.plane, ada.buyer, createOwnProvider, { ...at, model: null }),
+    ],
+  ])('G6: dials nothing where it %s, though the host is on the list', async (_what, ask) => {
+    market.provider.requests.reset()
+    for (const baseUrl of UNSAFE_BASE_URLS) {
+      const { code } = await refusalOf(ask({ baseUrl, apiKey: newProviderKey() }))
+      expect([baseUrl, code]).toEqual([baseUrl, expect.stringMatching(/^invalid_(base_url|request)$/)])
+    }
+    expect(market.provider.requests.count()).toBe(0)
+  })
 
   it('discovers what a provider lists, with what the market knows of it', async () => {
     const found = await collectLines(await invoke(market.plane, ada.seller, discoverModels, place()))

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkCapability, contextError } from '#data-plane/pipeline/check-capability.ts'
+import type { SourceRole } from '#shared/clips.ts'
+import type { ErrorCode } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
 import { buildDemand, buildModel, buildTarget } from '#test/support/build-market.ts'
 
@@ -67,6 +69,31 @@ describe('what a model cannot take', () => {
     expect(refusalOf({}, of([...each, BOUNDS]))).toMatchObject({ code: 'invalid_request', param: 'prompt' })
     const long = refusalOf({ contextLength: 1_000 }, of([BOUNDS, { ...BOUNDS, inputBytes: 128_000 }, BOUNDS]))
     expect(long).toMatchObject({ code: 'context_length_exceeded', detail: { input_tokens: 32_000 } })
+  })
+
+  it.each<[string, { roles?: readonly SourceRole[]; shape?: object }, readonly [ErrorCode, string] | undefined]>([
+    ['from nothing, of a model that needs a picture [C166]', {}, ['image_required', 'image_url']],
+    ['from its first picture', { roles: ['start'] }, undefined],
+    [
+      'to a picture that its model has no part for',
+      { roles: ['start', 'end'] },
+      ['model_capability_unsupported', 'end'],
+    ],
+    ['of a length between two', { roles: ['start'], shape: { seconds: 5 } }, ['invalid_request', 'seconds']],
+    [
+      'finer than its model makes',
+      { roles: ['start'], shape: { resolution: '4k' } },
+      ['invalid_request', 'resolution'],
+    ],
+  ])('judges a film %s', (_what, { roles = [], shape = {} }, expected) => {
+    const lengths = { least: 4, most: 12, step: 4, usual: 4 }
+    const model: Parameters<typeof buildModel>[0] = {
+      clip: { lengths, resolutions: ['720p'], roles: ['start'], needsSource: true },
+    }
+    const needs = { imageInput: false, sourceRoles: roles.map((role) => ({ role, param: role })) }
+    const bounds = { ...BOUNDS, clip: { seconds: undefined, resolution: undefined, ...shape } }
+    const refusal = refusalOf(model, { needs, bounds })
+    expect(refusal && [refusal.code, refusal.param]).toEqual(expected)
   })
 
   it('does not add inputs up that fill a window each', () => {

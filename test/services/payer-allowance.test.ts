@@ -3,6 +3,7 @@ import type { TestChain } from '#test/support/chain.ts'
 import { chainOf } from '#test/support/chain.ts'
 import type { PaymentWorld } from '#test/support/payments.ts'
 import { startPayments } from '#test/support/payments.ts'
+import { sendAsStranger } from '#test/support/wallet-client.ts'
 
 const RICH = { usdc: 10_000_000n }
 const PRICE = 20_000n
@@ -17,6 +18,30 @@ afterAll(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
 }, 60_000)
+
+describe('a payment by upto', () => {
+  it.each([
+    ['by a permit', false],
+    ['by an allowance', true],
+  ])('%s is taken while its payer has the charge, though no longer all that it signed for', async (_how, approves) => {
+    const wallet = await chain.newWallet({ usdc: 30_000n, ...(approves && { eth: 10n ** 18n }) })
+    if (approves) await chain.approvePermit2(wallet)
+    const rid = await world.claimed(await world.sign(wallet, 'upto', PRICE, !approves))
+    await sendAsStranger(chain, (await world.sign(wallet, 'exact', 22_000n)).payload)
+    expect(await world.settle(rid, 8_000n)).toMatchObject({ state: 'settled', amountMicro: 8_000n })
+    expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', came: 8_000n })
+    expect(await chain.usdcBalance(wallet.address)).toBe(0n)
+  })
+
+  it('is written off when its payer lacks the charge', async () => {
+    const wallet = await chain.newWallet({ usdc: 30_000n })
+    const rid = await world.claimed(await world.sign(wallet, 'upto', PRICE))
+    await sendAsStranger(chain, (await world.sign(wallet, 'exact', 22_001n)).payload)
+    const reason = 'permit2_insufficient_balance'
+    expect(await world.settle(rid, 8_000n)).toMatchObject({ state: 'failed', reason })
+    expect(await world.booked(rid)).toMatchObject({ state: 'written_off', charge: 8_000n })
+  })
+})
 
 describe('a claim by upto', () => {
   it('by a permit is one at a time, because the token takes one permit of a nonce', async () => {

@@ -12,6 +12,8 @@ import {
   http,
   verifyTypedData,
 } from 'viem'
+import { isAddressEqual } from 'viem/utils'
+import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import type { ChainSender } from './chain-sender.ts'
 import type { PaymentTimes } from './payment-parts.ts'
 
@@ -71,6 +73,7 @@ function openSchemes(
   ref: string | undefined,
 ): SchemeUse {
   let silence: unknown
+  let settling: bigint | undefined
   const note = (error: unknown): void => {
     if (!isAnswer(error)) silence ??= error
   }
@@ -82,7 +85,8 @@ function openSchemes(
   const signer = toFacilitatorEvmSigner(
     {
       address: sender.address,
-      readContract: (read) => heard(client.readContract({ ...read, args: read.args ?? [], account: sender.address })),
+      readContract: (read) =>
+        heard(client.readContract({ ...read, args: argsOf(read, settling), account: sender.address })),
       verifyTypedData: (signed) => verifyTypedData(signed),
       writeContract: (call) => {
         if (ref === undefined) throw new Error('a settlement without a reference')
@@ -101,10 +105,28 @@ function openSchemes(
     .registerExtension({ key: 'eip2612GasSponsoring' })
   return {
     verify: (payload, requirements) => schemes.verify(payload, requirements),
-    settle: (payload, requirements) => schemes.settle(payload, requirements),
+    settle(payload, requirements) {
+      settling = BigInt(requirements.amount)
+      return schemes.settle(payload, requirements)
+    },
     getSupported: () => schemes.getSupported(),
     silence: () => silence,
   }
+}
+
+/** Where calls of the upto proxy have the amount that is taken. */
+const AMOUNT_AT: Readonly<Record<string, number>> = { settle: 1, settleWithPermit: 2 }
+
+/**
+ * The arguments of a read. The scheme tries a settlement with all that was signed for, and sends it with the charge. A
+ * payer who has less than all by then can still pay the charge, so that is what is tried.
+ */
+function argsOf(
+  { address, functionName, args = [] }: { address: Hex; functionName: string; args?: readonly unknown[] },
+  settling: bigint | undefined,
+): readonly unknown[] {
+  const at = isAddressEqual(address, UPTO_PROXY) ? AMOUNT_AT[functionName] : undefined
+  return settling === undefined || at === undefined ? args : args.with(at, settling)
 }
 
 /** True for an error by which the chain has answered: the call reverts, or there is no such contract. */

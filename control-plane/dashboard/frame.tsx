@@ -1,6 +1,6 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Side } from './data/session.tsx'
 import { isOfSide, useSignIn, useViewer } from './data/session.tsx'
 import { useSettings } from './data/settings.tsx'
@@ -18,6 +18,7 @@ export function Frame() {
   const palette = useDialog()
   // biome-ignore lint/correctness/useExhaustiveDependencies: Another screen closes the menu.
   useEffect(() => setOpen(false), [path])
+  useFocusOnScreen()
   return (
     <>
       <a className="skip" href="#content">
@@ -41,6 +42,19 @@ export function Frame() {
       <CommandPalette dialog={palette} />
     </>
   )
+}
+
+/** Moves the focus to a screen that is opened, so that the next Tab leads into it and not through the navigation. */
+function useFocusOnScreen(): void {
+  const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname })
+  const shown = useRef(path)
+  useEffect(() => {
+    const before = shown.current
+    shown.current = path
+    if (before === undefined || before === path) return
+    const content = document.getElementById('content')
+    if (content?.contains(document.activeElement) === false) content.focus({ preventScroll: true })
+  }, [path])
 }
 
 function Brand() {

@@ -9,12 +9,14 @@ import { chainOf } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 import { dialog, heading, offerOf, openPerson, tabTo, waitForScreen } from '#test/support/page-browser.ts'
+import { handsOf } from '#test/support/page-hands.ts'
 import { openWallet } from '#test/support/page-wallet.ts'
 
 const START_MS = 120_000
 const JOURNEY_MS = 120_000
 /** A payout is drained, signed, mined and confirmed within this on a busy machine. */
 const PAID_MS = 90_000
+const Hash = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
 let network: Network
 let browser: Browser
 
@@ -23,7 +25,13 @@ const treasuryKey = generatePrivateKey()
 const treasury = { privateKey: treasuryKey, address: privateKeyToAddress(treasuryKey) }
 
 beforeAll(async () => {
-  const environment = { TREASURY_ADDRESS: treasury.address, TREASURY_PRIVATE_KEY: treasury.privateKey }
+  const environment = {
+    TREASURY_ADDRESS: treasury.address,
+    TREASURY_PRIVATE_KEY: treasury.privateKey,
+    // One call is worth a payout, and nobody is paid who has not asked.
+    PAYOUT_THRESHOLD_MICRO: '1',
+    PAYOUT_EVERY_SECONDS: '86400',
+  }
   ;[network, browser] = await Promise.all([startNetwork(environment), startBrowser()])
 }, START_MS)
 
@@ -57,6 +65,13 @@ async function turnPayouts(isOn: boolean): Promise<void> {
     body: JSON.stringify({ name: 'payouts', isOn, reason: 'a test of the page' }),
   })
   expect(answer.status).toBe(200)
+}
+
+/** Brings the treasury money, once. */
+function fund(): Promise<void> {
+  const { rpc_url: rpcUrl, trpc_url: trpcUrl, management_key: managementKey, buyer_private_key } = network.sandbox
+  const buyer = { address: privateKeyToAddress(buyer_private_key) }
+  return fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets: { treasury, buyer } })
 }
 
 it(
@@ -107,9 +122,7 @@ it(
     await payout.getByText('held', { exact: true }).waitFor()
     await decide('Release', ['held', 'scheduled'])
 
-    const { rpc_url: rpcUrl, trpc_url: trpcUrl, management_key: managementKey } = sandbox
-    const buyer = { address: privateKeyToAddress(sandbox.buyer_private_key) }
-    await fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets: { treasury, buyer } })
+    await fund()
     await payout.getByText('paid', { exact: true }).waitFor({ timeout: PAID_MS })
     await payout.getByTitle(/^0x[0-9a-f]{64}$/).waitFor()
     expect([...seller.complaints, ...operator.complaints]).toEqual([])
@@ -123,9 +136,7 @@ it(
   async () => {
     const { sandbox } = network
     const url = sandbox.dashboard_url
-    const { rpc_url: rpcUrl, trpc_url: trpcUrl, management_key: managementKey } = sandbox
-    const funder = { address: privateKeyToAddress(sandbox.buyer_private_key) }
-    await fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets: { treasury, buyer: funder } })
+    await fund()
     const chain = await chainOf()
     const wallet = await chain.newWallet({ usdc: 5_000_000n })
     const { context, page, complaints } = await openPerson(browser, { url })
@@ -153,4 +164,111 @@ it(
     await context.close()
   },
   JOURNEY_MS,
+)
+
+it.each([
+  { kind: 'mouse', model: 'gpt-5-nano', name: /GPT-5 Nano$/ },
+  { kind: 'keyboard', model: 'gpt-5-mini', name: /GPT-5 Mini$/ },
+] as const)(
+  'a stranger lists an offer, sees it win a call, reads why, and is paid over the chain: by $kind',
+  async ({ kind, model, name }) => {
+    const { sandbox } = network
+    const url = sandbox.dashboard_url
+    await fund()
+    const chain = await chainOf()
+    const wallet = await chain.newWallet({ usdc: 5_000_000n })
+    const { context, page, complaints } = await openPerson(browser, { url })
+    await openWallet(context, wallet.account)
+    const hands = handsOf(kind, page)
+
+    // From the first look to an offer on sale.
+    await page.goto(url)
+    await page.getByText('Saved by buyers').waitFor()
+    await hands.press('Sell capacity')
+    await heading(page, 'List capacity').waitFor()
+    await hands.press('Sign in as a seller')
+    await heading(page, 'Sign in').waitFor()
+    await hands.press('Test wallet')
+    await heading(page, 'List capacity').waitFor()
+    await waitForScreen(page)
+    await hands.write('Base URL of the provider', `${sandbox.provider_url}/v1`)
+    await hands.write('API key', 'sk-a-key-of-a-stranger')
+    await hands.press('See what it serves')
+    await page.waitForURL(/step=models/)
+    await hands.write('Find a model', model)
+    await hands.tick(model)
+    await hands.write(`Discount of ${model}, percent`, '91')
+    await hands.press('Go on with 1 model')
+    await page.waitForURL(/step=terms/)
+    await hands.write('Cap a day for each offer, US dollars', '3')
+    await hands.tick(/I may use this key/)
+    await hands.tick(/at my cost/)
+    await hands.press('Put on sale')
+    await page.waitForURL(/step=live/)
+    await hands.press('Make a first call to each')
+    await page.getByText(/answered in/).waitFor()
+    await hands.press(model)
+    await page.waitForURL(/offers\/ofr_/)
+    const offer = /ofr_\w+/.exec(page.url())?.[0] ?? ''
+    await page.getByText('on sale').first().waitFor()
+    const won = page.getByRole('listitem').filter({ hasText: /^Won/ })
+    expect(await won.count()).toBe(0)
+
+    // The same person buys in another tab.
+    const second = await context.newPage()
+    const other = handsOf(kind, second)
+    await second.goto(`${url}/buyer`)
+    await waitForScreen(second)
+    await other.open('/buyer/credit', 'c')
+    await other.write('US dollars', '2')
+    await other.press('Sign with Test wallet')
+    await second
+      .getByRole('table', { name: 'Deposits' })
+      .getByRole('row', { name: /credited.*\$2\.00/ })
+      .waitFor({ timeout: PAID_MS })
+    await other.open('/buyer/keys', 'k')
+    await other.press('New key')
+    await other.write('Name', 'first')
+    await other.press('Make the key')
+    const secret = (await dialog(second).locator('pre').textContent()) ?? ''
+    await other.tick('I have stored it')
+    await other.press('Done')
+    await second.getByRole('row', { name: /first/ }).waitFor()
+    // A dialog gives the focus back to what opened it.
+    expect(await second.evaluate('document.activeElement?.textContent')).toBe('New key')
+    await other.open('/models', 'm')
+    await other.write('Name', model)
+    await second.waitForURL(/search=/)
+    await other.press(name)
+    await second.getByRole('heading', { name: 'Order book' }).waitFor()
+    await other.write('Your key', secret)
+    await other.press('Call it')
+    await second.getByText(/Cost \$0\.\d{6}/).waitFor()
+
+    // The offer's own page tells of it, and was never loaded anew.
+    await won.getByText('1', { exact: true }).waitFor()
+    await page.getByTitle(/^\$2\.99\d{4}$/).waitFor()
+
+    await other.open('/buyer/logs', 'l')
+    if (kind === 'keyboard') await second.keyboard.press('j')
+    else await second.getByRole('table', { name: 'Calls' }).getByRole('button').first().click()
+    const route = dialog(second).getByRole('region', { name: 'Route' })
+    await route.getByText(/It went to the cheapest of \d+ offers that could serve it/).waitFor()
+    await route.getByRole('row').filter({ hasText: offer }).getByText('served').waitFor()
+    expect(await route.getByText('served', { exact: true }).count()).toBe(1)
+    await second.keyboard.press('Escape')
+
+    await page.bringToFront()
+    await hands.open('/seller/payouts', 'p')
+    await hands.press('Pay me now')
+    const payout = page.getByRole('table', { name: 'Payouts' }).locator('tbody tr').first()
+    await payout.getByText('paid', { exact: true }).waitFor({ timeout: PAID_MS })
+    const hash = await payout.getByTitle(/^0x[0-9a-f]{64}$/).getAttribute('title')
+    const { status } = await chain.publicClient.getTransactionReceipt({ hash: Hash.parse(hash) })
+    expect(status).toBe('success')
+    expect(await chain.usdcBalance(wallet.address)).toBeGreaterThan(3_000_000n)
+    expect(complaints).toEqual([])
+    await context.close()
+  },
+  2 * JOURNEY_MS,
 )

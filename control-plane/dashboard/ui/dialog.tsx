@@ -21,15 +21,24 @@ type Props = {
   readonly children: ReactNode
 }
 
+/** Gives the focus back to what had it, or to the screen when that is gone or can have it no more. */
+function giveFocus(before: Element | null): void {
+  if (document.querySelector('dialog[open]') !== null) return
+  if (before instanceof HTMLElement && before.isConnected) before.focus()
+  if (document.activeElement === document.body) document.getElementById('content')?.focus({ preventScroll: true })
+}
+
 /** A native dialog: focus stays in it, Escape closes it, and what is below is inert. */
 export function Dialog({ dialog, title, place = 'middle', isClosable = true, actions, children }: Props) {
   const element = useRef<HTMLDialogElement>(null)
   const heading = useId()
   const { isOpen, close } = dialog
   useEffect(() => {
-    const { current } = element
-    if (isOpen && current?.open === false) current.showModal()
-    if (!isOpen && current?.open === true) current.close()
+    if (!isOpen) return undefined
+    const { activeElement: before } = document
+    if (element.current?.open === false) element.current.showModal()
+    // A dialog that is taken out of the page gives the focus back to nobody.
+    return () => giveFocus(before)
   }, [isOpen])
   if (!isOpen) return null
   return (

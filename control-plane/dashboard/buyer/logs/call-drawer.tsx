@@ -11,6 +11,7 @@ import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Fact } from '#control-plane/dashboard/ui/page.tsx'
 import { Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import { placeServed, reasonOf } from './route-taken.ts'
 
 type Entry = NonNullable<BuyerLogEntryQuery['request']>
 
@@ -175,19 +176,27 @@ function Attempts({ entry: { attempts, durationMs } }: { readonly entry: Entry }
   )
 }
 
-function Route({ entry: { routing, provider } }: { readonly entry: Entry }) {
+function Route({ entry: { routing, attempts } }: { readonly entry: Entry }) {
   if (routing === null) {
     return (
-      <section className="grid">
+      <section className="grid" aria-label="Route">
         <h3>Route</h3>
         <p className="muted">Why a call went where it went is kept for a day.</p>
       </section>
     )
   }
   const { offers, excluded, affinity } = routing
+  const served = placeServed({ offers, attempts })
   return (
-    <section className="grid">
+    <section className="grid" aria-label="Route">
       <h3>Route</h3>
+      {affinity === null ? (
+        <p>{reasonOf({ offers, attempts })}</p>
+      ) : (
+        <p>
+          The conversation was cached at <code>{affinity.offer}</code>, which saved {exactMoney(affinity.savingMicro)}.
+        </p>
+      )}
       <p className="muted">
         Offers that could serve it, in the order of the attempts, with the most that it could cost there.
       </p>
@@ -196,7 +205,7 @@ function Route({ entry: { routing, provider } }: { readonly entry: Entry }) {
           {offers.map(({ offer, provider: at, estimateMicro }, place) => (
             <tr key={offer}>
               <th scope="row">
-                {place + 1}. {at} {at === provider ? <Badge tone="good">served</Badge> : null}
+                {place + 1}. {at} {place === served ? <Badge tone="good">served</Badge> : null}
                 <span className="sub mono">{offer}</span>
               </th>
               <td>{exactMoney(estimateMicro)}</td>
@@ -204,11 +213,6 @@ function Route({ entry: { routing, provider } }: { readonly entry: Entry }) {
           ))}
         </tbody>
       </table>
-      {affinity === null ? null : (
-        <p>
-          The conversation was cached at <code>{affinity.offer}</code>, which saved {exactMoney(affinity.savingMicro)}.
-        </p>
-      )}
       {excluded.length === 0 ? null : (
         <>
           <p className="muted">Offers that could not:</p>

@@ -57,6 +57,14 @@ function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl:
             Sellers list spare capacity below the reference price. You call one API; each call goes to the cheapest
             healthy seller, and says what it cost.
           </p>
+          <div className="actions">
+            <Link className="button" data-kind="primary" to="/buyer/keys">
+              Get a key
+            </Link>
+            <Link className="button" to="/seller/start">
+              Sell capacity
+            </Link>
+          </div>
         </div>
         <div className="card saving">
           <span className="muted">Saved by buyers in the last {DAYS} days</span>

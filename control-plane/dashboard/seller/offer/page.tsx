@@ -1,11 +1,12 @@
 import { Link, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageResetHealthDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import type { SellerOfferQuery } from '#control-plane/dashboard/data/documents/seller-offer.ts'
 import { SellerOfferDocument } from '#control-plane/dashboard/data/documents/seller-offer.ts'
 import { count, percent, words } from '#control-plane/dashboard/data/format.ts'
+import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { priceText } from '#control-plane/dashboard/market/prices.tsx'
 import { HEALTH_COLUMNS } from '#control-plane/dashboard/seller/health-columns.tsx'
@@ -13,6 +14,7 @@ import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-st
 import { EditOffer } from '#control-plane/dashboard/seller/offers/edit-offer.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
@@ -35,6 +37,11 @@ function OfferScreen() {
   const curl = curlOf(SellerOfferDocument, variables, true)
   const [isEdited, setEdited] = useState(false)
   const offer = query.data?.offer
+  const { updates, state, setPaused } = useLive({ kind: 'offerHealth' })
+  useReadOnNews(
+    updates?.offerHealth?.find((told) => told.id === id),
+    query.refetch,
+  )
   return (
     <Page
       title={offer?.model ?? 'Offer'}
@@ -45,6 +52,7 @@ function OfferScreen() {
       }
       actions={
         <>
+          <LiveMark state={state} onPause={setPaused} />
           <Link to="/seller/offers">All offers</Link>
           {offer === undefined || offer === null ? null : (
             <Button kind="primary" onClick={() => setEdited(true)}>
@@ -73,6 +81,18 @@ function OfferScreen() {
       </Loaded>
     </Page>
   )
+}
+
+/** Reads the screen again once the market tells something new of the offer: a call has used up some of its cap. */
+function useReadOnNews(news: object | undefined, read: () => unknown): void {
+  const told = useRef<string>(undefined)
+  const text = news === undefined ? undefined : JSON.stringify(news)
+  useEffect(() => {
+    if (text === undefined || text === told.current) return
+    const isFirst = told.current === undefined
+    told.current = text
+    if (!isFirst) read()
+  }, [text, read])
 }
 
 type Offer = NonNullable<SellerOfferQuery['offer']>

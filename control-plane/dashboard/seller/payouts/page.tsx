@@ -50,7 +50,7 @@ function Payouts() {
   return (
     <Page
       title="Payouts"
-      about="USDC on chain, to the addresses that your offers name. They are paid by themselves above the threshold, and sooner when you ask."
+      about="USDC on chain, to the addresses that your offers name. What has reached the threshold is paid by itself, and at once when you ask."
       actions={
         <Button kind="primary" disabled={request.isPending} onClick={() => request.mutate({})}>
           Pay me now

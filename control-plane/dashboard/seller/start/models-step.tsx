@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { SellerOnboardingQuery } from '#control-plane/dashboard/data/documents/seller-onboarding.ts'
 import { compact, percent } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
@@ -25,6 +26,8 @@ const NOTHING_KNOWN = (
 const STEP_PCT = 1
 const MOST_PCT = 95
 const FIRST_PCT = 10
+/** Rows at first. Above as many a field finds one. */
+const SHOWN = 20
 
 function suggestionOf(market: Market | undefined): number {
   const best = market?.bestDiscountPct ?? null
@@ -32,15 +35,64 @@ function suggestionOf(market: Market | undefined): number {
 }
 
 export function ModelsStep({ found, markets, curl, onChosen }: Props) {
-  const [chosen, setChosen] = useState<ReadonlyMap<string, number>>(new Map())
+  const [chosen, setChosen] = useState<Prices>(new Map())
+  const [wanted, setWanted] = useState('')
   const known = found.filter(({ supported }) => supported)
+  const shown = known.filter(({ model }) => model.toLowerCase().includes(wanted.trim().toLowerCase()))
+  return (
+    <div className="form">
+      <p className="muted">
+        The provider serves {found.length} models, of which the market sells {known.length}. The suggestion is one
+        percent more than the best offer now: such an offer is asked first.
+      </p>
+      {known.length > SHOWN ? (
+        <Input
+          label="Find a model"
+          type="search"
+          data-search="true"
+          value={wanted}
+          onChange={({ currentTarget: { value } }) => setWanted(value)}
+        />
+      ) : null}
+      <Table
+        label="Models of the provider"
+        columns={columnsOf(chosen, setChosen, markets)}
+        rows={shown}
+        most={SHOWN}
+        keyOf={({ model }) => model}
+        curl={curl}
+        empty={
+          known.length === 0 ? NOTHING_KNOWN : <Empty title="No model of the provider is called that">{null}</Empty>
+        }
+      />
+      <div>
+        <Button
+          kind="primary"
+          disabled={chosen.size === 0}
+          onClick={() => onChosen([...chosen].map(([model, discount]) => ({ model, discount })))}
+        >
+          {`Go on with ${chosen.size} ${chosen.size === 1 ? 'model' : 'models'}`}
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+/** The discount of each chosen model, in percent. */
+type Prices = ReadonlyMap<string, number>
+
+function columnsOf(
+  chosen: Prices,
+  onChange: (next: Prices) => void,
+  markets: readonly Market[],
+): readonly Column<Discovered>[] {
   const marketOf = (model: string) => markets.find(({ id }) => id === model)
   const toggle = (model: string) => {
     const next = new Map(chosen)
     if (!next.delete(model)) next.set(model, suggestionOf(marketOf(model)))
-    setChosen(next)
+    onChange(next)
   }
-  const columns: readonly Column<Discovered>[] = [
+  return [
     {
       label: 'Model',
       cell: ({ model }) => (
@@ -83,7 +135,7 @@ export function ModelsStep({ found, markets, curl, onChosen }: Props) {
             step={0.5}
             aria-label={`Discount of ${model}, percent`}
             value={chosen.get(model)}
-            onChange={({ currentTarget }) => setChosen(new Map(chosen).set(model, currentTarget.valueAsNumber || 0))}
+            onChange={({ currentTarget }) => onChange(new Map(chosen).set(model, currentTarget.valueAsNumber || 0))}
           />
         ) : (
           <span className="muted">{`suggested ${suggestionOf(marketOf(model))}`}</span>
@@ -91,30 +143,4 @@ export function ModelsStep({ found, markets, curl, onChosen }: Props) {
       text: ({ model }) => chosen.get(model),
     },
   ]
-  return (
-    <div className="form">
-      <p className="muted">
-        The provider serves {found.length} models, of which the market sells {known.length}. The suggestion is one
-        percent more than the best offer now: such an offer is asked first.
-      </p>
-      <Table
-        label="Models of the provider"
-        columns={columns}
-        rows={known}
-        most={20}
-        keyOf={({ model }) => model}
-        curl={curl}
-        empty={NOTHING_KNOWN}
-      />
-      <div>
-        <Button
-          kind="primary"
-          disabled={chosen.size === 0}
-          onClick={() => onChosen([...chosen].map(([model, discount]) => ({ model, discount })))}
-        >
-          {`Go on with ${chosen.size} ${chosen.size === 1 ? 'model' : 'models'}`}
-        </Button>
-      </div>
-    </div>
-  )
 }

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PageDiscoverMutation, PageListMutation } from '#control-plane/dashboard/data/documents/seller.ts'
 import { PageDiscoverDocument } from '#control-plane/dashboard/data/documents/seller.ts'
@@ -50,6 +50,7 @@ function Wizard() {
   const { place, found, chosen, listed } = draft
   // A key is never kept in the address: whoever reloads names it again, or takes the saved one.
   const step: Step = place === undefined ? 'key' : (search.step ?? 'key')
+  const stage = useFocusOnStep(step)
   const go = (next: Step) => void navigate({ search: { step: next } })
   const configs = (query.data?.savedConfigs?.edges ?? []).map(({ node }) => node)
   const markets = (query.data?.markets?.edges ?? []).map(({ node }) => node)
@@ -60,42 +61,56 @@ function Wizard() {
       actions={<Link to="/seller/offers">Your offers</Link>}
     >
       <Steps at={step} />
-      <Card title={STEPS.find(({ name }) => name === step)?.label ?? ''}>
-        {step === 'key' ? (
-          <KeyStep
-            configs={configs}
-            onFound={(at, models) => {
-              setDraft({ ...draft, place: at, found: models, chosen: [] })
-              go('models')
-            }}
-          />
-        ) : null}
-        {step === 'models' && place !== undefined ? (
-          <ModelsStep
-            curl={curlOf(PageDiscoverDocument, { place: shownPlace(place) }, true)}
-            found={found}
-            markets={markets}
-            onChosen={(next) => {
-              setDraft({ ...draft, chosen: next })
-              go('terms')
-            }}
-          />
-        ) : null}
-        {step === 'terms' && place !== undefined ? (
-          <TermsStep
-            place={place}
-            chosen={chosen}
-            onBack={() => go('models')}
-            onListed={(lines) => {
-              setDraft({ ...draft, listed: lines })
-              go('live')
-            }}
-          />
-        ) : null}
-        {step === 'live' && place !== undefined ? <LiveStep place={place} listed={listed} /> : null}
-      </Card>
+      <div ref={stage} tabIndex={-1}>
+        <Card title={STEPS.find(({ name }) => name === step)?.label ?? ''}>
+          {step === 'key' ? (
+            <KeyStep
+              configs={configs}
+              onFound={(at, models) => {
+                setDraft({ ...draft, place: at, found: models, chosen: [] })
+                go('models')
+              }}
+            />
+          ) : null}
+          {step === 'models' && place !== undefined ? (
+            <ModelsStep
+              curl={curlOf(PageDiscoverDocument, { place: shownPlace(place) }, true)}
+              found={found}
+              markets={markets}
+              onChosen={(next) => {
+                setDraft({ ...draft, chosen: next })
+                go('terms')
+              }}
+            />
+          ) : null}
+          {step === 'terms' && place !== undefined ? (
+            <TermsStep
+              place={place}
+              chosen={chosen}
+              onBack={() => go('models')}
+              onListed={(lines) => {
+                setDraft({ ...draft, listed: lines })
+                go('live')
+              }}
+            />
+          ) : null}
+          {step === 'live' && place !== undefined ? <LiveStep place={place} listed={listed} /> : null}
+        </Card>
+      </div>
     </Page>
   )
+}
+
+/** Moves the focus to each further step: the button that led there is gone. */
+function useFocusOnStep(step: Step) {
+  const stage = useRef<HTMLDivElement>(null)
+  const shown = useRef(step)
+  useEffect(() => {
+    if (shown.current === step) return
+    shown.current = step
+    stage.current?.focus()
+  }, [step])
+  return stage
 }
 
 function Steps({ at }: { readonly at: Step }) {

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { placeServed, reasonOf } from '#control-plane/dashboard/buyer/logs/route-taken.ts'
+
+const offer = (provider: string, estimateMicro: number) => ({ provider, estimateMicro })
+const attempt = (provider: string, status = 200) => ({ provider, status })
+const offers = [offer('a', 10), offer('b', 20), offer('a', 30)]
+
+describe('the route that a call took', () => {
+  it.each([
+    ['the first', offers, [attempt('a')], [0, 'It went to the cheapest of 3 offers that could serve it.']],
+    ['the only one', [offer('a', 10)], [attempt('a')], [0, 'It went to the only offer that could serve it.']],
+    ['one behind an offer that was passed over', offers, [attempt('b')], [1, 'in front of 2 others']],
+    [
+      'another offer of the provider that failed',
+      offers,
+      [attempt('a', 500), attempt('a')],
+      [2, 'It went to this one after 1 attempt at others failed.'],
+    ],
+    [
+      'the last of three',
+      offers,
+      [attempt('a', 0), attempt('b', 503), attempt('a')],
+      [2, 'after 2 attempts at others failed'],
+    ],
+    ['nobody, as all failed', offers, [attempt('a', 500), attempt('b', 0)], [undefined, 'Nobody served it.']],
+    ['nobody, as none was asked', offers, [], [undefined, 'Nobody served it.']],
+  ] as const)('is told of %s', (_name, given, attempts, [place, reason]) => {
+    expect(placeServed({ offers: given, attempts })).toBe(place)
+    expect(reasonOf({ offers: given, attempts })).toContain(reason)
+  })
+})

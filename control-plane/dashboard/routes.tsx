@@ -262,7 +262,11 @@ const operator = [
     getParentRoute: under,
     path: '/operator/catalogue',
     validateSearch: (search: Record<string, unknown>) =>
-      defined({ model: textOf(search, 'model'), after: textOf(search, 'after') }),
+      defined({
+        search: textOf(search, 'search'),
+        model: textOf(search, 'model'),
+        after: textOf(search, 'after'),
+      }),
     component: lazyRouteComponent(() => import('./operator/catalogue/page.tsx'), 'CataloguePage'),
   }),
   createRoute({

@@ -14,7 +14,7 @@ const TOTAL_MS = 445 * SECOND
 const ASSET_MS = 10 * SECOND
 const MODEL = 'model-1'
 
-type Side = (typeof SCREENS)[number]['side']
+type Side = 'nobody' | 'buyer' | 'seller' | 'operator'
 type Screen = { readonly name: string; readonly side: Side; readonly path: string; readonly shows: string }
 
 const card = (title: string, part: string) => `main section[aria-label="${title}"] ${part}`
@@ -96,7 +96,7 @@ const CLICKS: readonly (readonly [screen: Screen, clicks: Readonly<Record<string
 ]
 
 /** States of a screen that has a row of its own. */
-const STATE_OF_SCREEN = /missing|empty|gate|not-found|of-others|compared|summed|tried/
+const STATE_OF_SCREEN = /text|missing|empty|gate|not-found|of-others|compared|summed|tried/
 
 type Bench = {
   readonly browser: Browser
@@ -138,10 +138,18 @@ function look({ browser, url, sessions }: Bench, { side, path, shows }: Screen, 
 
 /** What every screen loads over the wire, and how often it asks for data. */
 async function measureWeight(bench: Bench): Promise<Figure[]> {
-  const screens = SCREENS.filter(({ name }) => !STATE_OF_SCREEN.test(name)).map(({ name, side, path }) => ({
-    ...{ name, side, shows: 'main h1' },
-    path: path.replace('gpt-5-mini', MODEL).replace('{offer}', 'ofr_0'),
-  }))
+  const screens = SCREENS.flatMap(({ name, side, path }) =>
+    side === 'member' || STATE_OF_SCREEN.test(name)
+      ? []
+      : [
+          {
+            name,
+            side,
+            shows: 'main h1',
+            path: path.replace(/claude-3\.5-haiku|gpt-5-mini/, MODEL).replace('{offer}', 'ofr_0'),
+          },
+        ],
+  )
   const bytesOf = createScale()
   const home = await look(bench, HOME, 'plain')
   const known = new Set(home.assets)

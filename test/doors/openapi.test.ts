@@ -78,6 +78,22 @@ describe('the reference', () => {
     expect((await market.rest('GET', '/openapi.json')).text).toBe(DOCUMENT_TEXT)
   })
 
+  it('is shown in the theme that a reader chose, and no cache gives that page to others', async () => {
+    for (const path of ['/docs', '/docs/errors']) {
+      const plain = await market.rest('GET', path)
+      expect(plain.headers.get('vary')).toContain('Cookie')
+      expect(plain.headers.get('cache-control')).toMatch(/^public/)
+      const dark = await market.rest('GET', path, { headers: { cookie: 'other=1; mkt_theme=dark' } })
+      expect(dark.headers.get('cache-control')).toMatch(/^private/)
+      expect(dark.text).toBe(plain.text.replace('<html lang="en"', '<html lang="en" data-theme="dark"'))
+      expect(dark.headers.get('etag')).not.toBe(plain.headers.get('etag'))
+      const odd = await market.rest('GET', path, { headers: { cookie: 'mkt_theme="><script>' } })
+      expect(odd.text).toBe(plain.text)
+    }
+    const text = await market.rest('GET', '/docs/errors.md', { headers: { cookie: 'mkt_theme=dark' } })
+    expect([text.headers.get('vary'), text.headers.get('cache-control')?.split(',')[0]]).toEqual([null, 'public'])
+  })
+
   it('shows every operation on a page that loads nothing from elsewhere', async () => {
     const { text, headers } = await market.rest('GET', '/docs')
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8')

@@ -53,7 +53,7 @@ const DIALOGS = [
   { side: 'operator', path: '/operator/offers', button: /^Delist ofr_/ },
   { side: 'operator', path: '/operator/incidents', button: /^Switch off/ },
   { side: 'operator', path: '/operator/incidents', button: 'Declare an incident' },
-  { side: 'operator', path: '/operator/catalogue', button: 'New prices' },
+  { side: 'operator', path: '/operator/catalogue?model=gpt-5-mini', button: 'New prices' },
 ] as const
 
 /** Opens a dialog, and looks at it in each view. */

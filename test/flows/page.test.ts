@@ -15,8 +15,8 @@ import {
   signInByLink,
   waitForScreen,
 } from '#test/support/page-browser.ts'
-import type { ScreenSide } from '#test/support/page-routes.ts'
-import { SCREENS } from '#test/support/page-routes.ts'
+import { openOwner } from '#test/support/page-owner.ts'
+import { SCREEN_SIDES, SCREENS } from '#test/support/page-routes.ts'
 import { VIEWS, violationsOf } from '#test/support/page-violations.ts'
 import { openWallet } from '#test/support/page-wallet.ts'
 import { newWallet } from '#test/support/wallet.ts'
@@ -346,18 +346,19 @@ describe('the page', () => {
     JOURNEY_MS,
   )
 
-  it.each(['nobody', 'buyer', 'seller', 'operator'] satisfies ScreenSide[])(
+  it.each(SCREEN_SIDES)(
     'can be used by everybody and fits a phone: screens of %s',
     async (side) => {
       const { buyer_key, seller_key, management_key } = network.sandbox
       const keys = { nobody: undefined, buyer: buyer_key, seller: seller_key, operator: management_key }
-      const { context, page, complaints } = await open(keys[side])
+      const { context, page, complaints, organization } =
+        side === 'member' ? await openOwner(browser, site) : { ...(await open(keys[side])), organization: '' }
       const found: string[] = []
       const offer = side === 'seller' ? await offerOf(site, seller_key) : ''
       for (const { name, path } of SCREENS.filter((screen) => screen.side === side)) {
         await page.setViewportSize({ width: 1_280, height: 900 })
         await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
-        await page.goto(site + path.replace('{offer}', offer))
+        await page.goto(site + path.replace('{offer}', offer).replace('{organization}', organization))
         await waitForScreen(page)
         expect(await scriptBytes(page), name).toBeLessThan(FIRST_VIEW_BYTES + SCREEN_BYTES)
         for (const { width, colorScheme } of VIEWS) {

@@ -1,12 +1,18 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import {
+  PageDeclareIncidentDocument,
+  PageEndIncidentDocument,
+} from '#control-plane/dashboard/data/documents/operator.ts'
 import { startBrowser } from '#test/support/browser.ts'
-import { openPerson, waitForScreen } from '#test/support/page-browser.ts'
+import { offerOf, openPerson, waitForScreen } from '#test/support/page-browser.ts'
+import { openOwner } from '#test/support/page-owner.ts'
 import type { ScreenSide } from '#test/support/page-routes.ts'
-import { SCREENS } from '#test/support/page-routes.ts'
+import { SCREEN_SIDES, SCREENS } from '#test/support/page-routes.ts'
 
-// Takes a picture of every screen of a running market, in both themes, on a desk and on a phone.
+// Takes a picture of every screen of a running market, in both themes, on a desk and on a phone. It leaves an incident that
+// has ended and an organisation in that market, since without them their screens are empty.
 
 const Sandbox = z.object({
   control_plane_url: z.string(),
@@ -21,8 +27,14 @@ const VIEWS = [
   { name: 'phone-dark', width: 360, colorScheme: 'dark' },
 ] as const
 const HEIGHT = 900
+/** Of a longer screen the beginning is enough: the reference has 200,000 pixels. */
+const MAX_HEIGHT = 6_000
+/** Longer than axe takes for all the others together, so only looked at. */
+const REFERENCE = { name: 'reference', side: 'nobody', path: '/docs' } as const
+const ALL = [...SCREENS, REFERENCE]
 /** A screen has drawn its charts after this. */
 const SETTLE_MS = 300
+const INCIDENT_MS = 5 * 60 * 60 * 1_000
 
 const home = process.env['MARKET_HOME'] ?? '.market'
 const file = join(home, 'sandbox.json')
@@ -38,19 +50,15 @@ const folder = 'dist/shots'
 mkdirSync(folder, { recursive: true })
 
 const browser = await startBrowser()
-for (const side of ['nobody', 'buyer', 'seller', 'operator'] satisfies ScreenSide[]) {
-  const screens = SCREENS.filter(
-    (screen) => screen.side === side && (wanted.length === 0 || wanted.includes(screen.name)),
-  )
+const incident = await declareIncident()
+for (const side of SCREEN_SIDES) {
+  const screens = ALL.filter((screen) => screen.side === side && (wanted.length === 0 || wanted.includes(screen.name)))
   if (screens.length === 0) continue
-  const { context, page, complaints } = await openPerson(browser, {
-    url,
-    ...(side === 'nobody' ? {} : { key: keys[side] }),
-  })
-  const offer = side === 'seller' ? await offerOf(keys.seller) : ''
+  const { context, page, complaints, organization } = await openSide(side)
+  const offer = side === 'seller' ? await offerOf(url, keys.seller) : ''
   for (const { name, path } of screens) {
     await page.setViewportSize({ width: VIEWS[0].width, height: HEIGHT })
-    await page.goto(url + path.replace('{offer}', offer))
+    await page.goto(url + path.replace('{offer}', offer).replace('{organization}', organization))
     await waitForScreen(page)
     for (const view of VIEWS) {
       await page.emulateMedia({ colorScheme: view.colorScheme })
@@ -58,24 +66,51 @@ for (const side of ['nobody', 'buyer', 'seller', 'operator'] satisfies ScreenSid
       await page.waitForTimeout(SETTLE_MS)
       const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
       if (Number(wide) > 0) console.log(`${name} ${view.name} is ${wide} pixels too wide`)
-      await page.screenshot({ path: join(folder, `${name}.${view.name}.png`), fullPage: true })
+      const tall = Math.max(HEIGHT, Number(await page.evaluate('document.documentElement.scrollHeight')))
+      await page.screenshot({
+        path: join(folder, `${name}.${view.name}.png`),
+        fullPage: true,
+        clip: { x: 0, y: 0, width: view.width, height: Math.min(tall, MAX_HEIGHT) },
+      })
     }
   }
   for (const complaint of complaints) console.log(`${side}: ${complaint}`)
   await context.close()
 }
+await askAsOperator(PageEndIncidentDocument, { id: incident, note: 'The pictures are taken.' })
 await browser.close()
 writeFileSync(join(folder, 'index.html'), indexPage())
 console.log(`${folder}/index.html`)
 
-async function offerOf(key: string): Promise<string> {
-  const answer = await fetch(`${url}/v1/seller/offers`, { headers: { authorization: `Bearer ${key}` } })
-  const { items } = z.object({ items: z.array(z.object({ id: z.string() })) }).parse(await answer.json())
-  return items[0]?.id ?? 'none'
+async function openSide(side: ScreenSide) {
+  if (side === 'member') return openOwner(browser, url)
+  const key = side === 'nobody' ? {} : { key: keys[side] }
+  return { ...(await openPerson(browser, { url, ...key })), organization: '' }
+}
+
+async function askAsOperator(query: { toString(): string }, variables: object): Promise<unknown> {
+  const answer = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${keys.operator}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ query: query.toString(), variables }),
+  })
+  return answer.json()
+}
+
+/** Charts of a model show what was told of it. */
+async function declareIncident(): Promise<string> {
+  const told = {
+    title: 'Slow answers',
+    note: 'Twice the usual time to the first token.',
+    models: ['claude-3.5-haiku'],
+    startedAt: Date.now() - INCIDENT_MS,
+  }
+  const Declared = z.object({ data: z.object({ declareIncident: z.object({ id: z.string() }) }) })
+  return Declared.parse(await askAsOperator(PageDeclareIncidentDocument, told)).data.declareIncident.id
 }
 
 function indexPage(): string {
-  const rows = SCREENS.map(
+  const rows = ALL.map(
     ({ name }) =>
       `<h2>${name}</h2><p>${VIEWS.map((view) => `<a href="${name}.${view.name}.png"><img loading="lazy" height="480" alt="${name} ${view.name}" src="${name}.${view.name}.png"></a>`).join(' ')}</p>`,
   )

@@ -1,10 +1,13 @@
-/** The screens of the page, and who looks at each. `{offer}` stands for an offer of the seller. */
+/**
+ * The screens of the page, and who looks at each. `{offer}` stands for an offer of the seller, `{organization}` for one
+ * that the member owns, who is signed in with a wallet.
+ */
 export const SCREENS = [
   { name: 'home', side: 'nobody', path: '/' },
   { name: 'models', side: 'nobody', path: '/models' },
   { name: 'models-compared', side: 'nobody', path: '/models?compare=gpt-5-mini,gpt-5-nano&search=gpt-5' },
   { name: 'models-empty', side: 'nobody', path: '/models?search=nothing-is-called-this' },
-  { name: 'model', side: 'nobody', path: '/model/gpt-5-mini' },
+  { name: 'model', side: 'nobody', path: '/model/claude-3.5-haiku' },
   { name: 'model-missing', side: 'nobody', path: '/model/nothing' },
   { name: 'lent', side: 'nobody', path: '/lent' },
   { name: 'lent-resource', side: 'nobody', path: '/lent/provider-p1?floor=30' },
@@ -13,6 +16,8 @@ export const SCREENS = [
   { name: 'receipt', side: 'nobody', path: '/receipt' },
   { name: 'receipt-of-others', side: 'nobody', path: '/receipt?id=01K00000000000000000000000' },
   { name: 'status', side: 'nobody', path: '/status' },
+  { name: 'text', side: 'nobody', path: '/docs/buy' },
+  { name: 'text-menu', side: 'nobody', path: '/docs/buy#menu' },
   { name: 'sign-in', side: 'nobody', path: '/sign-in' },
   { name: 'gate', side: 'nobody', path: '/buyer' },
   { name: 'not-found', side: 'nobody', path: '/buyer/nothing-here' },
@@ -31,10 +36,21 @@ export const SCREENS = [
   { name: 'buyer-routing-tried', side: 'buyer', path: '/buyer/providers?try=yes&floor=20&block=nobody' },
   { name: 'buyer-organisations', side: 'buyer', path: '/buyer/organizations' },
   { name: 'buyer-credit', side: 'buyer', path: '/buyer/credit' },
+  { name: 'member-organisations', side: 'member', path: '/buyer/organizations' },
+  { name: 'member-organisation', side: 'member', path: '/buyer/organizations?organization={organization}' },
+  {
+    name: 'member-organisation-missing',
+    side: 'member',
+    path: '/buyer/organizations?organization=org_01K00000000000000000000000',
+  },
+  { name: 'member-credit', side: 'member', path: '/buyer/credit' },
+  { name: 'member-overview-empty', side: 'member', path: '/buyer' },
+  { name: 'member-offers-empty', side: 'member', path: '/seller/offers' },
   { name: 'seller-start', side: 'seller', path: '/seller/start' },
   { name: 'seller-offers', side: 'seller', path: '/seller/offers' },
   { name: 'seller-offer', side: 'seller', path: '/seller/offers/{offer}' },
-  { name: 'seller-yield', side: 'seller', path: '/seller/yield' },
+  { name: 'seller-yield', side: 'seller', path: '/seller/yield?model=claude-3.5-haiku' },
+  { name: 'seller-yield-models', side: 'seller', path: '/seller/yield' },
   { name: 'seller-health', side: 'seller', path: '/seller/health?days=30' },
   { name: 'seller-keys', side: 'seller', path: '/seller/keys' },
   { name: 'seller-earnings', side: 'seller', path: '/seller/earnings' },
@@ -42,10 +58,12 @@ export const SCREENS = [
   { name: 'operator-cockpit', side: 'operator', path: '/operator' },
   { name: 'operator-money', side: 'operator', path: '/operator/money' },
   { name: 'operator-offers', side: 'operator', path: '/operator/offers' },
-  { name: 'operator-catalogue', side: 'operator', path: '/operator/catalogue' },
+  { name: 'operator-catalogue', side: 'operator', path: '/operator/catalogue?model=gpt-5-mini' },
+  { name: 'operator-catalogue-models', side: 'operator', path: '/operator/catalogue' },
   { name: 'operator-incidents', side: 'operator', path: '/operator/incidents' },
   { name: 'operator-audit', side: 'operator', path: '/operator/audit' },
 ] as const
 
 export type Screen = (typeof SCREENS)[number]
 export type ScreenSide = Screen['side']
+export const SCREEN_SIDES = ['nobody', 'buyer', 'member', 'seller', 'operator'] satisfies ScreenSide[]

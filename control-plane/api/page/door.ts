@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { themeOf } from '#control-plane/api/theme.ts'
 import { isPagePath } from '#shared/contract/page-paths.ts'
 import type { PageFiles } from './files.ts'
 import { openPageFiles } from './files.ts'
@@ -28,7 +29,6 @@ const SECURITY_HEADERS = {
 
 /** The name of an asset has a hash of its content in it. */
 const FOR_GOOD = 'public, max-age=31536000, immutable'
-const THEME = /(?:^|;\s*)mkt_theme=(light|dark)(?:;|$)/
 
 /** The web page, where it was built. */
 export type Page = {
@@ -64,8 +64,7 @@ type PageExchange = { readonly request: FastifyRequest; readonly reply: FastifyR
 
 /** The one document. It names the assets of this release, so a browser asks for it each time. */
 async function sendPage(files: PageFiles, { request, reply, status }: PageExchange): Promise<FastifyReply> {
-  const theme = THEME.exec(request.headers.cookie ?? '')?.[1]
-  const document = files.document(theme === 'light' || theme === 'dark' ? theme : undefined)
+  const document = files.document(themeOf(request))
   reply
     .status(status)
     .headers({ ...SECURITY_HEADERS, 'cache-control': 'no-cache', etag: document.etag, vary: 'Cookie' })

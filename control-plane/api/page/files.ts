@@ -3,6 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { Theme } from '#control-plane/api/theme.ts'
+import { inTheme } from '#control-plane/api/theme.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -16,7 +18,6 @@ const BROTLI_QUALITY = 9
 /** A text in the forms that browsers accept. */
 export type Encoded = { readonly plain: Buffer; readonly gzip: Buffer; readonly br: Buffer }
 type File = { readonly contentType: string; readonly body: () => Promise<Encoded> }
-type Theme = 'light' | 'dark'
 
 /** The files of the built page, kept in memory. */
 export type PageFiles = {
@@ -42,7 +43,7 @@ export function openPageFiles(folder: URL): PageFiles | undefined {
     ]),
   )
   const documentIn = (theme: Theme | undefined) => {
-    const text = theme === undefined ? html : html.replace('<html lang="en"', `<html lang="en" data-theme="${theme}"`)
+    const text = inTheme(html, theme)
     return { etag: `"${createHash('sha1').update(text).digest('base64url')}"`, body: encoder(Buffer.from(text)) }
   }
   const documents = { system: documentIn(undefined), light: documentIn('light'), dark: documentIn('dark') }

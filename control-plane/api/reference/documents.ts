@@ -1,11 +1,22 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import type { Theme } from '#control-plane/api/theme.ts'
+import { inTheme } from '#control-plane/api/theme.ts'
 import type { Origins } from './document.ts'
 import { DocumentSchema } from './document.ts'
 import { addressOf, renderPage, renderTextPage } from './page.ts'
 
 /** A file to serve. It is kept in memory with a hash of its bytes. */
 export type Served = { readonly contentType: string; readonly text: string; readonly etag: string }
+const HTML = 'text/html; charset=utf-8'
+
+/** Whether a file looks otherwise in another theme. */
+export const isThemed = ({ contentType }: Served) => contentType === HTML
+
+/** The same page in a theme. It has an ETag of its own. */
+export function servedIn(page: Served, theme: Theme): Served {
+  return served(page.contentType, inTheme(page.text, theme))
+}
 
 const MAX_PAGES = 50
 const TYPES: Readonly<Record<string, string>> = {
@@ -37,7 +48,7 @@ export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string
     .filter((name) => name.endsWith('.md'))
     .map((name) => ({ name, title: /^# (.+)$/m.exec(read(name))?.[1] ?? name }))
   for (const text of texts) {
-    found.set(addressOf(text.name), served('text/html; charset=utf-8', renderTextPage(text, read(text.name), texts)))
+    found.set(addressOf(text.name), served(HTML, renderTextPage(text, read(text.name), texts)))
   }
   const agents = read('llms.txt')
     .replaceAll('{api_base_url}', origins.apiBaseUrl)
@@ -45,6 +56,6 @@ export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string
   found.set('/llms.txt', served('text/plain; charset=utf-8', agents))
   found.set('/openapi.json', served('application/json; charset=utf-8', openapi))
   const page = renderPage(DocumentSchema.parse(JSON.parse(openapi)), texts, origins)
-  found.set('/docs', served('text/html; charset=utf-8', page))
+  found.set('/docs', served(HTML, page))
   return found
 }

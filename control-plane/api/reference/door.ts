@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { themeOf } from '#control-plane/api/theme.ts'
 import type { Origins } from './document.ts'
-import { readDocuments } from './documents.ts'
+import { isThemed, readDocuments, servedIn } from './documents.ts'
 
 /** The page loads only what this origin serves, and nobody may frame it. */
 const CONTENT_SECURITY = [
@@ -18,11 +19,17 @@ const MAX_AGE_SECONDS = 300
 
 /** Mounts the description of the doors, its page, the note for agents, and the texts of the folder. */
 export function mountReference(server: FastifyInstance, folder: URL, origins: Origins): void {
-  for (const [path, { contentType, text, etag }] of readDocuments(folder, origins)) {
+  for (const [path, plain] of readDocuments(folder, origins)) {
+    const isHtml = isThemed(plain)
+    const inThemes = isHtml ? { light: servedIn(plain, 'light'), dark: servedIn(plain, 'dark') } : undefined
     server.get(path, async (request, reply) => {
+      const theme = themeOf(request)
+      const { contentType, text, etag } = theme === undefined ? plain : (inThemes?.[theme] ?? plain)
       reply.headers({
         etag,
-        'cache-control': `public, max-age=${MAX_AGE_SECONDS}`,
+        // A cache between keeps the one page of everybody, and none of somebody with a theme.
+        'cache-control': `${isHtml && theme !== undefined ? 'private' : 'public'}, max-age=${MAX_AGE_SECONDS}`,
+        ...(isHtml ? { vary: 'Cookie' } : {}),
         'access-control-allow-origin': '*',
         'content-security-policy': CONTENT_SECURITY,
         'x-content-type-options': 'nosniff',

@@ -20,7 +20,8 @@ export function renderPage(document: Document, texts: readonly TextPage[], origi
   return `${renderHead(`${title}: reference`, '<script src="/docs/reference.js" defer></script>')}
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-<nav aria-label="Operations">
+${BAR}
+<nav id="menu" aria-label="Operations">
 ${renderWays(texts, '/docs')}
 <p><small>Version ${escapeHtml(version)}</small></p>
 <p><input id="filter" type="search" placeholder="Filter" aria-label="Filter the operations" hidden></p>
@@ -50,7 +51,8 @@ export function renderTextPage({ name, title }: TextPage, text: string, texts: r
   return `${renderHead(title, '')}
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-<nav aria-label="Texts">
+${BAR}
+<nav id="menu" aria-label="Texts">
 ${renderWays(texts, addressOf(name))}
 </nav>
 <main id="content">
@@ -75,6 +77,9 @@ ${more}
 </head>`
 }
 
+/** The top of a phone. Its link shows the menu, which any other link of this page hides again, without a script. */
+const BAR = `<header class="bar"><a class="brand" href="/">Inference market</a><a class="menu" href="#menu">Menu</a></header>`
+
 /** Where a text is shown. Its file is at the same address with `.md`. */
 export function addressOf(name: string): string {
   return `/docs/${name.replace(/\.md$/, '')}`
@@ -92,7 +97,8 @@ function renderWays(texts: readonly TextPage[], here: string): string {
   const item = (href: string, words: string) =>
     `<li><a href="${href}"${href === here ? ' aria-current="page"' : ''}>${words}</a></li>`
   const list = [...texts].map(({ name, title }) => item(addressOf(name), renderInline(title)))
-  return `<p class="brand"><a href="/">Inference market</a></p>
+  return `<p class="close"><a class="menu" href="#content">Close the menu</a></p>
+<p class="brand"><a href="/">Inference market</a></p>
 <h2>Market</h2><ul>${SCREENS.map(([href, words]) => item(href, words)).join('')}</ul>
 <h2>Reference</h2><ul>${item('/docs', 'API reference')}${list.join('')}</ul>`
 }

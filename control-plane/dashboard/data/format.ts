@@ -97,9 +97,9 @@ export function ago(at: number, now: number): string {
   return ms > 0 ? `${span(ms)} ago` : `in ${span(ms)}`
 }
 
-/** A word of the API as a person writes it: `backed_off` is "backed off". */
+/** A word of the API as a person writes it: `backed_off` is "backed off", and `cacheRead` "cache read". */
 export function words(name: string): string {
-  return name.replaceAll(/[_-]/g, ' ')
+  return name.replaceAll(/[_-]/g, ' ').replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }
 
 /** What a call or a trade was of: tokens, or units of media. */

@@ -1,5 +1,5 @@
 import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
-import { useEffect, useId, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 
 type FieldProps = {
   readonly label: string
@@ -101,12 +101,20 @@ type SearchProps = {
 /** A search field that asks once the typing pauses. `/` jumps to it. */
 export function Search({ label, value, onSearch, placeholder }: SearchProps) {
   const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
+  const asked = useRef(value)
   useEffect(() => {
-    if (text === value) return undefined
-    const timer = setTimeout(() => onSearch(text), TYPING_PAUSE_MS)
+    // What was typed while the last words were asked for stays. Back and a link bring their own.
+    if (value !== asked.current) setText(value)
+    asked.current = value
+  }, [value])
+  useEffect(() => {
+    if (text === asked.current) return undefined
+    const timer = setTimeout(() => {
+      asked.current = text
+      onSearch(text)
+    }, TYPING_PAUSE_MS)
     return () => clearTimeout(timer)
-  }, [text, value, onSearch])
+  }, [text, onSearch])
   return (
     <Input
       label={label}

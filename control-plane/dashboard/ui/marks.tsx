@@ -52,7 +52,7 @@ export function Ago({ at, now = Date.now() }: { readonly at: number | null | und
 /** A transaction on the chain by the beginning of its hash; all of it on hover. */
 export function Transaction({ hash }: { readonly hash: string | null }) {
   if (hash === null) return <span className="muted">none yet</span>
-  return <code title={hash}>{`${hash.slice(0, 10)}…`}</code>
+  return <code className="nowrap" title={hash}>{`${hash.slice(0, 10)}…`}</code>
 }
 
 /** How something stands, and why. */

@@ -33,7 +33,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const rows = isWhole ? all : all.slice(0, most)
   if (rows.length === 0) return <>{empty}</>
   return (
-    <>
+    <div>
       <div className="table-wrap">
         <table className="table cards">
           <caption className="hidden">{label}</caption>
@@ -72,7 +72,7 @@ export function Table<Row>(props: TableProps<Row>) {
         </div>
         <TableTools label={label} columns={columns} rows={all} curl={curl} />
       </div>
-    </>
+    </div>
   )
 }
 

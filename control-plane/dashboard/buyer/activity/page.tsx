@@ -89,12 +89,14 @@ function Activity() {
           value={provider ?? ''}
           onSearch={(text) => change({ provider: text === '' ? undefined : text })}
         />
-        <Check
-          label="Hours of the day"
-          isOn={hours === 'yes'}
-          onChange={(isOn) => change({ hours: isOn ? 'yes' : undefined })}
-        />
-        <Check label="Added up" isOn={sum === 'yes'} onChange={(isOn) => change({ sum: isOn ? 'yes' : undefined })} />
+        <div className="checks">
+          <Check
+            label="Hours of the day"
+            isOn={hours === 'yes'}
+            onChange={(isOn) => change({ hours: isOn ? 'yes' : undefined })}
+          />
+          <Check label="Added up" isOn={sum === 'yes'} onChange={(isOn) => change({ sum: isOn ? 'yes' : undefined })} />
+        </div>
       </search>
       <Loaded query={query}>
         {(data) => (

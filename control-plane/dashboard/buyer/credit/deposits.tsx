@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
   },
   {
     label: 'From',
-    cell: ({ sender }) => <code title={sender}>{`${sender.slice(0, 8)}…${sender.slice(-6)}`}</code>,
+    cell: ({ sender }) => <code className="nowrap" title={sender}>{`${sender.slice(0, 8)}…${sender.slice(-6)}`}</code>,
     text: ({ sender }) => sender,
   },
   {

@@ -112,7 +112,9 @@ function membersColumns({ wallet, own, ask }: ColumnsProps): readonly Column<Mem
       label: 'Wallet',
       cell: (member) => (
         <>
-          <code title={member.wallet}>{short(member.wallet)}</code>{' '}
+          <code className="nowrap" title={member.wallet}>
+            {short(member.wallet)}
+          </code>{' '}
           {isSame(member.wallet, wallet) ? <Badge tone="info">you</Badge> : null}
         </>
       ),
@@ -124,6 +126,7 @@ function membersColumns({ wallet, own, ask }: ColumnsProps): readonly Column<Mem
       label: 'Change',
       cell: (member) => {
         const isSelf = isSame(member.wallet, wallet)
+        if (!mayChange(member) && !isSelf) return null
         return (
           <span className="actions">
             {mayChange(member) ? (
@@ -161,7 +164,11 @@ function Waiting({ data, id, mayChange }: WaitingProps) {
   const columns: readonly Column<Invitation>[] = [
     {
       label: 'Wallet',
-      cell: ({ wallet }) => <code title={wallet}>{short(wallet)}</code>,
+      cell: ({ wallet }) => (
+        <code className="nowrap" title={wallet}>
+          {short(wallet)}
+        </code>
+      ),
       text: ({ wallet }) => wallet,
     },
     { label: 'As', cell: ({ role }) => role, text: ({ role }) => role },

@@ -76,17 +76,20 @@ function Figures({ data }: { readonly data: BuyerOverviewQuery }) {
         {
           label: 'Saved',
           value: <Money micro={savings?.savedMicro} />,
-          hint: savings === null ? undefined : `${percent(savings.savedPct)} below reference prices`,
+          hint: savings === null || requests === 0 ? undefined : `${percent(savings.savedPct)} below reference prices`,
         },
         {
           label: 'Failed calls',
           value: percent(requests === 0 ? null : (failed / requests) * 100),
-          hint: `${compact(failed)} of ${compact(requests)}, none of them charged`,
+          hint: requests === 0 ? 'no calls yet' : `${compact(failed)} of ${compact(requests)}, none of them charged`,
         },
         {
           label: 'First token, median',
           value: milliseconds(latency?.ttftMs?.p50),
-          hint: `19 of 20 within ${milliseconds(latency?.ttftMs?.p95)}, ${compact(latency?.timed ?? 0)} calls`,
+          hint:
+            latency?.ttftMs?.p95 == null
+              ? 'too few streamed calls to tell'
+              : `19 of 20 within ${milliseconds(latency.ttftMs.p95)}, ${compact(latency.timed)} calls`,
         },
       ]}
     />

@@ -11,15 +11,26 @@ export type OfferStatus =
 export type SellerYieldQueryVariables = Exact<{
   model: string;
   name: string;
+  hasModel: boolean;
 }>;
 
 
-export type SellerYieldQuery = { readonly priceHistory: { readonly paid: ReadonlyArray<{ readonly bucket: number, readonly trades: number, readonly volumeMicro: string, readonly discountPct: number | null, readonly bestDiscountPct: number | null }> } | null, readonly demand: { readonly since: number, readonly steps: ReadonlyArray<{ readonly discountPct: number, readonly calls: number, readonly listMicro: string, readonly paidMicro: string }> } | null, readonly orderBook: { readonly edges: ReadonlyArray<{ readonly node: { readonly rank: number, readonly discountPct: number, readonly capDailyMicro: number | null, readonly capRemainingMicro: number | null, readonly available: boolean, readonly trades24h: number } }> } | null, readonly offers: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly discount: number, readonly status: OfferStatus, readonly capDailyUsd: number | null, readonly capDailyRemainingUsd: number | null } }> } | null };
+export type SellerYieldQuery = { readonly onSale: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly model: string, readonly discount: number, readonly status: OfferStatus } }> } | null, readonly priceHistory?: { readonly paid: ReadonlyArray<{ readonly bucket: number, readonly trades: number, readonly volumeMicro: string, readonly discountPct: number | null, readonly bestDiscountPct: number | null }> } | null, readonly demand?: { readonly since: number, readonly steps: ReadonlyArray<{ readonly discountPct: number, readonly calls: number, readonly listMicro: string, readonly paidMicro: string }> } | null, readonly orderBook?: { readonly edges: ReadonlyArray<{ readonly node: { readonly rank: number, readonly discountPct: number, readonly capDailyMicro: number | null, readonly capRemainingMicro: number | null, readonly available: boolean, readonly trades24h: number } }> } | null, readonly offers?: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly discount: number, readonly status: OfferStatus, readonly capDailyUsd: number | null, readonly capDailyRemainingUsd: number | null } }> } | null };
 
 
 export const SellerYieldDocument = /* @__PURE__ */ new TypedDocumentString(`
-    query SellerYield($model: ID!, $name: String!) {
-  priceHistory(model: $name, bucket: hour) {
+    query SellerYield($model: ID!, $name: String!, $hasModel: Boolean!) {
+  onSale: offers(first: 100) {
+    edges {
+      node {
+        id
+        model
+        discount
+        status
+      }
+    }
+  }
+  priceHistory(model: $name, bucket: hour) @include(if: $hasModel) {
     paid {
       bucket
       trades
@@ -28,7 +39,7 @@ export const SellerYieldDocument = /* @__PURE__ */ new TypedDocumentString(`
       bestDiscountPct
     }
   }
-  demand(model: $name) {
+  demand(model: $name) @include(if: $hasModel) {
     since
     steps {
       discountPct
@@ -37,7 +48,7 @@ export const SellerYieldDocument = /* @__PURE__ */ new TypedDocumentString(`
       paidMicro
     }
   }
-  orderBook(model: $model, first: 100) {
+  orderBook(model: $model, first: 100) @include(if: $hasModel) {
     edges {
       node {
         rank
@@ -49,7 +60,7 @@ export const SellerYieldDocument = /* @__PURE__ */ new TypedDocumentString(`
       }
     }
   }
-  offers(first: 100, model: $name) {
+  offers(first: 100, model: $name) @include(if: $hasModel) {
     edges {
       node {
         id

@@ -239,6 +239,7 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
       cell: ({ id, name }) => (
         <input
           type="checkbox"
+          className="choice"
           aria-label={`Compare ${name}`}
           checked={compared.includes(id)}
           onChange={() => toggle(id)}

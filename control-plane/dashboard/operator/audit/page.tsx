@@ -101,10 +101,18 @@ function columnsOf(open: (entry: Entry) => void): readonly Column<Entry>[] {
       ),
       text: ({ at }) => at,
     },
-    { label: 'Operation', cell: ({ operation }) => <code>{operation}</code>, text: ({ operation }) => operation },
+    {
+      label: 'Operation',
+      cell: ({ operation }) => <code className="nowrap">{operation}</code>,
+      text: ({ operation }) => operation,
+    },
     { label: 'By', cell: ({ actorKind }) => actorKind, text: ({ actorKind }) => actorKind },
-    { label: 'Actor', cell: ({ actor }) => <code>{actor}</code>, text: ({ actor }) => actor },
-    { label: 'Subject', cell: ({ subject }) => <code>{subject ?? ''}</code>, text: ({ subject }) => subject },
+    { label: 'Actor', cell: ({ actor }) => <code className="nowrap">{actor}</code>, text: ({ actor }) => actor },
+    {
+      label: 'Subject',
+      cell: ({ subject }) => (subject === null ? null : <code>{subject}</code>),
+      text: ({ subject }) => subject,
+    },
   ]
 }
 

@@ -1,8 +1,7 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorCatalogueQuery } from '#control-plane/dashboard/data/documents/operator-catalogue.ts'
 import { OperatorCatalogueDocument } from '#control-plane/dashboard/data/documents/operator-catalogue.ts'
-import { PagePaletteDocument } from '#control-plane/dashboard/data/documents/viewer.ts'
 import { words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -12,7 +11,7 @@ import { Search } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Tags, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { PutPrices } from './put-prices.tsx'
@@ -26,114 +25,147 @@ export function CataloguePage() {
 }
 
 function Catalogue() {
-  const search = useSearch({ from: '/operator/catalogue' })
+  const { search, model, after } = useSearch({ from: '/operator/catalogue' })
   const navigate = useNavigate({ from: '/operator/catalogue' })
-  const found = useScreen(PagePaletteDocument, { search: search.model })
-  const first = found.data?.markets?.edges[0]?.node.id
+  const variables = { search, model: model ?? '', hasModel: model !== undefined, after }
+  const query = useScreen(OperatorCatalogueDocument, variables)
+  const curl = curlOf(OperatorCatalogueDocument, variables, true)
+  const find = (text: string) => void navigate({ search: text === '' ? {} : { search: text }, replace: true })
+  const turn = (to: string | undefined) => void navigate({ search: { model, after: to } })
   return (
-    <Page title="Catalogue" about="Providers, names and reference prices, with where each came from and what changed.">
+    <Page
+      title="Catalogue"
+      about="Providers, names and reference prices, with where each came from and what changed."
+      actions={
+        model === undefined ? null : (
+          <Link className="button" to="/operator/catalogue" search={{}}>
+            All models
+          </Link>
+        )
+      }
+    >
       <search className="filters">
-        <Search
-          label="Model"
-          value={search.model ?? ''}
-          placeholder={first}
-          onSearch={(text) => void navigate({ search: { model: text === '' ? undefined : text }, replace: true })}
-        />
+        <Search label="Model" value={search ?? ''} placeholder={model} onSearch={find} />
       </search>
-      <Loaded query={found}>
-        {() =>
-          first === undefined ? (
-            <Empty title="No model is called that">
-              <p>Models come into the catalogue by an import, at the command line.</p>
-              <Code label="Import a catalogue" text="npx market operator catalog import --help" />
-            </Empty>
-          ) : (
-            <OfModel
-              model={first}
-              after={search.after}
-              onPage={(after) => void navigate({ search: { ...search, after } })}
-            />
-          )
-        }
+      <Loaded query={query}>
+        {(data) => (
+          <>
+            {model === undefined ? (
+              <Models data={data} curl={curl} />
+            ) : (
+              <OfModel data={data} curl={curl} model={model} after={after} onPage={turn} />
+            )}
+            <Card title="Providers" isFlush>
+              <Table
+                label="Providers"
+                columns={PROVIDER_COLUMNS}
+                rows={data.providers ?? []}
+                keyOf={({ id }) => id}
+                curl={curl}
+                empty={<Empty title="No providers">{null}</Empty>}
+              />
+            </Card>
+          </>
+        )}
       </Loaded>
     </Page>
   )
 }
 
-type OfModelProps = {
+type Model = NonNullable<OperatorCatalogueQuery['markets']>['edges'][number]['node']
+type PartProps = { readonly data: OperatorCatalogueQuery; readonly curl: string }
+
+const MODEL_COLUMNS: readonly Column<Model>[] = [
+  {
+    label: 'Model',
+    cell: ({ id, name }) => (
+      <>
+        <Link to="/operator/catalogue" search={{ model: id }}>
+          {name}
+        </Link>
+        <span className="sub mono">{id}</span>
+      </>
+    ),
+    text: ({ id }) => id,
+  },
+  { label: 'Made by', cell: ({ lab }) => lab, text: ({ lab }) => lab },
+  { label: 'Offers', isNumber: true, cell: ({ offerCount }) => offerCount, text: ({ offerCount }) => offerCount },
+]
+
+/** The models that a search finds, the most paid for first. */
+function Models({ data, curl }: PartProps) {
+  // A model is what was read before, and no list.
+  if (data.markets === undefined) return <SkeletonRows />
+  return (
+    <Card title="Models" about="The 25 that are paid for most. A search finds the others" isFlush>
+      <Table
+        label="Models"
+        columns={MODEL_COLUMNS}
+        rows={(data.markets?.edges ?? []).map(({ node }) => node)}
+        keyOf={({ id }) => id}
+        curl={curl}
+        empty={
+          <Empty title="No model is called that">
+            <p>Models come into the catalogue by an import, at the command line.</p>
+            <Code label="Import a catalogue" text="npx market operator catalog import --help" />
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+type OfModelProps = PartProps & {
   readonly model: string
   readonly after: string | undefined
   readonly onPage: (after: string | undefined) => void
 }
 
-function OfModel({ model, after, onPage }: OfModelProps) {
-  const variables = { model, after }
+function OfModel({ data, curl, model, after, onPage }: OfModelProps) {
   const pricing = useDialog()
-  const query = useScreen(OperatorCatalogueDocument, variables)
-  const curl = curlOf(OperatorCatalogueDocument, variables, true)
+  if (data.referencePrices === undefined) return <SkeletonRows />
+  const prices = data.referencePrices ?? []
   return (
-    <Loaded query={query}>
-      {(data) => (
-        <>
-          <Card
-            title={`Reference prices of ${model}`}
-            isFlush
-            actions={<Button onClick={pricing.open}>New prices</Button>}
-          >
-            <Table
-              label="Reference prices"
-              columns={PRICE_COLUMNS}
-              rows={data.referencePrices ?? []}
-              keyOf={({ version }) => version}
-              curl={curl}
-              empty={<Empty title="No price">{null}</Empty>}
+    <>
+      <Card title={`Reference prices of ${model}`} isFlush actions={<Button onClick={pricing.open}>New prices</Button>}>
+        <Table
+          label="Reference prices"
+          columns={PRICE_COLUMNS}
+          rows={prices}
+          keyOf={({ version }) => version}
+          curl={curl}
+          empty={<Empty title="No price">{null}</Empty>}
+        />
+      </Card>
+      {pricing.isOpen ? (
+        <PutPrices model={model} current={prices.find(({ state }) => state === 'current')} onClose={pricing.close} />
+      ) : null}
+      <Card title={`Names of ${model}`}>
+        <Tags names={(data.aliases ?? []).map(({ alias }) => alias)} />
+      </Card>
+      <Card title="What changed" isFlush>
+        <Table
+          label="Changes of the catalogue"
+          columns={CHANGE_COLUMNS}
+          rows={(data.catalogHistory?.edges ?? []).map(({ node }) => node)}
+          keyOf={({ id }) => id}
+          curl={curl}
+          empty={
+            <Empty title="Nothing has changed">
+              <p>Imports write down each field that they change, with its source.</p>
+            </Empty>
+          }
+          foot={
+            <Pager
+              after={after}
+              next={data.catalogHistory?.pageInfo.endCursor}
+              hasNext={data.catalogHistory?.pageInfo.hasNextPage}
+              onPage={onPage}
             />
-          </Card>
-          {pricing.isOpen ? (
-            <PutPrices
-              model={model}
-              current={(data.referencePrices ?? []).find(({ state }) => state === 'current')}
-              onClose={pricing.close}
-            />
-          ) : null}
-          <Card title={`Names of ${model}`}>
-            <Tags names={(data.aliases ?? []).map(({ alias }) => alias)} />
-          </Card>
-          <Card title="What changed" isFlush>
-            <Table
-              label="Changes of the catalogue"
-              columns={CHANGE_COLUMNS}
-              rows={(data.catalogHistory?.edges ?? []).map(({ node }) => node)}
-              keyOf={({ id }) => id}
-              curl={curl}
-              empty={
-                <Empty title="Nothing has changed">
-                  <p>Imports write down each field that they change, with its source.</p>
-                </Empty>
-              }
-              foot={
-                <Pager
-                  after={after}
-                  next={data.catalogHistory?.pageInfo.endCursor}
-                  hasNext={data.catalogHistory?.pageInfo.hasNextPage}
-                  onPage={onPage}
-                />
-              }
-            />
-          </Card>
-          <Card title="Providers" isFlush>
-            <Table
-              label="Providers"
-              columns={PROVIDER_COLUMNS}
-              rows={data.providers ?? []}
-              keyOf={({ id }) => id}
-              curl={curl}
-              empty={<Empty title="No providers">{null}</Empty>}
-            />
-          </Card>
-        </>
-      )}
-    </Loaded>
+          }
+        />
+      </Card>
+    </>
   )
 }
 
@@ -142,7 +174,7 @@ const PICO_PER_MICRO_PER_MILLION = 1_000_000
 
 /** Pico-USD a unit are micro-USD a million units. */
 const perMillion = (pico: string) =>
-  `$${(Number(pico) / PICO_PER_MICRO_PER_MILLION).toLocaleString('en-US', { maximumFractionDigits: 6 })}`
+  `$${(Number(pico) / PICO_PER_MICRO_PER_MILLION).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 6 })}`
 
 const PRICE_COLUMNS: readonly Column<Price>[] = [
   {

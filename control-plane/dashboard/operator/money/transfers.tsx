@@ -97,7 +97,7 @@ function columnsOf(ask: (asked: Asked) => void): readonly Column<Transfer>[] {
     { label: 'For', cell: ({ purpose }) => words(purpose), text: ({ purpose }) => purpose },
     {
       label: 'To',
-      cell: ({ recipient }) => <code>{`${recipient.slice(0, 8)}…${recipient.slice(-6)}`}</code>,
+      cell: ({ recipient }) => <code className="nowrap">{`${recipient.slice(0, 8)}…${recipient.slice(-6)}`}</code>,
       text: ({ recipient }) => recipient,
     },
     {

@@ -123,7 +123,9 @@ function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
     {
       label: 'Seller',
       cell: ({ wallet, sellerAccount }) => (
-        <code title={wallet ?? sellerAccount}>{(wallet ?? sellerAccount).slice(0, 10)}…</code>
+        <code className="nowrap" title={wallet ?? sellerAccount}>
+          {(wallet ?? sellerAccount).slice(0, 10)}…
+        </code>
       ),
       text: ({ wallet, sellerAccount }) => wallet ?? sellerAccount,
     },

@@ -192,7 +192,7 @@ const PAYOUT_COLUMNS: readonly Column<PayoutPosition['payouts'][number]>[] = [
   },
   {
     label: 'To',
-    cell: ({ recipient }) => <code>{`${recipient.slice(0, 8)}…${recipient.slice(-6)}`}</code>,
+    cell: ({ recipient }) => <code className="nowrap">{`${recipient.slice(0, 8)}…${recipient.slice(-6)}`}</code>,
     text: ({ recipient }) => recipient,
   },
   {

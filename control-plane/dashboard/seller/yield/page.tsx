@@ -1,7 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/seller-offers.ts'
 import type { SellerYieldQuery } from '#control-plane/dashboard/data/documents/seller-yield.ts'
 import { SellerYieldDocument } from '#control-plane/dashboard/data/documents/seller-yield.ts'
 import { compact, count, day, hour, percent } from '#control-plane/dashboard/data/format.ts'
@@ -12,7 +11,7 @@ import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { Reach } from './reach.ts'
@@ -30,43 +29,100 @@ export function YieldPage() {
 }
 
 function Yield() {
-  const search = useSearch({ from: '/seller/yield' })
+  const { model, discount } = useSearch({ from: '/seller/yield' })
   const navigate = useNavigate({ from: '/seller/yield' })
-  const mine = useScreen(SellerOffersDocument, {})
-  const models = [...new Set((mine.data?.offers?.edges ?? []).map(({ node }) => node.model))].sort((a, b) =>
-    a < b ? -1 : 1,
-  )
-  const model = search.model ?? models[0]
-  const choices = model === undefined || models.includes(model) ? models : [model, ...models]
-  const change = (next: Partial<typeof search>) =>
-    void navigate({ search: (now) => ({ ...now, ...next }), replace: true })
+  const variables = { model: model ?? '', name: model ?? '', hasModel: model !== undefined }
+  const query = useScreen(SellerYieldDocument, variables, { everyMs: REFRESH_MS })
+  const curl = curlOf(SellerYieldDocument, variables, true)
+  const onSale = modelsOf(query.data)
+  const others = onSale.map((one) => one.model).filter((name) => name !== model)
   return (
     <Page
       title="Yield"
       about="Which calls of the last day a discount would have come first for, and which went past it."
     >
-      <search className="filters">
-        <Select
-          label="Model"
-          value={model ?? ''}
-          choices={choices.map((value) => ({ value, label: value }))}
-          onChange={({ currentTarget: { value } }) => change({ model: value, discount: undefined })}
-        />
-        <Input
-          label="At a discount of, percent"
-          type="number"
-          min={0}
-          max={MOST_PCT}
-          step="any"
-          placeholder="your own"
-          value={search.discount ?? ''}
-          onChange={({ currentTarget: { value } }) => change({ discount: value === '' ? undefined : Number(value) })}
-        />
-      </search>
-      <Loaded query={mine}>
-        {() => (model === undefined ? <NoOffers /> : <OfModel model={model} asked={search.discount} />)}
+      {model === undefined ? null : (
+        <search className="filters">
+          <Select
+            label="Model"
+            value={model}
+            choices={[model, ...others].sort(byName).map((value) => ({ value, label: value }))}
+            onChange={({ currentTarget: { value } }) => void navigate({ search: { model: value }, replace: true })}
+          />
+          <Input
+            label="At a discount of, percent"
+            type="number"
+            min={0}
+            max={MOST_PCT}
+            step="any"
+            placeholder="your own"
+            value={discount ?? ''}
+            onChange={({ currentTarget: { value } }) =>
+              void navigate({
+                search: { model, discount: value === '' ? undefined : Number(value) },
+                replace: true,
+              })
+            }
+          />
+        </search>
+      )}
+      <Loaded query={query}>
+        {(data) =>
+          model === undefined ? <Models rows={onSale} curl={curl} /> : <OfModel {...{ data, curl, discount }} />
+        }
       </Loaded>
     </Page>
+  )
+}
+
+type OnSale = { readonly model: string; readonly offers: number; readonly discountPct: number }
+
+const byName = (a: string, b: string) => (a < b ? -1 : 1)
+
+/** The models of the seller's offers, each with its largest discount. */
+function modelsOf(data: SellerYieldQuery | undefined): readonly OnSale[] {
+  const found = new Map<string, OnSale>()
+  for (const { node } of data?.onSale?.edges ?? []) {
+    const { model } = node
+    const { offers, discountPct } = found.get(model) ?? { offers: 0, discountPct: 0 }
+    found.set(model, { model, offers: offers + 1, discountPct: Math.max(discountPct, node.discount) })
+  }
+  return [...found.values()].sort((a, b) => byName(a.model, b.model))
+}
+
+const MODEL_COLUMNS: readonly Column<OnSale>[] = [
+  {
+    label: 'Model',
+    cell: ({ model }) => (
+      <Link to="/seller/yield" search={{ model }}>
+        {model}
+      </Link>
+    ),
+    text: ({ model }) => model,
+  },
+  { label: 'Your offers', isNumber: true, cell: ({ offers }) => count(offers), text: ({ offers }) => offers },
+  {
+    label: 'Your discount',
+    isNumber: true,
+    cell: ({ discountPct }) => percent(discountPct),
+    text: ({ discountPct }) => discountPct,
+  },
+]
+
+function Models({ rows, curl }: { readonly rows: readonly OnSale[]; readonly curl: string }) {
+  if (rows.length === 0) return <NoOffers />
+  return (
+    <Card title="Your models" about="Of your newest 100 offers. Choose one to see what each discount wins" isFlush>
+      <Table
+        label="Your models"
+        columns={MODEL_COLUMNS}
+        rows={rows}
+        keyOf={({ model }) => model}
+        curl={curl}
+        most={25}
+        empty={null}
+      />
+    </Card>
   )
 }
 
@@ -83,23 +139,23 @@ function NoOffers() {
   )
 }
 
-function OfModel({ model, asked }: { readonly model: string; readonly asked: number | undefined }) {
-  const variables = { model, name: model }
-  const query = useScreen(SellerYieldDocument, variables, { everyMs: REFRESH_MS })
+type OfModelProps = {
+  readonly data: SellerYieldQuery
+  readonly curl: string
+  readonly discount: number | undefined
+}
+
+function OfModel({ data, curl, discount }: OfModelProps) {
+  // The list of models is what was read before, and holds nothing of this one.
+  if (data.demand === undefined) return <SkeletonRows />
+  const own = Math.max(0, ...(data.offers?.edges ?? []).map(({ node }) => node.discount))
+  const discountPct = discount ?? own
   return (
-    <Loaded query={query}>
-      {(data) => {
-        const own = Math.max(0, ...(data.offers?.edges ?? []).map(({ node }) => node.discount))
-        const discountPct = asked ?? own
-        return (
-          <>
-            <Figures data={data} discountPct={discountPct} isOwn={asked === undefined} />
-            <Curve data={data} own={discountPct} curl={curlOf(SellerYieldDocument, variables, true)} />
-            <Paid data={data} />
-          </>
-        )
-      }}
-    </Loaded>
+    <>
+      <Figures data={data} discountPct={discountPct} isOwn={discount === undefined} />
+      <Curve data={data} own={discountPct} curl={curl} />
+      <Paid data={data} />
+    </>
   )
 }
 

@@ -71,12 +71,15 @@ type State = {
   head: string
   /** The place behind the head; -1 before it is known. */
   dataStart: number
+  /** Takes what is decoded to be judged. No two bodies share it. */
+  decoded: Buffer | undefined
 }
 
 export function createJsonGauge(): JsonGauge {
   const state: State = {
     ...{ spans: new Map(), size: 0, weight: 0, depth: 0, passed: 0 },
     ...{ isInText: false, isEscaped: false, textStart: 0, mayBeData: false, head: '', dataStart: -1 },
+    decoded: undefined,
   }
   return {
     spans: state.spans,
@@ -182,7 +185,7 @@ function weighLong(state: State, bytes: Buffer, { from, end, wasEscaped }: Part)
     state.dataStart = state.textStart + headLength
     state.mayBeData = BASE64_TEXT.test(state.head.slice(headLength))
   }
-  if (state.mayBeData && isBase64(bytes, at, end, isEscaped)) return
+  if (state.mayBeData && isBase64(state, bytes, { from: at, end, wasEscaped: isEscaped })) return
   state.mayBeData = false
   state.size += state.passed + end - state.textStart
 }
@@ -197,11 +200,12 @@ function endData(state: State, end: number): void {
   }
 }
 
-/** True when these bytes are base64. `isEscaped` tells that a backslash stands before them. */
-function isBase64(bytes: Buffer, from: number, end: number, isEscaped: boolean): boolean {
-  if (isEscaped && from < end && bytes[from] !== SLASH) return false
-  let pairedFrom = from
-  for (let at = from; at < end; at++) {
+/** True when these bytes are base64. A backslash may stand before them. */
+function isBase64(state: State, bytes: Buffer, { from, end, wasEscaped }: Part): boolean {
+  if (wasEscaped && from < end && bytes[from] !== SLASH) return false
+  const told = passDecodable(state, bytes, { from, end })
+  let pairedFrom = told
+  for (let at = told; at < end; at++) {
     if (at >= pairedFrom) {
       at = passPairs(bytes, at, end)
       pairedFrom = at + STRIDE
@@ -213,6 +217,23 @@ function isBase64(bytes: Buffer, from: number, end: number, isEscaped: boolean):
     if (byte !== BACKSLASH || (at + 1 < bytes.length && bytes[at + 1] !== SLASH)) return false
   }
   return true
+}
+
+/** Bytes that are decoded together. Four of them are three. */
+const DECODED_BYTES = 16_384
+
+/**
+ * The place behind as much base64 as the runtime's decoder can tell, which is the fastest way of all. It leaves out what is
+ * no base64, so what it makes is as long as it should be only where everything is.
+ */
+function passDecodable(state: State, bytes: Buffer, { from, end }: Omit<Part, 'wasEscaped'>): number {
+  let at = from
+  for (let next = at + DECODED_BYTES; next <= end; next += DECODED_BYTES) {
+    state.decoded ??= Buffer.allocUnsafeSlow((DECODED_BYTES / 4) * 3)
+    if (state.decoded.write(bytes.toString('latin1', at, next), 'base64') < state.decoded.length) break
+    at = next
+  }
+  return at
 }
 
 /** For each pair of bytes, as one number of either byte order: whether one of them is no base64. */

@@ -14,17 +14,24 @@ import type { JobBook, JobStanding } from './job-book.ts'
 /** Most jobs whose files wait to be copied, the newest ones. The others are copied when their buyers ask. */
 const MAX_FILES_DUE = 10_000
 
-type Restored = { readonly rid: string; readonly deadlineAt: number }
+type Restored = {
+  readonly rid: string
+  readonly deadlineAt: number
+  /** The list of its buyer's jobs, and its milliseconds. */
+  readonly listed?: { readonly list: string; readonly lifeMs: number } | undefined
+}
 
 /** The connection should fail fast while Redis is away, because the caller comes back by itself. */
 export function createRedisJobBook(redis: Redis): JobBook {
-  async function restore({ rid, deadlineAt }: Restored, fields: Readonly<Record<string, string>>, now: number) {
+  async function restore({ rid, deadlineAt, listed }: Restored, fields: Readonly<Record<string, string>>, now: number) {
     const key = moneyKeys.job(rid)
     const lifeMs = deadlineAt - now + JOB_KEPT_AFTER_DEADLINE_MS
     if (lifeMs <= 0) return
     const writes = redis.multi()
     for (const [name, text] of Object.entries(fields)) writes.hsetnx(key, name, text)
-    await guarded(writes.pexpire(key, lifeMs).exec())
+    writes.pexpire(key, lifeMs)
+    if (listed !== undefined) writes.zadd(listed.list, 0, rid).pexpire(listed.list, listed.lifeMs)
+    await guarded(writes.exec())
   }
   return {
     read: (rids) =>
@@ -32,13 +39,12 @@ export function createRedisJobBook(redis: Redis): JobBook {
       Promise.all(
         rids.map(async (rid) => readStoredJob(await guarded(redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS)))),
       ),
-    async restore(job, standing, now) {
-      await restore(job, { ...fieldsOf(standing), job: JSON.stringify(job) }, now)
-      if (job.account === null) return
-      const list = moneyKeys.jobsOf(job.wire, job.account)
+    restore(job, standing, now) {
+      const { rid, account, wire, createdAt, deadlineAt } = job
       // The list lasts as long as for a job that begins now.
-      const lifeMs = job.deadlineAt - job.createdAt + JOB_KEPT_AFTER_DEADLINE_MS
-      await guarded(redis.multi().zadd(list, 0, job.rid).pexpire(list, lifeMs).exec())
+      const lifeMs = deadlineAt - createdAt + JOB_KEPT_AFTER_DEADLINE_MS
+      const listed = account === null ? undefined : { list: moneyKeys.jobsOf(wire, account), lifeMs }
+      return restore({ rid, deadlineAt, listed }, { ...fieldsOf(standing), job: JSON.stringify(job) }, now)
     },
     hide: (job, now) => restore(job, { deleted: '1' }, now),
     restoreForwarded: (job, now) => restore(job, { submit: job.submit }, now),

@@ -13,9 +13,11 @@ import { endAsShown, openShown } from './shown-job.ts'
 const MAX_MARKS = 1_000
 /** A mark whose job the ledger does not know after so long belongs to none. */
 const STRAY_AFTER_MS = 3 * DAY
-/** Jobs that are written again together, and pages of them in one turn. The next turn goes on. */
+/** Jobs that are read together, and pages of them in one turn. The next turn goes on. */
 const PAGE = 500
 const MAX_PAGES = 10
+/** Jobs that are written together. Opening many at once keeps the process from answers of Redis until they are too late. */
+const TOGETHER = 25
 const MAX_FORGOTTEN = 10_000
 
 /**
@@ -68,13 +70,17 @@ async function restorePage(ctx: LineCtx, jobs: readonly ShownJob[]): Promise<num
       jobs.map(({ rid }) => rid),
     ),
   ])
-  const restored = await Promise.all(
-    jobs.map((job) => {
-      const isWithheld = payments.get(job.rid)?.state === 'written_off'
-      return restore(ctx, job, { place: places.get(job.offer ?? ''), isWithheld })
-    }),
-  )
-  return restored.filter((isRestored) => isRestored).length
+  let restored = 0
+  for (let from = 0; from < jobs.length; from += TOGETHER) {
+    const written = await Promise.all(
+      jobs.slice(from, from + TOGETHER).map((job) => {
+        const isWithheld = payments.get(job.rid)?.state === 'written_off'
+        return restore(ctx, job, { place: places.get(job.offer ?? ''), isWithheld })
+      }),
+    )
+    restored += written.filter((isRestored) => isRestored).length
+  }
+  return restored
 }
 
 type Known = { readonly place: Place | undefined; readonly isWithheld: boolean }

@@ -55,7 +55,7 @@ const HEAT_MAP = {
   name: 'activity with the heat map',
   side: 'buyer',
   path: '/buyer/activity?hours=yes',
-  shows: 'main svg.chart rect.heat',
+  shows: 'main svg.chart path.heat',
 } as const
 
 const MAIN_SCREENS: readonly Screen[] = [

@@ -102,6 +102,14 @@ describe('the page', () => {
         expect(
           (await fetch(url, { headers: { ...html, 'if-none-match': home.headers.get('etag') ?? '' } })).status,
         ).toBe(304)
+        const scriptsAt = async (path: string) => {
+          const document = await (await fetch(url + path, { headers: html })).text()
+          return [...document.matchAll(/modulepreload" crossorigin href="([^"]+)"/g)].map(([, file]) => file)
+        }
+        const scripts = await scriptsAt(`/model/${MODEL}`)
+        expect(scripts).not.toEqual(await scriptsAt('/models'))
+        expect(scripts.length).toBeGreaterThan((await scriptsAt('/nothing-is-here')).length)
+        for (const file of scripts) expect((await fetch(url + file)).status, file).toBe(200)
         const dark = await fetch(url, { headers: { ...html, cookie: 'mkt_theme=dark' } })
         expect(await dark.text()).toContain('<html lang="en" data-theme="dark">')
         expect((await fetch(`${url}/buyer/logs`, { headers: html })).status).toBe(200)

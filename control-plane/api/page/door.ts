@@ -64,7 +64,7 @@ type PageExchange = { readonly request: FastifyRequest; readonly reply: FastifyR
 
 /** The one document. It names the assets of this release, so a browser asks for it each time. */
 async function sendPage(files: PageFiles, { request, reply, status }: PageExchange): Promise<FastifyReply> {
-  const document = files.document(themeOf(request))
+  const document = files.document(request.url.split('?', 1)[0] ?? '/', themeOf(request))
   reply
     .status(status)
     .headers({ ...SECURITY_HEADERS, 'cache-control': 'no-cache', etag: document.etag, vary: 'Cookie' })

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Theme } from '#control-plane/api/theme.ts'
 import { inTheme } from '#control-plane/api/theme.ts'
+import { readScreenScripts } from './screen-scripts.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -19,11 +20,13 @@ const BROTLI_QUALITY = 9
 export type Encoded = { readonly plain: Buffer; readonly gzip: Buffer; readonly br: Buffer }
 type File = { readonly contentType: string; readonly body: () => Promise<Encoded> }
 
+type PageDocument = { readonly etag: string; readonly body: () => Promise<Encoded> }
+
 /** The files of the built page, kept in memory. */
 export type PageFiles = {
   asset(name: string): File | undefined
-  /** The document in a theme, or in that of the reader's system. */
-  document(theme: Theme | undefined): { readonly etag: string; readonly body: () => Promise<Encoded> }
+  /** The document at a path, in a theme or in that of the reader's system. It names the scripts of the path's screen. */
+  document(path: string, theme: Theme | undefined): PageDocument
 }
 
 /** Reads the built page. Undefined when it was not built. */
@@ -42,12 +45,24 @@ export function openPageFiles(folder: URL): PageFiles | undefined {
       },
     ]),
   )
-  const documentIn = (theme: Theme | undefined) => {
-    const text = inTheme(html, theme)
+  const scriptsOf = readScreenScripts(folder)
+  const documentOf = (scripts: readonly string[], theme: Theme | undefined): PageDocument => {
+    const links = scripts.map((file) => `<link rel="modulepreload" crossorigin href="/${file}">`).join('')
+    const text = inTheme(html, theme).replace('</head>', `${links}</head>`)
     return { etag: `"${createHash('sha1').update(text).digest('base64url')}"`, body: encoder(Buffer.from(text)) }
   }
-  const documents = { system: documentIn(undefined), light: documentIn('light'), dark: documentIn('dark') }
-  return { asset: (name) => files.get(name), document: (theme) => documents[theme ?? 'system'] }
+  // One for each screen and theme, however many paths there are.
+  const documents = new Map<string, PageDocument>()
+  return {
+    asset: (name) => files.get(name),
+    document(path, theme) {
+      const scripts = scriptsOf(path)
+      const key = `${theme} ${scripts[0]}`
+      const found = documents.get(key) ?? documentOf(scripts, theme)
+      documents.set(key, found)
+      return found
+    },
+  }
 }
 
 /** Compresses a text when it is first asked for, and once. */

@@ -1,4 +1,4 @@
-import type { KeyboardEvent } from 'react'
+import type { KeyboardEvent, PointerEvent } from 'react'
 import { useId, useState } from 'react'
 import type { HeatRow } from './heat-rows.ts'
 import { useWidth } from './use-width.ts'
@@ -20,6 +20,8 @@ const LABEL_EVERY = 6
 /** The weakest shade that still differs from zero. */
 const FAINTEST = 0.18
 const SHADES = [0, 0.25, 0.5, 0.75, 1]
+/** So many shades can be told apart, and no more. */
+const STEPS = 16
 
 const hourName = (hour: number) => `${String(hour).padStart(2, '0')}:00`
 const opacityOf = (share: number) => (share <= 0 ? 0 : FAINTEST + (1 - FAINTEST) * share)
@@ -86,6 +88,7 @@ function Cells({ label, rows, top, at, onAt }: CellsProps) {
   const id = useId()
   const [box, width] = useWidth()
   const size = (width - PAD.left) / HOURS.length
+  const height = PAD.top + rows.length * ROW_HEIGHT
   const step = (event: KeyboardEvent<SVGSVGElement>) => {
     const move = MOVES[event.key]
     if (move === undefined) return
@@ -94,16 +97,24 @@ function Cells({ label, rows, top, at, onAt }: CellsProps) {
     const within = (value: number, most: number) => Math.max(0, Math.min(most, value))
     onAt({ row: within(from.row + move.row, rows.length - 1), hour: within(from.hour + move.hour, 23) })
   }
+  const point = (event: PointerEvent<SVGSVGElement>) => {
+    const place = event.currentTarget.getBoundingClientRect()
+    const hour = Math.floor((((event.clientX - place.left) / place.width) * width - PAD.left) / size)
+    const row = Math.floor((((event.clientY - place.top) / place.height) * height - PAD.top) / ROW_HEIGHT)
+    const isCell = hour >= 0 && hour < HOURS.length && row >= 0 && row < rows.length
+    if (isCell && (at?.row !== row || at.hour !== hour)) onAt({ row, hour })
+  }
   return (
     <svg
       ref={box}
       className="chart"
-      viewBox={`0 0 ${width} ${PAD.top + rows.length * ROW_HEIGHT}`}
-      height={PAD.top + rows.length * ROW_HEIGHT}
+      viewBox={`0 0 ${width} ${height}`}
+      height={height}
       role="img"
       aria-labelledby={id}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: Arrow keys move its cursor.
       tabIndex={0}
+      onPointerMove={point}
       onPointerLeave={() => onAt(undefined)}
       onKeyDown={step}
     >
@@ -113,31 +124,45 @@ function Cells({ label, rows, top, at, onAt }: CellsProps) {
           {hourName(hour)}
         </text>
       ))}
-      {rows.map(({ day, hours }, row) => (
-        <g key={day}>
-          <text x={PAD.left - 8} y={PAD.top + row * ROW_HEIGHT + 12} textAnchor="end">
-            {day}
-          </text>
-          {HOURS.map((hour) => {
-            const value = hours[hour] ?? null
-            return (
-              <rect
-                key={hour}
-                className={value === null ? 'heat gap' : 'heat'}
-                data-at={at?.row === row && at.hour === hour}
-                x={PAD.left + hour * size + GAP / 2}
-                y={PAD.top + row * ROW_HEIGHT + GAP / 2}
-                width={Math.max(size - GAP, 1)}
-                height={ROW_HEIGHT - GAP}
-                fillOpacity={value === null ? 0 : opacityOf(top === 0 ? 0 : value / top)}
-                onPointerEnter={() => onAt({ row, hour })}
-              />
-            )
-          })}
-        </g>
+      {rows.map(({ day }, row) => (
+        <text key={day} x={PAD.left - 8} y={PAD.top + row * ROW_HEIGHT + 12} textAnchor="end">
+          {day}
+        </text>
       ))}
+      {[...shadesOf(rows, top)].map(([share, places]) => (
+        <path
+          key={share}
+          className="heat"
+          fillOpacity={opacityOf(share)}
+          d={places.map((place) => cellPath(place, size)).join('')}
+        />
+      ))}
+      {at === undefined ? null : <path className="heat" data-at="true" fillOpacity={0} d={cellPath(at, size)} />}
     </svg>
   )
+}
+
+/** The cells of each shade. They are drawn as one, for a month has 720 of them. An hour that nobody knows has none. */
+function shadesOf(rows: readonly HeatRow[], top: number): ReadonlyMap<number, readonly Place[]> {
+  const found = new Map<number, Place[]>()
+  for (const [row, { hours }] of rows.entries()) {
+    for (const hour of HOURS) {
+      const value = hours[hour] ?? null
+      if (value === null) continue
+      // What is more than zero is never as faint as zero.
+      const share = top === 0 ? 0 : Math.ceil((value / top) * STEPS) / STEPS
+      const places = found.get(share) ?? []
+      places.push({ row, hour })
+      found.set(share, places)
+    }
+  }
+  return found
+}
+
+function cellPath({ row, hour }: Place, size: number): string {
+  const wide = Math.max(size - GAP, 1)
+  const [x, y] = [PAD.left + hour * size + GAP / 2, PAD.top + row * ROW_HEIGHT + GAP / 2]
+  return `M${x.toFixed(1)} ${y}h${wide.toFixed(1)}v${ROW_HEIGHT - GAP}h${(-wide).toFixed(1)}z`
 }
 
 function Twin({ label, rows, format, zone }: Props) {

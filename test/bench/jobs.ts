@@ -13,10 +13,13 @@ import { transact } from '#control-plane/db/database.ts'
 import { listJobs } from '#control-plane/db/jobs.ts'
 import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
+import type { ControlPlane } from '#control-plane/plane.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
 import { createRedisJobBook } from '#control-plane/ports/jobs/redis-job-book.ts'
-import { putProvider } from '#control-plane/services/catalog/catalog.ts'
+import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
+import { restoreEndedJobs } from '#control-plane/services/money/restore-jobs.ts'
+import { sealShown } from '#control-plane/services/money/shown-job.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
@@ -24,7 +27,8 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { sealCredential } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 import { createTestDatabase } from '#test/support/database.ts'
-import { submitText } from '#test/support/job-events.ts'
+import { endText, submitText } from '#test/support/job-events.ts'
+import { filmFacts, textModel } from '#test/support/text-model.ts'
 import { memoryOf } from './memory.ts'
 import { processorSeconds } from './processor-time.ts'
 
@@ -41,6 +45,10 @@ const FEW = 'acc_few'
 /** Jobs of a list, and lists of which the middle one counts. */
 const LISTED = 20
 const LISTS = 100
+/** Restores of which the middle one counts. */
+const RESTORES = 3
+const SELLER = 'acc_seller'
+const OFFER = `ofr_${'0'.repeat(26)}`
 const SECRET = 'for the bench only, 32 characters'
 
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
@@ -79,6 +87,7 @@ export async function measureJobs(): Promise<Figure[]> {
         { what: `${JOBS} open jobs, one worker`, figure: share, beside: `${each}, ${await late(db)}` },
         memoryRow(worker.pid ?? 0, empty),
         await measureLists(db, server.url),
+        await measureRestore(db, server.url, environment),
       ]
     } finally {
       worker.kill('SIGKILL')
@@ -113,6 +122,72 @@ async function measureLists(db: Database, redisUrl: string): Promise<Figure> {
   redis.disconnect()
   const beside = `${ofFew} for a buyer of ${LISTED}; the control plane ${inLedger}`
   return { what: `the newest ${LISTED} of a buyer's ${JOBS} open jobs`, figure: ofMany, beside }
+}
+
+/** Ten thousand jobs that ended, written to a Redis that was emptied. The middle one of some rounds counts. */
+async function measureRestore(
+  db: Database,
+  redisUrl: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<Figure> {
+  const plane = createControlPlane(readConfig({ ...environment }))
+  const redis = new Redis(redisUrl)
+  try {
+    await insertEnded(db, plane)
+    const ctx = { ...plane, gate: { ...plane.gate, isOpen: async () => true } }
+    const rounds: { readonly ms: number; readonly usedMs: number }[] = []
+    while (rounds.length < RESTORES) {
+      await redis.flushall()
+      const [from, before] = [performance.now(), process.cpuUsage()]
+      let restored = 0
+      while (restored < JOBS) restored += await restoreEndedJobs(ctx)
+      const { user, system } = process.cpuUsage(before)
+      rounds.push({ ms: performance.now() - from, usedMs: (user + system) / 1_000 })
+    }
+    rounds.sort((left, right) => left.ms - right.ms)
+    const { ms = 0, usedMs = 0 } = rounds[Math.floor(RESTORES / 2)] ?? {}
+    const beside = `${(usedMs / 1_000).toFixed(1)} s of processor time`
+    return { what: `${JOBS} ended jobs, written again`, figure: `${(ms / 1_000).toFixed(1)} s`, beside }
+  } finally {
+    redis.disconnect()
+    await plane.close()
+  }
+}
+
+async function insertEnded(db: Database, plane: ControlPlane): Promise<void> {
+  const rids = ridsOf(JOBS).map((rid) => `02${rid.slice(2)}`)
+  const deadlineAt = Date.now() + DAY_MS
+  const job = { account: BUYER, sellerAccount: SELLER, quote: 0, offer: OFFER }
+  const events = rids.map((rid) => submitText({ ...job, rid, startedAt: Date.now() }, deadlineAt))
+  const ends = rids.map((rid) => endText({ ...job, rid }, 0))
+  const artifacts = [{ url: 'https://files.example/a.mp4', contentType: 'video/mp4', access: 'brief' as const }]
+  const end = { event: '', state: 'succeeded' as const, artifacts, error: null, endedAt: Date.now() }
+  const kept = { end, job: { asked: { seconds: 4, size: '1280x720' }, adaptedParams: [] } }
+  const shown = rids.map((rid) => sealShown(plane, { rid, account: BUYER }, kept))
+  const { keyRing } = plane.settings
+  const binding = { id: 'crd_ended', tenant: SELLER, host: 'busy.example', purpose: 'offer' } as const
+  const sealed = JSON.stringify(sealCredential(keyRing, binding, new Secret('sk-bench')))
+  const operator = machineOperator('bench')
+  await invoke(plane, operator, importCatalog, { source: 'bench', models: [textModel('film', filmFacts('0.1'))] })
+  await transact(db, async (trx) => {
+    await openAccount(trx, { id: SELLER, kind: 'seller_available', owner: 'usr_seller' })
+    await sql`insert into credential (id, tenant, host, purpose, base_url, fingerprint, sealed, created_at)
+      values ('crd_ended', ${SELLER}, 'busy.example', 'offer', 'https://busy.example/v1', repeat('0', 64),
+        ${sealed}::jsonb, now())`.execute(trx)
+    await sql`insert into offer (id, seller_account, model, provider, credential_id, fingerprint, base_url, api_format,
+        provider_model, pricing_mode, kept_bps, status, created_at, updated_at)
+      values (${OFFER}, ${SELLER}, 'film', 'busy', 'crd_ended', repeat('0', 64), 'https://busy.example/v1', 'openai',
+        'film', 'discount', 5000, 'active', now(), now())`.execute(trx)
+    await sql`insert into job (rid, account, seller_account, escrow_account, offer, provider_job, quote, paid, event,
+        payload_hash, deadline_at, provider, ended_at, told_at, shown)
+      select rid, ${BUYER}, ${SELLER}, ${ESCROW}, ${OFFER}, 'p-1', 0, 0, event, repeat('0', 64),
+        ${new Date(deadlineAt)}, 'busy', now(), now(), shown
+      from unnest(${rids}::text[], ${events}::text[], ${shown}::text[]) job (rid, event, shown)`.execute(trx)
+    await sql`insert into job_end (rid, event, payload_hash, source, booked_at)
+      select rid, event, repeat('0', 64), 'bench', now()
+      from unnest(${rids}::text[], ${ends}::text[]) job (rid, event)`.execute(trx)
+  })
+  await sql`analyze job`.execute(db)
 }
 
 async function middleMs(read: () => Promise<readonly unknown[]>): Promise<string> {

@@ -13,10 +13,12 @@ const ShownSchema = JobEndSchema.omit({ event: true }).extend(
 export type Shown = z.infer<typeof ShownSchema>
 
 type SealCtx = Pick<Ctx, 'ids' | 'settings'>
+/** What a record says of how its job is shown. */
+type KeptEnd = Pick<StoredJob, 'end'> & { readonly job: Pick<StoredJob['job'], 'asked' | 'adaptedParams'> }
 type Owned = { readonly rid: string; readonly account: string }
 
 /** Seals how a job is shown, for the ledger. It is bound to its job. Undefined for a job without an end. */
-export function sealShown({ ids, settings }: SealCtx, { rid, account }: Owned, kept: StoredJob): string | undefined {
+export function sealShown({ ids, settings }: SealCtx, { rid, account }: Owned, kept: KeptEnd): string | undefined {
   if (kept.end === undefined) return undefined
   const { state, artifacts, error, endedAt } = kept.end
   const { asked, adaptedParams } = kept.job

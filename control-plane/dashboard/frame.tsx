@@ -2,7 +2,7 @@ import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useEffect, useRef, useState } from 'react'
 import type { Side } from './data/session.tsx'
-import { isOfSide, useSignIn, useViewer } from './data/session.tsx'
+import { isOfSide, useReadForViewer, useSignIn, useViewer } from './data/session.tsx'
 import { useSettings } from './data/settings.tsx'
 import { NAVIGATION } from './navigation.ts'
 import { CommandPalette } from './palette.tsx'
@@ -19,6 +19,7 @@ export function Frame() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: Another screen closes the menu.
   useEffect(() => setOpen(false), [path])
   useFocusOnScreen()
+  useReadForViewer()
   return (
     <>
       <a className="skip" href="#content">

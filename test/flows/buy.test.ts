@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { generatePrivateKey } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { TestChain } from '#test/support/chain.ts'
@@ -110,6 +111,14 @@ describe('a wallet with USDC and no ETH', () => {
       }
       const call = { model: 'gpt-5-mini', max_tokens: 100, messages: [{ role: 'user', content: 'Say hello.' }] }
       expect((await ask('/v1/chat/completions', call)).status).toBe(402)
+
+      // The key of another wallet opens nothing, and is told so.
+      const stranger = { ...env, WALLET_KEY: generatePrivateKey() }
+      const refused = await runMarket(['allowance', 'open', '--usd', '20', ...signing], { env: stranger })
+      expect(refused).toMatchObject({ code: 2, out: '' })
+      expect(refused.err).toMatch(/The private key is that of the wallet 0x\w{40}, and this account pays from 0x\w{40}/)
+      expect(refused.err.toLowerCase()).toContain(wallet.address.toLowerCase())
+      expect((await market(Allowance, 'allowance', 'show')).status).toBe('none')
 
       expect((await market(Allowance, 'allowance', 'open', '--usd', '20', ...signing)).status).toBe('open')
       const read = async () => Allowance.parse((await ask('/v1/buyer/allowance')).body)

@@ -1,9 +1,11 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { startBrowser } from '#test/support/browser.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
-import { dialog, openPerson, waitForScreen } from '#test/support/page-browser.ts'
+import { dialog, heading, offerOf, openPerson, waitForScreen } from '#test/support/page-browser.ts'
+import { askMarket } from '#test/support/page-door.ts'
 import { VIEWS, violationsOf } from '#test/support/page-violations.ts'
 import { openWallet } from '#test/support/page-wallet.ts'
 import { newWallet } from '#test/support/wallet.ts'
@@ -118,3 +120,126 @@ it(
   },
   JOURNEY_MS,
 )
+
+describe('a bad day of the page', () => {
+  it(
+    'a key that is revoked while somebody types: the page says so, keeps what was typed, and goes on after a sign-in',
+    async () => {
+      const { dashboard_url: url, buyer_key: own } = network.sandbox
+      const made = await askMarket(url, { method: 'POST', path: '/v1/buyer/keys', key: own, body: { label: 'brief' } })
+      const { id, key } = z.object({ id: z.string(), key: z.string() }).parse(made)
+      const { context, page, complaints } = await openPerson(browser, { url, key })
+      await page.goto(`${url}/buyer/keys`)
+      await page.getByRole('button', { name: 'New key' }).click()
+      const label = `half-typed-${Date.now()}`
+      await dialog(page).getByLabel('Name').fill(label)
+      await askMarket(url, { method: 'DELETE', path: `/v1/buyer/keys/${id}`, key: own })
+      await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+      await dialog(page).getByText('Nobody is signed in with this browser any more.').waitFor()
+      await page.getByText('This session has ended, or its key was revoked.').waitFor()
+      const [tab] = await Promise.all([
+        context.waitForEvent('page'),
+        dialog(page).getByRole('link', { name: 'Sign in in another tab' }).click(),
+      ])
+      await tab.getByLabel('Key', { exact: true }).fill(own)
+      await tab.getByRole('button', { name: 'Sign in' }).click()
+      await tab.getByRole('button', { name: 'Sign out' }).waitFor()
+      await page.bringToFront()
+      expect(await dialog(page).getByLabel('Name').inputValue()).toBe(label)
+      await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+      await dialog(page).getByLabel('I have stored it').check()
+      await dialog(page).getByRole('button', { name: 'Done' }).click()
+      await page.getByText('This session has ended').waitFor({ state: 'detached' })
+      await page.getByRole('row', { name: new RegExp(label) }).waitFor()
+      // Who signs out takes everything along.
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByText('Nobody is signed in').waitFor()
+      expect(await page.locator('main').textContent()).not.toContain(label)
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it(
+    'a market that is away: what was read stays and is marked as old, and the page recovers by itself',
+    async () => {
+      const { dashboard_url: url, seller_key: key } = network.sandbox
+      const { context, page } = await openPerson(browser, { url, key })
+      await page.goto(`${url}/seller/payouts`)
+      const figure = page.getByText('To be paid').first()
+      await figure.waitFor()
+      await page.route('**/graphql', (route) => route.abort())
+      await page.getByText('What you see is what was read last.').waitFor()
+      expect(await figure.isVisible()).toBe(true)
+      await page.unroute('**/graphql')
+      await page.getByText('What you see is what was read last.').waitFor({ state: 'detached' })
+      await figure.waitFor()
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it(
+    'a change that fails: its dialog says why and keeps what was typed, and nothing else has moved',
+    async () => {
+      const { dashboard_url: url, seller_key: key } = network.sandbox
+      const { context, page, complaints } = await openPerson(browser, { url, key })
+      await page.goto(`${url}/seller/offers`)
+      const edit = page.getByRole('button', { name: /^Edit the offer of/ }).first()
+      const row = page.getByRole('table', { name: 'Offers' }).locator('tbody tr').first()
+      const before = await row.getByRole('cell').nth(2).textContent()
+      const refusal = { errors: [{ message: 'Not <b>today</b>.', extensions: { code: 'conflict' } }] }
+      await page.route('**/graphql', (route) =>
+        route.request().postData()?.includes('PageUpdateOffer') === true
+          ? route.fulfill({ status: 409, json: refusal })
+          : route.continue(),
+      )
+      await edit.click()
+      await dialog(page).getByLabel('Discount, percent').fill('77.25')
+      await dialog(page).getByRole('button', { name: 'Change' }).click()
+      // What the market says is text, never markup.
+      await dialog(page).getByRole('alert').getByText('Not <b>today</b>.').waitFor()
+      expect(await dialog(page).getByLabel('Discount, percent').inputValue()).toBe('77.25')
+      await page.keyboard.press('Escape')
+      expect(await row.getByRole('cell').nth(2).textContent()).toBe(before)
+      // The focus is back at what opened the dialog.
+      expect(await page.evaluate('document.activeElement?.ariaLabel')).toMatch(/^Edit the offer of/)
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it(
+    'a link to a thing of somebody else says what a link to nothing says, and markup in it is text',
+    async () => {
+      const { dashboard_url: url, seller_key: key } = network.sandbox
+      const { context, page, complaints } = await openPerson(browser, { url })
+      await openWallet(context, newWallet())
+      await page.goto(`${url}/sign-in?to=/seller/offers`)
+      await page.getByRole('button', { name: 'Test wallet' }).click()
+      await heading(page, 'Offers').waitFor()
+      const told = async (path: string, text: string) => {
+        await page.goto(url + path)
+        await page.getByText(text).waitFor()
+        await waitForScreen(page)
+        return page.locator('main').textContent()
+      }
+      const nothing = 'ofr_01K00000000000000000000000'
+      const none = await told(`/seller/offers/${nothing}`, 'No such offer')
+      expect(await told(`/seller/offers/${await offerOf(url, key)}`, 'No such offer')).toBe(none)
+      for (const path of ['/buyer/logs?call=', '/receipt?id=']) {
+        await told(`${path}${call}`, 'No call of yours has this id')
+        await told(`${path}01K00000000000000000000000`, 'No call of yours has this id')
+      }
+      const markup = '<img src=x onerror=fail()>'
+      await told(`/model/${encodeURIComponent(markup)}`, markup)
+      await told(`/seller/offers/${encodeURIComponent(markup)}`, 'No such offer')
+      expect(await page.locator('main img').count()).toBe(0)
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+})

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { dollars, instant } from '#control-plane/cli/amounts.ts'
-import type { Action, Cli } from '#control-plane/cli/command.ts'
+import type { Action, Cli, Options } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
@@ -60,7 +60,7 @@ export const openAllowance: Action = async (cli, { options }) => {
   const usd = textOption(options, 'usd')
   const body = usd === undefined ? {} : { amount_usd: usd }
   if (usd === undefined) return shown(readAnswer(Allowance, await connection.call('POST', PATH, { side, body })))
-  const wallet = await openWallet(cli, options)
+  const wallet = await ownWallet(cli, options)
   const asked = readAnswer(Allowance, await connection.call('POST', PATH, { side, body }))
   const typed = Typed.parse(asked.typed_data)
   await confirm(
@@ -74,11 +74,21 @@ export const openAllowance: Action = async (cli, { options }) => {
 /** Ends payment from the wallet, and takes the allowance back where a wallet is named to sign that. */
 export const revokeAllowance: Action = async (cli, { options }) => {
   const named = textOption(options, 'privateKeyEnv') ?? textOption(options, 'privateKeyFrom')
-  const wallet = named === undefined ? undefined : await openWallet(cli, options)
+  const wallet = named === undefined ? undefined : await ownWallet(cli, options)
   await confirm(cli, 'End payment from the wallet?', isSet(options, 'yes'))
   const closed = readAnswer(Allowance, await cli.connection.call('DELETE', PATH, { side }))
   if (wallet === undefined || closed.typed_data === null) return shown(closed)
   return handIn(cli, { asked: closed, typed: Typed.parse(closed.typed_data), wallet, value: '0' })
+}
+
+/** The wallet of the account, by its key. Throws for the key of another wallet, before anything is changed. */
+async function ownWallet(cli: Cli, options: Options) {
+  const wallet = await openWallet(cli, options)
+  const { wallet: own } = readAnswer(Allowance, await cli.connection.call('GET', PATH, { side }))
+  if (own.toLowerCase() === wallet.address.toLowerCase()) return wallet
+  throw usageError(
+    `The private key is that of the wallet ${wallet.address}, and this account pays from ${own}: nothing was changed.`,
+  )
 }
 
 type Wish = {

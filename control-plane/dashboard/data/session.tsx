@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useCallback } from 'react'
+import { useCallback, useEffect, useRef } from 'react'
 import { call } from './client.ts'
 import type { PageViewerQuery } from './documents/viewer.ts'
 import { PageViewerDocument } from './documents/viewer.ts'
@@ -29,6 +29,20 @@ function viewerOf(data: PageViewerQuery | undefined): Viewer {
   const viewer = data?.viewer
   const kind = KINDS.find((known) => known === viewer?.kind) ?? 'nobody'
   return { kind, wallet: viewer?.wallet ?? null, keyId: viewer?.keyId ?? null, isKnown: data !== undefined }
+}
+
+/** Reads everything again once somebody else is signed in, which another tab may have done. */
+export function useReadForViewer(): void {
+  const cache = useQueryClient()
+  const { kind, wallet, keyId } = useViewer()
+  const name = kind === 'nobody' ? undefined : `${kind} ${wallet} ${keyId}`
+  const known = useRef(name)
+  useEffect(() => {
+    const before = known.current
+    if (name === undefined || name === before) return
+    known.current = name
+    if (before !== undefined) void cache.invalidateQueries()
+  }, [name, cache])
 }
 
 /** True where a viewer may look at a side of the market. */

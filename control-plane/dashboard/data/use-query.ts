@@ -74,6 +74,10 @@ export function useChange<Result, Variables>(
       wish.onDone?.(result)
       return cache.invalidateQueries()
     },
+    onError: (error) => {
+      // Whoever is refused for want of a session is shown as signed out at once.
+      if (error instanceof MarketError && error.code === 'authentication_required') void cache.invalidateQueries()
+    },
   })
 }
 

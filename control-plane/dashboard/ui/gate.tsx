@@ -1,13 +1,39 @@
 import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useEffect, useState } from 'react'
 import type { Side } from '#control-plane/dashboard/data/session.tsx'
 import { isOfSide, useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { Page } from './page.tsx'
-import { Skeleton } from './states.tsx'
+import { Notice, SignInBeside, Skeleton } from './states.tsx'
 
 const NAMES = { buyer: 'a buyer', seller: 'a seller', operator: 'an operator' } as const
 
-/** Shows a screen to those whose it is, and the way in to everybody else. */
+/** True while the session of somebody who was shown this screen has ended by itself. Signing out forgets it. */
+function useWasIn(side: Side): boolean {
+  const viewer = useViewer()
+  const [isShown, setShown] = useState(false)
+  const isIn = isOfSide(viewer, side)
+  const isOther = viewer.kind !== 'nobody' && !isIn
+  useEffect(() => {
+    if (isIn) setShown(true)
+    else if (!viewer.isKnown || isOther) setShown(false)
+  }, [isIn, isOther, viewer.isKnown])
+  return isShown && viewer.isKnown && viewer.kind === 'nobody'
+}
+
+function Ended() {
+  return (
+    <Notice tone="bad">
+      <span>This session has ended, or its key was revoked. What you typed is still here.</span>
+      <SignInBeside />
+    </Notice>
+  )
+}
+
+/**
+ * Shows a screen to those whose it is, and the way in to everybody else. A session that ends takes nothing away that
+ * somebody has typed.
+ */
 export function Gate({
   side,
   title,
@@ -19,7 +45,15 @@ export function Gate({
 }) {
   const viewer = useViewer()
   const { href } = useLocation()
-  if (isOfSide(viewer, side)) return children
+  const wasIn = useWasIn(side)
+  if (isOfSide(viewer, side) || wasIn) {
+    return (
+      <>
+        {wasIn ? <Ended /> : null}
+        {children}
+      </>
+    )
+  }
   if (!viewer.isKnown) {
     return (
       <Page title={title}>

@@ -48,29 +48,50 @@ function sentenceOf(error: Error): string {
   return error.message
 }
 
+/** The way in that leaves this screen, and what was typed into it, as it is. */
+export function SignInBeside() {
+  return (
+    <a className="button" href="/sign-in" target="_blank" rel="noopener">
+      Sign in in another tab
+    </a>
+  )
+}
+
 export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
   const id = error instanceof MarketError ? error.requestId : undefined
   return (
     <Notice tone="bad">
       <span>{sentenceOf(error)}</span>
+      {error instanceof MarketError && error.code === 'authentication_required' ? <SignInBeside /> : null}
       {id === undefined ? null : <code className="small muted">{id}</code>}
       {onRetry === undefined ? null : <Button onClick={onRetry}>Try again</Button>}
     </Notice>
   )
 }
 
+/** An id of another shape is that of nothing, too. */
+const MISSING: ReadonlySet<string> = new Set(['not_found', 'invalid_request'])
+
+/** True where a thing does not exist, or is somebody else's. */
+export function isMissing(error: Error | null): boolean {
+  return error instanceof MarketError && MISSING.has(error.code)
+}
+
 type LoadedProps<Data> = {
   readonly query: UseQueryResult<Data, Error>
   /** What holds the room meanwhile. */
   readonly waiting?: ReactNode
+  /** What a screen of one thing shows when there is none, or it is somebody else's. */
+  readonly missing?: ReactNode
   readonly children: (data: Data) => ReactNode
 }
 
 /** Shows what a screen has read. What was read before stays, marked, while the market does not answer. */
-export function Loaded<Data>({ query, waiting, children }: LoadedProps<Data>) {
+export function Loaded<Data>({ query, waiting, missing, children }: LoadedProps<Data>) {
   const { data, error, failureCount, failureReason, isPlaceholderData, refetch } = query
   if (data === undefined) {
     if (error === null) return <div aria-busy="true">{waiting ?? <SkeletonRows />}</div>
+    if (missing !== undefined && isMissing(error)) return missing
     return <ErrorNotice error={error} onRetry={() => void refetch()} />
   }
   // A first failure is often a moment's. The second one is told, while the market is asked on.

@@ -15,6 +15,8 @@ import { placeServed, reasonOf } from './route-taken.ts'
 
 type Entry = NonNullable<BuyerLogEntryQuery['request']>
 
+const NO_CALL = <p>No call of yours has this id.</p>
+
 /** One call: what it was, what it cost line by line, and why it went where it went. */
 export function CallDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const query = useScreen(BuyerLogEntryDocument, { id })
@@ -32,10 +34,10 @@ export function CallDrawer({ id, onClose }: { readonly id: string; readonly onCl
         </>
       }
     >
-      <Loaded query={query}>
+      <Loaded query={query} missing={NO_CALL}>
         {({ request }) =>
           request === null ? (
-            <p>No call of yours has this id.</p>
+            NO_CALL
           ) : (
             <>
               <Overview entry={request} />

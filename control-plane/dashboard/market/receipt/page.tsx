@@ -1,5 +1,5 @@
 import { Link, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
-import type { FormEvent } from 'react'
+import type { FormEvent, ReactNode } from 'react'
 import { useState } from 'react'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
@@ -11,7 +11,7 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, isMissing, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import { CallReceipt, MoneyReceipt } from './receipt.tsx'
 
 const TRANSACTION = /^0x[0-9a-fA-F]{64}$/
@@ -75,7 +75,7 @@ function Answer({ id }: { readonly id: string }) {
   if (!viewer.isKnown) return <Skeleton height="20rem" />
   const isBuyer = isOfSide(viewer, 'buyer')
   if (isBuyer) return <Own id={id} />
-  return TRANSACTION.test(id) ? <SignInFirst /> : <Public id={id} />
+  return TRANSACTION.test(id) ? <SignInFirst /> : <Public id={id} otherwise={<SignInFirst />} />
 }
 
 /** A receipt of the buyer who is signed in. */
@@ -84,7 +84,7 @@ function Own({ id }: { readonly id: string }) {
   const variables = { id, isTransaction, ...(isTransaction ? { transaction: id } : {}) }
   const query = useScreen(BuyerReceiptDocument, variables)
   // What is not the buyer's own may still be a payment of a wallet, which its holder may see.
-  if (!isTransaction && isMissing(query.error)) return <Public id={id} />
+  if (!isTransaction && isMissing(query.error)) return <Public id={id} otherwise={<Unknown />} />
   const calls = query.data?.requests?.edges.map(({ node }) => node) ?? []
   return (
     <Loaded query={query}>
@@ -99,12 +99,18 @@ function Own({ id }: { readonly id: string }) {
   )
 }
 
+type PublicProps = {
+  readonly id: string
+  /** What is said of a call that no wallet paid, or that does not exist: the market does not tell which. */
+  readonly otherwise: ReactNode
+}
+
 /** A receipt for whoever holds its id. */
-function Public({ id }: { readonly id: string }) {
+function Public({ id, otherwise }: PublicProps) {
   const query = useScreen(PublicReceiptDocument, { id })
   const { error } = query
   if (isMissing(error)) return <Unknown />
-  if (error instanceof MarketError && error.code === 'authentication_required') return <SignInFirst />
+  if (error instanceof MarketError && error.code === 'authentication_required') return otherwise
   return (
     <Loaded query={query}>
       {({ payment }) =>
@@ -112,12 +118,6 @@ function Public({ id }: { readonly id: string }) {
       }
     </Loaded>
   )
-}
-
-const MISSING: ReadonlySet<string> = new Set(['not_found', 'invalid_request'])
-
-function isMissing(error: Error | null): boolean {
-  return error instanceof MarketError && MISSING.has(error.code)
 }
 
 function Unknown() {

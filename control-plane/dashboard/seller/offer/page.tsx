@@ -30,6 +30,12 @@ export function OfferPage() {
   )
 }
 
+const NO_OFFER = (
+  <Empty title="No such offer">
+    <p>It is gone, or it belongs to somebody else.</p>
+  </Empty>
+)
+
 function OfferScreen() {
   const { offer: id } = useParams({ from: '/seller/offers/$offer' })
   const variables = { id }
@@ -62,12 +68,10 @@ function OfferScreen() {
         </>
       }
     >
-      <Loaded query={query}>
+      <Loaded query={query} missing={NO_OFFER}>
         {(data) =>
           data.offer === null ? (
-            <Empty title="No such offer">
-              <p>It is gone, or it belongs to somebody else.</p>
-            </Empty>
+            NO_OFFER
           ) : (
             <>
               <Standing offer={data.offer} />

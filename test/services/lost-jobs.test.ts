@@ -224,6 +224,29 @@ describe('a job that was over when Redis was emptied', () => {
     expect(await store().find(wish.rid)).toBeDefined()
   })
 
+  it('comes back among many, of which few are written at a time', async () => {
+    const wish = await done()
+    const rids = Array.from({ length: 60 }, () => ids.requestId())
+    await sql`insert into job (rid, account, seller_account, escrow_account, offer, provider_job, quote, paid, event,
+        payload_hash, deadline_at, provider, ended_at, told_at, deleted_at, shown)
+      select copy.rid, account, seller_account, escrow_account, offer, provider_job, 0, 0, event, payload_hash,
+        deadline_at, provider, ended_at, told_at, now(), ''
+      from job, unnest(${rids}::text[]) copy (rid) where job.rid = ${wish.rid}`.execute(market.plane.db)
+    await emptyRedis()
+    const { jobBook } = market.plane
+    const writing = { now: 0, most: 0 }
+    const hide: JobBook['hide'] = async (...given) => {
+      writing.most = Math.max(writing.most, ++writing.now)
+      await jobBook.hide(...given)
+      writing.now--
+    }
+    await restoreEndedJobs({ ...market.plane, jobBook: { ...jobBook, hide } })
+    expect(new Set(await Promise.all(rids.map((rid) => store().standingOf(rid))))).toEqual(new Set(['hidden']))
+    expect(await store().standingOf(wish.rid)).toBe('open')
+    // Redis answers nobody while this process opens what it writes.
+    expect([writing.now, writing.most]).toEqual([0, 25])
+  })
+
   it('gives its file to a link, and the file of a deleted one to nobody, at every node', async () => {
     const home = await mkdtemp(join(tmpdir(), 'lost-jobs-'))
     const [kept, gone] = [await done(), await done()]

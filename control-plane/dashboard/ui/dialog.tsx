@@ -21,6 +21,8 @@ type Props = {
   readonly children: ReactNode
 }
 
+const FIELDS = 'input:enabled:not([type="checkbox"]), select:enabled, textarea:enabled'
+
 /** Gives the focus back to what had it, or to the screen when that is gone or can have it no more. */
 function giveFocus(before: Element | null): void {
   if (document.querySelector('dialog[open]') !== null) return
@@ -36,7 +38,11 @@ export function Dialog({ dialog, title, place = 'middle', isClosable = true, act
   useEffect(() => {
     if (!isOpen) return undefined
     const { activeElement: before } = document
-    if (element.current?.open === false) element.current.showModal()
+    if (element.current?.open === false) {
+      element.current.showModal()
+      // Who opens a form or a search writes next, and the button that closes it stands before its fields.
+      element.current.querySelector<HTMLElement>(`.dialog-body :is(${FIELDS})`)?.focus()
+    }
     // A dialog that is taken out of the page gives the focus back to nobody.
     return () => giveFocus(before)
   }, [isOpen])

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -242,4 +243,64 @@ describe('a bad day of the page', () => {
     },
     JOURNEY_MS,
   )
+
+  it(
+    'an account with hundreds of keys: they come page by page, and nothing is claimed of those that were not read',
+    async () => {
+      const { dashboard_url: url } = network.sandbox
+      const { context, page, complaints } = await openPerson(browser, { url })
+      await openWallet(context, newWallet())
+      await page.goto(`${url}/sign-in?to=/buyer/keys`)
+      await page.getByRole('button', { name: 'Test wallet' }).click()
+      await page.getByRole('button', { name: 'New key' }).click()
+      const label = `oldest-${Date.now()}`
+      await dialog(page).getByLabel('Name').fill(label)
+      await dialog(page).getByLabel('Cap a day, US dollars').fill('4')
+      await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+      await dialog(page).getByLabel('I have stored it').check()
+      await dialog(page).getByRole('button', { name: 'Done' }).click()
+      const lines = page.getByRole('table', { name: 'Keys' }).locator('tbody tr')
+      await lines.filter({ hasText: label }).waitFor()
+      await addRevokedKeys(label)
+
+      await page.reload()
+      await lines.getByText('revoked').first().waitFor()
+      const next = page.getByRole('button', { name: 'Next page' })
+      let read = await lines.count()
+      while (await next.isEnabled()) {
+        const shown = (await lines.first().textContent()) ?? ''
+        await next.click()
+        await lines.first().filter({ hasNotText: shown }).waitFor()
+        read += await lines.count()
+      }
+      expect(read).toBe(MANY_KEYS + 1)
+      await lines.filter({ hasText: label }).waitFor()
+      await page.goto(`${url}/buyer/limits`)
+      const row = page.getByRole('row', { name: new RegExp(label) })
+      await row.getByText('older than the newest 100 keys').waitFor()
+      expect(await row.textContent()).not.toContain('as for all keys')
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
 })
+
+const MANY_KEYS = 200
+
+/** Gives the owner of a key many newer ones, which are revoked. */
+async function addRevokedKeys(label: string): Promise<void> {
+  const db = new pg.Client(network.sandbox.database_url)
+  await db.connect()
+  try {
+    await db.query(
+      `insert into api_key (id, type, user_id, workspace_id, hash, key_prefix, label, created_at, revoked_at)
+       select 'key_7' || lpad(n::text, 25, '0'), type, user_id, workspace_id, lpad(to_hex(n), 64, '0'), key_prefix,
+         'revoked ' || n, created_at, now()
+       from api_key, generate_series(1, $2) n where label = $1`,
+      [label, MANY_KEYS],
+    )
+  } finally {
+    await db.end()
+  }
+}

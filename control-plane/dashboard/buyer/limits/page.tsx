@@ -10,7 +10,7 @@ import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money, Tags, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -96,7 +96,9 @@ function Keys({ data, curl, onEdit }: KeysProps) {
       label: 'Calls a minute',
       isNumber: true,
       cell: ({ keyId }) => {
-        const rate = rateOf(keys.get(keyId))
+        const key = keys.get(keyId)
+        if (key === undefined) return <Unknown />
+        const rate = rateOf(key)
         return rate === undefined ? <span className="muted">as for all keys</span> : count(rate)
       },
       text: ({ keyId }) => rateOf(keys.get(keyId)),
@@ -105,7 +107,8 @@ function Keys({ data, curl, onEdit }: KeysProps) {
       label: 'Change',
       cell: ({ keyId, label }) => {
         const key = keys.get(keyId)
-        if (key === undefined || key.revokedAt !== null) return null
+        if (key === undefined) return <span className="muted">{`older than the newest ${keys.size} keys`}</span>
+        if (key.revokedAt !== null) return null
         return (
           <Button onClick={() => onEdit(key)} aria-label={`Change the limits of ${label}`}>
             Change

@@ -235,7 +235,7 @@ describe('a bad day of the page', () => {
         await told(`${path}01K00000000000000000000000`, 'No call of yours has this id')
       }
       const markup = '<img src=x onerror=fail()>'
-      await told(`/model/${encodeURIComponent(markup)}`, markup)
+      expect(await told(`/model/${encodeURIComponent(markup)}`, 'No such model')).toContain(`${markup} here.`)
       await told(`/seller/offers/${encodeURIComponent(markup)}`, 'No such offer')
       expect(await page.locator('main img').count()).toBe(0)
       expect(complaints).toEqual([])

@@ -23,10 +23,12 @@ function useWasIn(side: Side): boolean {
 
 function Ended() {
   return (
-    <Notice tone="bad">
-      <span>This session has ended, or its key was revoked. What you typed is still here.</span>
-      <SignInBeside />
-    </Notice>
+    <div className="before-page">
+      <Notice tone="bad">
+        <span>This session has ended, or its key was revoked. What you typed is still here.</span>
+        <SignInBeside />
+      </Notice>
+    </div>
   )
 }
 

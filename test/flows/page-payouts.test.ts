@@ -240,7 +240,8 @@ it.each([
     await other.write('Name', model)
     await second.waitForURL(/search=/)
     await other.press(name)
-    await second.getByRole('heading', { name: 'Order book' }).waitFor()
+    // The form of a call is loaded by itself.
+    await second.getByLabel('Your key').waitFor()
     await other.write('Your key', secret)
     await other.press('Call it')
     await second.getByText(/Cost \$0\.\d{6}/).waitFor()

@@ -17,6 +17,8 @@ export type HandsKind = 'mouse' | 'keyboard'
 
 /** Most presses of Tab from where the focus is to what a person wants next. */
 const MAX_TABS = 40
+/** Of what has the focus, so much is told. */
+const MAX_NAME_CHARS = 40
 
 export function handsOf(kind: HandsKind, page: Page): Hands {
   return kind === 'mouse' ? mouseOf(page) : keyboardOf(page)
@@ -78,7 +80,7 @@ async function tabOnTo(page: Page, kind: string, wanted: string | RegExp): Promi
     const { name, isKind, isSeen } = await focusOf(page, kind)
     if (tabs > 0 && !isSeen) throw new Error(`nobody sees that the focus is on ${name}`)
     if (isKind && isWanted(name)) return
-    passed.push(name)
+    passed.push(name.slice(0, MAX_NAME_CHARS))
     await page.keyboard.press('Tab')
   }
   throw new Error(`no Tab leads to ${wanted}, but to ${passed.join(' | ')}`)

@@ -7,6 +7,8 @@ const LONG = [
   'sim/simulation.test.ts',
   'doors/same-answers.test.ts',
   'flows/outcomes.test.ts',
+  'flows/page-payouts.test.ts',
+  'flows/page.test.ts',
   'flows/busy-ports.test.ts',
   'sim/mutants.test.ts',
   'sim/scripts.test.ts',

@@ -213,6 +213,33 @@ describe('a bad day of the page', () => {
   )
 
   it(
+    'a call that is opened before it is booked is shown once it is',
+    async () => {
+      const { dashboard_url: url, buyer_key: key } = network.sandbox
+      const { context, page, complaints } = await openPerson(browser, { url, key })
+      let looks = 0
+      await page.route('**/graphql*', (route) => {
+        const asked = route.request().postData() ?? ''
+        const isLook = asked.includes(call)
+        if (isLook) looks += 1
+        // The first look comes too early for the call.
+        return route.continue(
+          isLook && looks === 1 ? { postData: asked.replace(call, '01K00000000000000000000000') } : {},
+        )
+      })
+      await page.goto(`${url}/buyer/logs?call=${call}`)
+      await dialog(page).getByText('No call of yours has this id').waitFor()
+      await dialog(page)
+        .getByRole('row', { name: /^Charged/ })
+        .waitFor()
+      expect(looks).toBe(2)
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it(
     'a link to a thing of somebody else says what a link to nothing says, and markup in it is text',
     async () => {
       const { dashboard_url: url, seller_key: key } = network.sandbox

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
 import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { count, exactMoney, milliseconds, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
@@ -16,10 +17,26 @@ import { placeServed, reasonOf } from './route-taken.ts'
 type Entry = NonNullable<BuyerLogEntryQuery['request']>
 
 const NO_CALL = <p>No call of yours has this id.</p>
+/** A call that was just made is looked for so often, and so long: it is booked soon after its answer. */
+const LOOK_MS = 2_000
+const SOUGHT_MS = 20_000
+
+/** Reads a call, and looks again for one that is not there yet. */
+function useCall(id: string) {
+  const [over, setOver] = useState<string>()
+  const query = useScreen(BuyerLogEntryDocument, { id }, over === id ? {} : { everyMs: LOOK_MS })
+  // While another call is read, the one before is shown.
+  const isFound = query.data?.request?.requestId === id
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(id), isFound ? 0 : SOUGHT_MS)
+    return () => clearTimeout(timer)
+  }, [id, isFound])
+  return query
+}
 
 /** One call: what it was, what it cost line by line, and why it went where it went. */
 export function CallDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const query = useScreen(BuyerLogEntryDocument, { id })
+  const query = useCall(id)
   return (
     <Dialog
       dialog={{ isOpen: true, close: onClose }}

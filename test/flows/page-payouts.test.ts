@@ -74,6 +74,16 @@ function fund(): Promise<void> {
   return fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets: { treasury, buyer } })
 }
 
+/** Opens a browser of somebody with a wallet of 5 dollars, whom the market has never seen and whom it can pay. */
+async function openStranger() {
+  await fund()
+  const chain = await chainOf()
+  const wallet = await chain.newWallet({ usdc: 5_000_000n })
+  const person = await openPerson(browser, { url: network.sandbox.dashboard_url })
+  await openWallet(person.context, wallet.account)
+  return { ...person, chain, wallet }
+}
+
 it(
   'a seller asks for a payout by keyboard, an operator holds and releases it by keyboard, and it comes over the chain',
   async () => {
@@ -136,11 +146,7 @@ it(
   async () => {
     const { sandbox } = network
     const url = sandbox.dashboard_url
-    await fund()
-    const chain = await chainOf()
-    const wallet = await chain.newWallet({ usdc: 5_000_000n })
-    const { context, page, complaints } = await openPerson(browser, { url })
-    await openWallet(context, wallet.account)
+    const { context, page, complaints } = await openStranger()
     await page.goto(`${url}/sign-in?to=/buyer/credit`)
     await page.getByRole('button', { name: 'Test wallet' }).click()
     await page.getByRole('button', { name: 'Begin' }).click()
@@ -174,11 +180,7 @@ it.each([
   async ({ kind, model, name }) => {
     const { sandbox } = network
     const url = sandbox.dashboard_url
-    await fund()
-    const chain = await chainOf()
-    const wallet = await chain.newWallet({ usdc: 5_000_000n })
-    const { context, page, complaints } = await openPerson(browser, { url })
-    await openWallet(context, wallet.account)
+    const { chain, wallet, context, page, complaints } = await openStranger()
     const hands = handsOf(kind, page)
 
     // From the first look to an offer on sale.

@@ -7,7 +7,7 @@ import {
   parseEventLogs,
   TransactionReceiptNotFoundError,
 } from 'viem'
-import { getAddress, isAddressEqual } from 'viem/utils'
+import { getAbiItem, getAddress, isAddressEqual } from 'viem/utils'
 import { PERMIT2, UPTO_PROXY } from '#shared/chain-terms.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { Chain, PaymentOnChain, Purse, PurseWish } from './chain.ts'
@@ -27,6 +27,7 @@ const TOKEN = parseAbi([
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
 ])
 
+const TRANSFER = getAbiItem({ abi: TOKEN, name: 'Transfer' })
 const NONCES = parseAbi(['function nonceBitmap(address, uint256) view returns (uint256)'])
 
 /** Calls of the upto proxy. Of a whole transaction's data only these arguments count: a payer chooses what it signs. */
@@ -80,7 +81,7 @@ export function createRpcChain(rpcUrl: string): Chain {
       const head = await client.getBlockNumber({ cacheTime: 0 })
       const transfers = await client.getLogs({
         address: getAddress(asset),
-        event: TOKEN[3],
+        event: TRANSFER,
         args: { from: getAddress(payer), to: getAddress(payTo) },
         fromBlock: head > MAX_BLOCKS ? head - MAX_BLOCKS : 0n,
         toBlock: head,

@@ -77,8 +77,17 @@ type State = {
 
 export function createJsonGauge(): JsonGauge {
   const state: State = {
-    ...{ spans: new Map(), size: 0, weight: 0, depth: 0, passed: 0 },
-    ...{ isInText: false, isEscaped: false, textStart: 0, mayBeData: false, head: '', dataStart: -1 },
+    spans: new Map(),
+    size: 0,
+    weight: 0,
+    depth: 0,
+    passed: 0,
+    isInText: false,
+    isEscaped: false,
+    textStart: 0,
+    mayBeData: false,
+    head: '',
+    dataStart: -1,
     decoded: undefined,
   }
   return {

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { InlinedSource, UpstreamRequest } from '#data-plane/call.ts'
 import type { InlinedSpan, JsonGauge } from '#shared/json-gauge.ts'
-import { createJsonGauge, MAX_JSON_BYTES, tooHeavy } from '#shared/json-gauge.ts'
+import { createJsonGauge, MAX_JSON_BYTES, MIN_SPAN_BYTES, tooHeavy } from '#shared/json-gauge.ts'
+import { scanMembers } from '#shared/json-members.ts'
 import type { KnownData } from './inlined-spans.ts'
 import { findInlinedSpans } from './inlined-spans.ts'
 
@@ -178,25 +179,44 @@ export type AnswerGauge = {
 }
 
 export function createAnswerGauge(): AnswerGauge {
-  const gauge = createJsonGauge()
   const chunks: Buffer[] = []
+  let length = 0
+  let gauge: JsonGauge | undefined
   let isUnreadable = false
   return {
     add(chunk) {
       if (isUnreadable) return
+      chunks.push(chunk)
+      length += chunk.length
+      // A shorter answer has no room for long data, and weighs little whatever it holds.
+      if (length < MIN_SPAN_BYTES) return
       try {
-        gauge.add(chunk)
-        chunks.push(chunk)
+        if (gauge !== undefined) gauge.add(chunk)
+        else {
+          gauge = createJsonGauge()
+          for (const each of chunks) gauge.add(each)
+        }
       } catch {
         isUnreadable = true
         chunks.length = 0
       }
     },
-    read: () => (isUnreadable ? undefined : readAround(chunks, gauge)),
+    read() {
+      if (isUnreadable) return undefined
+      return gauge === undefined ? readShort(chunks) : readAround(chunks, gauge)
+    },
   }
 }
 
 const NO_BYTES: InlinedSource = { bytes: [], hasStandIns: false }
+
+function readShort(chunks: readonly Buffer[]): AnswerAround | undefined {
+  const [first] = chunks
+  const bytes = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
+  if (!isUtf8(bytes)) return undefined
+  const text = bytes.toString('utf8')
+  return scanMembers(text) === undefined ? undefined : { text, source: NO_BYTES }
+}
 
 function readAround(chunks: readonly Buffer[], gauge: JsonGauge): AnswerAround | undefined {
   // They are found in the order in which they stand.

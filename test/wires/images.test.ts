@@ -19,10 +19,14 @@ const RECEIPT = {
 }
 const NOTHING_INLINED = { bytes: Buffer.alloc(0), hasStandIns: false }
 
+function decoderOf(format: string | undefined, count: number): Decoder {
+  const body = { model: 'm', prompt: 'a cat', n: count, response_format: format }
+  return images.read(buildRaw(JSON.stringify(body))).decoder(buildPlan())
+}
+
 /** A decoder that has read an answer with these pictures, as a provider writes it that escapes its slashes. */
 function decoded(format: string | undefined, data: readonly object[]): Decoder {
-  const body = { model: 'm', prompt: 'a cat', n: data.length, response_format: format }
-  const decoder = images.read(buildRaw(JSON.stringify(body))).decoder(buildPlan())
+  const decoder = decoderOf(format, data.length)
   decoder.push(Buffer.from(JSON.stringify({ data }).replaceAll('/', '\\/')))
   decoder.end()
   expect(decoder.failure()).toBeUndefined()
@@ -79,6 +83,24 @@ describe('an answer of pictures', () => {
     const decoder = decoded(format, [entry])
     expect([decoder.files?.(), decoder.adaptedParams?.()]).toEqual([[], adapted])
     expect(written(decoder).data).toEqual([entry])
+  })
+
+  it('is refused where it nests deeper than 64 or is no UTF-8, whether it is short or long and in whatever pieces', () => {
+    const data = `"data":[${JSON.stringify({ b64_json: picture(10).toString('base64') })}]`
+    const nested = (depth: number) => Buffer.from(`{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)},${data}}`)
+    const broken = Buffer.from(`{"a":"\xff",${data}}`, 'latin1')
+    for (const padding of ['', ' '.repeat(17_000)]) {
+      for (const step of [1_000, 40_000]) {
+        const faults = [nested(64), nested(65), broken].map((answer) => {
+          const decoder = decoderOf(undefined, 1)
+          const bytes = Buffer.concat([Buffer.from(padding), answer])
+          for (let at = 0; at < bytes.length; at += step) decoder.push(bytes.subarray(at, at + step))
+          decoder.end()
+          return decoder.failure() !== undefined
+        })
+        expect(faults).toEqual([false, true, true])
+      }
+    }
   })
 })
 

@@ -61,7 +61,10 @@ export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
     }),
     files: () => (ask.format === 'url' ? filesIn(state) : []),
     adaptedParams,
-    finish: (receipt) => Buffer.concat(piecesOf(write(receipt), state.inlined)).toString('utf8'),
+    finish(receipt) {
+      const text = write(receipt)
+      return state.inlined.hasStandIns ? Buffer.concat(piecesOf(text, state.inlined)).toString('utf8') : text
+    },
     finishInPieces: (receipt) => (state.inlined.hasStandIns ? piecesOf(write(receipt), state.inlined) : undefined),
     fail: (error) => openAiErrorBody(error, plan.rid),
   }

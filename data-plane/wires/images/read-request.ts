@@ -65,21 +65,20 @@ function readRequest(body: JsonObject, raw: RawRequest, { family, inlined, uploa
   const prompt = readPrompt(body['prompt'])
   const isEdit = sources.length > 0 || upload !== undefined
   const count = readCount(body['n'], isEdit)
+  const { size, resolution, quality } = readShape(body)
+  const format = readFormat(body['response_format'])
+  const stream = readStream(body, count)
+  const extras = extrasOf(body, READ)
+  const { hints, floorPercents, maxCostMicro } = readRouting(body, raw)
   return {
     model,
     family,
     inlined,
     upload,
-    ask: {
-      prompt,
-      count,
-      ...readShape(body),
-      sources,
-      format: readFormat(body['response_format']),
-      stream: readStream(body, count),
-      extras: extrasOf(body, READ),
-    },
-    ...readRouting(body, raw),
+    ask: { prompt, count, size, resolution, quality, sources, format, stream, extras },
+    hints,
+    floorPercents,
+    maxCostMicro,
   }
 }
 

@@ -32,11 +32,13 @@ export function readPicture(entry: JsonObject): GivenImage | undefined {
   const { b64_json: base64, url, revised_prompt: revised, width, height } = entry
   const given = typeof base64 === 'string' && base64 !== '' ? pictureAt(base64, 'base64') : pictureAt(url, 'url')
   if (given === undefined) return undefined
-  return {
-    ...given,
-    ...(typeof revised === 'string' && revised.length <= MAX_PROMPT_CHARS && { revisedPrompt: revised }),
-    ...sizeOf(width, height),
+  const image: { -readonly [Member in keyof GivenImage]: GivenImage[Member] } = given
+  if (typeof revised === 'string' && revised.length <= MAX_PROMPT_CHARS) image.revisedPrompt = revised
+  if (isSide(width) && isSide(height)) {
+    image.width = width
+    image.height = height
   }
+  return image
 }
 
 /** A picture in a text: a URL, a `data:` URL, or bare base64 where that is meant. */
@@ -46,10 +48,6 @@ export function pictureAt(text: unknown, meant: 'url' | 'base64'): GivenImage | 
   if (head !== null) return { base64: text.slice(head[0].length), contentType: (head[1] ?? '').toLowerCase() }
   if (text.startsWith('data:')) return undefined
   return meant === 'url' ? { url: text } : { base64: text }
-}
-
-function sizeOf(width: unknown, height: unknown): Pick<GivenImage, 'width' | 'height'> {
-  return isSide(width) && isSide(height) ? { width, height } : {}
 }
 
 function isSide(value: unknown): value is number {

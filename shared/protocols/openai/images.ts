@@ -24,14 +24,16 @@ export const openAiImages: ImageCodec = {
     const { members, adaptedParams } = membersOf(ask, plan)
     const { sources } = ask
     const isEdit = sources.length > 0
-    const body = {
-      model: plan.offer.providerModel,
-      prompt: ask.prompt,
-      ...(isEdit && { images: sources.map(({ url }) => ({ image_url: url })) }),
-      ...members,
+    const body: Record<string, unknown> = { model: plan.offer.providerModel, prompt: ask.prompt }
+    if (isEdit) body['images'] = sources.map(({ url }) => ({ image_url: url }))
+    for (const name in members) body[name] = members[name]
+    return {
+      path: isEdit ? EDITS : GENERATIONS,
+      body: JSON.stringify(body),
+      contentType: JSON_REQUEST.contentType,
+      accept: acceptOf(ask),
+      adaptedParams,
     }
-    const path = isEdit ? EDITS : GENERATIONS
-    return { ...JSON_REQUEST, accept: acceptOf(ask), path, body: JSON.stringify(body), adaptedParams }
   },
   form(ask, plan) {
     const { members, adaptedParams } = membersOf(ask, plan)
@@ -70,8 +72,7 @@ function membersOf(ask: ImageAsk, plan: EncodePlan) {
   // A model that knows no tiers is asked for the square of the tier.
   const knowsTiers = parameters.includes('resolution')
   const square = size === undefined && resolution !== undefined && !knowsTiers ? squareOf(resolution) : size
-  const asked = {
-    ...extras,
+  const asked: Record<string, unknown> = {
     n: count === 1 ? undefined : count,
     size: square && formatSize(square),
     resolution: knowsTiers ? resolution : undefined,
@@ -79,11 +80,13 @@ function membersOf(ask: ImageAsk, plan: EncodePlan) {
     stream: stream && true,
     partial_images: stream?.partials,
   }
+  for (const name in extras) asked[name] = extras[name]
   const { members, adaptedParams } = takeMembers(plan, asked, (name) => GATED.has(name))
   // Events hold bytes alone.
   if (stream !== undefined)
     return { members, adaptedParams: format === 'url' ? [...adaptedParams, FORMAT] : adaptedParams }
   // Models without this member answer in the one form that they have, which is passed on in the form that was asked for.
   const takesFormat = parameters.length === 0 || parameters.includes(FORMAT)
-  return { members: format && takesFormat ? { ...members, [FORMAT]: format } : members, adaptedParams }
+  if (format !== undefined && takesFormat) members[FORMAT] = format
+  return { members, adaptedParams }
 }

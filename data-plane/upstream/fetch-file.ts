@@ -14,6 +14,8 @@ const CONNECT_TIMEOUT_MS = 2 * SECOND
 const MAX_CONNECTIONS_AN_ORIGIN = 16
 const KEEP_ALIVE_MS = 10 * SECOND
 const MAX_HEADER_BYTES = 32_768
+/** A body is read piece by piece: with room for more, two pieces wait and are copied into one. */
+const PIECEWISE = { method: 'GET', highWaterMark: 0 } as const
 
 export type FileLimits = {
   readonly maxBytes: number
@@ -108,7 +110,7 @@ export function createFileFetcher({ policy, openCredential, clock }: Parts): Fil
         if (key !== undefined) protocolOf(key).addCredential(headers, openCredential(key.credential).reveal())
         const { origin, pathname, search } = url
         const answer = await watch.within(limits.firstByteMs, 'unreachable', () =>
-          agent.request({ origin, path: pathname + search, method: 'GET', headers, signal: watch.signal }),
+          agent.request({ ...PIECEWISE, origin, path: pathname + search, headers, signal: watch.signal }),
         )
         return await takeFile(answer, { limits, watch })
       } catch (error) {

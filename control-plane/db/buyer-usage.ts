@@ -70,7 +70,7 @@ const ROW = sql`${MEDIA_FIELDS}, ${sql.raw(`rid, started_at as "startedAt", post
   cache_write_tokens as "cacheWrite", audio_input_tokens as "audioInput", output_tokens as output,
   reasoning_tokens as reasoning, audio_output_tokens as "audioOutput"`)}`
 
-/** The columns to sum. They have the same names in settlements and in the daily sums. */
+/** The columns to sum. They have the same names in settlements and in the sums of days and hours. */
 const COUNTED = [
   'charge',
   'list_cost',
@@ -101,7 +101,7 @@ function matching(filter: UsageFilter): RawBuilder<unknown> {
   return sql`account = ${account} and rid >= ${ulidFloor(from)} and rid < ${ulidFloor(to)} and ${chosen(filter)}`
 }
 
-/** The conditions of a filter besides account and time. They fit settlements and daily sums alike. */
+/** The conditions of a filter besides account and time. They fit settlements and sums alike. */
 function chosen({ model, keyId, provider, endpoint, outcome, servedBy }: UsageFilter): RawBuilder<unknown> {
   const conditions = [
     sql`true`,
@@ -207,7 +207,7 @@ export async function sumUsageByTime(
   by: { readonly interval: UsageInterval; readonly group: UsageGroup | undefined; readonly limit: number },
 ): Promise<UsageBucketRow[]> {
   const group = by.group === undefined ? sql`null::text` : sql.ref(USAGE_GROUPS[by.group])
-  const calls = by.interval === 'hour' ? eachCall(filter) : summedCalls(filter)
+  const calls = by.interval === 'hour' ? callsByHour(filter, by.group) : summedCalls(filter, DAYS)
   const rows = await readRows(
     db,
     USAGE_BUCKET_ROW,
@@ -227,7 +227,7 @@ export async function sumUsage(
   const rows = await readRows(
     db,
     { ...USAGE_SUMS_ROW, model: nullable(text()) },
-    sql`${summedCalls(filter)} select model, ${SUMS}
+    sql`${summedCalls(filter, DAYS)} select model, ${SUMS}
     from calls group by rollup (model)
     order by grouping(model) desc, charge desc, model limit ${models + 1}`,
   )
@@ -240,6 +240,18 @@ const CALL = sql`started_at at time zone 'UTC' as at, 1 as requests, ${KIND}, ${
 /** What a call used beside plain tokens, as a row that counts for nothing else. The index of such calls holds it. */
 const MEDIA_OF_CALL = sql`started_at at time zone 'UTC' as at, 0 as requests, ${KIND}, ${NOTHING_COUNTED}, ${MEDIA_COLUMNS}`
 
+/** Similar calls of a summed day as one row. `at` is then the day. */
+const DAYS = sql`select started_on::timestamp as at, requests, ${KIND}, ${EACH}, ${MEDIA_COLUMNS} from buyer_day d`
+/** Similar calls of an hour of a summed day as one row, which does not tell models and keys apart. */
+const HOURS = sql`select hour at time zone 'UTC' as at, requests, null::text as model, null::text as key_id, provider,
+  endpoint, outcome, ${EACH}, ${MEDIA_COLUMNS} from buyer_hour d`
+
+/** The CTE `calls` for sums by hour. Only those of a model or a key are read from all calls. */
+function callsByHour(filter: UsageFilter, group: UsageGroup | undefined): RawBuilder<unknown> {
+  const isTold = filter.model !== undefined || filter.keyId !== undefined || group === 'model' || group === 'key'
+  return isTold ? eachCall(filter) : summedCalls(filter, HOURS)
+}
+
 /** The CTE `calls` with every call of a filter. `at` is the UTC time of its start. */
 function eachCall(filter: UsageFilter): RawBuilder<unknown> {
   return sql`with calls as (
@@ -248,14 +260,11 @@ function eachCall(filter: UsageFilter): RawBuilder<unknown> {
       select ${MEDIA_OF_CALL} from settlement where ${matching(filter)} and ${USES_MEDIA})`
 }
 
-/**
- * The CTE `calls` for a filter, in which similar calls of an already summed day share one row. `at` is then the day.
- */
-function summedCalls(filter: UsageFilter): RawBuilder<unknown> {
+/** The CTE `calls` for a filter, with the sums of already summed days in place of their calls. */
+function summedCalls(filter: UsageFilter, sums: RawBuilder<unknown>): RawBuilder<unknown> {
   const inRange = sql`account = ${filter.account} and rid >= r.low and rid < r.high and ${chosen(filter)}`
   return sql`with ${splitWindow(filter)}, calls as (
-      select started_on::timestamp as at, requests, ${KIND}, ${EACH}, ${MEDIA_COLUMNS} from buyer_day d
-      where ${isSummed('d', filter.account)} and ${chosen(filter)}
+      ${sums} where ${isSummed('d', filter.account)} and ${chosen(filter)}
       union all
       select c.* from rest r cross join lateral (
         select ${CALL} from settlement where ${inRange} ${RANGE_BY_RANGE}) c

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -5,6 +6,7 @@ import type { UsageFilter } from '#control-plane/db/buyer-usage.ts'
 import { sumUsage, sumUsageByTime } from '#control-plane/db/buyer-usage.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { sumEarnings } from '#control-plane/db/earnings.ts'
+import { migrate } from '#control-plane/db/migrate.ts'
 import { compareNextDay } from '#control-plane/db/usage-days.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { archiveMonths, keepPartitions } from '#control-plane/services/partitions.ts'
@@ -16,6 +18,7 @@ import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
+const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 const DAYS = 6
 
 let market: TestMarket
@@ -67,8 +70,10 @@ async function expectSame(filter: Omit<UsageFilter, 'account'>): Promise<void> {
   const [summed, counted] = await bothWays(async () => ({
     total: await sumUsage(db, { account, ...filter }, 10),
     byDay: await sumUsageByTime(db, { account, ...filter }, { interval: 'day', group: 'model', limit: 1_000 }),
-    // Hours are summed from the calls themselves.
-    byHour: await sumUsageByTime(db, { account, ...filter }, { interval: 'hour', group: 'endpoint', limit: 1_000 }),
+    byHour: await sumUsageByTime(db, { account, ...filter }, { interval: 'hour', group: undefined, limit: 1_000 }),
+    byProvider: await sumUsageByTime(db, { account, ...filter }, { interval: 'hour', group: 'provider', limit: 1_000 }),
+    // An hour's models are summed from the calls themselves.
+    byModel: await sumUsageByTime(db, { account, ...filter }, { interval: 'hour', group: 'model', limit: 1_000 }),
     byMonth: await sumUsageByTime(db, { account, ...filter }, { interval: 'month', group: undefined, limit: 1_000 }),
     sales: await sumEarnings(db, ada.seller.account, filter),
   }))
@@ -126,16 +131,17 @@ describe('sums of days', () => {
       ),
       isSummed: fc.boolean(),
       window: fc.tuple(hours, hours),
-      model: fc.constantFrom(undefined, 'gpt-test'),
+      model: fc.constantFrom(undefined, undefined, 'gpt-test'),
+      outcome: fc.constantFrom(undefined, 'succeeded' as const),
     })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
-        for (const { calls, isSummed, window, model } of steps) {
+        for (const { calls, isSummed, window, ...chosen } of steps) {
           const now = Date.now()
           await book(calls.map(({ hoursAgo, ...call }) => ({ ...call, at: now - hoursAgo * HOUR })))
           if (isSummed) await sumDays()
           const [from, to] = [now - Math.max(...window) * HOUR, now - Math.min(...window) * HOUR + 1]
-          await expectSame({ from, to, model })
+          await expectSame({ from, to, ...chosen })
         }
       }),
       { numRuns: 15 },
@@ -187,8 +193,23 @@ describe('sums of days', () => {
     expect(await compareAll()).toEqual([])
     await sql`update buyer_day set charge = charge + 1 where day = ${day}::date`.execute(db)
     expect(await compareAll()).toEqual([day])
+    await sql`update buyer_hour set hour = hour + interval '1 hour' where day = ${day}::date`.execute(db)
+    expect(await compareAll()).toEqual([day])
     await sql`delete from seller_day where day = ${day}::date`.execute(db)
     expect(await compareAll()).toEqual([day])
+    await expectSame({ from: 0, to: Date.now() + 1 })
+  })
+
+  it('have no hours when they were made before hours were kept: these days are read from calls and made again', async () => {
+    const { db } = market.plane
+    await sql`drop table buyer_hour cascade`.execute(db)
+    await sql`delete from migration where name = '0135_usage_hours.sql'`.execute(db)
+    await migrate(db, MIGRATIONS)
+    await expectSame({ from: 0, to: Date.now() + 1 })
+    expect(await sumDays()).toBeGreaterThan(0)
+    const { rows } = await sql<{ isWhole: boolean }>`select
+      (select sum(requests) from buyer_hour) = (select sum(requests) from buyer_day) as "isWhole"`.execute(db)
+    expect(rows).toEqual([{ isWhole: true }])
     await expectSame({ from: 0, to: Date.now() + 1 })
   })
 

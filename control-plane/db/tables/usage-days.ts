@@ -1,6 +1,6 @@
-import { bigint, boolean, date, id, made, nullable, text, withDefault } from './column.ts'
+import { bigint, boolean, date, id, made, nullable, text, timestamp, withDefault } from './column.ts'
 
-/** What the calls of a day used beside plain tokens. */
+/** What the calls of a day or an hour used beside plain tokens. */
 const MEDIA = {
   characters: withDefault(bigint()),
   images: withDefault(bigint()),
@@ -15,7 +15,21 @@ const MEDIA = {
   image_output_tokens: withDefault(bigint()),
 }
 
-/** Tables of `0008_usage_days.sql`. Amounts are micro-USD. */
+/** What calls of a buyer come to. */
+const SUMS = {
+  requests: bigint(),
+  charge: bigint(),
+  list_cost: bigint(),
+  input_tokens: bigint(),
+  cache_read_tokens: bigint(),
+  cache_write_tokens: bigint(),
+  audio_input_tokens: bigint(),
+  output_tokens: bigint(),
+  reasoning_tokens: bigint(),
+  audio_output_tokens: bigint(),
+}
+
+/** Tables of `0008_usage_days.sql` and `0135_usage_hours.sql`. Amounts are micro-USD. */
 export const USAGE_DAY_TABLES = {
   buyer_day: {
     account: id('acc'),
@@ -27,16 +41,18 @@ export const USAGE_DAY_TABLES = {
     endpoint: text(),
     outcome: text(),
     served_by: nullable(text()),
-    requests: bigint(),
-    charge: bigint(),
-    list_cost: bigint(),
-    input_tokens: bigint(),
-    cache_read_tokens: bigint(),
-    cache_write_tokens: bigint(),
-    audio_input_tokens: bigint(),
-    output_tokens: bigint(),
-    reasoning_tokens: bigint(),
-    audio_output_tokens: bigint(),
+    ...SUMS,
+    ...MEDIA,
+  },
+  buyer_hour: {
+    account: id('acc'),
+    day: date(),
+    hour: timestamp(),
+    provider: nullable(text()),
+    endpoint: text(),
+    outcome: text(),
+    served_by: nullable(text()),
+    ...SUMS,
     ...MEDIA,
   },
   seller_day: {

@@ -59,7 +59,7 @@ export async function onFilledPlane<Result>(
       )
       await fill(connection)
       await sumUsageDays({ db: connection })
-      await sql`vacuum analyze buyer_day, seller_day, usage_late`.execute(connection)
+      await sql`vacuum analyze buyer_day, buyer_hour, seller_day, usage_late`.execute(connection)
       // Without this, pages that the filling left would be written during a measurement.
       await sql`checkpoint`.execute(connection)
     })

@@ -33,3 +33,17 @@ it('days and hours are those of the reader’s zone', () => {
   const rows = heatRowsOf(hours, { from: now - 24 * HOUR_MS, now, zone: 'local' })
   expect(rows.flatMap(({ hours: values }) => values[new Date(at(25, 8)).getHours()] ?? [])).toContain(7)
 })
+
+it('hours begin at the minute of the zone, where that is not the full hour', () => {
+  const { TZ } = process.env
+  process.env['TZ'] = 'Asia/Kolkata'
+  try {
+    const hours = [{ bucket: at(25, 8), value: 7 }]
+    const [row] = heatRowsOf(hours, { from: at(25, 8), now: at(25, 8), zone: 'local' })
+    expect(row?.minute).toBe(30)
+    expect(row?.hours[13]).toBe(7)
+  } finally {
+    if (TZ === undefined) delete process.env['TZ']
+    else process.env['TZ'] = TZ
+  }
+})

@@ -23,7 +23,8 @@ const SHADES = [0, 0.25, 0.5, 0.75, 1]
 /** So many shades can be told apart, and no more. */
 const STEPS = 16
 
-const hourName = (hour: number) => `${String(hour).padStart(2, '0')}:00`
+const twoDigits = (value: number) => String(value).padStart(2, '0')
+const hourName = (hour: number, row: HeatRow | undefined) => `${twoDigits(hour)}:${twoDigits(row?.minute ?? 0)}`
 const opacityOf = (share: number) => (share <= 0 ? 0 : FAINTEST + (1 - FAINTEST) * share)
 const written = (value: number | null | undefined, format: Props['format']) =>
   value === null || value === undefined ? 'not enough data' : format(value)
@@ -46,7 +47,7 @@ export function HeatMap({ label, rows, format, zone }: Props) {
   const said =
     at === undefined || row === undefined
       ? `${rows[0]?.day ?? ''} to ${rows.at(-1)?.day ?? ''}, ${zone}`
-      : `${row.day} ${hourName(at.hour)} ${zone}: ${written(row.hours[at.hour], format)}`
+      : `${row.day} ${hourName(at.hour, row)} ${zone}: ${written(row.hours[at.hour], format)}`
   return (
     <figure className="grid">
       <div className="chart-head">
@@ -121,7 +122,7 @@ function Cells({ label, rows, top, at, onAt }: CellsProps) {
       <title id={id}>{`${label}. Arrow keys read the values.`}</title>
       {HOURS.filter((hour) => hour % LABEL_EVERY === 0).map((hour) => (
         <text key={hour} x={PAD.left + hour * size} y={11}>
-          {hourName(hour)}
+          {hourName(hour, rows.at(-1))}
         </text>
       ))}
       {rows.map(({ day }, row) => (
@@ -174,7 +175,7 @@ function Twin({ label, rows, format, zone }: Props) {
           <th scope="col">{`Day (${zone})`}</th>
           {HOURS.map((hour) => (
             <th key={hour} scope="col" className="num">
-              {hourName(hour)}
+              {hourName(hour, rows.at(-1))}
             </th>
           ))}
         </tr>

@@ -1,8 +1,11 @@
 import type { Zone } from '#control-plane/dashboard/data/format.ts'
 import { day } from '#control-plane/dashboard/data/format.ts'
 
-/** A day and its 24 hours. Null is an hour that nobody knows of. */
-export type HeatRow = { readonly day: string; readonly hours: readonly (number | null)[] }
+/**
+ * A day and its 24 hours. Null is an hour that nobody knows of. Hours are summed from full hour to full hour of UTC, so in
+ * a zone with an odd half hour each of them begins at `minute` past.
+ */
+export type HeatRow = { readonly day: string; readonly minute: number; readonly hours: readonly (number | null)[] }
 
 type Hour = { readonly bucket: number; readonly value: number }
 type Span = { readonly from: number; readonly now: number; readonly zone: Zone }
@@ -17,15 +20,15 @@ const HOURS_A_DAY = 24
 export function heatRowsOf(hours: readonly Hour[], { from, now, zone }: Span): readonly HeatRow[] {
   const sums = new Map<number, number>()
   for (const { bucket, value } of hours) sums.set(bucket, (sums.get(bucket) ?? 0) + value)
-  const rows = new Map<string, (number | null)[]>()
+  const rows = new Map<string, { readonly minute: number; readonly hours: (number | null)[] }>()
   for (let bucket = Math.floor(from / HOUR_MS) * HOUR_MS; bucket <= now; bucket += HOUR_MS) {
     const name = day(bucket, zone)
-    const row = rows.get(name) ?? Array.from({ length: HOURS_A_DAY }, () => null)
     const date = new Date(bucket)
-    const hour = zone === 'utc' ? date.getUTCHours() : date.getHours()
+    const [hour, minute] = zone === 'utc' ? [date.getUTCHours(), 0] : [date.getHours(), date.getMinutes()]
+    const row = rows.get(name) ?? { minute, hours: Array.from({ length: HOURS_A_DAY }, () => null) }
     // Where clocks go back, an hour of the day is there twice.
-    row[hour] = (row[hour] ?? 0) + (sums.get(bucket) ?? 0)
+    row.hours[hour] = (row.hours[hour] ?? 0) + (sums.get(bucket) ?? 0)
     rows.set(name, row)
   }
-  return [...rows].map(([name, values]) => ({ day: name, hours: values }))
+  return [...rows].map(([name, row]) => ({ day: name, ...row }))
 }

@@ -8,7 +8,7 @@ import type { Reply } from './reply.ts'
 
 /** The behaviours of job models, by the end of the id. */
 const JOB_MODELS = {
-  job: 'A long job that is over at the second question.',
+  job: 'A long job that is over at the second question. What it makes is a second shorter than was asked for.',
   'job-failing': 'A long job that fails at the second question.',
   'job-endless': 'A long job that never ends by itself.',
   'job-overcharging': 'A long job that reports a hundred times what was asked for.',
@@ -28,7 +28,7 @@ export const SANDBOX_FILM_ENTRIES = [
   {
     id: `${SANDBOX_LAB}/video-job`,
     title: 'Sandbox: video-job',
-    description: 'A film from words or pictures, over at the second question.',
+    description: 'A film from words or pictures, over at the second question and a second shorter than was asked for.',
     makes: 'video',
   },
   {
@@ -41,6 +41,7 @@ export const SANDBOX_FILM_ENTRIES = [
 
 const MAX_JOBS = 10_000
 const OVERCHARGE = 100
+const SHORTENING: ReadonlySet<string> = new Set(['job', 'video-job'])
 /** The number of questions after which a job is over. */
 const LAST_QUESTION = 2
 const USUAL_SECONDS = 4
@@ -121,9 +122,15 @@ export function stateOf({ model, questions, isCancelled }: Job): JobState {
 }
 
 /** The seconds that it says it made; undefined where it says nothing. */
-export function saidSeconds({ model, seconds }: Job): number | undefined {
+export function saidSeconds(job: Job): number | undefined {
+  const { model, seconds } = job
   if (model === 'job-unmetered') return undefined
-  return model === 'job-overcharging' ? seconds * OVERCHARGE : Math.max(1, seconds - 1)
+  return model === 'job-overcharging' ? seconds * OVERCHARGE : madeSeconds(job)
+}
+
+/** Some films are a second shorter than was asked for, so that a buyer sees the charge follow what came. */
+function madeSeconds({ model, seconds, isMusic }: Job): number {
+  return SHORTENING.has(model) && !isMusic ? Math.max(1, seconds - 1) : seconds
 }
 
 /** The name of its file. */
@@ -132,10 +139,9 @@ export function fileNameOf({ id, isMusic }: Job): string {
 }
 
 /** What it made. */
-export function fileOf({ prompt, seconds, size, isMusic }: Job): {
-  readonly contentType: string
-  readonly bytes: Buffer
-} {
+export function fileOf(job: Job): { readonly contentType: string; readonly bytes: Buffer } {
+  const { prompt, size, isMusic } = job
+  const seconds = madeSeconds(job)
   if (isMusic) return { contentType: 'audio/wav', bytes: wavTone(seconds) }
   return { contentType: 'video/mp4', bytes: mp4Film(prompt, { ...size, seconds }) }
 }

@@ -21,8 +21,41 @@ export function refuseUnanswered(index: RowIndex, hosts: Hosts, { request, reply
   const here = rows.filter(isHere)
   if (here.length > 0) reply.header('allow', [...methodsOf(here), 'OPTIONS'].join(', '))
   const isNoFloor = floor !== undefined && isHere(floor) && !isFloor(floor.text)
-  const code = isNoFloor ? 'invalid_minimum_discount' : here.length > 0 ? 'method_not_allowed' : 'not_found'
-  sendError({ request, reply }, index.familyOf(path), new AppError(code))
+  const error = isNoFloor
+    ? new AppError('invalid_minimum_discount')
+    : here.length > 0
+      ? new AppError('method_not_allowed')
+      : noSuchPath(meantBy(index, path, isHere))
+  sendError({ request, reply }, index.familyOf(path), error)
+}
+
+/** How a client's base URL goes wrong, and the path that was meant: what it lacks, what it has twice, what others have. */
+const SLIPS: readonly ((path: string) => string)[] = [
+  (path) => path.replace(/^(?:\/compat)?(?:\/v1){2,4}(?=\/)/, (beginning) => beginning.replace(/(?:\/v1)+$/, '/v1')),
+  (path) => `/v1${path}`,
+  (path) => path.replace(/^\/compat(?=\/)/, '/compat/v1'),
+  (path) => `/compat${path}`,
+  (path) => path.replace(/^\/(?:api|openai)(?=\/)/, ''),
+]
+/** Longer paths have no row. */
+const MAX_SLIP_CHARS = 256
+
+/** The path of the row that a client most likely meant. It is our own text: what was asked for may hold a key. */
+function meantBy(index: RowIndex, asked: string, isHere: (row: Row) => boolean): string | undefined {
+  if (asked.length > MAX_SLIP_CHARS) return undefined
+  const path = asked.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
+  for (const meant of [path, ...SLIPS.map((slip) => slip(path))]) {
+    const row = index.find(meant).rows.find(isHere)
+    if (row !== undefined) return row.path
+  }
+  return undefined
+}
+
+function noSuchPath(meant: string | undefined): AppError {
+  if (meant === undefined) return new AppError('not_found')
+  return new AppError('not_found', {
+    message: `There is no such path. ${meant} is one: look at the client’s base URL.`,
+  })
 }
 
 function pathOf(request: FastifyRequest): string {

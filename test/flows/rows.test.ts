@@ -177,6 +177,24 @@ it('a path that no row has is 404 in the words of the rows beside it, whatever i
   }
 })
 
+it.each([
+  ['/v1/v1/chat/completions', '/v1/chat/completions'],
+  ['/chat/completions', '/v1/chat/completions'],
+  ['//v1/chat/completions/', '/v1/chat/completions'],
+  ['/api/v1/images/generations', '/v1/images/generations'],
+  ['/v1/messages', '/compat/v1/messages'],
+  ['/compat/v1/v1/messages', '/compat/v1/messages'],
+  ['/compat/messages', '/compat/v1/messages'],
+  ['/compat/v1/chat/completions', undefined],
+  [`/v1/${'v1/'.repeat(100)}chat/completions`, undefined],
+])('%s, as a client asks whose base URL is wrong, is told the path that it meant: %s', async (path, meant) => {
+  const { status, text } = await ask('POST', path, 'other.example')
+  const { error } = z.object({ error: z.object({ message: z.string() }) }).parse(JSON.parse(text))
+  const usual = 'There is nothing here.'
+  const hint = `There is no such path. ${meant} is one: look at the client’s base URL.`
+  expect([status, error.message]).toEqual([404, meant === undefined ? usual : hint])
+})
+
 describe('a challenge', () => {
   it.each([
     [API, '/v1/chat/completions'],

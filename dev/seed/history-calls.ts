@@ -236,6 +236,8 @@ function* instantsOf({ from, to, count }: Span, random: () => number): Generator
   yield to
 }
 
+const MAX_OUTAGE_MINUTES = 10
+
 /** Stretches of minutes in which a provider was out of order. */
 export function pastOutages(goods: readonly Goods[], { from, to }: Span): HealthEvent[] {
   const random = randomFrom(from + 1)
@@ -244,9 +246,11 @@ export function pastOutages(goods: readonly Goods[], { from, to }: Span): Health
   const events: HealthEvent[] = []
   for (const item of goods) {
     for (const offer of item.offers.slice(0, 2)) {
-      now = Math.floor(from + random() * (to - from))
+      const lengthMs = Math.ceil(random() * MAX_OUTAGE_MINUTES) * MINUTE
+      // An outage is over when the span is, since nothing of the past happens later than now.
+      now = Math.floor(from + random() * Math.max(0, to - from - lengthMs))
       const event = { v: 1, node: 'history', offer: offer.id, model: item.model, rid: null, detail: '' } as const
-      const backedOffUntil = now + Math.ceil(random() * 10) * MINUTE
+      const backedOffUntil = now + lengthMs
       const failure = { errorClass: 'server_error', statusCode: 503, action: 'backed_off', backedOffUntil } as const
       events.push({ ...event, ...failure, id: ids.make('hlt'), at: now })
       const recovery = { errorClass: null, statusCode: null, action: 'recovered', backedOffUntil: null } as const

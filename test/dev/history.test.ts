@@ -8,6 +8,8 @@ import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows } from '#control-plane/services/market/market-rows.ts'
 import { readSeries } from '#control-plane/services/market/market-series.ts'
 import { makeHistory } from '#dev/seed/history.ts'
+import { pastOutages } from '#dev/seed/history-calls.ts'
+import { readGoods } from '#dev/seed/history-goods.ts'
 import { DAY, HOUR, MINUTE } from '#shared/clock.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
@@ -92,6 +94,13 @@ describe('the past of the development market', () => {
     expect({ images: sum(({ images }) => images), characters: sum(({ characters }) => characters) }).toEqual(
       booked.rows[0],
     )
+  })
+
+  it('has outages, each over before the past is', async () => {
+    const span = { from: first.madeAt, to: first.madeAt + 12 * MINUTE, count: 0 }
+    const outages = pastOutages(await readGoods(market.plane), span)
+    expect(outages.length).toBeGreaterThan(MEDIA.length)
+    expect(outages.filter(({ at }) => at < span.from || at > span.to)).toEqual([])
   })
 
   it('gives the market figures', async () => {

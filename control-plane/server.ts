@@ -55,7 +55,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     return fault && sendError(plane, { ...fault, request, reply })
   })
   server.setErrorHandler((error, request, reply) => sendError(plane, { error, request, reply }))
-  const page = mountPage(server, plane.config.pageDir === undefined ? PAGE : folderUrl(plane.config.pageDir))
+  const page = mountPage(server, plane, plane.config.pageDir === undefined ? PAGE : folderUrl(plane.config.pageDir))
   server.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request)
     const methods = path === GRAPHQL_PATH ? ['POST'] : methodsOf(path)

@@ -123,6 +123,15 @@ const RULES: readonly Rule[] = [
   { from: /^control-plane\/ports\//, allows: [shared, /^control-plane\/ports\//] },
   { from: /^control-plane\/observe\//, allows: [shared, /^control-plane\/(observe|ports|db)\//] },
   { from: /^control-plane\/db\//, allows: [shared, /^control-plane\/db\//] },
+  // The document says first what the screen's script draws first, in the same words.
+  {
+    from: /^control-plane\/api\/page\//,
+    allows: [
+      shared,
+      /^control-plane\/(services|operation|api)\//,
+      /^control-plane\/dashboard\/market\/model\/figures\.ts$/,
+    ],
+  },
   {
     from: /^control-plane\/(api|workers)\//,
     allows: [shared, /^control-plane\/(services|operation|api|workers|ports)\//],

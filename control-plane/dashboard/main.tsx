@@ -1,3 +1,4 @@
+import type { QueryClient } from '@tanstack/react-query'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
@@ -20,20 +21,35 @@ function reloadOnce(event: Event): void {
   location.reload()
 }
 
+/** The cache, with what the server wrote into the document of it: keys and what they stand for. */
+function filledCache(known: string | undefined): QueryClient {
+  const cache = createCache()
+  const pairs: readonly (readonly [key: readonly string[], data: unknown])[] = JSON.parse(known ?? '[]')
+  for (const [key, data] of pairs) cache.setQueryData(key, data)
+  return cache
+}
+
 const place = document.getElementById('page')
 if (place !== null) {
   addEventListener('vite:preloadError', reloadOnce)
-  createRoot(place).render(
-    <StrictMode>
-      <QueryClientProvider client={createCache()}>
-        <SettingsProvider>
-          <ToastProvider>
-            <LiveProvider>
-              <RouterProvider router={createPageRouter()} />
-            </LiveProvider>
-          </ToastProvider>
-        </SettingsProvider>
-      </QueryClientProvider>
-    </StrictMode>,
-  )
+  const { known } = place.dataset
+  const cache = filledCache(known)
+  const router = createPageRouter()
+  const draw = () =>
+    createRoot(place).render(
+      <StrictMode>
+        <QueryClientProvider client={cache}>
+          <SettingsProvider>
+            <ToastProvider>
+              <LiveProvider>
+                <RouterProvider router={router} />
+              </LiveProvider>
+            </ToastProvider>
+          </SettingsProvider>
+        </QueryClientProvider>
+      </StrictMode>,
+    )
+  // What the server has drawn stays until the screen can be drawn in its place, and not only the frame.
+  if (known === undefined) draw()
+  else router.load().then(draw, draw)
 }

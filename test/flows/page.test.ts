@@ -110,6 +110,8 @@ describe('the page', () => {
         expect(scripts).not.toEqual(await scriptsAt('/models'))
         expect(scripts.length).toBeGreaterThan((await scriptsAt('/nothing-is-here')).length)
         for (const file of scripts) expect((await fetch(url + file)).status, file).toBe(200)
+        const missing = await (await fetch(`${url}/model/nothing`, { headers: html })).text()
+        expect(missing).not.toContain('data-known')
         const dark = await fetch(url, { headers: { ...html, cookie: 'mkt_theme=dark' } })
         expect(await dark.text()).toContain('<html lang="en" data-theme="dark">')
         expect((await fetch(`${url}/buyer/logs`, { headers: html })).status).toBe(200)
@@ -118,6 +120,40 @@ describe('the page', () => {
       const control = network.sandbox.control_plane_url
       expect((await fetch(`${control}/nothing-here`, { headers: { accept: 'text/html' } })).status).toBe(404)
       expect(await (await fetch(`${control}/v1/nothing`)).json()).toMatchObject({ error: { code: 'not_found' } })
+    },
+    JOURNEY_MS,
+  )
+
+  it(
+    'shows the head of a model before its script and without one, and the script draws the same in the same place',
+    async () => {
+      const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } })
+      const page = await context.newPage()
+      let run = () => {}
+      const mayRun = new Promise<void>((resolve) => {
+        run = resolve
+      })
+      await page.route('**/assets/*.js', async (route) => {
+        await mayRun
+        await route.continue()
+      })
+      // Without an answer the page draws what it knows from the document.
+      await page.route('**/graphql', () => {})
+      const drawn = () =>
+        page.evaluate(`['.page-head', '.stats'].map((name) => {
+          const part = document.querySelector('main ' + name)
+          const { x, y, width, height } = part.getBoundingClientRect()
+          return { html: part.outerHTML, x, y, width, height }
+        })`)
+      await page.goto(`${site}/model/${MODEL}`, { waitUntil: 'commit' })
+      await page.locator('main .stats').waitFor()
+      await page.waitForFunction('document.styleSheets.length > 0')
+      const before = await drawn()
+      expect(await page.title()).toBe(`${await page.locator('main h1').textContent()} · Inference market`)
+      run()
+      await page.locator('#navigation').waitFor({ state: 'attached' })
+      expect(await drawn()).toEqual(before)
+      await context.close()
     },
     JOURNEY_MS,
   )

@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { themeOf } from '#control-plane/api/theme.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { isPagePath } from '#shared/contract/page-paths.ts'
 import type { PageFiles } from './files.ts'
 import { openPageFiles } from './files.ts'
+import { readHead } from './heads.ts'
 
 /** Everything comes from our origin, and no text of anybody becomes a script. */
 const CONTENT_SECURITY = [
@@ -37,7 +39,7 @@ export type Page = {
 }
 
 /** Mounts the page's files. A build without the page serves the reference at `/` instead. */
-export function mountPage(server: FastifyInstance, folder: URL): Page {
+export function mountPage(server: FastifyInstance, ctx: Ctx, folder: URL): Page {
   const files = openPageFiles(folder)
   if (files === undefined) {
     server.get('/', async (_request, reply) => reply.redirect('/docs'))
@@ -49,12 +51,12 @@ export function mountPage(server: FastifyInstance, folder: URL): Page {
     reply.headers({ ...SECURITY_HEADERS, 'cache-control': FOR_GOOD }).type(asset.contentType)
     return sendEncoded(request, reply, await asset.body())
   })
-  server.get('/', async (request, reply) => sendPage(files, { request, reply, status: 200 }))
+  server.get('/', async (request, reply) => sendPage({ ctx, files }, { request, reply, status: 200 }))
   return {
     async answer(request, reply) {
       const path = request.url.split('?', 1)[0] ?? '/'
       if (request.method !== 'GET' || !request.headers.accept?.includes('text/html')) return false
-      await sendPage(files, { request, reply, status: isPagePath(path) ? 200 : 404 })
+      await sendPage({ ctx, files }, { request, reply, status: isPagePath(path) ? 200 : 404 })
       return true
     },
   }
@@ -62,9 +64,12 @@ export function mountPage(server: FastifyInstance, folder: URL): Page {
 
 type PageExchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly status: number }
 
+type PageParts = { readonly ctx: Ctx; readonly files: PageFiles }
+
 /** The one document. It names the assets of this release, so a browser asks for it each time. */
-async function sendPage(files: PageFiles, { request, reply, status }: PageExchange): Promise<FastifyReply> {
-  const document = files.document(request.url.split('?', 1)[0] ?? '/', themeOf(request))
+async function sendPage({ ctx, files }: PageParts, { request, reply, status }: PageExchange): Promise<FastifyReply> {
+  const path = request.url.split('?', 1)[0] ?? '/'
+  const document = files.document(path, themeOf(request), await readHead(ctx, request, path))
   reply
     .status(status)
     .headers({ ...SECURITY_HEADERS, 'cache-control': 'no-cache', etag: document.etag, vary: 'Cookie' })

@@ -5,6 +5,8 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Theme } from '#control-plane/api/theme.ts'
 import { inTheme } from '#control-plane/api/theme.ts'
+import type { Head } from './head-markup.ts'
+import { withHead } from './head-markup.ts'
 import { readScreenScripts } from './screen-scripts.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -25,8 +27,11 @@ type PageDocument = { readonly etag: string; readonly body: () => Promise<Encode
 /** The files of the built page, kept in memory. */
 export type PageFiles = {
   asset(name: string): File | undefined
-  /** The document at a path, in a theme or in that of the reader's system. It names the scripts of the path's screen. */
-  document(path: string, theme: Theme | undefined): PageDocument
+  /**
+   * The document at a path, in a theme or in that of the reader's system. It names the scripts of the path's screen. One
+   * with a head is made for one answer, for its figures move.
+   */
+  document(path: string, theme: Theme | undefined, head: Head | undefined): PageDocument
 }
 
 /** Reads the built page. Undefined when it was not built. */
@@ -46,23 +51,27 @@ export function openPageFiles(folder: URL): PageFiles | undefined {
     ]),
   )
   const scriptsOf = readScreenScripts(folder)
-  const documentOf = (scripts: readonly string[], theme: Theme | undefined): PageDocument => {
+  const textOf = (scripts: readonly string[], theme: Theme | undefined): string => {
     const links = scripts.map((file) => `<link rel="modulepreload" crossorigin href="/${file}">`).join('')
-    const text = inTheme(html, theme).replace('</head>', `${links}</head>`)
-    return { etag: `"${createHash('sha1').update(text).digest('base64url')}"`, body: encoder(Buffer.from(text)) }
+    return inTheme(html, theme).replace('</head>', `${links}</head>`)
   }
   // One for each screen and theme, however many paths there are.
   const documents = new Map<string, PageDocument>()
   return {
     asset: (name) => files.get(name),
-    document(path, theme) {
+    document(path, theme, head) {
       const scripts = scriptsOf(path)
+      if (head !== undefined) return documentOf(withHead(textOf(scripts, theme), head))
       const key = `${theme} ${scripts[0]}`
-      const found = documents.get(key) ?? documentOf(scripts, theme)
+      const found = documents.get(key) ?? documentOf(textOf(scripts, theme))
       documents.set(key, found)
       return found
     },
   }
+}
+
+function documentOf(text: string): PageDocument {
+  return { etag: `"${createHash('sha1').update(text).digest('base64url')}"`, body: encoder(Buffer.from(text)) }
 }
 
 /** Compresses a text when it is first asked for, and once. */

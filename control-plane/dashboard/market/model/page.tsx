@@ -1,20 +1,23 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/public-model.ts'
 import { PublicModelDocument } from '#control-plane/dashboard/data/documents/public-model.ts'
-import { compact, count, day, instant, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { count, day, instant, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { FIRST_TOKEN, SELLERS, UPTIME } from '#control-plane/dashboard/market/market-columns.tsx'
-import { PriceCell, priceText } from '#control-plane/dashboard/market/prices.tsx'
+import { PriceCell } from '#control-plane/dashboard/market/prices.tsx'
 import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { ModelHead } from './figures.ts'
+import { modelFigures, modelHeadKey } from './figures.ts'
 import { IncidentsOf, marksOf } from './incidents.tsx'
 import { OrderBook } from './order-book.tsx'
 import { Speed } from './speed.tsx'
@@ -34,14 +37,15 @@ export function ModelPage() {
   const variables = { model, name: model, since }
   const query = useScreen(PublicModelDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(PublicModelDocument, variables)
-  const market = query.data?.market
+  const known = useQueryClient().getQueryData<ModelHead>(modelHeadKey(model))
+  const market = query.data === undefined ? known : query.data.market
   return (
     <Page
       title={market?.name ?? model}
       about={market?.description === '' ? undefined : market?.description}
       actions={<Link to="/models">All models</Link>}
     >
-      <Loaded query={query} waiting={<Skeleton height="30rem" />}>
+      <Loaded query={query} waiting={<Waiting known={known} />}>
         {(data) =>
           data.market === null ? (
             <Empty title="No such model">
@@ -52,7 +56,7 @@ export function ModelPage() {
           ) : (
             <>
               <IncidentsOf data={data} />
-              <Figures market={data.market} />
+              <Stats figures={modelFigures(data.market)} />
               <OrderBook
                 market={data.market}
                 curl={curl}
@@ -87,44 +91,15 @@ export function ModelPage() {
 
 export type ShownModel = NonNullable<PublicModelQuery['market']>
 
-function Figures({ market }: { readonly market: ShownModel }) {
-  const { best, direct, mediaUnit, discountTrend } = market
-  const trend = { up: 'more than the day before', down: 'less than the day before' }[discountTrend?.direction ?? '']
+/** What came with the document stays where it stands, above the room for the rest. */
+function Waiting({ known }: { readonly known: ModelHead | undefined }) {
   return (
-    <Stats
-      figures={[
-        {
-          label: mediaUnit === null ? 'In · out per 1M tokens' : 'Price',
-          value: priceText(best, mediaUnit) === UNKNOWN ? 'Not on sale' : priceText(best, mediaUnit),
-          hint: `list ${priceText(direct, mediaUnit)}`,
-        },
-        {
-          label: 'Paid below list, 24 h',
-          value: percent(discountTrend?.currentDiscountPct),
-          hint: trend ?? 'as the day before',
-        },
-        {
-          label: 'First token, median',
-          value: milliseconds(market.ttftP50Ms),
-          hint: samples(market.ttftSamples),
-        },
-        {
-          label: 'Tokens a second, median',
-          value: market.tpsP50 === null ? UNKNOWN : count(market.tpsP50),
-          hint: samples(market.tpsSamples),
-        },
-        {
-          label: 'Calls answered',
-          value: percent(market.uptimePct, 2),
-          hint: `cache hits ${percent(market.cacheHitRatePct)}`,
-        },
-      ]}
-    />
+    <div className="grid">
+      {known === undefined ? null : <Stats figures={modelFigures(known)} />}
+      <Skeleton height="30rem" />
+    </div>
   )
 }
-
-const samples = (taken: number) =>
-  taken === 0 ? 'not enough data' : `of ${compact(taken)} ${taken === 1 ? 'call' : 'calls'}`
 
 function Prices({ data }: { readonly data: PublicModelQuery }) {
   const { zone } = useSettings()

@@ -14,7 +14,7 @@ import {
   UPTIME,
 } from '#control-plane/dashboard/market/market-columns.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
-import { priceText } from '#control-plane/dashboard/market/prices.tsx'
+import { priceText } from '#control-plane/dashboard/market/price-text.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'

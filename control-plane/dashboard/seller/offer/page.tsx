@@ -8,7 +8,7 @@ import { SellerOfferDocument } from '#control-plane/dashboard/data/documents/sel
 import { count, percent, words } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { priceText } from '#control-plane/dashboard/market/prices.tsx'
+import { priceText } from '#control-plane/dashboard/market/price-text.ts'
 import { HEALTH_COLUMNS } from '#control-plane/dashboard/seller/health-columns.tsx'
 import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { EditOffer } from '#control-plane/dashboard/seller/offers/edit-offer.tsx'

@@ -7,7 +7,7 @@ import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/se
 import { percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { priceText } from '#control-plane/dashboard/market/prices.tsx'
+import { priceText } from '#control-plane/dashboard/market/price-text.ts'
 import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'

@@ -1,0 +1,51 @@
+import { escapeHtml } from '#control-plane/api/reference/markup.ts'
+
+/** What stands above all else on a screen. All of it is text. */
+export type Head = {
+  readonly title: string
+  /** Empty when there is nothing to say. */
+  readonly about: string
+  /** The list that the screen belongs to. */
+  readonly up: { readonly path: string; readonly label: string }
+  readonly figures: readonly { readonly label: string; readonly value: string; readonly hint: string }[]
+  /** What the page's cache knows of it from the start: keys, and what they stand for. */
+  readonly known: readonly (readonly [key: readonly string[], data: unknown])[]
+}
+
+/** Longest description for a preview of a link. */
+const MAX_DESCRIPTION = 300
+const BRAND = `<a href="/" class="brand"><svg viewBox="0 0 32 32" aria-hidden="true">\
+<rect width="32" height="32" rx="8" fill="var(--accent)"></rect>\
+<path d="M7 22l6-8 5 5 7-10" fill="none" stroke="var(--on-accent)" stroke-width="3" stroke-linecap="round" \
+stroke-linejoin="round"></path></svg>Inference market</a>`
+
+/**
+ * Writes a head into the document of the page, in the markup that the page's script draws, so that it is seen before any
+ * script has come, and without one. The script then draws the same in its place. Previews of links show its title.
+ */
+export function withHead(html: string, head: Head): string {
+  const about = head.about === '' ? '' : `<p>${escapeHtml(head.about)}</p>`
+  const place = `<div id="page" data-known="${escapeHtml(JSON.stringify(head.known))}">
+<header class="topbar">${BRAND}<div class="actions" aria-hidden="true">\
+<span class="button">Search</span><span class="button">Menu</span></div></header>
+<div class="frame"><nav class="side">${BRAND}</nav>
+<main id="content" class="main"><div class="page">\
+<header class="page-head"><div><h1>${escapeHtml(head.title)}</h1>${about}</div>\
+<div class="actions"><a href="${escapeHtml(head.up.path)}">${escapeHtml(head.up.label)}</a></div></header>\
+<div class="grid"><div class="stats">${head.figures.map(figureMarkup).join('')}</div><div aria-busy="true"></div></div>\
+</div></main></div></div>`
+  // What is written may contain the patterns of a replacement, as prices do: `$0`.
+  return html
+    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(head.title)} · Inference market</title>`)
+    .replace(/(<meta name="description" content=")[^"]*/, (_, start) => `${start}${escapeHtml(descriptionOf(head))}`)
+    .replace('<div id="page"></div>', () => place)
+}
+
+function figureMarkup({ label, value, hint }: Head['figures'][number]): string {
+  return `<dl class="stat"><dt>${escapeHtml(label)}</dt><dd>${escapeHtml(value)}</dd><dd>${escapeHtml(hint)}</dd></dl>`
+}
+
+function descriptionOf({ title, about, figures: [first] }: Head): string {
+  const price = first === undefined ? '' : `: ${first.value}, ${first.hint}. ${first.label}.`
+  return `${title}${price} ${about}`.trim().slice(0, MAX_DESCRIPTION)
+}

@@ -1,0 +1,68 @@
+import type { FastifyRequest } from 'fastify'
+import { marketFields } from '#control-plane/api/market-fields.ts'
+import { peerOf } from '#control-plane/api/peer.ts'
+import type { ModelHead } from '#control-plane/dashboard/market/model/figures.ts'
+import { modelFigures, modelHeadKey } from '#control-plane/dashboard/market/model/figures.ts'
+import { NOBODY } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import { readMarketOfModel } from '#control-plane/services/market/market-book.ts'
+import type { Head } from './head-markup.ts'
+
+/** Longest wait of a document for its head. The page asks for all of it anyway. */
+const HEAD_MS = 200
+const MODEL = '/model/'
+
+/**
+ * Reads what stands above all else on a screen, as nobody in particular sees it. Undefined for a screen without such a
+ * head, for a thing that does not exist, and while the market does not answer in time or at all.
+ */
+export async function readHead(ctx: Ctx, request: FastifyRequest, path: string): Promise<Head | undefined> {
+  const name = path.startsWith(MODEL) ? decoded(path.slice(MODEL.length)) : undefined
+  if (name === undefined) return undefined
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), HEAD_MS)
+  })
+  // Whatever fails here is told where the page asks for the same.
+  const read = readModelHead(ctx, request, name).catch(() => undefined)
+  return Promise.race([read, late]).finally(() => clearTimeout(timer))
+}
+
+async function readModelHead(ctx: Ctx, request: FastifyRequest, name: string): Promise<Head> {
+  const market = marketFields(await invoke(ctx, NOBODY, readMarketOfModel, { model: name }, { peer: peerOf(request) }))
+  const head = modelHeadOf(market)
+  return {
+    title: head.name,
+    about: head.description,
+    up: { path: '/models', label: 'All models' },
+    figures: modelFigures(head),
+    known: [[modelHeadKey(name), head]],
+  }
+}
+
+/** The part of a model that its head shows, and no more, for it stands in every document. */
+function modelHeadOf(market: ReturnType<typeof marketFields>): ModelHead {
+  const { name, description, mediaUnit, ttftP50Ms, ttftSamples, tpsP50, tpsSamples, uptimePct, cacheHitRatePct } =
+    market
+  const { discountTrend: trend } = market
+  return {
+    ...{ name, description, mediaUnit, ttftP50Ms, ttftSamples, tpsP50, tpsSamples, uptimePct, cacheHitRatePct },
+    best: pricesOf(market.best),
+    direct: pricesOf(market.direct),
+    discountTrend: trend && { direction: trend.direction, currentDiscountPct: trend.currentDiscountPct },
+  }
+}
+
+function pricesOf({ inputPer1m, outputPer1m, mediaUnitPrice }: ModelHead['best']): ModelHead['best'] {
+  return { inputPer1m, outputPer1m, mediaUnitPrice }
+}
+
+/** A part of an address as a name. Undefined when it is none. */
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return undefined
+  }
+}

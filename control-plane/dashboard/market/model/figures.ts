@@ -1,0 +1,61 @@
+import { compact, count, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import type { Prices } from '#control-plane/dashboard/market/price-text.ts'
+import { priceText } from '#control-plane/dashboard/market/price-text.ts'
+
+/** What stands above all else on the page of a model. The server writes it into the document. */
+export type ModelHead = {
+  readonly name: string
+  readonly description: string
+  readonly best: Prices
+  readonly direct: Prices
+  readonly mediaUnit: string | null
+  readonly discountTrend: { readonly direction: string; readonly currentDiscountPct: number } | null
+  readonly ttftP50Ms: number | null
+  readonly ttftSamples: number
+  readonly tpsP50: number | null
+  readonly tpsSamples: number
+  readonly uptimePct: number | null
+  readonly cacheHitRatePct: number | null
+}
+
+/** The key of a head in the page's cache, by the name in the address. */
+export const modelHeadKey = (name: string): readonly string[] => ['ModelHead', name]
+
+type TextFigure = { readonly label: string; readonly value: string; readonly hint: string }
+
+/** The figures of a model in the words of its page. */
+export function modelFigures(market: ModelHead): readonly TextFigure[] {
+  const { best, direct, mediaUnit, discountTrend } = market
+  const trend = { up: 'more than the day before', down: 'less than the day before' }[discountTrend?.direction ?? '']
+  const price = priceText(best, mediaUnit)
+  return [
+    {
+      label: mediaUnit === null ? 'In · out per 1M tokens' : 'Price',
+      value: price === UNKNOWN ? 'Not on sale' : price,
+      hint: `list ${priceText(direct, mediaUnit)}`,
+    },
+    {
+      label: 'Paid below list, 24 h',
+      value: percent(discountTrend?.currentDiscountPct),
+      hint: trend ?? 'as the day before',
+    },
+    {
+      label: 'First token, median',
+      value: milliseconds(market.ttftP50Ms),
+      hint: samples(market.ttftSamples),
+    },
+    {
+      label: 'Tokens a second, median',
+      value: market.tpsP50 === null ? UNKNOWN : count(market.tpsP50),
+      hint: samples(market.tpsSamples),
+    },
+    {
+      label: 'Calls answered',
+      value: percent(market.uptimePct, 2),
+      hint: `cache hits ${percent(market.cacheHitRatePct)}`,
+    },
+  ]
+}
+
+const samples = (taken: number) =>
+  taken === 0 ? 'not enough data' : `of ${compact(taken)} ${taken === 1 ? 'call' : 'calls'}`

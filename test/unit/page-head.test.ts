@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest'
+import type { Head } from '#control-plane/api/page/head-markup.ts'
+import { withHead } from '#control-plane/api/page/head-markup.ts'
+
+const DOCUMENT = `<html><head><meta name="description" content="A market." /><title>Inference market</title></head>
+<body><div id="page"></div></body></html>`
+const MARKUP = `</title></h1>"'><script>fail()</script><img src=x onerror=fail()> $& $1 $0.25`
+
+const headOf = (text: string): Head => ({
+  title: text,
+  about: text,
+  up: { path: '/models', label: 'All models' },
+  figures: [{ label: text, value: text, hint: text }],
+  known: [[['ModelHead', text], { name: text }]],
+})
+
+it('what sellers and makers call a model is text in the document, whatever markup is in it', () => {
+  const html = withHead(DOCUMENT, headOf(MARKUP))
+  const plain = withHead(DOCUMENT, headOf('plain'))
+  const tags = (text: string) => text.match(/<[^>]*>/g)?.map((tag) => tag.replace(/ (content|data-known)="[^"]*"/, ''))
+  expect(tags(html)).toEqual(tags(plain))
+  const escaped = MARKUP.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replace(/>/g, '&gt;').replace('$&', '$&amp;')
+  expect(html).toContain(`<title>${escaped} · Inference market</title>`)
+  expect(html).toContain(`<h1>${escaped}</h1><p>${escaped}</p>`)
+})
+
+it('what the page knows from the document is what the server wrote', () => {
+  const [, known = ''] = /data-known="([^"]*)"/.exec(withHead(DOCUMENT, headOf(MARKUP))) ?? []
+  const read = known.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+  expect(JSON.parse(read)).toEqual(headOf(MARKUP).known)
+})
+
+it('a preview of a link has the price and at most so much of the description', () => {
+  const html = withHead(DOCUMENT, { ...headOf('x'.repeat(2_000)), title: 'A model' })
+  expect(/name="description" content="([^"]*)"/.exec(html)?.[1]).toMatch(/^A model: x{291}$/)
+})

@@ -31,22 +31,38 @@ export async function markJobs(
   return new Set(rows.map(({ rid }) => rid))
 }
 
-/** A job whose end is shown, or is hidden because its buyer has deleted it. `endEvent` is that of its booked end. */
-const SHOWN_JOB_ROW = { ...JOB_ROW, shown: text(), endEvent: nullable(SETTLEMENT_TABLES.job_end.event) }
-export type ShownJob = RowOf<typeof SHOWN_JOB_ROW>
+/**
+ * A job that somebody may ask about. `endEvent` is that of its booked end. `shown` is null until that is told, and empty
+ * where nobody may see it or nobody knows it.
+ */
+const KEPT_JOB_ROW = { ...JOB_ROW, shown: nullable(text()), endEvent: nullable(SETTLEMENT_TABLES.job_end.event) }
+export type KeptJob = RowOf<typeof KEPT_JOB_ROW>
+
+const KEPT_JOB = sql`select ${JOB_COLUMNS}, shown,
+    (select e.event from job_end e where e.rid = job.rid and e.booked_at is not null) as "endEvent"
+  from job`
+
+/** A page of jobs. `deadlineAfter` is Unix milliseconds. */
+export type KeptPage = { readonly before: string; readonly deadlineAfter: number; readonly limit: number }
 
 /** Jobs whose deadline is after an instant in Unix milliseconds, the newest before a request id first. */
-export async function listShownJobs(
-  db: Database,
-  { before, deadlineAfter, limit }: { readonly before: string; readonly deadlineAfter: number; readonly limit: number },
-): Promise<ShownJob[]> {
+export async function listKeptJobs(db: Database, { before, deadlineAfter, limit }: KeptPage): Promise<KeptJob[]> {
   const rows = await readRows(
     db,
-    SHOWN_JOB_ROW,
-    sql`select ${JOB_COLUMNS}, shown,
-      (select e.event from job_end e where e.rid = job.rid and e.booked_at is not null) as "endEvent"
-    from job where shown is not null and rid < ${before} and deadline_at > ${new Date(deadlineAfter)}
+    KEPT_JOB_ROW,
+    sql`${KEPT_JOB} where (shown is not null or told_at is null) and rid < ${before}
+      and deadline_at > ${new Date(deadlineAfter)}
     order by rid desc limit ${limit}`,
+  )
+  return rows
+}
+
+/** Jobs whose end nobody was told of, the longest ended first. */
+export async function listKeptUntold(db: Database, limit: number): Promise<KeptJob[]> {
+  const rows = await readRows(
+    db,
+    KEPT_JOB_ROW,
+    sql`${KEPT_JOB} where ended_at is not null and told_at is null order by ended_at limit ${limit}`,
   )
   return rows
 }

@@ -252,7 +252,7 @@ export async function listUntoldJobs(db: Database, limit: number): Promise<Untol
 export async function markJobTold(
   trx: Trx,
   rid: string,
-  told: { readonly artifacts: number | null; readonly shown: string | null; readonly at: number },
+  told: { readonly artifacts: number | null; readonly shown: string; readonly at: number },
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`update job set told_at = ${new Date(told.at)}, artifacts = ${told.artifacts},
       shown = case when deleted_at is null then ${told.shown} else shown end

@@ -2,7 +2,7 @@ import { startFinishPayments } from './finish-payments.ts'
 import { startMonthPartitions } from './month-partitions.ts'
 import { startMoveTransfers, startWatchTreasury } from './move-transfers.ts'
 import { startNoteKeyUses } from './note-key-uses.ts'
-import { startFinishJobs, startKeepJobs, startPollJobs } from './poll-jobs.ts'
+import { startFindLostEnds, startFinishJobs, startKeepJobs, startPollJobs } from './poll-jobs.ts'
 import { startPostUsage } from './post-usage.ts'
 import { startProbeOffers } from './probe-offers.ts'
 import { startReconcileSnapshot, startWatchStore } from './publish-snapshot.ts'
@@ -25,6 +25,7 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startPollJobs,
   startFinishJobs,
   startKeepJobs,
+  startFindLostEnds,
   startFinishPayments,
   startTakeDeposits,
   startWatchMoves,

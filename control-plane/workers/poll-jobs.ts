@@ -1,6 +1,7 @@
+import { createLostEnds } from '#control-plane/services/money/find-lost-ends.ts'
 import { bookParkedEnds, createJobPolls } from '#control-plane/services/money/poll-jobs.ts'
-import { noteJobMarks, restoreEndedJobs } from '#control-plane/services/money/restore-jobs.ts'
-import { SECOND } from '#shared/clock.ts'
+import { ledgerArchive, noteJobMarks, restoreJobs } from '#control-plane/services/money/restore-jobs.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
@@ -10,6 +11,9 @@ const EVERY_MS = 0.5 * SECOND
 const KEEP_EVERY_MS = 1 * SECOND
 /** A turn that writes many records again lasts longer than the pause between two. */
 const KEEP_LEASE_MS = 30 * SECOND
+const FIND_EVERY_MS = 1 * SECOND
+/** A provider may be silent for long. */
+const FIND_LEASE_MS = MINUTE
 
 /** Asks about open jobs until they end. Every process does so: each job is one process's at a time. */
 export function startPollJobs(plane: WorkerPlane): RunningWorker {
@@ -51,8 +55,22 @@ export function startKeepJobs(plane: WorkerPlane): RunningWorker {
     leaseMs: KEEP_LEASE_MS,
     run: async () => {
       await noteJobMarks(plane)
-      const restored = await restoreEndedJobs(plane)
-      if (restored > 0) plane.log.info({ restored }, 'ended jobs were written to Redis again')
+      const restored = await restoreJobs(plane, ledgerArchive(plane))
+      if (restored > 0) plane.log.info({ restored }, 'jobs were written to Redis again')
+    },
+  })
+}
+
+/** Asks again what jobs have made whose ends Redis lost before they were told. */
+export function startFindLostEnds(plane: WorkerPlane): RunningWorker {
+  const ends = createLostEnds(plane)
+  return repeat(plane, {
+    name: 'find-lost-ends',
+    everyMs: FIND_EVERY_MS,
+    leaseMs: FIND_LEASE_MS,
+    run: async () => {
+      const found = await ends.turn()
+      if (found > 0) plane.log.info({ found }, 'files of ended jobs were asked for again')
     },
   })
 }

@@ -2,8 +2,10 @@ import { timingSafeEqual } from 'node:crypto'
 import type { RequestHead } from '#data-plane/call.ts'
 import type { Chargeable, PayerIdentity } from '#data-plane/payment.ts'
 import type { JobEnd, JobRecord, StoredJob } from '#data-plane/store/jobs.ts'
+import { recordsMissing } from '#data-plane/store/jobs.ts'
 import { readProviderWords } from '#data-plane/upstream/provider-words.ts'
 import type { JobView } from '#data-plane/wires/wire.ts'
+import { endAsFound, JOB_FAILURES } from '#shared/contract/job-end.ts'
 import { isHidden } from '#shared/contract/job-record.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
@@ -27,7 +29,7 @@ import { replyHeaders } from './reply-headers.ts'
 /**
  * Shows the state of a job. Its provider is asked until the job is over. The end is written down once, then captured,
  * and only then shown, so nobody gets a result that is not booked. Throws `job_not_found` for another payer's job and
- * after its binding.
+ * after its binding, and `service_unavailable` for one whose record Redis may have lost.
  */
 export async function showJob(
   plane: JobPlane,
@@ -85,11 +87,12 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   // A job has one kind, whatever path asks.
   if (rid === undefined || stored?.job.wire !== route.wire.name || isHidden(stored)) throw new AppError('job_not_found')
   await checkOwner(plane, route, head, { rid, job: stored.job })
-  const { job } = stored
+  const { job, lostEnd } = stored
   if (stored.end !== undefined) {
     const view = await showEnd(plane, rid, { ...stored, end: stored.end })
     return { job, view, waitedMs: 0 }
   }
+  if (lostEnd !== undefined) return viewLostEnd(plane, route, { rid, stored, lostEnd })
   if (plane.calls.clock.now() >= job.createdAt + plane.limits.bindingMs) throw new AppError('job_not_found')
   const askedAt = plane.calls.clock.monotonic()
   if (isCancel && !stored.isStopped) await plane.jobs.markStopped(rid)
@@ -105,6 +108,24 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   }
   const end = await plane.jobs.end(rid, endOf(plane, job, over))
   return { job, view: await showEnd(plane, rid, { ...stored, end, isBooked: false }), waitedMs }
+}
+
+type LostEnd = { readonly rid: RequestId; readonly stored: StoredJob; readonly lostEnd: string }
+
+/**
+ * Shows a job that is over, as its provider says once more: Redis has lost that. The bill is the one that was booked.
+ * Throws {@link recordsMissing} while its provider does not say it.
+ */
+async function viewLostEnd(plane: JobPlane, route: JobRoute, { rid, stored, lostEnd }: LostEnd): Promise<Viewed> {
+  const { job } = stored
+  const { clock } = plane.calls
+  const askedAt = clock.monotonic()
+  const provider = await ask(plane, route, job, false)
+  const waitedMs = clock.monotonic() - askedAt
+  const found = provider && endAsFound(lostEnd, provider)
+  if (found === undefined) throw recordsMissing()
+  const end = await plane.jobs.end(rid, found)
+  return { job, view: await showEnd(plane, rid, { ...stored, end }), waitedMs }
 }
 
 type Owned = { readonly rid: RequestId; readonly job: JobRecord }
@@ -179,7 +200,7 @@ function failureWords({ upstream }: CallPlane, job: JobRecord, { reason }: Provi
   return forBuyer === '' ? FAILED : `${FAILED.slice(0, -1)}: ${forBuyer}`
 }
 
-const FAILED = 'The provider could not finish the job.'
+const FAILED = JOB_FAILURES.failed
 
 type Ended = Omit<StoredJob, 'end'> & { readonly end: JobEnd }
 

@@ -4,6 +4,7 @@ import type { Artifacts } from '#data-plane/store/artifacts.ts'
 import type { CopyFigures } from '#data-plane/store/file-copies.ts'
 import { createFileCopies } from '#data-plane/store/file-copies.ts'
 import type { JobEnd, JobRecord, JobStore, StoredJob } from '#data-plane/store/jobs.ts'
+import { recordsMissing } from '#data-plane/store/jobs.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { FileFetcher, FilePlace } from '#data-plane/upstream/fetch-file.ts'
 import { FILE_TIMES } from '#data-plane/upstream/fetch-file.ts'
@@ -44,6 +45,7 @@ export type JobFiles = {
    * and nobody waits for that.
    */
   show(job: EndedJob, rid: RequestId): readonly ArtifactView[]
+  /** Throws AppError `service_unavailable` while nobody knows whether the job has such a file. */
   find(id: ArtifactId): Promise<PendingFile | undefined>
   /** Removes what was copied here of a job that its buyer has deleted. */
   remove(rid: RequestId): Promise<void>
@@ -63,6 +65,8 @@ type Parts = {
   readonly clock: Time
   readonly log: Logger
 }
+
+type Known = Pick<StoredJob, 'isBooked' | 'isWithheld' | 'isDeleted' | 'lostEnd'>
 
 /** Where a file is loaded from: its own address, or here after it was fetched. Undefined for what nobody may load. */
 type Source = { readonly url: string } | { readonly from: FilePlace } | undefined
@@ -91,10 +95,10 @@ export function createJobFiles(parts: Parts): JobFiles {
       })
     },
     async find(id) {
-      const stored: (EndedJob & Pick<StoredJob, 'isBooked' | 'isWithheld' | 'isDeleted'>) | undefined = await jobs.find(
-        id.rid,
-      )
-      if (stored?.end?.state !== 'succeeded' || !stored.isBooked || isHidden(stored)) return undefined
+      const stored: (EndedJob & Known) | undefined = await jobs.find(id.rid)
+      if (stored === undefined || isHidden(stored)) return undefined
+      if (stored.end === undefined && stored.lostEnd !== undefined) throw recordsMissing()
+      if (stored.end?.state !== 'succeeded' || !stored.isBooked) return undefined
       const { job, end } = stored
       const until = (end.endedAt ?? job.createdAt) + limits.keepMs
       const artifact = end.artifacts[id.index]

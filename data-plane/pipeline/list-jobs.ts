@@ -1,6 +1,7 @@
 import type { RequestHead } from '#data-plane/call.ts'
 import type { StoredJob } from '#data-plane/store/jobs.ts'
 import type { JobView } from '#data-plane/wires/wire.ts'
+import { endAsBooked } from '#shared/contract/job-end.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { recognize } from './entrance.ts'
@@ -13,7 +14,8 @@ const MAX_LIMIT = 100
 
 /**
  * Lists the long jobs of the holder of a key, newest first unless the query says otherwise. No provider is asked: a job
- * runs until its end is booked. Throws AppError: `authentication_required`, the refusals of the rail, `invalid_request`.
+ * runs until its end is booked. Throws AppError: `authentication_required`, the refusals of the rail, `invalid_request`, and
+ * `service_unavailable` while Redis may have lost records of them.
  */
 export async function listJobs(
   plane: JobPlane,
@@ -36,9 +38,11 @@ export async function listJobs(
   )
 }
 
-function viewOf({ limits: { bindingMs } }: JobPlane, { job, end, isBooked }: StoredJob): JobView | undefined {
+function viewOf({ limits: { bindingMs } }: JobPlane, stored: StoredJob): JobView | undefined {
+  const { job, isBooked, lostEnd } = stored
   const rid = parseRequestId(job.rid)
   if (rid === undefined) return undefined
+  const end = stored.end ?? (lostEnd === undefined ? undefined : endAsBooked(lostEnd))
   if (end === undefined || !isBooked) return openView(rid, job, { state: 'running', progress: undefined, bindingMs })
   return endedView(rid, job, end, { bindingMs, artifacts: [] })
 }

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { RequestHead } from '#data-plane/call.ts'
 import type { ArtifactId, OpenArtifact } from '#data-plane/store/artifact-store.ts'
+import { recordsMissing } from '#data-plane/store/jobs.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Entrance } from './entrance.ts'
@@ -11,8 +12,6 @@ import { jobIdOf, requestOfJob } from './job-plane.ts'
 /** Downloads of one owner's files in a minute, and at once. They are no calls and have a count of their own. */
 const DOWNLOADS_PER_MINUTE = 600
 const DOWNLOADS_AT_ONCE = 32
-/** Seconds after which a download is worth another try while records of jobs come back. */
-const RETRY_SECONDS = 2
 /** Milliseconds for which a buyer may read nothing before its download is cut. */
 export const DOWNLOAD_IDLE_MS = MINUTE
 
@@ -24,7 +23,7 @@ export type Download = { readonly file: OpenArtifact; leave(): void }
  * exist, another payer's file and a wrong or old link get the same answer.
  *
  * Throws AppError: `authentication_required` without any of the three, `not_found`, the refusals of the rail,
- * `rate_limited`, `too_many_in_flight`, `overloaded`.
+ * `rate_limited`, `too_many_in_flight`, `overloaded`, `service_unavailable` while records of jobs are missing.
  */
 export async function openArtifact(
   plane: JobPlane,
@@ -35,7 +34,7 @@ export async function openArtifact(
   const id = readId(head.params)
   if (id === undefined) throw noArtifact()
   const asker = await readOwner(plane, route, head, id)
-  const { owner, take, leave: close } = await findFile(plane, id, asker)
+  const { owner, take, leave: close } = await findFile(plane, id)
   const scope = `artifacts ${owner}`
   const undo: (() => void)[] = [close]
   const leave = () => {
@@ -64,10 +63,10 @@ type Found = {
 }
 
 /**
- * Finds a file that is kept here, or one of a job that is to come here. Throws `not_found`, and `service_unavailable` for
- * a file that has a link and whose job has no record yet.
+ * Finds a file that is kept here, or one of a job that is to come here. Throws `not_found`, and `service_unavailable`
+ * while its job may have lost its record.
  */
-async function findFile(plane: JobPlane, id: ArtifactId, asker: string | undefined): Promise<Found> {
+async function findFile(plane: JobPlane, id: ArtifactId): Promise<Found> {
   const kept = await plane.calls.artifacts.open(id)
   if (kept !== undefined) {
     await refuseHidden(plane, id, kept)
@@ -84,10 +83,7 @@ async function findFile(plane: JobPlane, id: ArtifactId, asker: string | undefin
     }
   }
   const pending = await plane.files.find(id)
-  if (pending === undefined) {
-    const isUnknown = asker === undefined && (await plane.jobs.standingOf(id.rid)) === 'unknown'
-    throw isUnknown ? unknownJob() : noArtifact()
-  }
+  if (pending === undefined) throw noArtifact()
   return { owner: pending.owner, take: pending.arrive, leave: () => undefined }
 }
 
@@ -103,17 +99,12 @@ async function refuseHidden({ calls, jobs }: JobPlane, id: ArtifactId, kept: Ope
     const standing = await jobs.standingOf(id.rid)
     isHidden = standing === 'hidden'
     if (isHidden) throw noArtifact()
-    if (standing === 'unknown') throw unknownJob()
+    if (standing === 'unknown') throw recordsMissing()
   } catch (error) {
     await kept.close()
     if (isHidden) await calls.artifacts.remove(id)
     throw error
   }
-}
-
-function unknownJob(): AppError {
-  const message = 'Records of jobs are being restored. The file can be had when that is over.'
-  return new AppError('service_unavailable', { message, retryAfterSeconds: RETRY_SECONDS })
 }
 
 function noArtifact(): AppError {

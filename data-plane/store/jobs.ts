@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { ChainableCommander, Redis } from 'ioredis'
 import { z } from 'zod'
 import { DAY } from '#shared/clock.ts'
 import type { JobEnd, JobMark, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
@@ -7,6 +7,7 @@ import {
   isJobRestored,
   JOB_FIELDS,
   JOB_KEPT_AFTER_DEADLINE_MS,
+  JOBS_RESTORED,
   jobMarkField,
   readJobEnd,
   readStoredJob,
@@ -22,6 +23,7 @@ export type { JobEnd, JobRecord, JobRecordText, StoredJob } from '#shared/contra
 export type JobStore = {
   /** Writes the record of a job whose money is settled. One that is withheld is shown to nobody. */
   put(job: JobRecordText, mark: { readonly isWithheld: boolean }, now: number): Promise<void>
+  /** Undefined for a job that nobody may ask about. Throws {@link recordsMissing} for one that may have lost its record. */
   find(rid: RequestId): Promise<StoredJob | undefined>
   /** Writes the end of a job once. The first of several stands and is the answer. */
   end(rid: RequestId, end: JobEnd): Promise<JobEnd>
@@ -30,7 +32,10 @@ export type JobStore = {
   markStopped(rid: RequestId): Promise<void>
   /** Notes that its provider has answered its buyer's question. Never rejects: only a worker's patience depends on it. */
   noteAsked(rid: RequestId, now: number): void
-  /** The jobs of an account of one kind that it may be shown, at most `limit`, from the one after `after` on. */
+  /**
+   * The jobs of an account of one kind that it may be shown, at most `limit`, from the one after `after` on. Throws
+   * {@link recordsMissing} while some of them may have lost their records.
+   */
   list(account: AccountId, wish: JobListWish): Promise<readonly StoredJob[]>
   /**
    * Whether files of a request may be given out: `hidden` for a job that is deleted or not paid, `unknown` while it has no
@@ -57,18 +62,33 @@ export type JobListWish = {
   readonly isAscending: boolean
 }
 
-/** Reads of one list. Jobs that may not be shown are rare, so that there are seldom more than one. */
-const MAX_READS = 10
+/** Pages of one list. Jobs that may not be shown are rare, so that there are seldom more than one. */
+const MAX_PAGES = 10
 /** Most notes that a process remembers, the newest ones. */
 const MAX_MARKS = 10_000
 /** Milliseconds for which a note without a record is kept: longer than any job lasts. */
 const MARK_MS = 3 * DAY
+/** Seconds after which records of jobs that Redis has lost may be there again. */
+const RESTORED_SECONDS = 2
 const Word = z.string().nullable()
+/** The values of {@link JOB_FIELDS}, and how far records were written again. */
+const RecordRead = z.tuple([z.array(Word), Word])
+const ListRead = z.tuple([z.array(z.string()), Word])
+
+/** Redis has lost records of jobs, and not all of them are there again. Nobody knows which jobs there are meanwhile. */
+export function recordsMissing(): AppError {
+  const message = 'Records of jobs are being restored. Ask again when that is over.'
+  return new AppError('service_unavailable', { message, retryAfterSeconds: RESTORED_SECONDS })
+}
 
 /** Every method throws AppError `service_unavailable` while Redis is out of reach. */
 export function createJobs(redis: Redis): JobStore {
   const marks = createMarks(redis)
-  const find = async (rid: RequestId) => readStoredJob(await guarded(redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS)))
+  const find = async (rid: RequestId) => {
+    const { values, standing } = await readRecord(redis, rid)
+    if (standing === 'unknown') throw recordsMissing()
+    return readStoredJob(values)
+  }
 
   return {
     async put(job, { isWithheld }, now) {
@@ -94,14 +114,14 @@ export function createJobs(redis: Redis): JobStore {
       const key = moneyKeys.jobsOf(kind, account)
       const found: StoredJob[] = []
       let at = after
-      for (let reads = 0; reads < MAX_READS && found.length < limit; reads++) {
+      for (let pages = 0; pages < MAX_PAGES && found.length < limit; pages++) {
         const range = [at === undefined ? (isAscending ? '-' : '+') : `(${at}`, isAscending ? '+' : '-'] as const
         const count = limit - found.length
-        const rids = await guarded(
-          isAscending
-            ? redis.zrangebylex(key, ...range, 'LIMIT', 0, count)
-            : redis.zrevrangebylex(key, ...range, 'LIMIT', 0, count),
-        )
+        const reads = redis.multi()
+        if (isAscending) reads.zrangebylex(key, ...range, 'LIMIT', 0, count)
+        else reads.zrevrangebylex(key, ...range, 'LIMIT', 0, count)
+        const [rids, restoredTo] = ListRead.parse(await together(reads.get(moneyKeys.jobsRestored)))
+        if (restoredTo !== JOBS_RESTORED.all) throw recordsMissing()
         const jobs = await Promise.all(rids.flatMap((rid) => parseRequestId(rid) ?? []).map(find))
         found.push(...jobs.flatMap((job) => (job === undefined || isHidden(job) ? [] : [job])))
         at = parseRequestId(rids.at(-1) ?? '')
@@ -109,7 +129,7 @@ export function createJobs(redis: Redis): JobStore {
       }
       return found
     },
-    standingOf: (rid) => guarded(readStanding(redis, rid)),
+    standingOf: async (rid) => (await readRecord(redis, rid)).standing,
     markDeleted: (rid) => marks.note({ rid, mark: 'deleted' }),
     async end(rid, end) {
       const key = moneyKeys.job(rid)
@@ -160,14 +180,18 @@ function createMarks(redis: Redis) {
 }
 
 /** Both are read at once: the record may be written, and Redis emptied, in between. */
-async function readStanding(redis: Redis, rid: RequestId) {
-  const key = moneyKeys.job(rid)
-  const answers =
-    (await redis.multi().hmget(key, 'job', 'withheld', 'deleted').get(moneyKeys.jobsRestored).exec()) ?? []
-  const read = z.tuple([z.tuple([Word, Word, Word]), Word]).parse(answers.map(([error, value]) => error ?? value))
-  const [[job, ...marks], restoredTo] = read
-  if (marks.includes('1')) return 'hidden'
-  return job !== null || isJobRestored(restoredTo, rid) ? 'open' : 'unknown'
+async function readRecord(redis: Redis, rid: RequestId) {
+  const reads = redis.multi().hmget(moneyKeys.job(rid), ...JOB_FIELDS)
+  const [values, restoredTo] = RecordRead.parse(await together(reads.get(moneyKeys.jobsRestored)))
+  const [job, , , , withheld, deleted] = values
+  if (withheld === '1' || deleted === '1') return { values, standing: 'hidden' } as const
+  const isKnown = (job ?? null) !== null || isJobRestored(restoredTo, rid)
+  return { values, standing: isKnown ? 'open' : 'unknown' } as const
+}
+
+/** The answers to commands that Redis does at once. */
+async function together(commands: ChainableCommander): Promise<readonly unknown[]> {
+  return ((await guarded(commands.exec())) ?? []).map(([error, value]) => error ?? value)
 }
 
 async function guarded<Result>(answer: Promise<Result>): Promise<Result> {

@@ -1,7 +1,16 @@
-import type { EndedJob, JobCharge } from '#shared/jobs.ts'
+import type { EndedJob, JobCharge, ProviderJob } from '#shared/jobs.ts'
+import { isOver } from '#shared/jobs.ts'
 import { splitCharge } from '#shared/money.ts'
+import type { JobEnd } from './job-record.ts'
 import type { UsageEvent } from './usage-event.ts'
-import { jobEndId } from './usage-event.ts'
+import { jobEndId, readUsageEvent } from './usage-event.ts'
+
+/** What a buyer is told of a job that failed. */
+export const JOB_FAILURES = {
+  failed: 'The provider could not finish the job.',
+  forgotten: 'The provider does not know the job any more.',
+  overdue: 'The provider did not finish the job before its deadline.',
+} as const
 
 /** What an end adds to the submit of its job. */
 export type JobOutcome = {
@@ -31,4 +40,22 @@ export function writeJobEnd(submit: UsageEvent, { outcome, errorCode, charge, no
     ...{ keptBps: Number(event.keptBps), feeBps: Number(event.feeBps) },
   }
   return JSON.stringify(end, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+}
+
+/**
+ * The end of a job as far as its booked event tells it: without files, and without its provider's own words. Undefined for
+ * the event of something else.
+ */
+export function endAsBooked(event: string): JobEnd | undefined {
+  const { outcome, errorCode, endedAt } = readUsageEvent(event) ?? {}
+  if (outcome !== 'succeeded' && outcome !== 'failed' && outcome !== 'cancelled') return undefined
+  const words = errorCode === 'upstream_timeout' ? JOB_FAILURES.overdue : JOB_FAILURES.failed
+  return { event, state: outcome, artifacts: [], error: outcome === 'failed' ? words : null, endedAt: endedAt ?? null }
+}
+
+/** The same with the files that its provider names. Undefined while the provider does not say that the job is over. */
+export function endAsFound(event: string, provider: ProviderJob): JobEnd | undefined {
+  const end = isOver(provider) ? endAsBooked(event) : undefined
+  const hasFiles = end?.state === 'succeeded' && provider.state === 'succeeded'
+  return end && { ...end, artifacts: hasFiles ? [...provider.artifacts] : [] }
 }

@@ -96,6 +96,11 @@ export type StoredJob = {
   readonly isDeleted: boolean
   /** Unix milliseconds of its buyer's newest question that its provider answered. Workers need not ask so soon again. */
   readonly askedAt: number | undefined
+  /**
+   * The event of an end that is booked, where Redis has lost how that is shown. Whoever hears of its provider what it made
+   * writes the end with this event.
+   */
+  readonly lostEnd: string | undefined
 }
 
 /** True for a job that nobody is shown: its payment could not be taken, or its buyer has deleted it. */
@@ -107,17 +112,18 @@ export function isHidden({ isWithheld, isDeleted }: Pick<StoredJob, 'isWithheld'
  * The fields of a job's hash. `job` is written at the submit. `end` is written once, by whoever first hears of the end,
  * and only with HSETNX: it alone says how the job ended. `booked` is `1` after that end is durable in the money path,
  * `stopped` after its buyer has asked to stop it, `withheld` while its payment could not be taken, `deleted` after its
- * buyer has deleted it. `asked` is the instant of its buyer's newest question.
+ * buyer has deleted it. `asked` is the instant of its buyer's newest question. `lost` is the event of an end that is
+ * booked and of which nobody knows any more how it is shown.
  */
-export const JOB_FIELDS = ['job', 'end', 'booked', 'stopped', 'withheld', 'deleted', 'asked'] as const
+export const JOB_FIELDS = ['job', 'end', 'booked', 'stopped', 'withheld', 'deleted', 'asked', 'lost'] as const
 
 /**
- * How far ended jobs were written to Redis again, from the newest to the oldest: the last one's request id, which `none`
- * is after and before which nothing is left at `all`.
+ * How far jobs were written to Redis again, from the newest to the oldest: the last one's request id, which `none` is
+ * after and before which nothing is left at `all`. At `begun` the ledger does not have yet what processes brought.
  */
-export const JOBS_RESTORED = { none: '~', all: 'all' } as const
+export const JOBS_RESTORED = { begun: '~begun', none: '~', all: 'all' } as const
 
-/** True when a job that ended has its record, if anybody may still ask about it. `to` is how far that has come. */
+/** True when a job has its record, if anybody may still ask about it. `to` is how far that has come. */
 export function isJobRestored(to: string | null | undefined, rid: string): boolean {
   return to === JOBS_RESTORED.all || (typeof to === 'string' && to <= rid)
 }
@@ -139,7 +145,7 @@ export function readJobMark(field: string): JobMark | undefined {
 
 /** Reads a job from the values of {@link JOB_FIELDS}. Undefined when there is none. */
 export function readStoredJob(values: readonly (string | null | undefined)[]): StoredJob | undefined {
-  const [job, end, booked, stopped, withheld, deleted, asked] = values
+  const [job, end, booked, stopped, withheld, deleted, asked, lost] = values
   const read = JobRecordSchema.safeParse(parse(job))
   if (!read.success) return undefined
   const isMarked = (mark: string | null | undefined) => mark === '1'
@@ -149,6 +155,7 @@ export function readStoredJob(values: readonly (string | null | undefined)[]): S
     ...{ isBooked: isMarked(booked), isStopped: isMarked(stopped) },
     ...{ isWithheld: isMarked(withheld), isDeleted: isMarked(deleted) },
     askedAt: /^\d{1,15}$/.test(asked ?? '') ? Number(asked) : undefined,
+    lostEnd: lost ?? undefined,
   }
 }
 

@@ -58,7 +58,7 @@ export const moneyKeys = {
   filesDue: 'jobs:files',
   /** Hash of `{rid} {mark}` → 1: what buyers did to their jobs and the ledger does not know yet. */
   jobMarks: 'jobs:marks',
-  /** How far ended jobs were written here again: the last one's request id, or `all`. It is lost with what else is lost. */
+  /** How far jobs were written here again, see JOBS_RESTORED. A new epoch forgets it, and it is lost with what else is lost. */
   jobsRestored: 'jobs:restored',
   /** Takes of an offer's daily cap. */
   offerCap: (offer: string) => `{${offer}}:cap`,

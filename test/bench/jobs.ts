@@ -18,7 +18,7 @@ import { createControlPlane } from '#control-plane/plane.ts'
 import { createRedisJobBook } from '#control-plane/ports/jobs/redis-job-book.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
-import { restoreEndedJobs } from '#control-plane/services/money/restore-jobs.ts'
+import { ledgerArchive, restoreJobs } from '#control-plane/services/money/restore-jobs.ts'
 import { sealShown } from '#control-plane/services/money/shown-job.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
@@ -140,7 +140,7 @@ async function measureRestore(
       await redis.flushall()
       const [from, before] = [performance.now(), process.cpuUsage()]
       let restored = 0
-      while (restored < JOBS) restored += await restoreEndedJobs(ctx)
+      while (restored < JOBS) restored += await restoreJobs(ctx, ledgerArchive(ctx))
       const { user, system } = process.cpuUsage(before)
       rounds.push({ ms: performance.now() - from, usedMs: (user + system) / 1_000 })
     }

@@ -3,80 +3,30 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { AskedJob } from '#control-plane/ports/provider/job-probe.ts'
-import { forgetOldJobs, noteJobMarks, restoreEndedJobs } from '#control-plane/services/money/restore-jobs.ts'
+import { forgetOldJobs, noteJobMarks } from '#control-plane/services/money/restore-jobs.ts'
 import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
-import { openArtifact } from '#data-plane/pipeline/open-artifact.ts'
-import type { JobStore } from '#data-plane/store/jobs.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
-import { systemClock } from '#shared/clock.ts'
+import { DAY, systemClock } from '#shared/clock.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
-import type { AccountId, RequestId } from '#shared/ids.ts'
 import { parseRequestId, ulidFloor } from '#shared/ids.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
+import { emptiedRedisSuite } from '#test/support/emptied-redis-suite.ts'
+import { openFileNode } from '#test/support/file-node.ts'
 import { ids } from '#test/support/gate.ts'
-import type { JobDesk } from '#test/support/job-desk.ts'
-import { openJobDesk, told } from '#test/support/job-desk.ts'
+import { told } from '#test/support/job-desk.ts'
 import { endText, submitText } from '#test/support/job-events.ts'
-import { openJobFiles } from '#test/support/job-files.ts'
 import { balanceOf } from '#test/support/ledger.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { until } from '#test/support/until.ts'
+import { openLostJobDesk } from '#test/support/lost-job-desk.ts'
 
-const DAY = 24 * 3_600_000
-let market: TestMarket
-let jobs: JobDesk
-let offer: string
-
-beforeAll(async () => {
-  market = await startMarket()
-  jobs = await openJobDesk(market)
-  offer = (await listOffer(market, (await market.person()).seller)).id
-})
+const desk = await openLostJobDesk()
+const { market, jobs, offer, restore, orCode, store, wait, endIn, lose, listed, recorded, again } = desk
+const { giveUpPayment, emptyRedis, shownIn } = desk
 afterAll(() => market.stop())
 
-const store = () => createJobs(market.world.redis)
-/** Makes the job one that is to be asked about now. */
-const wait = async (rid: string) => {
-  await sql`update job set poll_at = '2000-01-01' where rid = ${rid}`.execute(market.plane.db)
-}
-const endIn = async (rid: string) => {
-  const { rows } = await sql<{ event: string }>`select event from job_end where rid = ${rid}`.execute(market.plane.db)
-  return rows[0]?.event
-}
-
-const lose = (rid: string) => market.world.redis.del(moneyKeys.job(rid))
-const listed = async ({ account }: { readonly account: AccountId }) => {
-  const wish = { kind: 'video', after: undefined, limit: 10, isAscending: false }
-  return (await store().list(account, wish)).map(({ job }) => job.rid)
-}
-/** A job whose record a worker has just written, from the ledger. */
-const recorded = async () => {
-  const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
-  const now = market.plane.clock.now()
-  await jobs.post(submitText({ ...wish, startedAt: now }, now + DAY))
-  await wait(wish.rid)
-  await jobs.turn(told('running'))
-  return wish
-}
-const again = async (wish: Awaited<ReturnType<typeof recorded>>, answer = told('running')) => {
-  await wait(wish.rid)
-  await jobs.turn(answer)
-  return store().find(wish.rid)
-}
-
-/** Has the payment of a job given up. */
-async function giveUpPayment(wish: { readonly rid: string; readonly account: string }) {
-  const [asset, payer] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`)
-  await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, payload,
-      requirement, body_digest, valid_until, serve_until, state)
-    values (${wish.rid}, 'x402-exact', 'eip155:8453', ${asset}, ${payer}, ${wish.rid}, ${wish.account}, 10000, 10000,
-      '{}', '{}', ${'d'.repeat(64)}, now(), now(), 'written_off')`.execute(market.plane.db)
-}
+emptiedRedisSuite(desk)
 
 describe('the record of a job that Redis lost', () => {
   it('comes back with its place in the list, and not before the gate is open', async () => {
@@ -130,18 +80,6 @@ describe('the record of a job that Redis lost', () => {
   })
 })
 
-/** Empties the server, and waits until the gate is rebuilt. */
-async function emptyRedis() {
-  await market.world.redis.flushall()
-  await until('the gate is open', 20_000, () => market.plane.gate.isOpen())
-}
-const shownIn = async (rid: string) => {
-  const { rows } = await sql<{ shown: string | null }>`select shown from job where rid = ${rid}`.execute(
-    market.plane.db,
-  )
-  return rows[0]?.shown
-}
-
 describe('a job that was over when Redis was emptied', () => {
   const asked = { seconds: 4, size: '1280x720' }
   /** A job that its provider has done. Its end is booked and told. */
@@ -161,11 +99,15 @@ describe('a job that was over when Redis was emptied', () => {
     expect(before).toMatchObject({ job: { asked }, isBooked: true, end: { state: 'succeeded', artifacts: [{}] } })
     expect(await shownIn(wish.rid)).not.toContain('files.example')
     await emptyRedis()
-    expect([await store().find(wish.rid), await listed(wish)]).toEqual([undefined, []])
-    expect(await restoreEndedJobs(market.plane)).toBeGreaterThan(0)
+    // Nobody says meanwhile that there is no such job: its buyer would take the money for lost.
+    const refused = [orCode(store().find(wish.rid)), orCode(listed(wish)), orCode(store().find(ids.requestId()))]
+    expect(await Promise.all(refused)).toEqual(Array(3).fill('service_unavailable'))
+    await expect(store().find(wish.rid)).rejects.toMatchObject({ retryAfterSeconds: 2 })
+    expect(await restore()).toBeGreaterThan(0)
+    expect(await store().find(ids.requestId())).toBeUndefined()
     expect([await store().find(wish.rid), await listed(wish)]).toEqual([before, [wish.rid]])
     expect(await market.world.redis.pttl(moneyKeys.job(wish.rid))).toBeGreaterThan(DAY)
-    expect(await restoreEndedJobs(market.plane)).toBe(0)
+    expect(await restore()).toBe(0)
   })
 
   it('stays deleted, though the process that deleted it is gone too', async () => {
@@ -174,7 +116,7 @@ describe('a job that was over when Redis was emptied', () => {
     expect(await noteJobMarks(market.plane)).toBeGreaterThan(0)
     expect([await market.plane.jobBook.readMarks(9), await shownIn(wish.rid)]).toEqual([[], ''])
     await emptyRedis()
-    await restoreEndedJobs(market.plane)
+    await restore()
     const found = [await store().find(wish.rid), await store().standingOf(wish.rid), await listed(wish)]
     expect(found).toEqual([undefined, 'hidden', []])
   })
@@ -192,7 +134,7 @@ describe('a job that was over when Redis was emptied', () => {
     const wish = await done()
     await giveUpPayment(wish)
     await emptyRedis()
-    await restoreEndedJobs(market.plane)
+    await restore()
     expect(await store().find(wish.rid)).toMatchObject({ isWithheld: true, isBooked: true })
     expect(await listed(wish)).toEqual([])
   })
@@ -208,9 +150,9 @@ describe('a job that was over when Redis was emptied', () => {
         return jobBook.noteRestored(to)
       },
     }
-    await restoreEndedJobs({ ...market.plane, jobBook: losing })
-    expect(await store().find(wish.rid)).toBeUndefined()
-    await restoreEndedJobs(market.plane)
+    await restore({ ...market.plane, jobBook: losing })
+    expect(await orCode(store().find(wish.rid))).toBe('service_unavailable')
+    await restore()
     expect(await store().find(wish.rid)).toMatchObject({ isBooked: true })
   })
 
@@ -219,8 +161,8 @@ describe('a job that was over when Redis was emptied', () => {
     await emptyRedis()
     const { gate } = market.plane
     const closed = { ...market.plane, gate: { ...gate, isOpen: async () => false } }
-    expect([await restoreEndedJobs(closed), await store().find(wish.rid)]).toEqual([0, undefined])
-    await restoreEndedJobs(market.plane)
+    expect([await restore(closed), await orCode(store().find(wish.rid))]).toEqual([0, 'service_unavailable'])
+    await restore()
     expect(await store().find(wish.rid)).toBeDefined()
   })
 
@@ -240,7 +182,7 @@ describe('a job that was over when Redis was emptied', () => {
       await jobBook.hide(...given)
       writing.now--
     }
-    await restoreEndedJobs({ ...market.plane, jobBook: { ...jobBook, hide } })
+    await restore({ ...market.plane, jobBook: { ...jobBook, hide } })
     expect(new Set(await Promise.all(rids.map((rid) => store().standingOf(rid))))).toEqual(new Set(['hidden']))
     expect(await store().standingOf(wish.rid)).toBe('open')
     // Redis answers nobody while this process opens what it writes.
@@ -250,7 +192,7 @@ describe('a job that was over when Redis was emptied', () => {
   it('gives its file to a link, and the file of a deleted one to nobody, at every node', async () => {
     const home = await mkdtemp(join(tmpdir(), 'lost-jobs-'))
     const [kept, gone] = [await done(), await done()]
-    const nodes = ['a', 'b'].map((name) => nodeWith(join(home, name), store()))
+    const nodes = ['a', 'b'].map((name) => openFileNode(join(home, name), store()))
     const links = await Promise.all(
       nodes.flatMap(({ store: keep }) => [kept, gone].map(({ rid, account }) => keep(rid, account))),
     )
@@ -263,7 +205,7 @@ describe('a job that was over when Redis was emptied', () => {
     expect(await opened(second)).toEqual([4, 'not_found'])
     expect(await second.artifacts.open({ rid: gone.rid, index: 0 })).toBeUndefined()
     // The first node is started anew. It has a copy still of what was deleted.
-    const anew = nodeWith(join(home, 'a'), store())
+    const anew = openFileNode(join(home, 'a'), store())
     await anew.store(gone.rid, gone.account)
     const picture = await anew.store(ids.requestId(), 'acc_1', { isOfAnswer: true })
     const lost = await anew.store(ids.requestId(), 'acc_1')
@@ -276,13 +218,13 @@ describe('a job that was over when Redis was emptied', () => {
     await market.plane.jobBook.beginRestore(gone.rid)
     expect(await opened(anew)).toEqual(['service_unavailable', 4])
     await market.world.redis.del(moneyKeys.jobsRestored)
-    await restoreEndedJobs(market.plane)
+    await restore()
     expect(await opened(anew)).toEqual([4, 'not_found'])
     // Of the job of this one is no record, and there will be none.
     expect([await anew.open(lost), await anew.open(picture), await anew.open(elsewhere)]).toEqual([4, 4, 'not_found'])
     const away = new Redis(1, { lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null })
     away.on('error', () => undefined)
-    const blind = nodeWith(join(home, 'a'), createJobs(away))
+    const blind = openFileNode(join(home, 'a'), createJobs(away))
     expect(await blind.open(links[0] ?? '')).toBe('service_unavailable')
     await Promise.all([...nodes, anew, blind].map((node) => node.close()))
     await rm(home, { recursive: true })
@@ -298,39 +240,6 @@ describe('a job that was over when Redis was emptied', () => {
     market.advance(-(2 * DAY + 1))
   })
 })
-
-/** A data plane as far as files of jobs go, with a folder of its own. */
-function nodeWith(dir: string, jobs: JobStore) {
-  const { artifacts, files } = openJobFiles({ dir, clock: systemClock, host: '127.0.0.1:1' })
-  const rates = { enter: () => undefined, leave: () => undefined }
-  return {
-    ...{ artifacts, jobs },
-    /** Keeps a file of four bytes and links to it. */
-    async store(rid: RequestId, owner: string, of: { readonly isOfAnswer?: boolean } = {}): Promise<string> {
-      const file = { owner, contentType: 'video/mp4', pieces: [Buffer.alloc(4)], ...of }
-      return (await artifacts.keep({ rid, index: 0 }, file)).url
-    },
-    /** Opens a link. Answers the file's bytes, or the code of the refusal. */
-    async open(link: string): Promise<unknown> {
-      const { pathname, searchParams: query } = new URL(link)
-      const [index, jobId] = pathname.split('/').reverse()
-      const plane = { calls: { artifacts, rates }, jobs, files: { find: async () => undefined } }
-      const head = { params: { jobId, index }, query, headers: {} }
-      try {
-        const { file, leave } = await openArtifact(plane as never, { rails: [] }, head as never)
-        leave()
-        await file.close()
-        return file.facts.bytes
-      } catch (error) {
-        return Object(error).code
-      }
-    },
-    async close() {
-      await files.close()
-      await artifacts.close()
-    },
-  }
-}
 
 describe('what a buyer did to a job', () => {
   it('stays noted until the ledger knows the job, and no longer than jobs last', async () => {

@@ -8,6 +8,7 @@ import type { StoredJob } from '#data-plane/store/jobs.ts'
 import { createFileFetcher } from '#data-plane/upstream/fetch-file.ts'
 import type { Time } from '#shared/clock.ts'
 import { HOUR } from '#shared/clock.ts'
+import type { RequestId } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { Secret } from '#shared/secret.ts'
 
@@ -24,7 +25,7 @@ type Parts = {
   readonly host: string
   /** Hosts that its record names for files. */
   readonly fileHosts?: readonly string[]
-  find?(): Promise<StoredJob | undefined>
+  find?(rid: RequestId): Promise<StoredJob | undefined>
 }
 
 /** The files of jobs as a data plane has them, with a folder for their copies. */

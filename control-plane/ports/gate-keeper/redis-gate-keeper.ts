@@ -83,7 +83,8 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
       guarded(before, (step) => {
         step.script('FLUSH', 'SYNC')
         announce(step, { ...next, phase: 'join' })
-        step.del(moneyKeys.doubt)
+        // The server may lack its last writes, and records of jobs with them.
+        step.del(moneyKeys.doubt, moneyKeys.jobsRestored)
       }),
     async noteBeat(beat) {
       await redis.set(moneyKeys.beat, beat)

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import type { JobEnd } from '#shared/contract/job-record.ts'
 import {
   JOB_FIELDS,
   JOB_KEPT_AFTER_DEADLINE_MS,
@@ -46,12 +47,16 @@ export function createRedisJobBook(redis: Redis): JobBook {
       const listed = account === null ? undefined : { list: moneyKeys.jobsOf(wire, account), lifeMs }
       return restore({ rid, deadlineAt, listed }, { ...fieldsOf(standing), job: JSON.stringify(job) }, now)
     },
-    hide: (job, now) => restore(job, { deleted: '1' }, now),
-    restoreForwarded: (job, now) => restore(job, { submit: job.submit }, now),
+    hide: (job, why, now) => restore(job, { [why]: '1' }, now),
+    restoreForwarded: (job, now) => restore(job, { ...fieldsOfEnd(job), submit: job.submit }, now),
     async end(rid, end) {
       const key = moneyKeys.job(rid)
       await guarded(redis.hsetnx(key, 'end', JSON.stringify(end)))
       return readJobEnd(await guarded(redis.hget(key, 'end'))) ?? end
+    },
+    async noteLostEnd(rid, event) {
+      const key = moneyKeys.job(rid)
+      await guarded(redis.multi().hsetnx(key, 'lost', event).hset(key, 'booked', '1').exec())
     },
     async markBooked(rid, { hasFiles }) {
       const writes = redis.multi().hset(moneyKeys.job(rid), 'booked', '1')
@@ -79,13 +84,19 @@ export function createRedisJobBook(redis: Redis): JobBook {
 }
 
 /** The end is written only with HSETNX, like the others: one that is there stands. */
-function fieldsOf({ isWithheld, isStopped, isDeleted, end }: JobStanding): Readonly<Record<string, string>> {
+function fieldsOf(standing: JobStanding): Readonly<Record<string, string>> {
+  const { isWithheld, isStopped, isDeleted, lostEnd } = standing
   return {
     ...(isWithheld && { withheld: '1' }),
     ...(isStopped === true && { stopped: '1' }),
     ...(isDeleted === true && { deleted: '1' }),
-    ...(end !== undefined && { end: JSON.stringify(end), booked: '1' }),
+    ...(lostEnd !== undefined && { lost: lostEnd, booked: '1' }),
+    ...fieldsOfEnd(standing),
   }
+}
+
+function fieldsOfEnd({ end }: { readonly end?: JobEnd | undefined }): Readonly<Record<string, string>> {
+  return end === undefined ? {} : { end: JSON.stringify(end), booked: '1' }
 }
 
 async function guarded<Result>(answer: Promise<Result>): Promise<Result> {

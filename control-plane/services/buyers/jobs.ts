@@ -53,6 +53,8 @@ export async function readNewestJobs({ db }: Pick<Ctx, 'db'>, account: AccountId
 
 /** A provider that has taken a cancellation is asked again so soon. */
 const LOOK_AGAIN_MS = 2 * SECOND
+/** Seconds after which a gate that is being rebuilt may be open. */
+const GATE_SECONDS = 1
 
 /**
  * Asks the provider of the caller's job to cancel it, and answers how the job stands then. A job that had finished
@@ -93,10 +95,13 @@ async function cancel(ctx: LineCtx, job: Job): Promise<void> {
   // A line has a record only where Redis has lost it.
   const record = kept?.job ?? line.record
   const canStop = line.canStop ?? (record === undefined || hasWordForStopping(record))
-  if (kept !== undefined) await ctx.jobBook.markStopped(job.rid)
+  // What was asked for is known of a record that Redis has lost as well, once it is there again.
+  if (record !== undefined) await ctx.jobBook.markStopped(job.rid)
   const stopped = kept && { ...kept, isStopped: true }
-  const attended = await attendJob(ctx, job, stopped, { ...line, ask: () => line.ask(canStop) })
+  const stoppedJob = record === undefined ? job : { ...job, stoppedAt: new Date(ctx.clock.now()) }
+  const attended = await attendJob(ctx, stoppedJob, stopped, { ...line, ask: () => line.ask(canStop) })
   if (attended.isOver) return
+  if (attended.answer === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: GATE_SECONDS })
   if (!canStop) {
     throw new AppError('conflict', { message: 'The provider of this job cannot stop it: wait for its end.' })
   }

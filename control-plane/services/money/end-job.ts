@@ -1,5 +1,5 @@
 import type { Job } from '#control-plane/db/jobs.ts'
-import { writeJobEnd } from '#shared/contract/job-end.ts'
+import { JOB_FAILURES, writeJobEnd } from '#shared/contract/job-end.ts'
 import type { JobEnd } from '#shared/contract/job-record.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
@@ -8,12 +8,6 @@ import { chargeJob, NO_CHARGE } from '#shared/jobs.ts'
 
 /** How a job ends: as its provider says, forgotten by its provider, or without its provider's word at the deadline. */
 export type Ending = EndedJob | 'forgotten' | 'overdue'
-
-const SENTENCES = {
-  failed: 'The provider could not finish the job.',
-  forgotten: 'The provider does not know the job any more.',
-  overdue: 'The provider did not finish the job before its deadline.',
-} as const
 
 /**
  * Makes the end of a job from its submit. A provider's job that is over is charged for its usage, at most its quote. Any
@@ -30,7 +24,7 @@ export function endOfJob(job: Job, ending: Ending, now: number): JobEnd | undefi
     event: writeJobEnd(submit, { outcome: state, errorCode, charge: chargeOf(submit, said), now }),
     state,
     artifacts: said?.state === 'succeeded' ? [...said.artifacts] : [],
-    error: state === 'failed' ? SENTENCES[typeof ending === 'object' ? 'failed' : ending] : null,
+    error: state === 'failed' ? JOB_FAILURES[typeof ending === 'object' ? 'failed' : ending] : null,
     endedAt: now,
   }
 }

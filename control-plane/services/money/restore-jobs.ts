@@ -1,13 +1,19 @@
-import type { ShownJob } from '#control-plane/db/job-marks.ts'
-import { forgetShownJobs, listShownJobs, markJobs } from '#control-plane/db/job-marks.ts'
+import type { KeptJob, KeptPage } from '#control-plane/db/job-marks.ts'
+import { forgetShownJobs, listKeptJobs, markJobs } from '#control-plane/db/job-marks.ts'
 import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
+import type { JobStanding } from '#control-plane/ports/jobs/job-book.ts'
 import { DAY } from '#shared/clock.ts'
+import { endAsBooked } from '#shared/contract/job-end.ts'
 import type { JobMark } from '#shared/contract/job-record.ts'
 import { JOB_KEPT_AFTER_DEADLINE_MS, JOBS_RESTORED } from '#shared/contract/job-record.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { ulidFloor } from '#shared/ids.ts'
+import type { IngestCtx } from './ingest.ts'
 import type { LineCtx, Place } from './job-lines.ts'
 import { placesOf, recordOf } from './job-lines.ts'
+import type { Shown } from './shown-job.ts'
 import { endAsShown, openShown } from './shown-job.ts'
+import { postLeftBehind } from './sweep.ts'
 
 /** Most marks that one turn takes to the ledger. */
 const MAX_MARKS = 1_000
@@ -39,43 +45,80 @@ export async function noteJobMarks({ db, jobBook, clock }: Pick<LineCtx, 'db' | 
   return noted.length
 }
 
+/** What the ledger knows of jobs that somebody may ask about. */
+export type JobArchive = {
+  /** The newest ones before a request id, whose deadline is after an instant in Unix milliseconds. */
+  list(page: KeptPage): Promise<readonly KeptJob[]>
+  /** The providers' addresses and keys, by offer. */
+  placesOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, Place>>
+  /** Those whose payment could not be taken. */
+  writtenOff(rids: readonly string[]): Promise<ReadonlySet<string>>
+  /** How the end of a job was shown. Undefined where nobody knows that, or may know it. */
+  shownOf(job: KeptJob): Shown | undefined
+}
+
+/** Reads jobs from Postgres. */
+export function ledgerArchive(ctx: LineCtx): JobArchive {
+  const { db, log } = ctx
+  return {
+    list: (page) => listKeptJobs(db, page),
+    placesOf: (jobs) => placesOf(ctx, jobs),
+    async writtenOff(rids) {
+      const payments = await findCarriedCalls(db, [...rids])
+      return new Set(rids.filter((rid) => payments.get(rid)?.state === 'written_off'))
+    },
+    shownOf(job) {
+      const { rid, shown: sealed } = job
+      if (sealed === null || sealed === '') return undefined
+      try {
+        return openShown(ctx, job, sealed)
+      } catch (error) {
+        log.warn({ err: error, rid }, 'the end of a job cannot be opened')
+        return undefined
+      }
+    },
+  }
+}
+
+type RestoreCtx = IngestCtx & Pick<LineCtx, 'jobBook'>
+
 /**
- * Writes the records of ended jobs again after Redis was emptied, the newest first, as long as somebody may ask about
- * them. A word in Redis says how far that has come, so it is lost with them. It begins once the gate is open: processes
- * bring what they know before. Returns the number of jobs.
+ * Writes the records of jobs again after Redis was emptied or lost its last writes, the newest first, as long as somebody
+ * may ask about them. A word in Redis says how far that has come, so it is lost with them; until then nobody is told that
+ * a job does not exist. It begins once the gate is open: processes bring what they know before, and that is booked first.
+ * Returns the number of jobs.
  */
-export async function restoreEndedJobs(ctx: LineCtx): Promise<number> {
-  const { none, all } = JOBS_RESTORED
+export async function restoreJobs(ctx: RestoreCtx, archive: JobArchive): Promise<number> {
+  const { begun, none, all } = JOBS_RESTORED
   const { jobBook, clock } = ctx
   let to = await jobBook.restoredTo()
   if (to === all || !(await ctx.gate.isOpen())) return 0
-  if (to === undefined) await jobBook.beginRestore(none)
-  to ??= none
+  if (to === undefined) await jobBook.beginRestore(begun)
+  to ??= begun
+  if (to === begun) {
+    const { isAll } = await postLeftBehind(ctx, 0)
+    if (!isAll || !(await jobBook.noteRestored(none))) return 0
+    to = none
+  }
   let restored = 0
   for (let page = 0; page < MAX_PAGES && to !== all; page++) {
     const deadlineAfter = clock.now() - JOB_KEPT_AFTER_DEADLINE_MS
-    const jobs = await listShownJobs(ctx.db, { before: to, deadlineAfter, limit: PAGE })
-    restored += await restorePage(ctx, jobs)
+    const jobs = await archive.list({ before: to, deadlineAfter, limit: PAGE })
+    restored += await restorePage(ctx, archive, jobs)
     to = jobs.length < PAGE ? all : (jobs.at(-1)?.rid ?? all)
     if (!(await jobBook.noteRestored(to))) break
   }
   return restored
 }
 
-async function restorePage(ctx: LineCtx, jobs: readonly ShownJob[]): Promise<number> {
-  const [places, payments] = await Promise.all([
-    placesOf(ctx, jobs),
-    findCarriedCalls(
-      ctx.db,
-      jobs.map(({ rid }) => rid),
-    ),
-  ])
+async function restorePage(ctx: RestoreCtx, archive: JobArchive, jobs: readonly KeptJob[]): Promise<number> {
+  const [places, unpaid] = await Promise.all([archive.placesOf(jobs), archive.writtenOff(jobs.map(({ rid }) => rid))])
   let restored = 0
   for (let from = 0; from < jobs.length; from += TOGETHER) {
     const written = await Promise.all(
       jobs.slice(from, from + TOGETHER).map((job) => {
-        const isWithheld = payments.get(job.rid)?.state === 'written_off'
-        return restore(ctx, job, { place: places.get(job.offer ?? ''), isWithheld })
+        const shown = archive.shownOf(job)
+        return restore(ctx, job, { place: places.get(job.offer ?? ''), isWithheld: unpaid.has(job.rid), shown })
       }),
     )
     restored += written.filter((isRestored) => isRestored).length
@@ -83,29 +126,45 @@ async function restorePage(ctx: LineCtx, jobs: readonly ShownJob[]): Promise<num
   return restored
 }
 
-type Known = { readonly place: Place | undefined; readonly isWithheld: boolean }
+type Known = {
+  readonly place: Place | undefined
+  readonly isWithheld: boolean
+  readonly shown: Shown | undefined
+}
 
-/** Returns false for a job whose record nobody can make any more: its key was destroyed, or was its buyer's own. */
-async function restore(ctx: LineCtx, job: ShownJob, { place, isWithheld }: Known): Promise<boolean> {
-  const { jobBook, clock, log } = ctx
-  const { rid, deadlineAt, shown: sealed, endEvent } = job
-  if (job.deletedAt !== null) {
-    await jobBook.hide({ rid, deadlineAt: deadlineAt.getTime() }, clock.now())
+/**
+ * Returns false for a job whose record nobody can make any more: its key was destroyed, or was its buyer's own. One that
+ * nobody may see is hidden all the same.
+ */
+async function restore({ jobBook, clock }: RestoreCtx, job: KeptJob, known: Known): Promise<boolean> {
+  const { rid, event: submit, endEvent, deletedAt } = job
+  const { place, isWithheld, shown } = known
+  const now = clock.now()
+  const isDeleted = deletedAt !== null
+  const deadlineAt = job.deadlineAt.getTime()
+  if (readUsageEvent(submit)?.sold !== undefined) {
+    const end = endEvent === null ? undefined : endAsBooked(endEvent)
+    await jobBook.restoreForwarded({ rid, submit, deadlineAt, end }, now)
     return true
   }
   const record = place && recordOf(job, place)
-  if (record === undefined || endEvent === null) return false
-  let shown: ReturnType<typeof openShown>
-  try {
-    shown = openShown(ctx, job, sealed)
-  } catch (error) {
-    log.warn({ err: error, rid }, 'the end of a job cannot be opened')
-    return false
+  if (record === undefined || (isDeleted && job.endedAt !== null)) {
+    if (isDeleted || isWithheld) await jobBook.hide({ rid, deadlineAt }, isDeleted ? 'deleted' : 'withheld', now)
+    return isDeleted
   }
-  const { asked, adaptedParams } = shown
-  const standing = { isWithheld, isStopped: job.stoppedAt !== null, end: endAsShown(shown, endEvent) }
-  await jobBook.restore({ ...record, asked, adaptedParams }, standing, clock.now())
+  const { asked, adaptedParams } = shown ?? {}
+  const told = { ...(asked !== undefined && { asked }), ...(adaptedParams !== undefined && { adaptedParams }) }
+  const standing = { isWithheld, isDeleted, isStopped: job.stoppedAt !== null, ...endOf(endEvent, shown) }
+  await jobBook.restore({ ...record, ...told }, standing, now)
   return true
+}
+
+/** The end of a job that is booked. Only its provider can say again which files a job has made. */
+function endOf(event: string | null, shown: Shown | undefined): Pick<JobStanding, 'end' | 'lostEnd'> {
+  if (event === null) return {}
+  if (shown !== undefined) return { end: endAsShown(shown, event) }
+  const end = endAsBooked(event)
+  return end?.state === 'succeeded' ? { lostEnd: event } : end === undefined ? {} : { end }
 }
 
 /** Forgets how jobs were shown about which nobody may ask any more. Returns their number. */

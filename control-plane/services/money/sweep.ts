@@ -36,7 +36,7 @@ export async function sweepHolds(
 ): Promise<SweepReport> {
   const expired = await expireHolds(ctx, ending)
   crashPoint('sweeper_mid')
-  const posted = await postLeftBehind(ctx, unpostedAfterMs, ending)
+  const { posted } = await postLeftBehind(ctx, unpostedAfterMs, ending)
   const told = await drainAccountChanges(ctx)
   if (expired + posted > 0) ctx.log.warn({ expired, posted }, 'the sweeper finished calls that nobody else did')
   return { expired, posted, told }
@@ -52,17 +52,25 @@ async function expireHolds(ctx: SweepCtx, ending: Ending): Promise<number> {
   return expired
 }
 
-/** Posts captures that waited longer than `olderThanMs`. Captures that are already booked are only acknowledged. */
-async function postLeftBehind(ctx: SweepCtx, olderThanMs: number, ending: Ending): Promise<number> {
-  if (ending.aborted) return 0
+/**
+ * Posts captures that waited longer than `olderThanMs`. Captures that are already booked are only acknowledged. `isAll` is
+ * false where there are more of them.
+ */
+export async function postLeftBehind(
+  ctx: SweepCtx,
+  olderThanMs: number,
+  ending = NEVER,
+): Promise<{ readonly posted: number; readonly isAll: boolean }> {
+  if (ending.aborted) return { posted: 0, isAll: false }
   const events = await ctx.gate.unposted(olderThanMs, MAX_UNPOSTED)
-  let settled = 0
+  let [settled, read] = [0, 0]
   for (let start = 0; start < events.length && !ending.aborted; start += POST_BATCH) {
     const batch = { events: events.slice(start, start + POST_BATCH), source: 'sweeper' }
+    read += batch.events.length
     const { posted, repeats, conflicts } = await postBatch(ctx, batch)
     settled += posted + repeats + conflicts
   }
-  return settled
+  return { posted: settled, isAll: read === events.length && events.length < MAX_UNPOSTED }
 }
 
 /** Accounts in one page of the comparison. */

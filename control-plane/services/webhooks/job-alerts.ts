@@ -5,27 +5,55 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { viewOfJob } from '#control-plane/services/buyers/job-view.ts'
 import { sealShown } from '#control-plane/services/money/shown-job.ts'
 import type { StoredJob } from '#shared/contract/job-record.ts'
+import { isJobRestored } from '#shared/contract/job-record.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { DeliveryId } from '#shared/ids.ts'
 import { tellAccount } from './tell-account.ts'
 
 /** Most ends that are told in one turn. */
 const MAX_TOLD = 200
+/** How an end is shown that nobody knows. */
+const UNKNOWN = ''
 
 type TellCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings' | 'jobBook' | 'announce'>
 
 /**
  * Tells of jobs that ended: writes a delivery to each webhook that listens, once, and announces the change to watchers.
- * How the end is shown is kept as well, for a Redis that loses it.
+ * How the end is shown is kept as well, for a Redis that loses it. One that Redis has lost before is told when its record
+ * is there again, with what its provider says then.
  * Returns the deliveries. Rejects while Redis is away, because only there is known which files a job made.
  */
 export async function tellEndedJobs(ctx: TellCtx): Promise<DeliveryId[]> {
-  const jobs = await listUntoldJobs(ctx.db, MAX_TOLD)
-  if (jobs.length === 0) return []
-  const kept = await ctx.jobBook.read(jobs.map(({ rid }) => rid))
+  const { jobBook } = ctx
+  const untold = await listUntoldJobs(ctx.db, MAX_TOLD)
+  if (untold.length === 0) return []
+  // Redis may be emptied between two of the reads.
+  const before = await jobBook.restoredTo()
+  const kept = await jobBook.read(untold.map(({ rid }) => rid))
+  const after = await jobBook.restoredTo()
   const told: DeliveryId[] = []
-  for (const [index, job] of jobs.entries()) told.push(...(await tell(ctx, job, kept[index])))
-  ctx.announce('jobs', [...new Set(jobs.map(({ account }) => account))])
+  const tellable: UntoldJob[] = []
+  for (const [index, job] of untold.entries()) {
+    const record = kept[index]
+    const isRestored = [before, after].every((to) => isJobRestored(to, job.rid))
+    if (record === undefined ? !isRestored && hasRecord(job) : await isEndLost(ctx, job, record)) continue
+    told.push(...(await tell(ctx, job, record)))
+    tellable.push(job)
+  }
+  ctx.announce('jobs', [...new Set(tellable.map(({ account }) => account))])
   return told
+}
+
+/** False for a forwarded job, which never has one. */
+function hasRecord({ event }: UntoldJob): boolean {
+  return readUsageEvent(event)?.sold === undefined
+}
+
+/** True while its record does not say how a booked end is shown. It is told the event, for whoever finds that out. */
+async function isEndLost({ jobBook }: TellCtx, { rid, endEvent }: UntoldJob, kept: StoredJob): Promise<boolean> {
+  if (kept.end !== undefined || endEvent === null) return false
+  if (kept.lostEnd === undefined) await jobBook.noteLostEnd(rid, endEvent)
+  return true
 }
 
 async function tell(ctx: TellCtx, job: UntoldJob, kept: StoredJob | undefined): Promise<DeliveryId[]> {
@@ -49,7 +77,7 @@ async function tell(ctx: TellCtx, job: UntoldJob, kept: StoredJob | undefined): 
     units: view.units,
     artifacts,
   }
-  const shown = (kept && sealShown(ctx, job, kept)) ?? null
+  const shown = (kept && sealShown(ctx, job, kept)) ?? UNKNOWN
   return transact(ctx.db, async (trx) => {
     if (!(await markJobTold(trx, id, { artifacts, shown, at }))) return []
     return tellAccount(ctx, trx, job.account, { event, data })

@@ -234,13 +234,13 @@ export async function listJobs(
 const UNTOLD_JOB_ROW = { ...JOB_WITH_END_ROW, account: SETTLEMENT_TABLES.job.account }
 export type UntoldJob = RowOf<typeof UNTOLD_JOB_ROW>
 
-/** Jobs whose end nobody was told of, the longest ended first. */
-export async function listUntoldJobs(db: Database, limit: number): Promise<UntoldJob[]> {
+/** Jobs whose end nobody was told of, the longest ended first, after so many of them. */
+export async function listUntoldJobs(db: Database, limit: number, skipped: number): Promise<UntoldJob[]> {
   const rows = await readRows(
     db,
     UNTOLD_JOB_ROW,
     sql`select j.account, ${JOB_WITH_END} where j.ended_at is not null and j.told_at is null
-    order by j.ended_at limit ${limit}`,
+    order by j.ended_at, j.rid limit ${limit} offset ${skipped}`,
   )
   return rows
 }

@@ -25,7 +25,8 @@ export type AskedJob = { readonly question: JobQuestion; readonly job: Forwarded
 
 /**
  * Finds the job that a request asks about. It belongs to the buyer who started it, and every question goes to the key
- * that did. Throws `job_not_found` for another buyer's job, after the binding, and once the key is not lent any more.
+ * that did. Throws `job_not_found` for another buyer's job, after the binding, and once the key is not lent any more, and
+ * `service_unavailable` while Redis may have lost it.
  */
 export async function findAskedJob(plane: CallPlane, question: JobQuestion, payer: Payer): Promise<AskedJob> {
   const { resource, id } = question

@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
+import { z } from 'zod'
 import type { JobEnd } from '#shared/contract/job-record.ts'
-import { JobEndSchema } from '#shared/contract/job-record.ts'
+import { isJobRestored, JobEndSchema } from '#shared/contract/job-record.ts'
 import type { JobBinding } from '#shared/contract/lent-offers.ts'
 import { JOB_BINDING_MS, JobBindingSchema } from '#shared/contract/lent-offers.ts'
 import { cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
+import { recordsMissing } from './jobs.ts'
 
 /** Milliseconds that the money of a job is remembered: longer than its deadline. */
 const KEEP_MS = JOB_BINDING_MS + 25 * 3_600_000
+
+const Word = z.string().nullable()
+/** The submit of a job, its end and whether that is booked, and how far records were written again. */
+const Read = z.tuple([z.tuple([Word, Word, Word]), Word])
 
 /** A job that runs at a provider, with the event of its submit. */
 export type ForwardedJob = {
@@ -22,7 +28,10 @@ export type ForwardedJob = {
 /** Jobs that buyers have started at providers on lent keys. Every method throws `service_unavailable` without Redis. */
 export type ForwardedJobs = {
   put(resource: string, job: string, started: Pick<ForwardedJob, 'binding' | 'submit'>): Promise<void>
-  /** Undefined for a job that nobody started here, and after its binding. */
+  /**
+   * Undefined for a job that nobody started here, and after its binding. Throws {@link recordsMissing} while Redis may have
+   * lost it.
+   */
   find(resource: string, job: string): Promise<ForwardedJob | undefined>
   /** Writes the end of a job once. The first of several stands and is the answer. */
   end(rid: string, end: JobEnd): Promise<JobEnd>
@@ -39,9 +48,14 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
     },
     async find(resource, job) {
       const binding = JobBindingSchema.safeParse(parse(await guarded(cache.get(bindingKey(resource, job))))).data
-      if (binding === undefined) return undefined
-      const [submit, end, booked] = await guarded(money.hmget(moneyKeys.job(binding.rid), 'submit', 'end', 'booked'))
-      if (submit == null) return undefined
+      // Nothing is under a key without a request id.
+      const reads = money.multi().hmget(moneyKeys.job(binding?.rid ?? ''), 'submit', 'end', 'booked')
+      const answers = (await guarded(reads.get(moneyKeys.jobsRestored).exec())) ?? []
+      const [[submit, end, booked], restoredTo] = Read.parse(answers.map(([error, value]) => error ?? value))
+      if (binding === undefined || submit === null) {
+        if (isJobRestored(restoredTo, binding?.rid ?? '')) return undefined
+        throw recordsMissing()
+      }
       return { binding, submit, end: JobEndSchema.safeParse(parse(end)).data, isBooked: booked === '1' }
     },
     async end(rid, end) {

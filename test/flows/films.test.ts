@@ -1,9 +1,11 @@
+import { Redis } from 'ioredis'
 import OpenAI, { toFile } from 'openai'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { pngOf } from '#dev/provider/media/png.ts'
 import { secondsOf } from '#dev/provider/media/sound.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
@@ -288,6 +290,38 @@ describe('the official client', () => {
       expect((await send('GET', `/v1/videos?${query}`)).status).toBe(400)
     },
   )
+
+  it('is never told that a film does not exist whose record Redis has lost, and has it again', async () => {
+    const path = '/v1/video/generations'
+    const { id } = await submit(path, { model: OPENAI, seconds: 4 }, 'sandbox-a')
+    const made = await finished(path, id)
+    const redis = new Redis(network.sandbox.redis_url)
+    const key = moneyKeys.job(id.slice('job_'.length))
+    const End = z.object({ event: z.string() })
+    const { event } = End.parse(JSON.parse((await redis.hget(key, 'end')) ?? ''))
+    // Nobody knows what it has made: its provider says it again, and the bill is the one that was booked.
+    await redis.multi().hdel(key, 'end').hset(key, 'lost', event).exec()
+    const again = Job.parse((await send('GET', `${path}/${id}`)).body)
+    expect([again.status, again.usage, again.artifacts?.length]).toEqual(['succeeded', made?.usage, 1])
+    await redis.del(key, moneyKeys.jobsRestored)
+    const refused = await send('GET', `${path}/${id}`)
+    const { code } = Refusal.parse(refused.body).error
+    expect([refused.status, code, refused.headers.get('retry-after')]).toEqual([503, 'service_unavailable', '2'])
+    const list = await send('GET', '/v1/videos')
+    expect([list.status, list.headers.get('retry-after')]).toEqual([503, '2'])
+    const unknown = await send('DELETE', `${path}/job_01ARZ3NDEKTSV4RRFFQ69G5FAV`)
+    expect(unknown.status).toBe(503)
+    // The official client waits and asks again by itself.
+    const client = new OpenAI({
+      baseURL: `${network.sandbox.api_base_url}/v1`,
+      apiKey: network.sandbox.buyer_key,
+      maxRetries: 9,
+    })
+    expect(await client.videos.retrieve(id)).toMatchObject({ status: 'completed' })
+    expect((await client.videos.list({ limit: 100 })).data.map((film) => film.id)).toContain(id)
+    expect((await send('GET', `${path}/job_01ARZ3NDEKTSV4RRFFQ69G5FAV`)).status).toBe(404)
+    redis.disconnect()
+  })
 
   it('hears why a film failed, in words that hold nothing of its provider', async () => {
     const path = '/v1/video/generations'

@@ -211,7 +211,7 @@ const RECOVERY: readonly LongMutant[] = [
   }),
   ofCalls('sweeper_posts_nothing', 5, {
     file: 'control-plane/services/money/sweep.ts',
-    find: 'const posted = await postLeftBehind(ctx, unpostedAfterMs, ending)',
+    find: 'const { posted } = await postLeftBehind(ctx, unpostedAfterMs, ending)',
     replace: 'const posted = 0',
   }),
 ]

@@ -162,7 +162,10 @@ export const ADVICE: Readonly<Record<string, Advice>> = {
     detail: limit('min_discount', 'call', { best_discount_pct: 40, min_discount_pct: 90, resets_at: null }),
   },
   offers_unhealthy: { todo: 'Wait for `Retry-After`: the offers are tried again then.', retry: 'yes' },
-  service_unavailable: { todo: 'Wait for `Retry-After`; running streams go on.', retry: 'yes' },
+  service_unavailable: {
+    todo: 'Wait for `Retry-After`; running streams go on, and a job that has it is not lost.',
+    retry: 'yes',
+  },
   overloaded: {
     todo: 'Wait for `Retry-After`; nothing of the request was read.',
     retry: 'yes',

@@ -10,8 +10,9 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { DeliveryId } from '#shared/ids.ts'
 import { tellAccount } from './tell-account.ts'
 
-/** Most ends that are told in one turn. */
-const MAX_TOLD = 200
+/** Ends that are read together, and that one turn tells at least while there are so many that do not wait. */
+const PAGE = 200
+const MAX_PAGES = 10
 /** How an end is shown that nobody knows. */
 const UNKNOWN = ''
 
@@ -24,24 +25,38 @@ type TellCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings' | 'jobBook' | 'anno
  * Returns the deliveries. Rejects while Redis is away, because only there is known which files a job made.
  */
 export async function tellEndedJobs(ctx: TellCtx): Promise<DeliveryId[]> {
+  const told: DeliveryId[] = []
+  let [waiting, ended] = [0, 0]
+  for (let page = 0; page < MAX_PAGES && ended < PAGE; page++) {
+    const untold = await listUntoldJobs(ctx.db, PAGE, waiting)
+    if (untold.length === 0) break
+    const { deliveries, accounts } = await tellPage(ctx, untold)
+    told.push(...deliveries)
+    ended += accounts.length
+    waiting += untold.length - accounts.length
+    ctx.announce('jobs', [...new Set(accounts)])
+    if (untold.length < PAGE) break
+  }
+  return told
+}
+
+/** Answers the accounts of those that were told. */
+async function tellPage(ctx: TellCtx, untold: readonly UntoldJob[]) {
   const { jobBook } = ctx
-  const untold = await listUntoldJobs(ctx.db, MAX_TOLD)
-  if (untold.length === 0) return []
   // Redis may be emptied between two of the reads.
   const before = await jobBook.restoredTo()
   const kept = await jobBook.read(untold.map(({ rid }) => rid))
   const after = await jobBook.restoredTo()
-  const told: DeliveryId[] = []
-  const tellable: UntoldJob[] = []
+  const deliveries: DeliveryId[] = []
+  const accounts: UntoldJob['account'][] = []
   for (const [index, job] of untold.entries()) {
     const record = kept[index]
     const isRestored = [before, after].every((to) => isJobRestored(to, job.rid))
     if (record === undefined ? !isRestored && hasRecord(job) : await isEndLost(ctx, job, record)) continue
-    told.push(...(await tell(ctx, job, record)))
-    tellable.push(job)
+    deliveries.push(...(await tell(ctx, job, record)))
+    accounts.push(job.account)
   }
-  ctx.announce('jobs', [...new Set(tellable.map(({ account }) => account))])
-  return told
+  return { deliveries, accounts }
 }
 
 /** False for a forwarded job, which never has one. */

@@ -103,6 +103,7 @@ const jobs = {
   access: 'buyer',
   refusals: [...KEY_REFUSALS, 409, 502, 504],
 } as const
+const WHILE_RESTORED = '503 while records of jobs are being restored: ask again after Retry-After.'
 const SUBMIT_REFUSALS = [...CALL_REFUSALS, 409]
 
 type Kind = {
@@ -131,10 +132,12 @@ function routesOf(kind: Kind): readonly DataRoute[] {
     },
     {
       ...{ ...jobs, method: 'get', path: `${path}/{id}`, tag, summary: `Ask for ${word}` },
+      description: `404 says that there is no such job. ${WHILE_RESTORED}`,
       ...{ answers: json(shown), examples: { whole: {} } },
     },
     {
       ...{ ...jobs, method: 'delete', path: `${path}/{id}`, tag, summary: `Cancel ${word}` },
+      description: WHILE_RESTORED,
       ...{ answers: json(cancelled), examples: { whole: {} } },
     },
   ]
@@ -165,7 +168,7 @@ export const JOB_ROUTES: readonly DataRoute[] = [
   {
     ...{ ...jobs, method: 'get', path: '/v1/videos', tag: 'Video', takesFloor: false, refusals: KEY_REFUSALS },
     summary: 'List videos',
-    description: 'The films of the account from its last two days. No provider is asked.',
+    description: `The films of the account from its last two days. No provider is asked. ${WHILE_RESTORED}`,
     query: z.object({
       after: z.string().optional().describe('The last id of the page before.'),
       limit: Count.min(1).max(100).optional(),
@@ -187,7 +190,7 @@ export const JOB_ROUTES: readonly DataRoute[] = [
   {
     ...{ ...jobs, method: 'get', path: '/v1/videos/{id}/content', tag: 'Video', status: 302 },
     summary: 'Load a video',
-    description: 'Leads to the file. 404 while there is none.',
+    description: `Leads to the file. 404 while there is none. ${WHILE_RESTORED}`,
     query: z.object({ variant: z.enum(['video']).optional() }),
     answers: {},
   },

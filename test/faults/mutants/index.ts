@@ -92,9 +92,30 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lost-jobs-stay-lost',
-    file: 'control-plane/services/money/attend-job.ts',
-    find: 'await jobBook.restore(record, { isWithheld, ...marks }, clock.now())',
-    replace: 'void [isWithheld, marks]',
+    file: 'control-plane/services/money/restore-jobs.ts',
+    find: 'await jobBook.restore({ ...record, ...told }, standing, now)',
+    replace: 'void [told, standing]',
+    caughtBy: 'N07a',
+  },
+  {
+    name: 'a-lost-job-does-not-exist',
+    file: 'data-plane/store/jobs.ts',
+    find: "if (standing === 'unknown') throw recordsMissing()",
+    replace: '',
+    caughtBy: 'N07a',
+  },
+  {
+    name: 'a-list-is-short-while-records-are-missing',
+    file: 'data-plane/store/jobs.ts',
+    find: 'if (restoredTo !== JOBS_RESTORED.all) throw recordsMissing()',
+    replace: '',
+    caughtBy: 'N07a',
+  },
+  {
+    name: 'records-come-back-before-captures-are-booked',
+    file: 'control-plane/services/money/restore-jobs.ts',
+    find: 'const { isAll } = await postLeftBehind(ctx, 0)',
+    replace: 'const isAll = true',
     caughtBy: 'N07a',
   },
 ]

@@ -62,10 +62,37 @@ async function endAll(world: World): Promise<void> {
   })
 }
 
-/** The request ids of the films that their buyer is shown in its list. */
-async function listed({ origin }: World, { key }: Buyer, node = 1): Promise<readonly string[]> {
+/** The request ids of the films that their buyer is shown in its list, once it is shown one. */
+async function listed(world: World, buyer: Buyer, node = 1): Promise<readonly string[]> {
+  let rids: readonly string[] | undefined
+  await until('the list is there', SOON_MS, async () => {
+    rids = await listNow(world, buyer, node)
+    return rids !== undefined
+  })
+  return rids ?? []
+}
+
+/** Undefined while records of jobs are being restored. */
+async function listNow({ origin }: World, { key }: Buyer, node: number): Promise<readonly string[] | undefined> {
   const answer = await fetch(`${origin(node)}/v1/videos?limit=100`, { headers: { authorization: `Bearer ${key}` } })
+  if (answer.status === 503) return undefined
   return Listed.parse(await answer.json()).data.map(({ id }) => id.slice('job_'.length))
+}
+
+/**
+ * Asks for jobs until each is shown, again and again. Nobody may be told that one of them does not exist, and a list has
+ * all of them or is refused.
+ */
+async function watchRestored({ world, require }: Stage, buyer: Buyer, rids: readonly string[]): Promise<void> {
+  let hidden: readonly string[] = rids
+  await until('every job is shown again', ENDED_MS, async () => {
+    const list = await listNow(world, buyer, 0)
+    for (const rid of list === undefined ? [] : rids) require(list?.includes(rid) === true, `${rid} left the list`)
+    const states = await Promise.all(hidden.map((rid, index) => ask(world, buyer, rid, index % 2)))
+    for (const [index, state] of states.entries()) require(state !== '404', `${hidden[index]} does not exist any more`)
+    hidden = hidden.filter((_rid, index) => /^\d+$/.test(states[index] ?? ''))
+    return hidden.length === 0 && list !== undefined
+  })
 }
 
 /** The node dies at a place of a submit, and starts again. What its provider runs is paid and shown, or was never held. */
@@ -128,26 +155,29 @@ async function untilBooked(world: World, rids: readonly string[]): Promise<void>
 }
 
 /**
- * Redis is emptied while jobs are open. No worker has heard of two of them, which only a journal knows, nor that a film
- * is over and was deleted by its buyer.
+ * Redis is emptied while jobs are open. No worker has heard of two of them, which only a journal knows, nor that two films
+ * are over, of which its buyer has deleted one.
  */
 async function emptyRedis(stage: Stage, count: number): Promise<void> {
   const { world } = stage
   const buyer = await sell(world)
-  const [deleted = '', ...known] = await submitSome(world, buyer, count)
-  await untilBooked(world, [deleted, ...known])
+  const [deleted = '', over = '', ...known] = await submitSome(world, buyer, count + 1)
+  await untilBooked(world, [deleted, over, ...known])
   for (const worker of world.workers) worker.signal('SIGSTOP')
   const open = [...known, ...(await submitSome(world, buyer, 2))]
-  await until('a film is there', SOON_MS, async () => (await ask(world, buyer, deleted)) === 'succeeded')
+  for (const rid of [deleted, over]) {
+    await until('a film is there', SOON_MS, async () => (await ask(world, buyer, rid)) === 'succeeded')
+  }
   const headers = { authorization: `Bearer ${buyer.key}` }
   const { ok } = await fetch(`${world.origin(1)}/v1/videos/job_${deleted}`, { method: 'DELETE', headers })
   stage.require(ok, 'the film is not deleted')
   await world.money().flushall()
   for (const worker of world.workers) worker.signal('SIGCONT')
+  await watchRestored(stage, buyer, [over, ...open])
   await world.untilPaid()
   await untilBooked(world, open)
   await endAll(world)
-  await requireEnds(stage, buyer, open)
+  await requireEnds(stage, buyer, [over, ...open])
   const end = (await booked(world)).find(({ rid }) => rid === deleted)
   stage.require(end?.charge === String(COST_MICRO), `the deleted film costs ${end?.charge}`)
   for (const node of [0, 1]) {

@@ -111,11 +111,4 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     caughtBy: 'N07a',
   },
-  {
-    name: 'records-come-back-before-captures-are-booked',
-    file: 'control-plane/services/money/restore-jobs.ts',
-    find: 'const { isAll } = await postLeftBehind(ctx, 0)',
-    replace: 'const isAll = true',
-    caughtBy: 'N07a',
-  },
 ]

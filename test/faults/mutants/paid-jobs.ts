@@ -128,6 +128,13 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
     caughtBy: 'services/lost-jobs',
   },
   {
+    name: 'records-come-back-before-captures-are-booked',
+    file: RESTORE,
+    find: 'const { isAll } = await postLeftBehind(ctx, 0)',
+    replace: 'const isAll = true',
+    caughtBy: 'services/lost-jobs',
+  },
+  {
     name: 'a-lost-record-is-not-written-by-whoever-asks',
     file: ATTEND,
     find: 'await jobBook.restore(record, { isWithheld, ...marks }, clock.now())',

@@ -194,7 +194,7 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
     name: 'an-end-that-is-found-again-has-another-bill',
     file: 'shared/contract/job-end.ts',
     find: 'return end && { ...end, artifacts',
-    replace: 'return end && { ...end, event: `${event} `, artifacts',
+    replace: "return end && { ...end, event: event.concat(' '), artifacts",
     caughtBy: 'services/lost-jobs',
   },
   {

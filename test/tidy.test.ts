@@ -129,7 +129,7 @@ const RULES: readonly Rule[] = [
     allows: [
       shared,
       /^control-plane\/(services|operation|api)\//,
-      /^control-plane\/dashboard\/market\/model\/figures\.ts$/,
+      /^control-plane\/dashboard\/market\/(home\/head|model\/figures)\.ts$/,
     ],
   },
   {

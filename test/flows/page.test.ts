@@ -112,6 +112,7 @@ describe('the page', () => {
         for (const file of scripts) expect((await fetch(url + file)).status, file).toBe(200)
         const missing = await (await fetch(`${url}/model/nothing`, { headers: html })).text()
         expect(missing).not.toContain('data-known')
+        expect(text).toContain(`&quot;apiBaseUrl&quot;:&quot;${network.sandbox.api_base_url}&quot;`)
         const dark = await fetch(url, { headers: { ...html, cookie: 'mkt_theme=dark' } })
         expect(await dark.text()).toContain('<html lang="en" data-theme="dark">')
         expect((await fetch(`${url}/buyer/logs`, { headers: html })).status).toBe(200)

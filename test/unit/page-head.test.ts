@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Head } from '#control-plane/api/page/head-markup.ts'
+import type { Head, Known } from '#control-plane/api/page/head-markup.ts'
 import { withHead } from '#control-plane/api/page/head-markup.ts'
 
 const DOCUMENT = `<html><head><meta name="description" content="A market." /><title>Inference market</title></head>
@@ -11,12 +11,12 @@ const headOf = (text: string): Head => ({
   about: text,
   up: { path: '/models', label: 'All models' },
   figures: [{ label: text, value: text, hint: text }],
-  known: [[['ModelHead', text], { name: text }]],
 })
+const knownOf = (text: string): Known => [[['ModelHead', text], { name: text }]]
 
 it('what sellers and makers call a model is text in the document, whatever markup is in it', () => {
-  const html = withHead(DOCUMENT, headOf(MARKUP))
-  const plain = withHead(DOCUMENT, headOf('plain'))
+  const html = withHead(DOCUMENT, headOf(MARKUP), knownOf(MARKUP))
+  const plain = withHead(DOCUMENT, headOf('plain'), knownOf('plain'))
   const tags = (text: string) => text.match(/<[^>]*>/g)?.map((tag) => tag.replace(/ (content|data-known)="[^"]*"/, ''))
   expect(tags(html)).toEqual(tags(plain))
   const escaped = MARKUP.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replace(/>/g, '&gt;').replace('$&', '$&amp;')
@@ -25,12 +25,12 @@ it('what sellers and makers call a model is text in the document, whatever marku
 })
 
 it('what the page knows from the document is what the server wrote', () => {
-  const [, known = ''] = /data-known="([^"]*)"/.exec(withHead(DOCUMENT, headOf(MARKUP))) ?? []
+  const [, known = ''] = /data-known="([^"]*)"/.exec(withHead(DOCUMENT, headOf(MARKUP), knownOf(MARKUP))) ?? []
   const read = known.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
-  expect(JSON.parse(read)).toEqual(headOf(MARKUP).known)
+  expect(JSON.parse(read)).toEqual(knownOf(MARKUP))
 })
 
 it('a preview of a link has the price and at most so much of the description', () => {
-  const html = withHead(DOCUMENT, { ...headOf('x'.repeat(2_000)), title: 'A model' })
+  const html = withHead(DOCUMENT, { ...headOf('x'.repeat(2_000)), title: 'A model' }, [])
   expect(/name="description" content="([^"]*)"/.exec(html)?.[1]).toMatch(/^A model: x{291}$/)
 })

@@ -4,7 +4,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { isPagePath } from '#shared/contract/page-paths.ts'
 import type { PageFiles } from './files.ts'
 import { openPageFiles } from './files.ts'
-import { readHead } from './heads.ts'
+import { readForetold } from './heads.ts'
 
 /** Everything comes from our origin, and no text of anybody becomes a script. */
 const CONTENT_SECURITY = [
@@ -69,7 +69,7 @@ type PageParts = { readonly ctx: Ctx; readonly files: PageFiles }
 /** The one document. It names the assets of this release, so a browser asks for it each time. */
 async function sendPage({ ctx, files }: PageParts, { request, reply, status }: PageExchange): Promise<FastifyReply> {
   const path = request.url.split('?', 1)[0] ?? '/'
-  const document = files.document(path, themeOf(request), await readHead(ctx, request, path))
+  const document = files.document(path, themeOf(request), await readForetold(ctx, request, path))
   reply
     .status(status)
     .headers({ ...SECURITY_HEADERS, 'cache-control': 'no-cache', etag: document.etag, vary: 'Cookie' })

@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Theme } from '#control-plane/api/theme.ts'
 import { inTheme } from '#control-plane/api/theme.ts'
-import type { Head } from './head-markup.ts'
-import { withHead } from './head-markup.ts'
+import { withHead, withKnown } from './head-markup.ts'
+import type { Foretold } from './heads.ts'
 import { readScreenScripts } from './screen-scripts.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -29,9 +29,9 @@ export type PageFiles = {
   asset(name: string): File | undefined
   /**
    * The document at a path, in a theme or in that of the reader's system. It names the scripts of the path's screen. One
-   * with a head is made for one answer, for its figures move.
+   * that tells of its screen is made for one answer, for figures move.
    */
-  document(path: string, theme: Theme | undefined, head: Head | undefined): PageDocument
+  document(path: string, theme: Theme | undefined, foretold: Foretold | undefined): PageDocument
 }
 
 /** Reads the built page. Undefined when it was not built. */
@@ -59,15 +59,19 @@ export function openPageFiles(folder: URL): PageFiles | undefined {
   const documents = new Map<string, PageDocument>()
   return {
     asset: (name) => files.get(name),
-    document(path, theme, head) {
+    document(path, theme, foretold) {
       const scripts = scriptsOf(path)
-      if (head !== undefined) return documentOf(withHead(textOf(scripts, theme), head))
+      if (foretold !== undefined) return documentOf(withForetold(textOf(scripts, theme), foretold))
       const key = `${theme} ${scripts[0]}`
       const found = documents.get(key) ?? documentOf(textOf(scripts, theme))
       documents.set(key, found)
       return found
     },
   }
+}
+
+function withForetold(html: string, { head, known }: Foretold): string {
+  return head === undefined ? withKnown(html, known) : withHead(html, head, known)
 }
 
 function documentOf(text: string): PageDocument {

@@ -1,5 +1,8 @@
 import { escapeHtml } from '#control-plane/api/reference/markup.ts'
 
+/** What the page's cache knows from the start: keys, and what they stand for. */
+export type Known = readonly (readonly [key: readonly string[], data: unknown])[]
+
 /** What stands above all else on a screen. All of it is text. */
 export type Head = {
   readonly title: string
@@ -8,9 +11,9 @@ export type Head = {
   /** The list that the screen belongs to. */
   readonly up: { readonly path: string; readonly label: string }
   readonly figures: readonly { readonly label: string; readonly value: string; readonly hint: string }[]
-  /** What the page's cache knows of it from the start: keys, and what they stand for. */
-  readonly known: readonly (readonly [key: readonly string[], data: unknown])[]
 }
+
+const PLACE = '<div id="page"></div>'
 
 /** Longest description for a preview of a link. */
 const MAX_DESCRIPTION = 300
@@ -23,9 +26,9 @@ stroke-linejoin="round"></path></svg>Inference market</a>`
  * Writes a head into the document of the page, in the markup that the page's script draws, so that it is seen before any
  * script has come, and without one. The script then draws the same in its place. Previews of links show its title.
  */
-export function withHead(html: string, head: Head): string {
+export function withHead(html: string, head: Head, known: Known): string {
   const about = head.about === '' ? '' : `<p>${escapeHtml(head.about)}</p>`
-  const place = `<div id="page" data-known="${escapeHtml(JSON.stringify(head.known))}">
+  const place = `${placeOf(known)}
 <header class="topbar">${BRAND}<div class="actions" aria-hidden="true">\
 <span class="button">Search</span><span class="button">Menu</span></div></header>
 <div class="frame"><nav class="side">${BRAND}</nav>
@@ -38,8 +41,15 @@ export function withHead(html: string, head: Head): string {
   return html
     .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(head.title)} · Inference market</title>`)
     .replace(/(<meta name="description" content=")[^"]*/, (_, start) => `${start}${escapeHtml(descriptionOf(head))}`)
-    .replace('<div id="page"></div>', () => place)
+    .replace(PLACE, () => place)
 }
+
+/** Writes what the page's cache knows into its document. */
+export function withKnown(html: string, known: Known): string {
+  return html.replace(PLACE, () => `${placeOf(known)}</div>`)
+}
+
+const placeOf = (known: Known) => `<div id="page" data-known="${escapeHtml(JSON.stringify(known))}">`
 
 function figureMarkup({ label, value, hint }: Head['figures'][number]): string {
   return `<dl class="stat"><dt>${escapeHtml(label)}</dt><dd>${escapeHtml(value)}</dd><dd>${escapeHtml(hint)}</dd></dl>`

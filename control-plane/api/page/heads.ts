@@ -1,23 +1,33 @@
 import type { FastifyRequest } from 'fastify'
 import { marketFields } from '#control-plane/api/market-fields.ts'
 import { peerOf } from '#control-plane/api/peer.ts'
+import type { HomeHead } from '#control-plane/dashboard/market/home/head.ts'
+import { HOME_HEAD_KEY } from '#control-plane/dashboard/market/home/head.ts'
 import type { ModelHead } from '#control-plane/dashboard/market/model/figures.ts'
 import { modelFigures, modelHeadKey } from '#control-plane/dashboard/market/model/figures.ts'
 import { NOBODY } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { readMarketOfModel } from '#control-plane/services/market/market-book.ts'
-import type { Head } from './head-markup.ts'
+import type { Head, Known } from './head-markup.ts'
 
 /** Longest wait of a document for its head. The page asks for all of it anyway. */
 const HEAD_MS = 200
 const MODEL = '/model/'
 
+/** What a document tells of its screen before anything is asked for. */
+export type Foretold = {
+  /** What is drawn before the script comes. Undefined when that is nothing. */
+  readonly head: Head | undefined
+  readonly known: Known
+}
+
 /**
- * Reads what stands above all else on a screen, as nobody in particular sees it. Undefined for a screen without such a
- * head, for a thing that does not exist, and while the market does not answer in time or at all.
+ * Reads what a document tells of its screen, as nobody in particular sees it. Undefined for a screen of which nothing is
+ * told, for a thing that does not exist, and while the market does not answer in time or at all.
  */
-export async function readHead(ctx: Ctx, request: FastifyRequest, path: string): Promise<Head | undefined> {
+export async function readForetold(ctx: Ctx, request: FastifyRequest, path: string): Promise<Foretold | undefined> {
+  if (path === '/') return homeOf(ctx)
   const name = path.startsWith(MODEL) ? decoded(path.slice(MODEL.length)) : undefined
   if (name === undefined) return undefined
   let timer: NodeJS.Timeout | undefined
@@ -25,20 +35,26 @@ export async function readHead(ctx: Ctx, request: FastifyRequest, path: string):
     timer = setTimeout(() => resolve(undefined), HEAD_MS)
   })
   // Whatever fails here is told where the page asks for the same.
-  const read = readModelHead(ctx, request, name).catch(() => undefined)
+  const read = readModel(ctx, request, name).catch(() => undefined)
   return Promise.race([read, late]).finally(() => clearTimeout(timer))
 }
 
-async function readModelHead(ctx: Ctx, request: FastifyRequest, name: string): Promise<Head> {
+function homeOf({ settings }: Pick<Ctx, 'settings'>): Foretold {
+  const [apiBaseUrl = ''] = settings.origins
+  const home: HomeHead = { apiBaseUrl }
+  return { head: undefined, known: [[HOME_HEAD_KEY, home]] }
+}
+
+async function readModel(ctx: Ctx, request: FastifyRequest, name: string): Promise<Foretold> {
   const market = marketFields(await invoke(ctx, NOBODY, readMarketOfModel, { model: name }, { peer: peerOf(request) }))
-  const head = modelHeadOf(market)
-  return {
-    title: head.name,
-    about: head.description,
+  const model = modelHeadOf(market)
+  const head = {
+    title: model.name,
+    about: model.description,
     up: { path: '/models', label: 'All models' },
-    figures: modelFigures(head),
-    known: [[modelHeadKey(name), head]],
+    figures: modelFigures(model),
   }
+  return { head, known: [[modelHeadKey(name), model]] }
 }
 
 /** The part of a model that its head shows, and no more, for it stands in every document. */

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
@@ -17,6 +18,8 @@ import { Card, Stats, useTitle } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { HomeHead } from './head.ts'
+import { HOME_HEAD_KEY } from './head.ts'
 
 const REFRESH_MS = 10_000
 const DAYS = 30
@@ -24,12 +27,17 @@ const DAYS = 30
 export function HomePage() {
   useTitle('Home')
   const query = useScreen(PublicHomeDocument, {}, { everyMs: REFRESH_MS })
-  const curl = curlOf(PublicHomeDocument, {})
+  const known = useQueryClient().getQueryData<HomeHead>(HOME_HEAD_KEY)
+  const url = query.data?.service?.apiBaseUrl ?? known?.apiBaseUrl
   return (
     <div className="page">
-      <Loaded query={query} waiting={<Waiting />}>
-        {(data) => <Market data={data} curl={curl} />}
-      </Loaded>
+      <div className="grid">
+        <Hero totals={query.data?.marketTotals} />
+        {url === undefined ? <Skeleton height="7rem" /> : <Code label="A call to paste" text={firstCall(url)} />}
+        <Loaded query={query} waiting={<Waiting />}>
+          {(data) => <Market data={data} curl={curlOf(PublicHomeDocument, {})} />}
+        </Loaded>
+      </div>
     </div>
   )
 }
@@ -37,44 +45,66 @@ export function HomePage() {
 function Waiting() {
   return (
     <div className="grid">
-      <Skeleton height="17rem" />
       <Skeleton height="6rem" />
       <Skeleton height="24rem" />
     </div>
   )
 }
 
+/** What the market is, which needs no figures, and what it has saved, once that is known. */
+function Hero({ totals }: { readonly totals: PublicHomeQuery['marketTotals'] | undefined }) {
+  return (
+    <section className="hero">
+      <div>
+        <h1>The same models, at the best price on sale.</h1>
+        <p>
+          Sellers list spare capacity below the reference price. You call one API; each call goes to the cheapest
+          healthy seller, and says what it cost.
+        </p>
+        <div className="actions">
+          <Link className="button" data-kind="primary" to="/buyer/keys">
+            Get a key
+          </Link>
+          <Link className="button" to="/seller/start">
+            Sell capacity
+          </Link>
+        </div>
+      </div>
+      <div className="card saving">
+        <span className="muted">Saved by buyers in the last {DAYS} days</span>
+        <Saving totals={totals} />
+      </div>
+    </section>
+  )
+}
+
+function Saving({ totals }: { readonly totals: PublicHomeQuery['marketTotals'] | undefined }) {
+  if (totals === undefined) {
+    return (
+      <>
+        <output>
+          <Skeleton height="1.1em" width="60%" />
+        </output>
+        <Skeleton height="1.5em" width="80%" />
+      </>
+    )
+  }
+  const { saved, share, trades } = sumOf(totals === null ? [] : [totals])
+  return (
+    <>
+      <Counter micro={saved} />
+      <span className="muted">
+        {percent(share)} below reference prices, over {compact(trades)} calls
+      </span>
+    </>
+  )
+}
+
 function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl: string }) {
-  const { service, marketTotals } = data
-  const sums = sumOf(marketTotals === null ? [] : [marketTotals])
+  const sums = sumOf(data.marketTotals === null ? [] : [data.marketTotals])
   const day = sumOf(data.marketSeries ?? [])
   return (
     <>
-      <section className="hero">
-        <div>
-          <h1>The same models, at the best price on sale.</h1>
-          <p>
-            Sellers list spare capacity below the reference price. You call one API; each call goes to the cheapest
-            healthy seller, and says what it cost.
-          </p>
-          <div className="actions">
-            <Link className="button" data-kind="primary" to="/buyer/keys">
-              Get a key
-            </Link>
-            <Link className="button" to="/seller/start">
-              Sell capacity
-            </Link>
-          </div>
-        </div>
-        <div className="card saving">
-          <span className="muted">Saved by buyers in the last {DAYS} days</span>
-          <Counter micro={sums.saved} />
-          <span className="muted">
-            {percent(sums.share)} below reference prices, over {compact(sums.trades)} calls
-          </span>
-        </div>
-      </section>
-      <Code label="A call to paste" text={firstCall(service?.apiBaseUrl ?? '')} />
       <Stats
         figures={[
           { label: 'Calls in 24 hours', value: compact(day.trades) },

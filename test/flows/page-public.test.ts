@@ -184,3 +184,37 @@ it(
   },
   JOURNEY_MS,
 )
+
+it(
+  'shows the head of a model before its script and without one, and the script draws the same in the same place',
+  async () => {
+    const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } })
+    const page = await context.newPage()
+    let run = () => {}
+    const mayRun = new Promise<void>((resolve) => {
+      run = resolve
+    })
+    await page.route('**/assets/*.js', async (route) => {
+      await mayRun
+      await route.continue()
+    })
+    // Without an answer the page draws what it knows from the document.
+    await page.route('**/graphql', () => {})
+    const drawn = () =>
+      page.evaluate(`['.page-head', '.stats'].map((name) => {
+        const part = document.querySelector('main ' + name)
+        const { x, y, width, height } = part.getBoundingClientRect()
+        return { html: part.outerHTML, x, y, width, height }
+      })`)
+    await page.goto(`${site}/model/${MODEL}`, { waitUntil: 'commit' })
+    await page.locator('main .stats').waitFor()
+    await page.waitForFunction('document.styleSheets.length > 0')
+    const before = await drawn()
+    expect(await page.title()).toBe(`${await page.locator('main h1').textContent()} · Inference market`)
+    run()
+    await page.locator('#navigation').waitFor({ state: 'attached' })
+    expect(await drawn()).toEqual(before)
+    await context.close()
+  },
+  JOURNEY_MS,
+)

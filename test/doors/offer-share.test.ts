@@ -3,7 +3,7 @@ import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { DAY, systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import { codeOf, MODELS, startMarket } from '#test/support/control-plane.ts'
 import { listOffer } from '#test/support/offers.ts'
 import { usageEvent } from '#test/support/usage-events.ts'
 
@@ -97,5 +97,42 @@ describe('the share of an offer', () => {
     expect(codeOf(await ask(other.sellerKey, mine.id))).toBe('not_found')
     expect(codeOf(await ask(seller.sellerKey, 'nonsense'))).toBe('not_found')
     expect(codeOf(await ask(buyer.buyerKey, mine.id))).toBe('wrong_key_type')
+  })
+})
+
+describe('the yield of models', () => {
+  const read = (key: string) => market.trpc(key).offer.yield.query()
+
+  it('is of the models on sale and sold, those with the most money first, earned or gone past', async () => {
+    const [own, rival] = [await market.person(), await market.person()]
+    const [quiet, earning, missing] = MODELS
+    for (const model of MODELS) await listOffer(market, own.seller, { model })
+    const sold = (model: string, seller: Person, charge: number, ago = 0) => {
+      const startedAt = Date.now() - ago - 2_000
+      const rid = createIds({ ...systemClock, now: () => startedAt }).ulid()
+      const wish = { rid, startedAt, charge, account: buyer.buyer.account, sellerAccount: seller.seller.account }
+      return JSON.stringify(usageEvent({ ...wish, model }))
+    }
+    const events = [
+      ...[
+        sold(earning, own, 1_000),
+        sold(earning, rival, 500),
+        sold(missing, rival, 9_000),
+        sold(missing, rival, 1_000),
+      ],
+      sold(quiet, own, 90_000, 2 * DAY),
+      sold('lab/of-nobody-here', rival, 90_000),
+    ]
+    await postBatch(market.plane, { events, source: 'test' })
+    const shown = { offers: 1, bestDiscountPct: expect.any(Number) }
+    expect(await read(own.sellerKey)).toEqual({
+      ...{ since: expect.any(Number), total: 3 },
+      models: [
+        { model: missing, ...shown, won: 0, passed: 2, earnedMicro: 0, passedMicro: 10_000 },
+        { model: earning, ...shown, won: 1, passed: 1, earnedMicro: 950, passedMicro: 500 },
+        { model: quiet, ...shown, won: 0, passed: 0, earnedMicro: 0, passedMicro: 0 },
+      ],
+    })
+    expect(await read((await market.person()).sellerKey)).toMatchObject({ total: 0, models: [] })
   })
 })

@@ -186,19 +186,20 @@ describe('long jobs', () => {
 
 describe('caps', () => {
   it('say what is left of each, and which one binds', async () => {
-    const wish = { label: 'capped', capDailyUsd: 0.001, capMonthlyUsd: 0.5 }
+    const wish = { label: 'capped', capDailyUsd: 0.001, capMonthlyUsd: 0.5, rateLimitRpm: 60 }
     const { id } = await invoke(market.plane, bob.buyer, createBuyerKey, wish, { idempotencyKey: 'capped' })
     const caps = await market.trpc(bob.buyerKey).cap.list.query()
     expect(caps.keys).toMatchObject([
       { keyId: id, binds: 'daily', daily: { capUsdc: '1000', usedUsdc: '0', leftUsdc: '1000', runsOutAt: null } },
       { keyId: bob.buyer.keyId, daily: null, monthly: null, binds: 'balance' },
     ])
-    expect(caps.keys[0]).toMatchObject({ monthly: { capUsdc: '500000', isRefusing: false } })
+    expect(caps.keys[0]).toMatchObject({ monthly: { capUsdc: '500000', isRefusing: false }, rateLimitRpm: 60 })
+    expect(caps.keys[1]).toMatchObject({ rateLimitRpm: null })
     expect(await market.rest('GET', '/v1/buyer/caps', { key: bob.buyerKey })).toMatchObject({
       body: { keys: [{ key_id: id, binds: 'daily', daily: { cap_usdc: '1000' } }, {}] },
     })
     const cap = '{ capUsdc usedUsdc leftUsdc isRefusing resetsAt runsOutAt }'
-    const fields = `creditBalanceUsdc heldUsdc keys { keyId label daily ${cap} monthly ${cap} binds }`
+    const fields = `creditBalanceUsdc heldUsdc keys { keyId label daily ${cap} monthly ${cap} binds rateLimitRpm }`
     expect(await graph(bob.buyerKey, `{ caps { ${fields} } }`)).toEqual({ caps })
   })
 })

@@ -168,6 +168,7 @@ const SELLING: readonly DoorRow[] = [
   ),
   ofOffer(changes('offer.delete', 'deleteOffer', 'offer.delete', newOffer)),
   without(['since'], changes('offer.share', 'offerShare', 'offer.share', newOffer)),
+  without(['since'], reads('offer.yield', 'offerYield', 'offer.yield')),
   changes('offer.reset-health', 'resetOfferHealth', 'offer.resetHealth', newOffer),
   ofOffer(
     changes('offer.rotate-credential', 'rotateOfferCredential', 'offer.rotateCredential', async (world) => ({

@@ -23,9 +23,9 @@ const Cap = builder.objectRef<CapView>('Cap').implement({
 const Binds = builder.enumType('BindingCap', { values: ['daily', 'monthly', 'balance'] as const })
 
 const OfKey = builder.objectRef<KeyCaps>('KeyCaps').implement({
-  description: 'The caps of a key, and which of them, or of the balance, has least left.',
+  description: 'The bounds of a key, and which of its caps, or of the balance, has least left.',
   fields: (t) => ({
-    ...membersOf(t, KeyCapsSchema, { without: ['binds'] }),
+    ...membersOf(t, KeyCapsSchema, { without: ['binds'], ints: ['rateLimitRpm'] }),
     daily: t.expose('daily', { type: Cap, nullable: true }),
     monthly: t.expose('monthly', { type: Cap, nullable: true }),
     binds: t.expose('binds', { type: Binds }),

@@ -15,6 +15,13 @@ import type { DiscoveredModel } from '#control-plane/services/sellers/discovery.
 import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
 import type { OfferShareView } from '#control-plane/services/sellers/offer-share.ts'
 import { getOfferShare } from '#control-plane/services/sellers/offer-share.ts'
+import type { ModelYield, OfferYieldView } from '#control-plane/services/sellers/offer-yield.ts'
+import {
+  getOfferYield,
+  MAX_YIELD_MODELS,
+  ModelYieldSchema,
+  OfferYieldSchema,
+} from '#control-plane/services/sellers/offer-yield.ts'
 import type { OperationView } from '#control-plane/services/sellers/seller-operations.ts'
 import {
   bulkCancelOffers,
@@ -141,6 +148,25 @@ const Share = builder.objectRef<OfferShareView>('OfferShare').implement({
   }),
 })
 
+const YieldOfModel = builder.objectRef<ModelYield>('ModelYield').implement({
+  description: 'A model of the caller in the charged calls of the last day. Amounts are whole micro-USD.',
+  fields: (t) => membersOf(t, ModelYieldSchema),
+})
+
+const Yield = builder.objectRef<OfferYieldView>('OfferYield').implement({
+  description:
+    'The models of the caller by the money of the last day, earned and passed: from the newest 20,000 calls of the market.',
+  authScopes: { seller: true },
+  fields: (t) => ({
+    ...membersOf(t, OfferYieldSchema),
+    models: t.field({
+      type: [YieldOfModel],
+      complexity: { field: 1, multiplier: MAX_YIELD_MODELS },
+      resolve: ({ models }) => [...models],
+    }),
+  }),
+})
+
 builder.queryFields((t) => ({
   sellerOperation: t.field({
     type: Operation,
@@ -159,6 +185,10 @@ builder.queryFields((t) => ({
     type: Share,
     args: { id: t.arg.id({ required: true }) },
     resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, getOfferShare, { id }, options),
+  }),
+  offerYield: t.field({
+    type: Yield,
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, getOfferYield, {}, options),
   }),
   healthLog: t.connection({
     type: Line,

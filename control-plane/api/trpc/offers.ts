@@ -14,6 +14,7 @@ import { deleteConfig, listConfigs } from '#control-plane/services/sellers/confi
 import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
 import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
 import { getOfferShare } from '#control-plane/services/sellers/offer-share.ts'
+import { getOfferYield } from '#control-plane/services/sellers/offer-yield.ts'
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
 import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
@@ -24,6 +25,7 @@ export const offer = router({
   list: queryOf(listOffers, nameOfferPage),
   get: queryOf(getOffer, nameOffer),
   share: queryOf(getOfferShare),
+  yield: queryOf(getOfferYield),
   update: mutationOf(updateOffer, nameOffer),
   delete: mutationOf(deleteOffer, nameOffer),
   bulkCreate: mutationOf(bulkCreateOffers, ({ lines }) => collectLines(lines)),

@@ -32,6 +32,7 @@ export const KeyCapsSchema = z.object({
   daily: CapViewSchema.nullable(),
   monthly: CapViewSchema.nullable(),
   binds: z.enum(['daily', 'monthly', 'balance']),
+  rateLimitRpm: z.int().nullable().describe('Calls a minute. Null where the limit of all keys counts.'),
 })
 export type KeyCaps = z.infer<typeof KeyCapsSchema>
 export const CapsSchema = z
@@ -77,7 +78,7 @@ const NOTHING: KeyCounter = {
 type Now = { readonly balance: MicroUsd; readonly now: number }
 
 function capsOf(key: KeyRow, counter: KeyCounter = NOTHING, { balance, now }: Now): KeyCaps {
-  const { capDailyMicro, capMonthlyMicro } = termsOf(key)
+  const { capDailyMicro, capMonthlyMicro, ratePerMinute } = termsOf(key)
   const [dayEnds, monthBegan] = [nextUtcDay(now), Date.parse(`${utcMonth(now)}-01T00:00:00Z`)]
   const day = { used: counter.dayMicro, isFull: counter.isDayFull, began: dayEnds - DAY, resetsAt: dayEnds }
   const month = {
@@ -99,6 +100,7 @@ function capsOf(key: KeyRow, counter: KeyCounter = NOTHING, { balance, now }: No
     daily: capDailyMicro === null ? null : viewCap(capDailyMicro, day, now),
     monthly: capMonthlyMicro === null ? null : viewCap(capMonthlyMicro, month, now),
     binds: left.reduce((least, other) => (other.left < least.left ? other : least)).binds,
+    rateLimitRpm: ratePerMinute,
   }
 }
 

@@ -11,22 +11,23 @@ import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
-export type LimitedKey = NonNullable<BuyerLimitsQuery['buyerKeys']>['edges'][number]['node']
+export type LimitedKey = NonNullable<BuyerLimitsQuery['caps']>['keys'][number]
 
-const textOf = (value: number | null | undefined) => (value === null || value === undefined ? '' : String(value))
+const MICRO = 1e6
+const textOf = (value: number | null) => (value === null ? '' : String(value))
+const dollarsIn = (cap: LimitedKey['daily']) => (cap === null ? null : Number(cap.capUsdc) / MICRO)
 const numberIn = (text: string) => (text.trim() === '' ? null : Number(text))
-const dollars = (value: number | null | undefined) =>
-  value === null || value === undefined ? 'no cap' : money(Math.round(value * 1e6))
-const calls = (value: number | null | undefined) =>
-  value === null || value === undefined ? 'as for all keys' : count(value)
+const dollars = (value: number | null) => (value === null ? 'no cap' : money(Math.round(value * MICRO)))
+const calls = (value: number | null) => (value === null ? 'as for all keys' : count(value))
 
 /** Changes the caps of a key: what they are stands beside what they will be. */
 export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; readonly onDone: () => void }) {
-  const { id, label, terms } = limited
+  const { keyId: id, label, rateLimitRpm } = limited
+  const now = { daily: dollarsIn(limited.daily), monthly: dollarsIn(limited.monthly) }
   const say = useToast()
-  const [daily, setDaily] = useState(textOf(terms?.capDailyUsd))
-  const [monthly, setMonthly] = useState(textOf(terms?.capMonthlyUsd))
-  const [rate, setRate] = useState(textOf(terms?.rateLimitRpm))
+  const [daily, setDaily] = useState(textOf(now.daily))
+  const [monthly, setMonthly] = useState(textOf(now.monthly))
+  const [rate, setRate] = useState(textOf(rateLimitRpm))
   const update = useChange(PageUpdateBuyerKeyDocument, {
     onDone: () => {
       onDone()
@@ -54,9 +55,9 @@ export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; 
         </div>
         <Diff
           lines={[
-            { name: 'Cap a day', now: dollars(terms?.capDailyUsd), after: dollars(next.capDailyUsd) },
-            { name: 'Cap a month', now: dollars(terms?.capMonthlyUsd), after: dollars(next.capMonthlyUsd) },
-            { name: 'Calls a minute', now: calls(terms?.rateLimitRpm), after: calls(next.rateLimitRpm) },
+            { name: 'Cap a day', now: dollars(now.daily), after: dollars(next.capDailyUsd) },
+            { name: 'Cap a month', now: dollars(now.monthly), after: dollars(next.capMonthlyUsd) },
+            { name: 'Calls a minute', now: calls(rateLimitRpm), after: calls(next.rateLimitRpm) },
           ]}
         />
         {update.error === null ? null : <ErrorNotice error={update.error} />}

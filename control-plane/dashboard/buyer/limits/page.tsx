@@ -1,5 +1,4 @@
 import { useState } from 'react'
-import type { KeyCaps } from '#control-plane/dashboard/buyer/caps.tsx'
 import { CAP_COLUMNS } from '#control-plane/dashboard/buyer/caps.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageTestWebhookDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
@@ -10,7 +9,7 @@ import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money, Tags, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -58,6 +57,7 @@ function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
     [daily, monthly].flatMap((cap) => (cap === null || cap.runsOutAt === null ? [] : [{ label, at: cap.runsOutAt }])),
   )
   const [first] = ends.sort((a, b) => a.at - b.at)
+  const isCapped = (caps?.keys ?? []).some(({ daily, monthly }) => daily !== null || monthly !== null)
   const refusing = (caps?.keys ?? []).filter(({ daily, monthly }) => daily?.isRefusing || monthly?.isRefusing)
   return (
     <Stats
@@ -70,7 +70,12 @@ function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
         {
           label: 'Used up first',
           value: first === undefined ? 'None' : <Ago at={first.at} />,
-          hint: first === undefined ? 'every cap lasts at this pace' : `the cap of ${first.label}`,
+          hint:
+            first !== undefined
+              ? `the cap of ${first.label}`
+              : isCapped
+                ? 'every cap lasts at this pace'
+                : 'no key has a cap',
         },
         {
           label: 'Keys that are refused now',
@@ -89,36 +94,26 @@ type KeysProps = {
 }
 
 function Keys({ data, curl, onEdit }: KeysProps) {
-  const keys = new Map((data.buyerKeys?.edges ?? []).map(({ node }) => [node.id, node]))
-  const columns: readonly Column<KeyCaps>[] = [
+  const columns: readonly Column<LimitedKey>[] = [
     ...CAP_COLUMNS,
     {
       label: 'Calls a minute',
       isNumber: true,
-      cell: ({ keyId }) => {
-        const key = keys.get(keyId)
-        if (key === undefined) return <Unknown />
-        const rate = rateOf(key)
-        return rate === undefined ? <span className="muted">as for all keys</span> : count(rate)
-      },
-      text: ({ keyId }) => rateOf(keys.get(keyId)),
+      cell: ({ rateLimitRpm }) =>
+        rateLimitRpm === null ? <span className="muted">as for all keys</span> : count(rateLimitRpm),
+      text: ({ rateLimitRpm }) => rateLimitRpm,
     },
     {
       label: 'Change',
-      cell: ({ keyId, label }) => {
-        const key = keys.get(keyId)
-        if (key === undefined) return <span className="muted">{`older than the newest ${keys.size} keys`}</span>
-        if (key.revokedAt !== null) return null
-        return (
-          <Button onClick={() => onEdit(key)} aria-label={`Change the limits of ${label}`}>
-            Change
-          </Button>
-        )
-      },
+      cell: (key) => (
+        <Button onClick={() => onEdit(key)} aria-label={`Change the limits of ${key.label}`}>
+          Change
+        </Button>
+      ),
     },
   ]
   return (
-    <Card title="Keys" about="Days and months are UTC" isFlush>
+    <Card title="Keys" about="Keys that may spend now. Days and months are UTC" isFlush>
       <Table
         label="Limits of keys"
         columns={columns}
@@ -135,8 +130,6 @@ function Keys({ data, curl, onEdit }: KeysProps) {
     </Card>
   )
 }
-
-const rateOf = (key: LimitedKey | undefined) => key?.terms?.rateLimitRpm ?? undefined
 
 type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
 

@@ -11,7 +11,7 @@ export type BindingCap =
 export type BuyerLimitsQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type BuyerLimitsQuery = { readonly caps: { readonly creditBalanceUsdc: string, readonly heldUsdc: string, readonly keys: ReadonlyArray<{ readonly keyId: string, readonly label: string, readonly binds: BindingCap, readonly daily: { readonly capUsdc: string, readonly usedUsdc: string, readonly leftUsdc: string, readonly isRefusing: boolean, readonly resetsAt: number, readonly runsOutAt: number | null } | null, readonly monthly: { readonly capUsdc: string, readonly usedUsdc: string, readonly leftUsdc: string, readonly isRefusing: boolean, readonly resetsAt: number, readonly runsOutAt: number | null } | null }> } | null, readonly buyerKeys: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly label: string, readonly revokedAt: number | null, readonly terms: { readonly capDailyUsd: number | null, readonly capMonthlyUsd: number | null, readonly rateLimitRpm: number | null, readonly modelsAllowed: ReadonlyArray<string> | null } | null } }> } | null, readonly webhooks: ReadonlyArray<{ readonly id: string, readonly url: string, readonly label: string | null, readonly events: ReadonlyArray<string>, readonly lowBalanceUsd: number | null, readonly enabled: boolean }> | null };
+export type BuyerLimitsQuery = { readonly caps: { readonly creditBalanceUsdc: string, readonly heldUsdc: string, readonly keys: ReadonlyArray<{ readonly keyId: string, readonly label: string, readonly binds: BindingCap, readonly rateLimitRpm: number | null, readonly daily: { readonly capUsdc: string, readonly usedUsdc: string, readonly leftUsdc: string, readonly isRefusing: boolean, readonly resetsAt: number, readonly runsOutAt: number | null } | null, readonly monthly: { readonly capUsdc: string, readonly usedUsdc: string, readonly leftUsdc: string, readonly isRefusing: boolean, readonly resetsAt: number, readonly runsOutAt: number | null } | null }> } | null, readonly webhooks: ReadonlyArray<{ readonly id: string, readonly url: string, readonly label: string | null, readonly events: ReadonlyArray<string>, readonly lowBalanceUsd: number | null, readonly enabled: boolean }> | null };
 
 export type CapFragment = { readonly capUsdc: string, readonly usedUsdc: string, readonly leftUsdc: string, readonly isRefusing: boolean, readonly resetsAt: number, readonly runsOutAt: number | null };
 
@@ -34,26 +34,12 @@ export const BuyerLimitsDocument = /* @__PURE__ */ new TypedDocumentString(`
       keyId
       label
       binds
+      rateLimitRpm
       daily {
         ...Cap
       }
       monthly {
         ...Cap
-      }
-    }
-  }
-  buyerKeys(first: 100) {
-    edges {
-      node {
-        id
-        label
-        revokedAt
-        terms {
-          capDailyUsd
-          capMonthlyUsd
-          rateLimitRpm
-          modelsAllowed
-        }
       }
     }
   }

@@ -15,19 +15,21 @@ export type SellerYieldQueryVariables = Exact<{
 }>;
 
 
-export type SellerYieldQuery = { readonly onSale: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly model: string, readonly discount: number, readonly status: OfferStatus } }> } | null, readonly priceHistory?: { readonly paid: ReadonlyArray<{ readonly bucket: number, readonly trades: number, readonly volumeMicro: string, readonly discountPct: number | null, readonly bestDiscountPct: number | null }> } | null, readonly demand?: { readonly since: number, readonly steps: ReadonlyArray<{ readonly discountPct: number, readonly calls: number, readonly listMicro: string, readonly paidMicro: string }> } | null, readonly orderBook?: { readonly edges: ReadonlyArray<{ readonly node: { readonly rank: number, readonly discountPct: number, readonly capDailyMicro: number | null, readonly capRemainingMicro: number | null, readonly available: boolean, readonly trades24h: number } }> } | null, readonly offers?: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly discount: number, readonly status: OfferStatus, readonly capDailyUsd: number | null, readonly capDailyRemainingUsd: number | null } }> } | null };
+export type SellerYieldQuery = { readonly offerYield: { readonly total: number, readonly models: ReadonlyArray<{ readonly model: string, readonly offers: number, readonly bestDiscountPct: number | null, readonly won: number, readonly earnedMicro: number, readonly passed: number, readonly passedMicro: number }> } | null, readonly priceHistory?: { readonly paid: ReadonlyArray<{ readonly bucket: number, readonly trades: number, readonly volumeMicro: string, readonly discountPct: number | null, readonly bestDiscountPct: number | null }> } | null, readonly demand?: { readonly since: number, readonly steps: ReadonlyArray<{ readonly discountPct: number, readonly calls: number, readonly listMicro: string, readonly paidMicro: string }> } | null, readonly orderBook?: { readonly edges: ReadonlyArray<{ readonly node: { readonly rank: number, readonly discountPct: number, readonly capDailyMicro: number | null, readonly capRemainingMicro: number | null, readonly available: boolean, readonly trades24h: number } }> } | null, readonly offers?: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly discount: number, readonly status: OfferStatus, readonly capDailyUsd: number | null, readonly capDailyRemainingUsd: number | null } }> } | null };
 
 
 export const SellerYieldDocument = /* @__PURE__ */ new TypedDocumentString(`
     query SellerYield($model: ID!, $name: String!, $hasModel: Boolean!) {
-  onSale: offers(first: 100) {
-    edges {
-      node {
-        id
-        model
-        discount
-        status
-      }
+  offerYield {
+    total
+    models {
+      model
+      offers
+      bestDiscountPct
+      won
+      earnedMicro
+      passed
+      passedMicro
     }
   }
   priceHistory(model: $name, bucket: hour) @include(if: $hasModel) {

@@ -1,4 +1,5 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerYieldQuery } from '#control-plane/dashboard/data/documents/seller-yield.ts'
@@ -18,6 +19,7 @@ import type { Reach } from './reach.ts'
 import { curveOf, dayLeft, reachOf, shareOf } from './reach.ts'
 
 const REFRESH_MS = 60_000
+const HOUR_MS = 3_600_000
 const MOST_PCT = 95
 
 export function YieldPage() {
@@ -34,8 +36,8 @@ function Yield() {
   const variables = { model: model ?? '', name: model ?? '', hasModel: model !== undefined }
   const query = useScreen(SellerYieldDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(SellerYieldDocument, variables, true)
-  const onSale = modelsOf(query.data)
-  const others = onSale.map((one) => one.model).filter((name) => name !== model)
+  const { total = 0, models = [] } = query.data?.offerYield ?? {}
+  const others = models.map((one) => one.model).filter((name) => name !== model)
   return (
     <Page
       title="Yield"
@@ -68,27 +70,16 @@ function Yield() {
       )}
       <Loaded query={query}>
         {(data) =>
-          model === undefined ? <Models rows={onSale} curl={curl} /> : <OfModel {...{ data, curl, discount }} />
+          model === undefined ? <Models {...{ total, models, curl }} /> : <OfModel {...{ data, curl, discount }} />
         }
       </Loaded>
     </Page>
   )
 }
 
-type OnSale = { readonly model: string; readonly offers: number; readonly discountPct: number }
+type OnSale = NonNullable<SellerYieldQuery['offerYield']>['models'][number]
 
 const byName = (a: string, b: string) => (a < b ? -1 : 1)
-
-/** The models of the seller's offers, each with its largest discount. */
-function modelsOf(data: SellerYieldQuery | undefined): readonly OnSale[] {
-  const found = new Map<string, OnSale>()
-  for (const { node } of data?.onSale?.edges ?? []) {
-    const { model } = node
-    const { offers, discountPct } = found.get(model) ?? { offers: 0, discountPct: 0 }
-    found.set(model, { model, offers: offers + 1, discountPct: Math.max(discountPct, node.discount) })
-  }
-  return [...found.values()].sort((a, b) => byName(a.model, b.model))
-}
 
 const MODEL_COLUMNS: readonly Column<OnSale>[] = [
   {
@@ -104,19 +95,40 @@ const MODEL_COLUMNS: readonly Column<OnSale>[] = [
   {
     label: 'Your discount',
     isNumber: true,
-    cell: ({ discountPct }) => percent(discountPct),
-    text: ({ discountPct }) => discountPct,
+    cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
+    text: ({ bestDiscountPct }) => bestDiscountPct,
+  },
+  { label: 'Calls you won', isNumber: true, cell: ({ won }) => compact(won), text: ({ won }) => won },
+  {
+    label: 'Earned',
+    isNumber: true,
+    cell: ({ earnedMicro }) => <Money micro={earnedMicro} />,
+    text: ({ earnedMicro }) => earnedMicro,
+  },
+  { label: 'Went past you', isNumber: true, cell: ({ passed }) => compact(passed), text: ({ passed }) => passed },
+  {
+    label: 'Paid to others',
+    isNumber: true,
+    cell: ({ passedMicro }) => <Money micro={passedMicro} />,
+    text: ({ passedMicro }) => passedMicro,
   },
 ]
 
-function Models({ rows, curl }: { readonly rows: readonly OnSale[]; readonly curl: string }) {
-  if (rows.length === 0) return <NoOffers />
+type ModelsProps = { readonly total: number; readonly models: readonly OnSale[]; readonly curl: string }
+
+function Models({ total, models, curl }: ModelsProps) {
+  if (models.length === 0) return <NoOffers />
+  const shown = models.length < total ? `${count(models.length)} of your ${count(total)} models` : 'All of them'
   return (
-    <Card title="Your models" about="Of your newest 100 offers. Choose one to see what each discount wins" isFlush>
+    <Card
+      title="Your models"
+      about={`${shown}, those first for which most was paid in the last day, to you or past you. Choose one to see what each discount wins`}
+      isFlush
+    >
       <Table
         label="Your models"
         columns={MODEL_COLUMNS}
-        rows={rows}
+        rows={models}
         keyOf={({ model }) => model}
         curl={curl}
         most={25}
@@ -262,7 +274,7 @@ function Curve({ data, own, curl }: CurveProps) {
 
 function Paid({ data }: { readonly data: SellerYieldQuery }) {
   const { zone } = useSettings()
-  const paid = data.priceHistory?.paid ?? []
+  const paid = everyBucket(data.priceHistory?.paid ?? [], HOUR_MS)
   return (
     <Card title="What buyers paid below list" about="By hour">
       {paid.length === 0 ? (
@@ -272,10 +284,10 @@ function Paid({ data }: { readonly data: SellerYieldQuery }) {
       ) : (
         <TimeChart
           label="Discount by hour"
-          times={paid.map(({ bucket }) => bucket)}
+          times={paid.map(([at]) => at)}
           series={[
-            { name: 'Paid', values: paid.map(({ discountPct }) => discountPct) },
-            { name: 'Best', values: paid.map(({ bestDiscountPct }) => bestDiscountPct) },
+            { name: 'Paid', values: paid.map(([, row]) => row?.discountPct ?? null) },
+            { name: 'Best', values: paid.map(([, row]) => row?.bestDiscountPct ?? null) },
           ]}
           format={(value) => percent(value, 0)}
           formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}

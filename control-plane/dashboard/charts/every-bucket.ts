@@ -1,0 +1,10 @@
+/** Each bucket from the first row to the last, with its row. One that has none is a time without calls. */
+export function everyBucket<Row extends { readonly bucket: number }>(
+  rows: readonly Row[],
+  stepMs: number,
+): readonly (readonly [bucket: number, row: Row | undefined])[] {
+  const known = new Map(rows.map((row) => [row.bucket, row]))
+  const [first, last] = [Math.min(...known.keys()), Math.max(...known.keys())]
+  const length = known.size === 0 ? 0 : Math.round((last - first) / stepMs) + 1
+  return Array.from({ length }, (_, at) => first + at * stepMs).map((bucket) => [bucket, known.get(bucket)])
+}

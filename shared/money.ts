@@ -132,6 +132,12 @@ export function formatMicroUsd(amount: MicroUsd): string {
   return amount.toString()
 }
 
+/** The amount in US dollars for a sentence: cents, and as many digits more as it has. */
+export function formatDollars(amount: MicroUsd): string {
+  const digits = amount.toString().padStart(7, '0')
+  return `${digits.slice(0, -6)}.${digits.slice(-6).replace(/0{1,4}$/, '')}`
+}
+
 /**
  * The amount as a JSON number of US dollars (`usage.cost`): the double nearest to it, which prints back its six
  * decimals. Exact, because an amount is a double and a division is rounded correctly (IEEE 754).

@@ -129,7 +129,11 @@ describe('a request', () => {
   it('for nothing, or below the threshold, is a conflict', async () => {
     await expect(world.request(await world.seller(0))).rejects.toMatchObject({ code: 'conflict' })
     const seller = await world.seller(999_999)
-    await expect(world.request(seller)).rejects.toMatchObject({ code: 'conflict', detail: { available: '999999' } })
+    await expect(world.request(seller)).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'A payout to an address is $1.00 or more. At most $0.999999 is ready for one, so $0.000001 is missing.',
+      detail: { available: '999999', threshold: '1000000', missing: '1' },
+    })
     expect(await world.books(seller)).toEqual({ available: 999_999, inFlight: 0, paid: 0 })
   })
 

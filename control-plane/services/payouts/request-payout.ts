@@ -6,8 +6,10 @@ import { findTransfer, listOpenPayouts } from '#control-plane/db/treasury-transf
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
+import { higher } from '#shared/bigints.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
+import { formatDollars, microUsd, subtractToZero } from '#shared/money.ts'
 import { takeStep } from './end-transfer.ts'
 import { findPayoutStop } from './payout-stops.ts'
 import {
@@ -43,7 +45,8 @@ export type PayoutAnswer = z.infer<typeof PayoutAnswerSchema>
 /**
  * Pays out what the caller has available, or what it has at one recipient. The treasury sends it with the next batch; with
  * `selfSubmit` the caller gets a signed authorization, which the recipient brings to the chain. What is in a payout is not
- * available, so a repeat answers the payout that is under way. Throws `conflict` when there is nothing to pay out.
+ * available, so a repeat answers the payout that is under way. Throws `conflict` when no recipient has as much as
+ * a payout takes.
  */
 export const requestPayout = defineOperation({
   name: 'payout.request',
@@ -65,7 +68,7 @@ export const requestPayout = defineOperation({
     )
     if (planned.length > 0) return answerOf(planned)
     const open = await listOpenPayouts(ctx.db, seller, recipient, MAX_SHOWN)
-    return open.length > 0 ? answerOf(open) : refuse(paying, seller, recipient)
+    return open.length > 0 ? answerOf(open) : refuse(paying, seller, recipient, wishOf(ctx))
   },
 })
 
@@ -85,8 +88,16 @@ function withheld(reason: string): PayoutAnswer {
   return { payoutId: null, status: 'held', reason, payouts: [] }
 }
 
-/** Says why there is nothing to pay out: it is withheld, or there is too little. */
-async function refuse(ctx: AskCtx, seller: AccountId, recipient: string | undefined): Promise<PayoutAnswer> {
+/** A seller who submits pays for the gas. */
+const ANY_AMOUNT = { leastMicro: 1n } as const
+
+/** Says why there is nothing to pay out: it is withheld, or there is too little, and how much is missing. */
+async function refuse(
+  ctx: AskCtx,
+  seller: AccountId,
+  recipient: string | undefined,
+  wish: { readonly leastMicro: bigint },
+): Promise<PayoutAnswer> {
   const { groups } = await readGroups(ctx, ctx.db, seller)
   const wanted = groups.filter((group) => recipient === undefined || group.recipient === recipient)
   for (const group of wanted) {
@@ -94,9 +105,22 @@ async function refuse(ctx: AskCtx, seller: AccountId, recipient: string | undefi
     if (hold !== undefined) return withheld(hold)
   }
   const payable = wanted.reduce((sum, group) => sum + group.payable, 0n)
+  // Each recipient is paid by itself, so the one with the most is the next to be paid.
+  const most = microUsd(wanted.reduce((best, group) => higher(best, group.payable), 0n))
+  const least = microUsd(wish.leastMicro)
+  const missing = subtractToZero(least, most)
+  const waits = microUsd(wanted.reduce((sum, group) => sum + group.available, 0n) - payable)
   throw new AppError('conflict', {
-    message: 'There is nothing to pay out: what is available does not reach the threshold.',
-    detail: { available: payable.toString(), threshold: ctx.settings.payouts.thresholdMicro.toString() },
+    message: [
+      `A payout to an address is $${formatDollars(least)} or more. At most $${formatDollars(most)} is ready for one,`,
+      `so $${formatDollars(missing)} is missing.`,
+      ...(waits === 0n ? [] : [`$${formatDollars(waits)} more is new, and waits before it can be paid.`]),
+    ].join(' '),
+    detail: {
+      available: payable.toString(),
+      threshold: ctx.settings.payouts.thresholdMicro.toString(),
+      missing: missing.toString(),
+    },
   })
 }
 
@@ -111,7 +135,7 @@ async function authorize(ctx: AskCtx, seller: AccountId, recipient: string | und
     (made) =>
       made?.isNew === true ? { subject: seller, before: null, after: { payout: viewPayout(made.payout) } } : undefined,
   )
-  if (done === undefined) return refuse(ctx, seller, to)
+  if (done === undefined) return refuse(ctx, seller, to, ANY_AMOUNT)
   const authorization = viewAuthorization(ctx.treasury, done.payout)
   return {
     ...answerOf([done.payout]),
@@ -148,8 +172,7 @@ async function authorizeOnce(
   const isOwn = ({ mode }: TreasuryTransfer) => mode === 'self_submit'
   const known = to === undefined ? undefined : (await listOpenPayouts(trx, seller, to, MAX_SHOWN)).find(isOwn)
   if (known !== undefined && known.state !== 'scheduled') return { payout: known, isNew: false }
-  // The seller pays for the gas, so any amount may go.
-  const wish = { mode: 'self_submit', recipient: to, leastMicro: 1n } as const
+  const wish = { mode: 'self_submit', recipient: to, ...ANY_AMOUNT } as const
   const payout = known ?? (to === undefined ? undefined : (await planSeller(ctx, trx, seller, wish))[0])
   if (payout === undefined) return undefined
   if (payout.state === 'scheduled') await signOne(ctx, trx, payout, ground)

@@ -3,7 +3,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageRequestPayoutDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import type { SellerPayoutsQuery } from '#control-plane/dashboard/data/documents/seller-payouts.ts'
 import { SellerPayoutsDocument } from '#control-plane/dashboard/data/documents/seller-payouts.ts'
-import { money, words } from '#control-plane/dashboard/data/format.ts'
+import { money, toMicro, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
@@ -67,7 +67,7 @@ function Payouts() {
               <Card title="By address" isFlush>
                 <Table
                   label="Balances by address"
-                  columns={RECIPIENT_COLUMNS}
+                  columns={recipientColumns(payouts.thresholdUsdc)}
                   rows={payouts.recipients}
                   keyOf={({ recipient }) => recipient ?? ''}
                   curl={curlOf(SellerPayoutsDocument, variables, true)}
@@ -114,8 +114,9 @@ function Position({ position }: { readonly position: PayoutPosition }) {
           hint: (
             <>
               <Meter share={share} label="Share of the threshold" />
-              {share >= 1 ? 'above the threshold of ' : 'the threshold is '}
-              {money(thresholdUsdc)}
+              {share >= 1
+                ? `above the threshold of ${money(thresholdUsdc)}`
+                : `${money(toMicro(thresholdUsdc) - toMicro(availableUsdc))} is missing to the threshold of ${money(thresholdUsdc)}`}
             </>
           ),
         },
@@ -126,7 +127,7 @@ function Position({ position }: { readonly position: PayoutPosition }) {
   )
 }
 
-const RECIPIENT_COLUMNS: readonly Column<PayoutPosition['recipients'][number]>[] = [
+const recipientColumns = (thresholdUsdc: string): readonly Column<PayoutPosition['recipients'][number]>[] => [
   {
     label: 'Address',
     cell: ({ recipient }) => <code>{recipient ?? 'no address'}</code>,
@@ -158,13 +159,15 @@ const RECIPIENT_COLUMNS: readonly Column<PayoutPosition['recipients'][number]>[]
   },
   {
     label: 'Waits for',
-    cell: ({ holdReason, coolsUntil }) =>
+    cell: ({ holdReason, coolsUntil, availableUsdc }) =>
       holdReason !== null ? (
         <Badge tone="warn">{holdReason}</Badge>
       ) : coolsUntil !== null ? (
         <span>
           new address, until <Ago at={coolsUntil} />
         </span>
+      ) : availableUsdc !== '0' && toMicro(availableUsdc) < toMicro(thresholdUsdc) ? (
+        `${money(toMicro(thresholdUsdc) - toMicro(availableUsdc))} more`
       ) : (
         <span className="muted">nothing</span>
       ),

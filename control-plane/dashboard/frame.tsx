@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { Side } from './data/session.tsx'
 import { isOfSide, useReadForViewer, useSignIn, useViewer } from './data/session.tsx'
 import { useSettings } from './data/settings.tsx'
-import { NAVIGATION } from './navigation.ts'
+import { NAVIGATION, TITLES } from './navigation.ts'
 import { CommandPalette } from './palette.tsx'
 import { Button } from './ui/button.tsx'
 import { useDialog } from './ui/dialog.tsx'
@@ -86,7 +86,7 @@ function Navigation({ isOpen, onSearch }: { readonly isOpen: boolean; readonly o
       <Button onClick={onSearch}>
         Search <kbd>/</kbd>
       </Button>
-      <Group title="Market" items={NAVIGATION.market} />
+      <Group title={TITLES.market} items={NAVIGATION.market} />
       {sides
         .filter((side) => isOfSide(viewer, side))
         .map((side) => (
@@ -96,8 +96,6 @@ function Navigation({ isOpen, onSearch }: { readonly isOpen: boolean; readonly o
     </nav>
   )
 }
-
-const TITLES = { buyer: 'Buying', seller: 'Selling', operator: 'Operating' } as const
 
 type Item = { readonly to: string; readonly label: string; readonly isPlain?: boolean }
 

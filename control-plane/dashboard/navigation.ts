@@ -1,3 +1,6 @@
+/** What stands above the screens of a side. */
+export const TITLES = { market: 'Market', buyer: 'Buying', seller: 'Selling', operator: 'Operating' } as const
+
 /** The screens, as the navigation and the command palette list them. `g` and the letter open one. */
 export const NAVIGATION = {
   market: [
@@ -14,7 +17,7 @@ export const NAVIGATION = {
     { to: '/buyer/activity', label: 'Activity', letter: 'v' },
     { to: '/buyer/logs', label: 'Logs', letter: 'l' },
     { to: '/buyer/jobs', label: 'Jobs', letter: 'j' },
-    { to: '/buyer/keys', label: 'Keys', letter: 'k' },
+    { to: '/buyer/keys', label: 'Buyer keys', letter: 'k' },
     { to: '/buyer/limits', label: 'Limits', letter: 'w' },
     { to: '/buyer/providers', label: 'Routing', letter: 'r' },
     { to: '/buyer/credit', label: 'Credit', letter: 'c' },
@@ -27,7 +30,7 @@ export const NAVIGATION = {
     { to: '/seller/health', label: 'Health', letter: 'u' },
     { to: '/seller/earnings', label: 'Earnings', letter: 'e' },
     { to: '/seller/payouts', label: 'Payouts', letter: 'p' },
-    { to: '/seller/keys', label: 'Keys', letter: '1' },
+    { to: '/seller/keys', label: 'Seller keys', letter: '1' },
   ],
   operator: [
     { to: '/operator', label: 'Cockpit', letter: 'x' },

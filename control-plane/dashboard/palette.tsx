@@ -5,7 +5,7 @@ import { PagePaletteDocument } from './data/documents/viewer.ts'
 import type { Side } from './data/session.tsx'
 import { isOfSide, useViewer } from './data/session.tsx'
 import { useScreen } from './data/use-query.ts'
-import { NAVIGATION } from './navigation.ts'
+import { NAVIGATION, TITLES } from './navigation.ts'
 import type { DialogState } from './ui/dialog.tsx'
 import { Dialog, useDialog } from './ui/dialog.tsx'
 
@@ -70,9 +70,10 @@ type ScreenCommand = Command & { readonly letter: string }
 
 function useScreens(): readonly ScreenCommand[] {
   const viewer = useViewer()
-  const market = NAVIGATION.market.map((item) => ({ ...item, about: 'Market' }))
-  const sides = SIDES.filter((side) => isOfSide(viewer, side))
-  return [...market, ...sides.flatMap((side) => NAVIGATION[side].map((item) => ({ ...item, about: side })))]
+  const market = NAVIGATION.market.map((item) => ({ ...item, about: TITLES.market }))
+  // Until it is known who is signed in any screen may be theirs, and says whose it is.
+  const sides = SIDES.filter((side) => !viewer.isKnown || isOfSide(viewer, side))
+  return [...market, ...sides.flatMap((side) => NAVIGATION[side].map((item) => ({ ...item, about: TITLES[side] })))]
 }
 
 function useGo() {

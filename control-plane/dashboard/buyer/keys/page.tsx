@@ -24,7 +24,7 @@ const DAYS = 30
 
 export function KeysPage() {
   return (
-    <Gate side="buyer" title="Keys">
+    <Gate side="buyer" title="Buyer keys">
       <Keys />
     </Gate>
   )
@@ -43,7 +43,7 @@ function Keys() {
   const [asked, setAsked] = useState<Asked>()
   return (
     <Page
-      title="Keys"
+      title="Buyer keys"
       about="A key is what a program calls with. It has its own caps, its own discount floor, and ends on its own."
       actions={
         <Button kind="primary" onClick={making.open}>

@@ -91,7 +91,6 @@ function WithKey({ isBusy, onKey }: { readonly isBusy: boolean; readonly onKey: 
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onKey(key.trim())
-    setKey('')
   }
   return (
     <Card title="With a key">

@@ -1,17 +1,19 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import {
   PageDeclareIncidentDocument,
   PageEndIncidentDocument,
 } from '#control-plane/dashboard/data/documents/operator.ts'
 import { startBrowser } from '#test/support/browser.ts'
-import { offerOf, openPerson, waitForScreen } from '#test/support/page-browser.ts'
+import { dialog, offerOf, openPerson, waitForScreen } from '#test/support/page-browser.ts'
 import { openOwner } from '#test/support/page-owner.ts'
 import type { ScreenSide } from '#test/support/page-routes.ts'
-import { SCREEN_SIDES, SCREENS } from '#test/support/page-routes.ts'
+import { DIALOGS, SCREEN_SIDES, SCREENS } from '#test/support/page-routes.ts'
 
-// Takes a picture of every screen of a running market, in both themes, on a desk and on a phone. It leaves an incident that
+// Takes a picture of every screen of a running market, with its dialogs open, in both themes, on a desk and on a phone. It
+// leaves an incident that
 // has ended and an organisation in that market, since without them their screens are empty.
 
 const Sandbox = z.object({
@@ -20,6 +22,7 @@ const Sandbox = z.object({
   seller_key: z.string(),
   management_key: z.string(),
 })
+const Usage = z.object({ items: z.array(z.object({ request_id: z.string() })) })
 const VIEWS = [
   { name: 'desk-light', width: 1_280, colorScheme: 'light' },
   { name: 'desk-dark', width: 1_280, colorScheme: 'dark' },
@@ -31,7 +34,25 @@ const HEIGHT = 900
 const MAX_HEIGHT = 6_000
 /** Longer than axe takes for all the others together, so only looked at. */
 const REFERENCE = { name: 'reference', side: 'nobody', path: '/docs' } as const
-const ALL = [...SCREENS, REFERENCE]
+/** What a screen opens on top of itself: by a button of its name, or else by keys. */
+type Opened = {
+  readonly name: string
+  readonly side: ScreenSide
+  readonly path: string
+  readonly button?: string | RegExp
+  readonly keys?: string
+}
+const OPENED: readonly Opened[] = [
+  ...DIALOGS,
+  { name: 'palette', side: 'member', path: '/', keys: 'Control+k' },
+  { name: 'keys', side: 'member', path: '/', keys: '?' },
+  { name: 'call-drawer', side: 'buyer', path: '/buyer/logs?period=30d', keys: 'j' },
+  { name: 'revoke-key', side: 'buyer', path: '/buyer/keys', button: 'Revoke' },
+  { name: 'audit-drawer', side: 'operator', path: '/operator/audit', button: /UTC$/ },
+]
+/** The navigation on a phone. */
+const MENU = { name: 'menu', side: 'member', path: '/buyer', button: 'Menu' } as const
+const ALL = [...SCREENS, REFERENCE, ...OPENED, MENU]
 /** A screen has drawn its charts after this. */
 const SETTLE_MS = 300
 const INCIDENT_MS = 5 * 60 * 60 * 1_000
@@ -52,11 +73,12 @@ mkdirSync(folder, { recursive: true })
 const browser = await startBrowser()
 const incident = await declareIncident()
 for (const side of SCREEN_SIDES) {
-  const screens = ALL.filter((screen) => screen.side === side && (wanted.length === 0 || wanted.includes(screen.name)))
-  if (screens.length === 0) continue
+  const isWanted = (shown: { readonly name: string; readonly side: ScreenSide }) =>
+    shown.side === side && (wanted.length === 0 || wanted.includes(shown.name))
+  if (!ALL.some(isWanted)) continue
   const { context, page, complaints, organization } = await openSide(side)
   const offer = side === 'seller' ? await offerOf(url, keys.seller) : ''
-  for (const { name, path } of screens) {
+  for (const { name, path } of [...SCREENS, REFERENCE].filter(isWanted)) {
     await page.setViewportSize({ width: VIEWS[0].width, height: HEIGHT })
     await page.goto(url + path.replace('{offer}', offer).replace('{organization}', organization))
     await waitForScreen(page)
@@ -74,6 +96,13 @@ for (const side of SCREEN_SIDES) {
       })
     }
   }
+  for (const opened of OPENED.filter(isWanted)) await takeOpened(page, opened, side)
+  for (const { name, path, button } of [MENU].filter(isWanted)) {
+    await page.setViewportSize({ width: VIEWS[3].width, height: HEIGHT })
+    await page.goto(url + path)
+    await page.getByRole('button', { name: button }).click()
+    await takeViews(page, name, VIEWS.slice(2))
+  }
   for (const complaint of complaints) console.log(`${side}: ${complaint}`)
   await context.close()
 }
@@ -81,6 +110,38 @@ await askAsOperator(PageEndIncidentDocument, { id: incident, note: 'The pictures
 await browser.close()
 writeFileSync(join(folder, 'index.html'), indexPage())
 console.log(`${folder}/index.html`)
+
+/** Opens something on its screen and takes its pictures. A screen without what opens it is told of. */
+async function takeOpened(
+  page: Page,
+  { name, path, button, keys: pressed = '' }: Opened,
+  side: ScreenSide,
+): Promise<void> {
+  await page.setViewportSize({ width: VIEWS[0].width, height: HEIGHT })
+  await page.goto(url + path.replace('{call}', side === 'buyer' ? await lastCall() : ''))
+  await waitForScreen(page)
+  const opener = button === undefined ? undefined : page.getByRole('button', { name: button }).first()
+  if (opener !== undefined && !(await opener.isVisible())) return console.log(`${name}: nothing opens it here`)
+  await (opener === undefined ? page.keyboard.press(pressed) : opener.click())
+  await dialog(page).waitFor()
+  await takeViews(page, name, VIEWS)
+}
+
+async function takeViews(page: Page, name: string, views: readonly (typeof VIEWS)[number][]): Promise<void> {
+  for (const view of views) {
+    await page.emulateMedia({ colorScheme: view.colorScheme })
+    await page.setViewportSize({ width: view.width, height: HEIGHT })
+    await page.waitForTimeout(SETTLE_MS)
+    await page.screenshot({ path: join(folder, `${name}.${view.name}.png`) })
+  }
+}
+
+async function lastCall(): Promise<string> {
+  const answer = await fetch(`${url}/v1/buyer/usage?max_items=1`, {
+    headers: { authorization: `Bearer ${keys.buyer}` },
+  })
+  return Usage.parse(await answer.json()).items[0]?.request_id ?? ''
+}
 
 async function openSide(side: ScreenSide) {
   if (side === 'member') return openOwner(browser, url)

@@ -67,3 +67,20 @@ export const SCREENS = [
 export type Screen = (typeof SCREENS)[number]
 export type ScreenSide = Screen['side']
 export const SCREEN_SIDES = ['nobody', 'buyer', 'member', 'seller', 'operator'] satisfies ScreenSide[]
+
+/** A dialog of each kind, and the button that opens it. `{call}` stands for a call of the buyer. */
+export const DIALOGS = [
+  { name: 'new-key', side: 'buyer', path: '/buyer/keys', button: 'New key' },
+  { name: 'edit-limits', side: 'buyer', path: '/buyer/limits', button: /^Change the limits of/ },
+  { name: 'add-provider', side: 'buyer', path: '/buyer/providers', button: 'Add a provider key' },
+  { name: 'policy', side: 'buyer', path: '/buyer/providers', button: 'See the difference' },
+  { name: 'job-files', side: 'buyer', path: '/buyer/jobs', button: /^Download the files of/ },
+  { name: 'receipt-curl', side: 'buyer', path: '/receipt?id={call}', button: 'curl' },
+  { name: 'wallet-line', side: 'buyer', path: '/buyer/credit', button: 'Begin' },
+  { name: 'edit-offer', side: 'seller', path: '/seller/offers', button: /^Edit the offer of/ },
+  { name: 'new-seller-key', side: 'seller', path: '/seller/keys', button: 'New key' },
+  { name: 'delist', side: 'operator', path: '/operator/offers', button: /^Delist ofr_/ },
+  { name: 'switch-off', side: 'operator', path: '/operator/incidents', button: /^Switch off/ },
+  { name: 'declare', side: 'operator', path: '/operator/incidents', button: 'Declare an incident' },
+  { name: 'prices', side: 'operator', path: '/operator/catalogue?model=gpt-5-mini', button: 'New prices' },
+] as const

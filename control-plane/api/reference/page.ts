@@ -88,7 +88,9 @@ export function addressOf(name: string): string {
 const SCREENS = [
   ['/', 'Home'],
   ['/models', 'Models'],
+  ['/lent', 'Lent accounts'],
   ['/feed', 'Feed and rankings'],
+  ['/receipt', 'Receipts'],
   ['/status', 'Status'],
 ] as const
 

@@ -49,7 +49,7 @@ export function DepthChart({ steps }: { readonly steps: readonly DepthStep[] }) 
       ))}
       {[0, 0.25, 0.5, 0.75, 1].map((share) => (
         <text key={share} x={x(right * share)} y={HEIGHT - 8} textAnchor={share === 1 ? 'end' : 'middle'}>
-          {`${Math.round(right * share)}%`}
+          {`${right * share}%`}
         </text>
       ))}
       <path d={area} fill="var(--accent-soft)" />

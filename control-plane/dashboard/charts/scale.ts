@@ -1,9 +1,9 @@
-/** The largest round number of the axis that holds a value. */
+/** The round number at the top of an axis that holds a value. Half of it is round, too, and whole where it counts. */
 export function niceTop(value: number): number {
   if (value <= 0) return 1
   const step = 10 ** Math.floor(Math.log10(value))
-  const top = [1, 2, 2.5, 5, 10].find((factor) => factor * step >= value) ?? 10
-  return top * step
+  const top = [2, 4, 6, 8].find((factor) => factor * step >= value) ?? 10
+  return value === step && step > 1 ? value : top * step
 }
 
 /** Maps a domain to a range. */

@@ -37,7 +37,7 @@ export function UptimeStrip({ label, cells }: { readonly label: string; readonly
             key={name}
             x={at * width + width * 0.12}
             width={width * 0.76}
-            y={HEIGHT - height}
+            y={uptimePct === null ? (HEIGHT - height) / 2 : HEIGHT - height}
             height={height}
             fill={toneOf(uptimePct)}
           >

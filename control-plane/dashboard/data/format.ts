@@ -121,5 +121,7 @@ export function volume(amounts: Amounts): string {
   if (seconds > 0) return `${count(seconds)} s`
   if (characters > 0) return `${compact(characters)} characters`
   if (megapixels > 0) return `${count(megapixels)} MP`
+  // What is sold by the request has no amount.
+  if (inputTokens + outputTokens === 0) return '1 request'
   return `${compact(inputTokens)} in · ${compact(outputTokens)} out`
 }

@@ -8,7 +8,7 @@ type Market = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
 /** Columns that stand in several tables of models and of those who serve them. */
 
 export const PRICE: Column<Pick<Market, 'best' | 'direct' | 'mediaUnit'>> = {
-  label: 'In · out per 1M tokens',
+  label: 'Price, in · out',
   isNumber: true,
   cell: ({ best, direct, mediaUnit }) => <PriceCell best={best} direct={direct} mediaUnit={mediaUnit} />,
   text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
@@ -35,8 +35,9 @@ export const FIRST_TOKEN: Column<Pick<Market, 'ttftP50Ms'>> = {
   text: ({ ttftP50Ms }) => ttftP50Ms,
 }
 
-export const UPTIME: Column<Pick<Market, 'uptimePct'>> = {
-  label: 'Uptime',
+/** Of a model: the calls that somebody answered. One provider fails, and the next one answers the same call. */
+export const ANSWERED: Column<Pick<Market, 'uptimePct'>> = {
+  label: 'Answered 24 h',
   isNumber: true,
   cell: ({ uptimePct }) => percent(uptimePct, 2),
   text: ({ uptimePct }) => uptimePct,

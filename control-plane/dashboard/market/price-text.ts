@@ -15,3 +15,9 @@ export function priceText(prices: Prices, mediaUnit: string | null): string {
   if (inputPer1m === null && outputPer1m === null) return UNKNOWN
   return `${inputPer1m === null ? UNKNOWN : money(inputPer1m)} · ${outputPer1m === null ? UNKNOWN : money(outputPer1m)}`
 }
+
+/** The price with its unit, for columns in which models are sold by tokens and by other units. */
+export function unitPriceText(prices: Prices, mediaUnit: string | null): string {
+  const text = priceText(prices, mediaUnit)
+  return text.includes(' · ') ? `${text} / 1M` : text
+}

@@ -1,6 +1,6 @@
 import { UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import type { Prices } from './price-text.ts'
-import { priceText } from './price-text.ts'
+import { unitPriceText } from './price-text.ts'
 
 /** The best price now beside what the provider itself asks. */
 export function PriceCell(props: {
@@ -9,8 +9,8 @@ export function PriceCell(props: {
   readonly mediaUnit: string | null
 }) {
   const { best, direct, mediaUnit } = props
-  const now = priceText(best, mediaUnit)
-  const reference = priceText(direct, mediaUnit)
+  const now = unitPriceText(best, mediaUnit)
+  const reference = unitPriceText(direct, mediaUnit)
   return (
     <>
       <span className="nowrap">{now === UNKNOWN ? 'not on sale' : now}</span>

@@ -10,7 +10,7 @@ export type Trade = NonNullable<PublicFeedQuery['trades']>[number]
 
 const columns = (now: number): readonly Column<Trade>[] => [
   { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
-  { label: 'Volume', cell: (trade) => <span className="muted">{volume(trade)}</span>, text: volume },
+  { label: 'Volume', cell: (trade) => <span className="muted nowrap">{volume(trade)}</span>, text: volume },
   {
     label: 'Paid',
     isNumber: true,

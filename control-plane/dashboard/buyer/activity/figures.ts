@@ -1,3 +1,4 @@
+import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
 import type { Series } from '#control-plane/dashboard/charts/time-chart.tsx'
 import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
 import { compact, money } from '#control-plane/dashboard/data/format.ts'
@@ -32,11 +33,7 @@ export const OTHER = 'Other'
 
 /** Every bucket between the first and the last that has calls. */
 export function timesOf(buckets: readonly Bucket[], interval: Interval): readonly number[] {
-  const known = buckets.map(({ bucket }) => bucket)
-  const [first, last] = [Math.min(...known), Math.max(...known)]
-  const step = STEP_MS[interval]
-  const length = known.length === 0 ? 0 : Math.round((last - first) / step) + 1
-  return Array.from({ length }, (_, at) => first + at * step)
+  return everyBucket(buckets, STEP_MS[interval]).map(([bucket]) => bucket)
 }
 
 type Wish = {

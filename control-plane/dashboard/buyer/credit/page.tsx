@@ -2,7 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
 import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
-import { money, words } from '#control-plane/dashboard/data/format.ts'
+import { exactMoney, words } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
@@ -124,7 +124,7 @@ const COLUMNS: readonly Column<Line>[] = [
     cell: ({ amountMicro }) => (
       <span title={`${amountMicro} micro-USD`}>
         {amountMicro > 0 ? '+' : ''}
-        {money(amountMicro)}
+        {exactMoney(amountMicro)}
       </span>
     ),
     text: ({ amountMicro }) => amountMicro,
@@ -132,7 +132,7 @@ const COLUMNS: readonly Column<Line>[] = [
   {
     label: 'Balance after',
     isNumber: true,
-    cell: ({ balanceMicro }) => <Money micro={balanceMicro} />,
+    cell: ({ balanceMicro }) => exactMoney(balanceMicro),
     text: ({ balanceMicro }) => balanceMicro,
   },
 ]

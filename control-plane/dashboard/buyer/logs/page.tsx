@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useEffect } from 'react'
 import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerLogsQuery } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
@@ -20,6 +21,7 @@ import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { CallDrawer } from './call-drawer.tsx'
 
 const REFRESH_MS = 15_000
+const HOUR_MS = 3_600_000
 const OUTCOMES = [
   { value: '', label: 'Any' },
   { value: 'succeeded', label: 'Succeeded' },
@@ -140,16 +142,17 @@ type Bucket = NonNullable<BuyerLogsQuery['usageBuckets']>[number]
 function Histogram({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const { zone } = useSettings()
   if (buckets.length === 0) return null
+  const hours = everyBucket(buckets, HOUR_MS)
   return (
     <Card title="Calls by hour">
       <TimeChart
         label="Calls by hour"
         kind="bars"
         height={140}
-        times={buckets.map(({ bucket }) => bucket)}
+        times={hours.map(([at]) => at)}
         series={[
-          { name: 'Answered', values: buckets.map(({ requests, failedRequests }) => requests - failedRequests) },
-          { name: 'Failed', values: buckets.map(({ failedRequests }) => failedRequests) },
+          { name: 'Answered', values: hours.map(([, row]) => (row?.requests ?? 0) - (row?.failedRequests ?? 0)) },
+          { name: 'Failed', values: hours.map(([, row]) => row?.failedRequests ?? 0) },
         ]}
         format={compact}
         formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}

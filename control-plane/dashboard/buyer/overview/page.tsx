@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { CAP_COLUMNS } from '#control-plane/dashboard/buyer/caps.tsx'
 import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerOverviewQuery } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
@@ -18,6 +19,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const REFRESH_MS = 30_000
+const STEP_MS = { hour: 3_600_000, day: 86_400_000 } as const
 
 export function OverviewPage() {
   return (
@@ -100,7 +102,7 @@ type SpendingProps = { readonly data: BuyerOverviewQuery; readonly interval: 'ho
 
 function Spending({ data, interval }: SpendingProps) {
   const { zone } = useSettings()
-  const buckets = data.usageBuckets ?? []
+  const buckets = everyBucket(data.usageBuckets ?? [], STEP_MS[interval])
   return (
     <Card
       title="Spending"
@@ -119,12 +121,12 @@ function Spending({ data, interval }: SpendingProps) {
           label="Spending"
           kind="bars"
           height={220}
-          times={buckets.map(({ bucket }) => bucket)}
+          times={buckets.map(([at]) => at)}
           series={[
-            { name: 'Spent', values: buckets.map(({ buyerCostMicro }) => buyerCostMicro) },
+            { name: 'Spent', values: buckets.map(([, row]) => row?.buyerCostMicro ?? 0) },
             {
               name: 'Saved',
-              values: buckets.map(({ buyerCostMicro, listCostMicro }) => Math.max(0, listCostMicro - buyerCostMicro)),
+              values: buckets.map(([, row]) => Math.max(0, (row?.listCostMicro ?? 0) - (row?.buyerCostMicro ?? 0))),
             },
           ]}
           format={money}
@@ -163,7 +165,12 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
     cell: ({ model }) => <ModelLink model={model} />,
     text: ({ model }) => model,
   },
-  { label: 'Calls', isNumber: true, cell: ({ requests }) => compact(requests), text: ({ requests }) => requests },
+  {
+    label: 'Charged calls',
+    isNumber: true,
+    cell: ({ requests }) => compact(requests),
+    text: ({ requests }) => requests,
+  },
   {
     label: 'Spent',
     isNumber: true,

@@ -49,7 +49,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
     setAsked(true)
   }
   return (
-    <Card title="What every call wants" about="A key of its own terms comes first where it asks for more">
+    <Card title="What every call wants" about="The terms of a key win where they ask for more">
       <form className="form" onSubmit={submit}>
         <div className="form-row">
           <Input

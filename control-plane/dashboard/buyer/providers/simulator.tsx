@@ -109,7 +109,7 @@ function Wishes() {
     <form className="form" onSubmit={submit}>
       <div className="form-row">
         <Input
-          label="Floor, percent"
+          label="Least discount, percent"
           hint="Below list; empty is none"
           type="number"
           min={0}
@@ -118,7 +118,12 @@ function Wishes() {
           {...field('floor')}
         />
         <Input label="Only these providers" hint="Empty is all of them" maxLength={300} {...field('only')} />
-        <Input label="Never these providers" hint="Ids with spaces between them" maxLength={300} {...field('block')} />
+        <Input
+          label="Providers that are never asked"
+          hint="Ids with spaces between them"
+          maxLength={300}
+          {...field('block')}
+        />
         <Input label="These first, in this order" hint="Before the others" maxLength={300} {...field('order')} />
       </div>
       <div className="form-row">

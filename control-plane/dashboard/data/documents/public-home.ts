@@ -6,7 +6,7 @@ import { TypedDocumentString } from '#control-plane/dashboard/data/typed-documen
 export type PublicHomeQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type PublicHomeQuery = { readonly service: { readonly apiBaseUrl: string } | null, readonly marketTotals: { readonly since: number, readonly trades: number, readonly volumeMicro: string, readonly listMicro: string, readonly savedMicro: string } | null, readonly marketSeries: ReadonlyArray<{ readonly bucket: number, readonly calls: number, readonly trades: number, readonly volumeMicro: string, readonly listMicro: string, readonly discountPct: number | null }> | null, readonly markets: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly name: string, readonly lab: string, readonly bestDiscountPct: number | null, readonly healthySellerCount: number, readonly requests24h: number, readonly mediaUnit: string | null, readonly best: { readonly inputPer1m: number | null, readonly outputPer1m: number | null, readonly mediaUnitPrice: number | null }, readonly direct: { readonly inputPer1m: number | null, readonly outputPer1m: number | null, readonly mediaUnitPrice: number | null } } }> } | null, readonly trades: ReadonlyArray<{ readonly model: string, readonly costMicro: string, readonly inputTokens: number, readonly outputTokens: number, readonly images: number, readonly megapixels: number, readonly seconds: number, readonly characters: number, readonly createdAt: number }> | null };
+export type PublicHomeQuery = { readonly service: { readonly apiBaseUrl: string } | null, readonly marketTotals: { readonly since: number, readonly trades: number, readonly volumeMicro: string, readonly listMicro: string, readonly savedMicro: string } | null, readonly marketSeries: ReadonlyArray<{ readonly bucket: number, readonly calls: number, readonly trades: number, readonly volumeMicro: string, readonly listMicro: string, readonly discountPct: number | null }> | null, readonly markets: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly name: string, readonly lab: string, readonly bestDiscountPct: number | null, readonly requests24h: number, readonly volume24hMicro: string, readonly mediaUnit: string | null, readonly best: { readonly inputPer1m: number | null, readonly outputPer1m: number | null, readonly mediaUnitPrice: number | null }, readonly direct: { readonly inputPer1m: number | null, readonly outputPer1m: number | null, readonly mediaUnitPrice: number | null } } }> } | null, readonly trades: ReadonlyArray<{ readonly model: string, readonly costMicro: string, readonly inputTokens: number, readonly outputTokens: number, readonly images: number, readonly megapixels: number, readonly seconds: number, readonly characters: number, readonly createdAt: number }> | null };
 
 
 export const PublicHomeDocument = /* @__PURE__ */ new TypedDocumentString(`
@@ -36,8 +36,8 @@ export const PublicHomeDocument = /* @__PURE__ */ new TypedDocumentString(`
         name
         lab
         bestDiscountPct
-        healthySellerCount
         requests24h
+        volume24hMicro
         mediaUnit
         best {
           inputPer1m

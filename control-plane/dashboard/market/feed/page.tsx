@@ -116,7 +116,7 @@ function Rankings({ data, days, onDays, curl }: RankingsProps) {
         keyOf={({ model }) => model}
         curl={curl}
         empty={
-          <Empty title="Nothing was sold in these days">
+          <Empty title="Nothing to rank in these days yet">
             <p>Days are summed up a few minutes after their calls.</p>
           </Empty>
         }

@@ -5,10 +5,10 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicHomeQuery } from '#control-plane/dashboard/data/documents/public-home.ts'
 import { PublicHomeDocument } from '#control-plane/dashboard/data/documents/public-home.ts'
-import { compact, exactMoney, hour, percent, toMicro } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, exactMoney, hour, percent, toMicro } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { BELOW_LIST, CALLS_24H, PRICE, SELLERS } from '#control-plane/dashboard/market/market-columns.tsx'
+import { BELOW_LIST, CALLS_24H, PRICE } from '#control-plane/dashboard/market/market-columns.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import type { Trade } from '#control-plane/dashboard/market/trade-table.tsx'
 import { TradeTable } from '#control-plane/dashboard/market/trade-table.tsx'
@@ -121,7 +121,7 @@ function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl:
         <Traffic data={data} />
         <Trades trades={data.trades ?? []} curl={curl} />
       </div>
-      <Busiest data={data} curl={curl} />
+      <MostPaid data={data} curl={curl} />
     </>
   )
 }
@@ -188,7 +188,7 @@ function Traffic({ data }: { readonly data: PublicHomeQuery }) {
           times={points.map(({ bucket }) => bucket)}
           series={[{ name: 'Calls', values: points.map(({ calls }) => calls) }]}
           format={compact}
-          formatTime={(at) => hour(at, zone)}
+          formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}
           zone={zone === 'utc' ? 'UTC' : 'local time'}
         />
       )}
@@ -219,15 +219,20 @@ const MODEL_COLUMNS: readonly Column<Row>[] = [
   },
   PRICE,
   BELOW_LIST,
-  SELLERS,
   CALLS_24H,
+  {
+    label: 'Paid 24 h',
+    isNumber: true,
+    cell: ({ volume24hMicro }) => <Money micro={volume24hMicro} />,
+    text: ({ volume24hMicro }) => volume24hMicro,
+  },
 ]
 
-function Busiest({ data, curl }: { readonly data: PublicHomeQuery; readonly curl: string }) {
+function MostPaid({ data, curl }: { readonly data: PublicHomeQuery; readonly curl: string }) {
   return (
-    <Card title="Busiest models" isFlush actions={<Link to="/models">All models</Link>}>
+    <Card title="Most paid for" isFlush actions={<Link to="/models">All models</Link>}>
       <Table
-        label="Busiest models"
+        label="Most paid for"
         columns={MODEL_COLUMNS}
         rows={(data.markets?.edges ?? []).map(({ node }) => node)}
         keyOf={({ id }) => id}

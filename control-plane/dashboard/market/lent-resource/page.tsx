@@ -196,6 +196,23 @@ function Refused({ resource, curl }: { readonly resource: ShownResource; readonl
   )
 }
 
+/** Units that are too small to compare by, in the multiple that a reader knows. */
+const SCALES: Readonly<Record<string, readonly [times: number, name: string]>> = { milliseconds: [1_000, 'second'] }
+const MILLION = 1e6
+/** Digits after the point that a price may have. */
+const DIGITS = 9
+
+/** A price as a reader compares it: `$0.04 / image`, and tokens by the million. */
+function listPrice(unit: string, usd: string | number): string {
+  const name = words(unit)
+  const [times, per] = SCALES[unit] ?? (name.endsWith('tokens') ? [MILLION, `1M ${name}`] : [1, name.replace(/s$/, '')])
+  const amount = (Number(usd) * times).toLocaleString('en-US', {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: DIGITS,
+  })
+  return `$${amount} / ${per}`
+}
+
 type Good = ShownResource['goods'][number]
 const GOOD_COLUMNS: readonly Column<Good>[] = [
   {
@@ -214,7 +231,7 @@ const GOOD_COLUMNS: readonly Column<Good>[] = [
     cell: ({ prices }) =>
       prices.map(({ unit, usd }) => (
         <span key={unit} className="sub nowrap">
-          ${usd} × {words(unit)}
+          {listPrice(unit, usd)}
         </span>
       )),
     text: ({ prices }) => prices.map(({ unit, usd }) => `${usd} ${unit}`).join(' '),

@@ -50,9 +50,9 @@ export function modelFigures(market: ModelHead): readonly TextFigure[] {
       hint: samples(market.tpsSamples),
     },
     {
-      label: 'Calls answered',
+      label: 'Calls answered, 24 h',
       value: percent(market.uptimePct, 2),
-      hint: `cache hits ${percent(market.cacheHitRatePct)}`,
+      hint: `by any provider; cache hits ${percent(market.cacheHitRatePct)}`,
     },
   ]
 }

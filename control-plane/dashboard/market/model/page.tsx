@@ -9,7 +9,7 @@ import { count, day, instant, percent, UNKNOWN } from '#control-plane/dashboard/
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { FIRST_TOKEN, SELLERS, UPTIME } from '#control-plane/dashboard/market/market-columns.tsx'
+import { FIRST_TOKEN, SELLERS } from '#control-plane/dashboard/market/market-columns.tsx'
 import { PriceCell } from '#control-plane/dashboard/market/prices.tsx'
 import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
@@ -50,7 +50,7 @@ export function ModelPage() {
           data.market === null ? (
             <Empty title="No such model">
               <p>
-                Nothing is called <code>{model}</code> here. <Link to="/models">See what is.</Link>
+                Nothing is called <code>{model}</code> here. <Link to="/models">See all models.</Link>
               </p>
             </Empty>
           ) : (
@@ -178,10 +178,15 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
       text: ({ tpsP50 }) => tpsP50,
     },
     { label: 'Last 24 hours', cell: ({ provider }) => <UptimeStrip label={provider} cells={cellsOf(provider)} /> },
-    UPTIME,
+    {
+      label: 'Uptime 24 h',
+      isNumber: true,
+      cell: ({ uptimePct }) => percent(uptimePct, 2),
+      text: ({ uptimePct }) => uptimePct,
+    },
   ]
   return (
-    <Card title="Providers" isFlush>
+    <Card title="Providers" about="Uptime: tries that it answered, less the time that its offers rested" isFlush>
       <Table
         label="Providers"
         columns={columns}
@@ -207,7 +212,7 @@ function About({ market }: { readonly market: ShownModel }) {
           ['Context', contextLength > 0 ? `${count(contextLength)} tokens` : UNKNOWN],
           ['Longest answer', maxCompletionTokens > 0 ? `${count(maxCompletionTokens)} tokens` : UNKNOWN],
           ['Can', <Tags key="can" names={features} />],
-          ['Takes', <Tags key="takes" names={parameters} />],
+          ['Parameters', <Tags key="takes" names={parameters} />],
           ['Also called', aliases.length === 0 ? UNKNOWN : <Tags key="also" names={aliases} />],
         ]}
       />

@@ -6,15 +6,15 @@ import { PublicModelsDocument } from '#control-plane/dashboard/data/documents/pu
 import { compact, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import {
+  ANSWERED,
   BELOW_LIST,
   CALLS_24H,
   FIRST_TOKEN,
   PRICE,
   SELLERS,
-  UPTIME,
 } from '#control-plane/dashboard/market/market-columns.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
-import { priceText } from '#control-plane/dashboard/market/price-text.ts'
+import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
@@ -34,7 +34,7 @@ const SORTS: readonly { readonly value: MarketSort; readonly label: string }[] =
   { value: 'newest', label: 'Newest' },
   { value: 'ttft', label: 'Quickest first token' },
   { value: 'tps', label: 'Most tokens a second' },
-  { value: 'uptime', label: 'Best uptime' },
+  { value: 'uptime', label: 'Most answered' },
   { value: 'sellers', label: 'Most sellers' },
 ]
 
@@ -168,7 +168,7 @@ function Facets({ search, onChange }: FacetsProps) {
         onChange={(sellers) => onChange({ sellers })}
       />
       <NumberSelect
-        label="Uptime"
+        label="Answered"
         unit="%"
         values={[95, 99, 99.9]}
         value={search.uptime}
@@ -232,7 +232,7 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
     },
     SELLERS,
     FIRST_TOKEN,
-    UPTIME,
+    ANSWERED,
     CALLS_24H,
     {
       label: 'Compare',
@@ -252,13 +252,13 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
 function Comparison({ rows, onClear }: { readonly rows: readonly Row[]; readonly onClear: () => void }) {
   if (rows.length === 0) return null
   const lines: readonly (readonly [string, (row: Row) => React.ReactNode])[] = [
-    ['In · out per 1M tokens', ({ best, mediaUnit }) => priceText(best, mediaUnit)],
-    ['List price', ({ direct, mediaUnit }) => priceText(direct, mediaUnit)],
+    ['Price, in · out', ({ best, mediaUnit }) => unitPriceText(best, mediaUnit)],
+    ['List price', ({ direct, mediaUnit }) => unitPriceText(direct, mediaUnit)],
     ['Below list', ({ bestDiscountPct }) => percent(bestDiscountPct)],
     ['Context', ({ contextLength }) => compact(contextLength)],
     ['First token', ({ ttftP50Ms }) => milliseconds(ttftP50Ms)],
     ['Tokens a second', ({ tpsP50 }) => (tpsP50 === null ? UNKNOWN : compact(tpsP50))],
-    ['Uptime', ({ uptimePct }) => percent(uptimePct, 2)],
+    ['Answered 24 h', ({ uptimePct }) => percent(uptimePct, 2)],
     ['Paid in 24 h', ({ volume24hMicro }) => <Money micro={volume24hMicro} />],
     ['Takes', ({ inputModalities }) => <Tags names={inputModalities} />],
     ['Can', ({ features }) => <Tags names={features} />],

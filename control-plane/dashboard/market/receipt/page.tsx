@@ -20,7 +20,7 @@ const MAX_CHARS = 100
 export function ReceiptPage() {
   const { id } = useSearch({ from: '/receipt' })
   return (
-    <Page title="Receipt" about="What one call cost, to the micro-dollar, and how it was paid.">
+    <Page title="Receipts" about="What one call cost, to the micro-dollar, and how it was paid.">
       <Question key={id ?? ''} id={id} />
       {id === undefined ? <HowTo /> : <Answer id={id} />}
     </Page>
@@ -55,8 +55,8 @@ function Question({ id }: { readonly id: string | undefined }) {
 
 function HowTo() {
   return (
-    <Card title="Which id">
-      <Empty title="No call is asked for">
+    <Card title="Find a receipt">
+      <Empty title="Give the id of a call">
         <p>
           Every answer of a call has its request id in the header <code>x-request-id</code>.
         </p>

@@ -42,12 +42,16 @@ export function StatusPage() {
             <div className="grid two">
               <Uptime
                 title="Models"
+                measure="Answered"
+                about="Calls that some provider answered, in the hours with five or more"
                 points={(data.models ?? []).map((point) => ({ ...point, name: point.model ?? '' }))}
                 curl={curl}
                 isModel
               />
               <Uptime
                 title="Providers"
+                measure="Uptime"
+                about="Tries that it answered, less the time that its offers rested"
                 points={(data.providers ?? []).map((point) => ({ ...point, name: point.provider ?? '' }))}
                 curl={curl}
               />
@@ -95,9 +99,14 @@ function Uptime({
   title,
   points,
   curl,
+  measure,
+  about,
   isModel = false,
 }: {
   readonly title: string
+  /** What the share is of, and what that means. */
+  readonly measure: string
+  readonly about: string
   readonly points: readonly Point[]
   readonly curl: string
   readonly isModel?: boolean
@@ -129,11 +138,11 @@ function Uptime({
       text: ({ name }) => name,
     },
     { label: `Last ${HOURS} hours`, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} /> },
-    { label: 'Answered', isNumber: true, cell: ({ share }) => percent(share, 2), text: ({ share }) => share },
+    { label: measure, isNumber: true, cell: ({ share }) => percent(share, 2), text: ({ share }) => share },
     { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   ]
   return (
-    <Card title={title} isFlush>
+    <Card title={title} about={about} isFlush>
       <Table
         label={`Uptime of ${title.toLowerCase()}`}
         columns={columns}

@@ -197,8 +197,9 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
 
 const SHOWN_CHARS = 100
 
-/** The beginning of a text; all of it on hover and in the file. */
+/** The beginning of a value as JSON; all of it on hover and in the file. */
 function Cut({ text }: { readonly text: string }) {
+  if (text === 'null') return <span className="muted">nothing</span>
   return <code title={text}>{text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text}</code>
 }
 

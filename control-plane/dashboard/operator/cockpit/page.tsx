@@ -3,7 +3,16 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorCockpitQuery } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
 import { OperatorCockpitDocument } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
-import { compact, hour, milliseconds, percent, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import {
+  compact,
+  day,
+  hour,
+  milliseconds,
+  percent,
+  toMicro,
+  UNKNOWN,
+  words,
+} from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
@@ -101,8 +110,12 @@ function Figures({ data }: { readonly data: OperatorCockpitQuery }) {
     <Stats
       figures={[
         { label: 'Calls in 24 hours', value: compact(calls) },
-        { label: 'Answered', value: percent(known === 0 ? null : answered / known, 2) },
-        { label: 'Held now', value: <Money micro={held} />, hint: `${holds.length} open holds` },
+        { label: 'Calls answered', value: percent(known === 0 ? null : answered / known, 2) },
+        {
+          label: 'Held now',
+          value: <Money micro={held} />,
+          hint: `${holds.length} open ${holds.length === 1 ? 'hold' : 'holds'}`,
+        },
         { label: 'Overdue holds', value: overdue, hint: <Link to="/operator/money">Look at them</Link> },
         { label: 'Events that wait', value: poisoned, hint: 'that could not be booked' },
       ]}
@@ -130,7 +143,7 @@ function Calls({ data }: { readonly data: OperatorCockpitQuery }) {
             { name: 'Not charged', values: points.map(({ calls, trades }) => Math.max(0, calls - trades)) },
           ]}
           format={compact}
-          formatTime={(at) => hour(at, zone)}
+          formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}
           zone={zone === 'utc' ? 'UTC' : 'local time'}
         />
       )}
@@ -160,7 +173,9 @@ function Rails({ data: { rails, snapshotState } }: { readonly data: OperatorCock
           ],
           [
             'Documents',
-            snapshotState === null ? UNKNOWN : `${snapshotState.documents}, ${compact(snapshotState.bytes)} bytes`,
+            snapshotState === null
+              ? UNKNOWN
+              : `${snapshotState.documents} of ${compact(snapshotState.bytes)} bytes in all`,
           ],
           [
             'Behind',
@@ -200,7 +215,7 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
   { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
   { label: 'Calls 24 h', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   {
-    label: 'Answered',
+    label: 'Uptime',
     isNumber: true,
     cell: ({ uptimePct }) => percent(uptimePct, 2),
     text: ({ uptimePct }) => uptimePct,
@@ -215,7 +230,7 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
 
 function Providers({ data, curl }: { readonly data: OperatorCockpitQuery; readonly curl: string }) {
   return (
-    <Card title="Providers" isFlush>
+    <Card title="Providers" about="Uptime: tries that it answered, less the time that its offers rested" isFlush>
       <Table
         label="Providers"
         columns={PROVIDER_COLUMNS}

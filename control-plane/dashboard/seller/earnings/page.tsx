@@ -97,7 +97,7 @@ function Sums({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
       )}
       <Stats
         figures={[
-          { label: 'Earned', value: <Money micro={earnings?.totalEarnedUsdc} />, hint: 'after the fee' },
+          { label: 'Earned', value: <Money micro={earnings?.totalEarnedUsdc} />, hint: 'in all, after the fee' },
           { label: 'To be paid', value: <Money micro={earnings?.pendingUsdc} /> },
           { label: 'On its way', value: <Money micro={earnings?.inFlightUsdc} /> },
           { label: 'Paid', value: <Money micro={earnings?.paidUsdc} /> },
@@ -190,7 +190,7 @@ const SALE_COLUMNS: readonly Column<Sale>[] = [
       ),
     text: ({ model }) => model,
   },
-  { label: 'Volume', cell: (sale) => <span className="muted">{volume(sale)}</span>, text: volume },
+  { label: 'Volume', cell: (sale) => <span className="muted nowrap">{volume(sale)}</span>, text: volume },
   {
     label: 'Earned',
     isNumber: true,

@@ -141,7 +141,11 @@ function Figures({ offer }: { readonly offer: Offer }) {
             offer.consecutiveFailures > 0 ? `${offer.consecutiveFailures} failures in a row` : 'no failures in a row',
         },
         { label: 'Discount', value: percent(offer.discount) },
-        { label: 'Price', value: priceText(price, offer.mediaUnit), hint: `list ${priceText(list, offer.mediaUnit)}` },
+        {
+          label: offer.mediaUnit === null ? 'In · out per 1M tokens' : 'Price',
+          value: priceText(price, offer.mediaUnit),
+          hint: `list ${priceText(list, offer.mediaUnit)}`,
+        },
         {
           label: 'Left today (UTC)',
           value: cap === null || left === null ? 'no cap' : <Money micro={Math.round(left * 1e6)} />,

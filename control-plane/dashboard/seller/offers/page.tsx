@@ -7,7 +7,7 @@ import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/se
 import { percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { priceText } from '#control-plane/dashboard/market/price-text.ts'
+import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
@@ -76,9 +76,11 @@ function Offers() {
             title="Your offers"
             isFlush
             actions={
-              <Button disabled={chosen.size === 0} onClick={bulk.open}>
-                {chosen.size === 0 ? 'Change the chosen' : `Change ${chosen.size} chosen`}
-              </Button>
+              (data.offers?.edges ?? []).length === 0 ? undefined : (
+                <Button disabled={chosen.size === 0} onClick={bulk.open}>
+                  {chosen.size === 0 ? 'Change the chosen' : `Change ${chosen.size} chosen`}
+                </Button>
+              )
             }
           >
             <Table
@@ -228,10 +230,10 @@ function columnsOf(edit: (offer: OfferRow) => void, capLeft: CapLeft): readonly 
     },
     { label: 'Discount', isNumber: true, cell: ({ discount }) => percent(discount), text: ({ discount }) => discount },
     {
-      label: 'Price',
+      label: 'Price, in · out',
       isNumber: true,
       cell: (offer) =>
-        priceText(
+        unitPriceText(
           {
             inputPer1m: offer.effectiveInputPer1m,
             outputPer1m: offer.effectiveOutputPer1m,
@@ -259,7 +261,7 @@ function columnsOf(edit: (offer: OfferRow) => void, capLeft: CapLeft): readonly 
       text: ({ capDailyRemainingUsd }) => capDailyRemainingUsd,
     },
     {
-      label: 'Changed',
+      label: 'Last change',
       isNumber: true,
       cell: ({ updatedAt }) => <Ago at={updatedAt} />,
       text: ({ updatedAt }) => updatedAt,

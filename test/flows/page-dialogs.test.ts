@@ -203,6 +203,36 @@ describe('a bad day of the page', () => {
   )
 
   it(
+    'letters open screens before it is known who is signed in, and Yield begins with the models that earned or missed most',
+    async () => {
+      const { dashboard_url: url, seller_key: key } = network.sandbox
+      const { context, page, complaints } = await openPerson(browser, { url, key })
+      let tell: () => void = () => undefined
+      const isPressed = new Promise<void>((resolve) => {
+        tell = resolve
+      })
+      await page.route('**/graphql*', async (route) => {
+        if (route.request().postData()?.includes('PageViewer') === true) await isPressed
+        await route.continue()
+      })
+      await page.goto(url)
+      await page.getByText('Saved by buyers').waitFor()
+      await page.keyboard.press('g')
+      await page.keyboard.press('q')
+      tell()
+      await heading(page, 'Yield').waitFor()
+      await page.getByText(/^(?:All of them|\d+ of your \d+ models), those first for which most was paid/).waitFor()
+      const model = page.getByRole('table', { name: 'Your models' }).getByRole('link').first()
+      const name = await model.textContent()
+      await model.click()
+      await page.waitForURL((shown) => shown.searchParams.get('model') === name)
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+    JOURNEY_MS,
+  )
+
+  it(
     'a call that is opened before it is booked is shown once it is',
     async () => {
       const { dashboard_url: url, buyer_key: key } = network.sandbox
@@ -277,6 +307,10 @@ describe('a bad day of the page', () => {
       await dialog(page).getByRole('button', { name: 'Make the key' }).click()
       await dialog(page).getByLabel('I have stored it').check()
       await dialog(page).getByRole('button', { name: 'Done' }).click()
+      // A wallet sees both sides, and no two screens have one name.
+      const names = await page.getByRole('navigation').getByRole('link').allTextContents()
+      expect(names).toEqual(expect.arrayContaining(['Buyer keys', 'Seller keys']))
+      expect(new Set(names).size).toBe(names.length)
       const lines = page.getByRole('table', { name: 'Keys' }).locator('tbody tr')
       await lines.filter({ hasText: label }).waitFor()
       await addRevokedKeys(label)

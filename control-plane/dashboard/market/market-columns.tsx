@@ -1,18 +1,10 @@
 import type { PublicModelsQuery } from '#control-plane/dashboard/data/documents/public-models.ts'
 import { compact, milliseconds, percent } from '#control-plane/dashboard/data/format.ts'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { PriceCell } from './prices.tsx'
 
 type Market = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
 
 /** Columns that stand in several tables of models and of those who serve them. */
-
-export const PRICE: Column<Pick<Market, 'best' | 'direct' | 'mediaUnit'>> = {
-  label: 'Price, in · out',
-  isNumber: true,
-  cell: ({ best, direct, mediaUnit }) => <PriceCell best={best} direct={direct} mediaUnit={mediaUnit} />,
-  text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
-}
 
 export const BELOW_LIST: Column<Pick<Market, 'bestDiscountPct'>> = {
   label: 'Below list',

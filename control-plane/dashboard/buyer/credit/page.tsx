@@ -121,12 +121,7 @@ const COLUMNS: readonly Column<Line>[] = [
   {
     label: 'Amount',
     isNumber: true,
-    cell: ({ amountMicro }) => (
-      <span title={`${amountMicro} micro-USD`}>
-        {amountMicro > 0 ? '+' : ''}
-        {exactMoney(amountMicro)}
-      </span>
-    ),
+    cell: ({ amountMicro }) => `${amountMicro > 0 ? '+' : ''}${exactMoney(amountMicro)}`,
     text: ({ amountMicro }) => amountMicro,
   },
   {

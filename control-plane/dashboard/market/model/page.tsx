@@ -9,8 +9,8 @@ import { count, day, instant, percent, UNKNOWN } from '#control-plane/dashboard/
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { FIRST_TOKEN, SELLERS } from '#control-plane/dashboard/market/market-columns.tsx'
-import { PriceCell } from '#control-plane/dashboard/market/prices.tsx'
+import { ANSWERED, FIRST_TOKEN, SELLERS } from '#control-plane/dashboard/market/market-columns.tsx'
+import { priceText } from '#control-plane/dashboard/market/price-text.ts'
 import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
@@ -146,7 +146,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
       name: instant(bucket, zone),
       uptimePct: points.find((point) => point.bucket === bucket && point.provider === name)?.uptimePct ?? null,
     }))
-  const { mediaUnit = null, direct } = data.market ?? {}
+  const { mediaUnit = null } = data.market ?? {}
   const columns: readonly Column<Provider>[] = [
     {
       label: 'Provider',
@@ -164,9 +164,9 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
       text: ({ trusted }) => (trusted ? 'trusted' : 'not trusted'),
     },
     {
-      label: 'Best price',
+      label: mediaUnit === null ? 'In · out per 1M' : 'Price',
       isNumber: true,
-      cell: ({ best }) => (direct === undefined ? null : <PriceCell best={best} direct={best} mediaUnit={mediaUnit} />),
+      cell: ({ best }) => priceText(best, mediaUnit),
       text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
     },
     SELLERS,
@@ -178,15 +178,10 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
       text: ({ tpsP50 }) => tpsP50,
     },
     { label: 'Last 24 hours', cell: ({ provider }) => <UptimeStrip label={provider} cells={cellsOf(provider)} /> },
-    {
-      label: 'Uptime 24 h',
-      isNumber: true,
-      cell: ({ uptimePct }) => percent(uptimePct, 2),
-      text: ({ uptimePct }) => uptimePct,
-    },
+    { ...ANSWERED, label: 'Uptime 24 h' },
   ]
   return (
-    <Card title="Providers" about="Uptime: tries that it answered, less the time that its offers rested" isFlush>
+    <Card title="Providers" about="Uptime: tries that it answered, less the time its offers rested" isFlush>
       <Table
         label="Providers"
         columns={columns}

@@ -10,11 +10,11 @@ import {
   BELOW_LIST,
   CALLS_24H,
   FIRST_TOKEN,
-  PRICE,
   SELLERS,
 } from '#control-plane/dashboard/market/market-columns.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
+import { PRICE } from '#control-plane/dashboard/market/prices.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'

@@ -57,6 +57,11 @@ export async function listKeptJobs(db: Database, { before, deadlineAfter, limit 
   return rows
 }
 
+export async function findKeptJob(db: Database, rid: string): Promise<KeptJob | undefined> {
+  const rows = await readRows(db, KEPT_JOB_ROW, sql`${KEPT_JOB} where rid = ${rid}`)
+  return rows[0]
+}
+
 /** Jobs whose end nobody was told of, the longest ended first. */
 export async function listKeptUntold(db: Database, limit: number): Promise<KeptJob[]> {
   const rows = await readRows(

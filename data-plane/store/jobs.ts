@@ -81,11 +81,15 @@ export function recordsMissing(): AppError {
   return new AppError('service_unavailable', { message, retryAfterSeconds: RESTORED_SECONDS })
 }
 
+/** `isSure` is false while the gate is shut: Redis may have come back without its last writes, and says nothing of it. */
+type Ports = { readonly redis: Redis; readonly isSure: () => boolean }
+
 /** Every method throws AppError `service_unavailable` while Redis is out of reach. */
-export function createJobs(redis: Redis): JobStore {
+export function createJobs({ redis, isSure }: Ports): JobStore {
   const marks = createMarks(redis)
+  const read = (rid: RequestId) => readRecord({ redis, isSure }, rid)
   const find = async (rid: RequestId) => {
-    const { values, standing } = await readRecord(redis, rid)
+    const { values, standing } = await read(rid)
     if (standing === 'unknown') throw recordsMissing()
     return readStoredJob(values)
   }
@@ -121,7 +125,7 @@ export function createJobs(redis: Redis): JobStore {
         if (isAscending) reads.zrangebylex(key, ...range, 'LIMIT', 0, count)
         else reads.zrevrangebylex(key, ...range, 'LIMIT', 0, count)
         const [rids, restoredTo] = ListRead.parse(await together(reads.get(moneyKeys.jobsRestored)))
-        if (restoredTo !== JOBS_RESTORED.all) throw recordsMissing()
+        if (restoredTo !== JOBS_RESTORED.all || !isSure()) throw recordsMissing()
         const jobs = await Promise.all(rids.flatMap((rid) => parseRequestId(rid) ?? []).map(find))
         found.push(...jobs.flatMap((job) => (job === undefined || isHidden(job) ? [] : [job])))
         at = parseRequestId(rids.at(-1) ?? '')
@@ -129,7 +133,7 @@ export function createJobs(redis: Redis): JobStore {
       }
       return found
     },
-    standingOf: async (rid) => (await readRecord(redis, rid)).standing,
+    standingOf: async (rid) => (await read(rid)).standing,
     markDeleted: (rid) => marks.note({ rid, mark: 'deleted' }),
     async end(rid, end) {
       const key = moneyKeys.job(rid)
@@ -180,12 +184,12 @@ function createMarks(redis: Redis) {
 }
 
 /** Both are read at once: the record may be written, and Redis emptied, in between. */
-async function readRecord(redis: Redis, rid: RequestId) {
+async function readRecord({ redis, isSure }: Ports, rid: RequestId) {
   const reads = redis.multi().hmget(moneyKeys.job(rid), ...JOB_FIELDS)
   const [values, restoredTo] = RecordRead.parse(await together(reads.get(moneyKeys.jobsRestored)))
   const [job, , , , withheld, deleted] = values
   if (withheld === '1' || deleted === '1') return { values, standing: 'hidden' } as const
-  const isKnown = (job ?? null) !== null || isJobRestored(restoredTo, rid)
+  const isKnown = (job ?? null) !== null || (isJobRestored(restoredTo, rid) && isSure())
   return { values, standing: isKnown ? 'open' : 'unknown' } as const
 }
 

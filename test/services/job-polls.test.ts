@@ -40,7 +40,7 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-const store = () => createJobs(market.world.redis)
+const store = () => createJobs({ redis: market.world.redis, isSure: () => true })
 const wishOf = async (quote = 10_000) => ({ ...(await jobs.job(quote)), offer, providerJob: `vid-${ids.ulid()}` })
 const scheduleOf = async (rid: string) => {
   const { rows } = await sql<{ at: Date; polls: number; asker: string | null; unknown: number }>`select poll_at as at,

@@ -287,7 +287,7 @@ describe('what the gate is told', () => {
 
 describe('the end of a job in the store', () => {
   it('is the first that came, whoever asks', async () => {
-    const store = createJobs(market.world.redis)
+    const store = createJobs({ redis: market.world.redis, isSure: () => true })
     const rid = ids.requestId()
     const end = (state: 'succeeded' | 'failed') => ({ event: state, state, artifacts: [], error: null, endedAt: 1 })
     expect(await store.end(rid, end('succeeded'))).toEqual(end('succeeded'))

@@ -224,7 +224,7 @@ describe('a job that was over when Redis was emptied', () => {
     expect([await anew.open(lost), await anew.open(picture), await anew.open(elsewhere)]).toEqual([4, 4, 'not_found'])
     const away = new Redis(1, { lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null })
     away.on('error', () => undefined)
-    const blind = openFileNode(join(home, 'a'), createJobs(away))
+    const blind = openFileNode(join(home, 'a'), createJobs({ redis: away, isSure: () => true }))
     expect(await blind.open(links[0] ?? '')).toBe('service_unavailable')
     await Promise.all([...nodes, anew, blind].map((node) => node.close()))
     await rm(home, { recursive: true })

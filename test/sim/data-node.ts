@@ -129,7 +129,12 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
   return {
     ...{ process, watch, ids, journal, funds, plane },
     jobs: {
-      ...{ calls: plane, jobs: createJobs(redis), rails: new Map([[CREDIT_RAIL, credit]]), limits: JOB_LIMITS },
+      ...{
+        calls: plane,
+        jobs: createJobs({ redis, isSure: () => funds.isOpen() }),
+        rails: new Map([[CREDIT_RAIL, credit]]),
+        limits: JOB_LIMITS,
+      },
       tokenOf: (job) => `token of ${job}`,
       // Nothing of money depends on files, and none is shown before its job is booked.
       files: {

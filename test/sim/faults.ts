@@ -7,10 +7,11 @@ type RedisOperation = Extract<Operation, { kind: `redis${string}` }>
 
 /** Applies an operation to Redis and tells the model its effects. */
 export function applyRedis({ ground, model }: World, operation: RedisOperation): void {
-  const { redis, queue, scheduler } = ground
+  const { redis, queue, scheduler, postgres } = ground
   const forget = (since: number) => {
     model.befall('redis_lost', () => true)
     model.forgottenAt = scheduler.now()
+    model.bookedThen = new Set(postgres.tables().jobs.keys())
     queue.lose(since)
   }
   switch (operation.kind) {

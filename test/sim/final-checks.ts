@@ -1,3 +1,4 @@
+import { JOBS_RESTORED } from '#shared/contract/job-record.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { bookMistakes } from './book-checks.ts'
 import type { DebitDesk } from './debits.ts'
@@ -57,6 +58,8 @@ function checkGateRest({ ground, accounts, machines }: World): string[] {
         left.push(`${key} is ${state}`)
     }
   }
+  const restoredTo = data.get(moneyKeys.jobsRestored)
+  if (restoredTo !== JOBS_RESTORED.all) left.push(`records of jobs were restored to ${restoredTo}`)
   if (queue.size() > 0) left.push(`${queue.size()} jobs wait`)
   if (tables.changes.size > 0) left.push(`${tables.changes.size} changes are not confirmed`)
   for (const machine of machines) {

@@ -1,4 +1,5 @@
-import { readJobEnd } from '#shared/contract/job-record.ts'
+import { HOUR } from '#shared/clock.ts'
+import { JOB_KEPT_AFTER_DEADLINE_MS, readJobEnd } from '#shared/contract/job-record.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Ground } from './ground.ts'
 import type { LedgerTables, SettlementRow } from './ledger-tables.ts'
@@ -93,14 +94,21 @@ export function jobMistake(tables: LedgerTables, { submit }: ModelJob): string |
   return undefined
 }
 
-/** I6: a later question is answered from the record of the job, so that has to say what was booked. */
+/** I6: a later question is answered from the record of the job, so it has to be there and to say what was booked. */
 export function recordMistake(
-  { redis, postgres }: Ground,
-  { forgottenAt }: Model,
+  { redis, postgres, scheduler }: Ground,
+  { forgottenAt, bookedThen }: Model,
   { submit: { rid }, submittedAt }: ModelJob,
 ): string | undefined {
-  const kept = readJobEnd(redis.server.data.field(moneyKeys.job(rid), 'end'))
-  const booked = postgres.tables().jobEnds.get(rid)
+  const { data } = redis.server
+  const kept = readJobEnd(data.field(moneyKeys.job(rid), 'end'))
+  const { jobs, jobEnds } = postgres.tables()
+  const booked = jobEnds.get(rid)
+  // One that a machine brought later is asked about by nobody, if it brought the end as well.
+  const isLate = forgottenAt >= submittedAt && !bookedThen.has(rid)
+  const isOld = (jobs.get(rid)?.deadlineAt.getTime() ?? 0) + JOB_KEPT_AFTER_DEADLINE_MS <= scheduler.wall() + HOUR
+  if (!isOld && !isLate && data.field(moneyKeys.job(rid), 'job') === undefined)
+    return `I12: ${rid} is booked and has no record`
   if (kept === undefined || booked === undefined || kept.event === booked.event || forgottenAt >= submittedAt)
     return undefined
   return `I6: ${rid} is booked as ${booked.event} and its record says ${kept.event}`

@@ -193,7 +193,8 @@ function grantsOf(run: ScriptRun, answers: readonly string[], at: number): Grant
 function keyCommands(data: Keyspace, onPush: (key: string) => void): Record<string, Handler> {
   return {
     get: ([key = '']) => data.get(key) ?? null,
-    set([key = '', text = '']) {
+    set([key = '', text = '', only]) {
+      if (only !== undefined && (data.get(key) === undefined) !== (only === 'NX')) return null
       data.set(key, text)
       return 'OK'
     },

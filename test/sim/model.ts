@@ -107,6 +107,8 @@ export type Model = {
   hasLostCaps: boolean
   /** When Redis last lost writes, in milliseconds of the world. */
   forgottenAt: number
+  /** The jobs that the ledger had then. */
+  bookedThen: ReadonlySet<string>
   start(
     request: Pick<ModelRequest, 'rid' | 'account' | 'keyId' | 'payment' | 'isPaidWhole' | 'machine' | 'pid'>,
   ): ModelRequest
@@ -125,6 +127,7 @@ export function createModel(): Model {
     hasLostCaps: false,
     takes: createTakes(),
     forgottenAt: Number.NEGATIVE_INFINITY,
+    bookedThen: new Set(),
     start(given) {
       const request: ModelRequest = {
         ...given,

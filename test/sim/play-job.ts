@@ -150,7 +150,9 @@ async function ask(running: Running, machine: Machine, question: JobQuestion): P
   node.calls.running += 1
   try {
     checkAnswer(node, job, end, (await showJob(node.jobs, node.routes.video, head, question.isCancel)).text)
-    if (question.isCancel && job.heard.length > 0 && !job.heard.includes('cancel')) {
+    // A provider is not asked to stop a job whose end is booked.
+    const isBooked = node.watch.ground.postgres.tables().settlements.has(job.submit.rid)
+    if (question.isCancel && job.heard.length > 0 && !isBooked && !job.heard.includes('cancel')) {
       throw violation('simulation', `${id} is to be stopped, and its provider does not hear of it`)
     }
   } catch (error) {
@@ -165,10 +167,14 @@ async function ask(running: Running, machine: Machine, question: JobQuestion): P
 /** The longest time that an answer may take, by which a process's clock may have moved on since it was given. */
 const ANSWER_MS = 60_000
 
-/** A job that its buyer was told of is there until its binding ends, unless Redis lost it. */
+/**
+ * A job that its buyer was told of is there until its binding ends. When Redis lost it, nobody says that it does not
+ * exist: its record comes back from the ledger, if that had it then.
+ */
 function checkAbsence({ parts: { watch }, job, createdAt }: Running, { jobs, process }: DataNode): void {
   const isPast = process.time.now() >= createdAt + jobs.limits.bindingMs - ANSWER_MS
-  if (isPast || watch.model.forgottenAt >= job.submittedAt) return
+  const { forgottenAt, bookedThen } = watch.model
+  if (isPast || (forgottenAt >= job.submittedAt && !bookedThen.has(job.submit.rid))) return
   throw violation('I12', `${job.submit.rid} was told to its buyer and nobody knows it`)
 }
 

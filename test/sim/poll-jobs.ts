@@ -1,7 +1,9 @@
 import type { Job } from '#control-plane/db/jobs.ts'
 import type { AttendCtx } from '#control-plane/services/money/attend-job.ts'
 import { attendJob } from '#control-plane/services/money/attend-job.ts'
+import type { Place } from '#control-plane/services/money/job-lines.ts'
 import { nextPoll } from '#control-plane/services/money/job-schedule.ts'
+import { recordIn } from './job-archive.ts'
 import type { JobProviders } from './job-providers.ts'
 import type { LedgerSession } from './ledger-host.ts'
 import type { SimProcess } from './scheduler.ts'
@@ -12,13 +14,15 @@ type Asker = {
   readonly session: LedgerSession
   readonly process: SimProcess
   readonly providers: JobProviders
+  /** By offer. */
+  readonly places: ReadonlyMap<string, Place>
 }
 
 /**
  * Attends to the jobs that are due, as a worker's turn does. Leases are not simulated: two workers may attend to the
  * same job at the same moment, and it has to end once all the same.
  */
-export async function pollDueJobs({ ctx, session, process, providers }: Asker): Promise<void> {
+export async function pollDueJobs({ ctx, session, process, providers, places }: Asker): Promise<void> {
   const now = ctx.clock.now()
   const due = await session.read(({ jobs }) =>
     [...jobs.values()].filter(
@@ -30,7 +34,8 @@ export async function pollDueJobs({ ctx, session, process, providers }: Asker): 
   await Promise.all(
     due.map(async (job, index) => {
       const ask = () => providers.askByWorker(process, job.providerJob, job.deadlineAt.getTime() <= ctx.clock.now())
-      const attended = await attendJob(ctx, job, kept[index], { record: undefined, ask }).catch(() => undefined)
+      const record = kept[index] === undefined ? recordIn(places, job) : undefined
+      const attended = await attendJob(ctx, job, kept[index], { record, ask }).catch(() => undefined)
       if (attended?.isOver === true) return
       const isUnknown = attended?.answer?.kind === 'unknown'
       await postpone(session, job, ctx.clock.now(), isUnknown)

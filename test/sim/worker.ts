@@ -7,6 +7,7 @@ import { createRedisJobBook } from '#control-plane/ports/jobs/redis-job-book.ts'
 import { answerSeedRequests, watchGate } from '#control-plane/services/money/gate-watch.ts'
 import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { restoreJobs } from '#control-plane/services/money/restore-jobs.ts'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
 import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
@@ -15,8 +16,10 @@ import { openChainPayments } from './chain-ports.ts'
 import type { Crash } from './crash.ts'
 import type { Ground } from './ground.ts'
 import { BUCKETS, log } from './ground.ts'
+import { memoryArchive, placesIn } from './job-archive.ts'
 import type { JobProviders } from './job-providers.ts'
 import type { LedgerSession } from './ledger-host.ts'
+import type { Market } from './market.ts'
 import { createMemoryLedger } from './memory-ledger.ts'
 import { ackBeforeCommit } from './mutant-services.ts'
 import { ledgerFlaws } from './mutants.ts'
@@ -45,8 +48,11 @@ export type PaymentWorker = { readonly ctx: FinishCtx }
 
 const SWEEP_EVERY_MS = 30_000
 const POLL_EVERY_MS = 3_000
+const RESTORE_EVERY_MS = 1_000
 const COMMAND_TIMEOUT_MS = 2_000
 const FINISH_EVERY_MS = 1_000
+
+type Parts = { readonly jobs: JobProviders; readonly market: Market }
 
 type Running = {
   readonly process: SimProcess
@@ -55,8 +61,9 @@ type Running = {
   readonly payments: PaymentWorker | undefined
 }
 
-export function createWorker(ground: Ground, name: string, providers: JobProviders): Worker {
+export function createWorker(ground: Ground, name: string, { jobs: providers, market }: Parts): Worker {
   const { scheduler, postgres, redis, queue, mutant, random } = ground
+  const places = placesIn(market)
   let running: Running | undefined
 
   function start(process: SimProcess): Omit<Running, 'process'> {
@@ -82,8 +89,14 @@ export function createWorker(ground: Ground, name: string, providers: JobProvide
     })
     const jobBook = crashingBook(createRedisJobBook(link(COMMAND_TIMEOUT_MS)), ground.crash)
     const poll = () =>
-      void pollDueJobs({ ctx: { ...ctx, jobBook }, session, process, providers }).catch(() => undefined)
+      void pollDueJobs({ ctx: { ...ctx, jobBook }, session, process, providers, places }).catch(() => undefined)
     clock.every(POLL_EVERY_MS, poll)
+    const restoreInTurn = () => {
+      void restoreJobs({ ...ctx, jobBook }, memoryArchive(session, places))
+        .catch(() => undefined)
+        .finally(() => clock.after(RESTORE_EVERY_MS, restoreInTurn))
+    }
+    restoreInTurn()
     const debits = createRedisDebitGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS })
     return { ctx, debits, payments: takePayments(process, session, ctx) }
   }

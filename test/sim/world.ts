@@ -75,7 +75,7 @@ export function createWorld(seed: number, fail: (error: unknown) => void, { muta
       ),
     ),
   )
-  workers = ['w1', 'w2'].map((name) => createWorker(ground, name, jobs))
+  workers = ['w1', 'w2'].map((name) => createWorker(ground, name, { jobs, market }))
   for (const part of [...machines, ...workers]) part.boot()
   const onMoney = (listener: () => void) => {
     touch = listener

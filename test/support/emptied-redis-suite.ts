@@ -111,6 +111,21 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       expect((await store().find(wish.rid))?.end).toMatchObject({ event: shown, artifacts: [{}] })
     })
 
+    it('comes back when a process brings all of it after the records of the others were there', async () => {
+      await emptyRedis()
+      await restore()
+      const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
+      const now = market.plane.clock.now()
+      const shown = endText(wish, 3_000)
+      await jobs.post(submitText({ ...wish, startedAt: now }, now + DAY), shown)
+      expect(await store().find(wish.rid)).toBeUndefined()
+      await tellEndedJobs(market.plane)
+      expect(await store().find(wish.rid)).toMatchObject({ lostEnd: shown })
+      await lostEnds(told('succeeded')).turn()
+      await tellEndedJobs(market.plane)
+      expect(await shownIn(wish.rid)).toBeTruthy()
+    })
+
     it('gives no file to anybody while its payment was not taken, though nobody can make its record again', async () => {
       const home = await mkdtemp(join(tmpdir(), 'lost-jobs-'))
       const [paid, unpaid] = [await recorded(), await recorded()]
@@ -175,6 +190,10 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       await restore()
       await lose(wish.rid)
       expect(await store().find(wish.rid)).toBeUndefined()
+      // A node sees at once that the server is another run, and that is not in Redis yet.
+      const isSure = false
+      const unsure = [orCode(store(isSure).find(wish.rid)), orCode(listed(wish, isSure))]
+      expect(await Promise.all(unsure)).toEqual(Array(2).fill('service_unavailable'))
       const { redis } = market.world
       const epoch = (await redis.get(moneyKeys.epoch))?.split(':')[0] ?? ''
       await redis.set(moneyKeys.doubt, epoch)

@@ -1,5 +1,5 @@
 import type { KeptJob, KeptPage } from '#control-plane/db/job-marks.ts'
-import { forgetShownJobs, listKeptJobs, markJobs } from '#control-plane/db/job-marks.ts'
+import { findKeptJob, forgetShownJobs, listKeptJobs, markJobs } from '#control-plane/db/job-marks.ts'
 import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
 import type { JobStanding } from '#control-plane/ports/jobs/job-book.ts'
 import { DAY } from '#shared/clock.ts'
@@ -57,8 +57,10 @@ export type JobArchive = {
   shownOf(job: KeptJob): Shown | undefined
 }
 
+type ArchiveCtx = Pick<LineCtx, 'db' | 'log' | 'settings'>
+
 /** Reads jobs from Postgres. */
-export function ledgerArchive(ctx: LineCtx): JobArchive {
+export function ledgerArchive(ctx: ArchiveCtx): JobArchive {
   const { db, log } = ctx
   return {
     list: (page) => listKeptJobs(db, page),
@@ -80,7 +82,8 @@ export function ledgerArchive(ctx: LineCtx): JobArchive {
   }
 }
 
-type RestoreCtx = IngestCtx & Pick<LineCtx, 'jobBook'>
+type WriteCtx = Pick<LineCtx, 'jobBook' | 'clock'>
+type RestoreCtx = IngestCtx & WriteCtx
 
 /**
  * Writes the records of jobs again after Redis was emptied or lost its last writes, the newest first, as long as somebody
@@ -111,7 +114,18 @@ export async function restoreJobs(ctx: RestoreCtx, archive: JobArchive): Promise
   return restored
 }
 
-async function restorePage(ctx: RestoreCtx, archive: JobArchive, jobs: readonly KeptJob[]): Promise<number> {
+/**
+ * Writes the record of one job again, which a process brought after the others were there. Returns false where nobody can,
+ * and where nobody may ask about it.
+ */
+export async function restoreRecord(ctx: ArchiveCtx & WriteCtx, rid: string): Promise<boolean> {
+  const job = await findKeptJob(ctx.db, rid)
+  const isOver = (job?.deadlineAt.getTime() ?? 0) + JOB_KEPT_AFTER_DEADLINE_MS <= ctx.clock.now()
+  if (job === undefined || job.deletedAt !== null || isOver) return false
+  return (await restorePage(ctx, ledgerArchive(ctx), [job])) > 0
+}
+
+async function restorePage(ctx: WriteCtx, archive: JobArchive, jobs: readonly KeptJob[]): Promise<number> {
   const [places, unpaid] = await Promise.all([archive.placesOf(jobs), archive.writtenOff(jobs.map(({ rid }) => rid))])
   let restored = 0
   for (let from = 0; from < jobs.length; from += TOGETHER) {
@@ -136,7 +150,7 @@ type Known = {
  * Returns false for a job whose record nobody can make any more: its key was destroyed, or was its buyer's own. One that
  * nobody may see is hidden all the same.
  */
-async function restore({ jobBook, clock }: RestoreCtx, job: KeptJob, known: Known): Promise<boolean> {
+async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: Known): Promise<boolean> {
   const { rid, event: submit, endEvent, deletedAt } = job
   const { place, isWithheld, shown } = known
   const now = clock.now()

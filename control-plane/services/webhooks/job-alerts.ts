@@ -3,6 +3,7 @@ import type { UntoldJob } from '#control-plane/db/jobs.ts'
 import { listUntoldJobs, markJobTold } from '#control-plane/db/jobs.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { viewOfJob } from '#control-plane/services/buyers/job-view.ts'
+import { restoreRecord } from '#control-plane/services/money/restore-jobs.ts'
 import { sealShown } from '#control-plane/services/money/shown-job.ts'
 import type { StoredJob } from '#shared/contract/job-record.ts'
 import { isJobRestored } from '#shared/contract/job-record.ts'
@@ -16,7 +17,7 @@ const MAX_PAGES = 10
 /** How an end is shown that nobody knows. */
 const UNKNOWN = ''
 
-type TellCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings' | 'jobBook' | 'announce'>
+type TellCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings' | 'jobBook' | 'announce' | 'log'>
 
 /**
  * Tells of jobs that ended: writes a delivery to each webhook that listens, once, and announces the change to watchers.
@@ -52,16 +53,17 @@ async function tellPage(ctx: TellCtx, untold: readonly UntoldJob[]) {
   for (const [index, job] of untold.entries()) {
     const record = kept[index]
     const isRestored = [before, after].every((to) => isJobRestored(to, job.rid))
-    if (record === undefined ? !isRestored && hasRecord(job) : await isEndLost(ctx, job, record)) continue
+    if (record === undefined ? await isRecordLost(ctx, job, isRestored) : await isEndLost(ctx, job, record)) continue
     deliveries.push(...(await tell(ctx, job, record)))
     accounts.push(job.account)
   }
   return { deliveries, accounts }
 }
 
-/** False for a forwarded job, which never has one. */
-function hasRecord({ event }: UntoldJob): boolean {
-  return readUsageEvent(event)?.sold === undefined
+/** True while a job waits for its record. A forwarded job never has one. */
+async function isRecordLost(ctx: TellCtx, { rid, event }: UntoldJob, isRestored: boolean): Promise<boolean> {
+  if (readUsageEvent(event)?.sold !== undefined) return false
+  return !isRestored || restoreRecord(ctx, rid)
 }
 
 /** True while its record does not say how a booked end is shown. It is told the event, for whoever finds that out. */

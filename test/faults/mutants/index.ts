@@ -107,7 +107,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a-list-is-short-while-records-are-missing',
     file: 'data-plane/store/jobs.ts',
-    find: 'if (restoredTo !== JOBS_RESTORED.all) throw recordsMissing()',
+    find: 'if (restoredTo !== JOBS_RESTORED.all || !isSure()) throw recordsMissing()',
     replace: '',
     caughtBy: 'N07a',
   },

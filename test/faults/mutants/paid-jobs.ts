@@ -165,8 +165,15 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   {
     name: 'an-end-is-told-before-its-record-is-there',
     file: 'control-plane/services/webhooks/job-alerts.ts',
-    find: '!isRestored && hasRecord(job)',
-    replace: '!isRestored && !hasRecord(job)',
+    find: 'return !isRestored || restoreRecord(ctx, rid)',
+    replace: 'return isRestored && restoreRecord(ctx, rid)',
+    caughtBy: 'services/lost-jobs',
+  },
+  {
+    name: 'a-job-that-was-brought-late-has-no-record',
+    file: 'control-plane/services/webhooks/job-alerts.ts',
+    find: 'return !isRestored || restoreRecord(ctx, rid)',
+    replace: 'return !isRestored',
     caughtBy: 'services/lost-jobs',
   },
   {
@@ -209,6 +216,13 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
     file: 'control-plane/services/buyers/jobs.ts',
     find: 'if (record !== undefined) await ctx.jobBook.markStopped(job.rid)',
     replace: 'if (kept !== undefined) await ctx.jobBook.markStopped(job.rid)',
+    caughtBy: 'services/lost-jobs',
+  },
+  {
+    name: 'a-server-that-came-back-older-is-believed',
+    file: 'data-plane/store/jobs.ts',
+    find: '(isJobRestored(restoredTo, rid) && isSure())',
+    replace: 'isJobRestored(restoredTo, rid)',
     caughtBy: 'services/lost-jobs',
   },
   {

@@ -1,0 +1,45 @@
+import type { Job } from '#control-plane/db/jobs.ts'
+import type { Place } from '#control-plane/services/money/job-lines.ts'
+import { recordOf } from '#control-plane/services/money/job-lines.ts'
+import type { JobArchive } from '#control-plane/services/money/restore-jobs.ts'
+import type { JobRecordText } from '#shared/contract/job-record.ts'
+import type { LedgerSession } from './ledger-host.ts'
+import type { Market } from './market.ts'
+
+type Places = ReadonlyMap<string, Place>
+
+/** The addresses and keys of all providers, by offer. */
+export function placesIn({ offers, jobOffers }: Market): Places {
+  return new Map(
+    [...offers, ...jobOffers].map(({ id, baseUrl, apiFormat, credential: sealed }) => [
+      id,
+      { baseUrl, apiFormat, sealed },
+    ]),
+  )
+}
+
+/** The record of a job as the ledger can make it again. */
+export function recordIn(places: Places, job: Job): JobRecordText | undefined {
+  const place = places.get(job.offer ?? '')
+  return place && recordOf(job, place)
+}
+
+/** What the simulated ledger knows of jobs. It keeps nothing of how their ends are shown. */
+export function memoryArchive(session: LedgerSession, places: Places): JobArchive {
+  return {
+    list: ({ before, deadlineAfter, limit }) =>
+      session.read(({ jobs, jobEnds }) =>
+        [...jobs.values()]
+          .filter(({ rid, deadlineAt }) => rid < before && deadlineAt.getTime() > deadlineAfter)
+          .sort((a, b) => (a.rid < b.rid ? 1 : -1))
+          .slice(0, limit)
+          .map((job) => {
+            const end = jobEnds.get(job.rid)
+            return { ...job, shown: null, endEvent: end === undefined || end.bookedAt === null ? null : end.event }
+          }),
+      ),
+    placesOf: async () => places,
+    writtenOff: async () => new Set(),
+    shownOf: () => undefined,
+  }
+}

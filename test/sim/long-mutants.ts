@@ -122,6 +122,16 @@ const JOBS: readonly LongMutant[] = [
     replace: `if (said === undefined) return { ...NO_CHARGE, chargeMicro: submit.holdMicro }
       if (said.state !== 'succeeded') return NO_CHARGE`,
   }),
+  ofJobs('job_that_redis_lost_does_not_exist', 10, {
+    file: 'data-plane/store/jobs.ts',
+    find: "if (standing === 'unknown') throw recordsMissing()",
+    replace: '',
+  }),
+  ofJobs('job_that_redis_lost_stays_lost', 5, {
+    file: 'control-plane/services/money/restore-jobs.ts',
+    find: 'await jobBook.restore({ ...record, ...told }, standing, now)',
+    replace: 'void [told, standing]',
+  }),
 ]
 
 const POSTING: readonly LongMutant[] = [

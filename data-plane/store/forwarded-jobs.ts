@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import type { JobEnd } from '#shared/contract/job-record.ts'
 import { isJobRestored, JobEndSchema } from '#shared/contract/job-record.ts'
 import type { JobBinding } from '#shared/contract/lent-offers.ts'
-import { JOB_BINDING_MS, JobBindingSchema } from '#shared/contract/lent-offers.ts'
-import { cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
+import { JOB_BINDING_MS, JobBindingSchema, jobBindingKey } from '#shared/contract/lent-offers.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import { recordsMissing } from './jobs.ts'
 
@@ -44,10 +43,10 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
     async put(resource, job, { binding, submit }) {
       const key = moneyKeys.job(binding.rid)
       await guarded(money.multi().hset(key, 'submit', submit).pexpire(key, KEEP_MS).exec())
-      await guarded(cache.set(bindingKey(resource, job), JSON.stringify(binding), 'PX', JOB_BINDING_MS))
+      await guarded(cache.set(jobBindingKey(resource, job), JSON.stringify(binding), 'PX', JOB_BINDING_MS))
     },
     async find(resource, job) {
-      const binding = JobBindingSchema.safeParse(parse(await guarded(cache.get(bindingKey(resource, job))))).data
+      const binding = JobBindingSchema.safeParse(parse(await guarded(cache.get(jobBindingKey(resource, job))))).data
       // Nothing is under a key without a request id.
       const reads = money.multi().hmget(moneyKeys.job(binding?.rid ?? ''), 'submit', 'end', 'booked')
       const answers = (await guarded(reads.get(moneyKeys.jobsRestored).exec())) ?? []
@@ -67,11 +66,6 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
       await guarded(money.hset(moneyKeys.job(rid), 'booked', '1'))
     },
   }
-}
-
-/** A provider chooses the ids of its jobs, so they are hashed to one length. */
-function bindingKey(resource: string, job: string): string {
-  return cacheKeys.jobBinding(resource, createHash('sha256').update(job).digest('base64url'))
 }
 
 async function guarded<Result>(answer: Promise<Result>): Promise<Result> {

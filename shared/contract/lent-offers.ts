@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { GoodId, RESOURCE_METHODS, TRAIT_PROVENANCES, TraitName } from '#shared/catalog/resources.ts'
 import { parsePathPattern } from '#shared/rules/path-pattern.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
+import { cacheKeys } from './redis-keys.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
 
 /** The most entries of each list in a seller's rules. */
@@ -76,3 +78,8 @@ export const JobBindingSchema = z.object({
   boundAt: z.number().int(),
 })
 export type JobBinding = z.infer<typeof JobBindingSchema>
+
+/** The Redis key of a binding. A provider chooses the ids of its jobs, so they are hashed to one length. */
+export function jobBindingKey(resource: string, job: string): string {
+  return cacheKeys.jobBinding(resource, createHash('sha256').update(job).digest('base64url'))
+}

@@ -39,6 +39,7 @@ export function memoryArchive(session: LedgerSession, places: Places): JobArchiv
           }),
       ),
     placesOf: async () => places,
+    lentKeysOf: async () => new Map(),
     writtenOff: async () => new Set(),
     shownOf: () => undefined,
   }

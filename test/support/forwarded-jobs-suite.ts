@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { MINUTE } from '#shared/clock.ts'
 import { JOB_BINDING_MS } from '#shared/contract/lent-offers.ts'
-import { cacheKeys } from '#shared/contract/redis-keys.ts'
+import { cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Init } from './forwarded-market.ts'
 import {
   ask,
@@ -31,6 +31,7 @@ export function describeProviderH(): void {
     it('binds a job to its buyer and to the key that started it, and its result costs the job (C204)', bindsAJob)
     it('binds a job for 27 hours (C204)', bindsForADay)
     it('serves the stock client of such a queue', servesAQueueClient)
+    it('finds a job again that Redis has lost, and never says that there is none', findsLostJobs)
     it('charges nothing for a result that is not there yet', chargesNothingEarly)
     it('never has a result sent to somebody else', sendsNoResultAway)
     it('asks about jobs with a key that has left the market, until the key is destroyed', asksWithRetiredKeys)
@@ -150,6 +151,23 @@ async function chargesNothingEarly(): Promise<void> {
   queue.answers((_request, response) => response.writeHead(200).end('{"status":"FAILED"}'))
   const failed = await question('/status')
   expect([failed.status, costOf(failed)]).toEqual([200, '0'])
+}
+
+async function findsLostJobs(): Promise<void> {
+  const { rid, question } = await submitMotion()
+  const { redis } = lending
+  await redis.del(moneyKeys.job(rid ?? ''), moneyKeys.jobsRestored, ...(await redis.keys('job-binding:*')))
+  const refused = await question('/status')
+  expect(refused.headers.get('retry-after')).toBe('2')
+  expect(await refusalOf(Promise.resolve(refused))).toEqual([503, 'service_unavailable', '0'])
+  let status = 503
+  await until('the job is there again', 20_000, async () => {
+    status = (await question('/status')).status
+    return status !== 503
+  })
+  expect(status).toBe(202)
+  const result = await question('')
+  expect([result.status, costOf(result)]).toEqual([200, '60000'])
 }
 
 async function sendsNoResultAway(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { JobEnd, JobMark, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
+import type { JobBinding } from '#shared/contract/lent-offers.ts'
 
 /**
  * The records of long jobs in Redis, which both planes read and write. The end that is written first stands, whoever
@@ -13,7 +14,10 @@ export type JobBook = {
   restore(job: JobRecordText, standing: JobStanding, now: number): Promise<void>
   /** Writes again why nobody is shown a job whose record Redis has lost. `deadlineAt` is that of the job. */
   hide(job: Pick<JobRecordText, 'rid' | 'deadlineAt'>, why: 'deleted' | 'withheld', now: number): Promise<void>
-  /** Writes the submit of a forwarded job again that Redis has lost. It keeps nothing else of such a job but its end. */
+  /**
+   * Writes the submit of a forwarded job again that Redis has lost, and to whom it is bound. It keeps nothing else of such a
+   * job but its end.
+   */
   restoreForwarded(job: ForwardedSubmit, now: number): Promise<void>
   /** Writes the end of a job unless it has one. Returns the end that stands. The job has to have a record. */
   end(rid: string, end: JobEnd): Promise<JobEnd>
@@ -50,6 +54,8 @@ export type ForwardedSubmit = {
   readonly rid: string
   readonly submit: string
   readonly deadlineAt: number
+  /** Who may ask about it, at which resource, and the provider's id of it. Undefined where nobody knows its key. */
+  readonly bound?: { readonly resource: string; readonly job: string; readonly to: JobBinding } | undefined
   /** Its end, where that is booked. */
   readonly end?: JobEnd | undefined
 }

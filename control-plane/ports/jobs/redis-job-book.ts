@@ -8,6 +8,7 @@ import {
   readJobMark,
   readStoredJob,
 } from '#shared/contract/job-record.ts'
+import { JOB_BINDING_MS, jobBindingKey } from '#shared/contract/lent-offers.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JobBook, JobStanding } from './job-book.ts'
@@ -22,8 +23,11 @@ type Restored = {
   readonly listed?: { readonly list: string; readonly lifeMs: number } | undefined
 }
 
-/** The connection should fail fast while Redis is away, because the caller comes back by itself. */
-export function createRedisJobBook(redis: Redis): JobBook {
+/**
+ * The connections should fail fast while Redis is away, because the caller comes back by itself. `cache` has the bindings of
+ * forwarded jobs.
+ */
+export function createRedisJobBook(redis: Redis, cache = redis): JobBook {
   async function restore({ rid, deadlineAt, listed }: Restored, fields: Readonly<Record<string, string>>, now: number) {
     const key = moneyKeys.job(rid)
     const lifeMs = deadlineAt - now + JOB_KEPT_AFTER_DEADLINE_MS
@@ -48,7 +52,13 @@ export function createRedisJobBook(redis: Redis): JobBook {
       return restore({ rid, deadlineAt, listed }, { ...fieldsOf(standing), job: JSON.stringify(job) }, now)
     },
     hide: (job, why, now) => restore(job, { [why]: '1' }, now),
-    restoreForwarded: (job, now) => restore(job, { ...fieldsOfEnd(job), submit: job.submit }, now),
+    async restoreForwarded(job, now) {
+      await restore(job, { ...fieldsOfEnd(job), submit: job.submit }, now)
+      const { resource = '', job: providerJob = '', to } = job.bound ?? {}
+      const lifeMs = (to?.boundAt ?? 0) + JOB_BINDING_MS - now
+      if (lifeMs <= 0) return
+      await guarded(cache.set(jobBindingKey(resource, providerJob), JSON.stringify(to), 'PX', lifeMs, 'NX'))
+    },
     async end(rid, end) {
       const key = moneyKeys.job(rid)
       await guarded(redis.hsetnx(key, 'end', JSON.stringify(end)))

@@ -1,13 +1,16 @@
 import type { KeptJob, KeptPage } from '#control-plane/db/job-marks.ts'
 import { findKeptJob, forgetShownJobs, listKeptJobs, markJobs } from '#control-plane/db/job-marks.ts'
+import { listLentPlaces } from '#control-plane/db/lent-offers.ts'
 import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
-import type { JobStanding } from '#control-plane/ports/jobs/job-book.ts'
+import type { ForwardedSubmit, JobStanding } from '#control-plane/ports/jobs/job-book.ts'
 import { DAY } from '#shared/clock.ts'
 import { endAsBooked } from '#shared/contract/job-end.ts'
 import type { JobMark } from '#shared/contract/job-record.ts'
 import { JOB_KEPT_AFTER_DEADLINE_MS, JOBS_RESTORED } from '#shared/contract/job-record.ts'
+import { JobBindingSchema } from '#shared/contract/lent-offers.ts'
+import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
-import { ulidFloor } from '#shared/ids.ts'
+import { ulidFloor, ulidTime } from '#shared/ids.ts'
 import type { IngestCtx } from './ingest.ts'
 import type { LineCtx, Place } from './job-lines.ts'
 import { placesOf, recordOf } from './job-lines.ts'
@@ -51,6 +54,8 @@ export type JobArchive = {
   list(page: KeptPage): Promise<readonly KeptJob[]>
   /** The providers' addresses and keys, by offer. */
   placesOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, Place>>
+  /** The sealed keys that have started forwarded jobs, by offer. */
+  lentKeysOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, unknown>>
   /** Those whose payment could not be taken. */
   writtenOff(rids: readonly string[]): Promise<ReadonlySet<string>>
   /** How the end of a job was shown. Undefined where nobody knows that, or may know it. */
@@ -65,6 +70,10 @@ export function ledgerArchive(ctx: ArchiveCtx): JobArchive {
   return {
     list: (page) => listKeptJobs(db, page),
     placesOf: (jobs) => placesOf(ctx, jobs),
+    async lentKeysOf(jobs) {
+      const offers = jobs.flatMap(({ event, offer }) => (isForwarded(event) ? (offer ?? []) : []))
+      return new Map((await listLentPlaces(db, offers)).map(({ offer, sealed }) => [offer, sealed]))
+    },
     async writtenOff(rids) {
       const payments = await findCarriedCalls(db, [...rids])
       return new Set(rids.filter((rid) => payments.get(rid)?.state === 'written_off'))
@@ -126,13 +135,19 @@ export async function restoreRecord(ctx: ArchiveCtx & WriteCtx, rid: string): Pr
 }
 
 async function restorePage(ctx: WriteCtx, archive: JobArchive, jobs: readonly KeptJob[]): Promise<number> {
-  const [places, unpaid] = await Promise.all([archive.placesOf(jobs), archive.writtenOff(jobs.map(({ rid }) => rid))])
+  const [places, lentKeys, unpaid] = await Promise.all([
+    archive.placesOf(jobs),
+    archive.lentKeysOf(jobs),
+    archive.writtenOff(jobs.map(({ rid }) => rid)),
+  ])
   let restored = 0
   for (let from = 0; from < jobs.length; from += TOGETHER) {
     const written = await Promise.all(
       jobs.slice(from, from + TOGETHER).map((job) => {
-        const shown = archive.shownOf(job)
-        return restore(ctx, job, { place: places.get(job.offer ?? ''), isWithheld: unpaid.has(job.rid), shown })
+        const { rid, event } = job
+        if (isForwarded(event)) return restoreForwarded(ctx, job, lentKeys.get(job.offer ?? ''))
+        const known = { place: places.get(job.offer ?? ''), isWithheld: unpaid.has(rid), shown: archive.shownOf(job) }
+        return restore(ctx, job, known)
       }),
     )
     restored += written.filter((isRestored) => isRestored).length
@@ -151,16 +166,11 @@ type Known = {
  * nobody may see is hidden all the same.
  */
 async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: Known): Promise<boolean> {
-  const { rid, event: submit, endEvent, deletedAt } = job
+  const { rid, endEvent, deletedAt } = job
   const { place, isWithheld, shown } = known
   const now = clock.now()
   const isDeleted = deletedAt !== null
   const deadlineAt = job.deadlineAt.getTime()
-  if (readUsageEvent(submit)?.sold !== undefined) {
-    const end = endEvent === null ? undefined : endAsBooked(endEvent)
-    await jobBook.restoreForwarded({ rid, submit, deadlineAt, end }, now)
-    return true
-  }
   const record = place && recordOf(job, place)
   if (record === undefined || (isDeleted && job.endedAt !== null)) {
     if (isDeleted || isWithheld) await jobBook.hide({ rid, deadlineAt }, isDeleted ? 'deleted' : 'withheld', now)
@@ -171,6 +181,30 @@ async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: Known)
   const standing = { isWithheld, isDeleted, isStopped: job.stoppedAt !== null, ...endOf(endEvent, shown) }
   await jobBook.restore({ ...record, ...told }, standing, now)
   return true
+}
+
+function isForwarded(submit: string): boolean {
+  return readUsageEvent(submit)?.sold !== undefined
+}
+
+async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, sealed: unknown): Promise<boolean> {
+  const { rid, event: submit, endEvent } = job
+  const end = endEvent === null ? undefined : endAsBooked(endEvent)
+  const deadlineAt = job.deadlineAt.getTime()
+  await jobBook.restoreForwarded({ rid, submit, deadlineAt, end, bound: boundTo(job, sealed) }, clock.now())
+  return true
+}
+
+/** Undefined where the key that has started the job was destroyed, or another was put in its place since. */
+function boundTo({ event, providerJob }: KeptJob, sealed: unknown): ForwardedSubmit['bound'] {
+  const submit = readUsageEvent(event)
+  const key = SealedCredentialSchema.safeParse(sealed).data
+  if (submit?.sold === undefined || key === undefined) return undefined
+  const { rid, offer, sellerAccount, startedAt: boundAt, account, wallet, sold } = submit
+  if (ulidTime(key.id.slice('crd_'.length)) > boundAt) return undefined
+  const facts = { rid, buyer: account ?? wallet, offer, sellerAccount, credentialId: key.id, good: sold.good, boundAt }
+  const to = JobBindingSchema.safeParse(facts).data
+  return to && { resource: sold.id, job: providerJob, to }
 }
 
 /** The end of a job that is booked. Only its provider can say again which files a job has made. */

@@ -226,6 +226,20 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
     caughtBy: 'services/lost-jobs',
   },
   {
+    name: 'a-forwarded-job-is-bound-to-nobody-again',
+    file: RESTORE,
+    find: 'bound: boundTo(job, sealed)',
+    replace: 'bound: undefined',
+    caughtBy: 'flows/forwarded-calls',
+  },
+  {
+    name: 'a-forwarded-job-that-redis-lost-does-not-exist',
+    file: 'data-plane/store/forwarded-jobs.ts',
+    find: 'throw recordsMissing()',
+    replace: 'return undefined',
+    caughtBy: 'flows/forwarded-calls',
+  },
+  {
     name: 'what-is-lost-again-stays-lost',
     file: 'control-plane/ports/jobs/redis-job-book.ts',
     find: ", to, 'XX')",

@@ -120,7 +120,7 @@ async function takeOpened(
   await page.setViewportSize({ width: VIEWS[0].width, height: HEIGHT })
   await page.goto(url + path.replace('{call}', side === 'buyer' ? await lastCall() : ''))
   await waitForScreen(page)
-  const opener = button === undefined ? undefined : page.getByRole('button', { name: button }).first()
+  const opener = button === undefined ? undefined : page.locator('main').getByRole('button', { name: button }).first()
   if (opener !== undefined && !(await opener.isVisible())) return console.log(`${name}: nothing opens it here`)
   await (opener === undefined ? page.keyboard.press(pressed) : opener.click())
   await dialog(page).waitFor()

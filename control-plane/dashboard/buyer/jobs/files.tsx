@@ -26,8 +26,8 @@ export function Files({ job, url, onClose }: FilesProps) {
   return (
     <Dialog dialog={{ isOpen: true, close: onClose }} title="Download">
       <p>
-        {job.artifacts === null ? 'The files' : `The ${count(job.artifacts)} file${job.artifacts === 1 ? '' : 's'}`} of
-        this job are opened by a key of your account.
+        {job.artifacts === null ? 'The files' : job.artifacts === 1 ? 'The file' : `The ${count(job.artifacts)} files`}{' '}
+        of this job {job.artifacts === 1 ? 'is' : 'are'} opened by a key of your account.
       </p>
       {/* The policy of this page lets it call its own address alone. */}
       {url === location.origin ? <Links path={path} name={name} /> : null}

@@ -95,10 +95,12 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   if (lostEnd !== undefined) return viewLostEnd(plane, route, { rid, stored, lostEnd })
   if (plane.calls.clock.now() >= job.createdAt + plane.limits.bindingMs) throw new AppError('job_not_found')
   const askedAt = plane.calls.clock.monotonic()
-  if (isCancel && !stored.isStopped) await plane.jobs.markStopped(rid)
+  // A job that goes on whatever its buyer asks ends as its provider says.
+  const canStop = isCancel && jobCodecOf(job, route.wire.name).cancel !== undefined
+  if (canStop && !stored.isStopped) await plane.jobs.markStopped(rid)
   const provider = await ask(plane, route, job, isCancel)
   const waitedMs = plane.calls.clock.monotonic() - askedAt
-  const isStopped = isCancel || stored.isStopped
+  const isStopped = canStop || stored.isStopped
   const over = provider !== undefined && isOver(provider) ? endedAs(provider, isStopped) : undefined
   if (over === undefined) {
     if (provider !== undefined) plane.jobs.noteAsked(rid, plane.calls.clock.now())

@@ -244,6 +244,14 @@ describe('the official client', () => {
     const endless = await client.videos.create({ model: 'sandbox/job-endless', prompt: 'A boat.' })
     // Its provider has no word for stopping.
     await expect(client.videos.delete(endless.id)).rejects.toMatchObject({ status: 409, code: 'conflict' })
+    const failing = await client.videos.create({ model: 'sandbox/job-failing', prompt: 'A boat.' })
+    await expect(client.videos.delete(failing.id)).rejects.toMatchObject({ status: 409, code: 'conflict' })
+    await until('the film that goes on has failed', 15_000, async () => {
+      seen = await client.videos.retrieve(failing.id)
+      return seen.status === 'failed'
+    })
+    // One that was stopped says so.
+    expect(seen.error).toMatchObject({ code: 'upstream_error' })
     const stopped = await client.videos.create({ model: QUEUE, prompt: 'A boat.', ...{ provider: HOST } })
     expect(await client.videos.delete(stopped.id)).toEqual({ id: stopped.id, object: 'video.deleted', deleted: true })
     await expect(client.videos.retrieve(stopped.id)).rejects.toMatchObject({ status: 404, code: 'job_not_found' })

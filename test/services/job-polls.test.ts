@@ -312,6 +312,9 @@ describe('a job that nobody asks about', () => {
       const asked = invoke({ ...market.plane, askJob }, actor, cancelOwnJob, { id: `job_${wish.rid}` })
       await expect(asked).rejects.toMatchObject({ code: 'conflict' })
       await speak('falqueue')
+      await wait(wish.rid)
+      expect(await jobs.turn(told('failed'))).toBe(1)
+      expect((await store().find(wish.rid))?.end).toMatchObject({ state: 'failed' })
     })
 
     it('ends by what its provider says: cancelled for nothing, or finished and charged', async () => {

@@ -95,10 +95,12 @@ async function cancel(ctx: LineCtx, job: Job): Promise<void> {
   // A line has a record only where Redis has lost it.
   const record = kept?.job ?? line.record
   const canStop = line.canStop ?? (record === undefined || hasWordForStopping(record))
-  // What was asked for is known of a record that Redis has lost as well, once it is there again.
-  if (record !== undefined) await ctx.jobBook.markStopped(job.rid)
-  const stopped = kept && { ...kept, isStopped: true }
-  const stoppedJob = record === undefined ? job : { ...job, stoppedAt: new Date(ctx.clock.now()) }
+  // A job that goes on whatever its buyer asks ends as its provider says. What was asked for is known of a record that Redis
+  // has lost as well, once it is there again.
+  const isStopped = canStop && record !== undefined
+  if (isStopped) await ctx.jobBook.markStopped(job.rid)
+  const stopped = kept && { ...kept, isStopped: kept.isStopped || isStopped }
+  const stoppedJob = isStopped ? { ...job, stoppedAt: new Date(ctx.clock.now()) } : job
   const attended = await attendJob(ctx, stoppedJob, stopped, { ...line, ask: () => line.ask(canStop) })
   if (attended.isOver) return
   if (attended.answer === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: GATE_SECONDS })

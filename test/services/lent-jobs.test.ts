@@ -6,6 +6,8 @@ import { putResource } from '#control-plane/services/catalog/resources.ts'
 import { deleteLentOffer, purgeLentOffer } from '#control-plane/services/lending/change.ts'
 import { createLentOffer } from '#control-plane/services/lending/lend.ts'
 import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
+import { ledgerArchive, restoreJobs } from '#control-plane/services/money/restore-jobs.ts'
+import { createForwardedJobs } from '#data-plane/store/forwarded-jobs.ts'
 import { HOUR } from '#shared/clock.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
@@ -18,6 +20,7 @@ import { newProviderKey } from '#test/support/offers.ts'
 import type { RecordingProvider } from '#test/support/recording-provider.ts'
 import { startRecordingProvider } from '#test/support/recording-provider.ts'
 import { seedRecord } from '#test/support/seed-resources.ts'
+import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 let market: TestMarket
@@ -194,4 +197,18 @@ describe('a record', () => {
     )
     await expect(put(astray)).rejects.toMatchObject({ code: 'invalid_request' })
   })
+})
+
+it('is bound to its buyer again after Redis was emptied, and nobody says before that there is no such job', async () => {
+  const job = await submitted()
+  const { redis } = market.world
+  const store = createForwardedJobs({ cache: redis, money: redis })
+  const find = () => store.find('provider-h', `run-${job.rid}`)
+  await redis.flushall()
+  await until('the gate is open', 20_000, () => market.plane.gate.isOpen())
+  await expect(find()).rejects.toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 2 })
+  await restoreJobs(market.plane, ledgerArchive(market.plane))
+  const binding = { rid: job.rid, buyer: job.account, offer: job.offer, good: 'studio/upscale' }
+  expect(await find()).toMatchObject({ binding, end: undefined, isBooked: false })
+  expect(await store.find('provider-h', 'run-of-nobody')).toBeUndefined()
 })

@@ -230,14 +230,14 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
     file: RESTORE,
     find: 'bound: boundTo(job, sealed)',
     replace: 'bound: undefined',
-    caughtBy: 'flows/forwarded-calls',
+    caughtBy: 'services/lent-jobs',
   },
   {
     name: 'a-forwarded-job-that-redis-lost-does-not-exist',
     file: 'data-plane/store/forwarded-jobs.ts',
     find: 'throw recordsMissing()',
     replace: 'return undefined',
-    caughtBy: 'flows/forwarded-calls',
+    caughtBy: 'services/lent-jobs',
   },
   {
     name: 'what-is-lost-again-stays-lost',

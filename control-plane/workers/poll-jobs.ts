@@ -9,8 +9,11 @@ import { repeat } from './worker.ts'
 const EVERY_MS = 0.5 * SECOND
 /** A mark that is younger is lost with Redis, unless the process that made it lives on. */
 const KEEP_EVERY_MS = 1 * SECOND
-/** A turn that writes many records again lasts longer than the pause between two. */
-const KEEP_LEASE_MS = 30 * SECOND
+/**
+ * Buyers are refused until records are there again, so they do not wait long for a worker that died. Two workers whose turns
+ * last longer write the same.
+ */
+const KEEP_LEASE_MS = 5 * SECOND
 const FIND_EVERY_MS = 1 * SECOND
 /** A provider may be silent for long. */
 const FIND_LEASE_MS = MINUTE

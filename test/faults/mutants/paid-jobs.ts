@@ -214,8 +214,8 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   {
     name: 'a-stop-is-lost-with-the-record',
     file: 'control-plane/services/buyers/jobs.ts',
-    find: 'if (record !== undefined) await ctx.jobBook.markStopped(job.rid)',
-    replace: 'if (kept !== undefined) await ctx.jobBook.markStopped(job.rid)',
+    find: 'const isStopped = canStop && record !== undefined',
+    replace: 'const isStopped = canStop && kept !== undefined',
     caughtBy: 'services/lost-jobs',
   },
   {

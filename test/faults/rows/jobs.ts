@@ -65,7 +65,7 @@ async function endAll(world: World): Promise<void> {
 /** The request ids of the films that their buyer is shown in its list, once it is shown one. */
 async function listed(world: World, buyer: Buyer, node = 1): Promise<readonly string[]> {
   let rids: readonly string[] | undefined
-  await until('the list is there', SOON_MS, async () => {
+  await until('the list is there', ENDED_MS, async () => {
     rids = await listNow(world, buyer, node)
     return rids !== undefined
   })

@@ -37,7 +37,7 @@ function Credit() {
   return (
     <Page
       title="Credit"
-      about="Prepaid, and spent to the micro-dollar. Every line of the ledger shows the balance after it."
+      about="Prepaid, and spent to the micro-dollar."
       actions={<LiveMark state={state} onPause={setPaused} />}
     >
       <Loaded query={query}>
@@ -56,7 +56,7 @@ function Credit() {
                 curl={curl}
                 empty={
                   <Empty title="No entries in the last 30 days">
-                    <p>Grants, deposits and charges show up here, each with the balance after it.</p>
+                    <p>Grants, deposits and charges show up here.</p>
                   </Empty>
                 }
                 foot={
@@ -94,7 +94,7 @@ function Balances({ data: { me }, live }: { readonly data: BuyerCreditQuery; rea
           value: <Money micro={live?.creditBalanceUsdc ?? me?.creditBalanceUsdc} />,
           hint: 'prepaid credit less what is held',
         },
-        { label: 'Held', value: <Money micro={held} />, hint: 'for calls that run; what is not used comes back' },
+        { label: 'Held', value: <Money micro={held} />, hint: 'for calls that run' },
         ...(me?.balanceUsdc === null || me === null
           ? []
           : [{ label: 'In the wallet', value: <Money micro={me.balanceUsdc} />, hint: 'USDC on chain' }]),

@@ -140,21 +140,23 @@ async function isStored(bucket: S3Bucket, name: string, facts: ObjectFacts, erro
   return found?.metadata['tag'] === facts.metadata['tag']
 }
 
-/** Gathers pieces to parts of one length. `take` gives what is left. */
+/** Copies pieces into parts of one length. `take` gives what is left. */
 function gather(partBytes: number) {
-  let held: Uint8Array[] = []
+  let part = NOTHING
   let bytes = 0
   const take = () => {
-    const part = Buffer.concat(held, bytes)
-    held = []
+    const taken = part.subarray(0, bytes)
+    part = NOTHING
     bytes = 0
-    return part
+    return taken
   }
   return {
     *add(piece: Uint8Array) {
       for (let at = 0; at < piece.length; ) {
+        // Memory that nobody has written yet takes no room.
+        if (bytes === 0) part = Buffer.allocUnsafeSlow(partBytes)
         const slice = piece.subarray(at, at + partBytes - bytes)
-        held.push(slice)
+        part.set(slice, bytes)
         bytes += slice.length
         at += slice.length
         if (bytes === partBytes) yield take()
@@ -163,6 +165,8 @@ function gather(partBytes: number) {
     take,
   }
 }
+
+const NOTHING = Buffer.alloc(0)
 
 async function openStored({ bucket, clock }: Parts, name: string) {
   const found = await bucket.head(name)

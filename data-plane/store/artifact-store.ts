@@ -16,6 +16,7 @@ export type NewArtifact = {
   /** The account or the wallet that paid. Only this payer's key opens the file. */
   readonly owner: string
   readonly contentType: string
+  /** The store is done with a piece when it asks for the next one. */
   readonly pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>
   /** Unix milliseconds at which it is over at the latest. */
   readonly until?: number

@@ -67,7 +67,9 @@ export type FilePlace = {
 export type FetchedFile = {
   /** Its type by its first bytes. */
   readonly contentType: string
-  /** Throws {@link FileFault} where it does not end as it should. */
+  /**
+   * A piece is its reader's until the next one is asked for. Throws {@link FileFault} where it does not end as it should.
+   */
   readonly pieces: AsyncIterable<Buffer>
   close(): void
 }
@@ -99,6 +101,7 @@ export function createFileFetcher({ policy, openCredential, clock }: Parts): Fil
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
   })
+  const spent = openSpentMemory()
   return {
     async fetch({ url: raw, hosts, key }, limits, signal) {
       const url = checkOutboundUrl(raw, hosts, policy)
@@ -112,13 +115,16 @@ export function createFileFetcher({ policy, openCredential, clock }: Parts): Fil
         const answer = await watch.within(limits.firstByteMs, 'unreachable', () =>
           agent.request({ ...PIECEWISE, origin, path: pathname + search, headers, signal: watch.signal }),
         )
-        return await takeFile(answer, { limits, watch })
+        return await takeFile(answer, { limits, watch, spent })
       } catch (error) {
         watch.end()
         throw watch.faultOf(error, 'unreachable')
       }
     },
-    close: () => agent.destroy(),
+    async close() {
+      await agent.destroy()
+      spent.close()
+    },
   }
 }
 
@@ -166,13 +172,13 @@ function watchFetch(clock: Timers, { totalMs }: FileLimits, outer: AbortSignal |
   }
 }
 
-type Taking = { readonly limits: FileLimits; readonly watch: Watch }
+type Taking = { readonly limits: FileLimits; readonly watch: Watch; readonly spent: SpentMemory }
 
 /** Checks the head of an answer and the first bytes behind it. */
 async function takeFile({ statusCode, headers, body }: Dispatcher.ResponseData, at: Taking): Promise<FetchedFile> {
   // An aborted body says so to nobody who reads it later.
   body.on('error', () => undefined)
-  const { limits, watch } = at
+  const { limits, watch, spent } = at
   checkStatus(statusCode)
   const declared = readLength(headers)
   if (declared !== undefined && declared > limits.maxBytes) throw new FileFault('too_large')
@@ -193,12 +199,33 @@ async function takeFile({ statusCode, headers, body }: Dispatcher.ResponseData, 
   async function* whole() {
     try {
       yield* first
-      yield* pieces
+      for await (const piece of pieces) {
+        yield piece
+        spent.giveBack(piece)
+      }
     } finally {
       watch.end()
     }
   }
   return { contentType, pieces: whole(), close: watch.end }
+}
+
+type SpentMemory = { giveBack(piece: Buffer): void; close(): void }
+
+/**
+ * Gives the memory of pieces back that nobody reads any more. It would stay until the next collection, and V8 lets 64 MiB of it gather before
+ * that. What is transferred into a port whose other end is closed has no receiver and is gone (HTML, section 9.4.4).
+ */
+function openSpentMemory(): SpentMemory {
+  const { port1: entry, port2: exit } = new MessageChannel()
+  exit.close()
+  return {
+    giveBack({ buffer, length }) {
+      // Other memory may hold more than the piece.
+      if (buffer instanceof ArrayBuffer && buffer.byteLength === length) entry.postMessage(null, [buffer])
+    },
+    close: () => entry.close(),
+  }
 }
 
 function checkStatus(status: number): void {

@@ -1,7 +1,5 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
-import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { FileFetcher, FileLimits, FilePlace } from '#data-plane/upstream/fetch-file.ts'
 import { createFileFetcher } from '#data-plane/upstream/fetch-file.ts'
@@ -67,11 +65,18 @@ const answer =
   }
 const good = answer(`200 OK\r\ncontent-type: video/mp4\r\ncontent-length: ${MP4.length}`, MP4)
 
+/** All pieces, each copied before the next one is asked for. */
+async function bytesOf(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
+  const copies: Buffer[] = []
+  for await (const piece of pieces) copies.push(Buffer.from(piece))
+  return Buffer.concat(copies)
+}
+
 /** The whole of a file, or the name of its fault. */
 async function take(place = placeOf(), limits: Partial<FileLimits> = {}, fetcher = files) {
   try {
     const { contentType, pieces } = await fetcher.fetch(place, { ...LIMITS, ...limits })
-    const bytes = await buffer(Readable.from(pieces, { objectMode: false }))
+    const bytes = await bytesOf(pieces)
     return { contentType, bytes: bytes.length, isWhole: bytes.equals(MP4) }
   } catch (error) {
     return Object(error).fault ?? error
@@ -104,6 +109,22 @@ describe('a file of a provider', () => {
       socket.write('0\r\n\r\n')
     }
     expect(await take()).toMatchObject({ isWhole: true })
+  })
+
+  it('is in memory once: a piece is given back when its reader asks for the next one', async () => {
+    const film = Buffer.concat([MP4, Buffer.alloc(1_000_000, 7)])
+    script = answer(`200 OK\r\ncontent-length: ${film.length}`, film)
+    const { pieces } = await files.fetch(placeOf(), { ...LIMITS, maxBytes: film.length })
+    const given: Buffer[] = []
+    const copies: Buffer[] = []
+    for await (const piece of pieces) {
+      given.push(piece)
+      copies.push(Buffer.from(piece))
+    }
+    expect(Buffer.concat(copies).equals(film)).toBe(true)
+    // The beginning is read before there is a reader, and beside its head.
+    const kept = given.reduce((sum, piece) => sum + piece.length, 0)
+    expect(kept).toBeLessThan(film.length / 4)
   })
 
   it('is asked for with the provider’s key only where the key is that host’s', async () => {
@@ -272,7 +293,7 @@ describe('a file of a provider', () => {
     script = answer('200 OK\r\ncontent-length: 9000', MP4.subarray(0, 1_000))
     const closing = new AbortController()
     const file = await files.fetch(placeOf(), LIMITS, closing.signal)
-    const reading = buffer(Readable.from(file.pieces, { objectMode: false }))
+    const reading = bytesOf(file.pieces)
     closing.abort()
     await expect(reading).rejects.toMatchObject({ fault: 'cut' })
     await until('the connection is closed', 5_000, () => sockets.size === 0)

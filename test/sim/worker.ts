@@ -48,7 +48,8 @@ export type PaymentWorker = { readonly ctx: FinishCtx }
 
 const SWEEP_EVERY_MS = 30_000
 const POLL_EVERY_MS = 3_000
-const RESTORE_EVERY_MS = 1_000
+/** Seldomer than a worker does it: two hours of silence would have thousands of turns. */
+const RESTORE_EVERY_MS = 30_000
 const COMMAND_TIMEOUT_MS = 2_000
 const FINISH_EVERY_MS = 1_000
 

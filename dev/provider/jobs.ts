@@ -41,7 +41,8 @@ export const SANDBOX_FILM_ENTRIES = [
 
 const MAX_JOBS = 10_000
 const OVERCHARGE = 100
-const SHORTENING: ReadonlySet<string> = new Set(['job', 'video-job'])
+/** Their films are a second shorter than was asked for, so that a buyer sees the charge follow what came. */
+const SHORTENED: ReadonlySet<string> = new Set(['job', 'video-job'])
 /** The number of questions after which a job is over. */
 const LAST_QUESTION = 2
 const USUAL_SECONDS = 4
@@ -51,7 +52,9 @@ export type Job = {
   readonly id: string
   readonly model: JobModel
   readonly prompt: string
+  /** Asked for, and made. */
   readonly seconds: number
+  readonly made: number
   readonly size: { readonly width: number; readonly height: number }
   readonly isMusic: boolean
   /** The request that its result is made of, and the key that it belongs to, where a protocol needs them. */
@@ -79,8 +82,9 @@ export function createJobBook(): JobBook {
       const model = modelOf(name)
       if (model === undefined) return undefined
       if (jobs.size >= MAX_JOBS) jobs.clear()
+      const made = SHORTENED.has(behaviourIn(name)) ? Math.max(1, seconds - 1) : seconds
       const fresh = { questions: 0, isCancelled: false, ...(asked !== undefined && { asked }) }
-      const job = { id: `vid_${randomUUID()}`, model, prompt, seconds, size, isMusic, ...fresh }
+      const job = { id: `vid_${randomUUID()}`, model, prompt, seconds, made, size, isMusic, ...fresh }
       jobs.set(job.id, job)
       return job
     },
@@ -90,11 +94,15 @@ export function createJobBook(): JobBook {
 
 /** A real model is a job that behaves well. */
 function modelOf(name: string): JobModel | undefined {
-  const behaviour = name.slice(name.lastIndexOf('/') + 1)
+  const behaviour = behaviourIn(name)
   if (isJobModel(behaviour)) return behaviour
   const known = Object.keys(JOB_MODELS).find((model) => name.endsWith(model))
   if (known !== undefined && isJobModel(known)) return known
   return name === '' ? undefined : 'job'
+}
+
+function behaviourIn(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1)
 }
 
 function isJobModel(name: string): name is JobModel {
@@ -123,14 +131,9 @@ export function stateOf({ model, questions, isCancelled }: Job): JobState {
 
 /** The seconds that it says it made; undefined where it says nothing. */
 export function saidSeconds(job: Job): number | undefined {
-  const { model, seconds } = job
+  const { model, seconds, made } = job
   if (model === 'job-unmetered') return undefined
-  return model === 'job-overcharging' ? seconds * OVERCHARGE : madeSeconds(job)
-}
-
-/** Some films are a second shorter than was asked for, so that a buyer sees the charge follow what came. */
-function madeSeconds({ model, seconds, isMusic }: Job): number {
-  return SHORTENING.has(model) && !isMusic ? Math.max(1, seconds - 1) : seconds
+  return model === 'job-overcharging' ? seconds * OVERCHARGE : made
 }
 
 /** The name of its file. */
@@ -140,8 +143,7 @@ export function fileNameOf({ id, isMusic }: Job): string {
 
 /** What it made. */
 export function fileOf(job: Job): { readonly contentType: string; readonly bytes: Buffer } {
-  const { prompt, size, isMusic } = job
-  const seconds = madeSeconds(job)
+  const { prompt, made: seconds, size, isMusic } = job
   if (isMusic) return { contentType: 'audio/wav', bytes: wavTone(seconds) }
   return { contentType: 'video/mp4', bytes: mp4Film(prompt, { ...size, seconds }) }
 }

@@ -13,7 +13,8 @@ import { until } from '#test/support/until.ts'
 import { inHeader, payingFetch, signPayment, stockClient } from '#test/support/wallet-client.ts'
 
 const RICH = { usdc: 1_000_000n }
-const FILM = { model: 'paid-film', prompt: 'A boat on a lake.', seconds: 4 }
+/** The sample provider makes its films a second shorter than was asked for. */
+const FILM = { model: 'paid/job', prompt: 'A boat on a lake.', seconds: 4 }
 const MUSIC = { model: 'sandbox/music-job', prompt: 'A slow waltz.' }
 /** The sample provider knows by its name that this one fails. */
 const FAILING = 'paid-job-failing'
@@ -127,7 +128,7 @@ describe('a long job that a wallet pays for', () => {
 
     const job = await finished(path, submitted)
     const cost = BigInt(job.usage?.buyer_cost_micro ?? 0)
-    // The sample provider makes a film that is a second shorter, and the seller keeps 60 percent of 10 cents for each.
+    // The film is a second shorter, and the seller keeps 60 percent of 10 cents for each.
     expect([job.status, job.usage?.seconds, cost]).toEqual(['succeeded', 3, 180_000n])
     const file = await fetch(job.artifacts[0]?.url ?? '')
     expect([file.status, file.headers.get('content-type')]).toEqual([200, 'video/mp4'])

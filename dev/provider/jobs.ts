@@ -41,8 +41,8 @@ export const SANDBOX_FILM_ENTRIES = [
 
 const MAX_JOBS = 10_000
 const OVERCHARGE = 100
-/** Their films are a second shorter than was asked for, so that a buyer sees the charge follow what came. */
-const SHORTENED: ReadonlySet<string> = new Set(['job', 'video-job'])
+/** Films of a model whose name ends so are a second shorter than was asked for: a buyer sees the charge follow what came. */
+const SHORTENED = 'job'
 /** The number of questions after which a job is over. */
 const LAST_QUESTION = 2
 const USUAL_SECONDS = 4
@@ -82,7 +82,7 @@ export function createJobBook(): JobBook {
       const model = modelOf(name)
       if (model === undefined) return undefined
       if (jobs.size >= MAX_JOBS) jobs.clear()
-      const made = SHORTENED.has(behaviourIn(name)) ? Math.max(1, seconds - 1) : seconds
+      const made = name.endsWith(SHORTENED) && !isMusic ? Math.max(1, seconds - 1) : seconds
       const fresh = { questions: 0, isCancelled: false, ...(asked !== undefined && { asked }) }
       const job = { id: `vid_${randomUUID()}`, model, prompt, seconds, made, size, isMusic, ...fresh }
       jobs.set(job.id, job)
@@ -94,15 +94,11 @@ export function createJobBook(): JobBook {
 
 /** A real model is a job that behaves well. */
 function modelOf(name: string): JobModel | undefined {
-  const behaviour = behaviourIn(name)
+  const behaviour = name.slice(name.lastIndexOf('/') + 1)
   if (isJobModel(behaviour)) return behaviour
   const known = Object.keys(JOB_MODELS).find((model) => name.endsWith(model))
   if (known !== undefined && isJobModel(known)) return known
   return name === '' ? undefined : 'job'
-}
-
-function behaviourIn(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1)
 }
 
 function isJobModel(name: string): name is JobModel {

@@ -132,8 +132,8 @@ export function formatMicroUsd(amount: MicroUsd): string {
   return amount.toString()
 }
 
-/** The amount in US dollars for a sentence: cents, and as many digits more as it has. */
-export function formatDollars(amount: MicroUsd): string {
+/** Micro-USD, not below zero, as a text of US dollars: cents, and as many digits more as it has. */
+export function formatDollars(amount: bigint): string {
   const digits = amount.toString().padStart(7, '0')
   return `${digits.slice(0, -6)}.${digits.slice(-6).replace(/0{1,4}$/, '')}`
 }

@@ -1,6 +1,7 @@
+import { formatDollars } from '#shared/money.ts'
+
 /** Writes amounts for people, from texts and whole numbers only. Nothing is computed in floats. */
 
-const MICRO_DIGITS = 6
 const WEI_DIGITS = 18
 
 /** Micro-USD as dollars: `$12.34`, with as many decimals as it has and at least two. */
@@ -8,9 +9,7 @@ export function dollars(micro: string | number | bigint | null | undefined): str
   if (micro === null || micro === undefined) return null
   const whole = BigInt(micro)
   const sign = whole < 0n ? '-' : ''
-  const digits = (whole < 0n ? -whole : whole).toString().padStart(MICRO_DIGITS + 1, '0')
-  const fraction = digits.slice(-MICRO_DIGITS).replace(/0+$/, '').padEnd(2, '0')
-  return `${sign}$${digits.slice(0, -MICRO_DIGITS)}.${fraction}`
+  return `${sign}$${formatDollars(whole < 0n ? -whole : whole)}`
 }
 
 /** Wei as ETH with six decimals, for people. */

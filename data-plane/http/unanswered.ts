@@ -31,13 +31,13 @@ export function refuseUnanswered(index: RowIndex, hosts: Hosts, { request, reply
 
 /** How a client's base URL goes wrong, and the path that was meant: what it lacks, what it has twice, what others have. */
 const SLIPS: readonly ((path: string) => string)[] = [
-  (path) => path.replace(/^(?:\/compat)?(?:\/v1){2,4}(?=\/)/, (beginning) => beginning.replace(/(?:\/v1)+$/, '/v1')),
+  (path) => path.replace(/^(\/compat)?(?:\/v1){2,4}(?=\/)/, '$1/v1'),
   (path) => `/v1${path}`,
   (path) => path.replace(/^\/compat(?=\/)/, '/compat/v1'),
   (path) => `/compat${path}`,
   (path) => path.replace(/^\/(?:api|openai)(?=\/)/, ''),
 ]
-/** Longer paths have no row. */
+/** Longer paths are not looked at again. */
 const MAX_SLIP_CHARS = 256
 
 /** The path of the row that a client most likely meant. It is our own text: what was asked for may hold a key. */

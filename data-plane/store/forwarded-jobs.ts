@@ -5,8 +5,8 @@ import { isJobRestored, JobEndSchema } from '#shared/contract/job-record.ts'
 import type { JobBinding } from '#shared/contract/lent-offers.ts'
 import { JOB_BINDING_MS, JobBindingSchema, jobBindingKey } from '#shared/contract/lent-offers.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import { AppError } from '#shared/errors.ts'
 import { recordsMissing } from './jobs.ts'
+import { guarded, together } from './redis-answers.ts'
 
 /** Milliseconds that the money of a job is remembered: longer than its deadline. */
 const KEEP_MS = JOB_BINDING_MS + 25 * 3_600_000
@@ -49,8 +49,7 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
       const binding = JobBindingSchema.safeParse(parse(await guarded(cache.get(jobBindingKey(resource, job))))).data
       // Nothing is under a key without a request id.
       const reads = money.multi().hmget(moneyKeys.job(binding?.rid ?? ''), 'submit', 'end', 'booked')
-      const answers = (await guarded(reads.get(moneyKeys.jobsRestored).exec())) ?? []
-      const [[submit, end, booked], restoredTo] = Read.parse(answers.map(([error, value]) => error ?? value))
+      const [[submit, end, booked], restoredTo] = Read.parse(await together(reads.get(moneyKeys.jobsRestored)))
       if (binding === undefined || submit === null) {
         if (isJobRestored(restoredTo, binding?.rid ?? '')) return undefined
         throw recordsMissing()
@@ -66,12 +65,6 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
       await guarded(money.hset(moneyKeys.job(rid), 'booked', '1'))
     },
   }
-}
-
-async function guarded<Result>(answer: Promise<Result>): Promise<Result> {
-  return answer.catch((cause: unknown) => {
-    throw new AppError('service_unavailable', { retryAfterSeconds: 1, cause })
-  })
 }
 
 function parse(text: string | null | undefined): unknown {

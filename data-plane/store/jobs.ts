@@ -1,4 +1,4 @@
-import type { ChainableCommander, Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { DAY } from '#shared/clock.ts'
 import type { JobEnd, JobMark, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
@@ -16,6 +16,7 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import { parseRequestId, ulidFloor } from '#shared/ids.ts'
+import { guarded, together } from './redis-answers.ts'
 
 export type { JobEnd, JobRecord, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 
@@ -191,15 +192,4 @@ async function readRecord({ redis, isSure }: Ports, rid: RequestId) {
   if (withheld === '1' || deleted === '1') return { values, standing: 'hidden' } as const
   const isKnown = (job ?? null) !== null || (isJobRestored(restoredTo, rid) && isSure())
   return { values, standing: isKnown ? 'open' : 'unknown' } as const
-}
-
-/** The answers to commands that Redis does at once. */
-async function together(commands: ChainableCommander): Promise<readonly unknown[]> {
-  return ((await guarded(commands.exec())) ?? []).map(([error, value]) => error ?? value)
-}
-
-async function guarded<Result>(answer: Promise<Result>): Promise<Result> {
-  return answer.catch((cause: unknown) => {
-    throw new AppError('service_unavailable', { retryAfterSeconds: 1, cause })
-  })
 }

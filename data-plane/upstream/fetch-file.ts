@@ -14,8 +14,8 @@ const CONNECT_TIMEOUT_MS = 2 * SECOND
 const MAX_CONNECTIONS_AN_ORIGIN = 16
 const KEEP_ALIVE_MS = 10 * SECOND
 const MAX_HEADER_BYTES = 32_768
-/** A body is read piece by piece: with room for more, two pieces wait and are copied into one. */
-const PIECEWISE = { method: 'GET', highWaterMark: 0 } as const
+/** Bytes of a body that wait to be read. With room for more, two pieces wait and are copied into one. */
+const READ_AHEAD_BYTES = 0
 
 export type FileLimits = {
   readonly maxBytes: number
@@ -113,7 +113,14 @@ export function createFileFetcher({ policy, openCredential, clock }: Parts): Fil
         if (key !== undefined) protocolOf(key).addCredential(headers, openCredential(key.credential).reveal())
         const { origin, pathname, search } = url
         const answer = await watch.within(limits.firstByteMs, 'unreachable', () =>
-          agent.request({ ...PIECEWISE, origin, path: pathname + search, headers, signal: watch.signal }),
+          agent.request({
+            origin,
+            path: pathname + search,
+            method: 'GET',
+            headers,
+            signal: watch.signal,
+            highWaterMark: READ_AHEAD_BYTES,
+          }),
         )
         return await takeFile(answer, { limits, watch, spent })
       } catch (error) {
@@ -213,8 +220,9 @@ async function takeFile({ statusCode, headers, body }: Dispatcher.ResponseData, 
 type SpentMemory = { giveBack(piece: Buffer): void; close(): void }
 
 /**
- * Gives the memory of pieces back that nobody reads any more. It would stay until the next collection, and V8 lets 64 MiB of it gather before
- * that. What is transferred into a port whose other end is closed has no receiver and is gone (HTML, section 9.4.4).
+ * Gives the memory of pieces back that nobody reads any more. It would stay until the next collection, and V8 lets
+ * 64 MiB of it gather before that. What is transferred into a port whose other end is closed has no receiver and is gone
+ * (HTML, section 9.4.4).
  */
 function openSpentMemory(): SpentMemory {
   const { port1: entry, port2: exit } = new MessageChannel()

@@ -5,6 +5,7 @@ import { createJsonGauge, MAX_JSON_BYTES, MIN_SPAN_BYTES, tooHeavy } from '#shar
 import { scanMembers } from '#shared/json-members.ts'
 import type { KnownData } from './inlined-spans.ts'
 import { findInlinedSpans } from './inlined-spans.ts'
+import { joined } from './joined.ts'
 
 /**
  * Begins and ends a stand-in, which says where in the bytes its data lies. This code point is no character, and
@@ -211,8 +212,7 @@ export function createAnswerGauge(): AnswerGauge {
 const NO_BYTES: InlinedSource = { bytes: [], hasStandIns: false }
 
 function readShort(chunks: readonly Buffer[]): AnswerAround | undefined {
-  const [first] = chunks
-  const bytes = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
+  const bytes = joined(chunks)
   if (!isUtf8(bytes)) return undefined
   const text = bytes.toString('utf8')
   return scanMembers(text) === undefined ? undefined : { text, source: NO_BYTES }

@@ -5,6 +5,7 @@ import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import type { AnswerAround } from './inlined-data.ts'
 import { createAnswerGauge } from './inlined-data.ts'
+import { joined } from './joined.ts'
 
 /** An answer that is one JSON object, with its own text. */
 export type WholeAnswer = {
@@ -32,8 +33,7 @@ export function gatherWhole(read: (bytes: Buffer) => Found): WholeParts {
   return wholeParts(
     (chunk) => chunks.push(chunk),
     () => {
-      const [first] = chunks
-      const found = read(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
+      const found = read(joined(chunks))
       chunks.length = 0
       return found
     },

@@ -126,8 +126,7 @@ export function stateOf({ model, questions, isCancelled }: Job): JobState {
 }
 
 /** The seconds that it says it made; undefined where it says nothing. */
-export function saidSeconds(job: Job): number | undefined {
-  const { model, seconds, made } = job
+export function saidSeconds({ model, seconds, made }: Job): number | undefined {
   if (model === 'job-unmetered') return undefined
   return model === 'job-overcharging' ? seconds * OVERCHARGE : made
 }
@@ -138,8 +137,10 @@ export function fileNameOf({ id, isMusic }: Job): string {
 }
 
 /** What it made. */
-export function fileOf(job: Job): { readonly contentType: string; readonly bytes: Buffer } {
-  const { prompt, made: seconds, size, isMusic } = job
+export function fileOf({ prompt, made: seconds, size, isMusic }: Job): {
+  readonly contentType: string
+  readonly bytes: Buffer
+} {
   if (isMusic) return { contentType: 'audio/wav', bytes: wavTone(seconds) }
   return { contentType: 'video/mp4', bytes: mp4Film(prompt, { ...size, seconds }) }
 }

@@ -29,7 +29,7 @@ export type PageFiles = {
   asset(name: string): File | undefined
   /**
    * The document at a path, in a theme or in that of the reader's system. It names the scripts of the path's screen. One
-   * that tells of its screen is made for one answer, for figures move.
+   * with a head is made for one answer, for its figures move.
    */
   document(path: string, theme: Theme | undefined, foretold: Foretold | undefined): PageDocument
 }
@@ -61,17 +61,16 @@ export function openPageFiles(folder: URL): PageFiles | undefined {
     asset: (name) => files.get(name),
     document(path, theme, foretold) {
       const scripts = scriptsOf(path)
-      if (foretold !== undefined) return documentOf(withForetold(textOf(scripts, theme), foretold))
-      const key = `${theme} ${scripts[0]}`
-      const found = documents.get(key) ?? documentOf(textOf(scripts, theme))
+      const { head, known } = foretold ?? {}
+      if (head !== undefined && known !== undefined) return documentOf(withHead(textOf(scripts, theme), head, known))
+      const key = `${theme} ${scripts[0]} ${known !== undefined}`
+      const found =
+        documents.get(key) ??
+        documentOf(known === undefined ? textOf(scripts, theme) : withKnown(textOf(scripts, theme), known))
       documents.set(key, found)
       return found
     },
   }
-}
-
-function withForetold(html: string, { head, known }: Foretold): string {
-  return head === undefined ? withKnown(html, known) : withHead(html, head, known)
 }
 
 function documentOf(text: string): PageDocument {

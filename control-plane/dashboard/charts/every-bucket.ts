@@ -1,8 +1,13 @@
+const HOUR_MS = 3_600_000
+const STEP_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const
+export type Interval = keyof typeof STEP_MS
+
 /** Each bucket from the first row to the last, with its row. One that has none is a time without calls. */
 export function everyBucket<Row extends { readonly bucket: number }>(
   rows: readonly Row[],
-  stepMs: number,
+  interval: Interval,
 ): readonly (readonly [bucket: number, row: Row | undefined])[] {
+  const stepMs = STEP_MS[interval]
   const known = new Map(rows.map((row) => [row.bucket, row]))
   const [first, last] = [Math.min(...known.keys()), Math.max(...known.keys())]
   const length = known.size === 0 ? 0 : Math.round((last - first) / stepMs) + 1

@@ -2,7 +2,7 @@ import type { KeptJob } from '#control-plane/db/job-marks.ts'
 import { listKeptUntold } from '#control-plane/db/job-marks.ts'
 import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import { endAsBooked, endAsFound } from '#shared/contract/job-end.ts'
-import type { JobEnd } from '#shared/contract/job-record.ts'
+import type { JobEnd, StoredJob } from '#shared/contract/job-record.ts'
 import type { Line } from './attend-job.ts'
 import type { LineCtx } from './job-lines.ts'
 import { linesOf } from './job-lines.ts'
@@ -20,8 +20,8 @@ export type LostEnds = {
   turn(): Promise<number>
 }
 
-/** A job whose end is lost, with the event that was booked for it. */
-type Lost = { readonly job: KeptJob; readonly event: string }
+/** A job whose end is lost, with its record and the event that was booked for it. */
+type Lost = { readonly job: KeptJob; readonly record: StoredJob; readonly event: string }
 
 /** Only the provider of such a job can say again which files it has made. Its bill stays as it was booked. */
 export function createLostEnds(ctx: LineCtx): LostEnds {
@@ -51,7 +51,8 @@ export function createLostEnds(ctx: LineCtx): LostEnds {
       const now = ctx.clock.now()
       const due = lost.filter(({ job }) => (asked.get(job.rid)?.nextAt ?? 0) <= now).slice(0, AT_ONCE)
       const jobs = due.map(({ job }) => job)
-      const lines = await linesOf(ctx, jobs, await ctx.jobBook.read(jobs.map(({ rid }) => rid)))
+      const records = due.map(({ record }) => record)
+      const lines = await linesOf(ctx, jobs, records)
       const found = await Promise.all(due.map((each, index) => (lines[index] ? find(each, lines[index]) : false)))
       return found.filter((isFound) => isFound).length
     },
@@ -66,7 +67,8 @@ async function listLost({ db, jobBook }: LineCtx): Promise<readonly Lost[]> {
   const jobs = await listKeptUntold(db, MAX_ENDS)
   const kept = await jobBook.read(jobs.map(({ rid }) => rid))
   return jobs.flatMap((job, index) => {
-    const { end, lostEnd: event } = kept[index] ?? {}
-    return end === undefined && event !== undefined ? [{ job, event }] : []
+    const record = kept[index]
+    const { end, lostEnd: event } = record ?? {}
+    return record !== undefined && end === undefined && event !== undefined ? [{ job, record, event }] : []
   })
 }

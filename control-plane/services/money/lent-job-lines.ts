@@ -15,6 +15,14 @@ import { askLentJob, canStop } from './ask-lent-job.ts'
 import type { Line } from './attend-job.ts'
 import type { LineCtx } from './job-lines.ts'
 
+export type LentSubmit = UsageEvent & { readonly sold: NonNullable<UsageEvent['sold']> }
+
+/** The submit of a job that went to a lent key. Undefined for that of any other. */
+export function lentSubmit(event: string): LentSubmit | undefined {
+  const submit = readUsageEvent(event)
+  return submit?.sold === undefined ? undefined : { ...submit, sold: submit.sold }
+}
+
 /**
  * The ways to ask about forwarded jobs, by the id of the job: with the lent key that has started it, as the present
  * record says. A job whose record is gone is met with silence until its deadline, and one whose key was destroyed is
@@ -22,8 +30,8 @@ import type { LineCtx } from './job-lines.ts'
  */
 export async function lentLinesOf(ctx: LineCtx, jobs: readonly Job[]): Promise<ReadonlyMap<string, Line>> {
   const lent = jobs.flatMap((job) => {
-    const submit = readUsageEvent(job.event)
-    return submit?.sold === undefined ? [] : [{ job, submit, resource: submit.sold.id }]
+    const submit = lentSubmit(job.event)
+    return submit === undefined ? [] : [{ job, submit, resource: submit.sold.id }]
   })
   if (lent.length === 0) return new Map()
   const places = await listLentPlaces(

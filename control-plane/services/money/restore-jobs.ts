@@ -9,11 +9,12 @@ import type { JobMark } from '#shared/contract/job-record.ts'
 import { JOB_KEPT_AFTER_DEADLINE_MS, JOBS_RESTORED } from '#shared/contract/job-record.ts'
 import { JobBindingSchema } from '#shared/contract/lent-offers.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
-import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { ulidFloor, ulidTime } from '#shared/ids.ts'
 import type { IngestCtx } from './ingest.ts'
 import type { LineCtx, Place } from './job-lines.ts'
 import { placesOf, recordOf } from './job-lines.ts'
+import type { LentSubmit } from './lent-job-lines.ts'
+import { lentSubmit } from './lent-job-lines.ts'
 import type { Shown } from './shown-job.ts'
 import { endAsShown, openShown } from './shown-job.ts'
 import { postLeftBehind } from './sweep.ts'
@@ -54,7 +55,7 @@ export type JobArchive = {
   list(page: KeptPage): Promise<readonly KeptJob[]>
   /** The providers' addresses and keys, by offer. */
   placesOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, Place>>
-  /** The sealed keys that have started forwarded jobs, by offer. */
+  /** The sealed keys that have started these forwarded jobs, by offer. */
   lentKeysOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, unknown>>
   /** Those whose payment could not be taken. */
   writtenOff(rids: readonly string[]): Promise<ReadonlySet<string>>
@@ -71,7 +72,7 @@ export function ledgerArchive(ctx: ArchiveCtx): JobArchive {
     list: (page) => listKeptJobs(db, page),
     placesOf: (jobs) => placesOf(ctx, jobs),
     async lentKeysOf(jobs) {
-      const offers = jobs.flatMap(({ event, offer }) => (isForwarded(event) ? (offer ?? []) : []))
+      const offers = jobs.flatMap(({ offer }) => offer ?? [])
       return new Map((await listLentPlaces(db, offers)).map(({ offer, sealed }) => [offer, sealed]))
     },
     async writtenOff(rids) {
@@ -135,17 +136,24 @@ export async function restoreRecord(ctx: ArchiveCtx & WriteCtx, rid: string): Pr
 }
 
 async function restorePage(ctx: WriteCtx, archive: JobArchive, jobs: readonly KeptJob[]): Promise<number> {
+  const forwarded = new Map(
+    jobs.flatMap(({ rid, event }) => {
+      const submit = lentSubmit(event)
+      return submit === undefined ? [] : [[rid, submit]]
+    }),
+  )
   const [places, lentKeys, unpaid] = await Promise.all([
     archive.placesOf(jobs),
-    archive.lentKeysOf(jobs),
+    archive.lentKeysOf(jobs.filter(({ rid }) => forwarded.has(rid))),
     archive.writtenOff(jobs.map(({ rid }) => rid)),
   ])
   let restored = 0
   for (let from = 0; from < jobs.length; from += TOGETHER) {
     const written = await Promise.all(
       jobs.slice(from, from + TOGETHER).map((job) => {
-        const { rid, event } = job
-        if (isForwarded(event)) return restoreForwarded(ctx, job, lentKeys.get(job.offer ?? ''))
+        const { rid } = job
+        const submit = forwarded.get(rid)
+        if (submit !== undefined) return restoreForwarded(ctx, job, boundTo(job, submit, lentKeys.get(job.offer ?? '')))
         const known = { place: places.get(job.offer ?? ''), isWithheld: unpaid.has(rid), shown: archive.shownOf(job) }
         return restore(ctx, job, known)
       }),
@@ -183,23 +191,19 @@ async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: Known)
   return true
 }
 
-function isForwarded(submit: string): boolean {
-  return readUsageEvent(submit)?.sold !== undefined
-}
+type Bound = ForwardedSubmit['bound']
 
-async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, sealed: unknown): Promise<boolean> {
+async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, bound: Bound): Promise<boolean> {
   const { rid, event: submit, endEvent } = job
   const end = endEvent === null ? undefined : endAsBooked(endEvent)
-  const deadlineAt = job.deadlineAt.getTime()
-  await jobBook.restoreForwarded({ rid, submit, deadlineAt, end, bound: boundTo(job, sealed) }, clock.now())
+  await jobBook.restoreForwarded({ rid, submit, deadlineAt: job.deadlineAt.getTime(), end, bound }, clock.now())
   return true
 }
 
 /** Undefined where the key that has started the job was destroyed, or another was put in its place since. */
-function boundTo({ event, providerJob }: KeptJob, sealed: unknown): ForwardedSubmit['bound'] {
-  const submit = readUsageEvent(event)
+function boundTo({ providerJob }: KeptJob, submit: LentSubmit, sealed: unknown): Bound {
   const key = SealedCredentialSchema.safeParse(sealed).data
-  if (submit?.sold === undefined || key === undefined) return undefined
+  if (key === undefined) return undefined
   const { rid, offer, sellerAccount, startedAt: boundAt, account, wallet, sold } = submit
   if (ulidTime(key.id.slice('crd_'.length)) > boundAt) return undefined
   const facts = { rid, buyer: account ?? wallet, offer, sellerAccount, credentialId: key.id, good: sold.good, boundAt }

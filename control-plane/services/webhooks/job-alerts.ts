@@ -3,11 +3,11 @@ import type { UntoldJob } from '#control-plane/db/jobs.ts'
 import { listUntoldJobs, markJobTold } from '#control-plane/db/jobs.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { viewOfJob } from '#control-plane/services/buyers/job-view.ts'
+import { lentSubmit } from '#control-plane/services/money/lent-job-lines.ts'
 import { restoreRecord } from '#control-plane/services/money/restore-jobs.ts'
 import { sealShown } from '#control-plane/services/money/shown-job.ts'
 import type { StoredJob } from '#shared/contract/job-record.ts'
 import { isJobRestored } from '#shared/contract/job-record.ts'
-import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { DeliveryId } from '#shared/ids.ts'
 import { tellAccount } from './tell-account.ts'
 
@@ -62,7 +62,7 @@ async function tellPage(ctx: TellCtx, untold: readonly UntoldJob[]) {
 
 /** True while a job waits for its record. A forwarded job never has one. */
 async function isRecordLost(ctx: TellCtx, { rid, event }: UntoldJob, isRestored: boolean): Promise<boolean> {
-  if (readUsageEvent(event)?.sold !== undefined) return false
+  if (lentSubmit(event) !== undefined) return false
   return !isRestored || restoreRecord(ctx, rid)
 }
 

@@ -1,4 +1,5 @@
 import type { AnswerHead, AnswerStart, Decoder, ForwardedUsage, JobWord } from '#data-plane/call.ts'
+import { joined } from '#data-plane/wires/joined.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import type { SseReader } from '#shared/protocols/answers/sse.ts'
@@ -135,7 +136,7 @@ function takeEnd(passing: Passing): void {
   passing.isOver = true
   if (passing.mode !== 'held') return
   const { held, rewrite } = passing
-  const whole = held.length === 1 && held[0] !== undefined ? held[0] : Buffer.concat(held)
+  const whole = joined(held)
   const made = rewrite === undefined ? { bytes: whole } : rewrite(whole)
   if ('failure' in made) passing.failure = made.failure
   else {

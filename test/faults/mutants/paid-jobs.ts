@@ -228,8 +228,8 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   {
     name: 'a-forwarded-job-is-bound-to-nobody-again',
     file: RESTORE,
-    find: 'bound: boundTo(job, sealed)',
-    replace: 'bound: undefined',
+    find: 'end, bound }, clock.now())',
+    replace: 'end, bound: undefined }, clock.now())',
     caughtBy: 'services/lent-jobs',
   },
   {

@@ -1,3 +1,4 @@
+import type { Interval } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
 import type { Series } from '#control-plane/dashboard/charts/time-chart.tsx'
 import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
@@ -24,16 +25,13 @@ export function savedOf({ listCostMicro, buyerCostMicro }: Summed): number {
   return Math.max(0, listCostMicro - buyerCostMicro)
 }
 
-const HOUR_MS = 3_600_000
-const STEP_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const
-export type Interval = keyof typeof STEP_MS
 /** Groups with a line of their own; what is left is one line more. */
 const MAX_GROUPS = 5
 export const OTHER = 'Other'
 
 /** Every bucket between the first and the last that has calls. */
 export function timesOf(buckets: readonly Bucket[], interval: Interval): readonly number[] {
-  return everyBucket(buckets, STEP_MS[interval]).map(([bucket]) => bucket)
+  return everyBucket(buckets, interval).map(([bucket]) => bucket)
 }
 
 type Wish = {

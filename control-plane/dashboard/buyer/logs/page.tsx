@@ -21,7 +21,6 @@ import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { CallDrawer } from './call-drawer.tsx'
 
 const REFRESH_MS = 15_000
-const HOUR_MS = 3_600_000
 const OUTCOMES = [
   { value: '', label: 'Any' },
   { value: 'succeeded', label: 'Succeeded' },
@@ -142,7 +141,7 @@ type Bucket = NonNullable<BuyerLogsQuery['usageBuckets']>[number]
 function Histogram({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const { zone } = useSettings()
   if (buckets.length === 0) return null
-  const hours = everyBucket(buckets, HOUR_MS)
+  const hours = everyBucket(buckets, 'hour')
   return (
     <Card title="Calls by hour">
       <TimeChart

@@ -19,7 +19,6 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const REFRESH_MS = 30_000
-const STEP_MS = { hour: 3_600_000, day: 86_400_000 } as const
 
 export function OverviewPage() {
   return (
@@ -102,7 +101,7 @@ type SpendingProps = { readonly data: BuyerOverviewQuery; readonly interval: 'ho
 
 function Spending({ data, interval }: SpendingProps) {
   const { zone } = useSettings()
-  const buckets = everyBucket(data.usageBuckets ?? [], STEP_MS[interval])
+  const buckets = everyBucket(data.usageBuckets ?? [], interval)
   return (
     <Card
       title="Spending"

@@ -19,7 +19,6 @@ import type { Reach } from './reach.ts'
 import { curveOf, dayLeft, reachOf, shareOf } from './reach.ts'
 
 const REFRESH_MS = 60_000
-const HOUR_MS = 3_600_000
 const MOST_PCT = 95
 
 export function YieldPage() {
@@ -274,7 +273,7 @@ function Curve({ data, own, curl }: CurveProps) {
 
 function Paid({ data }: { readonly data: SellerYieldQuery }) {
   const { zone } = useSettings()
-  const paid = everyBucket(data.priceHistory?.paid ?? [], HOUR_MS)
+  const paid = everyBucket(data.priceHistory?.paid ?? [], 'hour')
   return (
     <Card title="What buyers paid below list" about="By hour">
       {paid.length === 0 ? (

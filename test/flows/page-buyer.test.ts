@@ -9,6 +9,7 @@ import { sharedNetwork } from '#test/support/network.ts'
 import { dialog, heading, openPerson } from '#test/support/page-browser.ts'
 import { askMarket } from '#test/support/page-door.ts'
 import { openWallet } from '#test/support/page-wallet.ts'
+import { doorsOf } from '#test/support/routed-market.ts'
 import { until } from '#test/support/until.ts'
 import { newWallet } from '#test/support/wallet.ts'
 
@@ -62,7 +63,8 @@ async function simulated(key: string, policy: object): Promise<z.infer<typeof Si
 it(
   'a buyer tries a policy on the calls of the last day, and changes nothing by it',
   async () => {
-    const { buyer_key: own } = network.sandbox
+    // Other files buy with the sample buyer's key, and a table shows its first models.
+    const { buyerKey: own } = await doorsOf(network).user(1)
     const messages = [{ role: 'user', content: 'Say hello.' }]
     const bought = await door('/v1/chat/completions', own, { model: MODEL, max_tokens: 32, messages })
     await untilBooked(z.object({ id: z.string() }).parse(bought).id)

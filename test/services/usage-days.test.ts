@@ -8,6 +8,8 @@ import { transact } from '#control-plane/db/database.ts'
 import { sumEarnings } from '#control-plane/db/earnings.ts'
 import { migrate } from '#control-plane/db/migrate.ts'
 import { compareNextDay } from '#control-plane/db/usage-days.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import { simulateRouting } from '#control-plane/services/buyers/simulate-routing.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { archiveMonths, keepPartitions } from '#control-plane/services/partitions.ts'
 import { sumUsageDays } from '#control-plane/services/usage-days.ts'
@@ -16,6 +18,7 @@ import { createIds } from '#shared/ids.ts'
 import type { Usage } from '#shared/usage.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
@@ -224,5 +227,28 @@ describe('sums of days', () => {
     expect(before).toMatchObject([{ day: utcDay(at), requests: 1n }])
     expect(await archiveMonths(market.plane, 1)).toContain(utcMonth(at))
     expect(await lifetime()).toEqual(before)
+  })
+})
+
+describe('calls that are replayed under a policy', () => {
+  it('tell first of the models that it changes, then of those with the most calls, and of equal ones by name', async () => {
+    const eve = await market.person()
+    await listOffer(market, eve.seller, { model: 'gpt-test', discount: 40 })
+    await listOffer(market, eve.seller, { model: 'claude-test', discount: 60 })
+    const models = ['idle-b', 'gpt-test', 'idle-c', 'idle-c', 'claude-test', 'claude-test', 'idle-a']
+    await book(models.map((model) => ({ at: Date.now() - HOUR, model, buyer: eve, seller: eve })))
+    const order = async (policy: object) =>
+      (await invoke(market.plane, eve.buyer, simulateRouting, { policy })).byModel.map(({ model }) => model)
+    const byCalls = ['claude-test', 'idle-c', 'gpt-test', 'idle-a', 'idle-b']
+    expect(await order({})).toEqual(byCalls)
+    // Nobody sells the one at this discount, the other one stays where it is.
+    expect(await order({ minDiscountPct: 50 })).toEqual(['gpt-test', 'claude-test', 'idle-c', 'idle-a', 'idle-b'])
+    expect(await order({ providersBlocked: ['test'] })).toEqual([
+      'claude-test',
+      'gpt-test',
+      'idle-c',
+      'idle-a',
+      'idle-b',
+    ])
   })
 })

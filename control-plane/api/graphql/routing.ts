@@ -21,7 +21,8 @@ const Side = builder.objectRef<SimulatedSide>('SimulatedSide').implement({
 })
 
 const OfModel = builder.objectRef<SimulatedModel>('SimulatedModel').implement({
-  description: 'The same calls by model, those with the most calls first.',
+  description:
+    'The same calls by model. Models that the policy changes come first, then those with the most calls, then by name.',
   fields: (t) => membersOf(t, SimulatedModelSchema, { ints: ['calls', 'presentUnserved', 'policyUnserved'] }),
 })
 

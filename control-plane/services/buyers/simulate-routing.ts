@@ -22,7 +22,7 @@ import { replayCalls } from './replay-calls.ts'
 
 /** Most calls that are replayed, the newest of the window. */
 const MAX_CALLS = 10_000
-/** Most models that the answer names, those with the most calls. */
+/** Most models that the answer names, the first ones in its order. */
 const MODELS_SHOWN = 50
 /** Most names in one list of a policy. */
 const MAX_NAMES = 100
@@ -226,6 +226,7 @@ function compare(present: readonly Placed[], policy: readonly Placed[]) {
   }
 }
 
+/** The models that the policy changes, then the others; each with the most calls first, equal ones by name. */
 function modelsOf(calls: readonly RoutedCall[], present: readonly Placed[], policy: readonly Placed[]) {
   const places = new Map<string, number[]>()
   for (const [at, { model }] of calls.entries()) {
@@ -233,10 +234,15 @@ function modelsOf(calls: readonly RoutedCall[], present: readonly Placed[], poli
     if (known) known.push(at)
     else places.set(model, [at])
   }
+  const isChanged = (at: readonly number[]) => at.some((one) => !isSamePlace(present[one], policy[one]))
   return [...places]
-    .sort(([, left], [, right]) => right.length - left.length)
+    .map(([model, at]) => ({ model, at, rank: isChanged(at) ? 0 : 1 }))
+    .sort(
+      (left, right) =>
+        left.rank - right.rank || right.at.length - left.at.length || (left.model < right.model ? -1 : 1),
+    )
     .slice(0, MODELS_SHOWN)
-    .map(([model, at]): SimulatedModel => {
+    .map(({ model, at }): SimulatedModel => {
       const [before, after] = [at.map((one) => present[one]), at.map((one) => policy[one])]
       return {
         model,
@@ -249,6 +255,11 @@ function modelsOf(calls: readonly RoutedCall[], present: readonly Placed[], poli
         policyProvider: mostOf(after.flatMap((place) => place?.offer.provider ?? [])),
       }
     })
+}
+
+/** True where a buyer sees no difference: the same provider at the same cost, or nobody. */
+function isSamePlace(before: Placed, after: Placed): boolean {
+  return before?.offer.provider === after?.offer.provider && before?.costMicro === after?.costMicro
 }
 
 /** The word that comes most often; of equal ones the first. */

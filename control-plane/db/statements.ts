@@ -17,7 +17,6 @@ const STATEMENT_ROW = {
   id: text(),
   kind: MONTH_VIEWS.every_ledger_tx.kind,
   note: MONTH_VIEWS.every_ledger_tx.note,
-  at: MONTH_VIEWS.every_ledger_tx.at,
   amount: MONTH_VIEWS.every_ledger_entry.amount,
   balance: bigint(),
   model: nullable(SETTLEMENT_TABLES.settlement.model),
@@ -58,7 +57,7 @@ export async function listStatementLines(db: Database, query: StatementQuery): P
       select coalesce(sum(amount), 0)::bigint as total from every_ledger_entry
       where account = ${account} and tx >= ${ends}
     )
-    select l.tx as id, t.kind, t.note, t.at, l.amount,
+    select l.tx as id, t.kind, t.note, l.amount,
       (a.balance - newer.total - coalesce(sum(l.amount) over (order by l.tx desc
         rows between unbounded preceding and 1 preceding), 0))::bigint as balance,
       s.model, s.provider, s.key_id as "keyId", p.tx_hash as "transaction"

@@ -17,9 +17,12 @@ import { holdPublication } from '#control-plane/services/snapshot/publication.ts
 import { createManagementKey, createUser } from '#control-plane/services/users.ts'
 import type { Address } from '#dev/services/ports.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
+import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import { createIds } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
 import { modelsOf, readCatalog } from './catalog.ts'
+import { HISTORY_DAYS } from './history.ts'
 import { readResources } from './resources.ts'
 import type { SeededKeys } from './seeded-keys.ts'
 import { readSeededKeys, writeSeededKeys } from './seeded-keys.ts'
@@ -29,6 +32,8 @@ import { readProviders, readSandboxProviders, readSellers } from './sellers.ts'
 const OPERATOR = machineOperator('seed')
 const CREDIT_USD = 1_000
 const MAX_CALLS_PER_MINUTE = 1_000_000
+/** The age of new keys: a past of calls that is made after them begins later. */
+const KEYS_BEFORE_MS = (HISTORY_DAYS + 1) * DAY
 const PAGE_SIZE = 100
 /** Rows of one bulk listing. */
 const ROWS_A_LISTING = 200
@@ -95,7 +100,10 @@ async function ensureKeys(ctx: Ctx, file: string): Promise<SeededKeys> {
   return keys
 }
 
-async function makeKeys(ctx: Ctx): Promise<SeededKeys> {
+/** Makes keys that are older than the calls of the past. */
+async function makeKeys(present: Ctx): Promise<SeededKeys> {
+  const now = () => present.clock.now() - KEYS_BEFORE_MS
+  const ctx = { ...present, clock: { ...present.clock, now }, ids: createIds({ now }) }
   const make = (name: string, keys: readonly ('buyer' | 'seller')[]) =>
     invoke(ctx, OPERATOR, createUser, {
       wallet: developmentWallet(name),

@@ -5,6 +5,7 @@ import { clipUsage } from '#shared/clips.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
+import type { KeyId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { ImageSize } from '#shared/images.ts'
 import { DEFAULT_SIZE, imageUsage } from '#shared/images.ts'
@@ -17,10 +18,13 @@ import type { Goods } from './history-goods.ts'
 /** Usage events as JSON, oldest first. */
 export type PastCalls = Iterable<string>
 
+/** An account and the key that its calls carry. */
+export type PastBuyer = { readonly account: string; readonly keyId: KeyId | null }
+
 type Span = { readonly from: number; readonly to: number; readonly count: number }
 type Parts = {
   readonly goods: readonly Goods[]
-  readonly accounts: readonly string[]
+  readonly buyers: readonly PastBuyer[]
   readonly feeBps: KeptBps
   readonly span: Span
 }
@@ -40,7 +44,7 @@ const DRIFT_BPS = 300
 /**
  * Yields plausible calls: busy by day, mostly for a few models and the cheapest offers, with a speed for each provider.
  */
-export function* createPastCalls({ goods, accounts, feeBps, span }: Parts): PastCalls {
+export function* createPastCalls({ goods, buyers, feeBps, span }: Parts): PastCalls {
   const random = randomFrom(span.from)
   let now = span.from
   const ids = createIds({ now: () => now })
@@ -52,23 +56,23 @@ export function* createPastCalls({ goods, accounts, feeBps, span }: Parts): Past
     now = at
     const shelf = random() < MEDIA ? media : words
     const item = shelf[Math.min(shelf.length - 1, Math.floor(shelf.length * random() ** 2.2))]
-    const account = accounts[Math.floor(accounts.length * random() ** 1.5)]
-    if (item === undefined || account === undefined) continue
-    yield JSON.stringify(pastCall({ at, rid: ids.ulid(), account, item, feeBps, random }))
+    const buyer = buyers[Math.floor(buyers.length * random() ** 1.5)]
+    if (item === undefined || buyer === undefined) continue
+    yield JSON.stringify(pastCall({ at, rid: ids.ulid(), buyer, item, feeBps, random }))
   }
 }
 
 type Call = {
   readonly at: number
   readonly rid: string
-  readonly account: string
+  readonly buyer: PastBuyer
   readonly item: Goods
   readonly feeBps: KeptBps
   readonly random: () => number
 }
 type NewEvent = z.input<typeof UsageEventSchema>
 
-function pastCall({ at, rid, account, item, feeBps, random }: Call): NewEvent {
+function pastCall({ at, rid, buyer, item, feeBps, random }: Call): NewEvent {
   const fate = random()
   const isFailed = fate < FAILED
   const first = Math.floor(item.offers.length * random() ** 3)
@@ -93,8 +97,7 @@ function pastCall({ at, rid, account, item, feeBps, random }: Call): NewEvent {
     startedAt: at,
     endedAt: at + durationMs,
     node: 'history',
-    account,
-    keyId: null,
+    ...buyer,
     rail: 'credit',
     wire: WIRES[item.endpoint] ?? 'chat',
     endpoint: item.endpoint,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
+import { listLivingKeys } from '#control-plane/db/keys.ts'
 import { makeMonthPartitions } from '#control-plane/db/partitions.ts'
 import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
@@ -10,12 +11,13 @@ import { storeHealthEvents } from '#control-plane/services/offers/health-log.ts'
 import { createUser } from '#control-plane/services/users.ts'
 import { DAY, MINUTE } from '#shared/clock.ts'
 import { createIds, isId, ulidTime } from '#shared/ids.ts'
-import type { PastCalls } from './history-calls.ts'
+import type { PastBuyer, PastCalls } from './history-calls.ts'
 import { createPastCalls, pastOutages } from './history-calls.ts'
 import { readGoods } from './history-goods.ts'
 
 const OPERATOR = machineOperator('history')
-const DAYS = 30
+/** How far back the past reaches. */
+export const HISTORY_DAYS = 30
 const STRANGERS = 6
 /** Events of one posting. */
 const BATCH = 250
@@ -36,16 +38,16 @@ export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: reado
     ctx,
     Array.from({ length: STRANGERS }, (_, index) => walletOf(index)),
   )
-  const accounts = [...(await findBuyers(ctx, wallets)), ...strangers]
+  const buyers = [...(await findBuyers(ctx, wallets)), ...strangers]
   // Only buyers that make no other calls count.
-  const from = Math.max(now - DAYS * DAY, (await lastCall(ctx, strangers)) + MINUTE)
-  const wanted = Math.floor((calls * (now - from)) / (DAYS * DAY))
+  const from = Math.max(now - HISTORY_DAYS * DAY, (await lastCall(ctx, accountsOf(strangers))) + MINUTE)
+  const wanted = Math.floor((calls * (now - from)) / (HISTORY_DAYS * DAY))
   const goods = await readGoods(ctx)
   if (wanted < 1 || goods.length === 0) return 0
   await makeMonthPartitions(ctx.db, from - 1, 1)
-  await fund(ctx, accounts, { wanted, from })
+  await fund(ctx, accountsOf(buyers), { wanted, from })
   const span = { from, to: now - MINUTE, count: wanted }
-  const past = createPastCalls({ goods, accounts, feeBps: ctx.settings.platformFeeBps, span })
+  const past = createPastCalls({ goods, buyers, feeBps: ctx.settings.platformFeeBps, span })
   const posted = await postAll(ctx, past)
   await storeHealthEvents(ctx, { v: 1, events: pastOutages(goods, span) })
   return posted
@@ -69,14 +71,19 @@ async function postAll(ctx: HistoryCtx, past: PastCalls): Promise<number> {
   return posted
 }
 
-async function findBuyers(ctx: HistoryCtx, wallets: readonly string[]): Promise<string[]> {
-  const accounts: string[] = []
+/** The buyers of wallets, each with its newest key that can call. */
+async function findBuyers(ctx: HistoryCtx, wallets: readonly string[]): Promise<PastBuyer[]> {
+  const buyers: PastBuyer[] = []
   for (const wallet of wallets) {
-    const user = await invoke(ctx, OPERATOR, createUser, { wallet, keys: [] })
-    accounts.push(user.buyerAccount)
+    const { id, buyerAccount } = await invoke(ctx, OPERATOR, createUser, { wallet, keys: [] })
+    const owner = isId('usr', id) ? ({ user: id, type: 'buyer', workspace: null } as const) : undefined
+    const [key] = owner === undefined ? [] : await listLivingKeys(ctx.db, owner, ctx.clock.now())
+    buyers.push({ account: buyerAccount, keyId: key?.id ?? null })
   }
-  return accounts
+  return buyers
 }
+
+const accountsOf = (buyers: readonly PastBuyer[]) => buyers.map(({ account }) => account)
 
 /** Makes real grants before the first call, so that the ledger holds the source of this money, too. */
 async function fund(

@@ -128,5 +128,11 @@ describe('the past of the development market', () => {
     expect(items.length).toBeGreaterThan(8)
     expect(items.at(-1)).toMatchObject({ kind: 'grant' })
     expect(items.every(({ balanceMicro }) => balanceMicro > 0)).toBe(true)
+    // Lines stand in the order of their time, and calls carry the key that spends of keys are summed by.
+    const times = items.map(({ createdAt }) => createdAt)
+    expect(times).toEqual([...times].sort((left, right) => right - left))
+    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(30 * MINUTE)
+    const keys = items.flatMap(({ kind, keyId }) => (kind === 'settle' ? [keyId] : []))
+    expect(new Set(keys)).toEqual(new Set([buyer.buyer.keyId]))
   })
 })

@@ -5,13 +5,14 @@ import { PageSize } from '#control-plane/services/fields.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
 import { UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
+import { ulidTime } from '#shared/ids.ts'
 
 /** One ledger line in whole micro-USD: positive for money in, negative for money out, with the balance after it. */
 export const StatementLineSchema = z
   .object({
     id: z.string(),
     kind: z.string(),
-    createdAt: UnixMs,
+    createdAt: UnixMs.describe('Unix milliseconds: when the call was admitted, and when any other line was made.'),
     amountMicro: WholeMicro,
     balanceMicro: WholeMicro.describe('The balance after this line, in micro-USD.'),
     note: z.string().nullable(),
@@ -39,9 +40,10 @@ export const listStatements = defineOperation({
     const pages = pagesById(ctx, { list: 'statement.list', tenant: actor.account, filters: [input] })
     const query = { account: actor.account, ...window, before: pages.idIn(nextToken), limit: maxItems + 1 }
     const found = await listStatementLines(ctx.db, query)
-    return pages.pageOf(found, maxItems, ({ at, amount, balance, transaction, ...line }) => ({
+    return pages.pageOf(found, maxItems, ({ amount, balance, transaction, ...line }) => ({
       ...line,
-      createdAt: at.getTime(),
+      // Lines are chosen and ordered by this instant, too, whenever they were booked.
+      createdAt: ulidTime(line.id),
       amountMicro: Number(amount),
       balanceMicro: Number(balance),
       // The note of a transfer is its transaction.

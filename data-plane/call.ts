@@ -187,7 +187,10 @@ export type DemandBounds = {
   /** The pictures that are asked for. Their model says whether it sells them by tokens, by the piece or by area. */
   readonly images?: ImageBounds
   /** The film or music that is asked for. Its model says what is usual, and the unit that it is sold by. */
-  readonly clip?: ClipShape
+  readonly clip?: ClipShape & {
+    /** The size that says the resolution, in the buyer's words. */
+    readonly size?: string
+  }
   /**
    * The bounds of each exchange with the provider where the call is several, one after another. The members above are
    * their sums. Absent for one exchange.

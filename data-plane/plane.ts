@@ -311,7 +311,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     calls,
     jobs: {
       ...{ calls, files, jobs: stores.jobs, rails: railsByName, limits: JOB_LIMITS },
-      tokenOf: tokensUnder(config.keyPepper),
+      ...{ apiBaseUrl: config.apiBaseUrl, tokenOf: tokensUnder(config.keyPepper) },
     },
     reads: {
       ...{ market, health, caps: offerCaps, feed: stores.tradeFeed, clock, memory: createReadMemory() },

@@ -10,7 +10,7 @@ import { AppError } from '#shared/errors.ts'
 export function checkClip({ model }: ModelTarget, { needs, bounds }: ModelDemand): void {
   if (bounds.clip === undefined) return
   const { lengths, resolutions, roles, needsSource } = clipOf(model)
-  const { seconds, resolution } = bounds.clip
+  const { seconds, resolution, size } = bounds.clip
   if (seconds !== undefined && lengths !== null && !isLength(lengths, seconds)) {
     throw new AppError('invalid_request', {
       message: `${model.id} makes ${lengthsInWords(lengths)}.`,
@@ -20,8 +20,8 @@ export function checkClip({ model }: ModelTarget, { needs, bounds }: ModelDemand
   }
   if (resolution !== undefined && resolutions.length > 0 && !resolutions.includes(resolution)) {
     throw new AppError('invalid_request', {
-      message: `${model.id} makes ${resolutions.join(', ')}.`,
-      param: 'resolution',
+      message: `${model.id} makes ${resolutions.join(', ')}.${size === undefined ? '' : ` ${size} is ${resolution}.`}`,
+      param: size === undefined ? 'resolution' : 'size',
       detail: { resolutions },
     })
   }

@@ -104,9 +104,8 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   const over = provider !== undefined && isOver(provider) ? endedAs(provider, isStopped) : undefined
   if (over === undefined) {
     if (provider !== undefined) plane.jobs.noteAsked(rid, plane.calls.clock.now())
-    const { bindingMs } = plane.limits
     const { state = 'running', progress } = provider ?? {}
-    return { job, view: openView(rid, job, { state, progress, bindingMs }), waitedMs }
+    return { job, view: openView(plane, rid, job, { state, progress }), waitedMs }
   }
   const end = await plane.jobs.end(rid, endOf(plane, job, over))
   return { job, view: await showEnd(plane, rid, { ...stored, end, isBooked: false }), waitedMs }
@@ -208,7 +207,7 @@ type Ended = Omit<StoredJob, 'end'> & { readonly end: JobEnd }
 
 async function showEnd(plane: JobPlane, rid: RequestId, { job, end, isBooked }: Ended): Promise<JobView> {
   if (!isBooked) await bookEnd(plane, rid, job, end)
-  return endedView(rid, job, end, { bindingMs: plane.limits.bindingMs, artifacts: plane.files.show({ job, end }, rid) })
+  return endedView(plane, rid, { job, end, artifacts: plane.files.show({ job, end }, rid) })
 }
 
 /** Settles the end under an id of its own. A repetition, here or in another process, changes nothing. */

@@ -29,6 +29,8 @@ export type JobPlane = {
   /** Rails by name. Any process may settle the end of a job. */
   readonly rails: ReadonlyMap<RailName, Settling>
   readonly limits: JobLimits
+  /** The origin at which buyers ask about their jobs. */
+  readonly apiBaseUrl: string
   /** Makes the token of a job. Whoever shows it may ask for the job. */
   tokenOf(id: JobId): string
 }

@@ -6,31 +6,35 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { ZERO } from '#shared/money.ts'
+import type { JobPlane } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
 
 /** The facts of a job that every view of it needs. */
 type Known = Pick<JobRecord, 'model' | 'createdAt' | 'asked' | 'adaptedParams'>
 
-/** A job that is not over, as its buyer sees it. `bindingMs` are the milliseconds for which it belongs to its buyer. */
+/** Where jobs are asked about, and for how long. */
+type Told = Pick<JobPlane, 'limits' | 'apiBaseUrl'>
+
+/** A job that is not over, as its buyer sees it. */
 export function openView(
+  told: Told,
   rid: RequestId,
   job: Known,
-  { state, progress, bindingMs }: Pick<JobView, 'state' | 'progress'> & { readonly bindingMs: number },
+  { state, progress }: Pick<JobView, 'state' | 'progress'>,
 ): JobView {
   const over = { endedAt: undefined, artifacts: [], receipt: undefined, error: undefined } as const
-  return { ...headOf(rid, job, bindingMs), state, progress, ...over }
+  return { ...headOf(told, rid, job), state, progress, ...over }
 }
 
 /** A job that is over, with its cost and the addresses of what it made. */
 export function endedView(
+  told: Told,
   rid: RequestId,
-  job: Known,
-  end: JobEnd,
-  { bindingMs, artifacts }: { readonly bindingMs: number; readonly artifacts: readonly ArtifactView[] },
+  { job, end, artifacts }: { readonly job: Known; readonly end: JobEnd; readonly artifacts: readonly ArtifactView[] },
 ): JobView {
   const { state, error: words } = end
   return {
-    ...headOf(rid, job, bindingMs),
+    ...headOf(told, rid, job),
     ...{ state, artifacts, progress: undefined },
     endedAt: end.endedAt === null ? undefined : Math.floor(end.endedAt / SECOND),
     receipt: receiptOf(end),
@@ -38,9 +42,13 @@ export function endedView(
   }
 }
 
-function headOf(rid: RequestId, { model, createdAt, asked, adaptedParams }: Known, bindingMs: number) {
+function headOf(
+  { limits: { bindingMs }, apiBaseUrl }: Told,
+  rid: RequestId,
+  { model, createdAt, asked, adaptedParams }: Known,
+) {
   return {
-    ...{ id: jobIdOf(rid), model, asked, adaptedParams },
+    ...{ id: jobIdOf(rid), apiBaseUrl, model, asked, adaptedParams },
     createdAt: Math.floor(createdAt / SECOND),
     expiresAt: Math.floor((createdAt + bindingMs) / SECOND),
   }

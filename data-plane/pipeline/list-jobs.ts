@@ -38,13 +38,13 @@ export async function listJobs(
   )
 }
 
-function viewOf({ limits: { bindingMs } }: JobPlane, stored: StoredJob): JobView | undefined {
+function viewOf(plane: JobPlane, stored: StoredJob): JobView | undefined {
   const { job, isBooked, lostEnd } = stored
   const rid = parseRequestId(job.rid)
   if (rid === undefined) return undefined
   const end = stored.end ?? (lostEnd === undefined ? undefined : endAsBooked(lostEnd))
-  if (end === undefined || !isBooked) return openView(rid, job, { state: 'running', progress: undefined, bindingMs })
-  return endedView(rid, job, end, { bindingMs, artifacts: [] })
+  if (end === undefined || !isBooked) return openView(plane, rid, job, { state: 'running', progress: undefined })
+  return endedView(plane, rid, { job, end, artifacts: [] })
 }
 
 function readWish(query: URLSearchParams) {

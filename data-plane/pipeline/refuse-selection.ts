@@ -1,4 +1,5 @@
 import type { MarketOffer, Target } from '#data-plane/call.ts'
+import type { Endpoint } from '#shared/catalog/model.ts'
 import type { LentRule } from '#shared/contract/lent-offers.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
@@ -23,6 +24,7 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
   const reached = offers.filter((_offer, at) => stages[at] === furthest)
   switch (FILTERS[furthest]) {
     case 'capability':
+      return nobodySells(target, { message: otherWork(target) })
     case 'endpoint':
     case 'provider':
       return nobodySells(target)
@@ -47,6 +49,25 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
         detail: { limit_source: 'providers_blocked', limit_scope: 'call', resets_at: null },
       })
   }
+}
+
+const WORK: Readonly<Record<Endpoint, string>> = {
+  chat: 'chats',
+  completions: 'completions',
+  embeddings: 'embeddings',
+  speech: 'speech',
+  transcription: 'transcripts',
+  image: 'pictures',
+  'image-edit': 'edits of pictures',
+  video: 'films',
+  music: 'music',
+}
+
+/** Says what a model is for that is asked for other work. */
+function otherWork(target: Target): string | undefined {
+  if (target.kind !== 'model' || target.model.endpoints.includes(target.endpoint)) return undefined
+  const { id, endpoints } = target.model
+  return `${id} makes no ${WORK[target.endpoint]}: it is a model for ${endpoints.map((name) => WORK[name]).join(', ')}.`
 }
 
 /** All offers that were left are backed off. The refusal says to come again at the nearest recovery. */

@@ -50,10 +50,14 @@ function resolveForward({ kind, name, endpoint, good, price }: ForwardDemand): F
 /** The refusal of a target that nobody sells. `message` and `detail` say more where there is more to say. */
 export function nobodySells(
   { kind, id }: Pick<Target, 'kind' | 'id'>,
-  { message, detail }: { readonly message?: string; readonly detail?: Readonly<Record<string, unknown>> } = {},
+  {
+    message,
+    detail,
+  }: { readonly message?: string | undefined; readonly detail?: Readonly<Record<string, unknown>> } = {},
 ): AppError {
   const code = kind === 'model' ? 'no_sellers_for_model' : 'no_resource_offer'
-  return new AppError(code, { ...(message === undefined ? {} : { message }), detail: { [kind]: id, ...detail } })
+  const param = kind === 'model' ? { param: 'model' } : {}
+  return new AppError(code, { ...param, ...(message !== undefined && { message }), detail: { [kind]: id, ...detail } })
 }
 
 /** Throws `model_not_allowed` when the payer's key names models and this is none of them. */

@@ -78,7 +78,7 @@ export async function submitJob(
       receipt: undefined,
       own,
     })
-    reply.whole(route.wire.acceptedStatus, headers, text)
+    reply.whole(ACCEPTED, headers, text)
   } catch (thrown) {
     const error = toAppError(thrown)
     emitRefusal(calls, route.wire.name, head, error)
@@ -88,6 +88,9 @@ export async function submitJob(
     leave(calls, visit)
   }
 }
+
+/** The HTTP status of a job that a provider took. */
+const ACCEPTED = 202
 
 /** A job that runs, as its buyer is told of it. */
 type Accepted = {
@@ -204,7 +207,7 @@ async function toldAgain(plane: JobPlane, { wire }: SubmitRoute, rid: RequestId)
   if (stored?.job.wire !== wire.name || stored.isDeleted) return undefined
   const { job, isWithheld } = stored
   if (isWithheld) await plane.jobs.withhold(rid, false)
-  const view = openView(rid, job, { state: 'queued', progress: undefined, bindingMs: plane.limits.bindingMs })
+  const view = openView(plane, rid, job, { state: 'queued', progress: undefined })
   const text = wire.submitted(view, plane.tokenOf(jobIdOf(rid)))
   return { text, offer: job, request: undefined, own: undefined }
 }
@@ -278,7 +281,7 @@ async function book(
   }
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteMicro }
   emitJob(calls, raw, { ...facts, tried: tried.attempts }, waitedFor(tried))
-  const view = openView(hold.rid, record, { state: 'queued', progress: provider.progress, bindingMs: limits.bindingMs })
+  const view = openView(plane, hold.rid, record, { state: 'queued', progress: provider.progress })
   const text = wire.submitted(view, plane.tokenOf(jobIdOf(hold.rid)))
   return { text, offer, request, own: settled.headers }
 }

@@ -123,6 +123,8 @@ export type ArtifactView = Pick<Artifact, 'url' | 'contentType'> & { readonly in
 /** A long job as its buyer sees it. */
 export type JobView = {
   readonly id: JobId
+  /** The origin at which its buyer asks about it. */
+  readonly apiBaseUrl: string
   readonly model: string
   /** Unix seconds. */
   readonly createdAt: number
@@ -148,8 +150,6 @@ export type JobWire = {
   readonly name: JobKind
   readonly envelope: Envelope
   read(raw: RawRequest): ParsedJob
-  /** The HTTP status of an accepted submit. */
-  readonly acceptedStatus: 200 | 202
   submitted(view: JobView, token: string): string
   shown(view: JobView): string
   /** The answer to a cancellation. */

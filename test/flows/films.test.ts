@@ -114,6 +114,16 @@ describe('a film of a provider with a queue', () => {
       end_image_url: 'https://example.com/end.png',
       reference_image_urls: [reference],
     })
+    // The same in OpenRouter's members.
+    const held = (url: string) => ({ type: 'image_url', image_url: { url } })
+    await submit(path, {
+      ...{ model: QUEUE, input_references: [held(reference)] },
+      frame_images: [{ ...held('https://example.com/end.png'), frame_type: 'last_frame' }],
+    })
+    expect(await lastSubmit()).toMatchObject({
+      end_image_url: 'https://example.com/end.png',
+      reference_image_urls: [reference],
+    })
   })
 
   it('is cancelled and costs nothing', async () => {
@@ -131,6 +141,7 @@ describe('a film of a provider with a queue', () => {
     [{ input_images: [{ role: 'start' }] }, 'invalid_image_input', 'input_images[0]', '[C160]'],
     [{ image_url: PICTURE, image: PICTURE }, 'invalid_image_input', 'image', ''],
     [{ input_reference: { file_id: 'file-1' } }, 'unresolvable_file_reference', 'input_reference', '[C041]'],
+    [{ frame_images: [{ url: PICTURE, frame_type: 'middle' }] }, 'invalid_image_input', 'frame_images[0]', ''],
     [{ seconds: 61 }, 'invalid_request', 'seconds', ''],
     [{ seconds: 0 }, 'invalid_request', 'seconds', ''],
     [{ seconds: 4, duration: 5 }, 'invalid_request', 'duration', ''],
@@ -152,6 +163,8 @@ describe('a film of a provider with a queue', () => {
   it('takes no part of a picture that its model has no use for', async () => {
     const body = { model: OPENAI, end_image_url: PICTURE }
     expect(await refusalOf(path, body)).toEqual([400, 'model_capability_unsupported', 'end_image_url'])
+    // A resolution that came as a size is refused by that name.
+    expect(await refusalOf(path, { model: 'sora-2', size: '1920x1080' })).toEqual([400, 'invalid_request', 'size'])
   })
 })
 
@@ -216,8 +229,9 @@ describe('music', () => {
   })
 
   it('has no sellers where no host runs it [C166]', async () => {
-    const [status, code] = await refusalOf(path, { model: QUEUE })
-    expect([status, code]).toEqual([404, 'no_sellers_for_model'])
+    expect(await refusalOf(path, { model: QUEUE })).toEqual([404, 'no_sellers_for_model', 'model'])
+    const { body } = await send('POST', path, { model: QUEUE, prompt: 'A song.' })
+    expect(body).toMatchObject({ error: { message: `${QUEUE} makes no music: it is a model for films.` } })
   })
 })
 
@@ -239,8 +253,16 @@ describe('the official client', () => {
       seen = await client.videos.retrieve(made.id)
       return seen.status === 'completed'
     })
-    expect(seen).toMatchObject({ progress: 100, error: null, prompt: null })
+    expect(seen).toMatchObject({ progress: 100, prompt: null })
+    expect(seen.error).toBeUndefined()
     expect(seen.completed_at).toBeGreaterThanOrEqual(seen.created_at)
+    // A picture that cannot be had is refused: the film would be made, and charged, without it.
+    const lost = client.videos.create({ model: OPENAI, prompt: 'A boat.', input_reference: { file_id: 'file-1' } })
+    await expect(lost).rejects.toMatchObject({
+      status: 400,
+      code: 'unresolvable_file_reference',
+      param: 'input_reference',
+    })
     const endless = await client.videos.create({ model: 'sandbox/job-endless', prompt: 'A boat.' })
     // Its provider has no word for stopping.
     await expect(client.videos.delete(endless.id)).rejects.toMatchObject({ status: 409, code: 'conflict' })

@@ -98,6 +98,33 @@ describe("a buyer with OpenRouter's own client", () => {
     expect(answer.usage?.cost).toBeGreaterThan(0)
   })
 
+  it('makes a film between two pictures and after a third, asks at its address and loads it', async () => {
+    const picture = (name: string) => ({
+      type: 'image_url' as const,
+      imageUrl: { url: `https://example.com/${name}.png` },
+    })
+    const made = await client.videoGeneration.generate({
+      videoGenerationRequest: {
+        model: 'sandbox/video-job',
+        prompt: 'A boat on a lake.',
+        frameImages: [
+          { ...picture('first'), frameType: 'first_frame' },
+          { ...picture('last'), frameType: 'last_frame' },
+        ],
+        inputReferences: [picture('like')],
+      },
+    })
+    expect(made.pollingUrl).toBe(`${network.sandbox.api_base_url}/v1/videos/${made.id}`)
+    let seen = made
+    await until('the film is there', 15_000, async () => {
+      seen = await client.videoGeneration.getGeneration({ jobId: made.id })
+      return seen.status === 'completed'
+    })
+    expect(seen.usage?.cost).toBe(0)
+    const film = await fetch(seen.unsignedUrls?.[0] ?? '')
+    expect([film.status, film.headers.get('content-type')]).toEqual([200, 'video/mp4'])
+  })
+
   it('lists models, each with what its shape wants, and reads one', async () => {
     const pages = await client.models.list()
     const { result } = pages

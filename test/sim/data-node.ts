@@ -135,6 +135,7 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
         rails: new Map([[CREDIT_RAIL, credit]]),
         limits: JOB_LIMITS,
       },
+      apiBaseUrl: 'http://api.test',
       tokenOf: (job) => `token of ${job}`,
       // Nothing of money depends on files, and none is shown before its job is booked.
       files: {

@@ -1,3 +1,4 @@
+import type { Receipt } from '#data-plane/call.ts'
 import type { JobView } from '#data-plane/wires/wire.ts'
 import { microUsdToDollars } from '#shared/money.ts'
 import { usedTime } from '#shared/usage.ts'
@@ -29,11 +30,16 @@ export function showJob(view: JobView, object: string) {
 /** What a job that is over used and costs; null until then. */
 export function usageOf({ receipt }: JobView) {
   if (receipt === undefined) return null
-  const { usage, chargeMicro, listMicro } = receipt
+  const { chargeMicro, listMicro } = receipt
   return {
-    seconds: usedTime(usage) / MILLISECONDS,
+    seconds: secondsUsed(receipt),
     cost: microUsdToDollars(chargeMicro),
     buyer_cost_micro: Number(chargeMicro),
     cost_details: { upstream_inference_cost: microUsdToDollars(listMicro) },
   }
+}
+
+/** The length of what a job made. */
+export function secondsUsed({ usage }: Receipt): number {
+  return usedTime(usage) / MILLISECONDS
 }

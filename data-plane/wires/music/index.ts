@@ -50,7 +50,6 @@ export const music: JobWire = {
       },
     }
   },
-  acceptedStatus: 202,
   submitted: (view, token) => JSON.stringify({ ...headOf(view, OBJECT), job_token: token }),
   shown: (view) => JSON.stringify(showJob(view, OBJECT)),
   cancelled: (view) => JSON.stringify(showJob(view, OBJECT)),

@@ -15,7 +15,6 @@ export const video: JobWire = {
     const json = readJsonBody(raw, 'sources')
     return videoJob(readVideoRequest(json.body, raw, json))
   },
-  acceptedStatus: 202,
   submitted: (view, token) => JSON.stringify({ ...headOf(view, OBJECT), job_token: token }),
   shown: (view) => JSON.stringify(showJob(view, OBJECT)),
   cancelled: (view) => JSON.stringify(showJob(view, OBJECT)),

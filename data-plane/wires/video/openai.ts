@@ -5,7 +5,7 @@ import { mustBe } from '#data-plane/wires/fields.ts'
 import type { FormFile } from '#data-plane/wires/form.ts'
 import { readForm } from '#data-plane/wires/form.ts'
 import { checkPictureFile } from '#data-plane/wires/images/sources.ts'
-import { usageOf } from '#data-plane/wires/jobs/view.ts'
+import { secondsUsed, usageOf } from '#data-plane/wires/jobs/view.ts'
 import { readJsonBody } from '#data-plane/wires/json-body.ts'
 import { routingBody } from '#data-plane/wires/routing-fields.ts'
 import type { JobListWire, JobView } from '#data-plane/wires/wire.ts'
@@ -16,6 +16,7 @@ import type { VideoRequest } from './read-request.ts'
 import { readVideoRequest } from './read-request.ts'
 
 const REFERENCE = 'input_reference'
+const MEMBER_OF_REFERENCE = /^input_reference\[(\w{1,40})\]$/
 
 /**
  * Films in the shapes of OpenAI's `/v1/videos`, which its clients send as a form. A job of this path and one of
@@ -25,7 +26,6 @@ export const openAiVideos: JobListWire = {
   name: 'video',
   envelope: openAiEnvelope,
   read: (raw) => videoJob(isForm(raw) ? readFormRequest(raw) : readJsonRequest(raw)),
-  acceptedStatus: 200,
   submitted: (view, token) => JSON.stringify({ ...show(view), job_token: token }),
   shown: (view) => JSON.stringify(show(view)),
   // One that its provider has only promised to stop is there until it has.
@@ -52,9 +52,11 @@ function readFormRequest(raw: RawRequest): VideoRequest {
   const { routing, fields } = routingBody(form.fields)
   const body: Record<string, unknown> = { ...routing }
   for (const { name, value } of fields) {
-    const plain = name.replace(`${REFERENCE}[image_url]`, REFERENCE)
+    // A client's object: its members come as fields of their own.
+    const [, member] = MEMBER_OF_REFERENCE.exec(name) ?? []
+    const plain = member === undefined ? name : REFERENCE
     if (Object.hasOwn(body, plain)) throw mustBe(name, 'given once')
-    body[plain] = value
+    body[plain] = member === undefined ? value : { [member]: value }
   }
   return readVideoRequest(withPicture(body, form.files), raw, NOTHING_INLINED)
 }
@@ -81,11 +83,15 @@ const STATUS: Readonly<Record<JobState, string>> = {
   cancelled: 'failed',
 }
 const DONE = 100
+const CANCELLED = { code: 'cancelled', message: 'The job was cancelled.' }
 
-/** The prompt is not kept here, so it is null. */
+/**
+ * The prompt is not kept here, so it is null. The shape of OpenRouter's films has the same path: its clients want an
+ * address to ask at and those of the files, and no `error` where there is none.
+ */
 function show(view: JobView) {
-  const { id, state, model, createdAt, endedAt, expiresAt, progress, asked, receipt, adaptedParams } = view
-  const error = view.error ?? (state === 'cancelled' ? { code: 'cancelled', message: 'The job was cancelled.' } : null)
+  const { id, apiBaseUrl, state, model, createdAt, endedAt, expiresAt, progress, asked, receipt, adaptedParams } = view
+  const error = view.error ?? (state === 'cancelled' ? CANCELLED : undefined)
   return {
     id,
     object: 'video',
@@ -95,12 +101,20 @@ function show(view: JobView) {
     created_at: createdAt,
     completed_at: state === 'succeeded' ? (endedAt ?? null) : null,
     expires_at: expiresAt,
-    seconds: asked.seconds === null ? null : String(asked.seconds),
+    seconds: secondsOf(view),
     size: asked.size,
     prompt: null,
     remixed_from_video_id: null,
-    error: error && { code: error.code, message: error.message },
+    polling_url: `${apiBaseUrl}/v1/videos/${id}`,
+    ...(state === 'succeeded' && view.artifacts.length > 0 && { unsigned_urls: view.artifacts.map(({ url }) => url) }),
+    ...(error !== undefined && { error: { code: error.code, message: error.message } }),
     ...(receipt !== undefined && { usage: usageOf(view) }),
     ...(adaptedParams.length > 0 && { adapted_params: adaptedParams }),
   }
+}
+
+/** The length that was asked for; where that was left to the model, the one that it made. */
+function secondsOf({ state, asked, receipt }: JobView): string | null {
+  if (asked.seconds !== null) return String(asked.seconds)
+  return state === 'succeeded' && receipt !== undefined ? String(secondsUsed(receipt)) : null
 }

@@ -12,6 +12,7 @@ import type { VideoRequest } from './read-request.ts'
 export function videoJob(request: VideoRequest): ParsedJob {
   const { model, ask, sources, inlined, hints, floorPercents, maxCostMicro } = request
   const { seconds, resolution, size } = ask
+  const sides = size === undefined ? null : formatSize(size)
   return {
     demand: {
       kind: 'model',
@@ -23,9 +24,9 @@ export function videoJob(request: VideoRequest): ParsedJob {
       maxCostMicro,
       inputParam: 'prompt',
       needs: { imageInput: false, sourceRoles: sources.map(({ role, param }) => ({ role, param })) },
-      bounds: { ...NO_TOKENS, clip: { seconds, resolution } },
+      bounds: { ...NO_TOKENS, clip: { seconds, resolution, ...(sides !== null && { size: sides }) } },
     },
-    asked: { seconds: seconds ?? null, size: size === undefined ? null : formatSize(size) },
+    asked: { seconds: seconds ?? null, size: sides },
     encode(offer, target) {
       const shape = shapeOf(clipOf(forModelTarget(target).model), { seconds, resolution })
       const codec = jobCodecOf(offer, 'video')

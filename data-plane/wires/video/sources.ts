@@ -14,8 +14,10 @@ const HOLDERS: readonly (readonly [name: string, role: SourceRole])[] = [
   ['input_reference', 'start'],
   ['input_images', 'start'],
   ['images', 'start'],
+  ['frame_images', 'start'],
   ['end_image_url', 'end'],
   ['reference_images', 'reference'],
+  ['input_references', 'reference'],
 ]
 
 /** The members that are read here. */
@@ -52,12 +54,23 @@ export function readClipSources(body: JsonObject, source: InlinedSource): readon
 }
 
 function roleOf(entry: unknown, usual: SourceRole, param: string): SourceRole {
-  const said = isRecord(entry) ? entry['role'] : undefined
+  const { role: said, frame_type: frame } = isRecord(entry) ? entry : {}
+  if (isGiven(frame)) return frameRoleOf(frame, param)
   if (!isGiven(said)) return usual
   const role = SOURCE_ROLES.find((name) => name === said)
   if (role !== undefined) return role
   throw new AppError('invalid_image_input', {
     message: `${param}.role must be one of ${SOURCE_ROLES.join(', ')}.`,
+    param,
+  })
+}
+
+/** OpenRouter's words for the first and the last picture of a film. */
+function frameRoleOf(frame: unknown, param: string): SourceRole {
+  if (frame === 'first_frame') return 'start'
+  if (frame === 'last_frame') return 'end'
+  throw new AppError('invalid_image_input', {
+    message: `${param}.frame_type must be first_frame or last_frame.`,
     param,
   })
 }

@@ -26,6 +26,12 @@ const VideoRequest = z
       .max(8)
       .nullish()
       .describe('The first one begins the film, the others are references.'),
+    frame_images: z.array(z.unknown()).max(8).nullish().describe('OpenRouter’s first and last frame.'),
+    input_references: z
+      .array(z.unknown())
+      .max(8)
+      .nullish()
+      .describe('OpenRouter’s pictures that a film is to look like.'),
     ...ROUTING,
   })
   .meta({ id: 'VideoRequest' })
@@ -90,7 +96,9 @@ const OpenAiVideo = z
     size: z.string().nullable(),
     prompt: z.null().describe('Prompts are not kept.'),
     remixed_from_video_id: z.null(),
-    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    polling_url: z.string(),
+    unsigned_urls: z.array(z.string()).optional().describe('Addresses of the files of a film that is there.'),
+    error: z.object({ code: z.string(), message: z.string() }).optional().describe('Why a film failed.'),
     usage: JobUsage.optional(),
     adapted_params: AdaptedParams,
   })
@@ -116,15 +124,14 @@ type Kind = {
   readonly shown: z.ZodType
   readonly cancelled?: z.ZodType
   readonly example: Readonly<Record<string, unknown>>
-  readonly status: 200 | 202
 }
 
 function routesOf(kind: Kind): readonly DataRoute[] {
-  const { path, tag, word, body, submitted, shown, cancelled = shown, example, status } = kind
+  const { path, tag, word, body, submitted, shown, cancelled = shown, example } = kind
   const json = (schema: z.ZodType) => ({ 'application/json': schema })
   return [
     {
-      ...{ ...jobs, method: 'post', path, tag, body, status, refusals: SUBMIT_REFUSALS, takesExact: true },
+      ...{ ...jobs, method: 'post', path, tag, body, status: 202, refusals: SUBMIT_REFUSALS, takesExact: true },
       summary: `Submit ${word}`,
       description: 'A long job: its quote is set aside, its end settles for what it came to.',
       answers: json(submitted),
@@ -146,17 +153,17 @@ function routesOf(kind: Kind): readonly DataRoute[] {
 /** The wires of long jobs. */
 export const JOB_ROUTES: readonly DataRoute[] = [
   ...routesOf({
-    ...{ path: '/v1/video/generations', tag: 'Video', word: 'a video', body: VideoRequest, status: 202 },
+    ...{ path: '/v1/video/generations', tag: 'Video', word: 'a video', body: VideoRequest },
     ...jobOf('video.generation', 'Video'),
     example: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: 2 },
   }),
   ...routesOf({
-    ...{ path: '/v1/music/generations', tag: 'Music', word: 'a piece of music', body: MusicRequest, status: 202 },
+    ...{ path: '/v1/music/generations', tag: 'Music', word: 'a piece of music', body: MusicRequest },
     ...jobOf('music.generation', 'Music'),
     example: { model: 'sandbox/music-job', prompt: 'A calm piano.', seconds: 2 },
   }),
   ...routesOf({
-    ...{ path: '/v1/videos', tag: 'Video', word: 'a video in the shapes of OpenAI', status: 200 },
+    ...{ path: '/v1/videos', tag: 'Video', word: 'a video in the shapes of OpenAI' },
     body: OpenAiVideoRequest,
     submitted: OpenAiVideo.extend({ job_token: z.string() }).meta({ id: 'OpenAiVideoSubmitted' }),
     shown: OpenAiVideo,

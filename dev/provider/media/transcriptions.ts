@@ -6,6 +6,9 @@ const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 const STREAM_TYPE = 'text/event-stream; charset=utf-8'
 
+/** Members of a segment without which clients of OpenAI read none. */
+const SEGMENT = { tokens: [50_364], temperature: 0, avg_logprob: -0.3, compression_ratio: 0.9, no_speech_prob: 0.01 }
+
 /** A received form: its fields, repeated ones as a list, and its file. */
 export const TranscriptionForm = z.looseObject({
   model: z.string(),
@@ -58,7 +61,7 @@ export function transcribe(form: unknown, act: string): MediaAnswer | undefined 
         language: 'english',
         duration: seconds,
         text,
-        segments: [{ id: 0, start: 0, end: seconds, text }],
+        segments: [{ id: 0, seek: 0, start: 0, end: seconds, text, ...SEGMENT }],
         words: [],
         ...usage,
       })

@@ -51,11 +51,10 @@ export function openPayments(
   const { network } = settings
   const keeping = { store, clock: systemClock, log, times }
   const rpc = createSettlementRpc(rpcUrl, account.address)
-  const sender = createChainSender({ ...keeping, rpc, chainId: payments.chainId, account })
+  const sender = createChainSender({ ...keeping, rpc, chainId: payments.chainId, account, know })
   const schemes = createPaymentSchemes({ network, rpcUrl, sender, times })
   const facilitator = onKnownChain(createOwnFacilitator({ ...keeping, network, schemes, sender }), know)
-  const sendAgain = () => know().then(sender.sendAgain)
-  return { ...settings, facilitator, chain, gasMoney: sender.gasMoney, sendAgain, unmine }
+  return { ...settings, facilitator, chain, gasMoney: sender.gasMoney, sendAgain: sender.sendAgain, unmine }
 }
 
 /** Throws while the chain is another one than the treasury's that was read. */

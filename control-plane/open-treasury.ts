@@ -13,6 +13,7 @@ import { createRemoteSigner } from './ports/treasury/remote-signer.ts'
 import { createRpcTreasuryChain } from './ports/treasury/rpc-treasury-chain.ts'
 import type { TreasuryParts } from './ports/treasury/treasury-parts.ts'
 import type { TreasurySigner } from './ports/treasury/treasury-signer.ts'
+import { requireKnownChain } from './services/treasury/known-chain.ts'
 
 /** Puts together everything by which money leaves the treasury; null where nobody signs for it. */
 export function openTreasury(
@@ -27,19 +28,22 @@ export function openTreasury(
   const rpc = createSettlementRpc(rpcUrl, signer.address)
   const { chainId, blockedFile } = treasury
   const store = storeIn(db)
-  const sending = { rpc, chainId, account: signer, store, clock: systemClock, log, times }
+  const chain = createRpcTreasuryChain(rpcUrl)
+  const [asset, address] = [treasury.asset.toLowerCase(), signer.address.toLowerCase()]
+  const know = () => requireKnownChain(db, chain, { chainId, asset, treasury: address })
+  const sending = { rpc, chainId, account: signer, store, clock: systemClock, log, times, know }
   return {
     chainId,
-    asset: treasury.asset.toLowerCase(),
+    asset,
     assetName: treasury.assetName,
     assetVersion: treasury.assetVersion,
-    address: signer.address.toLowerCase(),
+    address,
     confirmations: treasury.confirmations,
     validMs: treasury.validMs,
     coldAddress: treasury.coldAddress?.toLowerCase() ?? null,
     ceilingMicro: treasury.ceilingMicro,
     floorMicro: treasury.floorMicro,
-    chain: createRpcTreasuryChain(rpcUrl),
+    chain,
     signer,
     sender: createChainSender(sending),
     store,
@@ -57,6 +61,7 @@ export function openMoves({ moves }: Pick<Config, 'moves'>): MoveParts | null {
     treasury: address.toLowerCase(),
     coldAddress: coldAddress?.toLowerCase() ?? null,
     chain: createRpcTreasuryChain(rpcUrl.reveal()),
+    memory: { seen: undefined },
   }
 }
 

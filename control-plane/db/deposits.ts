@@ -157,13 +157,3 @@ export async function expireDeposits(db: Database, purse: Purse, before: Date): 
       and asset = ${purse.asset} and treasury = ${purse.treasury}`.execute(db)
   return numAffectedRows ?? 0n
 }
-
-/** True when a deposit waits whose authorization is over by our clock. */
-export async function hasOverdueDeposits(db: Database): Promise<boolean> {
-  const rows = await readRows(
-    db,
-    { count: integer() },
-    sql`select count(*)::int as count from deposit where state in ('opened', 'signed') and valid_until <= now()`,
-  )
-  return (rows[0]?.count ?? 0) > 0
-}

@@ -1,4 +1,4 @@
-import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import { finishOpenPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { withPayments } from '#control-plane/services/payments/payment-ctx.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
@@ -16,7 +16,7 @@ export function startFinishPayments(plane: WorkerPlane): RunningWorker {
     everyMs: EVERY_MS,
     leaseMs: LEASE_MS,
     run: async () => {
-      if (ctx !== undefined) await finishPayments(ctx)
+      if (ctx !== undefined) await finishOpenPayments(ctx)
     },
   })
 }

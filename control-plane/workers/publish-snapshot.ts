@@ -1,4 +1,4 @@
-import { drainKeyChanges, restoreKeyStore } from '#control-plane/services/keys/key-store.ts'
+import { publishWaitingKeys, restoreKeyStore } from '#control-plane/services/keys/key-store.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
@@ -14,7 +14,7 @@ export function startWatchStore(plane: WorkerPlane): RunningWorker {
     everyMs: WATCH_EVERY_MS,
     run: async () => {
       const wasEmpty = await restoreKeyStore(plane)
-      await drainKeyChanges(plane)
+      await publishWaitingKeys(plane)
       if (wasEmpty) plane.log.info('the key store was empty and is filled')
       if (await plane.publication.isWhole()) return
       const published = await plane.publication.reconcile()

@@ -3,6 +3,7 @@ import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { findAlerts } from '#control-plane/services/webhooks/webhook-alerts.ts'
 import {
   attemptDelivery,
+  isAnybodyListening,
   listStrays,
   listUntried,
   purgeWebhookLog,
@@ -46,6 +47,7 @@ export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
     leaseMs: WATCH_LEASE_MS,
     run: async () => {
       await tellEndedJobs(plane)
+      if (!(await isAnybodyListening(plane))) return
       await findAlerts(plane)
       // A queue that has one of them takes it no second time.
       await enqueue(await listUntried(plane, STRAYS_AT_ONCE))

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { authenticate } from '#control-plane/services/authenticate.ts'
 import { noteKeyUses } from '#control-plane/services/keys/key-seen.ts'
-import { drainKeyChanges, restoreKeyStore } from '#control-plane/services/keys/key-store.ts'
+import { publishWaitingKeys, restoreKeyStore } from '#control-plane/services/keys/key-store.ts'
 import {
   createBuyerKey,
   createSellerKey,
@@ -155,9 +155,9 @@ describe('revoking', () => {
     const revoked = await invoke(away, ada.buyer, revokeBuyerKey, { id: made.id })
     expect(revoked.revokedAt).not.toBeNull()
     expect((await published(key))?.isRevoked).toBe(false)
-    expect(await drainKeyChanges(market.plane)).toBe(1)
+    expect(await publishWaitingKeys(market.plane)).toBe(1)
     expect((await published(key))?.isRevoked).toBe(true)
-    expect(await drainKeyChanges(market.plane)).toBe(0)
+    expect(await publishWaitingKeys(market.plane)).toBe(0)
   })
 })
 

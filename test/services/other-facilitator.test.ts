@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { listDebtors } from '#control-plane/db/payment-desk.ts'
-import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import { finishOpenPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -46,13 +46,13 @@ async function claimed(scheme: Scheme, wallet?: ChainWallet) {
 /** One turn of the worker behind as many blocks as a transfer needs. */
 async function turn(): Promise<void> {
   await chain.mine(2)
-  await finishPayments(world.ctx)
+  await finishOpenPayments(world.ctx)
 }
 
 /** Lets the worker take turns until the payment's transfer is in a deep block and booked. */
 async function settled(rid: string) {
   await until('the payment is mined', 10_000, async () => {
-    await finishPayments(world.ctx)
+    await finishOpenPayments(world.ctx)
     return (await world.row(rid)).state !== 'due'
   })
   await chain.mine(2)
@@ -104,7 +104,7 @@ describe('a facilitator that talks nonsense', () => {
     const payment = await claimed('upto')
     facilitator.lie('/settle', lie)
     expect(await world.settle(payment.rid, CHARGE, { waitMs: 300 })).toMatchObject({ state: 'pending' })
-    await finishPayments(world.ctx)
+    await finishOpenPayments(world.ctx)
     expect(await world.row(payment.rid)).toMatchObject({ state: 'due', transaction: null })
     facilitator.honest()
     await endsPaid(payment, 'upto')

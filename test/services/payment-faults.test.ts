@@ -2,8 +2,8 @@ import { uptoPermit2WitnessTypes } from '@x402/evm'
 import { sql } from 'kysely'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
-import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import type { TurnCtx } from '#control-plane/services/payments/finish-payments.ts'
+import { finishOpenPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
@@ -43,9 +43,9 @@ const spent = async ({ wallet }: Claimed) => 1_000_000n - (await chain.usdcBalan
 const owed = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)
 
 /** Waits until the worker has brought a payment to a deep block and into the books, and expects one transfer of it. */
-async function endsPaid(payment: Claimed, scheme: Scheme, ctx: FinishCtx = world.ctx): Promise<void> {
+async function endsPaid(payment: Claimed, scheme: Scheme, ctx: TurnCtx = world.ctx): Promise<void> {
   await until('the payment is mined', 30_000, async () => {
-    await finishPayments(ctx)
+    await finishOpenPayments(ctx)
     return (await world.row(payment.rid)).state === 'mined'
   })
   await chain.mine(4)
@@ -81,7 +81,7 @@ describe('a chain out of reach', () => {
       const payment = await claimed(scheme)
       relay.fault('*', fault)
       expect(await world.settle(payment.rid, CHARGE, { waitMs: 600 })).toMatchObject({ state: 'pending' })
-      await finishPayments(world.ctx)
+      await finishOpenPayments(world.ctx)
       expect(await world.row(payment.rid)).toMatchObject({ state: 'due' })
       relay.pass()
       await endsPaid(payment, scheme)
@@ -104,7 +104,7 @@ describe('a chain out of reach', () => {
     const fresh = world.process()
     expect(await readPaymentTerms(fresh)).toMatchObject({ isOpen: false, closedFor: 'chain_unreachable' })
     expect(await world.settle(payment.rid, CHARGE, { waitMs: 600 })).toMatchObject({ state: 'pending' })
-    await finishPayments(world.ctx)
+    await finishOpenPayments(world.ctx)
     expect(await world.row(payment.rid)).toMatchObject({ state: 'due' })
     relay.pass()
     await endsPaid(payment, 'upto')
@@ -149,13 +149,13 @@ describe('a transaction on its way', () => {
     const payments = [await claimed('exact'), await claimed('upto')]
     await chain.mine(3)
     for (const { rid } of payments) expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'settled' })
-    await finishPayments(world.ctx)
+    await finishOpenPayments(world.ctx)
     for (const { rid } of payments) expect((await world.row(rid)).state).toBe('mined')
     await chain.reorganise(3)
     for (const payment of payments) expect(await spent(payment)).toBe(0n)
     // One turn or two: what the chain forgot may be sent again before its block is missed.
     await until('both are mined again', 30_000, async () => {
-      await finishPayments(world.ctx)
+      await finishOpenPayments(world.ctx)
       const rows = await Promise.all(payments.map(({ rid }) => world.row(rid)))
       const took = await Promise.all(payments.map(spent))
       return rows.every(({ state }) => state === 'mined') && took.every((amount) => amount > 0n)
@@ -302,7 +302,7 @@ describe('an authorization that somebody else has sent', () => {
         update chain_payment set state = 'due', tx_hash = null where rid = ${sql.lit(payment.rid)};
         set session_replication_role = default`.execute(world.db)
       await until('it is found', 15_000, async () => {
-        await finishPayments(world.ctx)
+        await finishOpenPayments(world.ctx)
         return (await world.row(payment.rid)).state === 'mined'
       })
       expect((await world.row(payment.rid)).transaction).toBe(settled.transaction)
@@ -374,7 +374,7 @@ describe('a facilitator', () => {
     const payment = await claimed('exact')
     const honest = await claimed('exact')
     const { transaction } = await world.settle(honest.rid, CHARGE)
-    const liar: FinishCtx = {
+    const liar: TurnCtx = {
       ...world.ctx,
       payments: {
         ...world.ctx.payments,
@@ -386,7 +386,7 @@ describe('a facilitator', () => {
     }
     expect(await world.settle(payment.rid, CHARGE, {}, liar)).toMatchObject({ state: 'settled' })
     await chain.mine(4)
-    await finishPayments(liar)
+    await finishOpenPayments(liar)
     expect(await world.row(payment.rid)).toMatchObject({ state: 'due', bookedAt: null })
     await endsPaid(payment, 'exact')
   })

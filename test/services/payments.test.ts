@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forgivePayment, listDebtors } from '#control-plane/db/payment-desk.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
-import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import { finishOpenPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
@@ -111,7 +111,7 @@ describe('a payment by wallet', () => {
         const asked = [world.ctx, ...others, world.ctx].map((by) => world.settle(rid, 5_000n, { event }, by))
         const answers = await Promise.all(asked)
         expect(new Set(answers.map(({ state }) => state))).toEqual(new Set(['settled']))
-        await Promise.all([finishPayments(world.ctx), ...others.map(finishPayments)])
+        await Promise.all([finishOpenPayments(world.ctx), ...others.map(finishOpenPayments)])
       })
       expect(amount).toBe(scheme === 'exact' ? 20_000n : 5_000n)
       const payment = await world.booked(rid)
@@ -292,8 +292,8 @@ describe('a claim', () => {
     const rid = await world.claimed(await world.sign(wallet, 'upto', 20_000n))
     const later = { ...world.ctx, clock: { ...world.ctx.clock, now: () => Date.now() + 1_000_000 } }
     await age(rid)
-    expect((await finishPayments(world.ctx)).expired).toBe(0)
-    expect((await finishPayments(later)).expired).toBe(1)
+    expect((await finishOpenPayments(world.ctx)).expired).toBe(0)
+    expect((await finishOpenPayments(later)).expired).toBe(1)
     expect((await world.row(rid)).state).toBe('released')
     // Its call was served all the same, which another node tells only now.
     await world.settle(rid, 3_000n)
@@ -325,8 +325,8 @@ describe('money that is taken ahead', () => {
     const wallet = await chain.newWallet(RICH)
     const rid = await world.claimed(await world.sign(wallet, 'exact', 20_000n))
     await world.settle(rid, null)
-    await finishPayments(world.ctx)
-    await finishPayments(world.ctx)
+    await finishOpenPayments(world.ctx)
+    await finishOpenPayments(world.ctx)
     expect(await world.row(rid)).toMatchObject({ state: 'confirmed', bookedAt: null })
     await world.settle(rid, 8_000n)
     await world.booked(rid)
@@ -395,7 +395,7 @@ describe('a payer who does not pay', () => {
     await chain.blacklist(wallet.address, false)
     await sendAsStranger(chain, signed.payload)
     await until('the payment is found', 30_000, async () => {
-      await finishPayments(world.ctx)
+      await finishOpenPayments(world.ctx)
       return (await world.row(rid)).state === 'confirmed'
     })
     expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', came: PRICE })

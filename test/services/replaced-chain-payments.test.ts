@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
 import { changeCursor, insertCursor } from '#control-plane/db/treasury-moves.ts'
-import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import { finishOpenPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { chainIdOf, readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
@@ -62,14 +62,14 @@ describe('a chain that was begun anew', () => {
     // What is older than a look would be taken for forgotten, and be sent again.
     await sql`update chain_transaction set mined_at = mined_at - interval '1 minute'`.execute(world.db)
     expect(await world.settle(due.rid, CHARGE, { waitMs: 300 })).toMatchObject({ state: 'pending' })
-    for (const ctx of [world.ctx, world.process()]) await finishPayments(ctx)
+    for (const ctx of [world.ctx, world.process()]) await finishOpenPayments(ctx)
     expect(await readPaymentTerms(world.process())).toMatchObject({ isOpen: false, closedFor: 'chain_unreachable' })
     expect(relay.calls('eth_sendRawTransaction')).toBe(count)
     expect([(await world.row(mined.rid)).state, (await world.row(due.rid)).state]).toEqual(['mined', 'due'])
     relay.retarget(chain.rpcUrl)
     await other.stop()
     await until('all are mined', 20_000, async () => {
-      await finishPayments(world.ctx)
+      await finishOpenPayments(world.ctx)
       const states = await Promise.all([sent, mined, due].map(async ({ rid }) => (await world.row(rid)).state))
       return states.every((state) => state === 'mined')
     })

@@ -7,8 +7,8 @@ import type { Database } from '#control-plane/db/database.ts'
 import { openPayments } from '#control-plane/open-payments.ts'
 import type { PaymentTimes } from '#control-plane/ports/facilitator/payment-parts.ts'
 import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
-import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
-import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
+import type { TurnCtx } from '#control-plane/services/payments/finish-payments.ts'
+import { finishOpenPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { releasePayment, settlePayment } from '#control-plane/services/payments/settle-payment.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { ClaimAnswer, SettleAnswer } from '#shared/contract/chain-payments.ts'
@@ -42,24 +42,24 @@ export type PaymentWorld = {
   readonly db: Database
   readonly chain: TestChain
   readonly environment: ChainEnvironment
-  readonly ctx: FinishCtx
+  readonly ctx: TurnCtx
   readonly seller: AccountId
   /** The context of another process with the same key, on the same database. */
-  process(environment?: Partial<Record<string, string>>, times?: Partial<PaymentTimes>): FinishCtx
+  process(environment?: Partial<Record<string, string>>, times?: Partial<PaymentTimes>): TurnCtx
   requirement(scheme: Scheme, amount: bigint): Promise<PaymentRequirements>
   /** A payment by the stock client. Without `permit` a payer by upto needs an allowance. */
   sign(wallet: ChainWallet, scheme: Scheme, amount: bigint, permit?: boolean): Promise<Signed>
-  claim(signed: Signed, wish?: ClaimWish, ctx?: FinishCtx): Promise<ClaimAnswer>
+  claim(signed: Signed, wish?: ClaimWish, ctx?: TurnCtx): Promise<ClaimAnswer>
   /** Claims and expects it to be taken. Answers the request id. */
   claimed(signed: Signed, wish?: ClaimWish): Promise<string>
-  settle(rid: string, charge: bigint | null, wish?: SettleWish, ctx?: FinishCtx): Promise<SettleAnswer>
+  settle(rid: string, charge: bigint | null, wish?: SettleWish, ctx?: TurnCtx): Promise<SettleAnswer>
   /** Ends a claim whose call owes nothing. */
   release(rid: string): Promise<void>
   /** The usage event of a claimed call, with a charge in micro-USD. */
   eventOf(rid: string, charge: bigint): Promise<string>
   row(rid: string): Promise<ChainPayment>
   /** Lets the worker take turns until a payment is booked. */
-  booked(rid: string, ctx?: FinishCtx): Promise<ChainPayment>
+  booked(rid: string, ctx?: TurnCtx): Promise<ChainPayment>
   /** The ledger's entries of a call and its payment, by account. */
   entries(rid: string): Promise<Record<string, bigint>>
   /** The balance of a wallet's buyer account. */
@@ -111,7 +111,7 @@ export async function startPayments(
     })
     const payments = openPayments(config, db, log, { ...TIMES, ...times })
     if (payments === null) throw new Error('payments are not set up')
-    return { ledger: gate.ledger, gate: gate.gate, clock: systemClock, ids, log, payments }
+    return { db, ledger: gate.ledger, gate: gate.gate, clock: systemClock, ids, log, payments }
   }
   const ctx = process()
   const seller = await newAccount(db, 'seller_available')
@@ -131,11 +131,11 @@ export async function startPayments(
 }
 
 /** Payments of calls to a seller, made by the services themselves. */
-export function paidCalls(ctx: FinishCtx, chain: TestChain, seller: AccountId) {
+export function paidCalls(ctx: TurnCtx, chain: TestChain, seller: AccountId) {
   return { ...signing(ctx, chain), ...asking(ctx, seller) }
 }
 
-function signing(ctx: FinishCtx, chain: TestChain) {
+function signing(ctx: TurnCtx, chain: TestChain) {
   async function requirement(scheme: Scheme, amount: bigint): Promise<PaymentRequirements> {
     const { network, asset, payTo, facilitator } = ctx.payments
     const kinds = (await facilitator.supported()).kinds
@@ -162,7 +162,7 @@ function signing(ctx: FinishCtx, chain: TestChain) {
   }
 }
 
-function asking(ctx: FinishCtx, seller: AccountId) {
+function asking(ctx: TurnCtx, seller: AccountId) {
   const row = async (rid: string): Promise<ChainPayment> => {
     const found = await ctx.ledger.payments.find(rid)
     if (found === undefined) throw new Error(`no payment of ${rid}`)
@@ -203,7 +203,7 @@ function asking(ctx: FinishCtx, seller: AccountId) {
     release: async (rid: string) => releasePayment(ctx, (await row(rid)).rid),
     booked: async (rid: string, by = ctx) => {
       await until('the payment is booked', FINISHED_MS, async () => {
-        await finishPayments(by)
+        await finishOpenPayments(by)
         return (await row(rid)).bookedAt !== null
       })
       return row(rid)

@@ -18,6 +18,7 @@ export const FAR_MOVES: MoveParts = {
   ...PURSE,
   ...{ assetName: 'USD Coin', assetVersion: '2', confirmations: 12, firstBlock: null, coldAddress: null },
   chain: createRpcTreasuryChain('http://127.0.0.1:1'),
+  memory: { seen: undefined },
 }
 
 /** Stores a signed deposit of an account, and a transfer of somebody unknown. Answers the deposit's id. */

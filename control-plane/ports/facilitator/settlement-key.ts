@@ -28,6 +28,8 @@ export type SenderParts = {
   readonly clock: Pick<Clock, 'monotonic'>
   readonly log: Logger
   readonly times: PaymentTimes
+  /** Throws while the chain is another one than that of the stored transactions. */
+  readonly know?: () => Promise<void>
 }
 type Wish = Fees & { readonly to: Hex; readonly data?: Hex; readonly nonce: bigint; readonly gas: bigint }
 

@@ -14,7 +14,7 @@ const MAX_BUMPS = 10
 /** Time after which a transaction whose nonce another has used is given up. A node may be behind for a moment. */
 const DEAD_AFTER_MS = MINUTE
 
-type Parts = Pick<SenderParts, 'chainId' | 'store' | 'clock' | 'log' | 'times'>
+type Parts = Pick<SenderParts, 'chainId' | 'store' | 'clock' | 'log' | 'times' | 'know'>
 
 /**
  * Makes the function that brings on stored transactions that are in no block: it sends them again, with a higher fee
@@ -22,7 +22,7 @@ type Parts = Pick<SenderParts, 'chainId' | 'store' | 'clock' | 'log' | 'times'>
  */
 export function createSendAgain(
   key: SettlementKey,
-  { chainId, store, clock, log, times }: Parts,
+  { chainId, store, clock, log, times, know }: Parts,
 ): () => Promise<number> {
   const { rpc, address, sender, sign, broadcast, readFees } = key
   const { againAfterMs } = times
@@ -81,6 +81,7 @@ export function createSendAgain(
   return async () => {
     const now = clock.monotonic()
     if (now - lookedAt < againAfterMs) return 0
+    await know?.()
     const answered = await rpc.chainId()
     if (answered !== chainId) throw new Error(`the chain's id is ${answered}, not ${chainId}`)
     const count = await rpc.countOf('latest')

@@ -14,4 +14,11 @@ export type MoveParts = {
   /** What comes from there was swept, and is in the books. */
   readonly coldAddress: string | null
   readonly chain: TreasuryChain
+  readonly memory: MoveMemory
+}
+
+/** What a process remembers of the transfers that it has read. */
+export type MoveMemory = {
+  /** The newest block and the cursor with which there was nothing left to read. */
+  seen: string | undefined
 }

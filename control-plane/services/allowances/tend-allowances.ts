@@ -1,3 +1,4 @@
+import { hasAllowanceLines } from '#control-plane/db/open-work.ts'
 import type { AllowanceCtx } from './allowance-ctx.ts'
 import { withAllowances } from './allowance-ctx.ts'
 import { sendDraws } from './send-draws.ts'
@@ -12,7 +13,7 @@ export type Tended = { readonly permits: number; readonly drawn: number; readonl
  */
 export async function tendAllowances(ctx: AllowanceCtx): Promise<Tended> {
   const lines = withAllowances(ctx)
-  if (lines === undefined) return { permits: 0, drawn: 0, lines: 0 }
+  if (lines === undefined || !(await hasAllowanceLines(ctx.db))) return { permits: 0, drawn: 0, lines: 0 }
   const attempt = async (what: string, work: () => Promise<number>): Promise<number> => {
     try {
       return await work()

@@ -32,13 +32,19 @@ export const MAX_MISSES = 5
  * Answers how many transfers it read.
  */
 export async function readMoves(ctx: MoveCtx): Promise<number> {
-  const { chain, confirmations } = ctx.moves
+  const { chain, confirmations, memory } = ctx.moves
   const purse = purseOf(ctx.moves)
+  const sight = await look(ctx)
+  // A block's hash stands for all blocks below it.
+  if (sight === memory.seen) return 0
   const head = await headOfKnownChain(ctx, chain, purse)
   const final = head.block - BigInt(confirmations) + 1n
   if (final < 0n) return 0
   let cursor = await goBackIfReplaced({ ...ctx, chain }, purse, await openCursor(ctx, final), head)
-  if (cursor.nextBlock > final && cursor.provenBlock === cursor.nextBlock - 1n) return 0
+  if (cursor.nextBlock > final && cursor.provenBlock === cursor.nextBlock - 1n) {
+    memory.seen = sight
+    return 0
+  }
   // It is asked for before the blocks are read, so a reorganisation meanwhile is noticed in the next turn.
   const last = cursor.nextBlock > final ? cursor.nextBlock - 1n : final
   const { hash } = await chain.blockAt(last)
@@ -60,6 +66,13 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
   }
   if (cursor.nextBlock > final) await prove(ctx, cursor, hash)
   return count
+}
+
+/** Where the chain and the books stand. While that stays as it is, a second reading finds nothing. */
+async function look({ db, moves }: MoveCtx): Promise<string> {
+  const { hash } = await moves.chain.head()
+  const cursor = await findCursor(db, purseOf(moves))
+  return JSON.stringify([hash, cursor], (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 async function openCursor(ctx: MoveCtx, final: bigint): Promise<TreasuryCursor> {

@@ -1,13 +1,8 @@
 import { encodeFunctionData } from 'viem'
 import { transact } from '#control-plane/db/database.ts'
 import type { Deposit } from '#control-plane/db/deposits.ts'
-import {
-  changeDeposit,
-  expireDeposits,
-  hasOverdueDeposits,
-  listSignedDeposits,
-  lockDeposit,
-} from '#control-plane/db/deposits.ts'
+import { changeDeposit, expireDeposits, listSignedDeposits, lockDeposit } from '#control-plane/db/deposits.ts'
+import { findDepositWork } from '#control-plane/db/open-work.ts'
 import { findCursor } from '#control-plane/db/treasury-moves.ts'
 import { useOf } from '#control-plane/ports/treasury/authorization.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
@@ -40,10 +35,11 @@ export async function takeDeposits(ctx: DepositCtx): Promise<Taken> {
       return 0
     }
   }
-  const sent = await attempt('send', () => sendDeposits(reading))
+  const { isSigned, isNew, isOverdue } = await findDepositWork(ctx.db, purseOf(reading.moves))
+  const sent = isSigned ? await attempt('send', () => sendDeposits(reading)) : 0
   const read = await attempt('read', () => readMoves(reading))
-  const credited = await attempt('credit', () => takeMoves(reading))
-  await attempt('expire', () => endOverdue(reading))
+  const credited = isNew || read > 0 ? await attempt('credit', () => takeMoves(reading)) : 0
+  if (isOverdue) await attempt('expire', () => endOverdue(reading))
   return { sent, read, credited }
 }
 
@@ -102,7 +98,6 @@ async function refuse(ctx: MoveCtx, { id }: Deposit): Promise<void> {
 
 /** Ends deposits that nobody used in time, once all blocks of that time were read. */
 async function endOverdue(ctx: MoveCtx): Promise<number> {
-  if (!(await hasOverdueDeposits(ctx.db))) return 0
   const purse = purseOf(ctx.moves)
   const cursor = await findCursor(ctx.db, purse)
   if (cursor === undefined || cursor.nextBlock === 0n) return 0

@@ -9,6 +9,7 @@ import {
   listStoredKeys,
   lockKeyStore,
 } from '#control-plane/db/key-store.ts'
+import { hasKeyChanges } from '#control-plane/db/open-work.ts'
 import { nextVersion } from '#control-plane/db/snapshot.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { PublishedKey } from '#control-plane/ports/publisher/publisher.ts'
@@ -29,6 +30,11 @@ export async function publishKeysSoon(ctx: KeyStoreCtx): Promise<void> {
   } catch (error) {
     ctx.log.warn({ err: error }, 'changed keys are published later')
   }
+}
+
+/** Publishes keys that nobody has published since they changed. Where none waits, no lock is taken to see that. */
+export async function publishWaitingKeys(ctx: KeyStoreCtx): Promise<number> {
+  return (await hasKeyChanges(ctx.db)) ? drainKeyChanges(ctx) : 0
 }
 
 /** Publishes the keys with a waiting change and returns their number. Throws when the store is away. */

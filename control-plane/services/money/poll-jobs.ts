@@ -3,6 +3,7 @@ import type { NextPoll } from '#control-plane/db/job-polls.ts'
 import { lockTaking, takeDueJobs, updatePolls } from '#control-plane/db/job-polls.ts'
 import type { Job } from '#control-plane/db/jobs.ts'
 import { listParkedEnds } from '#control-plane/db/jobs.ts'
+import { hasDueJobs } from '#control-plane/db/open-work.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import type { StoredJob } from '#shared/contract/job-record.ts'
@@ -45,8 +46,9 @@ export function createJobPolls(ctx: LineCtx, asker: string): JobPolls {
     await updatePolls(ctx.db, asker, some)
   }
 
-  function take(limit: number): Promise<Job[]> {
+  async function take(limit: number): Promise<Job[]> {
     const now = ctx.clock.now()
+    if (!(await hasDueJobs(ctx.db, now))) return []
     for (const [offer, until] of resting) if (until <= now) resting.delete(offer)
     const { leaseMs, perProvider } = JOB_POLLS
     const wish = { asker, now, leaseMs, limit, perProvider, resting: [...resting.keys()] }

@@ -1,4 +1,6 @@
 import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-payments.ts'
+import { hasOpenPayments } from '#control-plane/db/open-work.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Chain } from '#control-plane/ports/chain/chain.ts'
 import { MINUTE } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
@@ -23,6 +25,7 @@ const TELLING_MS = 10 * MINUTE
 const AFTERLIFE_MS = 10 * MINUTE
 
 export type FinishCtx = BookCtx
+export type TurnCtx = FinishCtx & Pick<Ctx, 'db'>
 export type Finished = {
   readonly sent: number
   readonly confirmed: number
@@ -35,20 +38,34 @@ export type Finished = {
  * keeps no other from its work, because the books do not need the chain.
  */
 export async function finishPayments(ctx: FinishCtx): Promise<Finished> {
-  const attempt = async (what: string, work: () => Promise<number>): Promise<number> => {
-    try {
-      return await work()
-    } catch (error) {
-      ctx.log.warn({ err: error, step: what }, 'payments: a step will be tried again')
-      return 0
-    }
-  }
+  const attempt = attempter(ctx)
   const sent = await attempt('send', () => send(ctx))
   const confirmed = await attempt('confirm', () => confirm(ctx))
   const expired = await attempt('expire', () => expire(ctx))
   await attempt('watch', () => watch(ctx))
   const booked = await attempt('book', () => book(ctx))
   return { sent, confirmed, booked, expired }
+}
+
+/**
+ * A worker's turn: {@link finishPayments} where a payment is open. Elsewhere one question says that none is, and only the
+ * transactions of the settlement key are looked after.
+ */
+export async function finishOpenPayments(ctx: TurnCtx): Promise<Finished> {
+  if (await hasOpenPayments(ctx.db)) return finishPayments(ctx)
+  const sent = await attempter(ctx)('send', () => ctx.payments.sendAgain())
+  return { sent, confirmed: 0, booked: 0, expired: 0 }
+}
+
+function attempter({ log }: FinishCtx) {
+  return async (what: string, work: () => Promise<number>): Promise<number> => {
+    try {
+      return await work()
+    } catch (error) {
+      log.warn({ err: error, step: what }, 'payments: a step will be tried again')
+      return 0
+    }
+  }
 }
 
 async function send(ctx: FinishCtx): Promise<number> {

@@ -1,3 +1,4 @@
+import { hasOpenTransfers } from '#control-plane/db/open-work.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
 import { confirmTransfers, followTransfers } from './follow-transfers.ts'
@@ -36,6 +37,8 @@ export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
   if (treasury === undefined) return { planned: 0, sent: 0, moved: 0, confirmed: 0 }
   const planned = await attempt('plan', () => drainBalances(ctx))
   await attempt('sweep', () => planSweep(treasury))
+  await attempt('send-again', () => treasury.treasury.sender.sendAgain())
+  if (!(await hasOpenTransfers(ctx.db))) return { planned, sent: 0, moved: 0, confirmed: 0 }
   await attempt('sign', async () => {
     if ((await findPayoutStop(ctx)) !== undefined) return
     await signAll(treasury)
@@ -43,7 +46,6 @@ export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
   // A transaction of another chain is none of this one.
   if ((await attempt('know-chain', () => knowChain(treasury))) === 0)
     return { planned, sent: 0, moved: 0, confirmed: 0 }
-  await attempt('send-again', () => treasury.treasury.sender.sendAgain())
   const sent = await attempt('send', () => sendBatches(treasury))
   const moved = await attempt('follow', () => followTransfers(treasury))
   const confirmed = await attempt('confirm', () => confirmTransfers(treasury))

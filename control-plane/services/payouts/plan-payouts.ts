@@ -132,10 +132,10 @@ const AT_ONCE = 4
  * begins again, and finds only what is left. Answers the number of payouts; undefined when it was not yet time.
  */
 export async function drainBalances(ctx: PayoutCtx, { isForced = false } = {}): Promise<number | undefined> {
-  if ((await findPayoutStop(ctx)) !== undefined) return undefined
   const drainedAt = await readDrainedAt(ctx.db)
   const now = ctx.clock.now()
   if (!isForced && drainedAt !== undefined && now < drainedAt.getTime() + ctx.settings.payouts.everyMs) return undefined
+  if ((await findPayoutStop(ctx)) !== undefined) return undefined
   const wish: PlanWish = { mode: 'batched', leastMicro: ctx.settings.payouts.thresholdMicro, isPatient: true }
   let planned = 0
   let after = ''

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
+import { hasWebhooks } from '#control-plane/db/open-work.ts'
 import { DELIVERY_STATUSES } from '#control-plane/db/tables/webhooks.ts'
 import type { AttemptResult, DeliveryRow, SendableDelivery } from '#control-plane/db/webhook-deliveries.ts'
 import {
@@ -46,6 +47,11 @@ export async function addDelivery(
   const body = JSON.stringify({ id, type: event, created_at: at, data })
   await insertDelivery(db, { id, webhook, event, body, at })
   return id
+}
+
+/** False while there is no webhook, and so nothing to look for and nothing to send. */
+export function isAnybodyListening({ db }: Pick<Ctx, 'db'>): Promise<boolean> {
+  return hasWebhooks(db)
 }
 
 type SendCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'sendWebhook' | 'log'>

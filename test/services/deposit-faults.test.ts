@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
-import { listMoves } from '#control-plane/db/treasury-moves.ts'
+import { changeCursor, findCursor, listMoves } from '#control-plane/db/treasury-moves.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
 import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
@@ -170,6 +170,21 @@ describe('an endpoint that fails', () => {
     await turns(2)
     expect(await credits(buyer)).toBe(1_000_000)
     await buyers.clearHolds()
+  })
+})
+
+describe('a chain without a new block', () => {
+  it('is asked for its newest block alone, and read again once the books go back', async () => {
+    await turns(2)
+    const asked = relay.calls()
+    await turns(3)
+    expect(relay.calls() - asked).toBe(3)
+    const { nextBlock, provenBlock } = (await findCursor(world.db, purse())) ?? { nextBlock: 0n, provenBlock: 0n }
+    await transact(world.db, (trx) =>
+      changeCursor(trx, purse(), { nextBlock: provenBlock, provenBlock: provenBlock - 1n }),
+    )
+    await turn()
+    expect((await findCursor(world.db, purse()))?.nextBlock).toBe(nextBlock)
   })
 })
 

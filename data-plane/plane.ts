@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
 import type { Time } from '#shared/clock.ts'
-import { systemClock } from '#shared/clock.ts'
+import { SECOND, systemClock } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
 import { createClockWatch, readRedisTime } from '#shared/clock-skew.ts'
 import { CREDIT_RAIL } from '#shared/contract/rails.ts'
@@ -17,7 +17,9 @@ import { createTurnoverMap } from '#shared/turnover-map.ts'
 import type { Config } from './config.ts'
 import { createAdmission } from './http/admission.ts'
 import { watchSlowBodies } from './http/connection-limits.ts'
+import { fetchCreditStanding } from './http/credit-standing.ts'
 import { drainCalls } from './http/drain.ts'
+import { createFiguresAsked } from './http/figures-asked.ts'
 import { fetchKeyUse } from './http/key-use.ts'
 import { fetchRecord } from './http/pass-on.ts'
 import type { Row } from './http/row.ts'
@@ -45,7 +47,9 @@ import { createTicker } from './pipeline/ticker.ts'
 import { ownProviderRail } from './rails/own-providers.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { defineRail, payBy } from './rails/rail.ts'
-import type { KeySources } from './reads/key.ts'
+import type { CreditStanding } from './reads/credits.ts'
+import type { KeyUse } from './reads/key.ts'
+import type { Lookups } from './reads/look-up.ts'
 import { createReadMemory } from './reads/read-memory.ts'
 import type { Rails } from './routes.ts'
 import { CONTROL_PREFIXES, surfaceRows } from './routes.ts'
@@ -318,15 +322,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
       payments: stores.paymentDesk,
       addresses: config,
     },
-    lookups: {
-      requests: { funds, buyerKeys: stores.buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
-      keys: {
-        ...keySources({ config, clock }, stores),
-        useOf: async (authorization, keyId, now) =>
-          url === undefined ? undefined : fetchKeyUse({ upstream: url, authorization, keyId }, now),
-      },
-      fetchRecord: url === undefined ? undefined : (authorization, id) => fetchRecord(url, authorization, id),
-    },
+    lookups: lookupsOf(basics, stores, calls),
     clock,
     ids,
     hosts: config.hosts,
@@ -428,20 +424,40 @@ function offersIn({ offers }: Market): number {
   return [...offers.values()].reduce((sum, listed) => sum + listed.ranked.length, 0)
 }
 
-/** The sources of the answer about a key. */
-function keySources({ config, clock }: Pick<Basics, 'config' | 'clock'>, stores: Stores): Omit<KeySources, 'useOf'> {
-  const { connection, member } = stores.funds.gate
+/** Figures of the control plane are told again for so long, and of so many keys and accounts at most. */
+const FIGURES_ASKED = { keepMs: 5 * SECOND, most: 10_000 }
+
+/** The sources of answers to the holder of a key. */
+function lookupsOf({ config, clock }: Pick<Basics, 'config' | 'clock'>, stores: Stores, calls: CallPlane): Lookups {
+  const { buyerKeys, funds, rates, snapshot } = stores
+  const { connection, member } = funds.gate
+  const url = config.controlPlaneUrl
+  const useOf = createFiguresAsked<KeyUse | undefined>({ clock, ...FIGURES_ASKED })
+  const creditOf = createFiguresAsked<CreditStanding>({ clock, ...FIGURES_ASKED })
   return {
-    buyerKeys: stores.buyerKeys,
-    standingOf: createKeyStanding({
-      connection,
-      epoch: () => member.open()?.epoch,
-      buckets: config.moneyBuckets,
+    requests: { funds, buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
+    keys: {
+      buyerKeys,
+      useOf: async (authorization, keyId, now) =>
+        url === undefined ? undefined : useOf(keyId, () => fetchKeyUse({ upstream: url, authorization, keyId }, now)),
+      standingOf: createKeyStanding({
+        connection,
+        epoch: () => member.open()?.epoch,
+        buckets: config.moneyBuckets,
+        clock,
+      }),
+      rates,
+      market: snapshot.market,
       clock,
-    }),
-    rates: stores.rates,
-    market: stores.snapshot.market,
-    clock,
+    },
+    credits: {
+      buyerKeys,
+      creditOf:
+        url === undefined
+          ? undefined
+          : (authorization, account) => creditOf(account, () => fetchCreditStanding(url, authorization)),
+    },
+    fetchRecord: url === undefined ? undefined : (authorization, id) => fetchRecord(url, authorization, id),
   }
 }
 

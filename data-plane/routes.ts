@@ -8,11 +8,12 @@ import { familyPaths, leastDemands, payablePaths, withCatalogueEntries } from '.
 import type { JobRoute } from './pipeline/job-plane.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { listCompatModels, readCompatModel } from './reads/compat-models.ts'
+import { readModelOrEndpoints } from './reads/endpoints.ts'
 import { readTradeFeed } from './reads/feed.ts'
 import type { LookUp } from './reads/look-up.ts'
-import { lookUpGeneration, lookUpKey, lookUpRequest } from './reads/look-up.ts'
+import { lookUpCredits, lookUpGeneration, lookUpKey, lookUpRequest } from './reads/look-up.ts'
 import { listMarkets, listMarketsInDollars, readMarketOrPerformance } from './reads/markets.ts'
-import { listInferenceModels, listModels, readModel } from './reads/models.ts'
+import { listInferenceModels, listModels } from './reads/models.ts'
 import { x402Info, x402Resources } from './reads/payments.ts'
 import { listPrices } from './reads/prices.ts'
 import { listProviders } from './reads/providers.ts'
@@ -244,7 +245,7 @@ function localRows({ creditByEitherHeader }: Rails, sold: RowIndex): readonly Ro
 /** Free rows: reads for everybody, lookups for the holder of a key, and checks for operators. */
 const FREE_ROWS: readonly Row[] = [
   { ...API, ...GET, path: '/v1/models', serves: read(listModels) },
-  { ...API, ...GET, path: '/v1/models/*id', serves: read(readModel) },
+  { ...API, ...GET, path: '/v1/models/*id', serves: read(readModelOrEndpoints) },
   { ...SITE, ...GET, path: '/api/inference/v1/models', serves: read(listInferenceModels) },
   { ...SITE, ...GET, path: '/x402/api/inference/v1/models', serves: read(listInferenceModels) },
   { ...API, ...GET, path: '/v1/providers', serves: read(listProviders) },
@@ -264,6 +265,7 @@ const FREE_ROWS: readonly Row[] = [
   },
   { ...API, ...GET, path: '/v1/generation', serves: lookup(lookUpGeneration, 'id') },
   { ...API, ...GET, path: '/v1/key', serves: lookup(lookUpKey) },
+  { ...API, ...GET, path: '/v1/credits', serves: lookup(lookUpCredits) },
   { ...API, ...GET, path: '/v1/requests/:id', serves: lookup(lookUpRequest) },
   { ...BOTH, ...GET, path: '/', serves: { kind: 'redirect', to: '/docs' } },
   { ...BOTH, ...GET, path: '/health/live', serves: { kind: 'health', words: ['live', 'live'], isWell: () => true } },

@@ -15,6 +15,11 @@ export function keptToPercent(kept: KeptBps): number {
   return (10_000 - Number(kept)) / 100
 }
 
+/** Converts a kept share to the discount as a fraction: 8,766 gives 0.1234. */
+export function keptToFraction(kept: KeptBps): number {
+  return (10_000 - Number(kept)) / 10_000
+}
+
 /** The strictest of several floors in whole percent. Absent floors do not count. Undefined when there is none. */
 export function strictestFloor(floors: readonly (number | undefined | null)[]): number | undefined {
   const given = floors.filter((floor): floor is number => typeof floor === 'number')

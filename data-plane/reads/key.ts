@@ -4,9 +4,9 @@ import type { Market } from '#data-plane/store/market.ts'
 import type { RateLimits } from '#data-plane/store/rate-limits.ts'
 import type { Clock } from '#shared/clock.ts'
 import { nextUtcDay, nextUtcMonth, SECOND } from '#shared/clock.ts'
-import { AppError } from '#shared/errors.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { formatMicroUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
+import { bearerOf } from './bearer.ts'
 
 export type KeySources = {
   readonly buyerKeys: {
@@ -37,8 +37,7 @@ export type KeyUse = {
  * them. Throws AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`.
  */
 export async function readKey(sources: KeySources, authorization: string | undefined): Promise<object> {
-  const key = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
-  if (key === undefined) throw new AppError('authentication_required')
+  const key = bearerOf(authorization)
   const payer = await sources.buyerKeys.identify(key)
   const now = sources.clock.now()
   const [standing, use] = await Promise.all([

@@ -1,4 +1,6 @@
 import type { LookupRecord } from '#shared/contract/lookup.ts'
+import type { CreditSources } from './credits.ts'
+import { readCredits } from './credits.ts'
 import type { KeySources } from './key.ts'
 import { readKey } from './key.ts'
 import type { LookupSources } from './requests.ts'
@@ -8,6 +10,7 @@ import { findRequest, generationOf } from './requests.ts'
 export type Lookups = {
   readonly requests: LookupSources
   readonly keys: KeySources
+  readonly credits: CreditSources
   /** Asks the control plane for a call that Redis has forgotten; undefined when there is no control plane to ask. */
   readonly fetchRecord:
     | ((authorization: string | undefined, id: string) => Promise<LookupRecord | undefined>)
@@ -45,3 +48,6 @@ export const lookUpGeneration: LookUp = async ({ requests, fetchRecord }, { auth
 
 /** `GET /v1/key`: limits and standing of the asking key. */
 export const lookUpKey: LookUp = ({ keys }, { authorization }) => readKey(keys, authorization)
+
+/** `GET /v1/credits`: what the account of the asking key has, and what its calls have cost. */
+export const lookUpCredits: LookUp = ({ credits }, { authorization }) => readCredits(credits, authorization)

@@ -1,17 +1,13 @@
 import { z } from 'zod'
-import type { MarketOffer } from '#data-plane/call.ts'
-import type { Market } from '#data-plane/store/market.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
-import type { OfferTrades } from '#shared/contract/trades.ts'
 import { parseTrades } from '#shared/contract/trades.ts'
-import { AppError } from '#shared/errors.ts'
-import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { isRecord } from '#shared/json-members.ts'
-import type { BookEntry, BookOffer, LiveState, MarketParts, MarketSummary, ModelPrices } from '#shared/market-view.ts'
+import type { BookEntry, BookOffer, MarketParts, MarketSummary, ModelPrices } from '#shared/market-view.ts'
 import { buildBook, costMultiplier, modelPrices, summarizeMarket } from '#shared/market-view.ts'
-import type { MicroUsd } from '#shared/money.ts'
 import { KEEP_ALL } from '#shared/money.ts'
+import type { Live } from './on-sale.ts'
+import { findParts, liveState, partsOf } from './on-sale.ts'
 import type { Read, ReadAnswer, ReadSources } from './read.ts'
 import type { ReadMemory } from './read-memory.ts'
 
@@ -19,8 +15,6 @@ const MAX_AGE_SECONDS = 5
 /** At most so many caps are read for a row, best offers first, and for an order book. */
 const CAPS_OF_A_ROW = 8
 const CAPS_OF_A_BOOK = 1_000
-/** Only an order book shows the trades of each offer. */
-const NO_TRADES: ReadonlyMap<string, OfferTrades> = new Map()
 
 const PERFORMANCE = '/performance'
 
@@ -110,67 +104,6 @@ export const readPerformance: Read = (sources, { params }) => {
     uptime_pct: provider.uptimePct,
   }))
   return { json: JSON.stringify({ model: asked, providers }), maxAgeSeconds: MAX_AGE_SECONDS }
-}
-
-function findParts(market: Market, asked: string): MarketParts & { readonly offers: readonly MarketOffer[] } {
-  const model = market.resolve(asked)
-  if (!model) throw new AppError('not_found', { message: 'The model does not exist.' })
-  const parts = partsOf(market, model.id)
-  return (
-    parts ?? {
-      model,
-      unitPrices: market.prices.get(model.id)?.unitPrices ?? {},
-      row: undefined,
-      offers: [],
-      trades: NO_TRADES,
-    }
-  )
-}
-
-function partsOf(market: Market, id: string): (MarketParts & { readonly offers: readonly MarketOffer[] }) | undefined {
-  const offers = market.offers.get(id)?.inBookOrder()
-  const model = market.resolve(id)
-  const price = market.prices.get(id)
-  if (!offers || offers.length === 0 || !model || !price) return undefined
-  return { model, unitPrices: price.unitPrices, row: market.rowByModel.get(id), offers, trades: NO_TRADES }
-}
-
-type Live = LiveState & {
-  readonly blocked: ReadonlySet<string>
-  readonly used: ReadonlyMap<OfferId, MicroUsd>
-}
-
-/** Live health and caps of some models' offers. Caps are read for the best capped offers of each model. */
-async function liveState(
-  { health, caps, clock }: ReadSources,
-  books: readonly (readonly MarketOffer[])[],
-  capsOfEach: number,
-): Promise<Live> {
-  const now = clock.now()
-  const used = await caps.usedToday(books.flatMap((offers) => cappedOffers(offers, capsOfEach)))
-  const blocked = new Set<string>()
-  if (!health.isAllWell()) {
-    for (const offer of books.flat()) if (health.blockedUntil(offer, now) > now) blocked.add(offer.id)
-  }
-  const idOf = (offer: BookOffer): OfferId | undefined => (isId('ofr', offer.id) ? offer.id : undefined)
-  return {
-    blocked,
-    used,
-    isHealthy: (offer) => !blocked.has(offer.id),
-    usedToday: (offer) => {
-      const id = idOf(offer)
-      return id === undefined ? undefined : used.get(id)
-    },
-  }
-}
-
-function cappedOffers(offers: readonly MarketOffer[], limit: number): OfferId[] {
-  const found: OfferId[] = []
-  for (const offer of offers) {
-    if (offer.capDailyMicro !== null) found.push(offer.id)
-    if (found.length >= limit) break
-  }
-  return found
 }
 
 /** Bigints of these sizes are exact as JSON numbers. */

@@ -1,7 +1,9 @@
+import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
-import { formatUnitPrice } from '#shared/money.ts'
-import type { ReferencePrice } from '#shared/pricing.ts'
+import type { KeptBps, PicoUsd } from '#shared/money.ts'
+import { discountedPerMillion, formatUnitPrice, KEEP_ALL, picoUsd } from '#shared/money.ts'
+import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
 import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 60
@@ -20,10 +22,16 @@ export const listModels: Read = ({ market, memory }) => {
 
 /** `GET /v1/models/{id}`: one model under any of its names. */
 export const readModel: Read = ({ market }, { params }) => {
-  const { resolve, prices } = market()
-  const model = resolve(params['id'] ?? '')
-  if (!model || !isListed(model, prices)) throw new AppError('not_found', { message: 'The model does not exist.' })
+  const { prices } = market()
+  const model = findListed(market(), params['id'] ?? '')
   return { json: JSON.stringify(catalogEntry(model, prices.get(model.id))), maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+/** A model that `GET /v1/models` lists, under any of its names. Throws AppError `not_found`. */
+export function findListed({ resolve, prices }: Market, asked: string): Model {
+  const model = resolve(asked)
+  if (!model || !isListed(model, prices)) throw new AppError('not_found', { message: 'The model does not exist.' })
+  return model
 }
 
 /** `GET /api/inference/v1/models`: the plain list of models. */
@@ -72,9 +80,6 @@ export function inListOrder(models: readonly Model[]): Model[] {
 
 /** One model. Members that clients of OpenRouter demand and that mean nothing here are null. */
 function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
-  const unit = price?.unitPrices ?? {}
-  const show = (value: Parameters<typeof formatUnitPrice>[0] | undefined, units = 1n) =>
-    value === undefined ? undefined : formatUnitPrice(value, units)
   return {
     id: model.id,
     object: 'model',
@@ -86,31 +91,8 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
     provider: model.lab,
     context_length: model.contextLength,
     max_completion_tokens: model.maxCompletionTokens,
-    architecture: {
-      modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,
-      input_modalities: model.inputModalities,
-      output_modalities: model.outputModalities,
-    },
-    pricing: {
-      prompt: show(unit.input) ?? '0',
-      completion: show(unit.output) ?? '0',
-      input_cache_read: show(unit.cacheRead),
-      input_cache_write: show(unit.cacheWrite),
-      internal_reasoning: show(unit.reasoning),
-      image: show(unit.images),
-      image_2k: show(unit.images2k),
-      image_4k: show(unit.images4k),
-      megapixel: show(unit.pixels, PIXELS_PER_MEGAPIXEL),
-      image_token: show(unit.imageInput),
-      image_output: show(unit.imageOutput),
-      audio: show(unit.audioInput),
-      audio_output: show(unit.audioOutput),
-      request: show(unit.calls),
-      character: show(unit.characters),
-      second: show(unit.milliseconds, MILLISECONDS_PER_SECOND),
-      second_1080p: show(unit.milliseconds1080p, MILLISECONDS_PER_SECOND),
-      second_4k: show(unit.milliseconds4k, MILLISECONDS_PER_SECOND),
-    },
+    architecture: architectureOf(model),
+    pricing: pricingOf(price?.unitPrices ?? {}, KEEP_ALL),
     top_provider: {
       context_length: model.contextLength,
       max_completion_tokens: model.maxCompletionTokens,
@@ -123,5 +105,40 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
     supported_parameters: model.parameters,
     endpoints: model.endpoints,
     links: { details: `/api/markets/${encodeURIComponent(model.id)}` },
+  }
+}
+
+/** What a model reads and writes, in OpenRouter's shape. */
+export function architectureOf(model: Model) {
+  return {
+    modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,
+    input_modalities: model.inputModalities,
+    output_modalities: model.outputModalities,
+  }
+}
+
+/** Prices of one unit each at a kept share, in US dollars, rounded up to 12 decimals. */
+export function pricingOf(unit: UnitPrices, kept: KeptBps) {
+  const show = (price: PicoUsd | undefined, units = 1n) =>
+    price === undefined ? undefined : formatUnitPrice(picoUsd(discountedPerMillion(picoUsd(price * units), kept)))
+  return {
+    prompt: show(unit.input) ?? '0',
+    completion: show(unit.output) ?? '0',
+    input_cache_read: show(unit.cacheRead),
+    input_cache_write: show(unit.cacheWrite),
+    internal_reasoning: show(unit.reasoning),
+    image: show(unit.images),
+    image_2k: show(unit.images2k),
+    image_4k: show(unit.images4k),
+    megapixel: show(unit.pixels, PIXELS_PER_MEGAPIXEL),
+    image_token: show(unit.imageInput),
+    image_output: show(unit.imageOutput),
+    audio: show(unit.audioInput),
+    audio_output: show(unit.audioOutput),
+    request: show(unit.calls),
+    character: show(unit.characters),
+    second: show(unit.milliseconds, MILLISECONDS_PER_SECOND),
+    second_1080p: show(unit.milliseconds1080p, MILLISECONDS_PER_SECOND),
+    second_4k: show(unit.milliseconds4k, MILLISECONDS_PER_SECOND),
   }
 }

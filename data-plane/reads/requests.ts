@@ -10,6 +10,7 @@ import { parseAnswerId, ulidTime } from '#shared/ids.ts'
 import { begunRecordOf, lookupRecordOf, RUNNING_JOB, standingOf } from '#shared/lookup-record.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 import type { TurnoverMap } from '#shared/turnover-map.ts'
+import { bearerOf } from './bearer.ts'
 
 export type LookupSources = {
   readonly funds: Pick<Funds, 'find'>
@@ -29,9 +30,7 @@ export async function findRequest(
   authorization: string | undefined,
   id: string,
 ): Promise<LookupRecord | undefined> {
-  const key = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
-  if (key === undefined) throw new AppError('authentication_required')
-  const payer = await sources.buyerKeys.identify(key)
+  const payer = await sources.buyerKeys.identify(bearerOf(authorization))
   const rid = parseAnswerId(id)
   if (rid === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
   const hold = await sources.funds.find(payer.account, rid)

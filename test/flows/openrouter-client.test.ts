@@ -1,11 +1,15 @@
 import { OpenRouter } from '@openrouter/sdk'
+import { createGateway } from 'ai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
+import { doorsOf } from '#test/support/routed-market.ts'
 import { until } from '#test/support/until.ts'
 
 const MODEL = 'openai/gpt-5-mini'
+/** Questions in a minute that the control plane does not answer for one key. */
+const MORE_THAN_A_KEY_READS = 61
 const MESSAGES = [{ role: 'user' as const, content: 'Say hello to the market.' }]
 
 let network: Network
@@ -147,6 +151,48 @@ describe("a buyer with OpenRouter's own client", () => {
     })
     const key = await client.apiKeys.getCurrentKeyMetadata()
     expect(key.data.label.length).toBeGreaterThan(0)
+  })
+
+  it('is told of its key before each of many calls, though the ledger is asked only now and then', async () => {
+    const { buyerKey: apiKey } = await doorsOf(network).user()
+    const own = new OpenRouter({
+      serverURL: `${network.sandbox.api_base_url}/v1`,
+      apiKey,
+      retryConfig: { strategy: 'none' },
+    })
+    for (let asked = 0; asked < MORE_THAN_A_KEY_READS; asked++) {
+      const [key, credits] = await Promise.all([own.apiKeys.getCurrentKeyMetadata(), own.credits.getCredits()])
+      expect([key.data.usage, credits.data.totalUsage]).toEqual([0, 0])
+    }
+  })
+
+  it('lists who serves a model, at the prices that calls are charged', async () => {
+    const { data } = await client.endpoints.list({ author: 'openai', slug: 'gpt-5-mini' })
+    expect(data.id).toBe(MODEL)
+    const [best] = data.endpoints.filter(({ status }) => status === 0)
+    if (best === undefined) throw new Error('nobody serves the model')
+    const { model } = await chat({ model: MODEL, messages: MESSAGES, provider: { only: [best.tag] } })
+    expect(best.modelId).toBe(model.split('/').at(-1))
+    const listed = (await client.models.list()).result.data.find(({ canonicalSlug }) => canonicalSlug === MODEL)
+    const kept = 1 - (best.pricing.discount ?? Number.NaN)
+    expect(Number(best.pricing.prompt)).toBeCloseTo(Number(listed?.pricing.prompt) * kept, 11)
+    expect(Number(best.pricing.completion)).toBeCloseTo(Number(listed?.pricing.completion) * kept, 11)
+    await expect(client.endpoints.list({ author: 'openai', slug: 'gpt-0' })).rejects.toMatchObject({ statusCode: 404 })
+  })
+
+  it('reads its credit, whose two figures are what is left and what was used to the micro', async () => {
+    const { buyerKey } = await doorsOf(network).user(3)
+    const own = new OpenRouter({ serverURL: `${network.sandbox.api_base_url}/v1`, apiKey: buyerKey })
+    const answer = await own.chat.send({ chatRequest: { model: MODEL, messages: MESSAGES } })
+    const cost = 'usage' in answer ? (answer.usage?.cost ?? Number.NaN) : Number.NaN
+    await until('the call is booked', 10_000, async () => (await own.credits.getCredits()).data.totalUsage > 0)
+    const { data } = await own.credits.getCredits()
+    expect(data).toEqual({ totalCredits: 3, totalUsage: cost })
+    const gateway = createGateway({ baseURL: `${network.sandbox.api_base_url}/v1/ai`, apiKey: buyerKey })
+    const { balance, totalUsed } = await gateway.getCredits()
+    expect([Number(totalUsed), Math.round((Number(balance) + cost) * 1e6)]).toEqual([cost, 3_000_000])
+    const refused = await fetch(`${network.sandbox.api_base_url}/v1/credits`)
+    expect([refused.status, await refused.json()]).toMatchObject([401, { error: { code: 'authentication_required' } }])
   })
 
   it('is told who answered, at the top of each answer', async () => {

@@ -138,7 +138,7 @@ describe('the page', () => {
       await heading(page, 'Models').waitFor()
       await page.keyboard.press('/')
       await page.keyboard.type(MODEL)
-      await page.waitForURL(/search=/)
+      await page.waitForURL(new RegExp(`search=${MODEL}`))
       await page
         .getByRole('link', { name: /GPT-5 Nano/i })
         .first()

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -65,13 +66,40 @@ let shared: Promise<Network> | undefined
 
 /**
  * The one market of this worker for files that leave it as they found it: they make no money scarce, switch nothing off
- * and stop nothing. It takes payments on the run's chain. It ends with the worker; the run removes its home.
+ * and stop nothing. It takes payments on the run's chain. It ends with the worker; the run removes its home. The sample
+ * buyer's key is another one for each file, because what a key reads in a minute is bounded.
  */
 export async function sharedNetwork(): Promise<Network> {
   shared ??= startShared()
   const network = await shared
+  const buyerKey = await keyOfFile(network.sandbox)
   const refuse = () => Promise.reject(new Error('a shared market is not stopped'))
-  return { ...network, sandbox: network.sandbox, stop: refuse, restart: refuse, remove: () => Promise.resolve() }
+  return {
+    ...network,
+    sandbox: { ...network.sandbox, buyer_key: buyerKey },
+    stop: refuse,
+    restart: refuse,
+    remove: () => Promise.resolve(),
+  }
+}
+
+const KEY_KNOWN_MS = 20_000
+
+/** Makes a key of the sample buyer, and waits until calls can be made with it. */
+async function keyOfFile({ api_base_url: url, buyer_key: first }: Sandbox): Promise<string> {
+  const answer = await fetch(`${url}/v1/buyer/keys`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${first}`,
+      'content-type': 'application/json',
+      'idempotency-key': randomUUID(),
+    },
+    body: JSON.stringify({ label: 'a file of tests' }),
+  })
+  const { key } = z.object({ key: z.string() }).parse(await answer.json())
+  const isKnown = async () => (await fetch(`${url}/v1/key`, { headers: { authorization: `Bearer ${key}` } })).ok
+  await until('the key of a file is known', KEY_KNOWN_MS, isKnown)
+  return key
 }
 
 async function startShared(): Promise<Network> {
@@ -119,7 +147,10 @@ async function startNetworkIn(folder: string, environment: Environment, choice: 
   // When the harness dies, it ends its market.
   const abandon = () => child.kill('SIGTERM')
   process.once('exit', abandon)
-  await start()
+  await start().catch(async (error: unknown) => {
+    await stop()
+    throw error
+  })
   if (chain !== undefined) {
     const address = privateKeyToAddress(readSandbox(home).buyer_private_key)
     await fundWallets(chain.rpcUrl, [{ address, ...BUYER_MONEY }])

@@ -1,14 +1,12 @@
 import { z } from 'zod'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { FIGURE_READS } from './market-reads.ts'
+import { Architecture, Credits, Dollars, Endpoints, Names, UnitPrices } from './openrouter-shapes.ts'
 import { PayableResources, PaymentNotes } from './payment-notes.ts'
 import type { DataRoute } from './route.ts'
 import { Count, KEY_REFUSALS, READ_REFUSALS } from './route.ts'
 
-const Dollars = z.number().describe('USD.')
 const TokenDollars = z.number().describe('USD of a million tokens of pictures or sound.')
-const Price = z.string().describe('USD a unit, as a decimal.')
-const Names = z.array(z.string())
 
 const CatalogEntry = z
   .object({
@@ -22,27 +20,8 @@ const CatalogEntry = z
     provider: z.string(),
     context_length: Count,
     max_completion_tokens: Count,
-    architecture: z.object({ modality: z.string(), input_modalities: Names, output_modalities: Names }),
-    pricing: z.object({
-      prompt: Price,
-      completion: Price,
-      input_cache_read: Price.optional(),
-      input_cache_write: Price.optional(),
-      internal_reasoning: Price.optional(),
-      image: Price.optional(),
-      image_2k: Price.optional(),
-      image_4k: Price.optional(),
-      megapixel: Price.optional(),
-      image_token: Price.optional(),
-      image_output: Price.optional(),
-      audio: Price.optional(),
-      audio_output: Price.optional(),
-      request: Price.optional(),
-      character: Price.optional(),
-      second: Price.optional(),
-      second_1080p: Price.optional(),
-      second_4k: Price.optional(),
-    }),
+    architecture: Architecture,
+    pricing: UnitPrices,
     top_provider: z.object({ context_length: Count, max_completion_tokens: Count, is_moderated: z.boolean() }),
     per_request_limits: z.null(),
     default_parameters: z.null(),
@@ -218,6 +197,16 @@ const CATALOG_READS: readonly DataRoute[] = [
   },
   {
     ...open,
+    path: '/v1/models/{id}/endpoints',
+    tag: 'Catalog',
+    summary: 'List who serves a model, and at what price',
+    description: 'In OpenRouter’s shape. One provider is one endpoint: its best offer that is available, best first.',
+    answers: json(z.object({ data: Endpoints })),
+    ...once,
+    variables: { id: 'gpt-5-mini' },
+  },
+  {
+    ...open,
     ...once,
     path: '/api/inference/v1/models',
     tag: 'Catalog',
@@ -312,6 +301,15 @@ const KEY_READS: readonly DataRoute[] = [
     tag: 'Calls',
     summary: 'Read the limits of the asking key',
     answers: json(z.object({ data: KeyStanding })),
+  },
+  {
+    ...keyed,
+    ...once,
+    path: '/v1/credits',
+    tag: 'Calls',
+    summary: 'Read the credit of the asking key’s account',
+    description: 'For clients of OpenRouter (`data`) and of the AI Gateway (`balance`, `total_used`).',
+    answers: json(Credits),
   },
   {
     ...keyed,

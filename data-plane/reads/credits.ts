@@ -1,0 +1,39 @@
+import type { AccountPayer } from '#data-plane/payment.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { formatDollars, microUsdToDollars, sum } from '#shared/money.ts'
+import { bearerOf } from './bearer.ts'
+
+/** Credit of an account: what it may spend now, what is set aside for calls under way, what booked calls have cost. */
+export type CreditStanding = {
+  readonly spendableMicro: MicroUsd
+  readonly heldMicro: MicroUsd
+  readonly usedMicro: MicroUsd
+}
+
+export type CreditSources = {
+  readonly buyerKeys: { identify(key: string): Promise<AccountPayer> }
+  /** Reads what the control plane has of the key's account; undefined when there is no control plane to ask. */
+  readonly creditOf: ((authorization: string, account: AccountId) => Promise<CreditStanding>) | undefined
+}
+
+/**
+ * `GET /v1/credits`: the credit of the asking key's account, in US dollars. `data` has OpenRouter's members, whose
+ * difference is what is left; `balance` and `total_used` beside it are those of the AI Gateway's clients, as texts. Throws
+ * AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`.
+ */
+export async function readCredits(sources: CreditSources, authorization: string | undefined): Promise<object> {
+  const key = bearerOf(authorization)
+  const { account } = await sources.buyerKeys.identify(key)
+  if (sources.creditOf === undefined) throw new AppError('service_unavailable')
+  const { spendableMicro, heldMicro, usedMicro } = await sources.creditOf(`Bearer ${key}`, account)
+  return {
+    data: {
+      total_credits: microUsdToDollars(sum([spendableMicro, heldMicro, usedMicro])),
+      total_usage: microUsdToDollars(usedMicro),
+    },
+    balance: formatDollars(spendableMicro),
+    total_used: formatDollars(usedMicro),
+  }
+}

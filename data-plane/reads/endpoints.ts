@@ -1,0 +1,91 @@
+import type { Model } from '#shared/catalog/model.ts'
+import { keptToFraction } from '#shared/discount.ts'
+import type { BookEntry } from '#shared/market-view.ts'
+import { buildBook } from '#shared/market-view.ts'
+import { architectureOf, findListed, pricingOf, readModel } from './models.ts'
+import type { OnSale } from './on-sale.ts'
+import { findParts, liveState } from './on-sale.ts'
+import type { Read } from './read.ts'
+
+const MAX_AGE_SECONDS = 5
+const CAPS_READ = 1_000
+const ENDPOINTS = '/endpoints'
+/** OpenRouter's `status` of an endpoint that serves calls, and of one that does not. */
+const SERVING = 0
+const NOT_SERVING = -1
+
+/** `GET /v1/models/{id}` and `{id}/endpoints`. They share a row because a model's name may contain slashes. */
+export const readModelOrEndpoints: Read = (sources, request) => {
+  const asked = request.params['id'] ?? ''
+  if (!asked.endsWith(ENDPOINTS)) return readModel(sources, request)
+  return readEndpoints(sources, { ...request, params: { id: asked.slice(0, -ENDPOINTS.length) } })
+}
+
+/**
+ * `GET /v1/models/{id}/endpoints`: who serves a model and at what price, in OpenRouter's shape. One provider is one
+ * endpoint: its best offer now, or its best one at all while none is available.
+ */
+const readEndpoints: Read = async (sources, { params }) => {
+  const market = sources.market()
+  const model = findListed(market, params['id'] ?? '')
+  const parts = findParts(market, model.id)
+  const live = await liveState(sources, [parts.offers], CAPS_READ)
+  const data = {
+    id: `${model.lab}/${model.id}`,
+    name: model.name,
+    created: model.created,
+    description: model.description,
+    architecture: { ...architectureOf(model), tokenizer: null, instruct_type: null },
+    endpoints: bestOfEach(buildBook(parts, live)).map((entry) => endpointOf(parts, entry)),
+  }
+  return { json: JSON.stringify({ data }), maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+/** The best entry of each provider, in the order of the book. */
+function bestOfEach(book: readonly BookEntry[]): readonly BookEntry[] {
+  const best = new Map<string, BookEntry>()
+  for (const entry of book) {
+    const known = best.get(entry.offer.provider)
+    if (known === undefined || (entry.isAvailable && !known.isAvailable)) best.set(entry.offer.provider, entry)
+  }
+  return [...best.values()].toSorted((one, other) => one.rank - other.rank)
+}
+
+function endpointOf({ model, unitPrices, row }: OnSale, { offer, isAvailable }: BookEntry): object {
+  const measured = row?.providers.find(({ provider }) => provider === offer.provider)
+  return {
+    name: `${offer.provider} | ${model.lab}/${model.id}`,
+    model_id: model.id,
+    model_name: model.name,
+    provider_name: offer.provider,
+    tag: offer.provider,
+    trusted: offer.isTrusted,
+    status: isAvailable ? SERVING : NOT_SERVING,
+    pricing: { ...pricingOf(unitPrices, offer.keptBps), discount: keptToFraction(offer.keptBps) },
+    context_length: model.contextLength,
+    max_completion_tokens: model.maxCompletionTokens,
+    supported_parameters: model.parameters,
+    supports_implicit_caching: unitPrices.cacheRead !== undefined,
+    supports_tool_choice: toolChoiceOf(model),
+    uptime_last_1d: measured?.uptimePct ?? null,
+    ttft_p50_ms: measured?.ttftP50Ms ?? null,
+    tps_p50: measured?.tpsP50 ?? null,
+    ...NOT_KNOWN,
+  }
+}
+
+/** Members that OpenRouter's clients demand and that nobody measures here, or that no offer says. */
+const NOT_KNOWN = {
+  max_prompt_tokens: null,
+  quantization: null,
+  latency_last_30m: null,
+  throughput_last_30m: null,
+  uptime_last_30m: null,
+  uptime_last_5m: null,
+  supports_voice_cloning: false,
+}
+
+function toolChoiceOf({ parameters }: Model): object {
+  const can = parameters.includes('tool_choice')
+  return { auto: can, none: can, required: can, function: can }
+}

@@ -1,0 +1,79 @@
+import type { MarketOffer } from '#data-plane/call.ts'
+import type { Market } from '#data-plane/store/market.ts'
+import type { OfferTrades } from '#shared/contract/trades.ts'
+import { AppError } from '#shared/errors.ts'
+import type { OfferId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import type { BookOffer, LiveState, MarketParts } from '#shared/market-view.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import type { ReadSources } from './read.ts'
+
+/** Only an order book shows the trades of each offer. */
+const NO_TRADES: ReadonlyMap<string, OfferTrades> = new Map()
+
+/** What is on sale of one model, with the offers as the data plane routes to them. */
+export type OnSale = MarketParts & { readonly offers: readonly MarketOffer[] }
+
+/** What is on sale of a model under any of its names, also where nobody offers it. Throws AppError `not_found`. */
+export function findParts(market: Market, asked: string): OnSale {
+  const model = market.resolve(asked)
+  if (!model) throw new AppError('not_found', { message: 'The model does not exist.' })
+  const parts = partsOf(market, model.id)
+  return (
+    parts ?? {
+      model,
+      unitPrices: market.prices.get(model.id)?.unitPrices ?? {},
+      row: undefined,
+      offers: [],
+      trades: NO_TRADES,
+    }
+  )
+}
+
+/** What is on sale of a model by its id; undefined where nothing is. */
+export function partsOf(market: Market, id: string): OnSale | undefined {
+  const offers = market.offers.get(id)?.inBookOrder()
+  const model = market.resolve(id)
+  const price = market.prices.get(id)
+  if (!offers || offers.length === 0 || !model || !price) return undefined
+  return { model, unitPrices: price.unitPrices, row: market.rowByModel.get(id), offers, trades: NO_TRADES }
+}
+
+/** The live state as it was read once, with the offers that rest and the caps that were asked for. */
+export type Live = LiveState & {
+  readonly blocked: ReadonlySet<string>
+  readonly used: ReadonlyMap<OfferId, MicroUsd>
+}
+
+/** Live health and caps of some models' offers. Caps are read for the best capped offers of each model. */
+export async function liveState(
+  { health, caps, clock }: Pick<ReadSources, 'health' | 'caps' | 'clock'>,
+  books: readonly (readonly MarketOffer[])[],
+  capsOfEach: number,
+): Promise<Live> {
+  const now = clock.now()
+  const used = await caps.usedToday(books.flatMap((offers) => cappedOffers(offers, capsOfEach)))
+  const blocked = new Set<string>()
+  if (!health.isAllWell()) {
+    for (const offer of books.flat()) if (health.blockedUntil(offer, now) > now) blocked.add(offer.id)
+  }
+  const idOf = (offer: BookOffer): OfferId | undefined => (isId('ofr', offer.id) ? offer.id : undefined)
+  return {
+    blocked,
+    used,
+    isHealthy: (offer) => !blocked.has(offer.id),
+    usedToday: (offer) => {
+      const id = idOf(offer)
+      return id === undefined ? undefined : used.get(id)
+    },
+  }
+}
+
+function cappedOffers(offers: readonly MarketOffer[], limit: number): OfferId[] {
+  const found: OfferId[] = []
+  for (const offer of offers) {
+    if (offer.capDailyMicro !== null) found.push(offer.id)
+    if (found.length >= limit) break
+  }
+  return found
+}

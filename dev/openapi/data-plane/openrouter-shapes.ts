@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { Count } from './route.ts'
+
+/** Shapes of OpenRouter's clients. */
+export const Dollars = z.number().describe('USD.')
+const Price = z.string().describe('USD a unit, as a decimal.')
+export const Names = z.array(z.string())
+
+export const Architecture = z.object({ modality: z.string(), input_modalities: Names, output_modalities: Names })
+export const UnitPrices = z.object({
+  prompt: Price,
+  completion: Price,
+  input_cache_read: Price.optional(),
+  input_cache_write: Price.optional(),
+  internal_reasoning: Price.optional(),
+  image: Price.optional(),
+  image_2k: Price.optional(),
+  image_4k: Price.optional(),
+  megapixel: Price.optional(),
+  image_token: Price.optional(),
+  image_output: Price.optional(),
+  audio: Price.optional(),
+  audio_output: Price.optional(),
+  request: Price.optional(),
+  character: Price.optional(),
+  second: Price.optional(),
+  second_1080p: Price.optional(),
+  second_4k: Price.optional(),
+})
+
+const Endpoint = z
+  .object({
+    name: z.string(),
+    model_id: z.string(),
+    model_name: z.string(),
+    provider_name: z.string(),
+    tag: z.string().describe('The provider, as `provider.only` of a call names it.'),
+    trusted: z.boolean().describe('False for one that serves only calls that allow untrusted providers.'),
+    status: z.literal([0, -1]).describe('0 serves calls now; -1 has failed lately or has spent its daily cap.'),
+    pricing: UnitPrices.extend({ discount: z.number().describe('The part that is off the list price.') }),
+    context_length: Count,
+    max_completion_tokens: Count,
+    max_prompt_tokens: z.null(),
+    quantization: z.null(),
+    supported_parameters: Names,
+    supports_implicit_caching: z.boolean(),
+    supports_tool_choice: z.record(z.enum(['auto', 'none', 'required', 'function']), z.boolean()),
+    supports_voice_cloning: z.literal(false),
+    uptime_last_1d: z.number().nullable().describe('Percent.'),
+    ttft_p50_ms: z.number().nullable(),
+    tps_p50: z.number().nullable(),
+    latency_last_30m: z.null(),
+    throughput_last_30m: z.null(),
+    uptime_last_30m: z.null(),
+    uptime_last_5m: z.null(),
+  })
+  .meta({ id: 'Endpoint' })
+export const Endpoints = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    created: Count,
+    architecture: Architecture.extend({ tokenizer: z.null(), instruct_type: z.null() }),
+    endpoints: z.array(Endpoint),
+  })
+  .meta({ id: 'Endpoints' })
+export const Credits = z
+  .object({
+    data: z.object({
+      total_credits: Dollars.describe('USD: what is left and what was used.'),
+      total_usage: Dollars.describe('USD that booked calls have cost.'),
+    }),
+    balance: z.string().describe('USD that can be spent now: what is left, less what is held for calls under way.'),
+    total_used: z.string().describe('USD, as `total_usage`.'),
+  })
+  .meta({ id: 'Credits' })

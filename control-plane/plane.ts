@@ -213,7 +213,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     ids: overrides.ids ?? createIds(clock),
     gate,
     keyCounters: overrides.keyCounters ?? createRedisKeyCounters({ redis: money, buckets: config.moneyBuckets }),
-    jobBook: overrides.jobBook ?? createRedisJobBook(money, cache),
+    jobBook: overrides.jobBook ?? createRedisJobBook(money),
     debits: overrides.debits ?? createRedisDebitGate({ redis: money, buckets: config.moneyBuckets }),
     checkMoney:
       overrides.checkMoney ?? (() => checkMoney({ ...where, journalDir: config.journalDir }, { isQuiesced: false })),

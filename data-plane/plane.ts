@@ -195,7 +195,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     // Captures that the disk did not take go to Redis, if Redis answers.
     onGiveUp: () => void funds.drain(LAST_ATTEMPT_MS).finally(onGiveUp),
   })
-  const jobs = createJobs({ redis: queueRedis, isSure: () => funds.isOpen() })
+  const jobs = createJobs({ redis: queueRedis, isSure: () => funds.isGateOpen() })
   const funds = openFunds({
     connect: (listeners) => connectMoney({ url: config.redisUrl.reveal(), clock, log }, listeners),
     ...{ buckets: config.moneyBuckets, clock, log },

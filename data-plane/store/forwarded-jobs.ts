@@ -42,11 +42,15 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
   return {
     async put(resource, job, { binding, submit }) {
       const key = moneyKeys.job(binding.rid)
-      await guarded(money.multi().hset(key, 'submit', submit).pexpire(key, KEEP_MS).exec())
-      await guarded(cache.set(jobBindingKey(resource, job), JSON.stringify(binding), 'PX', JOB_BINDING_MS))
+      const bound = money.multi().hset(key, 'submit', submit).pexpire(key, KEEP_MS)
+      bound.set(jobBindingKey(resource, job), JSON.stringify(binding), 'PX', JOB_BINDING_MS)
+      await guarded(bound.exec())
     },
     async find(resource, job) {
-      const binding = JobBindingSchema.safeParse(parse(await guarded(cache.get(jobBindingKey(resource, job))))).data
+      const key = jobBindingKey(resource, job)
+      // One of before was written to the cache.
+      const text = (await guarded(money.get(key))) ?? (await guarded(cache.get(key)))
+      const binding = JobBindingSchema.safeParse(parse(text)).data
       // Nothing is under a key without a request id.
       const reads = money.multi().hmget(moneyKeys.job(binding?.rid ?? ''), 'submit', 'end', 'booked')
       const [[submit, end, booked], restoredTo] = Read.parse(await together(reads.get(moneyKeys.jobsRestored)))
@@ -58,11 +62,12 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
     },
     async end(rid, end) {
       const key = moneyKeys.job(rid)
-      await guarded(money.hsetnx(key, 'end', JSON.stringify(end)))
+      await guarded(money.multi().hsetnx(key, 'end', JSON.stringify(end)).pexpire(key, KEEP_MS, 'NX').exec())
       return JobEndSchema.safeParse(parse(await guarded(money.hget(key, 'end')))).data ?? end
     },
     async markBooked(rid) {
-      await guarded(money.hset(moneyKeys.job(rid), 'booked', '1'))
+      const key = moneyKeys.job(rid)
+      await guarded(money.multi().hset(key, 'booked', '1').pexpire(key, KEEP_MS, 'NX').exec())
     },
   }
 }

@@ -49,6 +49,10 @@ export type FundsStore = Funds & {
   readonly gate: { readonly connection: MoneyConnection; readonly member: GateMember }
   /** Daily caps of offers. They live in the same epochs, because a rebuild counts both. */
   readonly offerCaps: OfferCapsStore
+  /**
+   * True while Redis has all that it was told. Paid calls may be refused all the same, while too many settlements wait.
+   */
+  isGateOpen(): boolean
   /** Counts the calls and the settlements whose end Redis has not seen. */
   pending(): { openCalls: number; unsettled: number }
   /** Waits until Redis has every settlement. Answers false at the deadline, in milliseconds. */
@@ -124,6 +128,7 @@ export function openFunds(options: Options): FundsStore {
   return {
     gate: { connection, member },
     offerCaps,
+    isGateOpen: () => member.open() !== undefined,
     isOpen: () => member.open() !== undefined && settles.size() < MAX_UNSETTLED,
     reserve: (request) => (settles.size() < MAX_UNSETTLED ? reserve(reserving, request) : Promise.reject(gateClosed())),
     ...settlements(settles, node),

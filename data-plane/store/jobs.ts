@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import { DAY } from '#shared/clock.ts'
 import type { JobEnd, JobMark, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 import {
   isHidden,
   isJobRestored,
   JOB_FIELDS,
   JOB_KEPT_AFTER_DEADLINE_MS,
+  JOB_NOTE_MS,
   JOBS_RESTORED,
   jobMarkField,
   readJobEnd,
@@ -67,8 +67,6 @@ export type JobListWish = {
 const MAX_PAGES = 10
 /** Most notes that a process remembers, the newest ones. */
 const MAX_MARKS = 10_000
-/** Milliseconds for which a note without a record is kept: longer than any job lasts. */
-const MARK_MS = 3 * DAY
 /** Seconds after which records of jobs that Redis has lost may be there again. */
 const RESTORED_SECONDS = 2
 const Word = z.string().nullable()
@@ -113,7 +111,9 @@ export function createJobs({ redis, isSure }: Ports): JobStore {
     },
     find,
     noteAsked(rid, now) {
-      redis.hset(moneyKeys.job(rid), 'asked', now).catch(() => undefined)
+      note(redis, rid, 'asked', String(now))
+        .exec()
+        .catch(() => undefined)
     },
     async list(account, { kind, after, limit, isAscending }) {
       const key = moneyKeys.jobsOf(kind, account)
@@ -138,15 +138,15 @@ export function createJobs({ redis, isSure }: Ports): JobStore {
     markDeleted: (rid) => marks.note({ rid, mark: 'deleted' }),
     async end(rid, end) {
       const key = moneyKeys.job(rid)
-      await guarded(redis.hsetnx(key, 'end', JSON.stringify(end)))
+      await guarded(redis.multi().hsetnx(key, 'end', JSON.stringify(end)).pexpire(key, JOB_NOTE_MS, 'NX').exec())
       return readJobEnd(await guarded(redis.hget(key, 'end'))) ?? end
     },
     async markBooked(rid) {
-      await guarded(redis.hset(moneyKeys.job(rid), 'booked', '1'))
+      await guarded(note(redis, rid, 'booked', '1').exec())
     },
     markStopped: (rid) => marks.note({ rid, mark: 'stopped' }),
     async withhold(rid, isWithheld) {
-      await guarded(redis.hset(moneyKeys.job(rid), 'withheld', isWithheld ? '1' : '0'))
+      await guarded(note(redis, rid, 'withheld', isWithheld ? '1' : '0').exec())
     },
     async takeFilesDue(limit) {
       const rids = (await guarded(redis.rpop(moneyKeys.filesDue, limit))) ?? []
@@ -165,8 +165,7 @@ function createMarks(redis: Redis) {
   return {
     async note(mark: JobMark): Promise<void> {
       const name = jobMarkField(mark)
-      const writes = redis.multi().hset(moneyKeys.job(mark.rid), mark.mark, '1').hset(moneyKeys.jobMarks, name, '1')
-      await guarded(writes.exec())
+      await guarded(note(redis, mark.rid, mark.mark, '1').hset(moneyKeys.jobMarks, name, '1').exec())
       known.set(name, mark)
       const [oldest] = known.keys()
       if (known.size > MAX_MARKS && oldest !== undefined) known.delete(oldest)
@@ -176,12 +175,18 @@ function createMarks(redis: Redis) {
       const writes = redis.pipeline()
       // A record that is there keeps its own end.
       for (const [name, { rid, mark }] of known) {
-        writes.hset(moneyKeys.job(rid), mark, '1').pexpire(moneyKeys.job(rid), MARK_MS, 'NX')
+        writes.hset(moneyKeys.job(rid), mark, '1').pexpire(moneyKeys.job(rid), JOB_NOTE_MS, 'NX')
         writes.hset(moneyKeys.jobMarks, name, '1')
       }
       await guarded(writes.exec())
     },
   }
+}
+
+/** A write of one field. The hash may be over already, and must not stay for ever then. */
+function note(redis: Redis, rid: string, field: (typeof JOB_FIELDS)[number], value: string) {
+  const key = moneyKeys.job(rid)
+  return redis.multi().hset(key, field, value).pexpire(key, JOB_NOTE_MS, 'NX')
 }
 
 /** Both are read at once: the record may be written, and Redis emptied, in between. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY } from '#shared/clock.ts'
 import { ARTIFACT_ACCESS } from '#shared/jobs.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { MicroUsdText } from './amount.ts'
@@ -8,6 +9,12 @@ import { SERVED_BY } from './usage-event.ts'
 
 /** Milliseconds after its deadline for which a job can still be asked about. */
 export const JOB_KEPT_AFTER_DEADLINE_MS = 24 * 3_600_000
+
+/**
+ * Milliseconds for which a note of a job is kept that has no record: longer than any job lasts. Every write to a job's hash
+ * sets it where the hash has no end, because its record may be over in between.
+ */
+export const JOB_NOTE_MS = 3 * DAY
 
 const Milliseconds = z.number().int().nonnegative()
 const AttemptRow = z.object({

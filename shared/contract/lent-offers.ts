@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { GoodId, RESOURCE_METHODS, TRAIT_PROVENANCES, TraitName } from '#shared/catalog/resources.ts'
 import { parsePathPattern } from '#shared/rules/path-pattern.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
-import { cacheKeys } from './redis-keys.ts'
+import { moneyKeys } from './redis-keys.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
 
 /** The most entries of each list in a seller's rules. */
@@ -81,5 +81,5 @@ export type JobBinding = z.infer<typeof JobBindingSchema>
 
 /** The Redis key of a binding. A provider chooses the ids of its jobs, so they are hashed to one length. */
 export function jobBindingKey(resource: string, job: string): string {
-  return cacheKeys.jobBinding(resource, createHash('sha256').update(job).digest('base64url'))
+  return moneyKeys.jobBinding(resource, createHash('sha256').update(job).digest('base64url'))
 }

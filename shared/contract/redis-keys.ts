@@ -54,6 +54,8 @@ export const moneyKeys = {
   job: (rid: string) => `job:${rid}`,
   /** The request ids of an account's long jobs of one kind, in their own order, which is that of time. */
   jobsOf: (kind: string, account: string) => `jobs:${kind}:${account}`,
+  /** A job at a provider, by a hash of the provider's own id of it: see JobBinding in lent-offers.ts. */
+  jobBinding: (resource: string, jobHash: string) => `job-binding:${resource}:${jobHash}`,
   /** A list of jobs that workers ended and whose files a data plane is to copy. Losing it is acceptable. */
   filesDue: 'jobs:files',
   /** Hash of `{rid} {mark}` → 1: what buyers did to their jobs and the ledger does not know yet. */
@@ -92,8 +94,6 @@ export const cacheKeys = {
   /** A call at a provider of the buyer's own (the data plane's own-calls.ts). */
   ownCall: (rid: string) => `own-call:${rid}`,
   rate: (scope: string, window: number) => `rate:${scope}:${window}`,
-  /** A job at a provider, by a hash of the provider's own id of it: see JobBinding in lent-offers.ts. */
-  jobBinding: (resource: string, jobHash: string) => `job-binding:${resource}:${jobHash}`,
   /**
    * Demand that the rules of a lent key refused on a UTC day: a hash of `{rule}:calls` and `{rule}:micro` → a count and
    * the quotes in micro-USD. It lasts {@link REFUSALS_TTL_SECONDS}. Losing it is acceptable.

@@ -84,6 +84,18 @@ describe('a hold', () => {
     expect(await node.funds.find(account, hold.rid)).toMatchObject({ state: 'released', event: '{"outcome":"failed"}' })
   })
 
+  it('is refused while too many ends wait for Redis, which then still has all that it was told', async () => {
+    const account = await world.account(1_000)
+    const hold = await node.funds.reserve(reserveRequest(account, { want: 400 }))
+    const many = Array.from({ length: 50_000 }, () => node.funds.release({ ...hold, rid: ids.requestId() }, '', ''))
+    expect([node.funds.isOpen(), node.funds.isGateOpen()]).toEqual([false, true])
+    expect((await refusal(node.funds.reserve(reserveRequest(account))))?.code).toBe('service_unavailable')
+    await Promise.all(many)
+    expect(await node.funds.drain(20_000)).toBe(true)
+    expect(node.funds.isOpen()).toBe(true)
+    await node.funds.release(hold, '', '')
+  })
+
   it('is charged once, the first amount standing', async () => {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 400 }))

@@ -9,6 +9,7 @@ import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
 import { ledgerArchive, restoreJobs } from '#control-plane/services/money/restore-jobs.ts'
 import { createForwardedJobs } from '#data-plane/store/forwarded-jobs.ts'
 import { HOUR } from '#shared/clock.ts'
+import { jobBindingKey } from '#shared/contract/lent-offers.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
@@ -202,7 +203,8 @@ describe('a record', () => {
 it('is bound to its buyer again after Redis was emptied, and nobody says before that there is no such job', async () => {
   const job = await submitted()
   const { redis } = market.world
-  const store = createForwardedJobs({ cache: redis, money: redis })
+  const cache = redis.duplicate({ db: 1 })
+  const store = createForwardedJobs({ cache, money: redis })
   const find = () => store.find('provider-h', `run-${job.rid}`)
   await redis.flushall()
   await until('the gate is open', 20_000, () => market.plane.gate.isOpen())
@@ -211,4 +213,11 @@ it('is bound to its buyer again after Redis was emptied, and nobody says before 
   const binding = { rid: job.rid, buyer: job.account, offer: job.offer, good: 'studio/upscale' }
   expect(await find()).toMatchObject({ binding, end: undefined, isBooked: false })
   expect(await store.find('provider-h', 'run-of-nobody')).toBeUndefined()
+  // Nothing of it is in a cache, which may be emptied alone. A binding of before is.
+  await cache.flushdb()
+  expect(await find()).toMatchObject({ binding })
+  const before = jobBindingKey('provider-h', `run-${job.rid}`)
+  await cache.set(before, (await redis.getdel(before)) ?? '')
+  expect(await find()).toMatchObject({ binding })
+  cache.disconnect()
 })

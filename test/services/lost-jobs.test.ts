@@ -10,8 +10,10 @@ import { forgetOldJobs, noteJobMarks } from '#control-plane/services/money/resto
 import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { DAY, systemClock } from '#shared/clock.ts'
+import type { JobEnd } from '#shared/contract/job-record.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
+import type { RequestId } from '#shared/ids.ts'
 import { parseRequestId, ulidFloor } from '#shared/ids.ts'
 import { emptiedRedisSuite } from '#test/support/emptied-redis-suite.ts'
 import { openFileNode } from '#test/support/file-node.ts'
@@ -241,6 +243,8 @@ describe('a job that was over when Redis was emptied', () => {
   })
 })
 
+const OVER: JobEnd = { event: '{}', state: 'failed', artifacts: [], error: null, endedAt: null }
+
 describe('what a buyer did to a job', () => {
   it('stays noted until the ledger knows the job, and no longer than jobs last', async () => {
     const { jobBook } = market.plane
@@ -249,6 +253,22 @@ describe('what a buyer did to a job', () => {
     if (old === undefined) throw new Error('no request id')
     await store().markStopped(wish.rid)
     await store().markStopped(old)
+    // Whatever is written to a job that is over does not stay for ever.
+    const notes = [
+      (rid: RequestId) => store().markBooked(rid),
+      (rid: RequestId) => store().withhold(rid, true),
+      (rid: RequestId) => store().end(rid, OVER),
+      (rid: RequestId) => jobBook.end(rid, OVER),
+      (rid: RequestId) => jobBook.markBooked(rid, { hasFiles: false }),
+      (rid: RequestId) => jobBook.noteLostEnd(rid, OVER.event),
+    ]
+    const lives = notes.map(async (write) => {
+      const rid = ids.requestId()
+      await write(rid)
+      return market.world.redis.pttl(moneyKeys.job(rid))
+    })
+    const stopped = market.world.redis.pttl(moneyKeys.job(old))
+    for (const life of await Promise.all([stopped, ...lives])) expect(life).toBeGreaterThan(DAY)
     expect(await noteJobMarks(market.plane)).toBe(0)
     expect(await jobBook.readMarks(9)).toEqual([{ rid: wish.rid, mark: 'stopped' }])
     const now = market.plane.clock.now()

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { MINUTE } from '#shared/clock.ts'
 import { JOB_BINDING_MS } from '#shared/contract/lent-offers.ts'
-import { cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Init } from './forwarded-market.ts'
 import {
   ask,
@@ -99,7 +99,7 @@ async function bindsAJob(): Promise<void> {
 async function bindsForADay(): Promise<void> {
   const { rid, question } = await submitMotion()
   const Binding = z.looseObject({ rid: z.string(), boundAt: z.number() })
-  const names = await lending.redis.keys(cacheKeys.jobBinding('provider-h', '*'))
+  const names = await lending.redis.keys(moneyKeys.jobBinding('provider-h', '*'))
   const read = async (name: string) => Binding.parse(JSON.parse((await lending.redis.get(name)) ?? '{}'))
   const bindings = await Promise.all(names.map(async (name) => ({ name, ...(await read(name)) })))
   const name = bindings.find((binding) => binding.rid === rid)?.name ?? ''

@@ -3,6 +3,7 @@ import type { JobEnd } from '#shared/contract/job-record.ts'
 import {
   JOB_FIELDS,
   JOB_KEPT_AFTER_DEADLINE_MS,
+  JOB_NOTE_MS,
   jobMarkField,
   readJobEnd,
   readJobMark,
@@ -23,11 +24,8 @@ type Restored = {
   readonly listed?: { readonly list: string; readonly lifeMs: number } | undefined
 }
 
-/**
- * The connections should fail fast while Redis is away, because the caller comes back by itself. `cache` has the bindings of
- * forwarded jobs.
- */
-export function createRedisJobBook(redis: Redis, cache = redis): JobBook {
+/** The connection should fail fast while Redis is away, because the caller comes back by itself. */
+export function createRedisJobBook(redis: Redis): JobBook {
   async function restore({ rid, deadlineAt, listed }: Restored, fields: Readonly<Record<string, string>>, now: number) {
     const key = moneyKeys.job(rid)
     const lifeMs = deadlineAt - now + JOB_KEPT_AFTER_DEADLINE_MS
@@ -57,26 +55,29 @@ export function createRedisJobBook(redis: Redis, cache = redis): JobBook {
       const { resource = '', job: providerJob = '', to } = job.bound ?? {}
       const lifeMs = (to?.boundAt ?? 0) + JOB_BINDING_MS - now
       if (lifeMs <= 0) return
-      await guarded(cache.set(jobBindingKey(resource, providerJob), JSON.stringify(to), 'PX', lifeMs, 'NX'))
+      await guarded(redis.set(jobBindingKey(resource, providerJob), JSON.stringify(to), 'PX', lifeMs, 'NX'))
     },
     async end(rid, end) {
       const key = moneyKeys.job(rid)
-      await guarded(redis.hsetnx(key, 'end', JSON.stringify(end)))
+      await guarded(redis.multi().hsetnx(key, 'end', JSON.stringify(end)).pexpire(key, JOB_NOTE_MS, 'NX').exec())
       return readJobEnd(await guarded(redis.hget(key, 'end'))) ?? end
     },
     async noteLostEnd(rid, event) {
       const key = moneyKeys.job(rid)
-      await guarded(redis.multi().hsetnx(key, 'lost', event).hset(key, 'booked', '1').exec())
+      const writes = redis.multi().hsetnx(key, 'lost', event).hset(key, 'booked', '1')
+      await guarded(writes.pexpire(key, JOB_NOTE_MS, 'NX').exec())
     },
     async markBooked(rid, { hasFiles }) {
-      const writes = redis.multi().hset(moneyKeys.job(rid), 'booked', '1')
+      const key = moneyKeys.job(rid)
+      const writes = redis.multi().hset(key, 'booked', '1').pexpire(key, JOB_NOTE_MS, 'NX')
       if (hasFiles) writes.lpush(moneyKeys.filesDue, rid).ltrim(moneyKeys.filesDue, 0, MAX_FILES_DUE - 1)
       await guarded(writes.exec())
     },
     async markStopped(rid) {
       const mark = jobMarkField({ rid, mark: 'stopped' })
-      const writes = redis.multi().hset(moneyKeys.job(rid), 'stopped', '1').hset(moneyKeys.jobMarks, mark, '1')
-      await guarded(writes.exec())
+      const key = moneyKeys.job(rid)
+      const writes = redis.multi().hset(key, 'stopped', '1').pexpire(key, JOB_NOTE_MS, 'NX')
+      await guarded(writes.hset(moneyKeys.jobMarks, mark, '1').exec())
     },
     async readMarks(limit) {
       const fields = await guarded(redis.hrandfield(moneyKeys.jobMarks, limit))

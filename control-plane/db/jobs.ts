@@ -183,6 +183,31 @@ export async function listJobPlaces(db: Database, offers: readonly string[]): Pr
   return rows
 }
 
+/** The same of buyers' own providers, and which calls they serve: `model` is null for those of every model. */
+const OWN_PLACE_ROW = {
+  account: OFFER_TABLES.own_provider.account,
+  provider: OFFER_TABLES.own_provider.provider,
+  model: OFFER_TABLES.own_provider.model,
+  baseUrl: OFFER_TABLES.own_provider.base_url,
+  apiFormat: OFFER_TABLES.own_provider.api_format,
+  createdAt: OFFER_TABLES.own_provider.created_at,
+  sealed: OFFER_TABLES.credential.sealed,
+}
+export type OwnPlace = RowOf<typeof OWN_PLACE_ROW>
+
+/** The addresses and keys of these buyers' own providers. */
+export async function listOwnPlaces(db: Database, accounts: readonly string[]): Promise<OwnPlace[]> {
+  if (accounts.length === 0) return []
+  const rows = await readRows(
+    db,
+    OWN_PLACE_ROW,
+    sql`select o.account, o.provider, o.model, o.base_url as "baseUrl", o.api_format as "apiFormat",
+      o.created_at as "createdAt", c.sealed
+    from own_provider o join credential c on c.id = o.credential_id where o.account = any(${[...accounts]}::text[])`,
+  )
+  return rows
+}
+
 /** A job with the bytes of the end that was booked for it. */
 const JOB_WITH_END_ROW = {
   rid: SETTLEMENT_TABLES.job.rid,

@@ -5,8 +5,9 @@ import type { JobEnd, JobRecord, StoredJob } from '#data-plane/store/jobs.ts'
 import { recordsMissing } from '#data-plane/store/jobs.ts'
 import { readProviderWords } from '#data-plane/upstream/provider-words.ts'
 import type { JobView } from '#data-plane/wires/wire.ts'
-import { endAsFound, JOB_FAILURES } from '#shared/contract/job-end.ts'
-import { isHidden } from '#shared/contract/job-record.ts'
+import { endAsBooked, endAsFound, JOB_FAILURES } from '#shared/contract/job-end.ts'
+import type { AskableJob } from '#shared/contract/job-record.ts'
+import { isAskable, isHidden } from '#shared/contract/job-record.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -94,6 +95,7 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   }
   if (lostEnd !== undefined) return viewLostEnd(plane, route, { rid, stored, lostEnd })
   if (plane.calls.clock.now() >= job.createdAt + plane.limits.bindingMs) throw new AppError('job_not_found')
+  if (!isAskable(job)) return viewKeyless(plane, rid, job, isCancel)
   const askedAt = plane.calls.clock.monotonic()
   // A job that goes on whatever its buyer asks ends as its provider says.
   const canStop = isCancel && jobCodecOf(job, route.wire.name).cancel !== undefined
@@ -111,6 +113,15 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   return { job, view: await showEnd(plane, rid, { ...stored, end, isBooked: false }), waitedMs }
 }
 
+/** A job that nobody can ask about, until a worker ends it. Throws `conflict` for a cancellation. */
+function viewKeyless(plane: JobPlane, rid: RequestId, job: JobRecord, isCancel: boolean): Viewed {
+  if (isCancel) {
+    const message = 'The key that began this job is gone, so nobody can stop it. It ends soon, and costs nothing.'
+    throw new AppError('conflict', { message })
+  }
+  return { job, view: openView(plane, rid, job, { state: 'running', progress: undefined }), waitedMs: 0 }
+}
+
 type LostEnd = { readonly rid: RequestId; readonly stored: StoredJob; readonly lostEnd: string }
 
 /**
@@ -121,9 +132,9 @@ async function viewLostEnd(plane: JobPlane, route: JobRoute, { rid, stored, lost
   const { job } = stored
   const { clock } = plane.calls
   const askedAt = clock.monotonic()
-  const provider = await ask(plane, route, job, false)
+  const provider = isAskable(job) ? await ask(plane, route, job, false) : undefined
   const waitedMs = clock.monotonic() - askedAt
-  const found = provider && endAsFound(lostEnd, provider)
+  const found = isAskable(job) ? provider && endAsFound(lostEnd, provider) : endAsBooked(lostEnd)
   if (found === undefined) throw recordsMissing()
   const end = await plane.jobs.end(rid, found)
   return { job, view: await showEnd(plane, rid, { ...stored, end }), waitedMs }
@@ -154,7 +165,7 @@ async function checkOwner(plane: JobPlane, route: JobRoute, head: RequestHead, {
 async function ask(
   { calls, limits }: JobPlane,
   { wire }: JobRoute,
-  job: JobRecord,
+  job: AskableJob,
   isCancel: boolean,
 ): Promise<ProviderJob | undefined> {
   const codec = jobCodecOf(job, wire.name)
@@ -179,7 +190,7 @@ async function ask(
   throw new AppError('conflict', { message: 'The provider of this job cannot stop it: wait for its end.' })
 }
 
-function endOf({ calls }: JobPlane, job: JobRecord, provider: EndedJob): JobEnd {
+function endOf({ calls }: JobPlane, job: AskableJob, provider: EndedJob): JobEnd {
   const charge = chargeJob(termsOf(job), provider)
   const { state } = provider
   const endedAt = calls.clock.now()
@@ -194,7 +205,7 @@ function endOf({ calls }: JobPlane, job: JobRecord, provider: EndedJob): JobEnd 
 }
 
 /** Why a job failed, as far as its provider's words may leave this process. */
-function failureWords({ upstream }: CallPlane, job: JobRecord, { reason }: ProviderJob): string {
+function failureWords({ upstream }: CallPlane, job: AskableJob, { reason }: ProviderJob): string {
   if (reason === undefined) return FAILED
   const body = { message: reason, isContext: false }
   const { forBuyer } = readProviderWords(body, { holdsKey: (text) => upstream.holdsKey(job, text), asked: () => '' })

@@ -25,7 +25,7 @@ export type AskedJob = { readonly question: JobQuestion; readonly job: Forwarded
 
 /**
  * Finds the job that a request asks about. It belongs to the buyer who started it, and every question goes to the key
- * that did. Throws `job_not_found` for another buyer's job, after the binding, and once the key is not lent any more, and
+ * that did. Throws `job_not_found` for another buyer's job and after the binding, `gone` once its key is destroyed, and
  * `service_unavailable` while Redis may have lost it.
  */
 export async function findAskedJob(plane: CallPlane, question: JobQuestion, payer: Payer): Promise<AskedJob> {
@@ -38,7 +38,9 @@ export async function findAskedJob(plane: CallPlane, question: JobQuestion, paye
   // A key that has left the market is good for the jobs that it has started.
   const offer = lentBooks.get(resource)?.ranked.find(({ id: each }) => each === id_) ?? retiredOffers.get(id_)
   if (offer === undefined || offer.credential.id !== credentialId) {
-    throw new AppError('job_not_found', { message: 'The lender has destroyed the key that started the job.' })
+    throw new AppError('gone', {
+      message: `The lender has destroyed the key that started the job. GET /v1/requests/${job.binding.rid} has its bill.`,
+    })
   }
   return { question, job, offer }
 }

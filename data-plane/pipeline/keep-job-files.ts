@@ -11,7 +11,7 @@ import { FILE_TIMES } from '#data-plane/upstream/fetch-file.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
 import type { ArtifactView } from '#data-plane/wires/wire.ts'
 import type { Time } from '#shared/clock.ts'
-import { isHidden } from '#shared/contract/job-record.ts'
+import { isAskable, isHidden } from '#shared/contract/job-record.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { Artifact } from '#shared/jobs.ts'
@@ -135,10 +135,12 @@ function ownerOf({ account, wallet }: JobRecord): string {
  */
 function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, access }: Artifact): Source {
   const { hosts: allowed, findProvider } = market()
-  if (access === 'keyed') return { from: { url: job.baseUrl + url, hosts: allowed, key: job } }
+  // An address may hold a key that nobody knows here any more.
+  const key = isAskable(job) ? job : undefined
+  if (access === 'keyed') return key && { from: { url: key.baseUrl + url, hosts: allowed, key } }
   const provider = findProvider(job.provider)
   const hosts = new Set([...allowed, ...(provider?.id === job.provider ? provider.fileHosts : [])])
-  const isLeaky = upstream.holdsKey(job, url)
+  const isLeaky = key === undefined || upstream.holdsKey(key, url)
   if ((access === 'brief' || isLeaky) && checkOutboundUrl(url, hosts, policy) !== undefined)
     return { from: { url, hosts } }
   return !isLeaky && checkPublicUrl(url, policy) !== undefined ? { url } : undefined

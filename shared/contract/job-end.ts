@@ -10,6 +10,7 @@ export const JOB_FAILURES = {
   failed: 'The provider could not finish the job.',
   forgotten: 'The provider does not know the job any more.',
   overdue: 'The provider did not finish the job before its deadline.',
+  keyless: 'Nobody here can ask the provider of the job any more: the key that began it is gone.',
 } as const
 
 /** What an end adds to the submit of its job. */

@@ -48,10 +48,10 @@ export const JobRecordSchema = z.object({
   sellerAccount: z.string().nullable(),
   servedBy: z.enum(SERVED_BY).default('marketplace'),
   provider: z.string(),
-  /** The address of its provider, and the credential that submitted it. */
-  baseUrl: z.string(),
-  apiFormat: ProtocolNameSchema,
-  credential: SealedCredentialSchema,
+  /** The address of its provider, and the credential that submitted it. Null where nobody knows them any more. */
+  baseUrl: z.string().nullable(),
+  apiFormat: ProtocolNameSchema.nullable(),
+  credential: SealedCredentialSchema.nullable(),
   providerJob: z.string(),
   priceVersion: z.string(),
   /** Decimal strings of pico-USD by usage class. */
@@ -75,6 +75,14 @@ export const JobRecordSchema = z.object({
 export type JobRecord = z.infer<typeof JobRecordSchema>
 /** The record as it is written: amounts are digits. */
 export type JobRecordText = z.input<typeof JobRecordSchema>
+
+/** A job whose provider can be asked. */
+export type AskableJob = JobRecord & {
+  readonly [Name in 'baseUrl' | 'apiFormat' | 'credential']: NonNullable<JobRecord[Name]>
+}
+export function isAskable(job: JobRecord): job is AskableJob {
+  return job.baseUrl !== null && job.apiFormat !== null && job.credential !== null
+}
 
 export const JobEndSchema = z.object({
   event: z.string(),

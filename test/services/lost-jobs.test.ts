@@ -4,8 +4,12 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { AskedJob } from '#control-plane/ports/provider/job-probe.ts'
+import { createOwnProvider, removeOwnProvider } from '#control-plane/services/buyers/own-providers.ts'
+import { createLostEnds } from '#control-plane/services/money/find-lost-ends.ts'
+import { JOB_POLLS } from '#control-plane/services/money/job-schedule.ts'
 import { forgetOldJobs, noteJobMarks } from '#control-plane/services/money/restore-jobs.ts'
 import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
@@ -22,6 +26,7 @@ import { told } from '#test/support/job-desk.ts'
 import { endText, submitText } from '#test/support/job-events.ts'
 import { balanceOf } from '#test/support/ledger.ts'
 import { openLostJobDesk } from '#test/support/lost-job-desk.ts'
+import { newProviderKey } from '#test/support/offers.ts'
 
 const desk = await openLostJobDesk()
 const { market, jobs, offer, restore, orCode, store, wait, endIn, lose, listed, recorded, again } = desk
@@ -240,6 +245,85 @@ describe('a job that was over when Redis was emptied', () => {
     expect(await forgetOldJobs(market.plane)).toBeGreaterThan(0)
     expect(await shownIn(wish.rid)).toBeNull()
     market.advance(-(2 * DAY + 1))
+  })
+})
+
+describe('a job that nobody can ask about any more', () => {
+  const KEYLESS = 'Nobody here can ask the provider of the job any more: the key that began it is gone.'
+  const { plane } = market
+  const destroyKey = (rid: string) => sql`update job set offer = 'ofr_gone' where rid = ${rid}`.execute(plane.db)
+  /** Lets workers ask until they take it for lost. */
+  const giveUp = async (rid: string, asked: AskedJob[]) => {
+    for (let turn = 0; turn < JOB_POLLS.lostAfter; turn++) {
+      await wait(rid)
+      await jobs.turn(told('succeeded'), { asked })
+    }
+  }
+
+  it('is shown as what is known of it after Redis was emptied, and ends soon, at no cost', async () => {
+    const wish = await recorded()
+    await destroyKey(wish.rid)
+    await emptyRedis()
+    await restore()
+    const found = await store().find(wish.rid)
+    expect(found).toMatchObject({ job: { rid: wish.rid, credential: null }, end: undefined })
+    expect(await listed(wish)).toEqual([wish.rid])
+    const asked: AskedJob[] = []
+    await giveUp(wish.rid, asked)
+    expect(asked.filter(({ providerJob }) => providerJob === wish.providerJob)).toEqual([])
+    expect((await store().find(wish.rid))?.end).toMatchObject({ state: 'failed', error: KEYLESS, artifacts: [] })
+    expect(await balanceOf(plane.db, wish.account)).toBe(1_000_000)
+  })
+
+  it('that was over is shown at its bill, without the files that nobody names any more', async () => {
+    const [untold, brought] = [await recorded(), await recorded()]
+    await again(untold, told('succeeded'))
+    for (const { rid } of [untold, brought]) await destroyKey(rid)
+    await emptyRedis()
+    await restore()
+    const end = { state: 'succeeded', artifacts: [], event: await endIn(untold.rid) }
+    expect(await store().find(untold.rid)).toMatchObject({ isBooked: true, end })
+    // Its end comes after its record was there.
+    await jobs.post(endText(brought, 3_000))
+    await tellEndedJobs(plane)
+    expect(await createLostEnds(plane).turn()).toBe(1)
+    expect((await store().find(brought.rid))?.end).toMatchObject({ state: 'succeeded', artifacts: [] })
+  })
+
+  it('at its buyer’s own provider comes back with that provider’s key, and without it once it is removed', async () => {
+    const { buyer } = await market.person()
+    const place = { model: 'gpt-test', baseUrl: market.provider.url, apiKey: newProviderKey() }
+    const own = await invoke(plane, buyer, createOwnProvider, place)
+    const begin = async (model: string) => {
+      const rid = ids.requestId()
+      const wish = { rid, account: buyer.account, sellerAccount: jobs.seller, quote: 0, startedAt: plane.clock.now() }
+      const submit = JSON.parse(submitText({ ...wish, providerJob: `vid-${rid}` }, wish.startedAt + DAY))
+      const free = { offer: null, sellerAccount: null, servedBy: 'own_key', provider: own.provider, model }
+      await jobs.post(JSON.stringify({ ...submit, ...free }))
+      return wish
+    }
+    const [known, other] = [await begin('gpt-test'), await begin('claude-test')]
+    await emptyRedis()
+    await restore()
+    const keyOf = async (rid: RequestId) => (await store().find(rid))?.job.credential
+    expect([await keyOf(known.rid), await keyOf(other.rid)]).toMatchObject([
+      { purpose: 'own-provider', tenant: buyer.account },
+      null,
+    ])
+    const asked: AskedJob[] = []
+    await giveUp(known.rid, asked)
+    expect((await store().find(known.rid))?.end).toMatchObject({ state: 'succeeded', artifacts: [{}] })
+    await invoke(plane, buyer, removeOwnProvider, { id: own.id })
+    const third = await begin('gpt-test')
+    await emptyRedis()
+    await restore()
+    expect(await keyOf(third.rid)).toBeNull()
+    await giveUp(third.rid, asked)
+    const keys = [known, third].map(({ rid }) =>
+      asked.filter(({ providerJob }) => providerJob === `vid-${rid}`).map((job) => job.place.apiKey.reveal()),
+    )
+    expect(keys).toEqual([[place.apiKey], []])
+    expect((await store().find(third.rid))?.end).toMatchObject({ state: 'failed', error: KEYLESS })
   })
 })
 

@@ -38,7 +38,13 @@ export function memoryArchive(session: LedgerSession, places: Places): JobArchiv
             return { ...job, shown: null, endEvent: end === undefined || end.bookedAt === null ? null : end.event }
           }),
       ),
-    placesOf: async () => places,
+    placesOf: async (jobs) =>
+      new Map(
+        jobs.flatMap(({ rid, offer }) => {
+          const place = places.get(offer ?? '')
+          return place === undefined ? [] : [[rid, place]]
+        }),
+      ),
     lentKeysOf: async () => new Map(),
     writtenOff: async () => new Set(),
     shownOf: () => undefined,

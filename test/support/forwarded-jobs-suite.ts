@@ -188,10 +188,10 @@ async function asksWithRetiredKeys(): Promise<void> {
   const result = await question('')
   expect([result.status, costOf(result)]).toEqual([200, '60000'])
   await lending.retire('provider-h', true)
-  await until('the data plane has forgotten the key', 10_000, async () => (await question('')).status === 404)
+  await until('the data plane has forgotten the key', 10_000, async () => (await question('')).status === 410)
   const gone = await question('')
   expect(await gone.clone().text()).toContain('The lender has destroyed the key that started the job.')
-  expect(await refusalOf(Promise.resolve(gone))).toEqual([404, 'job_not_found', '0'])
+  expect(await refusalOf(Promise.resolve(gone))).toEqual([410, 'gone', '0'])
   await lending.lend('provider-h', [{ key: KEY }])
 }
 

@@ -19,7 +19,11 @@ const END = {
 }
 
 /** Asks for a job whose end is written down and not booked yet. `settle` is what its rail does. */
-function ask(settle: () => Promise<unknown>) {
+function ask(
+  settle: () => Promise<unknown>,
+  stored: object = { job: JOB, end: END, isBooked: false },
+  isCancel = false,
+) {
   const steps: string[] = []
   const plane = {
     calls: {
@@ -28,7 +32,7 @@ function ask(settle: () => Promise<unknown>) {
       events: { captured: () => steps.push('announced'), usage: () => steps.push('announced') },
     },
     jobs: {
-      find: async () => ({ job: JOB, end: END, isBooked: false }),
+      find: async () => stored,
       markBooked: async () => void steps.push('marked'),
     },
     rails: new Map([
@@ -43,7 +47,7 @@ function ask(settle: () => Promise<unknown>) {
         },
       ],
     ]),
-    limits: { bindingMs: 0 },
+    limits: { bindingMs: 1 },
     files: {
       show: () => {
         steps.push('files')
@@ -52,9 +56,10 @@ function ask(settle: () => Promise<unknown>) {
     },
     tokenOf: () => 'token',
   }
-  const route = { wire: { name: 'video', shown: () => 'the result' }, rails: [] }
+  const shownAs = ({ state }: { readonly state: string }) => (state === 'succeeded' ? 'the result' : state)
+  const route = { wire: { name: 'video', shown: shownAs }, rails: [] }
   const head = { params: { id: `job_${rid}` }, headers: { 'x-job-token': 'token' }, startedAt: 0 }
-  return { shown: showJob(plane as never, route as never, head as never, false), steps }
+  return { shown: showJob(plane as never, route as never, head as never, isCancel), steps }
 }
 
 it('the result of a job is shown and marked once it is booked, and not before', async () => {
@@ -74,4 +79,11 @@ it('a job whose end nobody took shows nothing, and is booked at the next questio
   const { shown, steps } = ask(() => Promise.reject(new Error('neither the rail nor the disk')))
   await expect(shown).rejects.toThrow('neither')
   expect(steps).toEqual(['journal'])
+})
+
+it('a job that nobody can ask about runs until a worker ends it, and cannot be cancelled', async () => {
+  const stored = { job: { ...JOB, baseUrl: null, apiFormat: null, credential: null }, isStopped: false }
+  const never = () => Promise.reject(new Error('nobody settles'))
+  expect((await ask(never, stored).shown).text).toBe('running')
+  await expect(ask(never, stored, true).shown).rejects.toMatchObject({ code: 'conflict' })
 })

@@ -120,6 +120,15 @@ describe('the files of a job', () => {
     expect(host.asked).toEqual([])
   })
 
+  it('of which nobody has the key any more are loaded from allowed hosts alone: another address may hold it', async () => {
+    const keyed = { url: '/videos/v-1/content', access: 'keyed' } as const
+    const known = jobWith({ url: 'https://files.example/a', access: 'lasting' }, keyed, brief())
+    const stored = { ...known, job: { ...known.job, baseUrl: null, apiFormat: null, credential: null } }
+    const one = open(stored)
+    expect(one.files.show(stored, rid)).toMatchObject([{ index: 2 }])
+    expect([await one.files.find(id), await one.files.find({ rid, index: 1 })]).toEqual([undefined, undefined])
+  })
+
   it('that are gone soon are copied once, whoever asks how often, and linked to anew at each poll', async () => {
     const stored = jobWith(brief())
     const one = open(stored)

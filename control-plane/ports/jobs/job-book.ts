@@ -54,7 +54,7 @@ export type ForwardedSubmit = {
   readonly rid: string
   readonly submit: string
   readonly deadlineAt: number
-  /** Who may ask about it, at which resource, and the provider's id of it. Undefined where nobody knows its key. */
+  /** Who may ask about it, at which resource, and the provider's id of it. Undefined where its submit does not say. */
   readonly bound?: { readonly resource: string; readonly job: string; readonly to: JobBinding } | undefined
   /** Its end, where that is booked. */
   readonly end?: JobEnd | undefined

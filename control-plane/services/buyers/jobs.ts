@@ -84,8 +84,9 @@ export const cancelOwnJob = defineOperation({
   },
 })
 
-function hasWordForStopping(record: Pick<JobRecordText, 'apiFormat' | 'wire'>): boolean {
-  return !isJobKind(record.wire) || jobCodecOf(record, record.wire).cancel !== undefined
+function hasWordForStopping({ apiFormat, wire }: Pick<JobRecordText, 'apiFormat' | 'wire'>): boolean {
+  if (apiFormat === null) return false
+  return !isJobKind(wire) || jobCodecOf({ apiFormat }, wire).cancel !== undefined
 }
 
 async function cancel(ctx: LineCtx, job: Job): Promise<void> {

@@ -89,8 +89,8 @@ type Told = { readonly answer: JobAnswer; readonly askedAt: number; readonly isS
 function endingIn(job: Job, { answer, askedAt, isStopped }: Told): Ending | undefined {
   if (answer.kind === 'told' && isOver(answer.job)) return endedAs(answer.job, isStopped)
   if (isLate(job, askedAt)) return 'overdue'
-  if (answer.kind === 'unknown' && job.unknownPolls + 1 >= JOB_POLLS.lostAfter) return 'forgotten'
-  return undefined
+  if (answer.kind !== 'unknown' || job.unknownPolls + 1 < JOB_POLLS.lostAfter) return undefined
+  return answer.isKeyless ? 'keyless' : 'forgotten'
 }
 
 function isLate({ deadlineAt }: Job, now: number): boolean {

@@ -6,8 +6,11 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { EndedJob, JobCharge } from '#shared/jobs.ts'
 import { chargeJob, NO_CHARGE } from '#shared/jobs.ts'
 
-/** How a job ends: as its provider says, forgotten by its provider, or without its provider's word at the deadline. */
-export type Ending = EndedJob | 'forgotten' | 'overdue'
+/**
+ * How a job ends: as its provider says, forgotten by its provider, with its key gone, or without its provider's word at the
+ * deadline.
+ */
+export type Ending = EndedJob | 'forgotten' | 'keyless' | 'overdue'
 
 /**
  * Makes the end of a job from its submit. A provider's job that is over is charged for its usage, at most its quote. Any

@@ -30,7 +30,9 @@ export function createLostEnds(ctx: LineCtx): LostEnds {
   async function find({ job: { rid }, event }: Lost, line: Line): Promise<boolean> {
     const questions = (asked.get(rid)?.questions ?? 0) + 1
     const bare = endAsBooked(event)
-    const found = bare?.state === 'succeeded' ? endOf(event, await line.ask()) : bare
+    const answer = bare?.state === 'succeeded' ? await line.ask() : undefined
+    const isKnown = answer === undefined || (answer.kind === 'unknown' && answer.isKeyless)
+    const found = isKnown ? bare : endOf(event, answer)
     const end = found ?? (questions >= MAX_QUESTIONS ? bare : undefined)
     if (end === undefined) {
       const now = ctx.clock.now()

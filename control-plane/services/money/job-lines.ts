@@ -1,11 +1,12 @@
-import type { Job, JobPlace } from '#control-plane/db/jobs.ts'
-import { listJobPlaces } from '#control-plane/db/jobs.ts'
+import type { Job, JobPlace, OwnPlace } from '#control-plane/db/jobs.ts'
+import { listJobPlaces, listOwnPlaces } from '#control-plane/db/jobs.ts'
 import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
-import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
-import { SILENT } from '#control-plane/ports/provider/job-probe.ts'
+import type { JobAnswer, JobProbe } from '#control-plane/ports/provider/job-probe.ts'
+import { KEYLESS, SILENT } from '#control-plane/ports/provider/job-probe.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
+import { isAskable } from '#shared/contract/job-record.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
@@ -42,19 +43,50 @@ export async function linesOf(
   return jobs.map((job, index) => {
     const line = lent.get(job.rid)
     if (line !== undefined) return line
-    const own = job.offer === null ? kept[index]?.job : undefined
-    const place = job.offer === null ? own && { ...own, sealed: own.credential } : places.get(job.offer)
-    const record = place !== undefined && kept[index] === undefined ? recordOf(job, place) : undefined
-    const kind = kept[index]?.job.wire ?? readUsageEvent(job.event)?.wire ?? ''
+    const known = kept[index]?.job
+    const begunBy = known && isAskable(known) ? { ...known, sealed: known.credential } : undefined
+    const place = (job.offer === null ? begunBy : undefined) ?? places.get(job.rid)
+    const record = known === undefined ? recordOf(job, place) : undefined
+    // A data plane can still ask with the key that began the job.
+    const otherwise = begunBy === undefined ? KEYLESS : SILENT
+    const kind = known?.wire ?? readUsageEvent(job.event)?.wire ?? ''
     const isWithheld = payments.get(job.rid)?.state === 'written_off'
-    return { record, isWithheld, ask: (isCancel = false) => ask({ ...ctx, urls }, job, { kind, place, isCancel }) }
+    return {
+      record,
+      isWithheld,
+      ask: (isCancel = false) => ask({ ...ctx, urls }, job, { kind, place, otherwise, isCancel }),
+    }
   })
 }
 
-/** The providers' addresses and keys of jobs, by offer. */
+/** The providers' addresses and keys of jobs, by the job. Those of whom nobody knows them are left out. */
 export async function placesOf({ db }: Pick<LineCtx, 'db'>, jobs: readonly Job[]): Promise<ReadonlyMap<string, Place>> {
-  const offers = new Set(jobs.flatMap(({ offer }) => offer ?? []))
-  return new Map((await listJobPlaces(db, [...offers])).map((place) => [place.offer, place]))
+  const sold = jobs.flatMap(({ offer }) => offer ?? [])
+  const own = jobs.filter(({ offer }) => offer === null)
+  const [offers, buyers] = await Promise.all([
+    listJobPlaces(db, [...new Set(sold)]),
+    listOwnPlaces(db, [...new Set(own.map(({ account }) => account))]),
+  ])
+  const byOffer = new Map<string, Place>(offers.map((place) => [place.offer, place]))
+  return new Map(
+    jobs.flatMap((job) => {
+      const place = job.offer === null ? ownPlaceOf(job, buyers) : byOffer.get(job.offer)
+      return place === undefined ? [] : [[job.rid, place]]
+    }),
+  )
+}
+
+/** The buyer's own provider that began a job, where it can be no other: it was there then, and is the only one like that. */
+function ownPlaceOf({ account, event }: Job, all: readonly OwnPlace[]): Place | undefined {
+  const { provider, model, servedBy, startedAt = 0 } = readUsageEvent(event) ?? {}
+  const [place, second] = all.filter(
+    (own) =>
+      own.account === account &&
+      own.provider === provider &&
+      own.model === (servedBy === 'own_key' ? model : null) &&
+      own.createdAt.getTime() <= startedAt,
+  )
+  return second === undefined ? place : undefined
 }
 
 type Urls = (text: string) => Promise<URL>
@@ -71,12 +103,19 @@ function checkedOnce(ctx: LineCtx): Urls {
 
 type AskCtx = LineCtx & { readonly urls: Urls }
 
-type Question = { readonly kind: string; readonly place: Place | undefined; readonly isCancel: boolean }
+type Question = {
+  readonly kind: string
+  readonly place: Place | undefined
+  /** The answer where the worker has no key. */
+  readonly otherwise: JobAnswer
+  readonly isCancel: boolean
+}
 
-/** Asks the provider. A job whose provider nobody can ask any more is met with silence until its deadline. */
-async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, isCancel }: Question) {
+/** Asks the provider. One that cannot be asked now is met with silence. */
+async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, otherwise, isCancel }: Question) {
   try {
-    if (place === undefined || !isJobKind(kind)) return SILENT
+    if (place === undefined) return otherwise
+    if (!isJobKind(kind)) return SILENT
     const baseUrl = await ctx.urls(place.baseUrl)
     const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(place.sealed))
     return await ctx.askJob({ kind, providerJob, place: { baseUrl, apiFormat: place.apiFormat, apiKey }, isCancel })
@@ -86,14 +125,21 @@ async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, isCanc
   }
 }
 
-/** Makes the record of a job again, from its submit. Undefined for a submit that does not say enough. */
-export function recordOf({ rid, event: text, providerJob }: Job, place: Place): JobRecordText | undefined {
+/**
+ * Makes the record of a job again, from its submit. Where its provider cannot be asked, or the submit does not say what its
+ * answer would cost, the record says what is known. Undefined for what is no submit.
+ */
+export function recordOf(job: Job, place: Place | undefined): JobRecordText | undefined {
+  const { rid, event: text, providerJob } = job
   const event = readUsageEvent(text)
-  const credential = SealedCredentialSchema.safeParse(place.sealed)
-  const { job: terms } = event ?? {}
-  if (event === undefined || terms?.unitPrices === undefined || terms.bound === undefined || !credential.success) {
-    return undefined
-  }
+  if (event === undefined) return undefined
+  const { unitPrices, bound } = event.job ?? {}
+  const credential = SealedCredentialSchema.safeParse(place?.sealed).data
+  const hasTerms = unitPrices !== undefined && bound !== undefined
+  const asked =
+    place !== undefined && credential !== undefined && hasTerms
+      ? { baseUrl: place.baseUrl, apiFormat: place.apiFormat, credential }
+      : { baseUrl: null, apiFormat: null, credential: null }
   const { account, keyId, wallet, rail, payment, wire, endpoint, model, requestedModel, offer, sellerAccount } = event
   return {
     v: 1,
@@ -102,17 +148,15 @@ export function recordOf({ rid, event: text, providerJob }: Job, place: Place): 
     payment: payment ?? null,
     servedBy: event.servedBy ?? 'marketplace',
     provider: event.provider ?? '',
-    baseUrl: place.baseUrl,
-    apiFormat: place.apiFormat,
-    credential: credential.data,
+    ...asked,
     priceVersion: event.priceVersion,
-    unitPrices: writeUnitPrices(terms.unitPrices),
+    unitPrices: writeUnitPrices(unitPrices ?? {}),
     keptBps: Number(event.keptBps),
     feeBps: Number(event.feeBps),
     quoteMicro: event.holdMicro.toString(),
-    bound: { ...terms.bound },
+    bound: { ...bound },
     attempts: event.attempts,
     createdAt: event.startedAt,
-    deadlineAt: terms.deadlineAt,
+    deadlineAt: job.deadlineAt.getTime(),
   }
 }

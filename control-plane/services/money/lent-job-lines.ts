@@ -2,7 +2,7 @@ import type { Job } from '#control-plane/db/jobs.ts'
 import { listLentPlaces } from '#control-plane/db/lent-offers.ts'
 import { findResource } from '#control-plane/db/resources.ts'
 import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
-import { SILENT } from '#control-plane/ports/provider/job-probe.ts'
+import { KEYLESS, SILENT } from '#control-plane/ports/provider/job-probe.ts'
 import { readRecord } from '#control-plane/services/catalog/resources.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
@@ -81,7 +81,7 @@ type Asked = Pick<Parts, 'job' | 'submit' | 'sealed'> & { readonly asked: LentJo
 function lineOf(ctx: LineCtx, { job, submit, asked, sealed }: Asked): Line {
   const { rid, event, deadlineAt } = job
   // With its key the way to a job is destroyed for good, so its buyer need not wait for the deadline.
-  const lost: JobAnswer = sealed === undefined ? { kind: 'unknown' } : SILENT
+  const lost: JobAnswer = sealed === undefined ? KEYLESS : SILENT
   return {
     record: undefined,
     forwarded: { rid, submit: event, deadlineAt: submit.job?.deadlineAt ?? deadlineAt.getTime() },

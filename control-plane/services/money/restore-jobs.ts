@@ -53,7 +53,7 @@ export async function noteJobMarks({ db, jobBook, clock }: Pick<LineCtx, 'db' | 
 export type JobArchive = {
   /** The newest ones before a request id, whose deadline is after an instant in Unix milliseconds. */
   list(page: KeptPage): Promise<readonly KeptJob[]>
-  /** The providers' addresses and keys, by offer. */
+  /** The providers' addresses and keys, by the job. */
   placesOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, Place>>
   /** The sealed keys that have started these forwarded jobs, by offer. */
   lentKeysOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, unknown>>
@@ -154,7 +154,7 @@ async function restorePage(ctx: WriteCtx, archive: JobArchive, jobs: readonly Ke
         const { rid } = job
         const submit = forwarded.get(rid)
         if (submit !== undefined) return restoreForwarded(ctx, job, boundTo(job, submit, lentKeys.get(job.offer ?? '')))
-        const known = { place: places.get(job.offer ?? ''), isWithheld: unpaid.has(rid), shown: archive.shownOf(job) }
+        const known = { place: places.get(rid), isWithheld: unpaid.has(rid), shown: archive.shownOf(job) }
         return restore(ctx, job, known)
       }),
     )
@@ -179,19 +179,27 @@ async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: Known)
   const now = clock.now()
   const isDeleted = deletedAt !== null
   const deadlineAt = job.deadlineAt.getTime()
-  const record = place && recordOf(job, place)
+  const record = recordOf(job, place)
   if (record === undefined || (isDeleted && job.endedAt !== null)) {
     if (isDeleted || isWithheld) await jobBook.hide({ rid, deadlineAt }, isDeleted ? 'deleted' : 'withheld', now)
     return isDeleted
   }
   const { asked, adaptedParams } = shown ?? {}
   const told = { ...(asked !== undefined && { asked }), ...(adaptedParams !== undefined && { adaptedParams }) }
-  const standing = { isWithheld, isDeleted, isStopped: job.stoppedAt !== null, ...endOf(endEvent, shown) }
+  const standing = {
+    isWithheld,
+    isDeleted,
+    isStopped: job.stoppedAt !== null,
+    ...endOf(endEvent, shown, record.credential !== null),
+  }
   await jobBook.restore({ ...record, ...told }, standing, now)
   return true
 }
 
 type Bound = ForwardedSubmit['bound']
+
+/** In a binding, in place of a key that was destroyed. */
+const GONE_KEY = 'crd_gone'
 
 async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, bound: Bound): Promise<boolean> {
   const { rid, event: submit, endEvent } = job
@@ -200,23 +208,30 @@ async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, boun
   return true
 }
 
-/** Undefined where the key that has started the job was destroyed, or another was put in its place since. */
+/** The key that has started the job, where it was neither destroyed nor replaced since. Its buyer is told of both. */
 function boundTo({ providerJob }: KeptJob, submit: LentSubmit, sealed: unknown): Bound {
-  const key = SealedCredentialSchema.safeParse(sealed).data
-  if (key === undefined) return undefined
   const { rid, offer, sellerAccount, startedAt: boundAt, account, wallet, sold } = submit
-  if (ulidTime(key.id.slice('crd_'.length)) > boundAt) return undefined
-  const facts = { rid, buyer: account ?? wallet, offer, sellerAccount, credentialId: key.id, good: sold.good, boundAt }
+  const key = SealedCredentialSchema.safeParse(sealed).data
+  const isGone = key === undefined || ulidTime(key.id.slice('crd_'.length)) > boundAt
+  const credentialId = isGone ? GONE_KEY : key.id
+  const facts = { rid, buyer: account ?? wallet, offer, sellerAccount, credentialId, good: sold.good, boundAt }
   const to = JobBindingSchema.safeParse(facts).data
   return to && { resource: sold.id, job: providerJob, to }
 }
 
-/** The end of a job that is booked. Only its provider can say again which files a job has made. */
-function endOf(event: string | null, shown: Shown | undefined): Pick<JobStanding, 'end' | 'lostEnd'> {
+/**
+ * The end of a job that is booked. Only its provider can say again which files a job has made: where nobody can ask, it is
+ * shown without.
+ */
+function endOf(
+  event: string | null,
+  shown: Shown | undefined,
+  isAskable: boolean,
+): Pick<JobStanding, 'end' | 'lostEnd'> {
   if (event === null) return {}
   if (shown !== undefined) return { end: endAsShown(shown, event) }
   const end = endAsBooked(event)
-  return end?.state === 'succeeded' ? { lostEnd: event } : end === undefined ? {} : { end }
+  return isAskable && end?.state === 'succeeded' ? { lostEnd: event } : end === undefined ? {} : { end }
 }
 
 /** Forgets how jobs were shown about which nobody may ask any more. Returns their number. */

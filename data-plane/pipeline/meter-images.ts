@@ -49,10 +49,11 @@ function tokenUsage(
   const most = mostImageTokens(model.imageOutput, images) * images.count
   const shown = partialTokens(model.imageOutput, reported.partialImages ?? 0)
   const given = reported.outputTokens ?? likelyImageTokens(model.imageOutput, images) * count + shown
-  if (given > most) anomalies.push('output_clipped')
+  // A model that chats may write words beside its pictures. They count as far as the bound of the pictures leaves room.
+  if ((reported.imageOutputTokens ?? given) > most) anomalies.push('output_clipped')
   const output = Math.min(given, most)
   const imageInput = Math.min(reported.imageInputTokens ?? 0, input)
-  // Some models write a word beside their pictures. Where nobody says how many, all of it is pictures.
+  // Where nobody says how many of them are words, all of it is pictures.
   const imageOutput = Math.min(reported.imageOutputTokens ?? output, output)
   return {
     input: input - imageInput,

@@ -150,6 +150,14 @@ describe('the bill of a streamed picture', () => {
       usage: { imageOutput: 472 },
       anomalies: ['output_clipped'],
     })
+    // Words beside a picture are no reason to suspect its seller. Of them counts what the bound has room for.
+    const spoken = (image_tokens: number) => ({ ...USAGE, output_tokens: 480, output_tokens_details: { image_tokens } })
+    const bills = [272, 472, 473].map((pictures) => meter(decode(completed(small, spoken(pictures))).decoder))
+    expect(bills.map(({ usage, anomalies }) => [usage, anomalies])).toEqual([
+      [{ input: 2, imageOutput: 272, output: 200 }, ['unpriced_output']],
+      [{ input: 2, imageOutput: 472 }, []],
+      [{ input: 2, imageOutput: 472 }, ['output_clipped']],
+    ])
   })
 
   it('is that of the catalogue where the provider gives none: the picture, and each partial one that came', () => {

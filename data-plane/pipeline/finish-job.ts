@@ -17,6 +17,7 @@ import { ZERO } from '#shared/money.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
 import { askAboutJob } from '#shared/protocols/job-codec.ts'
 import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
+import type { ProviderAnswer } from './ask-provider.ts'
 import { askProvider } from './ask-provider.ts'
 import { bookJobEvent } from './book-job-event.ts'
 import type { CallPlane } from './call-plane.ts'
@@ -170,15 +171,21 @@ async function ask(
 ): Promise<ProviderJob | undefined> {
   const codec = jobCodecOf(job, wire.name)
   const { providerJob } = job
+  let unread: Pick<ProviderAnswer, 'status' | 'failure'> | undefined
   const send = async (request: ProviderRequest) => {
     const answer = await askProvider(calls, job, { ...request, adaptedParams: [] }, limits.askMs)
-    const { failure, status } = answer
-    if (failure !== undefined) {
+    unread = answer
+    return answer.status === 0 ? undefined : answer
+  }
+  const about = async (request: ProviderRequest) => {
+    const said = await askAboutJob(codec, { providerJob, request }, send)
+    // A refusal may be an answer: that the job was stopped, or is not there.
+    if (said === undefined && unread?.failure !== undefined) {
+      const { status, failure } = unread
       calls.log.warn({ rid: job.rid, status, errorClass: failure.errorClass }, 'the provider of a job gave no answer')
     }
-    return status === 0 ? undefined : answer
+    return said
   }
-  const about = (request: ProviderRequest) => askAboutJob(codec, { providerJob, request }, send)
   if (!isCancel) return about(codec.question(providerJob))
   if (codec.cancel !== undefined) {
     const said = await about(codec.cancel(providerJob))

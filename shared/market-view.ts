@@ -212,7 +212,8 @@ function count(tally: Tally, offer: BookOffer): void {
   tally.cap = tally.cap === null || offer.capDailyMicro === null ? null : tally.cap + offer.capDailyMicro
 }
 
-function isAvailable(offer: BookOffer, live: LiveState): boolean {
+/** True for an offer that is healthy and has some of its cap left. */
+export function isAvailable(offer: BookOffer, live: LiveState): boolean {
   if (!live.isHealthy(offer)) return false
   if (offer.capDailyMicro === null) return true
   const used = live.usedToday(offer)

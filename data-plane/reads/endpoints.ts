@@ -1,7 +1,7 @@
 import type { Model } from '#shared/catalog/model.ts'
 import { keptToFraction } from '#shared/discount.ts'
-import type { BookEntry } from '#shared/market-view.ts'
-import { buildBook } from '#shared/market-view.ts'
+import type { BookOffer, LiveState } from '#shared/market-view.ts'
+import { isAvailable } from '#shared/market-view.ts'
 import { architectureOf, findListed, pricingOf, readModel } from './models.ts'
 import type { OnSale } from './on-sale.ts'
 import { findParts, liveState } from './on-sale.ts'
@@ -23,7 +23,7 @@ export const readModelOrEndpoints: Read = (sources, request) => {
 
 /**
  * `GET /v1/models/{id}/endpoints`: who serves a model and at what price, in OpenRouter's shape. One provider is one
- * endpoint: its best offer now, or its best one at all while none is available.
+ * endpoint: its best offer that is available, or its best one at all; those that serve come first.
  */
 const readEndpoints: Read = async (sources, { params }) => {
   const market = sources.market()
@@ -36,22 +36,27 @@ const readEndpoints: Read = async (sources, { params }) => {
     created: model.created,
     description: model.description,
     architecture: { ...architectureOf(model), tokenizer: null, instruct_type: null },
-    endpoints: bestOfEach(buildBook(parts, live)).map((entry) => endpointOf(parts, entry)),
+    endpoints: bestOfEach(parts.offers, live).map((served) => endpointOf(parts, served)),
   }
   return { json: JSON.stringify({ data }), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-/** The best entry of each provider, in the order of the book. */
-function bestOfEach(book: readonly BookEntry[]): readonly BookEntry[] {
-  const best = new Map<string, BookEntry>()
-  for (const entry of book) {
-    const known = best.get(entry.offer.provider)
-    if (known === undefined || (entry.isAvailable && !known.isAvailable)) best.set(entry.offer.provider, entry)
+type Served = { readonly offer: BookOffer; readonly isServing: boolean }
+
+/** The best offer of each provider, in the order of the book. One walk, because a book may be long. */
+function bestOfEach(offers: readonly BookOffer[], live: LiveState): readonly Served[] {
+  const [serving, resting] = [new Map<string, BookOffer>(), new Map<string, BookOffer>()]
+  for (const offer of offers) {
+    const found = isAvailable(offer, live) ? serving : resting
+    if (!found.has(offer.provider)) found.set(offer.provider, offer)
   }
-  return [...best.values()].toSorted((one, other) => one.rank - other.rank)
+  return [
+    ...[...serving.values()].map((offer) => ({ offer, isServing: true })),
+    ...[...resting.values()].flatMap((offer) => (serving.has(offer.provider) ? [] : [{ offer, isServing: false }])),
+  ]
 }
 
-function endpointOf({ model, unitPrices, row }: OnSale, { offer, isAvailable }: BookEntry): object {
+function endpointOf({ model, unitPrices, row }: OnSale, { offer, isServing }: Served): object {
   const measured = row?.providers.find(({ provider }) => provider === offer.provider)
   return {
     name: `${offer.provider} | ${model.lab}/${model.id}`,
@@ -60,7 +65,7 @@ function endpointOf({ model, unitPrices, row }: OnSale, { offer, isAvailable }: 
     provider_name: offer.provider,
     tag: offer.provider,
     trusted: offer.isTrusted,
-    status: isAvailable ? SERVING : NOT_SERVING,
+    status: isServing ? SERVING : NOT_SERVING,
     pricing: { ...pricingOf(unitPrices, offer.keptBps), discount: keptToFraction(offer.keptBps) },
     context_length: model.contextLength,
     max_completion_tokens: model.maxCompletionTokens,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { readModelOrEndpoints } from '#data-plane/reads/endpoints.ts'
 import { readTradeFeed } from '#data-plane/reads/feed.ts'
 import { listMarkets, readMarket, readPerformance } from '#data-plane/reads/markets.ts'
 import type { ReadSources } from '#data-plane/reads/read.ts'
@@ -140,6 +141,36 @@ describe('the book and the speeds of a model', () => {
         { provider: 'p1', ttft_p50_ms: 210, ttft_samples: 40, tps_p50: 88.5, tps_samples: 39, uptime_pct: null },
       ],
     })
+  })
+})
+
+describe('the endpoints of a model', () => {
+  const Endpoints = z.object({
+    data: z.object({ id: z.string(), endpoints: z.array(z.record(z.string(), z.unknown())) }),
+  })
+  const ask = async (world: World, id = MODEL) => {
+    const query = new URLSearchParams()
+    const { json } = await readModelOrEndpoints(sourcesOf(world), { params: { id: `${id}/endpoints` }, query })
+    return Endpoints.parse(JSON.parse(json)).data
+  }
+
+  it('are the best offers that providers have now, and those without one come last', async () => {
+    const { id, endpoints } = await ask({})
+    expect(id).toBe(`openai/${MODEL}`)
+    expect(endpoints).toMatchObject([
+      { tag: 'p1', status: 0, pricing: { discount: 0.6 }, ttft_p50_ms: 210, uptime_last_1d: null },
+      { tag: 'p2', status: 0, pricing: { discount: 0.5 }, ttft_p50_ms: null },
+    ])
+    const { endpoints: fewer } = await ask({ blocked: [cheap.id], used: new Map([[capOf, 1_000n]]) })
+    expect(fewer).toMatchObject([
+      { tag: 'p2', status: 0, pricing: { discount: 0.1 } },
+      { tag: 'p1', status: -1, pricing: { discount: 0.6 } },
+    ])
+  })
+
+  it('are asked for under any name of the model, and are "not found" for one that is not listed', async () => {
+    expect((await ask({}, `openai/${MODEL}`)).endpoints).toHaveLength(2)
+    await expect(ask({}, 'gpt-0')).rejects.toMatchObject({ code: 'not_found' })
   })
 })
 

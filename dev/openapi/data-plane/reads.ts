@@ -200,7 +200,7 @@ const CATALOG_READS: readonly DataRoute[] = [
     path: '/v1/models/{id}/endpoints',
     tag: 'Catalog',
     summary: 'List who serves a model, and at what price',
-    description: 'In OpenRouter’s shape. One provider is one endpoint: its best offer that is available, best first.',
+    description: 'In OpenRouter’s shape. One provider is one endpoint: its best offer. Those that serve come first.',
     answers: json(z.object({ data: Endpoints })),
     ...once,
     variables: { id: 'gpt-5-mini' },

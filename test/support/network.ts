@@ -84,21 +84,28 @@ export async function sharedNetwork(): Promise<Network> {
 }
 
 const KEY_KNOWN_MS = 20_000
+const Made = z.object({ id: z.string(), key: z.string() })
+/** As many calls a minute as the sample buyer's first key may make. */
+const CALLS_PER_MINUTE = 1_000_000
 
-/** Makes a key of the sample buyer, and waits until calls can be made with it. */
+let lastOfFile: string | undefined
+
+/** Makes a key of the sample buyer in place of the last file's, and waits until calls can be made with it. */
 async function keyOfFile({ api_base_url: url, buyer_key: first }: Sandbox): Promise<string> {
-  const answer = await fetch(`${url}/v1/buyer/keys`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${first}`,
-      'content-type': 'application/json',
-      'idempotency-key': randomUUID(),
-    },
-    body: JSON.stringify({ label: 'a file of tests' }),
-  })
-  const { key } = z.object({ key: z.string() }).parse(await answer.json())
-  const isKnown = async () => (await fetch(`${url}/v1/key`, { headers: { authorization: `Bearer ${key}` } })).ok
-  await until('the key of a file is known', KEY_KNOWN_MS, isKnown)
+  const ask = (method: string, path: string, key: string, body?: object) =>
+    fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body && { 'content-type': 'application/json', 'idempotency-key': randomUUID() }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+  const wish = { label: 'a file of tests', rate_limit_rpm: CALLS_PER_MINUTE }
+  const { id, key } = Made.parse(await (await ask('POST', '/v1/buyer/keys', first, wish)).json())
+  if (lastOfFile !== undefined) await ask('DELETE', `/v1/buyer/keys/${lastOfFile}`, first)
+  lastOfFile = id
+  await until('the key of a file is known', KEY_KNOWN_MS, async () => (await ask('GET', '/v1/key', key)).ok)
   return key
 }
 

@@ -5,6 +5,7 @@ import { clipUsage } from '#shared/clips.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
+import { MAX_EXPLAINED_OFFERS } from '#shared/contract/usage-event.ts'
 import type { KeyId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { ImageSize } from '#shared/images.ts'
@@ -40,6 +41,8 @@ const MEDIA = 0.12
 const GROWTH = 3
 /** The widest change of a discount over the weeks, in basis points. */
 const DRIFT_BPS = 300
+/** The most that a call could have cost is so many times what it cost. */
+const HELD = 3n
 
 /**
  * Yields plausible calls: busy by day, mostly for a few models and the cheapest offers, with a speed for each provider.
@@ -77,9 +80,10 @@ function pastCall({ at, rid, buyer, item, feeBps, random }: Call): NewEvent {
   const isFailed = fate < FAILED
   const first = Math.floor(item.offers.length * random() ** 3)
   const attempts: Attempt[] = []
-  const isRetried = fate < FAILED + RETRIED && item.offers.length > 1
+  // A retry goes on to the next dearer offer, as real calls do.
+  const isRetried = fate < FAILED + RETRIED && first + 1 < item.offers.length
   if (isRetried || isFailed) attempts.push(failedAttempt(item.offers[first], random))
-  const offer = item.offers[isRetried ? (first + 1) % item.offers.length : first]
+  const offer = item.offers[isRetried ? first + 1 : first]
   const usage: Usage = isFailed ? {} : usageOf(item, random)
   const kept = keptAt(offer?.keptBps ?? 10_000, at)
   const charge = isFailed ? ZERO : chargeUsage(item.unitPrices, usage, kept)
@@ -117,7 +121,7 @@ function pastCall({ at, rid, buyer, item, feeBps, random }: Call): NewEvent {
     priceVersion: item.priceVersion,
     keptBps: Number(kept),
     feeBps: Number(feeBps),
-    holdMicro: (charge * 3n + 100n).toString(),
+    holdMicro: (charge * HELD + 100n).toString(),
     chargeMicro: charge.toString(),
     listMicro: (isFailed ? ZERO : listCost(item.unitPrices, usage)).toString(),
     sellerNetMicro: sellerNet.toString(),
@@ -126,7 +130,26 @@ function pastCall({ at, rid, buyer, item, feeBps, random }: Call): NewEvent {
     streamMs: isStreamed ? streamMs : null,
     overheadMs: 0.4,
     attempts,
-    explanation: null,
+    explanation: explanationOf(item.offers, first, (offer) => {
+      const most = chargeUsage(item.unitPrices, usage, keptAt(offer.keptBps, at))
+      return (most * HELD).toString()
+    }),
+  }
+}
+
+/** Offers cheaper than the first attempt rested; the others stood behind it in the order of their price. */
+function explanationOf(
+  offers: Goods['offers'],
+  first: number,
+  estimateOf: (offer: Goods['offers'][number]) => string,
+): NewEvent['explanation'] {
+  return {
+    ranked: offers
+      .slice(first, first + MAX_EXPLAINED_OFFERS)
+      .map((offer) => ({ offer: offer.id, provider: offer.provider, estimateMicro: estimateOf(offer) })),
+    excluded: offers
+      .slice(0, Math.min(first, MAX_EXPLAINED_OFFERS))
+      .map(({ id }) => ({ offer: id, reason: 'health' })),
   }
 }
 

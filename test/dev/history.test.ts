@@ -96,6 +96,13 @@ describe('the past of the development market', () => {
     )
   })
 
+  it('tells of each call where else it could have gone, and the first attempt went to the first of these offers', async () => {
+    const { rows } = await sql<{ calls: number; led: number }>`select count(*)::int as calls,
+      (count(*) filter (where explanation #> '{ranked,0,offer}' = attempts #> '{0,offer}'))::int as led
+      from settlement`.execute(market.plane.db)
+    expect(rows[0]).toEqual({ calls: first.posted, led: first.posted })
+  })
+
   it('has outages, each over before the past is', async () => {
     const span = { from: first.madeAt, to: first.madeAt + 12 * MINUTE, count: 0 }
     const outages = pastOutages(await readGoods(market.plane), span)

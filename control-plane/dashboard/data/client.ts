@@ -1,3 +1,4 @@
+import { replaceEqualDeep } from '@tanstack/react-query'
 import type { ErrorCode } from './documents/public-errors.ts'
 import type { TypedDocumentString } from './typed-document.ts'
 
@@ -58,14 +59,49 @@ export async function ask<Result, Variables>(
     signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
   })
   const body: unknown = await answer.json().catch(() => undefined)
+  const errors = errorsOf(body)
   // A part that failed is null, and the rest of the screen stands.
-  if (hasData<Result>(body)) return body.data
-  const [error] = errorsOf(body)
+  if (hasData<Result>(body)) {
+    const failed = errors.map((error) => refusalOf(error, answer)).find(isFailure)
+    if (failed !== undefined) FAILED.set(body.data, failed)
+    return body.data
+  }
+  const [error] = errors
   if (error !== undefined) throw refusalOf(error, answer)
   // What stands before the door refuses in its own shape, as while the control plane is away.
   if (hasRestError(body)) throw restRefusalOf(body, answer)
   throw new MarketError('internal_error', 'The market answered with something else.')
 }
+
+/** Failures that pass by themselves. */
+const PASSING: ReadonlySet<string> = new Set(['unreachable', 'service_unavailable', 'overloaded', 'rate_limited'])
+
+export function isPassing(error: unknown): boolean {
+  return error instanceof MarketError && PASSING.has(error.code)
+}
+
+/** Other codes are answers: what a part is about does not exist, or is not for this reader. */
+const isFailure = (error: MarketError) => error.code === 'internal_error' || isPassing(error)
+
+/** Answers of which a part failed. */
+const FAILED = new WeakMap<object, MarketError>()
+
+/** Why a part of an answer is missing. */
+export function failureOf(data: object): MarketError | undefined {
+  return FAILED.get(data)
+}
+
+/** Keeps what of an answer is as it was before, and whether a part of it failed. */
+export function shareAnswer(before: unknown, after: unknown): unknown {
+  const kept = replaceEqualDeep(before, after)
+  if (!isObject(kept) || !isObject(after)) return kept
+  const failed = FAILED.get(after)
+  if (failed === undefined) FAILED.delete(kept)
+  else FAILED.set(kept, failed)
+  return kept
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 async function send(path: string, init: RequestInit): Promise<Response> {
   try {
@@ -83,21 +119,20 @@ function errorsOf(body: unknown): readonly GraphQLFault[] {
 }
 
 function hasErrors(body: unknown): body is { readonly errors: readonly GraphQLFault[] } {
-  return typeof body === 'object' && body !== null && 'errors' in body && Array.isArray(body.errors)
+  return isObject(body) && 'errors' in body && Array.isArray(body.errors)
 }
 
-function hasData<Result>(body: unknown): body is { readonly data: Result } {
-  if (typeof body !== 'object' || body === null || !('data' in body)) return false
+function hasData<Result>(body: unknown): body is { readonly data: Result & object } {
+  if (!isObject(body) || !('data' in body)) return false
   const { data } = body
-  return typeof data === 'object' && data !== null && Object.values(data).some((part) => part !== null)
+  return isObject(data) && Object.values(data).some((part) => part !== null)
 }
 
 /** Our doors other than GraphQL say `{error: {code, message}}`. */
 type RestError = { readonly error: { readonly code?: ErrorCode; readonly message?: string } }
 
 function hasRestError(body: unknown): body is RestError {
-  if (typeof body !== 'object' || body === null || !('error' in body)) return false
-  return typeof body.error === 'object' && body.error !== null
+  return isObject(body) && 'error' in body && isObject(body.error)
 }
 
 function refusalOf({ message, extensions }: GraphQLFault, answer: Response): MarketError {

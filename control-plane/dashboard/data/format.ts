@@ -34,7 +34,8 @@ export function count(value: number): string {
   return PLAIN.format(value)
 }
 
-export function compact(value: number): string {
+export function compact(value: number | null | undefined): string {
+  if (value === null || value === undefined) return UNKNOWN
   return Math.abs(value) < 10_000 ? PLAIN.format(value) : COMPACT.format(value)
 }
 

@@ -17,15 +17,17 @@ export type Viewer = {
   readonly keyId: string | null
   /** False until the market has said who is signed in. */
   readonly isKnown: boolean
+  /** Why it has not said so. It is asked again by itself. */
+  readonly failure: Error | null
 }
 
 /** Who is signed in with this browser. */
 export function useViewer(): Viewer {
-  const { data } = useScreen(PageViewerDocument, {}, { everyMs: RECHECK_MS })
-  return viewerOf(data)
+  const { data, error } = useScreen(PageViewerDocument, {}, { everyMs: RECHECK_MS })
+  return { ...viewerOf(data), failure: error }
 }
 
-function viewerOf(data: PageViewerQuery | undefined): Viewer {
+function viewerOf(data: PageViewerQuery | undefined): Omit<Viewer, 'failure'> {
   const viewer = data?.viewer
   const kind = KINDS.find((known) => known === viewer?.kind) ?? 'nobody'
   return { kind, wallet: viewer?.wallet ?? null, keyId: viewer?.keyId ?? null, isKnown: data !== undefined }

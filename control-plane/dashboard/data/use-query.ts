@@ -1,6 +1,6 @@
 import type { QueryClient, UseQueryResult } from '@tanstack/react-query'
 import { QueryClient as Client, keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { ask, MarketError, toMarketError } from './client.ts'
+import { ask, isPassing, MarketError, shareAnswer, toMarketError } from './client.ts'
 import type { TypedDocumentString } from './typed-document.ts'
 
 const FRESH_MS = 5_000
@@ -8,13 +8,6 @@ const KEPT_MS = 10 * 60_000
 const MAX_TRIES = 4
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 30_000
-
-/** Failures that pass by themselves. */
-const PASSING: ReadonlySet<string> = new Set(['unreachable', 'service_unavailable', 'overloaded', 'rate_limited'])
-
-export function isPassing(error: unknown): boolean {
-  return error instanceof MarketError && PASSING.has(error.code)
-}
 
 /** The cache of everything that screens have read. */
 export function createCache(): QueryClient {
@@ -24,6 +17,7 @@ export function createCache(): QueryClient {
         staleTime: FRESH_MS,
         gcTime: KEPT_MS,
         refetchOnWindowFocus: true,
+        structuralSharing: shareAnswer,
         retry: (tries, error) => isPassing(error) && tries < MAX_TRIES,
         retryDelay: (tries, error) => pauseOf(tries, error),
       },

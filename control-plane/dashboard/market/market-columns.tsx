@@ -21,7 +21,7 @@ export const SELLERS: Column<Pick<Market, 'healthySellerCount'>> = {
 }
 
 export const FIRST_TOKEN: Column<Pick<Market, 'ttftP50Ms'>> = {
-  label: 'First token',
+  label: 'First token 24 h',
   isNumber: true,
   cell: ({ ttftP50Ms }) => milliseconds(ttftP50Ms),
   text: ({ ttftP50Ms }) => ttftP50Ms,

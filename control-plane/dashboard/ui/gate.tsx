@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import type { Side } from '#control-plane/dashboard/data/session.tsx'
 import { isOfSide, useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { Page } from './page.tsx'
-import { Notice, SignInBeside, Skeleton } from './states.tsx'
+import { ErrorNotice, Notice, SignInBeside, Skeleton } from './states.tsx'
 
 const NAMES = { buyer: 'a buyer', seller: 'a seller', operator: 'an operator' } as const
 
@@ -59,7 +59,7 @@ export function Gate({
   if (!viewer.isKnown) {
     return (
       <Page title={title}>
-        <Skeleton height="20rem" />
+        {viewer.failure === null ? <Skeleton height="20rem" /> : <ErrorNotice error={viewer.failure} />}
       </Page>
     )
   }

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { MarketError } from '#control-plane/dashboard/data/client.ts'
+import { createContext, use } from 'react'
+import { failureOf, MarketError } from '#control-plane/dashboard/data/client.ts'
 import { Button } from './button.tsx'
 
 /** Room for what is on its way. */
@@ -20,8 +21,12 @@ export function SkeletonRows({ rows = 6 }: { readonly rows?: number }) {
 
 type EmptyProps = { readonly title: string; readonly children: ReactNode }
 
-/** A list without lines, which says how lines come into it. */
+/** True below what was read in part. */
+const PartsMissing = createContext(false)
+
+/** A list without lines, which says how lines come into it. Nobody knows that of a list that may not have been read. */
 export function Empty({ title, children }: EmptyProps) {
+  if (use(PartsMissing)) return <div className="empty">Not known: this may not have been read.</div>
   return (
     <div className="empty">
       <strong>{title}</strong>
@@ -77,7 +82,7 @@ export function isMissing(error: Error | null): boolean {
   return error instanceof MarketError && MISSING.has(error.code)
 }
 
-type LoadedProps<Data> = {
+type LoadedProps<Data extends object> = {
   readonly query: UseQueryResult<Data, Error>
   /** What holds the room meanwhile. */
   readonly waiting?: ReactNode
@@ -87,7 +92,7 @@ type LoadedProps<Data> = {
 }
 
 /** Shows what a screen has read. What was read before stays, marked, while the market does not answer. */
-export function Loaded<Data>({ query, waiting, missing, children }: LoadedProps<Data>) {
+export function Loaded<Data extends object>({ query, waiting, missing, children }: LoadedProps<Data>) {
   const { data, error, failureCount, failureReason, isPlaceholderData, refetch } = query
   if (data === undefined) {
     if (error === null) return <div aria-busy="true">{waiting ?? <SkeletonRows />}</div>
@@ -96,15 +101,22 @@ export function Loaded<Data>({ query, waiting, missing, children }: LoadedProps<
   }
   // A first failure is often a moment's. The second one is told, while the market is asked on.
   const stale = error ?? (failureCount > 1 ? failureReason : null)
+  const failed = failureOf(data)
+  const told = stale ?? failed
   return (
     <>
-      {stale === null ? null : (
+      {told === undefined ? null : (
         <Notice tone="warn">
-          <span>{sentenceOf(stale)} What you see is what was read last.</span>
+          <span>
+            {sentenceOf(told)}{' '}
+            {stale === null ? 'A part of this screen is missing.' : 'What you see is what was read last.'}
+          </span>
           <Button onClick={() => void refetch()}>Read again</Button>
         </Notice>
       )}
-      <div className={isPlaceholderData ? 'grid stale' : 'grid'}>{children(data)}</div>
+      <PartsMissing value={failed !== undefined}>
+        <div className={isPlaceholderData ? 'grid stale' : 'grid'}>{children(data)}</div>
+      </PartsMissing>
     </>
   )
 }

@@ -9,7 +9,7 @@ import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money, Tags, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -63,24 +63,31 @@ function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
     <Stats
       figures={[
         {
-          label: 'To spend',
+          label: 'To spend now',
           value: <Money micro={caps?.creditBalanceUsdc} />,
           hint: caps === null ? undefined : `${money(caps.heldUsdc)} held for calls that run`,
         },
         {
           label: 'Used up first',
-          value: first === undefined ? 'None' : <Ago at={first.at} />,
+          value: caps === null ? <Unknown /> : first === undefined ? 'None' : <Ago at={first.at} />,
           hint:
-            first !== undefined
-              ? `the cap of ${first.label}`
-              : isCapped
-                ? 'every cap lasts at this pace'
-                : 'no key has a cap',
+            caps === null
+              ? undefined
+              : first !== undefined
+                ? `the cap of ${first.label}`
+                : isCapped
+                  ? 'every cap lasts at this pace'
+                  : 'no key has a cap',
         },
         {
           label: 'Keys that are refused now',
-          value: count(refusing.length),
-          hint: refusing.length === 0 ? 'no cap is used up' : refusing.map(({ label }) => label).join(', '),
+          value: caps === null ? <Unknown /> : count(refusing.length),
+          hint:
+            caps === null
+              ? undefined
+              : refusing.length === 0
+                ? 'no cap is used up'
+                : refusing.map(({ label }) => label).join(', '),
         },
       ]}
     />

@@ -2,12 +2,13 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
-import { count, exactMoney, milliseconds, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { count, exactMoney, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { routeReason } from '#control-plane/dashboard/data/route-reasons.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Fact } from '#control-plane/dashboard/ui/page.tsx'
 import { Facts } from '#control-plane/dashboard/ui/page.tsx'
@@ -69,26 +70,13 @@ export function CallDrawer({ id, onClose }: { readonly id: string; readonly onCl
   )
 }
 
-const TONES: Readonly<Record<string, Tone>> = {
-  settled: 'good',
-  confirmed: 'good',
-  failed: 'bad',
-  pending: 'warn',
-  free: 'plain',
-}
-
 function Overview({ entry }: { readonly entry: Entry }) {
   const { requestId, model, provider, settlementStatus, settlementError, ttftMs, durationMs, finishReason } = entry
   const facts: readonly Fact[] = [
     ['Request', <code key="id">{requestId}</code>],
     ['Model', <ModelLink key="model" model={model} />],
     ['Served by', provider ?? 'nobody'],
-    [
-      'Settlement',
-      <Badge key="state" tone={TONES[settlementStatus] ?? 'plain'}>
-        {words(settlementStatus)}
-      </Badge>,
-    ],
+    ['Settlement', <Settlement key="state" status={settlementStatus} />],
     ...(settlementError === null ? [] : [['Refused for', settlementError] satisfies Fact]),
     ['First token', milliseconds(ttftMs)],
     ['Took', milliseconds(durationMs)],
@@ -195,12 +183,16 @@ function Attempts({ entry: { attempts, durationMs } }: { readonly entry: Entry }
   )
 }
 
-function Route({ entry: { routing, attempts } }: { readonly entry: Entry }) {
+function Route({ entry: { routing, attempts, settlementStatus } }: { readonly entry: Entry }) {
   if (routing === null) {
     return (
       <section className="grid" aria-label="Route">
         <h3>Route</h3>
-        <p className="muted">Why a call went where it went is kept for a day.</p>
+        <p className="muted">
+          {settlementStatus === 'pending'
+            ? 'Why it went where it went is told once the call is booked.'
+            : 'Nothing was noted of the offers that could have served it. Calls that begin a long job have no such note.'}
+        </p>
       </section>
     )
   }
@@ -238,7 +230,7 @@ function Route({ entry: { routing, attempts } }: { readonly entry: Entry }) {
           <ul>
             {excluded.map(({ offer, reason }) => (
               <li key={offer}>
-                <code>{offer}</code>: {words(reason)}
+                <code>{offer}</code>: {routeReason(reason)}
               </li>
             ))}
           </ul>

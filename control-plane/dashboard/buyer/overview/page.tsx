@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { CAP_COLUMNS } from '#control-plane/dashboard/buyer/caps.tsx'
-import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import { PERIOD_WORDS, PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
@@ -46,10 +46,10 @@ function Overview() {
       <Loaded query={query}>
         {(data) => (
           <>
-            <Figures data={data} />
+            <Figures data={data} during={PERIOD_WORDS[period]} />
             <Spending data={data} interval={interval} />
             <Caps data={data} curl={curl} />
-            <ByModel data={data} curl={curl} />
+            <ByModel data={data} curl={curl} during={PERIOD_WORDS[period]} />
           </>
         )}
       </Loaded>
@@ -57,35 +57,39 @@ function Overview() {
   )
 }
 
-function Figures({ data }: { readonly data: BuyerOverviewQuery }) {
+function Figures({ data, during }: { readonly data: BuyerOverviewQuery; readonly during: string }) {
   const { updates } = useLive({ kind: 'credit' })
   const { me, savings, latency } = data
   const balance = updates?.credit?.creditBalanceUsdc ?? me?.creditBalanceUsdc
   const held = updates?.credit?.heldUsdc ?? me?.heldUsdc
-  const buckets = data.usageBuckets ?? []
-  const requests = buckets.reduce((sum, bucket) => sum + bucket.requests, 0)
-  const failed = buckets.reduce((sum, bucket) => sum + bucket.failedRequests, 0)
+  const buckets = data.usageBuckets
+  const requests = buckets?.reduce((sum, bucket) => sum + bucket.requests, 0)
+  const failed = (buckets ?? []).reduce((sum, bucket) => sum + bucket.failedRequests, 0)
   return (
     <Stats
       figures={[
         {
-          label: 'To spend',
+          label: 'To spend now',
           value: <Money micro={balance} />,
           hint: held === undefined ? undefined : `${money(held)} held for calls that run`,
         },
-        { label: 'Spent', value: <Money micro={savings?.spentMicro} />, hint: `over ${compact(requests)} calls` },
         {
-          label: 'Saved',
+          label: `Spent in ${during}`,
+          value: <Money micro={savings?.spentMicro} />,
+          hint: `over ${compact(requests)} calls`,
+        },
+        {
+          label: `Saved in ${during}`,
           value: <Money micro={savings?.savedMicro} />,
           hint: savings === null || requests === 0 ? undefined : `${percent(savings.savedPct)} below reference prices`,
         },
         {
-          label: 'Failed calls',
-          value: percent(requests === 0 ? null : (failed / requests) * 100),
+          label: `Failed in ${during}`,
+          value: percent(requests ? (failed / requests) * 100 : null),
           hint: requests === 0 ? 'no calls yet' : `${compact(failed)} of ${compact(requests)}, none of them charged`,
         },
         {
-          label: 'First token, median',
+          label: `First token in ${during}, median`,
           value: milliseconds(latency?.ttftMs?.p50),
           hint:
             latency?.ttftMs?.p95 == null
@@ -185,9 +189,11 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
   { label: 'Below list', isNumber: true, cell: ({ savedPct }) => percent(savedPct), text: ({ savedPct }) => savedPct },
 ]
 
-function ByModel({ data, curl }: { readonly data: BuyerOverviewQuery; readonly curl: string }) {
+type ByModelProps = { readonly data: BuyerOverviewQuery; readonly curl: string; readonly during: string }
+
+function ByModel({ data, curl, during }: ByModelProps) {
   return (
-    <Card title="By model" isFlush>
+    <Card title="By model" about={`The last ${during}`} isFlush>
       <Table
         label="Spending by model"
         most={12}

@@ -5,7 +5,7 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicHomeQuery } from '#control-plane/dashboard/data/documents/public-home.ts'
 import { PublicHomeDocument } from '#control-plane/dashboard/data/documents/public-home.ts'
-import { compact, day, exactMoney, hour, percent, toMicro } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, exactMoney, hour, percent, toMicro, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { BELOW_LIST, CALLS_24H } from '#control-plane/dashboard/market/market-columns.tsx'
@@ -33,8 +33,12 @@ export function HomePage() {
   return (
     <div className="page">
       <div className="grid">
-        <Hero totals={query.data?.marketTotals} />
-        {url === undefined ? <Skeleton height="7rem" /> : <Code label="A call to paste" text={firstCall(url)} />}
+        <Hero totals={query.isPending ? undefined : (query.data?.marketTotals ?? null)} />
+        {url !== undefined ? (
+          <Code label="A call to paste" text={firstCall(url)} />
+        ) : query.isPending ? (
+          <Skeleton height="7rem" />
+        ) : null}
         <Loaded query={query} waiting={<Waiting />}>
           {(data) => <Market data={data} curl={curlOf(PublicHomeDocument, {})} />}
         </Loaded>
@@ -52,8 +56,11 @@ function Waiting() {
   )
 }
 
+/** Null totals are not known, undefined ones are on their way. */
+type HeroProps = { readonly totals: PublicHomeQuery['marketTotals'] | undefined }
+
 /** What the market is, which needs no figures, and what it has saved, once that is known. */
-function Hero({ totals }: { readonly totals: PublicHomeQuery['marketTotals'] | undefined }) {
+function Hero({ totals }: HeroProps) {
   return (
     <section className="hero">
       <div>
@@ -79,7 +86,7 @@ function Hero({ totals }: { readonly totals: PublicHomeQuery['marketTotals'] | u
   )
 }
 
-function Saving({ totals }: { readonly totals: PublicHomeQuery['marketTotals'] | undefined }) {
+function Saving({ totals }: HeroProps) {
   if (totals === undefined) {
     return (
       <>
@@ -90,7 +97,15 @@ function Saving({ totals }: { readonly totals: PublicHomeQuery['marketTotals'] |
       </>
     )
   }
-  const { saved, share, trades } = sumOf(totals === null ? [] : [totals])
+  if (totals === null) {
+    return (
+      <>
+        <output>{UNKNOWN}</output>
+        <span className="muted">This could not be read just now</span>
+      </>
+    )
+  }
+  const { saved, share, trades } = sumOf([totals])
   return (
     <>
       <Counter micro={saved} />
@@ -102,20 +117,19 @@ function Saving({ totals }: { readonly totals: PublicHomeQuery['marketTotals'] |
 }
 
 function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl: string }) {
-  const sums = sumOf(data.marketTotals === null ? [] : [data.marketTotals])
-  const day = sumOf(data.marketSeries ?? [])
+  const day = data.marketSeries === null ? undefined : sumOf(data.marketSeries)
   return (
     <>
       <Stats
         figures={[
-          { label: 'Calls in 24 hours', value: compact(day.trades) },
-          { label: 'Paid in 24 hours', value: <Money micro={day.paid} /> },
+          { label: 'Calls in 24 hours', value: compact(day?.trades) },
+          { label: 'Paid in 24 hours', value: <Money micro={day?.paid} /> },
           {
             label: 'Saved in 24 hours',
-            value: <Money micro={day.saved} />,
-            hint: `${percent(day.share)} below reference`,
+            value: <Money micro={day?.saved} />,
+            hint: `${percent(day?.share)} below reference`,
           },
-          { label: `Paid in ${DAYS} days`, value: <Money micro={sums.paid} /> },
+          { label: `Paid in ${DAYS} days`, value: <Money micro={data.marketTotals?.volumeMicro} /> },
         ]}
       />
       <div className="grid two">

@@ -58,4 +58,4 @@ export function modelFigures(market: ModelHead): readonly TextFigure[] {
 }
 
 const samples = (taken: number) =>
-  taken === 0 ? 'not enough data' : `of ${compact(taken)} ${taken === 1 ? 'call' : 'calls'}`
+  taken === 0 ? 'not enough data' : `of ${compact(taken)} ${taken === 1 ? 'call' : 'calls'} in 24 h`

@@ -172,7 +172,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
     SELLERS,
     FIRST_TOKEN,
     {
-      label: 'Tokens a second',
+      label: 'Tokens a second 24 h',
       isNumber: true,
       cell: ({ tpsP50 }) => (tpsP50 === null ? UNKNOWN : count(tpsP50)),
       text: ({ tpsP50 }) => tpsP50,

@@ -11,7 +11,7 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, isMissing, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, ErrorNotice, isMissing, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import { CallReceipt, MoneyReceipt } from './receipt.tsx'
 
 const TRANSACTION = /^0x[0-9a-fA-F]{64}$/
@@ -72,7 +72,8 @@ function HowTo() {
 
 function Answer({ id }: { readonly id: string }) {
   const viewer = useViewer()
-  if (!viewer.isKnown) return <Skeleton height="20rem" />
+  if (!viewer.isKnown)
+    return viewer.failure === null ? <Skeleton height="20rem" /> : <ErrorNotice error={viewer.failure} />
   const isBuyer = isOfSide(viewer, 'buyer')
   if (isBuyer) return <Own id={id} />
   return TRANSACTION.test(id) ? <SignInFirst /> : <Public id={id} otherwise={<SignInFirst />} />

@@ -3,15 +3,14 @@ import type { ReceiptFragment } from '#control-plane/dashboard/data/documents/bu
 import type { PublicReceiptQuery } from '#control-plane/dashboard/data/documents/public-receipt.ts'
 import { count, exactMoney, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code, CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Dialog, useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
-import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Time } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Fact } from '#control-plane/dashboard/ui/page.tsx'
 import { Card, Facts } from '#control-plane/dashboard/ui/page.tsx'
 
-const TONES: Readonly<Record<string, Tone>> = { settled: 'good', accrued: 'good', pending: 'info', failed: 'bad' }
 const PAID_BY: Readonly<Record<string, string>> = {
   credit: 'prepaid credit',
   allowance: 'a wallet, afterwards',
@@ -105,12 +104,7 @@ function moneyFacts(payment: Payment): readonly Fact[] {
   const { settlementType, settlementStatus, settlementError, confirmedAt, txHash } = payment
   return [
     ['Paid by', PAID_BY[settlementType] ?? words(settlementType)],
-    [
-      'Settlement',
-      <Badge key="state" tone={TONES[settlementStatus] ?? 'plain'}>
-        {words(settlementStatus)}
-      </Badge>,
-    ],
+    ['Settlement', <Settlement key="state" status={settlementStatus} />],
     ...(settlementError === null ? [] : [['Ended with', words(settlementError)] satisfies Fact]),
     ['Booked', confirmedAt === null ? 'not yet' : <Time key="booked" at={Date.parse(confirmedAt)} />],
     ...(txHash === null

@@ -138,8 +138,13 @@ function Uptime({
       text: ({ name }) => name,
     },
     { label: `Last ${HOURS} hours`, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} /> },
-    { label: measure, isNumber: true, cell: ({ share }) => percent(share, 2), text: ({ share }) => share },
-    { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
+    {
+      label: `${measure} ${HOURS} h`,
+      isNumber: true,
+      cell: ({ share }) => percent(share, 2),
+      text: ({ share }) => share,
+    },
+    { label: `Calls ${HOURS} h`, isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   ]
   return (
     <Card title={title} about={about} isFlush>

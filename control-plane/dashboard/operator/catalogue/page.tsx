@@ -97,7 +97,7 @@ function Models({ data, curl }: PartProps) {
   // A model is what was read before, and no list.
   if (data.markets === undefined) return <SkeletonRows />
   return (
-    <Card title="Models" about="The 25 that are paid for most. A search finds the others" isFlush>
+    <Card title="Models" about="The 25 that most was paid for in the last day. A search finds the others" isFlush>
       <Table
         label="Models"
         columns={MODEL_COLUMNS}

@@ -23,6 +23,8 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const REFRESH_MS = 5_000
+/** What the query asks for. */
+const HOLDS = 50
 
 export function CockpitPage() {
   return (
@@ -98,26 +100,31 @@ function Invariants({ data: { moneyState } }: { readonly data: OperatorCockpitQu
 }
 
 function Figures({ data }: { readonly data: OperatorCockpitQuery }) {
-  const holds = data.openHolds ?? []
-  const held = holds.reduce((sum, { amountMicro }) => sum + toMicro(amountMicro), 0n)
-  const overdue = holds.filter(({ isOverdue }) => isOverdue).length
+  const holds = data.openHolds
+  const held = holds?.reduce((sum, { amountMicro }) => sum + toMicro(amountMicro), 0n)
+  const overdue = holds?.filter(({ isOverdue }) => isOverdue).length
+  // More are not read, so these are the least that there are.
+  const more = holds?.length === HOLDS ? ' or more' : ''
   const points = data.marketSeries ?? []
   const calls = points.reduce((sum, point) => sum + point.calls, 0)
   const answered = points.reduce((sum, point) => sum + (point.uptimePct ?? 0) * point.calls, 0)
   const known = points.reduce((sum, point) => sum + (point.uptimePct === null ? 0 : point.calls), 0)
-  const poisoned = data.poisonedEvents?.length ?? 0
   return (
     <Stats
       figures={[
-        { label: 'Calls in 24 hours', value: compact(calls) },
-        { label: 'Calls answered', value: percent(known === 0 ? null : answered / known, 2) },
+        { label: 'Calls in 24 hours', value: compact(data.marketSeries === null ? null : calls) },
+        { label: 'Answered in 24 hours', value: percent(known === 0 ? null : answered / known, 2) },
         {
           label: 'Held now',
           value: <Money micro={held} />,
-          hint: `${holds.length} open ${holds.length === 1 ? 'hold' : 'holds'}`,
+          hint: holds === null ? undefined : `${holds.length}${more} open ${holds.length === 1 ? 'hold' : 'holds'}`,
         },
-        { label: 'Overdue holds', value: overdue, hint: <Link to="/operator/money">Look at them</Link> },
-        { label: 'Events that wait', value: poisoned, hint: 'that could not be booked' },
+        { label: 'Overdue holds now', value: overdue ?? UNKNOWN, hint: <Link to="/operator/money">Look at them</Link> },
+        {
+          label: 'Events that wait now',
+          value: data.poisonedEvents?.length ?? UNKNOWN,
+          hint: 'that could not be booked',
+        },
       ]}
     />
   )
@@ -127,7 +134,7 @@ function Calls({ data }: { readonly data: OperatorCockpitQuery }) {
   const { zone } = useSettings()
   const points = data.marketSeries ?? []
   return (
-    <Card title="Calls by hour">
+    <Card title="Calls by hour" about="The last day">
       {points.length === 0 ? (
         <Empty title="A quiet day">
           <p>Nobody called in the last 24 hours.</p>
@@ -215,7 +222,7 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
   { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
   { label: 'Calls 24 h', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   {
-    label: 'Uptime',
+    label: 'Uptime 24 h',
     isNumber: true,
     cell: ({ uptimePct }) => percent(uptimePct, 2),
     text: ({ uptimePct }) => uptimePct,

@@ -3,11 +3,12 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerEarningsDocument } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
-import { compact, day, money, volume, words } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, money, volume } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -55,8 +56,8 @@ function Earnings() {
           <>
             <Sums data={data} />
             <Days data={data} />
-            <Models data={data} curl={curl} />
-            <Card title="Sales" isFlush>
+            <Models data={data} curl={curl} about={`The last ${RANGES.find(({ value }) => value === range)?.label}`} />
+            <Card title="Sales" about="Of all time, newest first. What is earned is paid out together" isFlush>
               <Table
                 label="Sales"
                 columns={SALE_COLUMNS}
@@ -98,9 +99,9 @@ function Sums({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
       <Stats
         figures={[
           { label: 'Earned', value: <Money micro={earnings?.totalEarnedUsdc} />, hint: 'in all, after the fee' },
-          { label: 'To be paid', value: <Money micro={earnings?.pendingUsdc} /> },
-          { label: 'On its way', value: <Money micro={earnings?.inFlightUsdc} /> },
-          { label: 'Paid', value: <Money micro={earnings?.paidUsdc} /> },
+          { label: 'To be paid', value: <Money micro={earnings?.pendingUsdc} />, hint: 'now' },
+          { label: 'On its way', value: <Money micro={earnings?.inFlightUsdc} />, hint: 'now' },
+          { label: 'Paid', value: <Money micro={earnings?.paidUsdc} />, hint: 'in all' },
         ]}
       />
     </>
@@ -157,10 +158,12 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
   },
 ]
 
-function Models({ data: { earnings }, curl }: { readonly data: SellerEarningsQuery; readonly curl: string }) {
+type ModelsProps = { readonly data: SellerEarningsQuery; readonly curl: string; readonly about: string }
+
+function Models({ data: { earnings }, curl, about }: ModelsProps) {
   const rows = [...(earnings?.byModel ?? [])].sort((a, b) => b.earnedMicro - a.earnedMicro)
   return (
-    <Card title="By model" isFlush>
+    <Card title="By model" about={about} isFlush>
       <Table
         label="Earnings by model"
         columns={MODEL_COLUMNS}
@@ -198,10 +201,8 @@ const SALE_COLUMNS: readonly Column<Sale>[] = [
     text: ({ sellerCostUsdc }) => sellerCostUsdc,
   },
   {
-    label: 'Settlement',
-    cell: ({ settlementStatus }) => (
-      <Badge tone={settlementStatus === 'failed' ? 'bad' : 'good'}>{words(settlementStatus)}</Badge>
-    ),
+    label: 'State',
+    cell: ({ settlementStatus }) => <Settlement status={settlementStatus} side="seller" />,
     text: ({ settlementStatus }) => settlementStatus,
   },
 ]

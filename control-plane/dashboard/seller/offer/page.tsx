@@ -5,8 +5,9 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageResetHealthDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import type { SellerOfferQuery } from '#control-plane/dashboard/data/documents/seller-offer.ts'
 import { SellerOfferDocument } from '#control-plane/dashboard/data/documents/seller-offer.ts'
-import { count, percent, words } from '#control-plane/dashboard/data/format.ts'
+import { count, percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
+import { routeReason } from '#control-plane/dashboard/data/route-reasons.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { priceText } from '#control-plane/dashboard/market/price-text.ts'
 import { HEALTH_COLUMNS } from '#control-plane/dashboard/seller/health-columns.tsx'
@@ -183,7 +184,7 @@ function Share({ data: { offerShare } }: { readonly data: SellerOfferQuery }) {
       label: 'Could not serve',
       calls,
       tone: 'bad' as const,
-      about: words(reason),
+      about: routeReason(reason),
     })),
   ]
   return (

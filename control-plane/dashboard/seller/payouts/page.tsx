@@ -120,8 +120,8 @@ function Position({ position }: { readonly position: PayoutPosition }) {
             </>
           ),
         },
-        { label: 'On its way', value: <Money micro={inFlightUsdc} /> },
-        { label: 'Paid', value: <Money micro={paidUsdc} /> },
+        { label: 'On its way', value: <Money micro={inFlightUsdc} />, hint: 'now' },
+        { label: 'Paid', value: <Money micro={paidUsdc} />, hint: 'in all' },
       ]}
     />
   )

@@ -1,0 +1,20 @@
+import { words } from '#control-plane/dashboard/data/format.ts'
+import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
+
+const STATES: Readonly<Record<string, readonly [tone: Tone, buyer: string, seller: string]>> = {
+  pending: ['info', 'not booked yet', 'waits for its payment'],
+  // A charge to credit rests here, and one of a wallet goes on to the next state.
+  accrued: ['good', 'charged', 'earned'],
+  settled: ['good', 'settled on chain', 'earned'],
+  failed: ['bad', 'failed', 'failed'],
+  free: ['plain', 'free', 'free'],
+}
+
+type Props = { readonly status: string; readonly side?: 'buyer' | 'seller' }
+
+/** How the money of one call stands, in the words of who pays or of who earns. */
+export function Settlement({ status, side = 'buyer' }: Props) {
+  const [tone, buyer, seller] = STATES[status] ?? ['plain', words(status), words(status)]
+  return <Badge tone={tone}>{side === 'buyer' ? buyer : seller}</Badge>
+}

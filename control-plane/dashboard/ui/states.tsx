@@ -2,6 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { createContext, use } from 'react'
 import { failureOf, MarketError } from '#control-plane/dashboard/data/client.ts'
+import { milliseconds } from '#control-plane/dashboard/data/format.ts'
 import { Button } from './button.tsx'
 
 /** Room for what is on its way. */
@@ -48,8 +49,10 @@ function sentenceOf(error: Error): string {
   if (!(error instanceof MarketError)) return 'This screen could not be drawn.'
   if (error.code === 'authentication_required') return 'Nobody is signed in with this browser any more.'
   if (error.code === 'wrong_key_type') return 'The key of this session is for another side of the market.'
-  if (error.code === 'rate_limited')
-    return 'Too many questions at once. The page waits as long as the market asks it to.'
+  if (error.code === 'rate_limited') {
+    const { retryAfterMs } = error
+    return `Too many questions at once. The next one is answered ${retryAfterMs === undefined ? 'in a minute' : `in ${milliseconds(retryAfterMs)}`}.`
+  }
   return error.message
 }
 

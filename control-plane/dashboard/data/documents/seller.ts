@@ -64,7 +64,7 @@ export type PageDiscoverMutationVariables = Exact<{
 }>;
 
 
-export type PageDiscoverMutation = { readonly testConnection: { readonly ok: boolean, readonly status: number | null, readonly latencyMs: number | null, readonly error: string | null }, readonly discoverModels: ReadonlyArray<{ readonly model: string, readonly supported: boolean, readonly availabilityStatus: string, readonly inputPer1m: number | null, readonly outputPer1m: number | null, readonly unitPrice: number | null, readonly priceUnit: string | null }> };
+export type PageDiscoverMutation = { readonly discoverModels: ReadonlyArray<{ readonly model: string, readonly supported: boolean, readonly availabilityStatus: string, readonly inputPer1m: number | null, readonly outputPer1m: number | null, readonly unitPrice: number | null, readonly priceUnit: string | null }> };
 
 export type PageListMutationVariables = Exact<{
   place: ProviderPlaceInput;
@@ -130,12 +130,6 @@ export type PageRevokeSellerKeyMutation = { readonly revokeSellerKey: { readonly
 
 export const PageDiscoverDocument = /* @__PURE__ */ new TypedDocumentString(`
     mutation PageDiscover($place: ProviderPlaceInput!) {
-  testConnection(place: $place) {
-    ok
-    status
-    latencyMs
-    error
-  }
   discoverModels(place: $place) {
     model
     supported

@@ -5,8 +5,11 @@ import type { SellerOnboardingQuery } from '#control-plane/dashboard/data/docume
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
-import { ErrorNotice, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Discovered, Place } from './page.tsx'
+
+/** The market takes no shorter key. */
+const KEY_CHARS = 8
 
 type Config = NonNullable<SellerOnboardingQuery['savedConfigs']>['edges'][number]['node']
 type Props = {
@@ -17,21 +20,16 @@ type Props = {
 /** Asks the provider with the key, and stores nothing. */
 export function KeyStep({ configs, onFound }: Props) {
   const [draft, setDraft] = useState({ saved: '', baseUrl: '', apiKey: '' })
-  const [fault, setFault] = useState<string>()
   const config = configs.find(({ id }) => id === draft.saved)
   const place: Place =
     config === undefined
       ? { baseUrl: draft.baseUrl.trim(), apiKey: draft.apiKey.trim() }
       : { baseUrl: config.baseUrl, reuseKeyFingerprint: config.keyFingerprint }
   const discover = useChange(PageDiscoverDocument, {
-    onDone: ({ testConnection, discoverModels }) => {
-      if (testConnection.ok) onFound(place, discoverModels)
-      else setFault(testConnection.error ?? 'The provider does not take this key.')
-    },
+    onDone: ({ discoverModels }) => onFound(place, discoverModels),
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    setFault(undefined)
     discover.mutate({ place })
   }
   return (
@@ -63,12 +61,12 @@ export function KeyStep({ configs, onFound }: Props) {
             type="password"
             autoComplete="off"
             required
+            minLength={KEY_CHARS}
             value={draft.apiKey}
             onChange={({ currentTarget: { value } }) => setDraft({ ...draft, apiKey: value })}
           />
         </>
       ) : null}
-      {fault === undefined ? null : <Notice tone="bad">{fault}</Notice>}
       {discover.error === null ? null : <ErrorNotice error={discover.error} />}
       <div>
         <Button kind="primary" type="submit" disabled={discover.isPending}>

@@ -13,6 +13,8 @@ type Props = {
   readonly found: readonly Discovered[]
   readonly markets: readonly Market[]
   readonly curl: string
+  /** What was chosen before a later step led back. */
+  readonly before: readonly Chosen[]
   readonly onChosen: (chosen: readonly Chosen[]) => void
 }
 
@@ -34,8 +36,8 @@ function suggestionOf(market: Market | undefined): number {
   return best === null ? FIRST_PCT : Math.min(MOST_PCT, Math.floor(best) + STEP_PCT)
 }
 
-export function ModelsStep({ found, markets, curl, onChosen }: Props) {
-  const [chosen, setChosen] = useState<Prices>(new Map())
+export function ModelsStep({ found, markets, curl, before, onChosen }: Props) {
+  const [chosen, setChosen] = useState<Prices>(() => new Map(before.map(({ model, discount }) => [model, discount])))
   const [wanted, setWanted] = useState('')
   const known = found.filter(({ supported }) => supported)
   const shown = known.filter(({ model }) => model.toLowerCase().includes(wanted.trim().toLowerCase()))
@@ -69,7 +71,12 @@ export function ModelsStep({ found, markets, curl, onChosen }: Props) {
         <Button
           kind="primary"
           disabled={chosen.size === 0}
-          onClick={() => onChosen([...chosen].map(([model, discount]) => ({ model, discount })))}
+          onClick={({ currentTarget }) => {
+            // The browser says what is wrong with the first wrong price.
+            const wrong = currentTarget.closest('.form')?.querySelector<HTMLInputElement>('input:invalid')
+            if (wrong == null) onChosen([...chosen].map(([model, discount]) => ({ model, discount })))
+            else wrong.reportValidity()
+          }}
         >
           {`Go on with ${chosen.size} ${chosen.size === 1 ? 'model' : 'models'}`}
         </Button>
@@ -132,7 +139,7 @@ function columnsOf(
             type="number"
             min={0}
             max={MOST_PCT}
-            step={0.5}
+            step="any"
             aria-label={`Discount of ${model}, percent`}
             value={chosen.get(model)}
             onChange={({ currentTarget }) => onChange(new Map(chosen).set(model, currentTarget.valueAsNumber || 0))}

@@ -77,6 +77,7 @@ function Wizard() {
               curl={curlOf(PageDiscoverDocument, { place: shownPlace(place) }, true)}
               found={found}
               markets={markets}
+              before={chosen}
               onChosen={(next) => {
                 setDraft({ ...draft, chosen: next })
                 go('terms')

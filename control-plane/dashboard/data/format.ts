@@ -58,7 +58,8 @@ export type Zone = 'utc' | 'local'
 function writers(options: Intl.DateTimeFormatOptions): Readonly<Record<Zone, Intl.DateTimeFormat>> {
   return {
     utc: new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }),
-    local: new Intl.DateTimeFormat('en-GB', options),
+    // A reader sees, and whoever gets a picture of the screen, which time that is.
+    local: new Intl.DateTimeFormat('en-GB', options.second ? { ...options, timeZoneName: 'shortOffset' } : options),
   }
 }
 

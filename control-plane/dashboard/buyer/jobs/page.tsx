@@ -1,5 +1,6 @@
+import type { UseQueryResult } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageCancelJobDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
@@ -48,6 +49,7 @@ function Jobs() {
   const close = () => setAsked(undefined)
   const told = new Map((updates?.jobs ?? []).map((job) => [job.id, job]))
   const fresh = (job: Job): Job => ({ ...job, ...told.get(job.id) })
+  useNewJobs(query, after === undefined ? updates?.jobs?.[0]?.id : undefined)
   const rowsOf = (part: BuyerJobsQuery['running']) => (part?.edges ?? []).map(({ node }) => fresh(node))
   return (
     <Page
@@ -92,6 +94,14 @@ function Jobs() {
       ) : null}
     </Page>
   )
+}
+
+/** Reads the list again for a job that was begun after it was read. */
+function useNewJobs({ data, refetch }: UseQueryResult<BuyerJobsQuery>, newest: string | undefined): void {
+  const isKnown = data?.jobs?.edges.some(({ node }) => node.id === newest) ?? true
+  useEffect(() => {
+    if (newest !== undefined && !isKnown) void refetch()
+  }, [newest, isKnown, refetch])
 }
 
 function NoJobs({ url }: { readonly url: string }) {

@@ -43,7 +43,7 @@ export function StatusPage() {
               <Uptime
                 title="Models"
                 measure="Answered"
-                about="Calls that some provider answered, in the hours with five or more"
+                about={`Calls of the last ${HOURS} hours that some provider answered, in the hours with five or more`}
                 points={(data.models ?? []).map((point) => ({ ...point, name: point.model ?? '' }))}
                 curl={curl}
                 isModel
@@ -51,7 +51,7 @@ export function StatusPage() {
               <Uptime
                 title="Providers"
                 measure="Uptime"
-                about="Tries that it answered, less the time that its offers rested"
+                about={`Tries of the last ${HOURS} hours that it answered, less the time that its offers rested`}
                 points={(data.providers ?? []).map((point) => ({ ...point, name: point.provider ?? '' }))}
                 curl={curl}
               />
@@ -139,12 +139,12 @@ function Uptime({
     },
     { label: `Last ${HOURS} hours`, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} /> },
     {
-      label: `${measure} ${HOURS} h`,
+      label: measure,
       isNumber: true,
       cell: ({ share }) => percent(share, 2),
       text: ({ share }) => share,
     },
-    { label: `Calls ${HOURS} h`, isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
+    { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   ]
   return (
     <Card title={title} about={about} isFlush>

@@ -147,9 +147,7 @@ function explanationOf(
     ranked: offers
       .slice(first, first + MAX_EXPLAINED_OFFERS)
       .map((offer) => ({ offer: offer.id, provider: offer.provider, estimateMicro: estimateOf(offer) })),
-    excluded: offers
-      .slice(0, Math.min(first, MAX_EXPLAINED_OFFERS))
-      .map(({ id }) => ({ offer: id, reason: 'health' })),
+    excluded: offers.slice(0, Math.min(first, MAX_EXPLAINED_OFFERS)).map(({ id }) => ({ offer: id, reason: 'health' })),
   }
 }
 

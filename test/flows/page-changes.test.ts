@@ -118,26 +118,6 @@ describe('a buyer', () => {
   )
 
   it(
-    'sees a job that is begun elsewhere while the list of jobs is open, as soon as the page is told of it',
-    async () => {
-      const { buyer_key: own } = network.sandbox
-      const { context, page, complaints } = await open(own)
-      // The list is not read again every so often, so only what it is told can bring the job.
-      await page.addInitScript('window.setInterval = () => 0')
-      await page.goto(`${site}/buyer/jobs`)
-      await page.getByText('Live', { exact: true }).waitFor()
-      await waitForScreen(page)
-      const rows = page.getByRole('table', { name: 'Jobs', exact: true }).locator('tbody tr')
-      const before = await rows.count()
-      await door('POST', '/v1/videos', own, { model: 'sandbox/video-job', prompt: 'Waves', seconds: 4 })
-      await rows.nth(before).waitFor()
-      expect(complaints).toEqual([])
-      await context.close()
-    },
-    JOURNEY_MS,
-  )
-
-  it(
     'downloads the files of a job that is done',
     async () => {
       const { buyer_key: own } = network.sandbox

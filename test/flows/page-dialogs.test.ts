@@ -172,49 +172,6 @@ describe('a bad day of the page', () => {
   )
 
   it(
-    'a question that is refused in part or as a whole: the screen says so, claims no zero, and holds no room for it',
-    async () => {
-      const { dashboard_url: url, buyer_key: key } = network.sandbox
-      const { context, page } = await openPerson(browser, { url, key })
-      const errors = [{ message: 'Try again later.', extensions: { code: 'internal_error' } }]
-      const answerTo = (name: string, change: (data: Record<string, unknown>) => object | null) =>
-        page.route('**/graphql*', async (route) => {
-          if (route.request().postData()?.includes(name) !== true) return route.fallback()
-          const { data } = z
-            .object({ data: z.record(z.string(), z.unknown()) })
-            .parse(await (await route.fetch()).json())
-          const changed = change(data)
-          await route.fulfill({ json: changed === null ? { errors } : { data: changed, errors } })
-        })
-      const skeletons = page.locator('main .skeleton')
-      const missing = page.getByText('Try again later. A part of this screen is missing.')
-      await answerTo('PublicHome', (data) => ({ ...data, marketTotals: null, trades: null }))
-      await page.goto(url)
-      await missing.waitFor()
-      await page.getByText('This could not be read just now').waitFor()
-      const latest = page.getByRole('region', { name: 'Latest calls' })
-      await latest.getByText('this may not have been read').waitFor()
-      expect(await skeletons.count()).toBe(0)
-      await page.unrouteAll()
-      await page.getByRole('button', { name: 'Read again' }).click()
-      await missing.waitFor({ state: 'detached' })
-      await page.getByText('below reference prices, over').waitFor()
-
-      await answerTo('PublicHome', () => null)
-      await page.reload()
-      await page.getByRole('alert').getByText('Try again later.').waitFor()
-      await page.getByText('This could not be read just now').waitFor()
-      expect(await skeletons.count()).toBe(0)
-      await answerTo('PageViewer', () => null)
-      await page.goto(`${url}/buyer/keys`)
-      await page.getByRole('alert').getByText('Try again later.').waitFor()
-      expect(await skeletons.count()).toBe(0)
-      await context.close()
-    },
-    JOURNEY_MS,
-  )
-
-  it(
     'a change that fails: its dialog says why and keeps what was typed, and nothing else has moved',
     async () => {
       const { dashboard_url: url, seller_key: key } = network.sandbox

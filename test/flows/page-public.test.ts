@@ -8,7 +8,8 @@ import { startBrowser } from '#test/support/browser.ts'
 import { chainOf } from '#test/support/chain.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
-import { dialog, heading, openPerson } from '#test/support/page-browser.ts'
+import { dialog, heading, openPerson, waitForScreen } from '#test/support/page-browser.ts'
+import { askMarket } from '#test/support/page-door.ts'
 import { openWallet } from '#test/support/page-wallet.ts'
 import { payingFetch } from '#test/support/wallet-client.ts'
 
@@ -214,6 +215,94 @@ it(
     run()
     await page.locator('#navigation').waitFor({ state: 'attached' })
     expect(await drawn()).toEqual(before)
+    await context.close()
+  },
+  JOURNEY_MS,
+)
+
+it(
+  'a question that is refused in part or as a whole: the screen says so, claims no zero, and holds no room for it',
+  async () => {
+    const { dashboard_url: url, buyer_key: key } = network.sandbox
+    const { context, page } = await open(key)
+    const errors = [{ message: 'Try again later.', extensions: { code: 'internal_error' } }]
+    const answerTo = (name: string, change: (data: Record<string, unknown>) => object | null) =>
+      page.route('**/graphql*', async (route) => {
+        if (route.request().postData()?.includes(name) !== true) return route.fallback()
+        const { data } = z.object({ data: z.record(z.string(), z.unknown()) }).parse(await (await route.fetch()).json())
+        const changed = change(data)
+        await route.fulfill({ json: changed === null ? { errors } : { data: changed, errors } })
+      })
+    const skeletons = page.locator('main .skeleton')
+    const missing = page.getByText('Try again later. A part of this screen is missing.')
+    await answerTo('PublicHome', (data) => ({ ...data, marketTotals: null, trades: null }))
+    await page.goto(url)
+    await missing.waitFor()
+    await page.getByText('This could not be read just now').waitFor()
+    const latest = page.getByRole('region', { name: 'Latest calls' })
+    await latest.getByText('this may not have been read').waitFor()
+    expect(await skeletons.count()).toBe(0)
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Read again' }).click()
+    await missing.waitFor({ state: 'detached' })
+    await page.getByText('below reference prices, over').waitFor()
+
+    await answerTo('PublicHome', () => null)
+    await page.reload()
+    await page.getByRole('alert').getByText('Try again later.').waitFor()
+    await page.getByText('This could not be read just now').waitFor()
+    expect(await skeletons.count()).toBe(0)
+    await answerTo('PageViewer', () => null)
+    await page.goto(`${url}/buyer/keys`)
+    await page.getByRole('alert').getByText('Try again later.').waitFor()
+    expect(await skeletons.count()).toBe(0)
+    await context.close()
+  },
+  JOURNEY_MS,
+)
+
+it(
+  'sees a job that is begun elsewhere while the list of jobs is open, as soon as the page is told of it',
+  async () => {
+    const { buyer_key: own } = network.sandbox
+    const { context, page, complaints } = await open(own)
+    // The list is not read again every so often, so only what it is told can bring the job.
+    await page.addInitScript('window.setInterval = () => 0')
+    await page.goto(`${site}/buyer/jobs`)
+    await page.getByText('Live', { exact: true }).waitFor()
+    await waitForScreen(page)
+    const rows = page.getByRole('table', { name: 'Jobs', exact: true }).locator('tbody tr')
+    const before = await rows.count()
+    const body = { model: 'sandbox/video-job', prompt: 'Waves', seconds: 4 }
+    await askMarket(site, { method: 'POST', path: '/v1/videos', key: own, body })
+    await rows.nth(before).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  },
+  JOURNEY_MS,
+)
+
+it(
+  'leads back from a page of a list to the page before, and out of a call to its list',
+  async () => {
+    const { context, page, complaints } = await open(network.sandbox.buyer_key)
+    await page.goto(`${site}/models`)
+    const name = page.getByRole('table', { name: 'Models' }).locator('tbody tr').first().getByRole('link')
+    const first = (await name.textContent()) ?? ''
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await name.filter({ hasNotText: first }).waitFor()
+    await page.goBack()
+    await name.filter({ hasText: first }).waitFor()
+    await page.goto(`${site}/buyer/logs?period=30d`)
+    await page.getByRole('table', { name: 'Calls' }).locator('tbody tr').first().waitFor()
+    await page.keyboard.press('j')
+    await dialog(page).waitFor()
+    await page.keyboard.press('j')
+    await page.waitForURL(/call=/)
+    await page.goBack()
+    await dialog(page).waitFor({ state: 'detached' })
+    expect(new URL(page.url()).pathname).toBe('/buyer/logs')
+    expect(complaints).toEqual([])
     await context.close()
   },
   JOURNEY_MS,

@@ -63,7 +63,7 @@ export async function ask<Result, Variables>(
   // A part that failed is null, and the rest of the screen stands.
   if (hasData<Result>(body)) {
     const failed = errors.map((error) => refusalOf(error, answer)).find(isFailure)
-    if (failed !== undefined) FAILED.set(body.data, failed)
+    keepFailure(body.data, failed)
     return body.data
   }
   const [error] = errors
@@ -83,21 +83,22 @@ export function isPassing(error: unknown): boolean {
 /** Other codes are answers: what a part is about does not exist, or is not for this reader. */
 const isFailure = (error: MarketError) => error.code === 'internal_error' || isPassing(error)
 
-/** Answers of which a part failed. */
-const FAILED = new WeakMap<object, MarketError>()
+/** Where an answer keeps why a part of it failed. Copies of the answer leave it out. */
+const FAILURE: unique symbol = Symbol()
 
 /** Why a part of an answer is missing. */
 export function failureOf(data: object): MarketError | undefined {
-  return FAILED.get(data)
+  return FAILURE in data && data[FAILURE] instanceof MarketError ? data[FAILURE] : undefined
+}
+
+function keepFailure(data: object, failed: MarketError | undefined): void {
+  Object.defineProperty(data, FAILURE, { value: failed, configurable: true })
 }
 
 /** Keeps what of an answer is as it was before, and whether a part of it failed. */
 export function shareAnswer(before: unknown, after: unknown): unknown {
   const kept = replaceEqualDeep(before, after)
-  if (!isObject(kept) || !isObject(after)) return kept
-  const failed = FAILED.get(after)
-  if (failed === undefined) FAILED.delete(kept)
-  else FAILED.set(kept, failed)
+  if (isObject(kept) && isObject(after)) keepFailure(kept, failureOf(after))
   return kept
 }
 

@@ -1,6 +1,6 @@
 import type { QueryClient, UseQueryResult } from '@tanstack/react-query'
 import { QueryClient as Client, keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { ask, isPassing, MarketError, shareAnswer, toMarketError } from './client.ts'
+import { ask, failureOf, isPassing, MarketError, shareAnswer, toMarketError } from './client.ts'
 import type { TypedDocumentString } from './typed-document.ts'
 
 const FRESH_MS = 5_000
@@ -8,6 +8,8 @@ const KEPT_MS = 10 * 60_000
 const MAX_TRIES = 4
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 30_000
+/** The pause after which a screen that could not be read, or only in part, is read again by itself. */
+const AGAIN_MS = 15_000
 
 /** The cache of everything that screens have read. */
 export function createCache(): QueryClient {
@@ -37,7 +39,7 @@ type ScreenWish = {
 }
 
 /** The data of a screen: one document. What was read before is shown while it is read again. */
-export function useScreen<Result, Variables>(
+export function useScreen<Result extends object, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,
   { everyMs, isOn = true }: ScreenWish = {},
@@ -47,7 +49,8 @@ export function useScreen<Result, Variables>(
     queryFn: ({ signal }) => ask(document, variables, { signal }),
     placeholderData: keepPreviousData,
     enabled: isOn,
-    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+    refetchInterval: ({ state: { data, error } }) =>
+      everyMs ?? (isPassing(error) || (data && failureOf(data)) ? AGAIN_MS : false),
   })
 }
 

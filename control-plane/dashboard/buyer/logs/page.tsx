@@ -48,9 +48,11 @@ function Logs() {
   const query = useScreen(BuyerLogsDocument, variables, { everyMs: REFRESH_MS })
   const change = useCallback(
     (next: Partial<typeof search>) => {
-      void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: true })
+      // Back leads to the page before, and out of a call to its list.
+      const isStep = 'call' in next ? call === undefined : 'after' in next
+      void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !isStep })
     },
-    [navigate],
+    [navigate, call],
   )
   const open = useCallback((id: string | undefined) => change({ call: id, after }), [change, after])
   const calls = (query.data?.usage?.edges ?? []).map(({ node }) => node)

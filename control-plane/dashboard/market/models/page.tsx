@@ -55,7 +55,10 @@ export function ModelsPage() {
   }
   const query = useScreen(PublicModelsDocument, variables)
   const change = (next: Partial<typeof search>) => {
-    void navigate({ search: { ...search, after: undefined, ...next }, replace: true })
+    void navigate({
+      search: { ...search, after: undefined, ...next },
+      replace: !('after' in next) || 'compare' in next,
+    })
   }
   const compared = (search.compare ?? '').split(',').filter((id) => id !== '')
   const toggle = (id: string) => {

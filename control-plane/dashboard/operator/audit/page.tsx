@@ -30,7 +30,7 @@ function Audit() {
   const curl = curlOf(OperatorAuditDocument, search, true)
   const [opened, setOpened] = useState<Entry>()
   const change = (next: Partial<typeof search>) =>
-    void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: true })
+    void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
   return (
     <Page title="Audit" about="Every change of anybody, with what it was before and after. Nothing is ever taken out.">
       <search className="filters">

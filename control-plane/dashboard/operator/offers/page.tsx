@@ -42,7 +42,7 @@ function Offers() {
   const query = useScreen(OperatorOffersDocument, variables)
   const [moved, setMoved] = useState<Row>()
   const change = (next: Partial<typeof search>) =>
-    void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: true })
+    void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
   return (
     <Page title="Offers of the market" about="Every offer with whose it is. A delisted one leaves the routing at once.">
       <search className="filters">

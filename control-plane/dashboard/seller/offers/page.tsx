@@ -52,7 +52,7 @@ function Offers() {
   const bulk = useDialog()
   const [applied, setApplied] = useState<Applied>()
   const change = (next: Partial<typeof search>) =>
-    void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: true })
+    void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
   const capLeft = (id: string, before: number | null) =>
     updates?.offerHealth?.find((offer) => offer.id === id)?.capDailyRemainingUsd ?? before
   return (

@@ -56,6 +56,7 @@ function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
   const ends = (caps?.keys ?? []).flatMap(({ label, daily, monthly }) =>
     [daily, monthly].flatMap((cap) => (cap === null || cap.runsOutAt === null ? [] : [{ label, at: cap.runsOutAt }])),
   )
+  const isEmpty = Number(caps?.creditBalanceUsdc ?? 1) === 0
   const [first] = ends.sort((a, b) => a.at - b.at)
   const isCapped = (caps?.keys ?? []).some(({ daily, monthly }) => daily !== null || monthly !== null)
   const refusing = (caps?.keys ?? []).filter(({ daily, monthly }) => daily?.isRefusing || monthly?.isRefusing)
@@ -69,15 +70,26 @@ function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
         },
         {
           label: 'Used up first',
-          value: caps === null ? <Unknown /> : first === undefined ? 'None' : <Ago at={first.at} />,
+          value:
+            caps === null ? (
+              <Unknown />
+            ) : isEmpty ? (
+              'The balance'
+            ) : first === undefined ? (
+              'None'
+            ) : (
+              <Ago at={first.at} />
+            ),
           hint:
             caps === null
               ? undefined
-              : first !== undefined
-                ? `the cap of ${first.label}`
-                : isCapped
-                  ? 'every cap lasts at this pace'
-                  : 'no key has a cap',
+              : isEmpty
+                ? 'nothing is left to spend'
+                : first !== undefined
+                  ? `the cap of ${first.label}`
+                  : isCapped
+                    ? 'every cap lasts at this pace'
+                    : 'no key has a cap',
         },
         {
           label: 'Keys that are refused now',

@@ -13,7 +13,8 @@ import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'
 
-const CODE = /^#code=([\w-]{43})$/
+/** A code that was cut when it was copied is refused in words, too. */
+const CODE = /^#code=(.+)$/
 
 /** The first screen of each side. */
 const HOMES = {
@@ -46,11 +47,17 @@ export function SignInPage() {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: The link is redeemed once, when it is opened.
   useEffect(() => {
-    const code = CODE.exec(location.hash)?.[1]
-    if (code === undefined) return
-    // The code works once, so it need not stay in the history.
-    history.replaceState(history.state, '', location.pathname + location.search)
-    prove({ code })
+    const redeem = () => {
+      const code = CODE.exec(location.hash)?.[1]
+      if (code === undefined) return
+      // The code works once, so it need not stay in the history.
+      history.replaceState(history.state, '', location.pathname + location.search)
+      prove({ code })
+    }
+    redeem()
+    // A link that is pasted over this screen's own address loads nothing anew.
+    addEventListener('hashchange', redeem)
+    return () => removeEventListener('hashchange', redeem)
   }, [])
   useEffect(() => {
     if (!isAsked.current || viewer.kind === 'nobody') return

@@ -66,7 +66,7 @@ function Offers() {
           />
         </div>
       </search>
-      <Loaded query={query}>
+      <Loaded query={query} missing={NO_OFFER}>
         {(data) => (
           <Card title="Offers" isFlush>
             <Table
@@ -75,11 +75,7 @@ function Offers() {
               rows={(data.anyOffers?.edges ?? []).map(({ node }) => node)}
               keyOf={({ id }) => id}
               curl={curlOf(OperatorOffersDocument, variables, true)}
-              empty={
-                <Empty title="No offer fits">
-                  <p>Fewer conditions show more. Sellers list offers on their own screens.</p>
-                </Empty>
-              }
+              empty={NO_OFFER}
               foot={
                 <Pager
                   after={after}
@@ -96,6 +92,13 @@ function Offers() {
     </Page>
   )
 }
+
+/** Also where the market has no model of the name that was asked for. */
+const NO_OFFER = (
+  <Empty title="No offer fits">
+    <p>Fewer conditions show more. Sellers list offers on their own screens.</p>
+  </Empty>
+)
 
 const isDelisted = ({ delistedReason }: Row) => delistedReason !== null
 

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { ChainableCommander, Redis } from 'ioredis'
 import type { JobEnd } from '#shared/contract/job-record.ts'
 import {
   JOB_FIELDS,
@@ -26,15 +26,16 @@ type Restored = {
 
 /** The connection should fail fast while Redis is away, because the caller comes back by itself. */
 export function createRedisJobBook(redis: Redis): JobBook {
+  const together = oneStepATurn(redis)
   async function restore({ rid, deadlineAt, listed }: Restored, fields: Readonly<Record<string, string>>, now: number) {
     const key = moneyKeys.job(rid)
     const lifeMs = deadlineAt - now + JOB_KEPT_AFTER_DEADLINE_MS
     if (lifeMs <= 0) return
-    const writes = redis.multi()
+    const { writes, written } = together()
     for (const [name, text] of Object.entries(fields)) writes.hsetnx(key, name, text)
     writes.pexpire(key, lifeMs)
     if (listed !== undefined) writes.zadd(listed.list, 0, rid).pexpire(listed.list, listed.lifeMs)
-    await guarded(writes.exec())
+    await written
   }
   return {
     read: (rids) =>
@@ -91,6 +92,21 @@ export function createRedisJobBook(redis: Redis): JobBook {
       await guarded(redis.set(moneyKeys.jobsRestored, to, 'NX'))
     },
     noteRestored: async (to) => (await guarded(redis.set(moneyKeys.jobsRestored, to, 'XX'))) === 'OK',
+  }
+}
+
+/** Writes that are asked for in one turn go in one step: a MULTI of its own takes a tenth of a millisecond to be made. */
+function oneStepATurn(redis: Redis) {
+  let open: { readonly writes: ChainableCommander; readonly written: Promise<unknown> } | undefined
+  return () => {
+    if (open !== undefined) return open
+    const writes = redis.multi()
+    const end = async () => {
+      open = undefined
+      await guarded(writes.exec())
+    }
+    open = { writes, written: Promise.resolve().then(end) }
+    return open
   }
 }
 

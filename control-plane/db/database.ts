@@ -14,6 +14,8 @@ const STATEMENT_TIMEOUT_MS = 5_000
 const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5_000
+/** Longer than the pauses of most workers. A connection that is opened for each turn costs more than the turn. */
+const IDLE_CONNECTION_TIMEOUT_MS = 60_000
 
 type Options = {
   readonly max: number
@@ -32,6 +34,7 @@ export function createDatabase(url: string, options: Options): Database {
     connectionString: url,
     max: options.max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,

@@ -14,7 +14,7 @@ export const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMut
   insert_without_conflict: 10,
   ack_without_version: 40,
   expire_without_state: 20,
-  capture_ignores_expired: 30,
+  capture_ignores_expired: 100,
   seed_without_version: 120,
   grant_above_available: 40,
   ack_before_commit: 60,

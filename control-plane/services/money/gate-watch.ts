@@ -57,11 +57,14 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
   }
   // A restored or promoted server ends every connection, so a look at the beginning of each lead is enough.
   await noticeOtherDatabase(ctx)
+  let known: MoneyRecord | undefined
   while (!signal.aborted) {
     // This read goes through the connection that holds the lead. When it fails, the right to rebuild is gone.
-    const record = await ctx.ledger.readEpoch()
+    const record = known ?? (await ctx.ledger.readEpoch())
+    const isOld = known !== undefined
+    known = undefined
     try {
-      await look(ctx, memory, record)
+      known = await look(ctx, memory, record, isOld)
       await ctx.clock.sleep(memory.seededTo === undefined ? LOOK_MS : 0, signal)
     } catch (error) {
       ctx.log.warn({ err: error }, 'the gate could not be looked after')
@@ -70,29 +73,42 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function look(ctx: RebuildCtx, memory: Memory, record: MoneyRecord): Promise<void> {
+/**
+ * Answers the record while it may serve for the next look. With each beat it is read again, and whoever suspects anything
+ * by an old one reads it first.
+ */
+async function look(
+  ctx: RebuildCtx,
+  memory: Memory,
+  given: MoneyRecord,
+  isOld: boolean,
+): Promise<MoneyRecord | undefined> {
   const view = await ctx.keeper.view()
+  const isWell = view.ledgerBeat === given.beat && reasonToRebuild(view, given.epoch, memory.runId) === undefined
+  const record = isOld && !isWell ? await ctx.ledger.readEpoch() : given
   const isRestored = record.isRestoreNew || (await noticeLowBeat(ctx, record, view))
   const reason = isRestored ? 'the ledger went back in time' : reasonToRebuild(view, record.epoch, memory.runId)
   memory.runId = view.runId
   if (reason === undefined) {
     await keepMembers(ctx, memory, view)
-    await beat(ctx, memory)
+    const isBeaten = await beat(ctx, memory)
     if (memory.seededTo !== undefined) memory.seededTo = await seedPage(ctx, record.epoch, memory.seededTo)
-    return
+    return isBeaten ? undefined : record
   }
   ctx.log.warn({ reason, epoch: record.epoch }, 'rebuilding the gate')
   const epoch = await rebuildGate(ctx, view)
   memory.admitted.clear()
   memory.seededTo = ''
   await finishRebuild(ctx, epoch)
+  return undefined
 }
 
-/** The ledger has the newer beat at any time, because it is written there first. */
-async function beat({ ledger, keeper, clock }: RebuildCtx, memory: Memory): Promise<void> {
-  if (clock.monotonic() - memory.beatAt < BEAT_MS) return
+/** The ledger has the newer beat at any time, because it is written there first. Returns true when it was time. */
+async function beat({ ledger, keeper, clock }: RebuildCtx, memory: Memory): Promise<boolean> {
+  if (clock.monotonic() - memory.beatAt < BEAT_MS) return false
   memory.beatAt = clock.monotonic()
   await keeper.noteBeat(await ledger.raiseBeat())
+  return true
 }
 
 /** Records new nodes and admits them, retires nodes that left, and notes which nodes are alive. */

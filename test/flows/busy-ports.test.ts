@@ -164,7 +164,9 @@ describe('a market on a busy machine', () => {
   it(
     'comes up beside another one that starts at the same moment, both where they always do',
     async () => {
-      const markets = await Promise.all([startNetwork({ PORT: '' }), startNetwork({ PORT: '' })])
+      // Each has a PostgreSQL of its own, which takes a port as well.
+      const own = { PORT: '', DATABASE_URL: '' }
+      const markets = await Promise.all([startNetwork(own), startNetwork(own)])
       stop = () => Promise.all(markets.map((market) => market.remove()))
       const [first, second] = markets.map(({ sandbox }) => sandbox)
       for (const sandbox of [first, second]) {

@@ -9,6 +9,8 @@ import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
 import { fundWallets } from '#dev/chain/fund-wallets.ts'
 import { chainOf } from './chain.ts'
+import type { TestDatabase } from './database.ts'
+import { createTestDatabase } from './database.ts'
 import { until } from './until.ts'
 
 const PrefixedHex = z.templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]+$/)])
@@ -54,12 +56,12 @@ const STOP_MS = 30_000
 /** The money of the development buyer on a chain that the network did not start, as `npm start` gives it on its own. */
 const BUYER_MONEY = { usdcMicro: 1_000_000_000n, wei: 10n ** 17n }
 
-/** The run's one chain, or a chain that the market starts itself. */
-type ChainChoice = 'shared' | 'own'
+/** The run's one chain and a database on its PostgreSQL, or a chain and a PostgreSQL that the market starts itself. */
+type Services = 'shared' | 'own'
 
 /** Starts a market. It takes payments of wallets, on a chain of others with a facilitator and a treasury of its own. */
-export function startNetwork(environment: Environment = {}, chain: ChainChoice = 'shared'): Promise<Network> {
-  return startNetworkIn(tmpdir(), environment, chain)
+export function startNetwork(environment: Environment = {}, services: Services = 'shared'): Promise<Network> {
+  return startNetworkIn(tmpdir(), environment, services)
 }
 
 let shared: Promise<Network> | undefined
@@ -116,9 +118,11 @@ async function startShared(): Promise<Network> {
 
 type Environment = Readonly<Record<string, string>>
 
-async function startNetworkIn(folder: string, environment: Environment, choice: ChainChoice): Promise<Network> {
-  const chain = choice === 'shared' ? await chainOf() : undefined
+async function startNetworkIn(folder: string, environment: Environment, services: Services): Promise<Network> {
+  const chain = services === 'shared' ? await chainOf() : undefined
   const payments = chain === undefined ? { CHAIN_RPC_URL: '' } : await chain.environment()
+  const database = await databaseFor(environment, services)
+  const DATABASE_URL = database?.url ?? ''
   const home = await mkdtemp(join(folder, 'market-'))
   let child: ChildProcess
   let printed = ''
@@ -126,7 +130,7 @@ async function startNetworkIn(folder: string, environment: Environment, choice: 
 
   async function start(): Promise<void> {
     child = spawn(process.execPath, ['--import', 'tsx', 'dev/main.ts', '--history', '0'], {
-      env: { ...process.env, PORT: '0', ...payments, ...environment, MARKET_HOME: home },
+      env: { ...process.env, PORT: '0', DATABASE_URL, ...payments, ...environment, MARKET_HOME: home },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     for (const stream of [child.stdout, child.stderr]) {
@@ -176,9 +180,16 @@ async function startNetworkIn(folder: string, environment: Environment, choice: 
     remove: async () => {
       await stop()
       process.off('exit', abandon)
+      await database?.drop()
       await rm(home, { recursive: true, force: true })
     },
   }
+}
+
+/** A migrated copy is there sooner than a server of the market's own. An environment that names a database has its way. */
+async function databaseFor(environment: Environment, services: Services): Promise<TestDatabase | undefined> {
+  if (services === 'own' || 'DATABASE_URL' in environment) return undefined
+  return createTestDatabase(undefined, 1)
 }
 
 function readSandbox(home: string): Sandbox {

@@ -15,7 +15,8 @@ const PROXY =
 /** The proxy of a provider, in the methods that are passed on. */
 function proxyRoutes(path: string, more: Pick<DataRoute, 'tag' | 'summary' | 'takesFloor'>): readonly DataRoute[] {
   return METHODS.map((method) => ({
-    ...{ ...forwarded, ...more, method, path, description: PROXY },
+    // A job whose key was destroyed is gone.
+    ...{ ...forwarded, ...more, method, path, description: PROXY, refusals: [...CALL_REFUSALS, 410] },
     ...(method === 'get' ? {} : { body: Anything }),
     answers: { 'application/json': Anything },
   }))

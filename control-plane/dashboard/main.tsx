@@ -9,18 +9,6 @@ import { createCache } from './data/use-query.ts'
 import { createPageRouter } from './routes.tsx'
 import { ToastProvider } from './ui/toast.tsx'
 
-const RELOADED = 'mkt_reloaded_at'
-const RELOAD_PAUSE_MS = 60_000
-
-/** A part of an older release is gone: the page is loaded anew, once. */
-function reloadOnce(event: Event): void {
-  const last = Number(sessionStorage.getItem(RELOADED) ?? 0)
-  if (Date.now() - last < RELOAD_PAUSE_MS) return
-  event.preventDefault()
-  sessionStorage.setItem(RELOADED, String(Date.now()))
-  location.reload()
-}
-
 /** The cache, with what the server wrote into the document of it: keys and what they stand for. */
 function filledCache(known: string | undefined): QueryClient {
   const cache = createCache()
@@ -31,7 +19,6 @@ function filledCache(known: string | undefined): QueryClient {
 
 const place = document.getElementById('page')
 if (place !== null) {
-  addEventListener('vite:preloadError', reloadOnce)
   const { known } = place.dataset
   const cache = filledCache(known)
   const router = createPageRouter()

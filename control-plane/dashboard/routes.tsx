@@ -1,7 +1,8 @@
 import type { ErrorComponentProps } from '@tanstack/react-router'
-import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, Link } from '@tanstack/react-router'
 import { defined, numberOf, oneOf, textOf } from './data/search.ts'
 import { Frame } from './frame.tsx'
+import { lazyScreen } from './lazy-screen.ts'
 import { Page } from './ui/page.tsx'
 import { ErrorNotice } from './ui/states.tsx'
 
@@ -31,7 +32,7 @@ const market = [
   createRoute({
     getParentRoute: under,
     path: '/',
-    component: lazyRouteComponent(() => import('./market/home/page.tsx'), 'HomePage'),
+    component: lazyScreen(() => import('./market/home/page.tsx'), 'HomePage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -49,7 +50,7 @@ const market = [
         after: textOf(search, 'after'),
         compare: textOf(search, 'compare'),
       }),
-    component: lazyRouteComponent(() => import('./market/models/page.tsx'), 'ModelsPage'),
+    component: lazyScreen(() => import('./market/models/page.tsx'), 'ModelsPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -61,12 +62,12 @@ const market = [
         speed: oneOf(search, 'speed', ['ttft', 'tps']),
         after: textOf(search, 'after'),
       }),
-    component: lazyRouteComponent(() => import('./market/model/page.tsx'), 'ModelPage'),
+    component: lazyScreen(() => import('./market/model/page.tsx'), 'ModelPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/lent',
-    component: lazyRouteComponent(() => import('./market/lent/page.tsx'), 'LentPage'),
+    component: lazyScreen(() => import('./market/lent/page.tsx'), 'LentPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -78,30 +79,30 @@ const market = [
         floor: numberOf(search, 'floor', PERCENT),
         after: textOf(search, 'after'),
       }),
-    component: lazyRouteComponent(() => import('./market/lent-resource/page.tsx'), 'LentResourcePage'),
+    component: lazyScreen(() => import('./market/lent-resource/page.tsx'), 'LentResourcePage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/feed',
     validateSearch: (search: Record<string, unknown>) => defined({ days: oneOf(search, 'days', ['1', '7', '30']) }),
-    component: lazyRouteComponent(() => import('./market/feed/page.tsx'), 'FeedPage'),
+    component: lazyScreen(() => import('./market/feed/page.tsx'), 'FeedPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/receipt',
     validateSearch: (search: Record<string, unknown>) => defined({ id: textOf(search, 'id') }),
-    component: lazyRouteComponent(() => import('./market/receipt/page.tsx'), 'ReceiptPage'),
+    component: lazyScreen(() => import('./market/receipt/page.tsx'), 'ReceiptPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/status',
-    component: lazyRouteComponent(() => import('./market/status/page.tsx'), 'StatusPage'),
+    component: lazyScreen(() => import('./market/status/page.tsx'), 'StatusPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/sign-in',
     validateSearch: (search: Record<string, unknown>) => defined({ to: textOf(search, 'to') }),
-    component: lazyRouteComponent(() => import('./market/sign-in/page.tsx'), 'SignInPage'),
+    component: lazyScreen(() => import('./market/sign-in/page.tsx'), 'SignInPage'),
   }),
 ] as const
 
@@ -110,7 +111,7 @@ const buyer = [
     getParentRoute: under,
     path: '/buyer',
     validateSearch: (search: Record<string, unknown>) => defined({ period: oneOf(search, 'period', PERIODS) }),
-    component: lazyRouteComponent(() => import('./buyer/overview/page.tsx'), 'OverviewPage'),
+    component: lazyScreen(() => import('./buyer/overview/page.tsx'), 'OverviewPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -125,19 +126,19 @@ const buyer = [
         call: textOf(search, 'call'),
         after: textOf(search, 'after'),
       }),
-    component: lazyRouteComponent(() => import('./buyer/logs/page.tsx'), 'LogsPage'),
+    component: lazyScreen(() => import('./buyer/logs/page.tsx'), 'LogsPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/buyer/keys',
     validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
-    component: lazyRouteComponent(() => import('./buyer/keys/page.tsx'), 'KeysPage'),
+    component: lazyScreen(() => import('./buyer/keys/page.tsx'), 'KeysPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/buyer/credit',
     validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
-    component: lazyRouteComponent(() => import('./buyer/credit/page.tsx'), 'CreditPage'),
+    component: lazyScreen(() => import('./buyer/credit/page.tsx'), 'CreditPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -152,18 +153,18 @@ const buyer = [
         model: textOf(search, 'model'),
         provider: textOf(search, 'provider'),
       }),
-    component: lazyRouteComponent(() => import('./buyer/activity/page.tsx'), 'ActivityPage'),
+    component: lazyScreen(() => import('./buyer/activity/page.tsx'), 'ActivityPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/buyer/jobs',
     validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
-    component: lazyRouteComponent(() => import('./buyer/jobs/page.tsx'), 'JobsPage'),
+    component: lazyScreen(() => import('./buyer/jobs/page.tsx'), 'JobsPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/buyer/limits',
-    component: lazyRouteComponent(() => import('./buyer/limits/page.tsx'), 'LimitsPage'),
+    component: lazyScreen(() => import('./buyer/limits/page.tsx'), 'LimitsPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -179,13 +180,13 @@ const buyer = [
         sort: oneOf(search, 'sort', ['latency']),
         window: oneOf(search, 'window', ['yesterday']),
       }),
-    component: lazyRouteComponent(() => import('./buyer/providers/page.tsx'), 'ProvidersPage'),
+    component: lazyScreen(() => import('./buyer/providers/page.tsx'), 'ProvidersPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/buyer/organizations',
     validateSearch: (search: Record<string, unknown>) => defined({ organization: textOf(search, 'organization') }),
-    component: lazyRouteComponent(() => import('./buyer/organizations/page.tsx'), 'OrganizationsPage'),
+    component: lazyScreen(() => import('./buyer/organizations/page.tsx'), 'OrganizationsPage'),
   }),
 ] as const
 
@@ -195,7 +196,7 @@ const seller = [
     path: '/seller/start',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ step: oneOf(search, 'step', ['key', 'models', 'terms', 'live']) }),
-    component: lazyRouteComponent(() => import('./seller/start/page.tsx'), 'StartPage'),
+    component: lazyScreen(() => import('./seller/start/page.tsx'), 'StartPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -206,44 +207,44 @@ const seller = [
         model: textOf(search, 'model'),
         after: textOf(search, 'after'),
       }),
-    component: lazyRouteComponent(() => import('./seller/offers/page.tsx'), 'OffersPage'),
+    component: lazyScreen(() => import('./seller/offers/page.tsx'), 'OffersPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/seller/offers/$offer',
-    component: lazyRouteComponent(() => import('./seller/offer/page.tsx'), 'OfferPage'),
+    component: lazyScreen(() => import('./seller/offer/page.tsx'), 'OfferPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/seller/earnings',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ range: oneOf(search, 'range', ['7d', '30d', '90d']), after: textOf(search, 'after') }),
-    component: lazyRouteComponent(() => import('./seller/earnings/page.tsx'), 'EarningsPage'),
+    component: lazyScreen(() => import('./seller/earnings/page.tsx'), 'EarningsPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/seller/payouts',
-    component: lazyRouteComponent(() => import('./seller/payouts/page.tsx'), 'PayoutsPage'),
+    component: lazyScreen(() => import('./seller/payouts/page.tsx'), 'PayoutsPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/seller/yield',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ model: textOf(search, 'model'), discount: numberOf(search, 'discount', PERCENT) }),
-    component: lazyRouteComponent(() => import('./seller/yield/page.tsx'), 'YieldPage'),
+    component: lazyScreen(() => import('./seller/yield/page.tsx'), 'YieldPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/seller/health',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ days: oneOf(search, 'days', ['1', '7', '30']), after: textOf(search, 'after') }),
-    component: lazyRouteComponent(() => import('./seller/health/page.tsx'), 'HealthPage'),
+    component: lazyScreen(() => import('./seller/health/page.tsx'), 'HealthPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/seller/keys',
     validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
-    component: lazyRouteComponent(() => import('./seller/keys/page.tsx'), 'SellerKeysPage'),
+    component: lazyScreen(() => import('./seller/keys/page.tsx'), 'SellerKeysPage'),
   }),
 ] as const
 
@@ -251,12 +252,12 @@ const operator = [
   createRoute({
     getParentRoute: under,
     path: '/operator',
-    component: lazyRouteComponent(() => import('./operator/cockpit/page.tsx'), 'CockpitPage'),
+    component: lazyScreen(() => import('./operator/cockpit/page.tsx'), 'CockpitPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/operator/money',
-    component: lazyRouteComponent(() => import('./operator/money/page.tsx'), 'MoneyPage'),
+    component: lazyScreen(() => import('./operator/money/page.tsx'), 'MoneyPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -267,12 +268,12 @@ const operator = [
         model: textOf(search, 'model'),
         after: textOf(search, 'after'),
       }),
-    component: lazyRouteComponent(() => import('./operator/catalogue/page.tsx'), 'CataloguePage'),
+    component: lazyScreen(() => import('./operator/catalogue/page.tsx'), 'CataloguePage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/operator/incidents',
-    component: lazyRouteComponent(() => import('./operator/incidents/page.tsx'), 'IncidentsPage'),
+    component: lazyScreen(() => import('./operator/incidents/page.tsx'), 'IncidentsPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -283,7 +284,7 @@ const operator = [
         subject: textOf(search, 'subject'),
         after: textOf(search, 'after'),
       }),
-    component: lazyRouteComponent(() => import('./operator/audit/page.tsx'), 'AuditPage'),
+    component: lazyScreen(() => import('./operator/audit/page.tsx'), 'AuditPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -295,7 +296,7 @@ const operator = [
         delisted: oneOf(search, 'delisted', ['yes', 'no']),
         after: textOf(search, 'after'),
       }),
-    component: lazyRouteComponent(() => import('./operator/offers/page.tsx'), 'MarketOffersPage'),
+    component: lazyScreen(() => import('./operator/offers/page.tsx'), 'MarketOffersPage'),
   }),
 ] as const
 

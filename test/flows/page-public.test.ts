@@ -307,3 +307,24 @@ it(
   },
   JOURNEY_MS,
 )
+
+it(
+  'a screen that is opened while nobody answers comes once somebody does, and who signs out leaves nothing in another tab',
+  async () => {
+    const { context, page } = await open(network.sandbox.buyer_key)
+    await page.goto(`${site}/buyer/logs`)
+    await heading(page, 'Logs').waitFor()
+    await context.setOffline(true)
+    await page.getByRole('link', { name: 'Limits' }).click()
+    await page.waitForURL(/limits/)
+    await heading(page, 'Logs').waitFor()
+    await context.setOffline(false)
+    await heading(page, 'Limits').waitFor()
+    const other = await context.newPage()
+    await other.goto(`${site}/buyer/credit`)
+    await other.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('Nobody is signed in with this browser').waitFor()
+    await context.close()
+  },
+  JOURNEY_MS,
+)

@@ -10,6 +10,7 @@ export type Side = 'buyer' | 'seller' | 'operator'
 
 const KINDS: readonly ViewerKind[] = ['nobody', 'buyer', 'seller', 'session', 'org', 'operator']
 const RECHECK_MS = 60_000
+const SIGNED_OUT = 'mkt_signed_out'
 
 export type Viewer = {
   readonly kind: ViewerKind
@@ -45,6 +46,11 @@ export function useReadForViewer(): void {
     known.current = name
     if (before !== undefined) void cache.invalidateQueries()
   }, [name, cache])
+  useEffect(() => {
+    const tabs = new BroadcastChannel(SIGNED_OUT)
+    tabs.onmessage = () => void cache.resetQueries()
+    return () => tabs.close()
+  }, [cache])
 }
 
 /** True where a viewer may look at a side of the market. */
@@ -72,6 +78,8 @@ export function useSignIn() {
     },
     out: async (kind: ViewerKind) => {
       await call('DELETE', kind === 'session' ? '/v1/auth/session' : '/v1/auth/key-session')
+      // Who signs out leaves nothing in another tab either.
+      new BroadcastChannel(SIGNED_OUT).postMessage(kind)
       await renew()
     },
   }

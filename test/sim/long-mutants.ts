@@ -108,8 +108,8 @@ const JOBS: readonly LongMutant[] = [
   }),
   ofJobs('job_end_is_overwritten', 20, {
     file: 'control-plane/ports/jobs/redis-job-book.ts',
-    find: "redis.hsetnx(key, 'end', JSON.stringify(end))",
-    replace: "redis.hset(key, 'end', JSON.stringify(end))",
+    find: ".hsetnx(key, 'end', JSON.stringify(end))",
+    replace: ".hset(key, 'end', JSON.stringify(end))",
   }),
   ofJobs('job_end_is_booked_beside_its_record', 10, {
     file: ATTEND,

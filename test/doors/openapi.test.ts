@@ -11,6 +11,12 @@ import { bodyFaults, DOCUMENT_TEXT, OPERATIONS } from '#test/support/description
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
+/** Paths that a row with a model's name answers, too, because that name may contain slashes. */
+const PATHS_BELOW: Readonly<Record<string, readonly string[]>> = {
+  '/api/markets/*model': ['/performance'],
+  '/v1/models/*id': ['/endpoints'],
+}
+
 describe('docs/openapi.json', () => {
   it('is what the rows and schemas of both planes make: `npm run openapi` writes it anew', () => {
     expect(JSON.parse(DOCUMENT_TEXT)).toEqual(buildDocument(version))
@@ -33,7 +39,7 @@ describe('docs/openapi.json', () => {
       ({ methods, path, ...row }) => {
         const behind = row.floorBehind
         const floored = behind === undefined ? [] : [`${behind}/min{}${path.slice(behind.length)}`]
-        const below = path === '/api/markets/*model' ? [`${path}/performance`] : []
+        const below = (PATHS_BELOW[path] ?? []).map((end) => path + end)
         const names = methods.filter((method) => method !== 'HEAD')
         return [path, ...floored, ...below].flatMap((each) => names.map((method) => `${method} ${each}`))
       },

@@ -44,7 +44,12 @@ const Endpoint = z
     quantization: z.null(),
     supported_parameters: Names,
     supports_implicit_caching: z.boolean(),
-    supports_tool_choice: z.record(z.enum(['auto', 'none', 'required', 'function']), z.boolean()),
+    supports_tool_choice: z.object({
+      auto: z.boolean(),
+      none: z.boolean(),
+      required: z.boolean(),
+      function: z.boolean(),
+    }),
     supports_voice_cloning: z.literal(false),
     uptime_last_1d: z.number().nullable().describe('Percent.'),
     ttft_p50_ms: z.number().nullable(),

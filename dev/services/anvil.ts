@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto'
-import { existsSync, readFileSync, renameSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import { prepareState } from './chain-state.ts'
 import { startHeld } from './held-process.ts'
 import type { PortOf } from './ports.ts'
 import { portFor } from './ports.ts'
@@ -46,7 +47,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Service> {
   const { dataDir, logFile } = options
   if (dataDir !== undefined) makePrivateFolder(dataDir)
   const stateFile = dataDir === undefined ? undefined : join(dataDir, 'state.json')
-  if (stateFile !== undefined) setAsideBroken(stateFile, options.log)
+  if (stateFile !== undefined) prepareState(stateFile, options.log)
   for (let attempt = 1; attempt <= MAX_START_TRIES; attempt += 1) {
     const { port, release } = await portFor(options.port)
     const held = await startHeld({
@@ -116,17 +117,6 @@ function anvilArguments(
     String(GAS_LIMIT + randomInt(GAS_LIMIT_SPREAD)),
   ]
   return [...fixed, ...state, ...blocks, '--silent']
-}
-
-/** A chain that was killed while it wrote its state leaves half a file. It begins anew then, and says so. */
-function setAsideBroken(stateFile: string, log: AnvilOptions['log']): void {
-  if (!existsSync(stateFile)) return
-  try {
-    JSON.parse(readFileSync(stateFile, 'utf8'))
-  } catch {
-    renameSync(stateFile, `${stateFile}.broken`)
-    log?.(`the chain's state was cut short by a kill: the chain begins anew (the old file is ${stateFile}.broken)`)
-  }
 }
 
 /** The program itself, because a wrapper would outlive its own end. It is in the package of the platform. */

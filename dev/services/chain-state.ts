@@ -1,0 +1,62 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { z } from 'zod'
+
+const Quantity = z.union([z.number(), z.string().regex(/^0x[0-9a-f]+$/i)]).transform(Number)
+/** The members of the file that are read here. The others are kept as they are. */
+const StateSchema = z.looseObject({
+  block: z.looseObject({ gas_limit: Quantity }),
+  blocks: z.array(
+    z.looseObject({ header: z.looseObject({ number: Quantity, gasLimit: Quantity, timestamp: Quantity }) }),
+  ),
+})
+/** A number that the runtime would round. The chain writes such ones as texts. */
+const LARGE_NUMBER = /[:,[]\s*\d{16}/
+
+/**
+ * Makes the state of a chain ready for its next start. Half a file, of a chain that was killed while it wrote, is set
+ * aside, and the chain begins anew. With each start the chain makes a first block before it reads the state, and writes
+ * it down with the others: whichever it reads last is its block 0 from then on, by whose hash a chain is known. All but
+ * the true one are taken out.
+ */
+export function prepareState(file: string, log: ((line: string) => void) | undefined): void {
+  if (!existsSync(file)) return
+  const text = readFileSync(file, 'utf8')
+  const state = parse(text)
+  if (state === undefined) {
+    renameSync(file, `${file}.broken`)
+    log?.(`the chain's state was cut short by a kill: the chain begins anew (the old file is ${file}.broken)`)
+    return
+  }
+  const firsts = firstBlocksOf(state)
+  if (firsts.length < 2 || LARGE_NUMBER.test(text)) return
+  writeFileSync(`${file}.new`, JSON.stringify(withoutStrays(state, firsts)), { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+type FirstBlock = { readonly index: number; readonly timestamp: number }
+
+/** The first blocks of a state, the true one before the others: it has the gas limit of the chain, and is the oldest. */
+function firstBlocksOf(state: unknown): readonly FirstBlock[] {
+  const read = StateSchema.safeParse(state).data
+  if (read === undefined) return []
+  const isOther = (gasLimit: number) => (gasLimit === read.block.gas_limit ? 0 : 1)
+  return read.blocks
+    .flatMap(({ header: { number, gasLimit, timestamp } }, index) =>
+      number === 0 ? [{ index, timestamp, other: isOther(gasLimit) }] : [],
+    )
+    .toSorted((one, next) => one.other - next.other || one.timestamp - next.timestamp)
+}
+
+function withoutStrays(state: unknown, [, ...strays]: readonly FirstBlock[]): unknown {
+  const { blocks, ...others } = z.looseObject({ blocks: z.array(z.unknown()) }).parse(state)
+  const out = new Set(strays.map(({ index }) => index))
+  return { ...others, blocks: blocks.filter((_, index) => !out.has(index)) }
+}

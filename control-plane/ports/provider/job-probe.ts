@@ -12,8 +12,8 @@ export type AskedJob = {
 }
 
 /**
- * A provider's answer. `told` is the state of the job. `unknown`: there is no such job, or nobody has its key. `silent`: nothing that can be
- * read, or nothing at all. `retryAfterMs` is how long the provider wants to be left alone.
+ * A provider's answer. `told` is the state of the job. `unknown`: there is no such job, or nobody has its key. `silent`:
+ * nothing that can be read, or nothing at all. `retryAfterMs` is how long the provider wants to be left alone.
  */
 export type JobAnswer =
   | { readonly kind: 'told'; readonly job: ProviderJob }

@@ -151,8 +151,8 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   {
     name: 'an-end-that-was-not-told-is-forgotten',
     file: RESTORE,
-    find: "return end?.state === 'succeeded' ? { lostEnd: event }",
-    replace: "return end?.state === 'succeeded' ? {}",
+    find: "return isAskable && end?.state === 'succeeded' ? { lostEnd: event }",
+    replace: "return isAskable && end?.state === 'succeeded' ? {}",
     caughtBy: 'services/lost-jobs',
   },
   {

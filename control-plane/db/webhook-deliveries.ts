@@ -40,15 +40,18 @@ export type NewDelivery = {
   readonly body: string
   /** Unix milliseconds. */
   readonly at: number
+  /** True where whoever writes it sends it at once. A worker takes it only when that has come to nothing. */
+  readonly isBeingTried: boolean
 }
 
 export async function insertDelivery(db: Database | Trx, delivery: NewDelivery): Promise<void> {
-  const { id, webhook, event, body, at } = delivery
+  const { id, webhook, event, body, at, isBeingTried } = delivery
+  const attempted_at = isBeingTried ? new Date(at) : null
   await db
     .insertInto('webhook_delivery')
     .values({
       ...{ id, event, body, webhook_id: webhook, status: 'pending', created_at: new Date(at) },
-      ...{ status_code: null, error: null, attempted_at: null, delivered_at: null },
+      ...{ status_code: null, error: null, attempted_at, delivered_at: null },
     })
     .execute()
 }

@@ -8,7 +8,7 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import { createBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { findAlerts } from '#control-plane/services/webhooks/webhook-alerts.ts'
-import { attemptDelivery, purgeWebhookLog } from '#control-plane/services/webhooks/webhook-deliveries.ts'
+import { attemptDelivery, listUntried, purgeWebhookLog } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import { startSendWebhooks, startWatchAlerts } from '#control-plane/workers/webhooks.ts'
 import { DAY, HOUR, SECOND } from '#shared/clock.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
@@ -31,6 +31,8 @@ let server: Server
 let url: string
 let received: Received[] = []
 let statuses: number[] = []
+/** Runs while a sender waits for the answer. */
+let meanwhile: () => Promise<void> = async () => undefined
 
 beforeAll(async () => {
   market = await startMarket()
@@ -46,7 +48,8 @@ beforeAll(async () => {
     request.on('end', () => {
       received.push({ headers: request.headers, body })
       const status = statuses.shift() ?? 204
-      response.writeHead(status, status === 302 ? { location: `${url}/elsewhere` } : {}).end()
+      const answer = () => response.writeHead(status, status === 302 ? { location: `${url}/elsewhere` } : {}).end()
+      void meanwhile().then(answer, answer)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -60,6 +63,7 @@ afterAll(async () => {
 beforeEach(() => {
   received = []
   statuses = []
+  meanwhile = async () => undefined
 })
 
 const Hook = z.object({ id: z.string(), secret: z.string().optional() }).loose()
@@ -213,7 +217,12 @@ describe('webhooks of a buyer', () => {
   it('are tested with a signed message, whose fate stands in the log', async () => {
     const ada = await market.person()
     const { id, secret = '' } = await add(ada)
+    let forWorkers: readonly string[] | undefined
+    meanwhile = async () => {
+      forWorkers = await listUntried(market.plane, 10)
+    }
     const good = await call(ada, 'POST', `/${id}/test`, {})
+    expect(forWorkers).toEqual([])
     expect(good.body).toMatchObject({ status: 'delivered', status_code: 204, attempts: 1, error: null })
     const [message] = received
     if (message === undefined) return expect.fail('nothing came')

@@ -35,17 +35,17 @@ const PURGE_BATCH = 5_000
 /** An event for a webhook, before it is written as a body. */
 export type Announcement = { readonly event: string; readonly data: object }
 
-/** Stores a delivery. The caller sends it by its id. */
+/** Stores a delivery. A worker sends it, or the caller at once by its id where it `isBeingTried`: never both. */
 export async function addDelivery(
   ctx: Pick<Ctx, 'ids' | 'clock'>,
   db: Database | Trx,
   webhook: WebhookId,
-  { event, data }: Announcement,
+  { event, data, isBeingTried = false }: Announcement & { readonly isBeingTried?: boolean },
 ): Promise<DeliveryId> {
   const id = ctx.ids.make('whd')
   const at = ctx.clock.now()
   const body = JSON.stringify({ id, type: event, created_at: at, data })
-  await insertDelivery(db, { id, webhook, event, body, at })
+  await insertDelivery(db, { id, webhook, event, body, at, isBeingTried })
   return id
 }
 
@@ -162,7 +162,7 @@ export const testWebhook = defineOperation({
     const hook = await requireWebhook(ctx.db, actor, id)
     const data = { webhook_id: hook.id, message: 'This is a test.' }
     const delivery = await ctx.change(
-      (trx) => addDelivery(ctx, trx, hook.id, { event: 'webhook.test', data }),
+      (trx) => addDelivery(ctx, trx, hook.id, { event: 'webhook.test', data, isBeingTried: true }),
       (made) => ({ subject: id, before: null, after: { delivery: made } }),
     )
     await attemptDelivery(ctx, delivery, { isLast: true })

@@ -17,6 +17,12 @@ import { insertCappedOffer, newAccount } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
 import { eventText as anyEventText } from '#test/support/usage-events.ts'
 
+/**
+ * The gate recovers within about a second, and here the processes of other tests take their turns, too. It is less than a
+ * rebuild waits for a node that is gone.
+ */
+const RECOVERED_MS = 7_000
+
 let world: GateWorld
 
 beforeEach(async () => {
@@ -113,7 +119,7 @@ describe('a gate that lost its memory', () => {
     const back = performance.now()
     await untilRebuilt(before)
     await untilOpen(node)
-    expect(performance.now() - back).toBeLessThan(3_000)
+    expect(performance.now() - back).toBeLessThan(RECOVERED_MS)
     expect(await node.funds.drain(2_000)).toBe(true)
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 120, free: 880 })
   })
@@ -158,7 +164,7 @@ describe('a gate that lost its memory', () => {
     })
     const before = await epochNow()
     await world.redis.set(moneyKeys.doubt, before)
-    await untilRebuilt(before, 3_000)
+    await untilRebuilt(before, RECOVERED_MS)
   })
 
   it('goes on under the next rebuilder when the first one stops', async () => {
@@ -167,7 +173,7 @@ describe('a gate that lost its memory', () => {
     await world.stopRebuilder()
     const before = await epochNow()
     await world.redis.flushall()
-    await until('the node has noticed', 3_000, () => !node.funds.isOpen())
+    await until('the node has noticed', RECOVERED_MS, () => !node.funds.isOpen())
     world.startRebuilder()
     await untilRebuilt(before)
     await untilOpen(node)
@@ -209,7 +215,7 @@ describe('a rebuild', () => {
       const begun = performance.now()
       await untilRebuilt(before)
       await Promise.all([untilOpen(one), untilOpen(two)])
-      expect(performance.now() - begun).toBeLessThan(3_000)
+      expect(performance.now() - begun).toBeLessThan(RECOVERED_MS)
     }
     stopping.abort()
     await Promise.all(buyers)
@@ -355,11 +361,11 @@ describe('a node that was killed', () => {
 
     const second = await world.node('second', { journalDir: `${world.folder}/journal` })
     await untilOpen(second)
-    await until('the rest is given back', 3_000, async () => (await figures(world.gate, account))?.h === 0)
+    await until('the rest is given back', RECOVERED_MS, async () => (await figures(world.gate, account))?.h === 0)
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 150, free: 850 })
     expect(await second.funds.find(account, running.rid)).toMatchObject({ state: 'captured', used: 60n })
     expect(await second.funds.find(account, untouched.rid)).toMatchObject({ state: 'released' })
-    await until('the dead one is off the record', 3_000, async () => {
+    await until('the dead one is off the record', RECOVERED_MS, async () => {
       const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
       return rows.length === 1 && rows[0]?.id === second.journal.member
     })

@@ -208,6 +208,13 @@ export async function listOpenChainPayments(
   )
 }
 
+/** Payments of which the chain has spoken, and which are not booked. */
+export const UNBOOKED_ENDS = sql`booked_at is null and state in ('confirmed', 'written_off')`
+/** Calls that cost nothing and are not booked. */
+export const UNBOOKED_RELEASES = sql`booked_at is null and state = 'released' and event is not null`
+/** Payments that were written off, of which nothing came, and that may still come. */
+export const UNSOUGHT = sql`state = 'written_off' and came is null and sought_at is null`
+
 /**
  * Payments whose money is to be booked: the chain has spoken, and the call has told its charge or is long over. Those of
  * calls that cost nothing have no money, and their calls are booked all the same.
@@ -220,21 +227,19 @@ export async function listUnbookedChainPayments(
   return readRows(
     db,
     ROW,
-    sql`(select ${COLUMNS} from chain_payment where booked_at is null and state in ('confirmed', 'written_off')
+    sql`(select ${COLUMNS} from chain_payment where ${UNBOOKED_ENDS}
         and (event is not null or serve_until < now() - make_interval(secs => ${overdueMs / 1_000}))
         order by changed_at limit ${limit})
-      union all (select ${COLUMNS} from chain_payment where booked_at is null and state = 'released'
-        and event is not null order by changed_at limit ${limit})`,
+      union all (select ${COLUMNS} from chain_payment where ${UNBOOKED_RELEASES} order by changed_at limit ${limit})`,
   )
 }
 
-/** Payments that were written off, of which nothing came, and that may still come, oldest first. */
+/** The {@link UNSOUGHT}, oldest first. */
 export async function listWrittenOffChainPayments(db: Database, limit: number): Promise<ChainPayment[]> {
   return readRows(
     db,
     ROW,
-    sql`select ${COLUMNS} from chain_payment where state = 'written_off' and came is null and sought_at is null
-      order by valid_until limit ${limit}`,
+    sql`select ${COLUMNS} from chain_payment where ${UNSOUGHT} order by valid_until limit ${limit}`,
   )
 }
 

@@ -1,5 +1,6 @@
 import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
+import { UNBOOKED_ENDS, UNBOOKED_RELEASES, UNSOUGHT } from './chain-payments.ts'
 import type { Database } from './database.ts'
 import { readRows } from './rows.ts'
 import { boolean } from './tables/column.ts'
@@ -17,10 +18,9 @@ async function isThere(db: Database, some: RawBuilder<unknown>): Promise<boolean
 export function hasOpenPayments(db: Database): Promise<boolean> {
   return isThere(
     db,
-    sql`exists (select from chain_payment where state in ('claimed', 'due', 'mined')
-        or (booked_at is null and state in ('confirmed', 'written_off')))
-      or exists (select from chain_payment where booked_at is null and state = 'released' and event is not null)
-      or exists (select from chain_payment where state = 'written_off' and came is null and sought_at is null)`,
+    sql`exists (select from chain_payment where state in ('claimed', 'due', 'mined') or (${UNBOOKED_ENDS}))
+      or exists (select from chain_payment where ${UNBOOKED_RELEASES})
+      or exists (select from chain_payment where ${UNSOUGHT})`,
   )
 }
 

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import type { CreditStanding } from '#data-plane/reads/credits.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd, parseMicroUsd } from '#shared/money.ts'
-
-const TIMEOUT_MS = 5_000
+import { askControl } from './ask-control.ts'
 
 const Amount = z.string().transform(parseMicroUsd)
 const Me = z.object({
@@ -23,11 +22,7 @@ const Me = z.object({
  * `service_unavailable` while it does not answer, and `rate_limited` as it does.
  */
 export async function fetchCreditStanding(upstream: string, authorization: string): Promise<CreditStanding> {
-  const answer = await fetch(`${upstream}/v1/buyer/me`, {
-    headers: { authorization },
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch(unavailable)
+  const answer = await askControl(upstream, '/v1/buyer/me', authorization).catch(unavailable)
   if (answer.status === 429) throw new AppError('rate_limited', { retryAfterSeconds: secondsOf(answer) })
   if (answer.status !== 200) throw unavailable(new Error(`the control plane answered ${answer.status}`))
   const me = await answer

@@ -3,8 +3,8 @@ import type { KeyUse } from '#data-plane/reads/key.ts'
 import { DAY, nextUtcDay, utcMonth } from '#shared/clock.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { microUsd, sum } from '#shared/money.ts'
+import { askControl } from './ask-control.ts'
 
-const TIMEOUT_MS = 5_000
 /** A month and a day. */
 const DAYS_READ = 32
 
@@ -47,11 +47,8 @@ export async function fetchKeyUse(asked: Asked, now: number): Promise<KeyUse | u
 }
 
 async function fetchBuckets({ upstream, authorization, keyId }: Asked, window: string): Promise<readonly Bucket[]> {
-  const answer = await fetch(`${upstream}/v1/buyer/usage/buckets?key_id=${encodeURIComponent(keyId)}&${window}`, {
-    headers: { authorization },
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  })
+  const path = `/v1/buyer/usage/buckets?key_id=${encodeURIComponent(keyId)}&${window}`
+  const answer = await askControl(upstream, path, authorization)
   if (answer.status !== 200) throw new Error(`the control plane answered ${answer.status}`)
   return Buckets.parse(await answer.json()).buckets
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { AppError } from '#shared/errors.ts'
+import { askControl } from './ask-control.ts'
 import type { RequestGate } from './gate.ts'
 import { CORS_HEADERS } from './http-reply.ts'
 
@@ -91,8 +92,6 @@ function isPlain(segment: string): boolean {
   return text !== '.' && !text.startsWith('..') && !text.endsWith('..') && !AMBIGUOUS.test(text)
 }
 
-const LOOKUP_TIMEOUT_MS = 5_000
-
 /**
  * Fetches the record of a call that Redis has forgotten from the control plane; undefined when this caller has no such
  * call. Throws `service_unavailable` while the control plane is out of reach.
@@ -103,11 +102,7 @@ export async function fetchRecord(
   id: string,
 ): Promise<LookupRecord | undefined> {
   try {
-    const answer = await fetch(`${upstream}/v1/requests/${encodeURIComponent(id)}`, {
-      headers: authorization === undefined ? {} : { authorization },
-      redirect: 'error',
-      signal: AbortSignal.timeout(LOOKUP_TIMEOUT_MS),
-    })
+    const answer = await askControl(upstream, `/v1/requests/${encodeURIComponent(id)}`, authorization)
     if (answer.status === 404) return undefined
     if (answer.status === 200) return LookupRecordSchema.parse(await answer.json())
     throw new Error(`the control plane answered ${answer.status}`)

@@ -1,4 +1,4 @@
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   circlesOf,
@@ -192,6 +192,12 @@ const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
 /** Types of the page's queries, which a program writes. */
 const GENERATED = 'control-plane/dashboard/data/documents/'
 
+/** The folders above a file. */
+function ancestorsOf(file: string): string[] {
+  const parts = file.split('/').slice(0, -1)
+  return parts.map((_, at) => parts.slice(0, at + 1).join('/'))
+}
+
 describe('the source tree', () => {
   it('obeys the import table', () => {
     const broken: string[] = []
@@ -322,6 +328,25 @@ describe('the source tree', () => {
           file !== 'control-plane/check-ledger/config.ts',
       ),
     ).toEqual([])
+  })
+
+  it('has no text that links to a missing file, or names one', () => {
+    const known = new Set(files)
+    const folders = new Set(files.flatMap((file) => ancestorsOf(file)))
+    const exists = (path: string) => known.has(path) || folders.has(path.replace(/\/$/, ''))
+    const broken: string[] = []
+    for (const text of files.filter((path) => path.endsWith('.md'))) {
+      const body = read(text).replace(/^(`{3,})[\s\S]*?^\1/gm, '')
+      for (const [, target = ''] of body.matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g)) {
+        if (!/^(?:[a-z]+:|\/)/.test(target) && !exists(normalize(join(dirname(text), target))))
+          broken.push(`${text} links to ${target}`)
+      }
+      for (const [, path = ''] of body.matchAll(
+        /`((?:shared|data-plane|control-plane|dev|test|bundle)\/[\w./-]+\.\w+)`/g,
+      ))
+        if (!exists(path)) broken.push(`${text} names ${path}`)
+    }
+    expect(broken).toEqual([])
   })
 
   it('names no machine, registry or outside reference', () => {

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { z } from 'zod'
 import type { ChainAddress } from '#shared/chain-terms.ts'
 import { BASE_CHAIN_ID, BASE_USDC } from '#shared/chain-terms.ts'
@@ -39,6 +38,8 @@ export type Config = {
   readonly sessionSecret: Secret
   /** Addresses and networks whose `X-Forwarded-For` is believed: the data planes and load balancers in front. */
   readonly trustedProxies: readonly string[]
+  /** Units of refused work that one address, or one key, may cause in a minute; see refused-work.ts. */
+  readonly addressWorkPerMinute: number
   /** JSON-RPC endpoint of the chain. Undefined refuses sign-ins of contract wallets. */
   readonly chainRpcUrl: Secret | undefined
   /** Payments by wallets. Undefined without an address to pay to, or without a way to settle. */
@@ -116,7 +117,6 @@ const Variables = z.object({
   DATABASE_POOL: wholeNumber(10, 2, 200),
   FINGERPRINT_PEPPER: secretOf('FINGERPRINT_PEPPER'),
   SESSION_SECRET: secretOf('SESSION_SECRET'),
-  TRUSTED_PROXIES: z.string().default('loopback').transform(readNetworks),
   CHAIN_RPC_URL: optionalText.pipe(
     z
       .url('CHAIN_RPC_URL is a URL')
@@ -167,22 +167,6 @@ const Variables = z.object({
   PAGE_DIR: optionalText,
 })
 
-const NAMED_NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal'])
-
-/** Reads addresses and networks from a comma-separated list. Reports an entry that is neither. */
-function readNetworks(text: string, context: z.RefinementCtx<string>): readonly string[] {
-  const networks = text.split(',').map((part) => part.trim())
-  const known = networks.filter((network) => network !== '')
-  const isNetwork = (network: string) => NAMED_NETWORKS.has(network) || isIP(network.replace(/\/\d{1,3}$/, '')) !== 0
-  if (!known.every(isNetwork)) {
-    context.addIssue({
-      code: 'custom',
-      message: 'TRUSTED_PROXIES is a list of addresses, networks and names of networks',
-    })
-  }
-  return known
-}
-
 /** Reads a private key from a file. */
 function readKeyFile(path: string | undefined, context: z.RefinementCtx<string | undefined>): Secret | undefined {
   if (path === undefined) return undefined
@@ -218,6 +202,7 @@ export function readConfig(environment: Environment = process.env): Config {
     fingerprintPepper: found.FINGERPRINT_PEPPER,
     sessionSecret: found.SESSION_SECRET,
     trustedProxies: found.TRUSTED_PROXIES,
+    addressWorkPerMinute: found.ADDRESS_WORK_PER_MINUTE,
     chainRpcUrl: found.CHAIN_RPC_URL,
     payments: paymentsOf(found),
     treasury: treasuryOf(found),

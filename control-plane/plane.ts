@@ -9,6 +9,7 @@ import type { ClockWatch } from '#shared/clock-skew.ts'
 import { createClockWatch, readRedisTime } from '#shared/clock-skew.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
+import { createRefusedWork } from '#shared/refused-work.ts'
 import type { Tracer } from '#shared/telemetry/tracer.ts'
 import { checkMoney } from './check-ledger/check.ts'
 import type { Config } from './config.ts'
@@ -237,6 +238,8 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     treasury: overrides.treasury === undefined ? openTreasury(config, db, log) : overrides.treasury,
     moves: overrides.moves === undefined ? openMoves(config) : overrides.moves,
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
+    callers: new WeakMap(),
+    refusedWork: overrides.refusedWork ?? createRefusedWork({ clock, perMinute: config.addressWorkPerMinute }),
     marketMemory: createMarketMemory(),
     sellerAlias,
     exporters: exportersOf({ db }),

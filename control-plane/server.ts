@@ -13,6 +13,7 @@ import { mountPayments } from './api/payments/door.ts'
 import { mountFacilitator } from './api/payments/facilitator.ts'
 import { mountReference } from './api/reference/door.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
+import { chargeStranger, refuseSpentSender } from './api/strangers.ts'
 import { mountTrpc } from './api/trpc/door.ts'
 import { mountMetrics } from './observe/http-figures.ts'
 import type { ControlPlane } from './plane.ts'
@@ -52,7 +53,10 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   server.addHook('onRequest', async (request, reply) => {
     markAnswer(request, reply)
     const fault = faultOfHead(request.raw)
-    return fault && sendError(plane, { ...fault, request, reply })
+    if (fault !== undefined) return sendError(plane, { ...fault, request, reply })
+    // The page and the documents are for everybody.
+    if (request.method !== 'GET') refuseSpentSender(plane, request)
+    return undefined
   })
   server.setErrorHandler((error, request, reply) => sendError(plane, { error, request, reply }))
   const page = mountPage(server, plane, plane.config.pageDir === undefined ? PAGE : folderUrl(plane.config.pageDir))
@@ -122,13 +126,14 @@ type Failure = {
 /** The one place that turns a thrown error into an envelope. Only failures of our own side are logged as errors. */
 function sendError(plane: ControlPlane, { error, request, reply, status: given }: Failure): FastifyReply {
   const known = isFrameworkError(error) ? new AppError(codeOfStatus(error.statusCode), { cause: error }) : error
-  const appError = isBrokenOff(error, request) ? brokenOff(error) : toAppError(known)
+  const refused = isBrokenOff(error, request) ? brokenOff(error) : toAppError(known)
+  const appError = chargeStranger(plane, request, refused)
   const facts = { err: appError, request_id: request.id, path: request.routeOptions.url, method: request.method }
   if (appError.code === 'internal_error') plane.log.error(facts, 'a request failed')
   else plane.log.debug(facts, 'a request was refused')
   const { status, headers, body } = toRestError(appError, envelopeOf(pathOf(request)), request.id)
   return reply
-    .status(given ?? status)
+    .status(appError === refused ? (given ?? status) : status)
     .headers(headers)
     .send(body)
 }

@@ -72,6 +72,8 @@ export type Incoming = {
   read(): Promise<RawRequest>
   /** Bytes of a large body that have come; 0 for a small one. */
   largeBytes(): number
+  /** The network address of its sender, as limits count it. */
+  peer(): string
 }
 
 /** The providers that a buyer wants, refuses or prefers, in any spelling. */

@@ -64,6 +64,10 @@ export type Config = {
   readonly maxEventLoopDelayMs: number
   /** Connections of one address. A balancer in front counts as one address. */
   readonly maxConnectionsPerAddress: number
+  /** Addresses and networks whose `X-Forwarded-For` is believed: load balancers in front. */
+  readonly trustedProxies: readonly string[]
+  /** Units of refused work that one address may cause in a minute; see refused-work.ts. */
+  readonly addressWorkPerMinute: number
   readonly logLevel: LogLevel
   /** The share, 0 to 1, of succeeded and refused calls that get a line in the log. */
   readonly logCallShare: number
@@ -168,6 +172,8 @@ export function readConfig(environment: Environment = process.env): Config {
     maxHeldAnswerBytes: found.MAX_HELD_ANSWER_BYTES,
     maxEventLoopDelayMs: found.MAX_EVENT_LOOP_DELAY_MS,
     maxConnectionsPerAddress: found.MAX_CONNECTIONS_PER_ADDRESS,
+    trustedProxies: found.TRUSTED_PROXIES,
+    addressWorkPerMinute: found.ADDRESS_WORK_PER_MINUTE,
     logLevel: found.LOG_LEVEL,
     logCallShare: found.LOG_CALL_SHARE,
     telemetry: telemetryOf(found, 'market-data-plane'),

@@ -10,6 +10,7 @@ import type { Ids } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import { createLogger } from '#shared/logger.ts'
+import { createRefusedWork } from '#shared/refused-work.ts'
 import type { Secret } from '#shared/secret.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
 import { openTracer } from '#shared/telemetry/open-tracer.ts'
@@ -306,7 +307,8 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing, credit })
   const files = openJobFiles(basics, stores, calls)
   const { figures: answers } = calls.answers
-  metrics.mount(figureSources(stores, { open, drains, ready, admission, answers, copies: files.figures }))
+  const { figures: refusedWork } = calls.refusedWork
+  metrics.mount(figureSources(stores, { open, drains, ready, admission, answers, refusedWork, copies: files.figures }))
   const more = watchers.more({ watched: stores.pending.watched, credit })
   const everyRail = [credit, ...rails.x402, ...rails.mpp, defineRail(stores.ownProviders), ...more.rails]
   const railsByName = new Map(everyRail.map((rail) => [rail.name, rail]))
@@ -330,6 +332,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     maxOpenCalls,
     maxHeldBodyBytes: config.maxHeldBodyBytes,
     maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+    trustedProxies: config.trustedProxies,
     admission,
     slowBodies: watchSlowBodies(clock),
     open,
@@ -378,6 +381,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     ownProviders: payBy(stores.ownProviders, true),
     offerCaps,
     rates,
+    refusedWork: createRefusedWork({ clock, perMinute: config.addressWorkPerMinute }),
     upstream: createUpstream({
       policy: { allowsLoopback: config.allowsLoopbackUpstreams },
       openCredential: createCredentialOpener(config.keyRing, clock),
@@ -398,15 +402,18 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
   }
 }
 
-type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission' | 'answers' | 'copies'> & {
+type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission' | 'answers' | 'refusedWork' | 'copies'> & {
   readonly ready: { readonly isDraining: boolean }
 }
 
 /** The sources of figures that are read on demand. */
-function figureSources(stores: Stores, { open, drains, admission, answers, copies, ready }: Counts): FigureSources {
+function figureSources(
+  stores: Stores,
+  { open, drains, admission, answers, refusedWork, copies, ready }: Counts,
+): FigureSources {
   const { snapshot, health, funds, buyerKeys, rates, events, journal, clocks } = stores
   return {
-    ...{ open, drains, admission, answers, copies, funds, journal },
+    ...{ open, drains, admission, answers, refusedWork, copies, funds, journal },
     isDraining: () => ready.isDraining,
     offers: () => offersIn(snapshot.market()),
     rates: rates.figures,

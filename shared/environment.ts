@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import type { CrashAt } from './crash-point.ts'
 import { parseCrashAt } from './crash-point.ts'
@@ -51,6 +52,22 @@ export function origin(fallback: string) {
     .transform((url) => url.replace(/\/+$/, ''))
 }
 
+const NAMED_NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal'])
+
+/** Reads addresses and networks from a comma-separated list. Reports an entry that is neither. */
+function readNetworks(text: string, context: z.RefinementCtx<string>): readonly string[] {
+  const networks = text.split(',').map((part) => part.trim())
+  const known = networks.filter((network) => network !== '')
+  const isNetwork = (network: string) => NAMED_NETWORKS.has(network) || isIP(network.replace(/\/\d{1,3}$/, '')) !== 0
+  if (!known.every(isNetwork)) {
+    context.addIssue({
+      code: 'custom',
+      message: 'TRUSTED_PROXIES is a list of addresses, networks and names of networks',
+    })
+  }
+  return known
+}
+
 /** The variables that both planes read. */
 export const sharedVariables = {
   NODE_ENV: z.string().optional(),
@@ -72,6 +89,8 @@ export const sharedVariables = {
     }
   }),
   KEY_PEPPER: secretOf('KEY_PEPPER'),
+  TRUSTED_PROXIES: z.string().default('loopback').transform(readNetworks),
+  ADDRESS_WORK_PER_MINUTE: wholeNumber(6_000, 100, 1_000_000_000),
   ALLOW_LOOPBACK_UPSTREAMS: flag,
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   CRASH_AT: crashAt,

@@ -1,18 +1,27 @@
 import type { FastifyRequest } from 'fastify'
 import type { Actor } from '#control-plane/operation/actor.ts'
-import { NOBODY } from '#control-plane/operation/actor.ts'
+import { credentialOf, NOBODY } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { authenticate, authenticateSession } from '#control-plane/services/authenticate.ts'
 import { enterWorkspace } from '#control-plane/services/organizations/workspaces.ts'
 import { AppError } from '#shared/errors.ts'
 import { readSessionCookie, requireOwnOrigin } from './session-cookie.ts'
+import { noteCaller, refuseSpentStranger } from './strangers.ts'
 
 /**
  * Finds the actor behind a request, by its `Authorization: Bearer` header or else by its session cookie. A key is taken
  * from nowhere else. Throws `invalid_request` for two such headers, `invalid_api_key` for another scheme or a bad key,
- * `invalid_session` for a bad cookie, and `forbidden` when a page of another site may have sent the cookie.
+ * `invalid_session` for a bad cookie, and `forbidden` when a page of another site may have sent the cookie, and `rate_limited` for a stranger whose
+ * network address has spent its refused work.
  */
 export async function actorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
+  const actor = await findActor(ctx, request)
+  if (actor.kind === 'nobody') refuseSpentStranger(ctx, request)
+  else noteCaller(ctx, request, credentialOf(actor))
+  return actor
+}
+
+async function findActor(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
   const { rawHeaders } = request.raw
   const given = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length
   if (given > 1) throw new AppError('invalid_request', { message: 'One Authorization header is accepted.' })
@@ -38,8 +47,9 @@ export async function openActorOf(ctx: Ctx, request: FastifyRequest): Promise<Ac
   try {
     return await actorOf(ctx, request)
   } catch (error) {
-    if (error instanceof AppError && error.code === 'invalid_session') return NOBODY
-    throw error
+    if (!(error instanceof AppError) || error.code !== 'invalid_session') throw error
+    refuseSpentStranger(ctx, request)
+    return NOBODY
   }
 }
 

@@ -51,7 +51,8 @@ function restSentence(message: string, param: string | null | undefined): string
   return toSnakeName(param) + message.slice(param.length)
 }
 
-function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<string, string> {
+/** The headers that say when to come again. */
+export function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<string, string> {
   const resetsAt = detail['resets_at']
   return {
     ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),

@@ -30,6 +30,7 @@ import type { AccountId, Ids } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { KeptBps } from '#shared/money.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
+import type { RefusedWork } from '#shared/refused-work.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
 
@@ -138,6 +139,9 @@ export type ProcessParts = {
   readonly telemetry: Telemetry
   readonly settings: Settings
   readonly limiter: Limiter
+  readonly refusedWork: RefusedWork
+  /** The credentials that were found good, by the requests that are open. */
+  readonly callers: WeakMap<object, string>
   readonly controls: Controls
   readonly desk: Desk
   readonly wake: Waker

@@ -15,6 +15,7 @@ import {
 import { answerArtifact } from './answer-artifact.ts'
 import type { BodySpool } from './body-spool.ts'
 import { createBodySpool } from './body-spool.ts'
+import { chargeRefusal, hasGoodKey } from './charge-refusal.ts'
 import type { Intake } from './gate.ts'
 import { createGate } from './gate.ts'
 import type { Reading } from './raw-request.ts'
@@ -28,6 +29,8 @@ type KindRules<K extends Kind> = {
   readonly intake: Intake
   /** True when a refusal before the call began says its cost. */
   readonly tellsCost?: true
+  /** True when the key that came with a request was good, unless the refusal says that it was not. */
+  readonly looksAtKeyFirst?: true
   handler(mounted: Mounted, serves: ServesOf<K>): Handler
 }
 
@@ -50,11 +53,19 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
         isCounted: true,
       }),
   },
-  'job-question': { intake: 'read', handler: (mounted, route) => answerForJob(mounted, route, false) },
-  'job-cancel': { intake: 'read', handler: (mounted, route) => answerForJob(mounted, route, true) },
-  'job-list': { intake: 'read', handler: answerJobList },
-  'job-content': { intake: 'read', handler: leadToFile },
-  artifact: { intake: 'read', handler: answerArtifact },
+  'job-question': {
+    intake: 'read',
+    looksAtKeyFirst: true,
+    handler: (mounted, route) => answerForJob(mounted, route, false),
+  },
+  'job-cancel': {
+    intake: 'read',
+    looksAtKeyFirst: true,
+    handler: (mounted, route) => answerForJob(mounted, route, true),
+  },
+  'job-list': { intake: 'read', looksAtKeyFirst: true, handler: answerJobList },
+  'job-content': { intake: 'read', looksAtKeyFirst: true, handler: leadToFile },
+  artifact: { intake: 'read', looksAtKeyFirst: true, handler: answerArtifact },
   local: {
     intake: 'work',
     handler: (mounted, route) =>
@@ -64,7 +75,7 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
       }),
   },
   read: { intake: 'read', handler: answerRead },
-  lookup: { intake: 'read', handler: answerLookup },
+  lookup: { intake: 'read', looksAtKeyFirst: true, handler: answerLookup },
   health: { intake: 'always', handler: answerHealth },
   metrics: { intake: 'always', handler: answerMetrics },
   redirect: {
@@ -98,7 +109,9 @@ function mountRow<K extends Kind>(
   const errorHandler = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     // This refusal, like every other, tried no offer.
     if (rules.tellsCost) reply.headers(refusalHeaders(0, undefined))
-    sendError({ request, reply }, row, fromFramework(thrown))
+    const error = fromFramework(thrown)
+    const isCharged = rules.looksAtKeyFirst !== true || !hasGoodKey(request, error)
+    sendError({ request, reply }, row, isCharged ? chargeRefusal(surface, request, error) : error)
   }
   const { url: plain, readParams } = readPattern(path)
   const mount = (url: string, floor: Row['floorBehind']) => {

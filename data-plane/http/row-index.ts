@@ -24,14 +24,17 @@ export type RowIndex = {
 export function createRowIndex(rows: readonly Row[], otherwise: Voice): RowIndex {
   const shapes = rows.map((row) => ({ row, segments: row.path.split('/') }))
   const places = new Map<string, RowHost>()
-  const families = new Map<string, Family>()
+  const families: FamilyNode = { family: undefined, below: new Map() }
   for (const { row, segments } of shapes) {
     const { host, floorBehind: behind } = row
     if (behind !== undefined) places.set(behind, (places.get(behind) ?? host) === host ? host : 'both')
-    for (let count = 1; count <= segments.length; count++) {
-      const beginning = segments.slice(0, count).join('/')
-      const known = families.get(beginning)
-      families.set(beginning, known === undefined ? row : shared(known, row, otherwise))
+    let node = families
+    for (const segment of segments) {
+      const known = node.below.get(segment)
+      const family = known?.family === undefined ? row : shared(known.family, row, otherwise)
+      const next: FamilyNode = { family, below: known?.below ?? new Map() }
+      node.below.set(segment, next)
+      node = next
     }
   }
   function takeFloor(path: string) {
@@ -51,15 +54,24 @@ export function createRowIndex(rows: readonly Row[], otherwise: Voice): RowIndex
       return { rows: found.map(({ row }) => row), floor: floored && textOf(floored) }
     },
     familyOf(path) {
-      const segments = path.split('/')
-      for (let count = segments.length; count > 0; count--) {
-        const family = families.get(segments.slice(0, count).join('/'))
-        if (family !== undefined) return family
+      // No more of the path is read than has a row, so a long path costs no more than a short one.
+      let node = families
+      let from = 0
+      while (from <= path.length) {
+        const slash = path.indexOf('/', from)
+        const end = slash < 0 ? path.length : slash
+        const next = node.below.get(path.slice(from, end))
+        if (next === undefined) break
+        node = next
+        from = end + 1
       }
-      return { ...otherwise, host: 'both' }
+      return node.family ?? { ...otherwise, host: 'both' }
     },
   }
 }
+
+/** A beginning of paths, segment by segment. */
+type FamilyNode = { readonly family: Family | undefined; readonly below: Map<string, FamilyNode> }
 
 /** The text behind `min`. A second floor makes both invalid, so the text is then the rest of the path. */
 function textOf({ floor, rest, behind, host }: FlooredPath & { behind: string; host: RowHost }): FloorText {

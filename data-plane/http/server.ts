@@ -2,8 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { SECOND } from '#shared/clock.ts'
+import type { AppError } from '#shared/errors.ts'
 import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-head.ts'
+import { networkOf } from '#shared/network-address.ts'
 import { answerFirst } from './answer.ts'
+import { chargeRefusal } from './charge-refusal.ts'
 import { limitConnections } from './connection-limits.ts'
 import { createGate } from './gate.ts'
 import { answerPreflight } from './guard.ts'
@@ -13,10 +16,11 @@ import { mountControlPaths } from './pass-on.ts'
 import type { ControlPrefix, Voice } from './row.ts'
 import { CONTROL_METHODS } from './row.ts'
 import { createRowIndex, methodsOf } from './row-index.ts'
+import type { Exchange } from './send-error.ts'
 import { fromFramework, sendError } from './send-error.ts'
 import { refuseBrokenRequest } from './socket-errors.ts'
 import type { Surface } from './surface.ts'
-import { familyOf, refuseUnanswered } from './unanswered.ts'
+import { familyOf, refusalOf } from './unanswered.ts'
 
 const MAX_PATH_PARAMETER_CHARS = 400
 const REQUEST_TIMEOUT_MS = 300 * SECOND
@@ -40,24 +44,29 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     logger: false,
     genReqId: () => surface.ids.requestId(),
     requestIdHeader: false,
+    trustProxy: [...surface.trustedProxies],
     bodyLimit: BODY_LIMIT_BYTES,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARS },
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    frameworkErrors: (thrown, request, reply) =>
-      sendError({ request, reply }, familyOf(index, request), fromFramework(thrown)),
+    frameworkErrors: (thrown, request, reply) => refuse({ request, reply }, fromFramework(thrown)),
     clientErrorHandler: refuseBrokenRequest(surface.ids),
     http: CONNECTION_LIMITS,
   })
+  function refuse(exchange: Exchange, error: AppError, status?: number): void {
+    const { request } = exchange
+    const told = chargeRefusal(surface, request, error)
+    sendError(exchange, familyOf(index, request), told, told === error ? status : undefined)
+  }
   limitConnections(app.server, surface.maxConnectionsPerAddress)
   app.addHook('onRequest', (request, reply, done) => {
     const fault = faultOfHead(request.raw)
     if (fault !== undefined) {
       // Nobody knows where the next request would begin.
       reply.raw.setHeader('connection', 'close')
-      sendError({ request, reply }, familyOf(index, request), fault.error, fault.status)
+      refuse({ request, reply }, fault.error, fault.status)
     } else if (request.raw.method === 'OPTIONS') answerPreflight({ request, reply }, preflight)
     else if (!request.is404) done()
     else {
@@ -65,12 +74,14 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
       // nobody wants.
       const voice = familyOf(index, request)
       const gate = createGate(surface, { voice, host: voice.host, intake: 'read' })
-      gate(request, reply, () => refuseUnanswered(index, hosts, { request, reply }))
+      gate(request, reply, () => {
+        surface.calls.refusedWork.refuseSpent(networkOf(request.ip))
+        const error = chargeRefusal(surface, request, refusalOf(index, hosts, { request, reply }))
+        sendError({ request, reply }, voice, error)
+      })
     }
   })
-  app.setErrorHandler((thrown, request, reply) =>
-    sendError({ request, reply }, familyOf(index, request), fromFramework(thrown)),
-  )
+  app.setErrorHandler((thrown, request, reply) => refuse({ request, reply }, fromFramework(thrown)))
   await app.register((scope, _options, done) => {
     mountRows(scope, surface, rows)
     done()

@@ -26,6 +26,7 @@ export type Surface = PlaneState & {
   readonly maxOpenCalls: number
   readonly maxHeldBodyBytes: number
   readonly maxConnectionsPerAddress: number
+  readonly trustedProxies: readonly string[]
   readonly admission: Admission
   readonly slowBodies: SlowBodies
   /** The count of calls under way. */

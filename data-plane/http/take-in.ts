@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { BuyerReply, Incoming, RawRequest, RequestHead } from '#data-plane/call.ts'
 import { readJsonInSteps } from '#data-plane/wires/json-body.ts'
 import { createJsonGauge } from '#shared/json-gauge.ts'
+import { networkOf } from '#shared/network-address.ts'
 import { overloaded } from './admission.ts'
 import type { BodySpool, BodyWatch } from './body-spool.ts'
 import { declaredLength, limitBody, readWholeBody } from './body-spool.ts'
@@ -81,6 +82,7 @@ function takeBody({ surface, spool }: Mounted, { isCounted }: Flow, { request, h
   return {
     head,
     largeBytes: () => gauge?.bytes() ?? 0,
+    peer: () => networkOf(request.ip),
     async read() {
       const { raw: message } = request
       if (body.kind === 'form') giveBack = spool.reserve(message, body.limitBytes)

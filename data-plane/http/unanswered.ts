@@ -6,27 +6,22 @@ import type { Hosts, Row } from './row.ts'
 import type { Family, RowIndex } from './row-index.ts'
 import { methodsOf } from './row-index.ts'
 import type { Exchange } from './send-error.ts'
-import { sendError } from './send-error.ts'
 
 /** The voice and host of a request's path. */
 export function familyOf(index: RowIndex, request: FastifyRequest): Family {
   return index.familyOf(pathOf(request))
 }
 
-/** Refuses a request that no row answers and says why: an invalid floor, a wrong method, or no such path. */
-export function refuseUnanswered(index: RowIndex, hosts: Hosts, { request, reply }: Exchange): void {
+/** The refusal of a request that no row answers: an invalid floor, a wrong method, or no such path. Names the methods there are. */
+export function refusalOf(index: RowIndex, hosts: Hosts, { request, reply }: Exchange): AppError {
   const path = pathOf(request)
   const isHere = ({ host }: Pick<Row, 'host'>) => request.raw.headers.host !== foreignHost(hosts, host)
   const { rows, floor } = index.find(path)
   const here = rows.filter(isHere)
   if (here.length > 0) reply.header('allow', [...methodsOf(here), 'OPTIONS'].join(', '))
   const isNoFloor = floor !== undefined && isHere(floor) && !isFloor(floor.text)
-  const error = isNoFloor
-    ? new AppError('invalid_minimum_discount')
-    : here.length > 0
-      ? new AppError('method_not_allowed')
-      : noSuchPath(meantBy(index, path, isHere))
-  sendError({ request, reply }, index.familyOf(path), error)
+  if (isNoFloor) return new AppError('invalid_minimum_discount')
+  return here.length > 0 ? new AppError('method_not_allowed') : noSuchPath(meantBy(index, path, isHere))
 }
 
 /** How a client's base URL goes wrong, and the path that was meant: what it lacks, what it has twice, what others have. */

@@ -24,16 +24,15 @@ export async function answerLocally(
   incoming: Incoming,
   reply: BuyerReply,
 ): Promise<void> {
-  const visit = openVisit()
+  const visit = openVisit(incoming)
   try {
-    const guest = await enter(plane, route, incoming, visit)
+    const guest = await enter(plane, route, visit)
     if (!isPaying(guest)) throw new AppError('authentication_required')
     const body = route.answer(guest.raw, { payer: guest.payer, plane })
     const headers = { ...refusalHeaders(0, visit.standing), 'x-mkt-marketplace-status': 'served' }
     reply.whole(200, { ...headers, 'content-type': 'application/json' }, body)
   } catch (thrown) {
-    const error = toAppError(thrown)
-    settleRefusal(plane, visit, error, 0)
+    const error = settleRefusal(plane, visit, toAppError(thrown), 0)
     refuse(route, incoming.head, reply, { error, attempts: 0, standing: standingOf(plane, visit) })
   } finally {
     leave(plane, visit)

@@ -18,6 +18,7 @@ import type { AnyWire } from '#data-plane/wires/wire.ts'
 import type { Time } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import type { RequestId } from '#shared/ids.ts'
+import type { RefusedWork } from '#shared/refused-work.ts'
 import type { TurnoverMap } from '#shared/turnover-map.ts'
 import type { AnswerRoom } from './answer-room.ts'
 import type { AttemptResult } from './attempt-result.ts'
@@ -86,6 +87,7 @@ export type CallPlane = {
   /** Settles the ends of jobs that were paid from credit. */
   readonly credit: Settling
   readonly rates: RateLimits
+  readonly refusedWork: RefusedWork
   readonly upstream: Upstream
   /** The memory that large answers may take. */
   readonly answers: AnswerRoom

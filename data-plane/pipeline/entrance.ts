@@ -4,6 +4,7 @@ import type { AnyRail, Payment } from '#data-plane/rails/rail.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
+import { unitsOfBody, WORK_UNITS } from '#shared/refused-work.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 
 /** The ways to pay on a path, and the answer there to a request without a credential. */
@@ -16,8 +17,9 @@ export type Visit = {
   /** The name and rate under which it asked to be counted. A refusal shows that standing too. */
   asked: { readonly scope: string; readonly perMinute: number } | undefined
   standing: RateStanding | undefined
-  /** The request itself, once its payer is known. */
-  incoming: Incoming | undefined
+  /** True once the caller has an account. What is refused before that is charged to its network address. */
+  isKnown: boolean
+  readonly incoming: Incoming
 }
 
 /**
@@ -32,35 +34,39 @@ export type Guest = {
 /** A guest who came with a credential. */
 export type PayingGuest = Guest & { readonly payment: Payment; readonly payer: Payer }
 
-type Ports = Pick<CallPlane, 'market' | 'rates' | 'baseUrl' | 'apiBaseUrl' | 'hosts'>
+type Ports = Pick<CallPlane, 'market' | 'rates' | 'refusedWork' | 'baseUrl' | 'apiBaseUrl' | 'hosts'>
 
-export function openVisit(): Visit {
-  return { scope: undefined, asked: undefined, standing: undefined, incoming: undefined }
+export function openVisit(incoming: Incoming): Visit {
+  return { scope: undefined, asked: undefined, standing: undefined, isKnown: false, incoming }
 }
 
 /**
  * The one door of calls, long jobs and local answers. It reads the credential in the head, identifies the payer, reads
  * the body, and then counts the call against the payer's rate and calls in flight. It reads no body whose sender is
- * refused or has spent its rate. A guest without a payment comes back only when a rail of the path has a price to ask for; see {@link
+ * refused, has spent its rate, or is a stranger whose network address has spent its refused work. A guest without a payment comes back only when a rail of the path has a price to ask for; see {@link
  * demandOf}.
  *
  * Throws AppError: `authentication_required`, `payment_required`, the refusals of the rail and the body,
  * `rate_limited`, `too_many_in_flight`.
  */
-export async function enter(ports: Ports, door: Entrance, incoming: Incoming, visit: Visit): Promise<Guest> {
+export async function enter(ports: Ports, door: Entrance, visit: Visit): Promise<Guest> {
+  const { incoming } = visit
   const payment = recognize(door, incoming.head)
   if (payment === undefined) {
+    ports.refusedWork.refuseSpent(incoming.peer())
     if (door.withoutCredential === 'reject') throw new AppError('authentication_required')
     if (!door.rails.some(hasPrice)) throw paymentDemand(demandOf(ports, door, incoming.head, undefined))
     return { raw: await incoming.read(), payment, payer: undefined }
   }
   const payer = await payment.identify()
+  // Anybody can write down the name of a wallet.
+  visit.isKnown = payer.account !== null
+  if (!visit.isKnown) ports.refusedWork.refuseSpent(incoming.peer())
   const { limits } = ports.market()
   const perMinute = payer.ratePerMinute ?? limits.keyRatePerMinute
   const scope = scopeOf(payer)
   visit.asked = { scope, perMinute }
   ports.rates.refuseSpent(scope, perMinute)
-  visit.incoming = incoming
   const raw = await incoming.read()
   visit.standing = ports.rates.enter(scope, perMinute, limits.keyInFlight)
   visit.scope = scope
@@ -89,16 +95,27 @@ export function leave({ rates }: Ports, { scope }: Visit): void {
 const BYTES_A_CALL = 262_144
 
 /**
- * Settles what a refusal before any provider was asked costs of the payer's rate. What we could not serve, a 503, costs
- * nothing. A large body costs by its bytes, because reading it is work that nobody pays for.
+ * Settles what a refusal before any provider was asked costs: of the payer's rate, and of what the network address of a
+ * caller without an account may cause. What we could not serve, a 503, costs nothing. A large body costs by its bytes,
+ * because reading it is work that nobody pays for. Answers the refusal to send, which is `rate_limited` for an address that
+ * has spent all.
  */
-export function settleRefusal({ rates }: Ports, visit: Visit, { status }: AppError, attempts: number): void {
+export function settleRefusal(ports: Ports, visit: Visit, error: AppError, attempts: number): AppError {
+  if (attempts > 0) return error
+  settleRate(ports, visit, error)
+  const { isKnown, incoming } = visit
+  if (isKnown || error.status === 503 || error.code === 'rate_limited') return error
+  const isBadPayment = error.detail['payment_error'] !== undefined
+  const units = isBadPayment ? WORK_UNITS.payment : unitsOfBody(incoming.largeBytes())
+  return ports.refusedWork.charge(incoming.peer(), units) ?? error
+}
+
+function settleRate({ rates }: Ports, visit: Visit, { status }: AppError): void {
   const { scope, asked, incoming } = visit
-  if (attempts > 0) return
   if (status === 503) {
     if (scope !== undefined) rates.giveBack(scope)
   } else {
-    const bytes = incoming?.largeBytes() ?? 0
+    const bytes = incoming.largeBytes()
     if (asked === undefined || bytes === 0) return
     rates.charge(asked.scope, Math.floor(bytes / BYTES_A_CALL) + (scope === undefined ? 1 : 0))
   }

@@ -45,12 +45,12 @@ export async function serveCall(
   reply: BuyerReply,
 ): Promise<void> {
   const { head } = incoming
-  const visit = openVisit()
+  const visit = openVisit(incoming)
   const journey: Journey = { attempts: 0, last: undefined }
   plane.retries.callBegins()
   plane.tracing?.begin(head)
   try {
-    const guest = await enter(plane, route, incoming, visit)
+    const guest = await enter(plane, route, visit)
     const { raw } = guest
     if (isProbe(guest)) throw paymentDemand(demandOf(plane, route, raw, PROBE))
     const parsed = route.wire.read(raw, plane.market().resources)
@@ -101,10 +101,10 @@ type Refusing = { readonly error: ReturnType<typeof toAppError>; readonly visit:
 function refuseCall(plane: CallPlane, { route, incoming, reply }: Exchange, { error, visit, journey }: Refusing): void {
   const { head } = incoming
   if (plane.running.has(head.requestId)) plane.ownCalls.refused(head.requestId)
-  emitRefusal(plane, route.wire.name, head, error)
   const { attempts, last } = journey
-  settleRefusal(plane, visit, error, attempts)
-  refuse(route.wire, head, reply, { error, attempts, last, standing: standingOf(plane, visit) })
+  const told = settleRefusal(plane, visit, error, attempts)
+  emitRefusal(plane, route.wire.name, head, told)
+  refuse(route.wire, head, reply, { error: told, attempts, last, standing: standingOf(plane, visit) })
 }
 
 /** A call whose course is set, its payer, and the place for its answer. */

@@ -51,11 +51,11 @@ export async function submitJob(
 ): Promise<void> {
   const { calls } = plane
   const { head } = incoming
-  const visit = openVisit()
+  const visit = openVisit(incoming)
   const tried: Asked = { attempts: [], failures: [], unsaid: [], isTaken: false }
   calls.tracing?.begin(head)
   try {
-    const guest = await enter(calls, { ...route, withoutCredential: 'challenge' }, incoming, visit)
+    const guest = await enter(calls, { ...route, withoutCredential: 'challenge' }, visit)
     const { raw } = guest
     if (isProbe(guest)) throw paymentDemand(demandOf(calls, route, raw, PROBE))
     refuseSwitchedOff(calls, 'long_jobs')
@@ -80,9 +80,8 @@ export async function submitJob(
     })
     reply.whole(ACCEPTED, headers, text)
   } catch (thrown) {
-    const error = toAppError(thrown)
+    const error = settleRefusal(calls, visit, toAppError(thrown), tried.attempts.length)
     emitRefusal(calls, route.wire.name, head, error)
-    settleRefusal(calls, visit, error, tried.attempts.length)
     refuse(route.wire, head, reply, { error, attempts: tried.attempts.length, standing: standingOf(calls, visit) })
   } finally {
     leave(calls, visit)

@@ -11,6 +11,7 @@ import { until } from '#test/support/until.ts'
 
 const MOST_CALLS = 3
 const MOST_CONNECTIONS = 60
+const WORK_PER_MINUTE = 400
 let network: Network
 let url: URL
 const open: { destroy(): void }[] = []
@@ -19,6 +20,7 @@ beforeAll(async () => {
   network = await startNetwork({
     MAX_OPEN_CALLS: String(MOST_CALLS),
     MAX_CONNECTIONS_PER_ADDRESS: String(MOST_CONNECTIONS),
+    ADDRESS_WORK_PER_MINUTE: String(WORK_PER_MINUTE),
   })
   url = new URL(network.sandbox.api_base_url)
 }, 120_000)
@@ -127,6 +129,47 @@ describe('limits of a connection', () => {
     expect(long.status).toBe(431)
     expect((await fetch(`${sandbox.api_base_url}/v1/models?q=${'q'.repeat(9_000)}`)).status).toBe(400)
   })
+})
+
+describe('work that is refused', () => {
+  const paid = (headers: Record<string, string>) =>
+    fetch(new URL('/v1/chat/completions', url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(PAID),
+    })
+  const bad = { authorization: `Bearer inf_${'x'.repeat(40)}` }
+  type Ask = (headers: Record<string, string>) => Promise<Response>
+  const works: Readonly<Record<string, Ask>> = {
+    'unknown paths': (headers) => fetch(new URL('/v1/nothing', url), { headers }),
+    'prices that nobody pays': (headers) => paid(headers),
+    'keys that are none': (headers) => paid({ ...headers, ...bad }),
+    'payments that are none': (headers) => paid({ ...headers, 'payment-signature': 'e30=' }),
+    'look-ups without a key': (headers) => fetch(new URL('/v1/key', url), { headers }),
+    'wrong queries of public reads': (headers) => fetch(new URL('/api/markets?no=1', url), { headers }),
+  }
+
+  it.each(Object.entries(works).map(([name, ask], at) => [name, ask, at] as const))(
+    'of %s is charged to the address, up to a limit with Retry-After; a key behind the address goes on',
+    async (_name, ask, at) => {
+      // Loopback is a trusted proxy, so each of these has an address of its own.
+      const address = { 'x-forwarded-for': `198.51.100.${at + 1}` }
+      let last: Response | undefined
+      // A minute may begin meanwhile.
+      for (let each = 0; each < 2 * WORK_PER_MINUTE + 2 && last?.status !== 429; each++) {
+        last = await ask(address)
+        if (last.status !== 429) await last.text()
+      }
+      expect(last?.status).toBe(429)
+      expect(await last?.text()).toContain('address_work')
+      const seconds = Number(last?.headers.get('retry-after'))
+      expect(seconds).toBeGreaterThanOrEqual(1)
+      expect(seconds).toBeLessThanOrEqual(60)
+      expect((await paid({ ...address, authorization: `Bearer ${network.sandbox.buyer_key}` })).status).toBe(200)
+      expect((await paid({ 'x-forwarded-for': `203.0.113.${at + 1}` })).status).toBe(402)
+    },
+    30_000,
+  )
 })
 
 describe('the rate of a key', () => {

@@ -40,6 +40,7 @@ import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
+import { createRefusedWork } from '#shared/refused-work.ts'
 import { Secret } from '#shared/secret.ts'
 import { createTurnoverMap } from '#shared/turnover-map.ts'
 import { BUCKETS, log } from './ground.ts'
@@ -242,6 +243,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     ...NO_RULES,
     // Counts are not shared between processes, because no money depends on them.
     rates: createRateLimits({ redis, clock }),
+    refusedWork: createRefusedWork({ clock, perMinute: Number.POSITIVE_INFINITY }),
     upstream: providers.upstreamOf(process),
     answers: createAnswerRoom(Number.MAX_SAFE_INTEGER),
     ...{ journal, events, ticker: createTicker(clock), retries: createRetryBudget(clock.monotonic) },

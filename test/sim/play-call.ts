@@ -39,7 +39,7 @@ export async function playCall(parts: NodeParts, machine: Machine, plan: CallPla
   await serveCall(
     node.plane,
     node.routes.chat,
-    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0 },
+    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0, peer: () => '' },
     reply,
   )
   node.calls.running -= 1

@@ -59,7 +59,7 @@ export async function playJob(
   await submitJob(
     node.jobs,
     node.routes.video,
-    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0 },
+    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0, peer: () => '' },
     reply,
   )
   node.calls.running -= 1

@@ -37,7 +37,7 @@ export async function playRelay(parts: NodeParts, machine: Machine, plan: RelayP
   await serveCall(
     node.plane,
     node.routes.resource,
-    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0 },
+    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0, peer: () => '' },
     reply,
   )
   node.calls.running -= 1

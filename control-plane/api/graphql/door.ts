@@ -4,13 +4,15 @@ import type { Plugin } from 'graphql-yoga'
 import { createYoga, useExecutionCancellation } from 'graphql-yoga'
 import { z } from 'zod'
 import { idempotencyKeyOf, isByCookie, openActorOf } from '#control-plane/api/caller.ts'
-import { toGraphQLExtensions } from '#control-plane/api/errors.ts'
-import { sendLimit } from '#control-plane/api/limit-headers.ts'
+import { retryHeaders, toGraphQLExtensions } from '#control-plane/api/errors.ts'
+import { LIMIT_HEADER, sendLimit } from '#control-plane/api/limit-headers.ts'
 import { peerOf } from '#control-plane/api/peer.ts'
+import { causeOf } from '#control-plane/api/strangers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Updates } from '#control-plane/ports/updates/updates.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError, ERROR_CODES, toAppError } from '#shared/errors.ts'
+import { unitsOfBody, unitsOfDocument } from '#shared/refused-work.ts'
 import type { GraphQLContext } from './builder.ts'
 import { countDocuments } from './counting.ts'
 import { DOCUMENT_LIMITS, limitDocument, refuseDocument } from './limits.ts'
@@ -93,7 +95,7 @@ export function mountGraphQL(
     } catch (thrown) {
       const error = toAppError(thrown)
       if (error.code === 'internal_error') throw error
-      return reply.status(error.status).send({ errors: [describe(error)] })
+      return refuse(reply, chargeDocument(ctx, request, error))
     }
     return answer(yoga, { request, reply, context, maxQueryMs })
   })
@@ -124,13 +126,15 @@ async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Excha
     const found = await Promise.race([asked, late])
     if (found === undefined) {
       asked.catch(() => undefined)
-      const error = new AppError('service_unavailable', { message: `A query takes at most ${maxQueryMs} ms.` })
-      return reply.status(error.status).send({ errors: [describe(error)] })
+      return refuse(reply, new AppError('service_unavailable', { message: `A query takes at most ${maxQueryMs} ms.` }))
     }
-    if (found.status === NOT_ACCEPTABLE)
-      return reply.status(NOT_ACCEPTABLE).send({ errors: [describe(ASK_FOR_EVENTS)] })
+    if (found.status === NOT_ACCEPTABLE) return refuse(reply, ASK_FOR_EVENTS, NOT_ACCEPTABLE)
     const text = await found.text()
     const refusal = refusalOf(text)
+    // A document that asked for no operation was counted by no other limit.
+    const isFree = !reply.hasHeader(LIMIT_HEADER)
+    const spent = refusal !== undefined || isFree ? chargeDocument(context.ctx, request) : undefined
+    if (refusal !== undefined && spent !== undefined) return refuse(reply, spent)
     if (found.status === 200 && refusal === undefined && wantsOnlyEvents(request)) {
       return reply.type(EVENT_STREAM).send(resultEvents(text))
     }
@@ -194,6 +198,7 @@ async function contextOf(
   reply: FastifyReply,
 ): Promise<Omit<GraphQLContext, 'live'>> {
   const actor = await openActorOf(ctx, request)
+  ctx.refusedWork.refuseSpent(causeOf(ctx, request))
   // A form of another site cannot send this header, and its script cannot without asking first.
   if (isByCookie(actor) && request.headers[SCRIPT_HEADER] === undefined) {
     throw new AppError('forbidden', { message: `A session sends the header ${SCRIPT_HEADER}.` })
@@ -208,6 +213,25 @@ async function contextOf(
       onLimit: (state) => sendLimit(reply, state),
     },
   }
+}
+
+function refuse(reply: FastifyReply, error: AppError, status = error.status): FastifyReply {
+  return reply
+    .status(status)
+    .headers(retryHeaders(error))
+    .send({ errors: [describe(error)] })
+}
+
+/**
+ * Charges a document that bought nothing to the credential or the network address that it came from. Answers the refusal to
+ * send: `error`, or `rate_limited` for who has spent all.
+ */
+function chargeDocument(ctx: Ctx, request: FastifyRequest): AppError | undefined
+function chargeDocument(ctx: Ctx, request: FastifyRequest, error: AppError): AppError
+function chargeDocument(ctx: Ctx, request: FastifyRequest, error?: AppError): AppError | undefined {
+  const bytes = Number(request.headers['content-length'] ?? DOCUMENT_LIMITS.bytes)
+  const units = unitsOfDocument(Math.min(bytes, DOCUMENT_LIMITS.bytes)) + unitsOfBody(bytes)
+  return ctx.refusedWork.charge(causeOf(ctx, request), units) ?? error
 }
 
 function describe(error: AppError): object {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { DATA_PLANE, noteCaller } from '#control-plane/api/strangers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
 import { isContract } from '#control-plane/services/payments/is-contract.ts'
@@ -24,11 +25,12 @@ export function mountPayments(server: FastifyInstance, plane: Ctx): void {
   const ctx = withPayments(plane)
   const expected = internalToken(plane.settings.keyPepper)
 
-  function enter({ headers }: FastifyRequest): NonNullable<typeof ctx> {
-    const given = headers[INTERNAL_TOKEN_HEADER]
+  function enter(request: FastifyRequest): NonNullable<typeof ctx> {
+    const given = request.headers[INTERNAL_TOKEN_HEADER]
     if (ctx === undefined || typeof given !== 'string' || !isInternalToken(expected, given)) {
       throw new AppError('not_found')
     }
+    noteCaller(plane, request, DATA_PLANE)
     return ctx
   }
 

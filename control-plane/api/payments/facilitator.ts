@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { actorOf } from '#control-plane/api/caller.ts'
 import { sendLimit } from '#control-plane/api/limit-headers.ts'
 import { peerOf } from '#control-plane/api/peer.ts'
+import { DATA_PLANE, noteCaller } from '#control-plane/api/strangers.ts'
 import { countCall } from '#control-plane/operation/call-limits.ts'
 import type { Ctx, LimitKind } from '#control-plane/operation/ctx.ts'
 import { parseInput } from '#control-plane/operation/parse-input.ts'
@@ -40,7 +41,10 @@ export function mountFacilitator(server: FastifyInstance, plane: Ctx): void {
     kind: LimitKind,
   ): Promise<NonNullable<typeof ctx>> {
     if (ctx === undefined) throw new AppError('not_found')
-    if (isPlane(request)) return ctx
+    if (isPlane(request)) {
+      noteCaller(plane, request, DATA_PLANE)
+      return ctx
+    }
     const actor = await actorOf(plane, request)
     const options = {
       peer: peerOf(request),

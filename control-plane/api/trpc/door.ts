@@ -1,6 +1,10 @@
+import type { TRPCError } from '@trpc/server'
 import type { CreateFastifyContextOptions } from '@trpc/server/adapters/fastify'
 import { fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
-import type { FastifyInstance } from 'fastify'
+import { getHTTPStatusCodeFromError } from '@trpc/server/http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { codeOfStatus } from '#control-plane/api/errors.ts'
+import { chargeStranger, refuseSpentSender } from '#control-plane/api/strangers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
 import { createTrpcContext } from './procedure.ts'
@@ -13,6 +17,7 @@ const MAX_BATCH = 10
 export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void> {
   await server.register((scope, _options, done) => {
     scope.addHook('preParsing', async (request) => {
+      refuseSpentSender(ctx, request)
       // Calls are JSON. tRPC would take forms and files, too, and nothing here wants them.
       const type = request.headers['content-type'] ?? ''
       if (request.method !== 'GET' && !/^application\/json\b/i.test(type)) throw new AppError('unsupported_media_type')
@@ -29,6 +34,8 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
         router: appRouter,
         createContext: ({ req, res }: CreateFastifyContextOptions) => createTrpcContext(ctx, req, res),
         maxBatchSize: MAX_BATCH,
+        // Each call of a batch that is refused was work.
+        onError: ({ req, error }: Failed) => void chargeStranger(ctx, req, causeIn(error)),
         allowBatching: true,
         // A long query does not fit in an address. It may come as a body and stays a query.
         allowMethodOverride: true,
@@ -36,6 +43,12 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
     })
     done()
   })
+}
+
+type Failed = { readonly req: FastifyRequest; readonly error: TRPCError }
+
+function causeIn(error: TRPCError): AppError {
+  return error.cause instanceof AppError ? error.cause : new AppError(codeOfStatus(getHTTPStatusCodeFromError(error)))
 }
 
 function batchRefused(message: string): AppError {

@@ -1,0 +1,103 @@
+import type { Clock } from './clock.ts'
+import { MINUTE, SECOND } from './clock.ts'
+import { AppError } from './errors.ts'
+
+/**
+ * What refused work costs, in units of about a millisecond of processor time. A kind of work that strangers can cause
+ * has its row here.
+ */
+export const WORK_UNITS = {
+  /** A refusal that read no more than the head of a request, or a small body: an unknown path, a bad key, a price. */
+  refusal: 1,
+  /** Each of these bytes of a refused body, see {@link unitsOfBody}. */
+  bodyBytes: 16_384,
+  /** A GraphQL document that was parsed or validated in vain, and each kilobyte of it. */
+  document: 2,
+  documentKilobyte: 2,
+  /** The check of a payment that is not good: signatures, and questions to the control plane and the chain. */
+  payment: 25,
+} as const
+
+/** The most names that are counted at once. The first that came is forgotten for a further one. */
+const MAX_NAMES = 100_000
+
+/**
+ * The account of work that was done for nothing: requests that were refused, and prices that nobody paid. It is charged
+ * to the network address of a stranger (see networkOf), or to the name of a credential that is good. Who has caused more than
+ * `perMinute` units in a minute is refused further work with `rate_limited` before it is done.
+ *
+ * How a place charges its work:
+ * 1. Before the work, it calls `refuseSpent(who)` where the caller is a stranger. A caller whose key is good is never
+ *    refused for the address, because many share one.
+ * 2. When the work was in vain, it calls `charge(who, units)` with a row of {@link WORK_UNITS}, and throws or sends the
+ *    answer of it, where there is one, in place of its own refusal.
+ *
+ * On the data plane, calls and jobs do both in one place: `enter` and `settleRefusal` of pipeline/entrance.ts. On the
+ * control plane, api/strangers.ts does both for every door.
+ *
+ * Each process counts for itself, because it is its own processor time that is bounded. Nothing is asked over the network.
+ */
+export type RefusedWork = {
+  /** Throws `rate_limited` for somebody who has spent the minute's work. Charges nothing. */
+  refuseSpent(who: string): void
+  /** Charges work that was done. Answers `rate_limited` for somebody who had spent the minute's work before. */
+  charge(who: string, units: number): AppError | undefined
+  /** Names that have caused work in this minute, and refusals for spent work since the start. */
+  figures(): { readonly names: number; readonly refused: number }
+}
+
+type Parts = { readonly clock: Pick<Clock, 'now'>; readonly perMinute: number }
+
+export function createRefusedWork({ clock, perMinute }: Parts): RefusedWork {
+  const spent = new Map<string, number>()
+  let window = 0
+  let refused = 0
+
+  function spentBy(who: string, now: number): number {
+    const current = Math.floor(now / MINUTE)
+    if (current !== window) {
+      spent.clear()
+      window = current
+    }
+    return spent.get(who) ?? 0
+  }
+
+  function refusal(units: number, now: number): AppError {
+    refused++
+    const resetsAt = (window + 1) * MINUTE
+    return new AppError('rate_limited', {
+      message: 'Too many requests without a key or a good payment came from this address.',
+      detail: { limit_source: 'address_work', limit: perMinute, spent: units, resets_at: resetsAt },
+      retryAfterSeconds: Math.max(1, Math.ceil((resetsAt - now) / SECOND)),
+    })
+  }
+
+  return {
+    refuseSpent(who) {
+      const now = clock.now()
+      const units = spentBy(who, now)
+      if (units >= perMinute) throw refusal(units, now)
+    },
+    charge(who, units) {
+      const now = clock.now()
+      const before = spentBy(who, now)
+      if (before === 0 && spent.size >= MAX_NAMES) {
+        const [first] = spent.keys()
+        if (first !== undefined) spent.delete(first)
+      }
+      spent.set(who, before + units)
+      return before >= perMinute ? refusal(before, now) : undefined
+    },
+    figures: () => ({ names: spent.size, refused }),
+  }
+}
+
+/** The units of a refusal whose body was read. */
+export function unitsOfBody(bytes: number): number {
+  return WORK_UNITS.refusal + Math.floor(bytes / WORK_UNITS.bodyBytes)
+}
+
+/** The units of a GraphQL document that was read in vain. */
+export function unitsOfDocument(bytes: number): number {
+  return WORK_UNITS.document + WORK_UNITS.documentKilobyte * Math.floor(bytes / 1_024)
+}

@@ -266,6 +266,7 @@ function settingsOf(config: Config): Settings {
     linkSecret: config.sessionSecret,
     sessionSecret: config.sessionSecret,
     origins: [...new Set([config.apiBaseUrl, config.baseUrl].map((url) => new URL(url).origin))],
+    apiBaseUrl: config.apiBaseUrl,
     keyRing: config.keyRing,
     outbound: { allowsLoopback: config.allowsLoopbackUpstreams },
     platformFeeBps: config.platformFeeBps,

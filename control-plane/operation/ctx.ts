@@ -73,6 +73,8 @@ export type Settings = {
   readonly sessionSecret: Secret
   /** The addresses of this service in a browser: `https://host[:port]`. */
   readonly origins: readonly string[]
+  /** The address of the API, which links begin with. */
+  readonly apiBaseUrl: string
   readonly keyRing: KeyRing
   readonly outbound: OutboundPolicy
   readonly platformFeeBps: KeptBps

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Problem } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
+import { isRecord } from '#shared/json-members.ts'
 import { cleanLine } from '#shared/texts.ts'
 import { inputSentence } from './input-sentences.ts'
 
@@ -10,11 +11,14 @@ const MAX_PROBLEMS = 20
 const MAX_TOLD_NAME = 64
 
 /**
- * Validates input from a door. The first problem gives the message and the field of the error. When there are more, the
+ * Validates input from a door. A null counts as left out where it is no value of its own. The first problem gives the message and the field of the error. When there are more, the
  * error lists all of them, up to {@link MAX_PROBLEMS}.
  */
 export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown): z.output<Input> {
-  const parsed = schema.safeParse(raw, { error: inputSentence })
+  const asGiven = schema.safeParse(raw, { error: inputSentence })
+  const nulls = asGiven.success ? [] : asGiven.error.issues.filter((issue) => isNullMember(raw, issue))
+  const parsed =
+    nulls.length === 0 ? asGiven : schema.safeParse(nulls.reduce(withoutMember, raw), { error: inputSentence })
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.flatMap(problemsOf).slice(0, MAX_PROBLEMS)
   const retired = problems.find(({ param }) => param !== null && PER_TOKEN_PRICES.test(param))
@@ -26,6 +30,30 @@ export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown)
     ...(first.param === null ? {} : { param: first.param }),
     ...(problems.length > 1 ? { problems } : {}),
   })
+}
+
+/** True for the issue of a member that is null. A rule of its own, beside the type, knows the null and keeps it. */
+function isNullMember(raw: unknown, { path, code }: z.core.$ZodIssue): boolean {
+  return code !== 'custom' && typeof path.at(-1) === 'string' && isNullAt(raw, path)
+}
+
+function isNullAt(value: unknown, [name, ...rest]: readonly PropertyKey[]): boolean {
+  if (name === undefined) return value === null
+  const part = Object.entries(Object(value)).find(([other]) => other === String(name))
+  return part !== undefined && isNullAt(part[1], rest)
+}
+
+/** A copy of the input without the member at a path. */
+function withoutMember(raw: unknown, { path }: Pick<z.core.$ZodIssue, 'path'>): unknown {
+  const [name, ...rest] = path
+  if (Array.isArray(raw)) return raw.map((item, at) => (at === name ? withoutMember(item, { path: rest }) : item))
+  if (!isRecord(raw)) return raw
+  const members = Object.entries(raw)
+  return Object.fromEntries(
+    rest.length === 0
+      ? members.filter(([other]) => other !== name)
+      : members.map(([other, value]) => [other, other === name ? withoutMember(value, { path: rest }) : value]),
+  )
 }
 
 /** Members of former days that priced an offer by the token, in any input. */

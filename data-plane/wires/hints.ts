@@ -167,7 +167,7 @@ export function readFloors(
   headers: IncomingHttpHeaders,
   pathFloorPercent: number | undefined,
 ): readonly (number | undefined)[] {
-  const given = body['min_discount_pct']
+  const given = body['min_discount_pct'] ?? undefined
   const header = headers['x-min-discount']
   if (given === undefined && header === undefined && pathFloorPercent === undefined) return []
   if (given !== undefined && (typeof given !== 'number' || !Number.isInteger(given) || given < 0 || given > 100)) {

@@ -7,7 +7,7 @@ import { DAY, HOUR, SECOND, systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import { grant, newAccount } from '#test/support/ledger.ts'
 import type { EventWish } from '#test/support/usage-events.ts'
 import { usageEvent } from '#test/support/usage-events.ts'
@@ -260,7 +260,7 @@ describe('an export of usage', () => {
       redirect: 'manual',
     })
     expect(answer.status).toBe(302)
-    return answer.headers.get('location') ?? ''
+    return pathOfLink(market, answer.headers.get('location') ?? '')
   }
 
   it('is a CSV behind a link that needs no key, filtered like the list', async () => {

@@ -112,7 +112,7 @@ describe('the reference', () => {
     expect(headers.get('content-security-policy')).toContain("connect-src 'self'")
     const consoles = [...text.matchAll(/<details class="try" data-method="([A-Z]+)" data-target="([^"]+)"/g)]
     expect(consoles.length).toBeGreaterThan(100)
-    expect(text).toMatch(/data-target="\/v1\/buyer\/keys" data-caller="buyerKey" data-once="" data-body="\{&quot;/)
+    expect(text).toMatch(/data-target="\/v1\/seller\/keys" data-caller="sellerKey" data-once="" data-body="\{&quot;/)
     // Without a script there is no console. Calls that need a session's cookie never have one.
     expect(text).not.toMatch(/<details class="try"(?![^>]* hidden>)|data-caller="session"/)
     expect(text).not.toMatch(/<style|\sstyle="|<script>|\son\w+="/)

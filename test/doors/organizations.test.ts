@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toSnakeBody } from '#control-plane/api/case.ts'
 import type { Answer, Call, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import { newWallet, signInForSession } from '#test/support/wallet.ts'
 
 let market: TestMarket
@@ -178,7 +178,7 @@ describe('the log', () => {
     const fileOf = async (format: string) => {
       const answer = await fetch(`${market.url}${path}/export?format=${format}`, { headers: owner, redirect: 'manual' })
       expect(answer.status).toBe(302)
-      return market.rest('GET', answer.headers.get('location') ?? '')
+      return market.rest('GET', pathOfLink(market, answer.headers.get('location') ?? ''))
     }
     const csv = await fileOf('csv')
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')

@@ -69,6 +69,10 @@ describe("a buyer's own providers", () => {
     const remove = (person: Person) => market.rest('DELETE', `/v1/buyer/providers/${own.id}`, { key: person.buyerKey })
     expect(codeOf(await remove(buyer))).toBe('not_found')
     expect((await remove(other)).status).toBe(204)
+    const again = View.parse((await add(other, { model: null })).body)
+    const removeNamed = (body: object) => market.rest('DELETE', '/v1/buyer/providers', { key: other.buyerKey, body })
+    expect(codeOf(await removeNamed({}))).toBe('invalid_request')
+    expect((await removeNamed({ id: again.id })).status).toBe(204)
     expect((await published(other.buyer.account)).ownProviders).toEqual([])
     const left = await market.world.db
       .selectFrom('credential')

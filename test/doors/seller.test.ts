@@ -5,8 +5,9 @@ import { MediaUnitsSchema } from '#control-plane/services/media-units.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { runSellerOperations } from '#control-plane/services/sellers/seller-operations.ts'
 import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import { listOffer, newProviderKey } from '#test/support/offers.ts'
+import { storePayout } from '#test/support/stored-payout.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 let market: TestMarket
@@ -145,6 +146,15 @@ describe('what a seller asks', () => {
     expect(listed).toEqual({ ...Object(configs), next_token: null })
   })
 
+  it('the transaction of a payout is told by GET and by POST', async () => {
+    const carol = await market.person()
+    const path = `/v1/seller/payouts/${await storePayout(market, carol.seller.account)}/tx`
+    const told = await Promise.all(['GET', 'POST'].map((method) => market.rest(method, path, { key: carol.sellerKey })))
+    expect(told.map(({ status }) => status)).toEqual([200, 200])
+    expect(told[1]?.body).toEqual(told[0]?.body)
+    expect(codeOf(await market.rest('POST', path, { key: bob.sellerKey }))).toBe('not_found')
+  })
+
   it('a file of sales is behind a link from every door', async () => {
     const link = z.object({ url: z.string() })
     const redirect = await fetch(`${market.url}/v1/seller/usage/export`, {
@@ -156,7 +166,7 @@ describe('what a seller asks', () => {
       link.parse(await graph('salesExport', '{ salesExport { url expiresAt } }')(ada.sellerKey)).url,
       (await market.trpc(ada.sellerKey).earnings.export.query({})).url,
     ]
-    const files = await Promise.all(paths.map((path) => market.rest('GET', path)))
+    const files = await Promise.all(paths.map((link) => market.rest('GET', pathOfLink(market, link))))
     expect(files.map(({ status }) => status)).toEqual([200, 200, 200])
     expect(new Set(files.map(({ text }) => text)).size).toBe(1)
   })

@@ -12,7 +12,7 @@ import { DAY, utcDay } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { mediaUnitsOf } from '#shared/media-units.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import { codeOf, pathOfLink, startMarket } from '#test/support/control-plane.ts'
 import { listOffer } from '#test/support/offers.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
@@ -218,13 +218,13 @@ describe('the usage file', () => {
       headers: { authorization: `Bearer ${ada.sellerKey}` },
       redirect: 'manual',
     })
-    return { status: answer.status, location: answer.headers.get('location') ?? '' }
+    return { status: answer.status, path: pathOfLink(market, answer.headers.get('location') ?? '') }
   }
 
   it('is a redirect to a link that needs no key, lives five minutes, and opens nothing when edited', async () => {
-    const { status, location } = await asked('?from=1')
-    expect([status, location]).toEqual([302, expect.stringMatching(/^\/v1\/exports\//)])
-    const file = await market.rest('GET', location)
+    const { status, path } = await asked('?from=1')
+    expect(status).toBe(302)
+    const file = await market.rest('GET', path)
     expect([file.status, file.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8'])
     expect(file.headers.get('content-disposition')).toBe('attachment; filename="sales.csv"')
     const lines = file.text.trimEnd().split('\r\n')
@@ -246,16 +246,16 @@ describe('the usage file', () => {
       settlement_type: 'credit',
     })
     expect(new Date(records[0]?.['created_at'] ?? '').toISOString()).toBe(records[0]?.['created_at'])
-    expect((await market.rest('GET', `${location}x`)).status).toBe(404)
+    expect((await market.rest('GET', `${path}x`)).status).toBe(404)
     market.advance(EXPORT_LIFETIME_MS)
-    expect((await market.rest('GET', location)).status).toBe(404)
+    expect((await market.rest('GET', path)).status).toBe(404)
     // Just before midnight, the sales of today would be yesterday's for the other tests.
     market.advance(-EXPORT_LIFETIME_MS)
   })
 
   it('keeps to its dates and its limit', async () => {
     const linesOf = async (query: string) =>
-      (await market.rest('GET', (await asked(query)).location)).text.trimEnd().split('\r\n').length - 1
+      (await market.rest('GET', (await asked(query)).path)).text.trimEnd().split('\r\n').length - 1
     const now = market.plane.clock.now()
     expect(await linesOf('')).toBe(6)
     expect(await linesOf(`?from=${now - 2 * DAY}`)).toBe(4)

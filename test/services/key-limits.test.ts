@@ -154,11 +154,13 @@ describe('limits of a buyer key', () => {
     const ada = await market.person()
     const { secret: key } = await newKey(ada, { modelsAllowed: ['gpt-test'] })
     const refused = ROWS.filter(({ access }) => access === 'buyer-account')
-    expect(refused.map(({ operation }) => operation).sort()).toEqual([
-      ...['allowance.close', 'allowance.open', 'allowance.sign', 'buyer-key.create', 'buyer-key.update'],
-      ...['own-provider.create', 'own-provider.remove', 'preferences.put'],
-      ...['webhook.create', 'webhook.remove', 'webhook.rotate-secret', 'webhook.test', 'webhook.update'],
-    ])
+    expect(new Set(refused.map(({ operation }) => operation))).toEqual(
+      new Set([
+        ...['allowance.close', 'allowance.open', 'allowance.sign', 'buyer-key.create', 'buyer-key.update'],
+        ...['own-provider.create', 'own-provider.remove', 'preferences.put'],
+        ...['webhook.create', 'webhook.remove', 'webhook.rotate-secret', 'webhook.test', 'webhook.update'],
+      ]),
+    )
     for (const { method, path } of refused) {
       const answer = await market.rest(method, path.replace(/:\w+/, 'x'), { key, body: {} })
       expect([path, answer.status, codeOf(answer)]).toEqual([path, 403, 'forbidden'])
@@ -291,7 +293,8 @@ describe('a rotated key', () => {
     const again = await market.rest('POST', path, { key: ada.buyerKey, body: {}, headers })
     const fresh = View.parse(first.body).key ?? ''
     expect([again.status, View.parse(again.body).key]).toEqual([200, undefined])
-    expect(codeOf(await market.rest('POST', path, { key: ada.buyerKey, body: {} }))).toBe('idempotency_key_required')
+    const bare = await market.rest('POST', `/v1/buyer/keys/${(await newKey(ada)).id}/rotate`, { key: ada.buyerKey })
+    expect([bare.status, View.parse(bare.body).key]).toEqual([200, expect.stringMatching(/^inf_/)])
     await market.world.redis.del(cacheKeys.keys, cacheKeys.keysVersion)
     await patch(ada, id, { label: 'again' })
     expect([(await published(secret))?.id, (await published(fresh))?.id]).toEqual([id, id])

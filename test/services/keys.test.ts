@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { authenticate } from '#control-plane/services/authenticate.ts'
 import { noteKeyUses } from '#control-plane/services/keys/key-seen.ts'
@@ -84,6 +85,21 @@ describe('a new key', () => {
     expect((await refusalOf(invoke(market.plane, ada.seller, createSellerKey, { label: 'y' }, once))).code).toBe(
       'idempotency_key_reused',
     )
+  })
+
+  it('of a buyer needs none, and honours one that is sent', async () => {
+    const { buyerKey: key } = await market.person()
+    const body = { label: 'app' }
+    const make = (headers: Record<string, string> = {}) =>
+      market.rest('POST', '/v1/buyer/keys', { key, body, headers }).then(({ status, body: made }) => {
+        return { status, ...z.object({ id: z.string(), key: z.string().optional() }).parse(made) }
+      })
+    const [first, second] = [await make(), await make()]
+    expect([first.status, first.key, second.status]).toEqual([201, expect.stringMatching(/^inf_/), 201])
+    expect(second.id).not.toBe(first.id)
+    const once = { 'idempotency-key': 'made-once' }
+    const kept = await make(once)
+    expect(await make(once)).toEqual({ status: 201, id: kept.id, key: undefined })
   })
 
   it('is one of at most 25 active ones of a side, however many ask at once', async () => {

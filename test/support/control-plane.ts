@@ -199,6 +199,13 @@ const RestError = z.object({
 })
 const GraphError = z.object({ errors: z.array(z.object({ extensions: z.object({ code: z.string() }) })).min(1) })
 
+/** The path of a link to this market. Its address is that of the settings, where no test market listens. */
+export function pathOfLink(market: TestMarket, link: string): string {
+  const url = new URL(link)
+  if (url.origin !== market.plane.settings.apiBaseUrl) throw new Error(`${link} leads elsewhere`)
+  return url.pathname
+}
+
 /** The code in a REST or GraphQL error; undefined for any other answer. */
 export function codeOf(answer: Answer): string | undefined {
   const rest = RestError.safeParse(answer.body)

@@ -11,11 +11,16 @@ import { Secret } from '#shared/secret.ts'
 
 function world(secret = 'for tests only, 32 characters long') {
   let at = 1_800_000_000_000
-  const ctx = { settings: { linkSecret: new Secret(secret) }, clock: { ...systemClock, now: () => at } }
+  const settings = { linkSecret: new Secret(secret), apiBaseUrl: 'https://api.example' }
+  const ctx = { settings, clock: { ...systemClock, now: () => at } }
   return { ctx: ctx as never, advance: (ms: number) => (at += ms) }
 }
 const grant = { kind: 'seller-usage', query: { account: 'acc_1', from: 1 } }
-const tokenOf = (link: string) => link.slice(EXPORT_PATH.length + 1)
+const PREFIX = `https://api.example${EXPORT_PATH}/`
+function tokenOf(link: string): string {
+  expect(link.startsWith(PREFIX)).toBe(true)
+  return link.slice(PREFIX.length)
+}
 
 describe('a signed link', () => {
   it('opens what it was made for, until its five minutes are over', () => {

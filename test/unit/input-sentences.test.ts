@@ -30,7 +30,7 @@ describe('what is wrong with an input', () => {
   it.each([
     [{ name: undefined }, 'name is required.'],
     [{ name: 5 }, 'name must be a text.'],
-    [{ name: null }, 'name must be a text.'],
+    [{ name: null }, 'name is required.'],
     [{ name: '' }, 'name must not be empty.'],
     [{ name: 'abcde' }, 'name must have at most 4 characters.'],
     [{ share: 101 }, 'share must be at most 100.'],

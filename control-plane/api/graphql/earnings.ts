@@ -80,7 +80,7 @@ const EarningsType = builder.objectRef<Earnings>('Earnings').implement({
 })
 
 const Link = builder.objectRef<ExportLink>('SalesExport').implement({
-  description: 'A path that opens without a key, and until when in Unix milliseconds.',
+  description: 'An absolute URL that opens without a key, and until when in Unix milliseconds.',
   fields: (t) => ({ url: t.exposeString('url'), expiresAt: t.exposeFloat('expiresAt') }),
 })
 

@@ -79,6 +79,7 @@ export const BUYER_ROWS: readonly RestRow[] = [
   restRow({ method: 'POST', path: '/v1/buyer/providers', status: 201, envelope, operation: createOwnProvider }),
   restRow({ method: 'GET', path: '/v1/buyer/providers', envelope, operation: listBuyerProviders }),
   restRow({ method: 'DELETE', path: '/v1/buyer/providers/:id', status: 204, envelope, operation: removeOwnProvider }),
+  restRow({ method: 'DELETE', path: '/v1/buyer/providers', status: 204, envelope, operation: removeOwnProvider }),
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map((method) =>
     restRow({ method, path: '/v1/buyer/fallback-key', envelope, operation: retiredFallbackKey }),
   ),

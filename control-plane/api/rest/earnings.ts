@@ -60,4 +60,5 @@ export const EARNINGS_ROWS: readonly RestRow[] = [
   }),
   restRow({ method: 'POST', path: '/v1/seller/payouts', envelope, operation: requestPayout, body: ANSWER }),
   restRow({ method: 'GET', path: '/v1/seller/payouts/:id/tx', envelope, operation: getPayout, body: REPORT }),
+  restRow({ method: 'POST', path: '/v1/seller/payouts/:id/tx', envelope, operation: getPayout, body: REPORT }),
 ]

@@ -16,22 +16,23 @@ export type ExportGrant = { readonly kind: string; readonly query: unknown }
 
 const Payload = z.object({ k: z.string(), q: z.unknown(), e: z.number().int() })
 
-/** The address of a file that opens without a key, and its end in Unix milliseconds. */
+/** The absolute URL of a file that opens without a key, and its end in Unix milliseconds. */
 export const ExportLinkSchema = z.object({
-  url: z.string(),
+  url: z.string().describe('Opens without a key. Absolute, at the address of the API.'),
   expiresAt: UnixMs,
 })
 export type ExportLink = z.infer<typeof ExportLinkSchema>
 
 /**
- * Makes a path that opens without a key for five minutes. It names the export and its owner and is signed, so nobody
+ * Makes a URL that opens without a key for five minutes. It names the export and its owner and is signed, so nobody
  * can change it. The query is plain JSON without secrets.
  */
 export function makeExportLink(ctx: Pick<Ctx, 'settings' | 'clock'>, grant: ExportGrant): ExportLink {
   const expiresAt = ctx.clock.now() + EXPORT_LIFETIME_MS
   const payload = { k: grant.kind, q: grant.query, e: expiresAt }
   const body = Buffer.from(JSON.stringify(payload)).toString('base64url')
-  return { url: `${EXPORT_PATH}/${body}.${sign(ctx, body).toString('base64url')}`, expiresAt }
+  const path = `${EXPORT_PATH}/${body}.${sign(ctx, body).toString('base64url')}`
+  return { url: ctx.settings.apiBaseUrl + path, expiresAt }
 }
 
 /** Reads the token of a link. Throws `not_found` for a token that was not signed here or has expired. */

@@ -40,7 +40,7 @@ export const rotateBuyerKey = defineOperation({
     windowSeconds: z.number().int().min(0).max(MAX_WINDOW_SECONDS).default(WINDOW_SECONDS),
   }),
   limit: 'write',
-  idempotency: 'required',
+  idempotency: 'accepted',
   output: RotatedKeySchema,
   forReplay: (rotated: RotatedKey): RotatedKey => ({ ...rotated, secret: null }),
   run: async (ctx, actor, { id, windowSeconds }): Promise<RotatedKey> => {

@@ -108,7 +108,7 @@ export const createBuyerKey = defineOperation({
   access: 'buyer-account',
   input: BuyerKeyInput,
   limit: 'write',
-  idempotency: 'required',
+  idempotency: 'accepted',
   output: CreatedKeySchema,
   forReplay: withoutSecret,
   run: (ctx, actor, input) =>

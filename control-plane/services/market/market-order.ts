@@ -17,7 +17,7 @@ type MarketSort = (typeof MARKET_SORTS)[number]
 
 /** Filters on the live state of models, and their order; by id when none is given. */
 export const MarketChoice = z.object({
-  minDiscountPct: z.number().min(0).max(100).optional(),
+  minDiscountPct: z.number().int().min(0).max(100).optional(),
   minSellers: z.number().int().positive().optional(),
   minUptimePct: z.number().min(0).max(100).optional(),
   sort: z.enum(MARKET_SORTS).optional(),

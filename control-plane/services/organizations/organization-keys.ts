@@ -135,7 +135,7 @@ export const createOrganizationKey = defineOperation({
     expiresAt: Instant.nullish(),
   }),
   limit: 'write',
-  idempotency: 'required',
+  idempotency: 'accepted',
   output: CreatedOrganizationKeySchema,
   forReplay: (created) => ({ ...created, secret: null }),
   run: async (ctx, actor, input): Promise<CreatedOrganizationKey> => {

@@ -54,7 +54,7 @@ export const createWorkspaceKey = defineOperation({
     expiresAt: Instant.nullish(),
   }),
   limit: 'write',
-  idempotency: 'required',
+  idempotency: 'accepted',
   output: CreatedOrganizationKeySchema,
   forReplay: (created) => ({ ...created, secret: null }),
   run: async (ctx, actor, { keyType: type, label, expiresAt = null, ...input }): Promise<CreatedOrganizationKey> => {

@@ -79,6 +79,12 @@ const ACCOUNT: Descriptions = {
     summary: 'List own provider keys',
     example: {},
   },
+  'DELETE /v1/buyer/providers': {
+    tag,
+    summary: 'Remove the own provider key that the body names',
+    example: { id: 'own_01K00000000000000000000000' },
+    refusals: [403],
+  },
   'DELETE /v1/buyer/providers/:id': { tag, summary: 'Remove an own provider key', example: {}, refusals: [403] },
   'GET /v1/buyer/fallback-key': retired,
   'POST /v1/buyer/fallback-key': retired,

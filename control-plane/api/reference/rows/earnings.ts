@@ -42,4 +42,11 @@ export const EARNINGS_DESCRIPTIONS: Descriptions = {
     example: {},
     refusals: [403, 404],
   },
+  'POST /v1/seller/payouts/:id/tx': {
+    tag,
+    summary: 'Read the transaction of a payout by POST',
+    description: 'Answers the same as a GET of the path, and changes nothing.',
+    example: {},
+    refusals: [403, 404],
+  },
 }

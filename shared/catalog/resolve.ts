@@ -12,7 +12,7 @@ const LATEST_SUFFIX = /-latest$/
 /**
  * Builds the name index of a catalogue. A name is tried, in this order, as: the canonical id or an alias; the maker's
  * `lab/model` form; the Venice form (dots dropped or dashed, `/` as a dash); any of these without its date; a floating
- * name (`claude-sonnet-latest`, with or without OpenRouter's leading `~`), which is the newest model of that family.
+ * name (`claude-sonnet-latest`, with or without OpenRouter's leading `~`), which is the newest plain model of that family.
  * Case does not matter. Where two models claim one derived name, the newer has it; exact names always win.
  */
 export function createResolver(models: readonly Model[]): ResolveModel {
@@ -27,7 +27,7 @@ export function createResolver(models: readonly Model[]): ResolveModel {
     }
   }
   const lookUp = (name: string) => exact.get(name) ?? derived.get(name)
-  const families = newestFirst.filter((model) => !model.isSandbox)
+  const families = newestFirst.filter((model) => !model.isSandbox && model.endpoints.includes('chat')).map(memberOf)
 
   return (asked) => {
     if (asked.length > MAX_NAME_LENGTH) return undefined
@@ -63,26 +63,72 @@ function veniceSpellings(lab: string, name: string): string[] {
   })
 }
 
-/** Words that mark the smaller models of a family. A floating name means such a model only when it has the word. */
-const SMALLER = new Set(['mini', 'nano', 'lite', 'small', 'tiny', 'air', 'oss', 'flash', 'fast', 'haiku'])
+/** Words of a name that are no line of products: a version, a size in parameters, a day or build, the form of a text model. */
+const VERSION = /^[vkm]?\d{1,2}(?:\.\d+)*o?$/
+const SIZE = /^(?:a?\d+(?:\.\d+)?[bm]|\d+x\d+b|\d+e)$/
+const DETAIL = /^(?:\d{3,8}|instruct|it)$/
+/** Words of the larger models of a family. Every other word is a line of its own: `mini`, `codex`, `image`, `preview`. */
+const LARGER: ReadonlySet<string> = new Set([
+  ...['opus', 'sonnet', 'pro', 'max', 'plus', 'ultra', 'premier', 'large', 'medium'],
+])
+
+/** A model that floating names can mean. */
+type Member = {
+  readonly model: Model
+  /** All its spellings in lower case. */
+  readonly names: ReadonlySet<string>
+  /** The words of each, without a date. */
+  readonly wordLists: readonly (readonly string[])[]
+}
+
+function memberOf(model: Model): Member {
+  const spellings = [model.id, ...model.aliases].flatMap((name) => [name, ...veniceSpellings(model.lab, name)])
+  const names = new Set(spellings.map((name) => name.toLowerCase()))
+  return { model, names, wordLists: [...names].map((name) => wordsOf(name.replace(DATE_SUFFIX, ''))) }
+}
 
 /**
- * Finds the newest chat model whose id holds every word of the family in order: `claude-sonnet` finds
- * `claude-sonnet-4.5`.
+ * Finds the newest chat model of a family: one with a name that holds every word of the family in order, and no word of
+ * another line of products. `claude-sonnet` finds `claude-sonnet-4.5`, and `gemini-flash` finds `gemini-2.5-flash`, never
+ * its image model. A larger model stands for a family that has no plain one. A version is taken at its word:
+ * `claude-sonnet-4` is not `claude-sonnet-4.5`. So is a model that has the family's name: its other sizes are not meant.
  */
-function newestOfFamily(newestFirst: readonly Model[], family: string): Model | undefined {
-  const [stem, lab, beyond] = family.split('/').reverse()
-  if (beyond !== undefined) return undefined
-  const words = (stem ?? '').split('-').filter((word) => word !== '')
-  if (words.length === 0) return undefined
-  const members = newestFirst.filter((model) => {
-    const parts = model.id.toLowerCase().split('-')
-    if ((lab !== undefined && lab !== model.lab) || parts[0] !== words[0] || !model.endpoints.includes('chat'))
-      return false
-    let at = 0
-    for (const part of parts) if (part === words[at]) at++
-    return at === words.length
+function newestOfFamily(newestFirst: readonly Member[], family: string): Model | undefined {
+  const [stem = '', lab, beyond] = family.split('/').reverse()
+  const words = wordsOf(stem)
+  if (beyond !== undefined || words.length === 0) return undefined
+  const hasVersion = words.some((word) => VERSION.test(word))
+  const members = newestFirst.filter(({ model, wordLists }) => {
+    if (lab !== undefined && lab !== model.lab) return false
+    return wordLists.some((name) => {
+      const beside = wordsBeside(name, words)
+      return beside !== undefined && !(hasVersion && beside.some((word) => VERSION.test(word)))
+    })
   })
-  const isSmaller = (model: Model) => model.id.split('-').some((part) => SMALLER.has(part) && !words.includes(part))
-  return members.find((model) => !isSmaller(model)) ?? members[0]
+  const isNamed = members.some(({ names }) => names.has(stem))
+  const linesOf = ({ model, names }: Member) => {
+    const isSized = !isNamed || names.has(stem)
+    const isPlain = (word: string) => VERSION.test(word) || DETAIL.test(word) || (isSized && SIZE.test(word))
+    return wordsOf(model.id).filter((word) => !words.includes(word) && !isPlain(word))
+  }
+  const plain = members.find((member) => linesOf(member).length === 0)
+  return (plain ?? members.find((member) => linesOf(member).every((word) => LARGER.has(word))))?.model
+}
+
+function wordsOf(name: string): readonly string[] {
+  return name
+    .toLowerCase()
+    .split('-')
+    .filter((word) => word !== '')
+}
+
+/** The words of a name beside those of a family. Undefined where it does not begin as the family, or lacks a word of it. */
+function wordsBeside(name: readonly string[], family: readonly string[]): readonly string[] | undefined {
+  let at = 0
+  const beside = name.filter((word) => {
+    const isNext = word === family[at]
+    if (isNext) at++
+    return !isNext
+  })
+  return at === family.length && name[0] === family[0] ? beside : undefined
 }

@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { modelsOf, readCatalog } from '#dev/seed/catalog.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { createProviderFinder } from '#shared/catalog/providers.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
@@ -74,6 +76,75 @@ describe('model names', () => {
     'anthropic/claude-sonnet/\u0000-latest',
     'x'.repeat(10_000),
   ])('%j is no model', (name) => expect(resolve(name)).toBeUndefined())
+})
+
+describe('floating names of the catalogue', () => {
+  const catalogue = modelsOf(readCatalog())
+  const chats = catalogue.filter(({ endpoints, isSandbox }) => endpoints.includes('chat') && !isSandbox)
+  const resolveSeeded = createResolver(catalogue)
+  /** Words that a name may hold of its own accord: versions, sizes, days and the forms of text models. */
+  const isDetail = (word: string) => /^[vkma]?\d+(?:\.\d+)*[bmeo]?$|^\d+x\d+b$|^(?:instruct|it)$/.test(word)
+  const LARGER = ['opus', 'sonnet', 'pro', 'max', 'plus', 'ultra', 'premier', 'large', 'medium']
+
+  it.each([
+    ['gpt-latest', 'gpt-5.2'],
+    ['gpt-mini-latest', 'gpt-5-mini'],
+    ['gpt-codex-latest', 'gpt-5.1-codex'],
+    ['gpt-codex-mini-latest', 'gpt-5.1-codex-mini'],
+    ['gemini-latest', 'gemini-2.5-pro'],
+    ['gemini-pro-latest', 'gemini-2.5-pro'],
+    ['~google/gemini-flash-latest', 'gemini-2.5-flash'],
+    ['gemini-flash-lite-latest', 'gemini-2.5-flash-lite'],
+    ['gemini-flash-image-latest', 'gemini-2.5-flash-image'],
+    ['claude-latest', 'claude-opus-4.5'],
+    ['claude-haiku-latest', 'claude-haiku-4.5'],
+    ['claude-haiku-4-5-latest', 'claude-haiku-4.5'],
+    ['anthropic/claude-haiku-4.5-latest', 'claude-haiku-4.5'],
+    ['claude-haiku-45-latest', 'claude-haiku-4.5'],
+    ['claude-sonnet-4-latest', 'claude-sonnet-4'],
+    ['claude-3-7-sonnet-latest', 'claude-3.7-sonnet'],
+    ['mistral-small-latest', 'mistral-small-3.2-24b-instruct'],
+    ['kimi-k2-latest', 'kimi-k2-0905'],
+    ['qwen3-coder-latest', 'qwen3-coder'],
+    ['deepseek-latest', 'deepseek-v3.2'],
+    ['deepseek-chat-latest', 'deepseek-v3.2'],
+    ['glm-latest', 'glm-4.6'],
+    ['grok-latest', 'grok-4'],
+    ['grok-fast-latest', 'grok-4.1-fast'],
+  ])('%s is %s', (name, expected) => expect(resolveSeeded(name)?.id).toBe(expected))
+
+  it.each(['gemini-3-pro-latest', 'claude-3-5-sonnet-latest', 'nemotron-latest', 'gpt-mini-codex-latest'])(
+    '%s is no model: only another line has the name',
+    (name) => expect(resolveSeeded(name)).toBeUndefined(),
+  )
+
+  it('mean no other line of products, for every family of words that any model has', () => {
+    const anyFamily = fc
+      .constantFrom(...catalogue.flatMap(({ id, aliases }) => [id, ...aliases]))
+      .map((name) => name.split('-'))
+      .chain((words) => fc.subarray(words.slice(1)).map((rest) => [words[0] ?? '', ...rest]))
+    fc.assert(
+      fc.property(anyFamily, (words) => {
+        const name = `${words.join('-')}-latest`
+        const isExact = catalogue.some((model) => model.aliases.includes(name))
+        const found = resolveSeeded(name)
+        if (isExact || found === undefined) return
+        const others = found.id.split('-').filter((word) => !words.includes(word) && !isDetail(word))
+        expect([name, found.id, others.filter((word) => !LARGER.includes(word))]).toEqual([name, found.id, []])
+        expect(chats).toContain(found)
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('find each chat model by the words of its line, or a newer one of the same line', () => {
+    for (const model of chats) {
+      const line = model.id.split('-').filter((word, at) => at === 0 || !isDetail(word))
+      const found = resolveSeeded(`${line.join('-')}-latest`)
+      const others = found?.id.split('-').filter((word) => !line.includes(word) && !isDetail(word))
+      expect([model.id, others]).toEqual([model.id, []])
+    }
+  })
 })
 
 describe('provider hints', () => {

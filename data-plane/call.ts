@@ -89,8 +89,8 @@ export type RoutingHints = {
   readonly session?: string
   /** True when no other offer may take over from the first. */
   readonly isFirstOnly?: true
-  /** True when measured speed goes before price. */
-  readonly isFastestFirst?: true
+  /** True when measured speed goes before price, false when price is asked for by name. */
+  readonly isFastestFirst?: boolean
 }
 
 /** The members of every demand. */

@@ -8,12 +8,20 @@ import { familyPaths, leastDemands, payablePaths, withCatalogueEntries } from '.
 import type { JobRoute } from './pipeline/job-plane.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { listCompatModels, readCompatModel } from './reads/compat-models.ts'
-import { readModelOrEndpoints } from './reads/endpoints.ts'
+import { listPromisingEndpoints, readModelOrEndpoints } from './reads/endpoints.ts'
 import { readTradeFeed } from './reads/feed.ts'
 import type { LookUp } from './reads/look-up.ts'
 import { lookUpCredits, lookUpGeneration, lookUpKey, lookUpRequest } from './reads/look-up.ts'
 import { listMarkets, listMarketsInDollars, readMarketOrPerformance } from './reads/markets.ts'
-import { listInferenceModels, listModels } from './reads/models.ts'
+import { MODEL_QUERY } from './reads/model-query.ts'
+import {
+  countModels,
+  listEmbeddingModels,
+  listInferenceModels,
+  listModels,
+  listOwnModels,
+  readModelData,
+} from './reads/models.ts'
 import { x402Info, x402Resources } from './reads/payments.ts'
 import { listPrices } from './reads/prices.ts'
 import { listProviders } from './reads/providers.ts'
@@ -177,14 +185,14 @@ function jobRows({ credit, x402Exact }: Rails): readonly Row[] {
     ...rowsOfJobs('/v1/music/generations', json(1), { wire: music, rails, paid }),
     ...rowsOfJobs('/v1/videos', SOURCES_OR_FORM, { wire: openAiVideos, rails, paid }),
     {
-      ...{ ...API, ...GET, path: '/v1/videos' },
-      serves: { kind: 'job-list', wire: openAiVideos, rails, query: ['after', 'limit', 'order'] },
+      ...{ ...API, ...GET, path: '/v1/videos', ...FLOOR },
+      serves: { kind: 'job-list', wire: openAiVideos, rails, query: ['after', 'limit', 'order'], ignoresOthers: true },
     },
     {
       ...{ ...API, ...GET, path: '/v1/videos/:id/content', ...FLOOR },
-      serves: { kind: 'job-content', wire: openAiVideos, rails, query: ['variant'] },
+      serves: { kind: 'job-content', wire: openAiVideos, rails, query: ['variant'], ignoresOthers: true },
     },
-    { ...API, ...GET, path: '/v1/media/artifacts/:jobId/:index', serves: { kind: 'artifact', rails } },
+    { ...API, ...GET, path: '/v1/media/artifacts/:jobId/:index', ...FLOOR, serves: { kind: 'artifact', rails } },
   ]
 }
 
@@ -204,17 +212,23 @@ function rowsOfJobs(path: string, body: RowBody, { paid, ...route }: JobWays): r
 }
 
 /** Free answers from the snapshot that want a key, as all of `/compat` does. */
-function keyedRows({ creditByEitherHeader }: Rails): readonly Row[] {
+function keyedRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
   const keys = [creditByEitherHeader]
   // The official client's beta calls say `beta=true` in their query, and mean the same.
+  const pages = ['limit', 'after_id', 'before_id', 'available', 'beta']
   return [
     {
-      ...COMPAT,
-      ...GET,
-      path: '/compat/v1/models',
-      serves: { ...read(listCompatModels, 'limit', 'after_id', 'before_id', 'beta'), keys },
+      ...{ ...COMPAT, ...GET, path: '/compat/v1/models', ...COMPAT_FLOOR },
+      serves: { ...foreign(listCompatModels, ...pages), keys },
     },
-    { ...COMPAT, ...GET, path: '/compat/v1/models/*id', serves: { ...read(readCompatModel, 'beta'), keys } },
+    {
+      ...{ ...COMPAT, ...GET, path: '/compat/v1/models/*id', ...COMPAT_FLOOR },
+      serves: { ...foreign(readCompatModel, 'beta'), keys },
+    },
+    {
+      ...{ ...API, ...GET, path: '/v1/models/user', ...FLOOR },
+      serves: { ...foreign(listOwnModels, ...MODEL_QUERY), keys: [credit] },
+    },
   ]
 }
 
@@ -232,40 +246,48 @@ function localRows({ creditByEitherHeader }: Rails, sold: RowIndex): readonly Ro
   const keyed = { kind: 'local', rails: [creditByEitherHeader], withoutCredential: 'reject' } as const
   return [
     {
-      ...{ ...API, ...POST, path: '/v1/route/explain', body: json(32, 'body') },
+      ...{ ...API, ...POST, path: '/v1/route/explain', ...FLOOR, body: json(32, 'body') },
       serves: { ...keyed, envelope: API.envelope, answer: (raw, caller) => explainCall(sold, raw, caller) },
     },
     {
-      ...{ ...COMPAT, ...POST, path: '/compat/v1/messages/count_tokens', body: json(32, 'messages') },
+      ...{ ...COMPAT, ...POST, path: '/compat/v1/messages/count_tokens', ...COMPAT_FLOOR },
+      body: json(32, 'messages'),
       serves: { ...keyed, envelope: COMPAT.envelope, answer: answerTokenCount },
     },
   ]
 }
 
+/** A read below `/v1`, which a client asks below a base URL with a floor as well. */
+const API_READ = { ...API, ...GET, ...FLOOR } as const
+
 /** Free rows: reads for everybody, lookups for the holder of a key, and checks for operators. */
 const FREE_ROWS: readonly Row[] = [
-  { ...API, ...GET, path: '/v1/models', serves: read(listModels) },
-  { ...API, ...GET, path: '/v1/models/*id', serves: read(readModelOrEndpoints) },
-  { ...SITE, ...GET, path: '/api/inference/v1/models', serves: read(listInferenceModels) },
-  { ...SITE, ...GET, path: '/x402/api/inference/v1/models', serves: read(listInferenceModels) },
-  { ...API, ...GET, path: '/v1/providers', serves: read(listProviders) },
-  { ...API, ...GET, path: '/v1/prices', serves: read(listPrices) },
+  { ...API_READ, path: '/v1/models', serves: foreign(listModels, ...MODEL_QUERY) },
+  { ...API_READ, path: '/v1/models/count', serves: foreign(countModels, ...MODEL_QUERY) },
+  { ...API_READ, path: '/v1/models/*id', serves: foreign(readModelOrEndpoints) },
+  { ...API_READ, path: '/v1/model/*id', serves: foreign(readModelData) },
+  { ...API_READ, path: '/v1/embeddings/models', serves: foreign(listEmbeddingModels, ...MODEL_QUERY) },
+  { ...API_READ, path: '/v1/endpoints/zdr', serves: foreign(listPromisingEndpoints) },
+  { ...SITE, ...GET, path: '/api/inference/v1/models', serves: foreign(listInferenceModels, ...MODEL_QUERY) },
+  { ...SITE, ...GET, path: '/x402/api/inference/v1/models', serves: foreign(listInferenceModels, ...MODEL_QUERY) },
+  { ...API_READ, path: '/v1/providers', serves: foreign(listProviders) },
+  { ...API_READ, path: '/v1/prices', serves: read(listPrices) },
   { ...SITE, ...GET, path: '/api/inference/v1/prices', serves: read(listPrices) },
   { ...SITE, ...GET, path: '/api/inference/markets', serves: read(listMarketsInDollars, 'model') },
   { ...API, ...GET, path: '/api/markets', serves: read(listMarkets, 'model') },
   { ...API, ...GET, path: '/api/markets/feed', serves: read(readTradeFeed, 'limit') },
   { ...API, ...GET, path: '/api/markets/*model', serves: read(readMarketOrPerformance) },
-  { ...API, ...GET, path: '/v1/resource/markets', serves: read(listResourceMarkets) },
-  { ...API, ...GET, path: '/v1/resource/capabilities', serves: read(listResourceCapabilities) },
-  { ...API, ...GET, path: '/v1/resource/traits', serves: read(listResourceTraits) },
-  { ...API, ...GET, path: '/v1/resource/market/analytics', serves: read(readResourceAnalytics) },
+  { ...API_READ, path: '/v1/resource/markets', serves: read(listResourceMarkets) },
+  { ...API_READ, path: '/v1/resource/capabilities', serves: read(listResourceCapabilities) },
+  { ...API_READ, path: '/v1/resource/traits', serves: read(listResourceTraits) },
+  { ...API_READ, path: '/v1/resource/market/analytics', serves: read(readResourceAnalytics) },
   {
-    ...{ ...API, ...GET, path: '/v1/resource/book/:provider' },
+    ...{ ...API_READ, path: '/v1/resource/book/:provider' },
     serves: read(readResourceBook, 'model', 'method', 'path', 'require', 'min_discount_pct'),
   },
-  { ...API, ...GET, path: '/v1/generation', serves: lookup(lookUpGeneration, 'id') },
-  { ...API, ...GET, path: '/v1/key', serves: lookup(lookUpKey) },
-  { ...API, ...GET, path: '/v1/credits', serves: lookup(lookUpCredits) },
+  { ...API_READ, path: '/v1/generation', serves: { ...lookup(lookUpGeneration, 'id'), ignoresOthers: true } },
+  { ...API_READ, path: '/v1/key', serves: { ...lookup(lookUpKey), ignoresOthers: true } },
+  { ...API_READ, path: '/v1/credits', serves: { ...lookup(lookUpCredits), ignoresOthers: true } },
   { ...API, ...GET, path: '/v1/requests/:id', serves: lookup(lookUpRequest) },
   { ...BOTH, ...GET, path: '/', serves: { kind: 'redirect', to: '/docs' } },
   { ...BOTH, ...GET, path: '/health/live', serves: { kind: 'health', words: ['live', 'live'], isWell: () => true } },
@@ -300,7 +322,12 @@ function read(from: Read, ...query: string[]): ServesOf<'read'> {
   return { kind: 'read', read: from, query }
 }
 
-function lookup(look: LookUp, ...query: string[]): Row['serves'] {
+/** A free read in another vendor's shape, with the members of that vendor's query that are heeded. */
+function foreign(from: Read, ...query: string[]): ServesOf<'read'> {
+  return { ...read(from, ...query), ignoresOthers: true }
+}
+
+function lookup(look: LookUp, ...query: string[]): ServesOf<'lookup'> {
   return { kind: 'lookup', look, query }
 }
 

@@ -35,7 +35,7 @@ const FILE_HEADERS: Readonly<Record<string, string>> = {
 export function answerArtifact({ surface, row, reading }: Mounted, route: ServesOf<'artifact'>): Handler {
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)
-    readQuery(request, QUERY)
+    readQuery(request, { query: QUERY })
     const download = await openArtifact(surface.jobs, route, head)
     const { bytes, tag, contentType } = download.file.facts
     const etag = `"${tag}"`

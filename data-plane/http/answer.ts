@@ -1,47 +1,60 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestHead } from '#data-plane/call.ts'
+import type { Payer } from '#data-plane/payment.ts'
 import type { Entrance } from '#data-plane/pipeline/entrance.ts'
 import { recognize } from '#data-plane/pipeline/entrance.ts'
 import { findFile, showJob } from '#data-plane/pipeline/finish-job.ts'
 import type { JobRoute } from '#data-plane/pipeline/job-plane.ts'
 import { listJobs } from '#data-plane/pipeline/list-jobs.ts'
+import { adaptedList } from '#data-plane/pipeline/reply-headers.ts'
 import { readHeaders } from '#data-plane/reads/read.ts'
 import { AppError } from '#shared/errors.ts'
 import { cleanLine } from '#shared/texts.ts'
 import { CORS_HEADERS, idHeaders } from './http-reply.ts'
 import { readRequestHead } from './raw-request.ts'
-import type { ServesOf } from './row.ts'
+import type { QueryRule, ServesOf } from './row.ts'
 import { requestIdOf } from './send-error.ts'
 import type { Surface } from './surface.ts'
 import type { Handler, Mounted } from './take-in.ts'
 
-/** Most characters of an unknown name that the error repeats. */
+/** Most characters of an unknown name that an answer repeats, and most such names. */
 const MAX_TOLD_NAME = 64
+const MAX_TOLD_NAMES = 32
 
 /** Sends a free answer, or 304 to a client that has it already. */
-export function answerRead({ surface, row, reading }: Mounted, { read, query, keys }: ServesOf<'read'>): Handler {
+export function answerRead({ surface, row, reading }: Mounted, { read, keys, ...rule }: ServesOf<'read'>): Handler {
   return async (request, reply) => {
-    if (keys !== undefined) await requireKey(keys, readRequestHead(request, requestIdOf(request), reading))
-    const params = reading.readParams(request.params)
-    const answer = await read(surface.reads, { params, query: readQuery(request, query) })
+    const head = readRequestHead(request, requestIdOf(request), reading)
+    const payer = keys && (await requireKey(keys, head))
+    const { query, ignored } = readQuery(request, rule)
+    const { params, pathFloorPercent: floorPercent } = head
+    const answer = await read(surface.reads, { params, query, floorPercent, payer })
     const headers = readHeaders(answer, keys === undefined ? 'public' : 'private')
     reply.headers({ ...CORS_HEADERS, ...idHeaders(row, request.id), ...headers, 'content-type': 'application/json' })
+    nameIgnored(reply, [...ignored, ...(answer.ignored ?? [])])
     if (request.headers['if-none-match'] === headers.etag) return reply.code(304).send()
     return reply.send(answer.json)
   }
 }
 
 /** Throws AppError for a request without a key that may buy: `authentication_required` and the refusals of the rail. */
-async function requireKey(rails: Entrance['rails'], head: RequestHead): Promise<void> {
+async function requireKey(rails: Entrance['rails'], head: RequestHead): Promise<Payer> {
   const payment = recognize({ rails }, head)
   if (payment === undefined) throw new AppError('authentication_required')
-  await payment.identify()
+  return payment.identify()
+}
+
+/** Names the members of a query that an answer does not heed. */
+function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
+  if (names.length > 0) reply.header('x-mkt-adapted-params', adaptedList(names))
 }
 
 /** Sends an answer to the holder of a key. */
 export function answerLookup({ surface, reading }: Mounted, serves: ServesOf<'lookup'>): Handler {
   return async (request, reply) => {
-    const record = await lookUp(surface, serves, request, reading.readParams(request.params))
+    const { params } = readRequestHead(request, requestIdOf(request), reading)
+    nameIgnored(reply, readQuery(request, serves).ignored)
+    const record = await lookUp(surface, serves, request, params)
     if (record === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
     return sendPrivately(request, reply, JSON.stringify(record))
   }
@@ -68,11 +81,11 @@ export function answerFirst(
 
 function lookUp(
   { lookups }: Surface,
-  { look, query }: ServesOf<'lookup'>,
+  { look, ...rule }: ServesOf<'lookup'>,
   request: FastifyRequest,
   params: Readonly<Record<string, string>>,
 ) {
-  return look(lookups, { authorization: request.headers.authorization, params, query: readQuery(request, query) })
+  return look(lookups, { authorization: request.headers.authorization, params, query: readQuery(request, rule).query })
 }
 
 /** Answers with the state of a long job, or with the outcome of its cancellation. */
@@ -88,7 +101,8 @@ export function answerForJob({ surface, reading }: Mounted, route: JobRoute, isC
 export function answerJobList({ surface, reading }: Mounted, route: ServesOf<'job-list'>): Handler {
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)
-    const query = readQuery(request, route.query)
+    const { query, ignored } = readQuery(request, route)
+    nameIgnored(reply, ignored)
     return sendPrivately(request, reply, await listJobs(surface.jobs, route, head, query))
   }
 }
@@ -97,7 +111,9 @@ export function answerJobList({ surface, reading }: Mounted, route: ServesOf<'jo
 export function leadToFile({ surface, row, reading }: Mounted, route: ServesOf<'job-content'>): Handler {
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)
-    const variant = readQuery(request, route.query).get('variant')
+    const { query, ignored } = readQuery(request, route)
+    const variant = query.get('variant')
+    nameIgnored(reply, ignored)
     if (variant !== null && variant !== 'video') {
       throw new AppError('model_capability_unsupported', {
         message: 'A job has its film alone: no thumbnail and no sprite sheet.',
@@ -121,21 +137,26 @@ export function answerMetrics({ surface: { metrics } }: Mounted): Handler {
   return async (_request, reply) => reply.header('content-type', metrics.contentType).send(await metrics.text())
 }
 
+/** The members of a query that an answer may heed, and the names of those that it does not. */
+type ReadQuery = { readonly query: URLSearchParams; readonly ignored: readonly string[] }
+
 /**
- * The query of a request, each member once. Throws `invalid_request` for a member that is not known here or given
- * twice.
+ * Reads the query of a request, each member once. Throws `invalid_request` for a member that is given twice, and for one
+ * that is not known here, unless the rule ignores others.
  */
-export function readQuery({ url }: FastifyRequest, known: readonly string[]): URLSearchParams {
+export function readQuery({ url }: FastifyRequest, { query: known, ignoresOthers }: QueryRule): ReadQuery {
   const at = url.indexOf('?')
-  const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
-  const seen = new Set<string>()
-  for (const name of query.keys()) {
+  const all = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
+  const query = new URLSearchParams()
+  const ignored = new Set<string>()
+  for (const [name, value] of all) {
     const param = cleanLine(name, MAX_TOLD_NAME)
-    if (!known.includes(name)) throw refuseMember(param, `${param} is no member of this query.`)
-    if (seen.has(name)) throw refuseMember(param, 'A query member is given once.')
-    seen.add(name)
+    if (query.has(name)) throw refuseMember(param, 'A query member is given once.')
+    if (known.includes(name)) query.append(name, value)
+    else if (ignoresOthers !== true) throw refuseMember(param, `${param} is no member of this query.`)
+    else if (ignored.size < MAX_TOLD_NAMES) ignored.add(param)
   }
-  return query
+  return { query, ignored: [...ignored] }
 }
 
 function refuseMember(param: string, message: string): AppError {

@@ -42,6 +42,12 @@ export type PlaneState = {
   takesPaidCalls(): boolean
 }
 
+/**
+ * The members that a query may hold. Where others are ignored, the path has another vendor's shape: its clients send
+ * members of their own, which the answer names.
+ */
+export type QueryRule = { readonly query: readonly string[]; readonly ignoresOthers?: true }
+
 type ServedBy = {
   /** A paid call: its protocol, the ways to pay, and the answer to a stranger. */
   readonly call: CallRoute
@@ -49,21 +55,18 @@ type ServedBy = {
   readonly 'job-submit': SubmitRoute
   readonly 'job-question': JobRoute
   readonly 'job-cancel': JobRoute
-  /** The jobs of the holder of a key. `query` names the members that the query may hold. */
-  readonly 'job-list': JobListRoute & { readonly query: readonly string[] }
-  /** Leads to the first file of a job that is over. `query` names the members that the query may hold. */
-  readonly 'job-content': JobRoute & { readonly query: readonly string[] }
+  /** The jobs of the holder of a key. */
+  readonly 'job-list': JobListRoute & QueryRule
+  /** Leads to the first file of a job that is over. */
+  readonly 'job-content': JobRoute & QueryRule
   /** A media file, for the holder of a link, a job's token, or a key that comes in one of these ways. */
   readonly artifact: Pick<Entrance, 'rails'>
   /** A free call with a key and a body that asks no provider. */
   readonly local: LocalRoute
-  /**
-   * A free answer from the snapshot; only for the holder of a key where the row names how keys come. `query` names the
-   * members that the query may hold, here and below.
-   */
-  readonly read: { readonly read: Read; readonly query: readonly string[]; readonly keys?: Entrance['rails'] }
+  /** A free answer from the snapshot; only for the holder of a key where the row names how keys come. */
+  readonly read: QueryRule & { readonly read: Read; readonly keys?: Entrance['rails'] }
   /** An answer to the holder of a key. */
-  readonly lookup: { readonly look: LookUp; readonly query: readonly string[] }
+  readonly lookup: QueryRule & { readonly look: LookUp }
   /** 200 with the first word while all is well, otherwise 503 with the second. */
   readonly health: { readonly words: readonly [well: string, ill: string]; isWell(state: PlaneState): boolean }
   readonly metrics: object

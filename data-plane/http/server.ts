@@ -13,6 +13,7 @@ import { answerPreflight } from './guard.ts'
 import { mountRows } from './mount.ts'
 import type { PassedOn } from './pass-on.ts'
 import { mountControlPaths } from './pass-on.ts'
+import { isFloor, splitFloor } from './path-floor.ts'
 import type { ControlPrefix, Voice } from './row.ts'
 import { CONTROL_METHODS } from './row.ts'
 import { createRowIndex, methodsOf } from './row-index.ts'
@@ -53,6 +54,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     frameworkErrors: (thrown, request, reply) => refuse({ request, reply }, fromFramework(thrown)),
     clientErrorHandler: refuseBrokenRequest(surface.ids),
+    rewriteUrl: ({ method, url = '/' }) => (method === 'GET' ? withoutFloor(passedOn, url) : url),
     http: CONNECTION_LIMITS,
   })
   function refuse(exchange: Exchange, error: AppError, status?: number): void {
@@ -100,6 +102,19 @@ function passOn(surface: Surface, { prefix, host }: ControlPrefix): PassedOn {
     }
   }
   return { prefix, gate }
+}
+
+/**
+ * The address of a read that is passed on, for a client whose base URL has a floor: the control plane knows none, and none
+ * of its answers depends on one.
+ */
+function withoutFloor(passedOn: readonly PassedOn[], url: string): string {
+  if (!url.startsWith('/min')) return url
+  const floored = splitFloor(url, '')
+  if (floored === undefined || !isFloor(floored.floor)) return url
+  const { rest } = floored
+  const [path = ''] = rest.split('?', 1)
+  return path.startsWith('/v1/') && passedOn.some(({ prefix }) => isUnder(path, prefix)) ? rest : url
 }
 
 function isUnder(path: string, prefix: string): boolean {

@@ -5,6 +5,7 @@ import type { LocalCaller } from '#data-plane/pipeline/answer-locally.ts'
 import { explainRoute } from '#data-plane/pipeline/explain-route.ts'
 import { readAnyBody } from '#data-plane/wires/json-body.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
+import { strictestFloor } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord, scanMembers } from '#shared/json-members.ts'
 
@@ -24,7 +25,7 @@ export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }
   }
   const [bare] = path.split('?', 1)
   const { rows, floor } = index.find(bare ?? '')
-  const floorPercent = floor === undefined ? undefined : readFloor(floor.text)
+  const floorPercent = strictestFloor([floor && readFloor(floor.text), asked.pathFloorPercent])
   const row = rows.find(({ body: { kind } }) => kind === 'json')
   if (row?.serves.kind !== 'call') {
     throw new AppError('invalid_request', { message: 'No call with a JSON body is sold on this path.', param: 'path' })

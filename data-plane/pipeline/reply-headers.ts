@@ -79,8 +79,8 @@ function addStanding(headers: Record<string, string>, standing: RateStanding | u
   headers['x-ratelimit-reset'] = String(standing.resetAt)
 }
 
-/** The names of changed parameters. Names in a buyer's own spelling may hold characters that a header may not. */
-function adaptedList(names: readonly string[]): string {
+/** The names of changed parameters as a header. Names in a buyer's own spelling may hold characters that a header may not. */
+export function adaptedList(names: readonly string[]): string {
   return names
     .slice(0, 32)
     .map((name) => name.replace(/[^\w.-]/g, '_').slice(0, 64))

@@ -1,7 +1,9 @@
 import type { Demand, LentWish } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
 import type { Market } from '#data-plane/store/market.ts'
+import { sortOfName } from '#shared/catalog/resolve.ts'
 import { strictestFloor } from '#shared/discount.ts'
+import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { ProtocolNeed } from '#shared/protocols/index.ts'
 import { needOfEndpoint } from '#shared/protocols/index.ts'
@@ -38,10 +40,23 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
     floorPercent: strictestFloor([...demand.floorPercents, ...(payer?.floorPercents ?? [])]),
     need: needOf(demand),
     isFirstOnly: hints.isFirstOnly === true,
-    isFastestFirst: hints.isFastestFirst === true,
+    isFastestFirst: readSort(demand),
     wish: demand.kind === 'model' ? undefined : demand.wish,
     spread: rid === undefined ? 0 : spreadOf(rid),
   }
+}
+
+/** True for the fastest first, by the hints or by the model's name. Throws `invalid_request` for two that differ. */
+function readSort(demand: Demand): boolean {
+  const asked = demand.hints.isFastestFirst
+  const named = demand.kind === 'model' ? sortOfName(demand.model) : undefined
+  if (named === undefined) return asked === true
+  const isFastest = named === 'fastest'
+  if (asked === undefined || asked === isFastest) return isFastest
+  throw new AppError('invalid_request', {
+    message: 'provider.sort and the end of the model’s name ask for different orders.',
+    param: 'provider.sort',
+  })
 }
 
 function needOf(demand: Demand): ProtocolNeed {

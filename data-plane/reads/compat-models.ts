@@ -1,6 +1,8 @@
 import type { Model } from '#shared/catalog/model.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import type { Standing } from './availability.ts'
+import { availableIn, readAvailability, standingOf } from './availability.ts'
 import { inListOrder } from './models.ts'
 import type { Read } from './read.ts'
 
@@ -9,10 +11,16 @@ const MAX_PAGE = 1_000
 
 /**
  * `GET /compat/v1/models`: the catalogue in the messages wire's shape, in pages by `limit`, `after_id` and
- * `before_id`. Without a limit a page is as long as a page may be.
+ * `before_id`. Without a limit a page is as long as a page may be. Each model says whether it can be bought now, and
+ * `available` lists one kind alone.
  */
-export const listCompatModels: Read = ({ market }, { query }) => {
-  const models = inListOrder(market().models)
+export const listCompatModels: Read = async (sources, request) => {
+  const { query } = request
+  const known = await readAvailability(sources)
+  const isWanted = readAvailable(query.get('available'))
+  const models = inListOrder(sources.market().models).filter(
+    (model) => isWanted === undefined || standingOf(known, model, request).isAvailable === isWanted,
+  )
   const limit = readLimit(query.get('limit'))
   const afterId = query.get('after_id')
   const beforeId = query.get('before_id')
@@ -24,7 +32,7 @@ export const listCompatModels: Read = ({ market }, { query }) => {
   const page = beforeId === null ? models.slice(start, start + limit) : models.slice(Math.max(0, end - limit), end)
   const hasMore = beforeId === null ? start + page.length < models.length : end - page.length > 0
   const json = JSON.stringify({
-    data: page.map(compatModel),
+    data: page.map((model) => compatModel(model, standingOf(known, model, request))),
     has_more: hasMore,
     first_id: page.at(0)?.id ?? null,
     last_id: page.at(-1)?.id ?? null,
@@ -33,14 +41,22 @@ export const listCompatModels: Read = ({ market }, { query }) => {
 }
 
 /** `GET /compat/v1/models/{id}`: one model under any of its names. */
-export const readCompatModel: Read = ({ market }, { params }) => {
-  const model = market().resolve(params['id'] ?? '')
+export const readCompatModel: Read = async (sources, request) => {
+  const model = sources.market().resolve(request.params['id'] ?? '')
   if (!model) throw new AppError('not_found', { message: 'model: there is none of that name.' })
-  return { json: JSON.stringify(compatModel(model)), maxAgeSeconds: MAX_AGE_SECONDS }
+  const standing = standingOf(await readAvailability(sources), model, request)
+  return { json: JSON.stringify(compatModel(model, standing)), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-function compatModel({ id, name, created }: Model): object {
-  return { type: 'model', id, display_name: name, created_at: new Date(created * SECOND).toISOString() }
+function compatModel({ id, name, created }: Model, standing: Standing): object {
+  const createdAt = new Date(created * SECOND).toISOString()
+  return { type: 'model', id, display_name: name, created_at: createdAt, ...availableIn(standing) }
+}
+
+function readAvailable(text: string | null): boolean | undefined {
+  if (text === null) return undefined
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw new AppError('invalid_request', { message: 'available: true or false.', param: 'available' })
 }
 
 function readLimit(text: string | null): number {

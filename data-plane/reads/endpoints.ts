@@ -1,5 +1,5 @@
 import type { Model } from '#shared/catalog/model.ts'
-import { keptToFraction } from '#shared/discount.ts'
+import { keptToFraction, meetsFloor } from '#shared/discount.ts'
 import type { BookOffer, LiveState } from '#shared/market-view.ts'
 import { isAvailable } from '#shared/market-view.ts'
 import { architectureOf, findListed, pricingOf, readModel } from './models.ts'
@@ -8,6 +8,7 @@ import { findParts, liveState } from './on-sale.ts'
 import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 5
+const PROMISES_AGE_SECONDS = 300
 const CAPS_READ = 1_000
 const ENDPOINTS = '/endpoints'
 /** OpenRouter's `status` of an endpoint that serves calls, and of one that does not. */
@@ -23,9 +24,10 @@ export const readModelOrEndpoints: Read = (sources, request) => {
 
 /**
  * `GET /v1/models/{id}/endpoints`: who serves a model and at what price, in OpenRouter's shape. One provider is one
- * endpoint: its best offer that is available, or its best one at all; those that serve come first.
+ * endpoint: its best offer that is available, or its best one at all; those that serve come first. Under a floor of the
+ * path, offers that miss it do not count.
  */
-const readEndpoints: Read = async (sources, { params }) => {
+const readEndpoints: Read = async (sources, { params, floorPercent = 0 }) => {
   const market = sources.market()
   const model = findListed(market, params['id'] ?? '')
   const parts = findParts(market, model.id)
@@ -36,7 +38,10 @@ const readEndpoints: Read = async (sources, { params }) => {
     created: model.created,
     description: model.description,
     architecture: { ...architectureOf(model), tokenizer: null, instruct_type: null },
-    endpoints: bestOfEach(parts.offers, live).map((served) => endpointOf(parts, served)),
+    endpoints: bestOfEach(
+      parts.offers.filter(({ keptBps }) => meetsFloor(keptBps, floorPercent)),
+      live,
+    ).map((served) => endpointOf(parts, served)),
   }
   return { json: JSON.stringify({ data }), maxAgeSeconds: MAX_AGE_SECONDS }
 }
@@ -78,6 +83,9 @@ function endpointOf({ model, unitPrices, row }: OnSale, { offer, isServing }: Se
     ...NOT_KNOWN,
   }
 }
+
+/** `GET /v1/endpoints/zdr`: the endpoints that promise to keep no data. No seller gives such a promise here. */
+export const listPromisingEndpoints: Read = () => ({ json: '{"data":[]}', maxAgeSeconds: PROMISES_AGE_SECONDS })
 
 /** Members that OpenRouter's clients demand and that nobody measures here, or that no offer says. */
 const NOT_KNOWN = {

@@ -4,7 +4,11 @@ import { AppError } from '#shared/errors.ts'
 import type { KeptBps, PicoUsd } from '#shared/money.ts'
 import { discountedPerMillion, formatUnitPrice, KEEP_ALL, picoUsd } from '#shared/money.ts'
 import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
-import type { Read } from './read.ts'
+import { availableIn, readAvailability, standingOf } from './availability.ts'
+import type { ListedModel } from './model-query.ts'
+import { nextPage, page, readModelQuery, select } from './model-query.ts'
+import type { Read, ReadAnswer, ReadRequest, ReadSources } from './read.ts'
+import type { ReadMemory } from './read-memory.ts'
 
 const MAX_AGE_SECONDS = 60
 const MILLISECONDS_PER_SECOND = 1_000n
@@ -12,19 +16,55 @@ const PIXELS_PER_MEGAPIXEL = 1_000_000n
 
 /**
  * `GET /v1/models`: the catalogue in OpenRouter's shape, sandbox models last. A model without prices is left out, because
- * it cannot be bought yet and would look free; so is a model whose endpoints are not served.
+ * it cannot be bought yet and would look free; so is a model whose endpoints are not served. Each says whether it can be
+ * bought now. The query takes OpenRouter's filters and pages, and `available`.
  */
-export const listModels: Read = ({ market, memory }) => {
-  const { models, prices } = market()
-  const json = memory.textOf('models', [models, prices], () => catalog(models, prices))
-  return { json, maxAgeSeconds: MAX_AGE_SECONDS }
+export const listModels: Read = (sources, request) => listPage(sources, request, '/v1/models')
+
+/** `GET /v1/embeddings/models`: the models that make vectors, in the same shape. */
+export const listEmbeddingModels: Read = (sources, request) =>
+  listPage(sources, request, '/v1/embeddings/models', ({ endpoints }) => endpoints.includes('embeddings'))
+
+/**
+ * `GET /v1/models/user`: the models that the asking key may buy, in the same shape. They are available where its floor
+ * and its trust allow them.
+ */
+export const listOwnModels: Read = (sources, request) => {
+  const { payer } = request
+  const { resolve } = sources.market()
+  const allowed = payer?.modelsAllowed?.map((name) => resolve(name)?.id)
+  return listPage(sources, request, '/v1/models/user', ({ id }) => allowed === undefined || allowed.includes(id))
+}
+
+/** `GET /v1/models/count`: how many models such a list has. */
+export const countModels: Read = async (sources, request) => {
+  const { wish, ignored } = readModelQuery(request.query)
+  const { length } = select(sources, wish, await listedModels(sources, request))
+  return { json: JSON.stringify({ data: { count: length } }), maxAgeSeconds: MAX_AGE_SECONDS, ignored }
 }
 
 /** `GET /v1/models/{id}`: one model under any of its names. */
-export const readModel: Read = ({ market }, { params }) => {
-  const { prices } = market()
-  const model = findListed(market(), params['id'] ?? '')
-  return { json: JSON.stringify(catalogEntry(model, prices.get(model.id))), maxAgeSeconds: MAX_AGE_SECONDS }
+export const readModel: Read = async (sources, request) => {
+  const json = await entryText(sources, request)
+  return { json, maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+/** `GET /v1/model/{id}`: the same as the `data` that OpenRouter's clients read. */
+export const readModelData: Read = async (sources, request) => {
+  const json = await entryText(sources, request)
+  return { json: `{"data":${json}}`, maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+/** `GET /api/inference/v1/models`: the plain list of models. */
+export const listInferenceModels: Read = async (sources, request) => {
+  const { wish, ignored } = readModelQuery(request.query)
+  const data = page(wish, select(sources, wish, await listedModels(sources, request))).map(
+    ({ model: { id, created, lab }, ...standing }) => ({
+      ...{ id, object: 'model', created, owned_by: lab, provider: lab },
+      ...availableIn(standing),
+    }),
+  )
+  return { json: JSON.stringify({ object: 'list', data }), maxAgeSeconds: MAX_AGE_SECONDS, ignored }
 }
 
 /** A model that `GET /v1/models` lists, under any of its names. Throws AppError `not_found`. */
@@ -34,37 +74,49 @@ export function findListed({ resolve, prices }: Market, asked: string): Model {
   return model
 }
 
-/** `GET /api/inference/v1/models`: the plain list of models. */
-export const listInferenceModels: Read = ({ market, memory }) => {
-  const { models, prices } = market()
-  const json = memory.textOf('plain models', [models, prices], () => plainList(models, prices))
-  return { json, maxAgeSeconds: MAX_AGE_SECONDS }
+async function listPage(
+  sources: ReadSources,
+  request: ReadRequest,
+  path: string,
+  isMeant: (model: Model) => boolean = () => true,
+): Promise<ReadAnswer> {
+  const { wish, ignored } = readModelQuery(request.query)
+  const all = (await listedModels(sources, request)).filter(({ model }) => isMeant(model))
+  const found = select(sources, wish, all)
+  const shown = page(wish, found)
+  const next = nextPage(request.query, wish, found.length)
+  const data = shown.map((listed) => textOf(sources.memory, listed)).join()
+  const rest = { total_count: found.length, links: { next: next === undefined ? null : `${path}?${next}` } }
+  const json = `{"object":"list","data":[${data}],${JSON.stringify(rest).slice(1)}`
+  return { json, maxAgeSeconds: MAX_AGE_SECONDS, ignored }
 }
 
-type Prices = ReadonlyMap<string, ReferencePrice>
-
-function catalog(models: readonly Model[], prices: Prices): string {
-  const data = listedOf(models, prices).map((model) => catalogEntry(model, prices.get(model.id)))
-  // The list is one page.
-  return JSON.stringify({ object: 'list', data, total_count: data.length, links: { next: null } })
-}
-
-function plainList(models: readonly Model[], prices: Prices): string {
-  return JSON.stringify({
-    object: 'list',
-    data: listedOf(models, prices).map(({ id, created, lab }) => ({
-      id,
-      object: 'model',
-      created,
-      owned_by: lab,
-      provider: lab,
-    })),
+/** The catalogue as a reader sees it, in the order of lists. */
+async function listedModels(sources: ReadSources, request: ReadRequest): Promise<readonly ListedModel[]> {
+  const { models, prices } = sources.market()
+  const known = await readAvailability(sources)
+  return inListOrder(models).flatMap((model) => {
+    const price = prices.get(model.id)
+    return price === undefined ? [] : [{ model, price, ...standingOf(known, model, request) }]
   })
 }
 
-function listedOf(models: readonly Model[], prices: Prices): Model[] {
-  return inListOrder(models).filter((model) => isListed(model, prices))
+async function entryText(sources: ReadSources, request: ReadRequest): Promise<string> {
+  const market = sources.market()
+  const { id = '' } = request.params
+  const model = findListed(market, id)
+  const standing = standingOf(await readAvailability(sources), model, request)
+  return textOf(sources.memory, { model, price: market.prices.get(model.id), ...standing })
 }
+
+/** An entry's text. What does not change from one second to the next is written once. */
+function textOf(memory: ReadMemory, { model, price, ...standing }: ListedModel): string {
+  const from = price === undefined ? [model] : [model, price]
+  const text = memory.textOf(`model ${model.id}`, from, () => JSON.stringify(catalogEntry(model, price)))
+  return `${text.slice(0, -1)},${JSON.stringify(availableIn(standing)).slice(1)}`
+}
+
+type Prices = ReadonlyMap<string, ReferencePrice>
 
 function isListed(model: Model, prices: Prices): boolean {
   return prices.has(model.id)

@@ -1,6 +1,7 @@
 import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
+import { meetsFloor } from '#shared/discount.ts'
 import { modelPrices } from '#shared/market-view.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 import type { Read } from './read.ts'
@@ -11,20 +12,23 @@ const MICRO_PER_USD = 1e6
 /**
  * `GET /v1/prices`: the price of each provider's best offer for each model, in USD per million tokens. What is not sold
  * by the token has null there, and its price under the name of its unit. Tokens of pictures and of sound that have a
- * price of their own stand there too, by the million.
+ * price of their own stand there too, by the million. Under a floor of the path, offers that miss it do not count.
  */
-export const listPrices: Read = ({ market, memory }) => {
+export const listPrices: Read = ({ market, memory }, { floorPercent = 0 }) => {
   const now = market()
-  const json = memory.textOf('prices', [now.models, now.offers, now.prices], () => priceList(now))
+  const from = [now.models, now.offers, now.prices]
+  const json = memory.textOf(`prices from ${floorPercent}`, from, () => priceList(now, floorPercent))
   return { json, maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-function priceList({ models, offers, prices }: Pick<Market, 'models' | 'offers' | 'prices'>): string {
+type Priced = Pick<Market, 'models' | 'offers' | 'prices'>
+
+function priceList({ models, offers, prices }: Priced, floorPercent: number): string {
   return JSON.stringify({
     models: sandboxLast(models).flatMap((model) => {
       const price = prices.get(model.id)
-      const rows = offers.get(model.id)?.ranked
-      if (!price || !rows || rows.length === 0) return []
+      const rows = (offers.get(model.id)?.ranked ?? []).filter(({ keptBps }) => meetsFloor(keptBps, floorPercent))
+      if (!price || rows.length === 0) return []
       return [{ model: model.id, providers: bestByProvider(rows).map((offer) => priceOf(model, offer, price)) }]
     }),
   })

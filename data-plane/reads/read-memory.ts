@@ -1,5 +1,6 @@
 import type { BookOffer, MarketSummary } from '#shared/market-view.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
+import type { Availability } from './availability.ts'
 import type { ReadAnswer } from './read.ts'
 import { etagOf } from './read.ts'
 
@@ -9,15 +10,24 @@ export type Usual = { readonly prices: UnitPrices; readonly summary: MarketSumma
 /** Milliseconds for which an answer about live state is given again. */
 const KEEP_LIVE_MS = 1_000
 
+/**
+ * Gives the last value of this name again. Makes it anew when one of the objects in `from` has changed and once it is
+ * {@link KEEP_LIVE_MS} old. Callers at the same time share one. `now` is in Unix milliseconds.
+ */
+type KeepLive<Value> = (
+  name: string,
+  from: readonly object[],
+  now: number,
+  make: () => Promise<Value>,
+) => Promise<Value>
+
 /** Free answers of one plane that are kept to be given again. */
 export type ReadMemory = {
   /** Answers with the last text of this name. Builds it anew when one of the objects in `from` has changed. */
   textOf(name: string, from: readonly object[], build: () => string): string
-  /**
-   * The same for an answer that tells of live state, too: it is made anew once it is {@link KEEP_LIVE_MS} old. Callers at
-   * the same time share one, and its tag is computed once. `now` is in Unix milliseconds.
-   */
-  answerOf(name: string, from: readonly object[], now: number, make: () => Promise<ReadAnswer>): Promise<ReadAnswer>
+  /** Keeps an answer that tells of live state. Its tag is computed once. */
+  readonly answerOf: KeepLive<ReadAnswer>
+  readonly availabilityOf: KeepLive<Availability>
   readonly summaries: WeakMap<readonly BookOffer[], Usual>
 }
 
@@ -25,7 +35,7 @@ type Made = { readonly from: readonly object[] }
 
 export function createReadMemory(): ReadMemory {
   const texts = new Map<string, Made & { readonly text: string }>()
-  const answers = new Map<string, Made & { readonly until: number; readonly answer: Promise<ReadAnswer> }>()
+  const keepAnswer = keepLive<ReadAnswer>()
   return {
     textOf(name, from, build) {
       const last = texts.get(name)
@@ -34,19 +44,29 @@ export function createReadMemory(): ReadMemory {
       texts.set(name, { from, text })
       return text
     },
-    answerOf(name, from, now, make) {
-      const last = answers.get(name)
-      if (last !== undefined && last.until > now && isSame(last, from)) return last.answer
-      const answer = make().then((made) => ({ ...made, etag: etagOf(made.json) }))
-      const kept = { from, until: now + KEEP_LIVE_MS, answer }
-      answers.set(name, kept)
-      // A failure goes to those who wait for it. The next caller tries again.
-      answer.catch(() => {
-        if (answers.get(name) === kept) answers.delete(name)
-      })
-      return answer
-    },
+    answerOf: (name, from, now, make) =>
+      keepAnswer(name, from, now, async () => {
+        const made = await make()
+        return { ...made, etag: etagOf(made.json) }
+      }),
+    availabilityOf: keepLive<Availability>(),
     summaries: new WeakMap(),
+  }
+}
+
+function keepLive<Value>(): KeepLive<Value> {
+  const kept = new Map<string, Made & { readonly until: number; readonly value: Promise<Value> }>()
+  return (name, from, now, make) => {
+    const last = kept.get(name)
+    if (last !== undefined && last.until > now && isSame(last, from)) return last.value
+    const value = make()
+    const entry = { from, until: now + KEEP_LIVE_MS, value }
+    kept.set(name, entry)
+    // A failure goes to those who wait for it. The next caller tries again.
+    value.catch(() => {
+      if (kept.get(name) === entry) kept.delete(name)
+    })
+    return value
   }
 }
 

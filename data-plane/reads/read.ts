@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Payer } from '#data-plane/payment.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
@@ -24,6 +25,10 @@ export type ReadRequest = {
   /** Decoded path parameters. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
+  /** The smallest discount in percent, where the path has one. */
+  readonly floorPercent?: number | undefined
+  /** The holder of the key, on a path that wants one. */
+  readonly payer?: Payer | undefined
 }
 
 export type ReadAnswer = {
@@ -32,6 +37,8 @@ export type ReadAnswer = {
   readonly maxAgeSeconds: number
   /** The ETag of an answer that is given again, so that it is computed only once. */
   readonly etag?: string
+  /** Members of the query with a value that the answer does not heed. */
+  readonly ignored?: readonly string[]
 }
 
 /** Makes a free answer to a GET. Throws AppError `not_found` when there is no such thing. */

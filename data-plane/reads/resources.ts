@@ -3,7 +3,7 @@ import type { Resource } from '#shared/catalog/resources.ts'
 import { RESOURCE_METHODS, TraitName } from '#shared/catalog/resources.ts'
 import type { LentOffer } from '#shared/contract/lent-offers.ts'
 import { soldName } from '#shared/contract/usage-event.ts'
-import { keptToPercent } from '#shared/discount.ts'
+import { keptToPercent, meetsFloor, strictestFloor } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -20,10 +20,13 @@ const BOOK_AGE_SECONDS = 5
 /** At most so many offers are shown of a book, best discount first. */
 const MAX_BOOK = 1_000
 
-/** `GET /v1/resource/markets`: what is lent, by resource. Figures count offers that are healthy now. */
-export const listResourceMarkets: Read = (sources) => {
+/**
+ * `GET /v1/resource/markets`: what is lent, by resource. Figures count offers that are healthy now and meet the floor of
+ * the path.
+ */
+export const listResourceMarkets: Read = (sources, { floorPercent }) => {
   const markets = recordsOf(sources.market()).map(({ id, kind, name, unit }) => {
-    const discounts = liveOffers(sources, id)
+    const discounts = liveOffers(sources, id, floorPercent)
       .map(({ keptBps }) => keptToPercent(keptBps))
       .sort((left, right) => right - left)
     return {
@@ -45,10 +48,10 @@ export const listResourceCapabilities: Read = ({ market, memory }) => {
 }
 
 /** `GET /v1/resource/traits`: what `X-MKT-Require` may name, and where each trait's truth comes from. */
-export const listResourceTraits: Read = (sources) => {
+export const listResourceTraits: Read = (sources, { floorPercent }) => {
   const traits = new Map<string, { title: string; resources: object[] }>()
   for (const { id, traits: known } of recordsOf(sources.market())) {
-    const offers = liveOffers(sources, id)
+    const offers = liveOffers(sources, id, floorPercent)
     for (const { name, title, shownBy } of known) {
       const trait = traits.get(name) ?? { title, resources: [] }
       const claiming = offers.filter((offer) => offer.traits.some((claimed) => claimed.name === name))
@@ -81,15 +84,15 @@ export const readResourceAnalytics: Read = ({ market }) => {
  * `GET /v1/resource/book/{provider}`: the lent keys of a resource, best discount first, each with whether it can serve
  * the call that the query describes, and why not. Nothing in it tells who lends a key. Throws `not_found`.
  */
-export const readResourceBook: Read = async (sources, { params, query }) => {
+export const readResourceBook: Read = async (sources, { params, query, floorPercent }) => {
   const id = params['provider'] ?? ''
   const record = recordsOf(sources.market()).find((each) => each.id === id)
   if (record === undefined) throw new AppError('not_found', { message: 'No resource has this name.' })
-  const asked = readAsked(query)
+  const asked = readAsked(query, floorPercent)
   const offers = sources.market().lent.get(id) ?? NO_OFFERS
   const make = () => bookOf(sources, record, offers.slice(0, MAX_BOOK), asked)
   // Only the plain book is asked for again and again.
-  if (query.size > 0) return make()
+  if (query.size > 0 || floorPercent !== undefined) return make()
   return sources.memory.answerOf(`book ${id}`, [record, offers], sources.clock.now(), make)
 }
 
@@ -113,8 +116,9 @@ function recordsOf({ resources }: Market): readonly Resource[] {
   return [...resources.values()].flatMap(({ record }) => (record.isOn ? [record] : []))
 }
 
-function liveOffers({ market, health, clock }: ReadSources, resource: string): readonly LentOffer[] {
-  const offers = market().lent.get(resource) ?? []
+function liveOffers({ market, health, clock }: ReadSources, resource: string, floorPercent = 0): readonly LentOffer[] {
+  const lent = market().lent.get(resource) ?? NO_OFFERS
+  const offers = floorPercent === 0 ? lent : lent.filter(({ keptBps }) => meetsFloor(keptBps, floorPercent))
   if (health.isAllWell()) return offers
   const now = clock.now()
   return offers.filter(({ id }) => health.restsUntil(id, now) === 0)
@@ -149,7 +153,7 @@ function volume(window: '24h' | '7d', volumeMicro: MicroUsd = ZERO, listMicro: M
   }
 }
 
-function readAsked(query: URLSearchParams): AskedCall {
+function readAsked(query: URLSearchParams, pathFloorPercent: number | undefined): AskedCall {
   const method = query.get('method') ?? undefined
   const path = query.get('path') ?? undefined
   const floor = query.get('min_discount_pct')
@@ -164,7 +168,7 @@ function readAsked(query: URLSearchParams): AskedCall {
   if (traits.length > MAX_REQUIRED_TRAITS || !traits.every((name) => TraitName.safeParse(name).success)) {
     throw new AppError('invalid_request', { message: 'require names traits, parted by commas.', param: 'require' })
   }
-  const floorPercent = floor === null ? undefined : Number(floor)
+  const floorPercent = strictestFloor([floor === null ? undefined : Number(floor), pathFloorPercent])
   return { good: query.get('model') ?? undefined, method, path, traits, floorPercent }
 }
 

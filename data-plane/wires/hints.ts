@@ -55,7 +55,7 @@ export function readHints(body: Readonly<Record<string, unknown>>): RoutingHints
   const order = readNames(body['provider_order'], 'provider_order') ?? []
   const provider = body['provider']
   let isFirstOnly = false
-  let isFastestFirst = false
+  let isFastestFirst: boolean | undefined
   if (isRecord(provider)) {
     checkPromises(provider)
     isFastestFirst = readSort(provider['sort'])
@@ -87,7 +87,7 @@ export function readHints(body: Readonly<Record<string, unknown>>): RoutingHints
     order,
     allowsUntrusted,
     ...(isFirstOnly ? { isFirstOnly } : {}),
-    ...(isFastestFirst ? { isFastestFirst } : {}),
+    ...(isFastestFirst === undefined ? {} : { isFastestFirst }),
     ...(session === undefined ? {} : { session }),
   }
 }
@@ -105,8 +105,8 @@ function checkPromises(provider: Readonly<Record<string, unknown>>): void {
 }
 
 /** A word, or an object that has it as `by`. */
-function readSort(sort: unknown): boolean {
-  if (sort === undefined || sort === null) return false
+function readSort(sort: unknown): boolean | undefined {
+  if (sort === undefined || sort === null) return undefined
   const isFast = SORTS.get(isRecord(sort) ? sort['by'] : sort)
   if (isFast === undefined) throw unreadable('provider.sort')
   return isFast

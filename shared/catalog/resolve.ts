@@ -8,12 +8,14 @@ const PRINTABLE = /^[\x21-\x7e]+$/
 /** A date at the end of a vendor's id: `-20250929`, `-2025-09-29`, `@20250929`, `-0711`. */
 const DATE_SUFFIX = /[-@](?:20\d{2}-\d{2}-\d{2}|20\d{6}|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$/
 const LATEST_SUFFIX = /-latest$/
+/** OpenRouter's words behind a name for an order of the offers: `:nitro` is the fastest first, `:floor` the cheapest. */
+const SORT_SUFFIX = /:(nitro|floor)$/i
 
 /**
  * Builds the name index of a catalogue. A name is tried, in this order, as: the canonical id or an alias; the maker's
  * `lab/model` form; the Venice form (dots dropped or dashed, `/` as a dash); any of these without its date; a floating
  * name (`claude-sonnet-latest`, with or without OpenRouter's leading `~`), which is the newest plain model of that family.
- * Case does not matter. Where two models claim one derived name, the newer has it; exact names always win.
+ * Any of them may end with `:nitro` or `:floor`, which {@link sortOfName} reads. Case does not matter. Where two models claim one derived name, the newer has it; exact names always win.
  */
 export function createResolver(models: readonly Model[]): ResolveModel {
   const exact = new Map<string, Model>()
@@ -35,13 +37,20 @@ export function createResolver(models: readonly Model[]): ResolveModel {
     if (spelled) return spelled
     // Some other letters become ASCII in lower case.
     if (!PRINTABLE.test(asked)) return undefined
-    const name = asked.toLowerCase().replace(/^~/, '')
+    const name = asked.toLowerCase().replace(/^~/, '').replace(SORT_SUFFIX, '')
     const known = lookUp(name)
     if (known) return known
     if (LATEST_SUFFIX.test(name)) return newestOfFamily(families, name.replace(LATEST_SUFFIX, ''))
     const undated = name.replace(DATE_SUFFIX, '')
     return undated === name ? undefined : lookUp(undated)
   }
+}
+
+/** The order of offers that a name asks for. Undefined where it asks for none. */
+export function sortOfName(name: string): 'fastest' | 'cheapest' | undefined {
+  const [, word] = SORT_SUFFIX.exec(name) ?? []
+  if (word === undefined) return undefined
+  return word.toLowerCase() === 'nitro' ? 'fastest' : 'cheapest'
 }
 
 function claim(index: Map<string, Model>, name: string, model: Model): void {

@@ -39,7 +39,7 @@ describe('docs/openapi.json', () => {
       ({ methods, path, ...row }) => {
         const behind = row.floorBehind
         const floored = behind === undefined ? [] : [`${behind}/min{}${path.slice(behind.length)}`]
-        const below = (PATHS_BELOW[path] ?? []).map((end) => path + end)
+        const below = [path, ...floored].flatMap((each) => (PATHS_BELOW[path] ?? []).map((end) => each + end))
         const names = methods.filter((method) => method !== 'HEAD')
         return [path, ...floored, ...below].flatMap((each) => names.map((method) => `${method} ${each}`))
       },

@@ -75,6 +75,33 @@ function announce(bytes: number): Promise<string> {
 }
 
 describe('refusals of the messages wire', () => {
+  it('reads models and counts tokens below a base URL with a floor, and refuses a floor that is none', async () => {
+    const { api_base_url: origin, buyer_key: apiKey } = network.sandbox
+    const floored = new Anthropic({ baseURL: `${origin}/compat/min10`, apiKey, maxRetries: 0 })
+    const seen: string[] = []
+    for await (const { id } of floored.models.list({ limit: 50 })) seen.push(id)
+    const plain: string[] = []
+    for await (const { id } of client.models.list()) plain.push(id)
+    expect(seen).toEqual(plain)
+    expect((await floored.models.retrieve(MODEL)).id).toBe(MODEL)
+    const { max_tokens: _, ...counted } = GOOD
+    expect(await floored.messages.countTokens(counted)).toEqual(await client.messages.countTokens(counted))
+    const headers = { authorization: `Bearer ${apiKey}` }
+    const statusOf = async (path: string) => (await fetch(`${origin}${path}`, { headers })).status
+    for (const path of [
+      '/v1/models',
+      '/v1/key',
+      '/v1/requests',
+      '/v1/payments/balance',
+      '/v1/buyer/me',
+      '/v1/prices',
+    ]) {
+      expect([path, await statusOf(`/min10${path}`)]).toEqual([path, 200])
+      expect([path, await statusOf(`/min101${path}`)]).toEqual([path, 400])
+    }
+    expect(await statusOf('/compat/min101/v1/models')).toBe(400)
+  })
+
   it('[C169] no key, a foreign key, a seller key, a management key, a cookie: 401', async () => {
     const { seller_key: seller, management_key: management } = network.sandbox
     const given = [

@@ -140,6 +140,61 @@ describe("a buyer with OpenRouter's own client", () => {
     expect(details.status).toBe(200)
   })
 
+  it('pages through models, under filters and below a base URL with a floor', async () => {
+    const floored = new OpenRouter({
+      serverURL: `${network.sandbox.api_base_url}/min10/v1`,
+      apiKey: network.sandbox.buyer_key,
+      retryConfig: { strategy: 'none' },
+    })
+    for (const each of [client, floored]) {
+      const whole = (await each.models.list()).result
+      const seen: string[] = []
+      for await (const { result } of await each.models.list({ limit: 50 })) {
+        seen.push(...result.data.map(({ id }) => id))
+        expect(result.totalCount).toBe(whole.data.length)
+      }
+      expect(seen).toEqual(whole.data.map(({ id }) => id))
+      const { data } = (await each.models.list({ outputModalities: 'embeddings', category: 'science' })).result
+      expect(data.length).toBeGreaterThan(0)
+      expect((await each.embeddings.listModels()).result.data.map(({ id }) => id)).toEqual(data.map(({ id }) => id))
+      expect((await each.models.count({ outputModalities: 'embeddings' })).data.count).toBe(data.length)
+      expect((await each.models.get({ author: 'openai', slug: 'gpt-5-mini' })).data.canonicalSlug).toBe(MODEL)
+      const own = await each.models.listForUser({ bearer: network.sandbox.buyer_key })
+      expect(own.result.data.length).toBe(whole.data.length)
+      expect((await each.endpoints.listZdrEndpoints()).data).toEqual([])
+      const providers = (await each.providers.list()).data
+      expect(providers.find(({ slug }) => slug === 'openai')?.name).toBe('OpenAI')
+      expect((await each.endpoints.list({ author: 'openai', slug: 'gpt-5-mini' })).data.endpoints).not.toEqual([])
+      expect((await each.apiKeys.getCurrentKeyMetadata()).data.label).not.toBe('')
+      expect((await each.credits.getCredits()).data.totalCredits).toBeGreaterThan(0)
+    }
+  })
+
+  it('asks for the fastest and for the cheapest by the end of a name, and is told what it sent in vain', async () => {
+    for (const ending of [':nitro', ':floor']) {
+      const { model } = await chat({ model: `${MODEL}${ending}`, messages: MESSAGES })
+      expect(model).toBe('gpt-5-mini')
+    }
+    const url = `${network.sandbox.api_base_url}/v1/models?category=science&limit=1&sort=most-popular`
+    const answer = await fetch(url)
+    expect([answer.status, answer.headers.get('x-mkt-adapted-params')]).toEqual([200, 'category, sort'])
+    for (const path of ['/v1/providers', '/v1/models/gpt-5-mini', '/api/inference/v1/models', '/v1/endpoints/zdr']) {
+      const read = await fetch(`${network.sandbox.api_base_url}${path}?foo=1`)
+      expect([path, read.status, read.headers.get('x-mkt-adapted-params')]).toEqual([path, 200, 'foo'])
+    }
+    const authorization = `Bearer ${network.sandbox.buyer_key}`
+    for (const path of ['/v1/key', '/v1/credits', '/v1/videos', '/compat/v1/models']) {
+      const read = await fetch(`${network.sandbox.api_base_url}${path}?foo=1`, { headers: { authorization } })
+      expect([path, read.status, read.headers.get('x-mkt-adapted-params')]).toEqual([path, 200, 'foo'])
+    }
+    // Reads of our own stay strict.
+    for (const path of ['/v1/prices', '/api/markets', '/v1/resource/markets', '/v1/requests']) {
+      const read = await fetch(`${network.sandbox.api_base_url}${path}?foo=1`, { headers: { authorization } })
+      const refused = z.object({ error: z.object({ param: z.string() }) }).parse(await read.json())
+      expect([path, read.status, refused.error.param]).toEqual([path, 400, 'foo'])
+    }
+  })
+
   it('reads the standing of its key, and a call by the id that its answer had', async () => {
     const { id, usage } = await chat({ model: MODEL, messages: MESSAGES })
     const { data } = await client.generations.getGeneration({ id })

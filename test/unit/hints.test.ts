@@ -34,6 +34,7 @@ describe('routing hints', () => {
     expect(readHints({ provider })).toEqual({
       only: [['a'], ['c', 'd']],
       blocked: ['b'],
+      isFastestFirst: false,
       order: ['c', 'd'],
       allowsUntrusted: undefined,
     })
@@ -46,7 +47,7 @@ describe('routing hints', () => {
   })
 
   it.each([
-    ['price', undefined],
+    ['price', false],
     [null, undefined],
     ['latency', true],
     ['throughput', true],

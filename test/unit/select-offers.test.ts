@@ -89,6 +89,25 @@ describe('selecting offers', () => {
     expect(providersOf(select([...many, a], floor).candidates)).toEqual(['a'])
   })
 
+  it('reads the order from the end of a name, and refuses two that differ', () => {
+    const fast = buildOffer({ provider: 'fast', keptBps: keptBps(9_900), ttftMs: 100 })
+    const byName = (ending: string, isFastestFirst?: boolean) => {
+      const { demand } = hints(isFastestFirst === undefined ? {} : { isFastestFirst })
+      return providersOf(select([a, fast], { demand: { ...demand, model: `gpt-5-mini${ending}` } }).candidates)
+    }
+    expect([byName(''), byName(':floor'), byName(':nitro')]).toEqual([
+      ['a', 'fast'],
+      ['a', 'fast'],
+      ['fast', 'a'],
+    ])
+    expect([byName(':nitro', true), byName(':floor', false)]).toEqual([
+      ['fast', 'a'],
+      ['a', 'fast'],
+    ])
+    expect(() => byName(':nitro', false)).toThrow('different orders')
+    expect(() => byName(':floor', true)).toThrow('different orders')
+  })
+
   it('breaks ties in price by measured speed, then by id', () => {
     const slow = buildOffer({ provider: 'slow', ttftMs: 900 })
     const fast = buildOffer({ provider: 'fast', ttftMs: 100 })

@@ -173,7 +173,7 @@ export const JOB_ROUTES: readonly DataRoute[] = [
     example: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: '2' },
   }),
   {
-    ...{ ...jobs, method: 'get', path: '/v1/videos', tag: 'Video', takesFloor: false, refusals: KEY_REFUSALS },
+    ...{ ...jobs, method: 'get', path: '/v1/videos', tag: 'Video', refusals: KEY_REFUSALS },
     summary: 'List videos',
     description: `The films of the account from its last two days. No provider is asked. ${WHILE_RESTORED}`,
     query: z.object({

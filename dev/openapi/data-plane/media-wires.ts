@@ -108,6 +108,7 @@ export const MEDIA_ROUTES: readonly DataRoute[] = [
       'For a key of the payer, the token of the job in X-Job-Token, or the expires and signature of a link that an answer gave. Takes Range, If-Range and If-None-Match: 206 is a part, 304 nothing new, 416 a part that does not exist.',
     envelope: 'v1',
     access: 'buyer',
+    takesFloor: true,
     query: z.object({
       expires: z.string().optional().describe('Unix seconds until which the link opens the file.'),
       signature: z.string().optional().describe('The signature of the link.'),

@@ -28,7 +28,7 @@ export const UnitPrices = z.object({
   second_4k: Price.optional(),
 })
 
-const Endpoint = z
+export const Endpoint = z
   .object({
     name: z.string(),
     model_id: z.string(),

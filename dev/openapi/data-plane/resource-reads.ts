@@ -99,6 +99,7 @@ const read = {
   tag: 'Lent keys',
   envelope: 'v1',
   access: 'public',
+  takesFloor: true,
   examples: { whole: {} },
   refusals: READ_REFUSALS,
 } as const

@@ -258,6 +258,7 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
   {
     ...sold,
     isPaid: false,
+    takesFloor: true,
     path: '/compat/v1/messages/count_tokens',
     tag: 'Messages',
     envelope: 'messages',

@@ -1,0 +1,70 @@
+import type { Market } from '#data-plane/store/market.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import { meetsFloor, strictestFloor } from '#shared/discount.ts'
+import type { BookOffer } from '#shared/market-view.ts'
+import { isAvailable } from '#shared/market-view.ts'
+import type { KeptBps } from '#shared/money.ts'
+import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
+import { liveState, partsOf } from './on-sale.ts'
+import type { ReadRequest, ReadSources } from './read.ts'
+
+/** At most so many caps are read for a model, best offers first. */
+const CAPS_OF_A_MODEL = 8
+
+/** The best offers that can serve each model now, by its id. A model without an entry is served by nobody. */
+export type Availability = ReadonlyMap<string, BestKept>
+
+/**
+ * The kept shares of the best offer that default routing uses, and of the best one that is used only by calls that allow
+ * untrusted providers.
+ */
+type BestKept = { readonly trusted: KeptBps | undefined; readonly untrusted: KeptBps | undefined }
+
+/** Whether calls can buy a model now: those of default routing, and those that allow untrusted providers alone. */
+export type Standing = { readonly isAvailable: boolean; readonly isUntrustedAvailable: boolean }
+
+/** Reads which models can be bought now. It is made anew at most once a second, whatever floors are asked about. */
+export function readAvailability(sources: ReadSources): Promise<Availability> {
+  const market = sources.market()
+  return sources.memory.availabilityOf('models', [market], sources.clock.now(), async () => {
+    const parts = market.models.flatMap(({ id }) => partsOf(market, id) ?? [])
+    const books = parts.map(({ offers }) => offers)
+    const live = await liveState(sources, books, CAPS_OF_A_MODEL)
+    return new Map(
+      parts.map(({ model, offers }) => {
+        const bestOf = (isTrusted: boolean) =>
+          offers.find(
+            (offer) => offer.isTrusted === isTrusted && runsModel(market, model, offer) && isAvailable(offer, live),
+          )?.keptBps
+        return [model.id, { trusted: bestOf(true), untrusted: bestOf(false) }]
+      }),
+    )
+  })
+}
+
+/** Whether a reader can buy a model now, at the floor of the path and of the reader's key. */
+export function standingOf(
+  known: Availability,
+  { id }: Model,
+  { floorPercent, payer }: Pick<ReadRequest, 'floorPercent' | 'payer'>,
+): Standing {
+  const best = known.get(id)
+  const floor = strictestFloor([floorPercent, ...(payer?.floorPercents ?? [])])
+  const meets = (kept: KeptBps | undefined) => kept !== undefined && (floor === undefined || meetsFloor(kept, floor))
+  const isUntrustedAvailable = meets(best?.untrusted)
+  const isAvailable = meets(best?.trusted) || (payer?.allowsUntrusted === true && isUntrustedAvailable)
+  return { isAvailable, isUntrustedAvailable }
+}
+
+/** The members of an entry that say it. */
+export function availableIn({ isAvailable, isUntrustedAvailable }: Standing) {
+  return { available: isAvailable, untrusted_available: isUntrustedAvailable }
+}
+
+/** True for an offer whose host and protocol run an endpoint of the model. */
+function runsModel({ providersWithout }: Market, { endpoints }: Model, offer: BookOffer): boolean {
+  return endpoints.some(
+    (endpoint) =>
+      providersWithout.get(endpoint)?.has(offer.provider) !== true && canServe(offer, needOfEndpoint(endpoint)),
+  )
+}

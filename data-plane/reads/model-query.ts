@@ -1,0 +1,179 @@
+import type { Market } from '#data-plane/store/market.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import { AppError } from '#shared/errors.ts'
+import type { ReferencePrice } from '#shared/pricing.ts'
+import type { Standing } from './availability.ts'
+import type { ReadSources } from './read.ts'
+
+/** A model of a list, its price, and whether it can be bought now. */
+export type ListedModel = Standing & { readonly model: Model; readonly price: ReferencePrice | undefined }
+
+const MAX_PAGE = 1_000
+const MICRO_PER_USD = 1e6
+/** Longest value of a filter in characters. */
+const MAX_FILTER_CHARS = 1_000
+
+type Test = (listed: ListedModel) => boolean
+type Order = (sources: Pick<ReadSources, 'market'>) => (left: ListedModel, right: ListedModel) => number
+
+/** What a query asks of a list of models. */
+export type ModelWish = {
+  readonly tests: readonly Test[]
+  readonly order: Order | undefined
+  readonly limit: number | undefined
+  readonly offset: number
+}
+
+/** Filters of OpenRouter's lists that mean the same here, and ours. Each makes a test of its value, or throws. */
+const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> = {
+  /** Ours: what an offer can serve now, or what none can. */
+  available(value, param) {
+    if (value !== 'true' && value !== 'false') throw refuse(param, 'true or false')
+    return ({ isAvailable }) => isAvailable === (value === 'true')
+  },
+  q(value) {
+    const text = value.toLowerCase()
+    return ({ model: { id, lab, name } }) =>
+      `${lab}/${id}`.toLowerCase().includes(text) || name.toLowerCase().includes(text)
+  },
+  supported_parameters: (value) => hasAll(value, ({ parameters }) => parameters),
+  input_modalities: (value) => hasAll(value, ({ inputModalities }) => inputModalities),
+  output_modalities(value) {
+    const asked = wordsOf(value)
+    // Speech and transcripts are endpoints here, and modalities there.
+    return ({ model: { outputModalities, endpoints } }) =>
+      asked.some((word) => word === 'all' || outputModalities.includes(word) || endpoints.some((name) => name === word))
+  },
+  model_authors(value) {
+    const asked = wordsOf(value)
+    return ({ model: { lab } }) => asked.includes(lab.toLowerCase())
+  },
+  context(value, param) {
+    const least = readNumber(value, param)
+    return ({ model: { contextLength } }) => contextLength >= least
+  },
+  min_price: priceTest('input', (price, bound) => price >= bound),
+  max_price: priceTest('input', (price, bound) => price <= bound),
+  min_output_price: priceTest('output', (price, bound) => price >= bound),
+  max_output_price: priceTest('output', (price, bound) => price <= bound),
+  // Promises about sellers that nobody gives here: no model has them.
+  zdr: (value) => () => value !== 'true',
+  distillable: (value) => () => value !== 'true',
+  region: () => () => false,
+}
+
+/** Orders of OpenRouter's lists that mean the same here. Without one a list is newest first, sandbox models last. */
+const ORDERS: ReadonlyMap<string, Order> = new Map([
+  ['newest', by(({ model }) => -model.created)],
+  ['pricing-low-to-high', by((listed) => priceOf(listed))],
+  ['pricing-high-to-low', by((listed) => -priceOf(listed))],
+  ['context-high-to-low', by(({ model }) => -model.contextLength)],
+  ['throughput-high-to-low', by(({ model }, { rowByModel }) => -(rowByModel.get(model.id)?.tpsP50 ?? 0))],
+  ['latency-low-to-high', by(({ model }, { rowByModel }) => rowByModel.get(model.id)?.ttftP50Ms ?? Infinity)],
+])
+
+/** Members of a query that {@link readModelQuery} heeds. */
+export const MODEL_QUERY: readonly string[] = ['limit', 'offset', 'sort', ...Object.keys(FILTERS)]
+
+/** Reads the query of a list of models, and the members whose value means nothing here. Throws `invalid_request`. */
+export function readModelQuery(query: URLSearchParams): {
+  readonly wish: ModelWish
+  readonly ignored: readonly string[]
+} {
+  const tests: Test[] = []
+  for (const [name, value] of query) {
+    if (value.length > MAX_FILTER_CHARS) throw refuse(name, `at most ${MAX_FILTER_CHARS} characters`)
+    const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined
+    // An empty value asks for nothing.
+    if (filter !== undefined && value !== '') tests.push(filter(value, name))
+  }
+  const sort = query.get('sort')
+  const order = ORDERS.get(sort ?? '')
+  const limit = readWhole(query, 'limit', { least: 1, most: MAX_PAGE })
+  const offset = readWhole(query, 'offset', { least: 0, most: Number.MAX_SAFE_INTEGER }) ?? 0
+  const ignored = sort !== null && order === undefined ? ['sort'] : []
+  return { wish: { tests, order, limit, offset }, ignored }
+}
+
+/** The models of a list that a query means, in the order that it asks for. */
+export function select(
+  sources: Pick<ReadSources, 'market'>,
+  { tests, order }: ModelWish,
+  all: readonly ListedModel[],
+): readonly ListedModel[] {
+  const found = tests.length === 0 ? all : all.filter((listed) => tests.every((test) => test(listed)))
+  return order === undefined ? found : found.toSorted(order(sources))
+}
+
+/** The page of a list that a query asks for: all of it without a limit. */
+export function page({ limit, offset }: ModelWish, found: readonly ListedModel[]): readonly ListedModel[] {
+  return found.slice(offset, limit === undefined ? undefined : offset + limit)
+}
+
+/** The query of the page behind this one; undefined where it is the last. */
+export function nextPage(query: URLSearchParams, { limit, offset }: ModelWish, total: number): string | undefined {
+  if (limit === undefined || offset + limit >= total) return undefined
+  const next = new URLSearchParams(query)
+  next.set('offset', String(offset + limit))
+  return next.toString()
+}
+
+function hasAll(value: string, membersOf: (model: Model) => readonly string[]): Test {
+  const asked = wordsOf(value)
+  return ({ model }) => asked.every((word) => membersOf(model).includes(word))
+}
+
+function wordsOf(value: string): readonly string[] {
+  return value
+    .toLowerCase()
+    .split(',')
+    .map((word) => word.trim())
+}
+
+/** A bound for the reference price in USD of a million tokens. What has no such price passes none. */
+function priceTest(unit: 'input' | 'output', passes: (price: number, bound: number) => boolean) {
+  return (value: string, param: string): Test => {
+    const bound = readNumber(value, param)
+    return ({ price }) => {
+      const micro = price?.unitPrices[unit]
+      return micro !== undefined && passes(Number(micro) / MICRO_PER_USD, bound)
+    }
+  }
+}
+
+/** The mean of what a token in and a token out cost. What is not sold by tokens stands last. */
+function priceOf({ price }: ListedModel): number {
+  const { input, output } = price?.unitPrices ?? {}
+  return input === undefined && output === undefined ? Infinity : (Number(input ?? 0n) + Number(output ?? 0n)) / 2
+}
+
+function by(figure: (listed: ListedModel, market: Market) => number): Order {
+  return ({ market }) => {
+    const now = market()
+    return (left, right) => compare(figure(left, now), figure(right, now))
+  }
+}
+
+function compare(left: number, right: number): number {
+  return left === right ? 0 : left < right ? -1 : 1
+}
+
+function readNumber(value: string, param: string): number {
+  if (!/^\d{1,12}(?:\.\d{1,12})?$/.test(value)) throw refuse(param, 'a number')
+  return Number(value)
+}
+
+function readWhole(query: URLSearchParams, param: string, { least, most }: { least: number; most: number }) {
+  const text = query.get(param)
+  // Clients write an absent number as nothing or as null.
+  if (text === null || text === '' || text === 'null') return undefined
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : -1
+  if (number < least || number > most) {
+    throw refuse(param, most === MAX_PAGE ? `a whole number from ${least} to ${most}` : 'a whole number')
+  }
+  return number
+}
+
+function refuse(param: string, words: string): AppError {
+  return new AppError('invalid_request', { message: `${param} must be ${words}.`, param })
+}

@@ -166,13 +166,14 @@ function headersFor({ security, parameters }: DescribedOperation): Record<string
 function targetOf({ path, parameters }: DescribedOperation): string {
   const examples = new Map(parameters.map(({ name, example }) => [name, example]))
   const filled = path.replace(/\{(\w+)\}/g, (_match, name: string, at: number) => {
-    const value = examples.get(name) ?? ids.get(path.slice(0, at))
+    const before = path.slice(0, at)
+    const value = examples.get(name) ?? ids.get(before) ?? ids.get(before.replace('/min{floor}', ''))
     if (value === undefined || value === '') throw new Error(`${path}: nothing is known for ${name}`)
     return String(value)
   })
   const query = parameters.flatMap(({ name, in: place, example }): [string, string][] => {
     if (place !== 'query' || example === undefined) return []
-    return [[name, path === '/v1/generation' ? (ids.get('/v1/requests/') ?? '') : String(example)]]
+    return [[name, path.endsWith('/v1/generation') ? (ids.get('/v1/requests/') ?? '') : String(example)]]
   })
   return query.length === 0 ? filled : `${filled}?${new URLSearchParams(query).toString()}`
 }

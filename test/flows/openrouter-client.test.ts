@@ -83,7 +83,8 @@ describe("a buyer with OpenRouter's own client", () => {
   })
 
   it.each([MODEL, 'anthropic/claude-sonnet-4.5'])('asks for responses of %s, whole and streamed', async (model) => {
-    const request = { model, input: 'Say hello to the market.' }
+    const tool = { type: 'function' as const, name: 'weather', parameters: { type: 'object' } }
+    const request: ResponsesRequest = { model, input: 'Say hello to the market.', tools: [tool], truncation: 'auto' }
     const whole = await respond(request)
     expect(whole.status).toBe('completed')
     expectParts({ ...whole.usage?.costDetails }, ['upstreamInferenceInputCost', 'upstreamInferenceOutputCost'])

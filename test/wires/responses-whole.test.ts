@@ -140,6 +140,18 @@ describe('a whole response', () => {
     })
   })
 
+  it('repeats the request with every member that clients demand', () => {
+    const { strict: _, ...loose } = TOOL
+    const bare = { type: 'function', name: 'bare', strict: null }
+    const custom = { type: 'custom', name: 'patch' }
+    const format = { type: 'json_schema', schema: { type: 'object' } }
+    const body = { ...GOOD, tools: [loose, TOOL, bare, custom], truncation: 'auto', text: { format } }
+    const { decoder } = decodeWhole(CHAT_WHOLE, OPENAI, [], body)
+    const { tools, truncation, text } = JSON.parse(decoder.finish(RECEIPT))
+    expect(tools).toEqual([{ ...loose, strict: false }, TOOL, { ...bare, parameters: null, strict: false }, custom])
+    expect([truncation, text.format]).toEqual(['auto', { name: 'answer', ...format }])
+  })
+
   it('is the same from a seller of the messages protocol, its thought sealed where that is asked for', () => {
     const body = { ...GOOD, include: ['reasoning.encrypted_content'] }
     const chat = decodeWhole(CHAT_WHOLE, OPENAI)

@@ -62,7 +62,7 @@ describe('a responses request', () => {
     ['a conversation', { ...GOOD, conversation: 'conv_1' }, 'invalid_request', 'conversation'],
     ['a kept prompt', { ...GOOD, prompt: { id: 'p' } }, 'invalid_request', 'prompt'],
     ['the background', { ...GOOD, background: true }, 'invalid_request', 'background'],
-    ['a shortened input', { ...GOOD, truncation: 'auto' }, 'invalid_request', 'truncation'],
+    ['a word that is none', { ...GOOD, truncation: 'head' }, 'invalid_request', 'truncation'],
     ['log probabilities', { ...GOOD, top_logprobs: 2 }, 'invalid_request', 'top_logprobs'],
     ['the same by name', { ...GOOD, include: ['message.output_text.logprobs'] }, 'invalid_request', 'include'],
     ['several answers', { ...GOOD, n: 2 }, 'invalid_request', 'n'],
@@ -159,6 +159,12 @@ describe('a responses request', () => {
     expect(
       refusalOf({ ...GOOD, previous_response_id: null, background: false, truncation: 'disabled', n: 1, store: true }),
     ).toBeUndefined()
+  })
+
+  it('takes a wish to shorten input, and names it: nothing is ever shortened', () => {
+    const adaptedBy = (body: object) => read(body).encode(buildPlan()).adaptedParams
+    expect(adaptedBy({ ...GOOD, truncation: 'auto' })).toEqual(['truncation', 'max_output_tokens'])
+    expect(adaptedBy({ ...GOOD, truncation: 'disabled' })).toEqual(['max_output_tokens'])
   })
 
   it('carries hints, floors and bounds as every text wire does', () => {

@@ -24,7 +24,7 @@ describe('a speech request', () => {
     [{ ...GOOD, input: '' }, 'invalid_request input'],
     [{ ...GOOD, input: ['a'] }, 'invalid_request input'],
     [{ ...GOOD, input: 'x'.repeat(16_385) }, 'invalid_request input'],
-    [{ ...GOOD, voice: undefined }, 'invalid_request voice'],
+    [{ ...GOOD, voice: '' }, 'invalid_request voice'],
     [{ ...GOOD, voice: {} }, 'invalid_request voice'],
     [{ ...GOOD, speed: 5 }, 'invalid_request speed'],
     [{ ...GOOD, speed: '1' }, 'invalid_request speed'],
@@ -60,6 +60,15 @@ describe('a speech request', () => {
       speed: 1.5,
     })
     expect(request.adaptedParams).toEqual(['instructions'])
+  })
+})
+
+describe('a speech request without a voice', () => {
+  it.each([undefined, null])('goes on with a usual one where it is %j, and says so', (voice) => {
+    const { body, adaptedParams } = read({ ...GOOD, voice }).encode(buildPlan())
+    expect(JSON.parse(body)).toEqual({ model: 'vendor-gpt-5-mini', input: 'Hello.', voice: 'alloy' })
+    expect(adaptedParams).toEqual(['voice'])
+    expect(read(GOOD).encode(buildPlan()).adaptedParams).toEqual([])
   })
 })
 

@@ -13,7 +13,6 @@ const REFUSED: readonly (readonly [name: string, isRefused: (value: unknown) => 
   ['conversation', () => true, 'No conversations are kept here: send the whole of it as input.'],
   ['prompt', () => true, 'No prompts are kept here: send instructions and input.'],
   ['background', (value) => value === true, 'Answers are not made in the background.'],
-  ['truncation', (value) => value !== 'disabled', 'Input is never shortened: truncation must be "disabled" or absent.'],
   ['top_logprobs', (value) => value !== 0, 'Log probabilities are not given on this route.'],
   ['n', (value) => value !== 1, 'One answer is given on this route.'],
   ['include', hasLogprobs, 'Log probabilities are not given on this route.'],
@@ -42,7 +41,7 @@ const CHECKS: readonly Check[] = [
   ['max_tool_calls', 'a whole number of at least 1', (value) => Number.isSafeInteger(value) && Number(value) >= 1],
   ['store', 'true or false', isFlag],
   ['background', 'true or false', isFlag],
-  ['truncation', '"disabled"', (value) => value === 'auto' || value === 'disabled'],
+  ['truncation', '"auto" or "disabled"', (value) => value === 'auto' || value === 'disabled'],
   ['include', 'a list of words', (value) => Array.isArray(value) && value.every((word) => typeof word === 'string')],
   ['text', 'an object', isRecord],
   ['safety_identifier', `a text of up to ${MAX_KEY_CHARS} characters`, isKey],
@@ -68,7 +67,9 @@ export function checkParameters(body: Body): void {
 /** The parameters that are reported as left out: unknown ones, and settings that are never forwarded. */
 export function unsaidParameters(body: Body, known: ReadonlySet<string>): readonly string[] {
   const unsaid = Object.keys(body).filter((name) => !known.has(name) && !isAbsent(body[name]))
-  const { text } = body
+  const { text, truncation } = body
+  // Input is never shortened. What does not fit is refused, whatever this says.
+  if (truncation === 'auto') unsaid.push('truncation')
   return isRecord(text) && !isAbsent(text['verbosity']) ? [...unsaid, 'text.verbosity'] : unsaid
 }
 

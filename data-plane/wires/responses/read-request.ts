@@ -43,6 +43,9 @@ const SPELLING = {
   reasoning_effort: 'reasoning',
 }
 
+/** The name of a schema whose request gives it none. */
+export const UNNAMED_FORMAT = 'answer'
+
 type Body = Readonly<Record<string, unknown>>
 
 /** Reads the body of a responses request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
@@ -120,7 +123,7 @@ function readFormat(text: unknown): ResponseFormat | undefined {
   const description = wordOf(format['description'])
   return {
     kind: 'schema',
-    name: wordOf(format['name']) ?? 'answer',
+    name: wordOf(format['name']) ?? UNNAMED_FORMAT,
     schema,
     isStrict: flagOf(format['strict']),
     ...(description === undefined ? {} : { description }),

@@ -3,6 +3,7 @@ import { costMembers, INPUT_AND_OUTPUT } from '#data-plane/wires/usage-json.ts'
 import { isRecord, memberText } from '#shared/json-members.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
 import type { ResponsesRequest } from './read-request.ts'
+import { UNNAMED_FORMAT } from './read-request.ts'
 
 /** How far a response has come, with what belongs to it as JSON text. */
 export type ResponseState = {
@@ -54,12 +55,29 @@ function echoMembers({ json, keptTools }: ResponsesRequest): string {
     given('temperature', '1'),
     `"text":${formatText(body['text'])}`,
     given('tool_choice', '"auto"'),
-    keptTools === undefined ? given('tools', '[]') : `"tools":${JSON.stringify(keptTools)}`,
+    toolsText(keptTools ?? body['tools'], keptTools !== undefined) ?? given('tools', '[]'),
     '"top_logprobs":0',
     given('top_p', '1'),
-    '"truncation":"disabled"',
+    given('truncation', '"disabled"'),
     given('user', 'null'),
   ].join(',')
+}
+
+/**
+ * The tools of a request, where some of them lack a member that clients demand of a response: functions say whether they
+ * are strict, and their parameters. Undefined where the request's own text will do, which a changed list has not.
+ */
+function toolsText(tools: unknown, isChanged: boolean): string | undefined {
+  if (!Array.isArray(tools)) return undefined
+  const whole = tools.map((tool) => (isRecord(tool) && tool['type'] === 'function' ? wholeFunction(tool) : tool))
+  const isOwn = !isChanged && whole.every((tool, at) => tool === tools[at])
+  return isOwn ? undefined : `"tools":${JSON.stringify(whole)}`
+}
+
+function wholeFunction(tool: Readonly<Record<string, unknown>>): object {
+  const { strict, parameters } = tool
+  if (typeof strict === 'boolean' && parameters !== undefined) return tool
+  return { ...tool, parameters: parameters ?? null, strict: strict ?? false }
 }
 
 function reasoningText(given: unknown): string {
@@ -69,7 +87,9 @@ function reasoningText(given: unknown): string {
 
 function formatText(given: unknown): string {
   const text = isRecord(given) ? given : {}
-  return JSON.stringify({ ...text, format: text['format'] ?? { type: 'text' } })
+  const { format } = text
+  const whole = isRecord(format) && format['type'] === 'json_schema' ? { name: UNNAMED_FORMAT, ...format } : format
+  return JSON.stringify({ ...text, format: whole ?? { type: 'text' } })
 }
 
 /** The `usage` of this wire: the provider's figures as metered, and what they cost. */

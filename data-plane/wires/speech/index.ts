@@ -9,6 +9,8 @@ import type { SpeechRequest } from './read-request.ts'
 import { readSpeechRequest } from './read-request.ts'
 
 const EDITS = { hidden: new Set(['stream', 'stream_format']), gated: new Set(['speed', 'instructions']) }
+/** OpenAI's first voice, which servers of its protocol know, for a request that names none. */
+const USUAL_VOICE = ',"voice":"alloy"'
 
 /** OpenAI's text to speech: JSON in, audio out, sold by the character of the input. */
 export const speech: ModelWire = defineWire<SpeechRequest>({
@@ -34,11 +36,15 @@ export const speech: ModelWire = defineWire<SpeechRequest>({
     maxCostMicro,
     hasFixedCharge: true,
   }),
-  encode: (request, plan) => ({
-    path: forwardPath(plan.offer, 'speech'),
-    ...forwardBody(request.json, plan, EDITS),
-    contentType: 'application/json',
-    accept: 'audio/*, application/octet-stream',
-  }),
+  encode({ json, hasVoice }, plan) {
+    const { body, adaptedParams } = forwardBody(json, plan, hasVoice ? EDITS : { ...EDITS, added: USUAL_VOICE })
+    return {
+      path: forwardPath(plan.offer, 'speech'),
+      body,
+      adaptedParams: hasVoice ? adaptedParams : [...adaptedParams, 'voice'],
+      contentType: 'application/json',
+      accept: 'audio/*, application/octet-stream',
+    }
+  },
   decoder: (request, plan) => (request.inEvents ? inEvents(speechDecoder(request), plan) : speechDecoder(request)),
 })

@@ -22,6 +22,8 @@ export type SpeechRequest = Routing & {
   readonly format: SpeechFormat
   /** True where the audio is asked for in events. */
   readonly inEvents: boolean
+  /** True where the request names a voice. */
+  readonly hasVoice: boolean
   /** Unicode code points of the input: what speech is sold by. */
   readonly characters: number
 }
@@ -40,7 +42,7 @@ export function readSpeechRequest(raw: RawRequest): SpeechRequest {
   if (typeof input !== 'string' || input === '' || input.length > MAX_INPUT_CHARS) {
     throw mustBe('input', `a text of 1 to ${MAX_INPUT_CHARS} characters`)
   }
-  if (!isVoice(voice)) throw mustBe('voice', 'the name of a voice')
+  if (isGiven(voice) && !isVoice(voice)) throw mustBe('voice', 'the name of a voice')
   if (isGiven(speed) && (typeof speed !== 'number' || speed < 0.25 || speed > 4)) {
     throw mustBe('speed', 'a number from 0.25 to 4')
   }
@@ -54,6 +56,7 @@ export function readSpeechRequest(raw: RawRequest): SpeechRequest {
     model,
     format: isFormat(format) ? format : 'mp3',
     inEvents: body['stream_format'] === 'sse',
+    hasVoice: isGiven(voice),
     characters: countCharacters(input),
     ...readRouting(body, raw),
   }

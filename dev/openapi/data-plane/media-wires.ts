@@ -43,7 +43,7 @@ const SpeechRequest = z
   .looseObject({
     model: Model,
     input: z.string().min(1).max(16_384),
-    voice: z.unknown().describe('The name of a voice.'),
+    voice: z.unknown().optional().describe('The name of a voice; `alloy` where none is named.'),
     response_format: z.enum(['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm']).nullish(),
     speed: z.number().min(0.25).max(4).nullish(),
     instructions: z.string().max(16_384).nullish(),

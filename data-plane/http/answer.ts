@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestHead } from '#data-plane/call.ts'
-import type { Payer } from '#data-plane/payment.ts'
 import type { Entrance } from '#data-plane/pipeline/entrance.ts'
 import { recognize } from '#data-plane/pipeline/entrance.ts'
 import { findFile, showJob } from '#data-plane/pipeline/finish-job.ts'
@@ -38,7 +37,7 @@ export function answerRead({ surface, row, reading }: Mounted, { read, keys, ...
 }
 
 /** Throws AppError for a request without a key that may buy: `authentication_required` and the refusals of the rail. */
-async function requireKey(rails: Entrance['rails'], head: RequestHead): Promise<Payer> {
+async function requireKey(rails: Entrance['rails'], head: RequestHead) {
   const payment = recognize({ rails }, head)
   if (payment === undefined) throw new AppError('authentication_required')
   return payment.identify()

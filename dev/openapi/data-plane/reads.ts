@@ -1,49 +1,14 @@
 import { z } from 'zod'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { FIGURE_READS } from './market-reads.ts'
-import { Architecture, Credits, Dollars, Endpoint, Endpoints, Names, UnitPrices } from './openrouter-shapes.ts'
+import { MODEL_READS } from './model-reads.ts'
+import { Credits, Dollars, Names } from './openrouter-shapes.ts'
 import { PayableResources, PaymentNotes } from './payment-notes.ts'
 import type { DataRoute } from './route.ts'
 import { Count, KEY_REFUSALS, READ_REFUSALS } from './route.ts'
 
 const TokenDollars = z.number().describe('USD of a million tokens of pictures or sound.')
 
-/** Whether a model of a list can be bought now. */
-const AVAILABLE = {
-  available: z.boolean().describe('An offer can serve it now, by default routing and at the floor of the path.'),
-  untrusted_available: z.boolean().describe('So can one that serves only calls that allow untrusted providers.'),
-}
-const CatalogEntry = z
-  .object({
-    id: z.string(),
-    object: z.literal('model'),
-    canonical_slug: z.string(),
-    name: z.string(),
-    description: z.string(),
-    created: Count,
-    owned_by: z.string(),
-    provider: z.string(),
-    context_length: Count,
-    max_completion_tokens: Count,
-    architecture: Architecture,
-    pricing: UnitPrices,
-    top_provider: z.object({ context_length: Count, max_completion_tokens: Count, is_moderated: z.boolean() }),
-    per_request_limits: z.null(),
-    default_parameters: z.null(),
-    supported_voices: z.null(),
-    links: z.object({ details: z.string() }),
-    supported_features: Names,
-    supported_parameters: Names,
-    endpoints: Names,
-    ...AVAILABLE,
-  })
-  .meta({ id: 'CatalogEntry' })
-const CompatModel = z
-  .object({
-    ...{ type: z.literal('model'), id: z.string(), display_name: z.string(), created_at: z.string() },
-    ...AVAILABLE,
-  })
-  .meta({ id: 'CompatModel' })
 /** US dollars of one unit, where media are sold by it. */
 const PriceOfUnits = {
   image: Dollars.optional(),
@@ -183,170 +148,11 @@ const keyed = { method: 'get', envelope: 'v1', access: 'buyer', refusals: KEY_RE
 const once = { examples: { whole: {} } }
 /** A read that may stand below a floor, as calls do. */
 const floored = { ...open, takesFloor: true } as const
-const compat = { ...keyed, envelope: 'messages', tag: 'Messages', takesFloor: true } as const
-const listed = (item: z.ZodType) => json(z.object({ object: z.literal('list'), data: z.array(item) }))
-const ModelPage = z.object({
-  object: z.literal('list'),
-  data: z.array(CatalogEntry),
-  total_count: Count.describe('The models that the filters leave, on all pages.'),
-  links: z.object({ next: z.string().nullable().describe('Path and query of the next page.') }),
-})
-const Numeral = z.string().describe('A number.').optional()
-const Words = z.string().describe('Words, parted by commas.').optional()
-/** The members of a list's query that are heeded. Others of OpenRouter's are ignored and named in a header. */
-const Filters = z.object({
-  available: z.enum(['true', 'false']).optional().describe('What can be bought now alone, or what cannot.'),
-  limit: Count.min(1).max(1_000).optional().describe('Models of a page. Without it a list is one page.'),
-  offset: Count.min(0).optional(),
-  sort: z.string().optional().describe('An order of OpenRouter’s, such as `newest` or `pricing-low-to-high`.'),
-  q: z.string().optional().describe('A part of an id or a name.'),
-  supported_parameters: Words,
-  input_modalities: Words,
-  output_modalities: Words,
-  model_authors: Words,
-  context: Numeral,
-  min_price: Numeral,
-  max_price: Numeral,
-  min_output_price: Numeral,
-  max_output_price: Numeral,
-  zdr: z.string().optional().describe('`true` leaves no model: no seller promises it.'),
-  distillable: z.string().optional().describe('`true` leaves no model: no seller promises it.'),
-  region: z.string().optional().describe('Leaves no model: no seller promises one.'),
-})
-const Plain = z.object({
-  id: z.string(),
-  object: z.literal('model'),
-  created: Count,
-  owned_by: z.string(),
-  provider: z.string(),
-  ...AVAILABLE,
-})
 /** Each plane adds the state of its own parts. */
 const state = json(z.looseObject({ status: z.string() }))
 
 const CATALOG_READS: readonly DataRoute[] = [
-  {
-    ...floored,
-    path: '/v1/models',
-    tag: 'Catalog',
-    summary: 'List models',
-    description: 'The catalogue: also what nobody sells now, which `available` tells.',
-    query: Filters,
-    answers: json(ModelPage),
-    examples: { whole: {}, page: { available: 'true', limit: 2 } },
-  },
-  {
-    ...floored,
-    ...once,
-    path: '/v1/models/count',
-    tag: 'Catalog',
-    summary: 'Count models',
-    query: Filters,
-    answers: json(z.object({ data: z.object({ count: Count }) })),
-  },
-  {
-    ...keyed,
-    ...once,
-    takesFloor: true,
-    path: '/v1/models/user',
-    tag: 'Catalog',
-    summary: 'List the models that the asking key may buy',
-    query: Filters,
-    answers: json(ModelPage),
-  },
-  {
-    ...floored,
-    ...once,
-    path: '/v1/embeddings/models',
-    tag: 'Catalog',
-    summary: 'List the models that make vectors',
-    query: Filters,
-    answers: json(ModelPage),
-  },
-  {
-    ...floored,
-    ...once,
-    path: '/v1/model/{id}',
-    tag: 'Catalog',
-    summary: 'Read a model in OpenRouter’s shape',
-    answers: json(z.object({ data: CatalogEntry })),
-    variables: { id: 'gpt-5-mini' },
-  },
-  {
-    ...floored,
-    ...once,
-    path: '/v1/endpoints/zdr',
-    tag: 'Catalog',
-    summary: 'List endpoints that promise to keep no data',
-    description: 'None: no seller gives such a promise.',
-    answers: json(z.object({ data: z.array(Endpoint) })),
-  },
-  {
-    ...floored,
-    path: '/v1/models/{id}',
-    tag: 'Catalog',
-    summary: 'Read a model under any of its names',
-    answers: json(CatalogEntry),
-    ...once,
-    variables: { id: 'gpt-5-mini' },
-  },
-  {
-    ...floored,
-    path: '/v1/models/{id}/endpoints',
-    tag: 'Catalog',
-    summary: 'List who serves a model, and at what price',
-    description: 'In OpenRouter’s shape. One provider is one endpoint: its best offer. Those that serve come first.',
-    answers: json(z.object({ data: Endpoints })),
-    ...once,
-    variables: { id: 'gpt-5-mini' },
-  },
-  {
-    ...open,
-    ...once,
-    path: '/api/inference/v1/models',
-    tag: 'Catalog',
-    summary: 'List models, plainly',
-    query: Filters,
-    answers: listed(Plain),
-  },
-  {
-    ...open,
-    ...once,
-    path: '/x402/api/inference/v1/models',
-    tag: 'Catalog',
-    summary: 'List models, plainly (the path beside calls that are paid by x402)',
-    query: Filters,
-    answers: listed(Plain),
-  },
-  {
-    ...compat,
-    path: '/compat/v1/models',
-    summary: 'List models in pages',
-    query: z.object({
-      limit: Count.min(1).max(1_000).optional(),
-      after_id: z.string().optional(),
-      before_id: z.string().optional(),
-      available: z.enum(['true', 'false']).optional(),
-      beta: z.string().optional().describe('Taken and ignored.'),
-    }),
-    answers: json(
-      z.object({
-        data: z.array(CompatModel),
-        has_more: z.boolean(),
-        first_id: z.string().nullable(),
-        last_id: z.string().nullable(),
-      }),
-    ),
-    examples: { page: { limit: 2 } },
-  },
-  {
-    ...compat,
-    ...once,
-    path: '/compat/v1/models/{id}',
-    summary: 'Read a model',
-    answers: json(CompatModel),
-    variables: { id: 'claude-haiku-4.5' },
-  },
+  ...MODEL_READS,
   {
     ...floored,
     ...once,

@@ -11,8 +11,13 @@ import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 import { readRetryAfter } from '#shared/retry-after.ts'
+import type { Secret } from '#shared/secret.ts'
 import { MAX_RETRY_AFTER_MS } from './classify.ts'
 import type { OpenCredential } from './credentials.ts'
+import type { KeyMask } from './key-mask.ts'
+import { createKeyMask, isCompressed, maskedText } from './key-mask.ts'
+import type { KeyPattern } from './key-pattern.ts'
+import { keyPattern } from './key-pattern.ts'
 import { holdsKey } from './key-traces.ts'
 
 const CONNECT_TIMEOUT_MS = 2_000
@@ -75,16 +80,22 @@ type Parts = {
 /**
  * The one client for sellers' hosts. A request's headers are built anew and copy none of the buyer's. The host must be
  * on the allow-list and must be the one for which the credential was sealed. The address is checked when it is dialled.
- * No redirect is followed.
+ * No redirect is followed. An answer of a good status passes on without the credential.
  */
 export function createUpstream({ policy, openCredential, clock, allowedHosts }: Parts): Upstream {
   const agent = createAgent(policy, MAX_RESPONSE_BYTES)
   const passingAgent = createAgent(policy, MAX_PASSED_ON_BYTES)
   const findAddress = addressBook(policy, allowedHosts)
+  const patternOf = patternMemory()
   return {
     send(offer, request, options, events) {
-      const sending: Sending = { events, clock, controller: undefined, isOver: false }
+      const sending: Sending = {
+        ...{ events, clock, controller: undefined, isOver: false, pattern: undefined, mask: undefined },
+        ...{ opening: NOTHING, isPassedOn: request.passedOn !== undefined },
+      }
       try {
+        const key = openCredential(offer.credential)
+        sending.pattern = patternOf(key)
         const { passedOn } = request
         const { origin, path } = passedOn === undefined ? findAddress(offer) : targetOf(passedOn, offer, policy)
         const client = passedOn === undefined ? agent : passingAgent
@@ -93,7 +104,7 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
             origin,
             path: path + request.path,
             method: request.method ?? 'POST',
-            headers: headersOf(offer, request, openCredential),
+            headers: headersOf(offer, request, key.reveal()),
             body: bodyOf(request),
             headersTimeout: options.firstByteMs,
           },
@@ -171,8 +182,7 @@ async function* readLate(stream: Readable): AsyncGenerator<Buffer> {
  * Lists names and values one after another. A seller gets no other headers. Each protocol carries its key in its own
  * way.
  */
-function headersOf(to: Destination, request: UpstreamRequest, openCredential: OpenCredential): string[] {
-  const key = openCredential(to.credential).reveal()
+function headersOf(to: Destination, request: UpstreamRequest, key: string): string[] {
   const { contentType, accept, passedOn, pieces } = request
   const headers = contentType === '' ? ['accept', accept] : ['content-type', contentType, 'accept', accept]
   headers.push('accept-encoding', 'identity', 'user-agent', USER_AGENT)
@@ -193,9 +203,19 @@ function lengthOf(pieces: Iterable<Buffer>): number {
 type Sending = {
   readonly events: UpstreamEvents
   readonly clock: Clock
+  /** True for an answer whose headers may go on to the buyer. */
+  readonly isPassedOn: boolean
   controller: Dispatcher.DispatchController | undefined
   isOver: boolean
+  /** Finds the key of the request. Undefined for one that is too short. */
+  pattern: KeyPattern | undefined
+  /** Takes the key out of an answer. Undefined for a refusal, whose words are searched where they are read. */
+  mask: KeyMask | undefined
+  /** The first bytes of the answer, until they tell whether it is compressed. Undefined once they have told. */
+  opening: Buffer | undefined
 }
+
+const NOTHING = Buffer.alloc(0)
 
 function failSending(sending: Sending, error: Error): void {
   if (sending.isOver) return
@@ -213,18 +233,64 @@ function takeHead(sending: Sending, status: number, headers: IncomingHttpHeaders
   if (sending.isOver || status < 200) return
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
-    failSending(sending, Object.assign(new Error('an encoded answer'), { code: 'RESPONSE_EXCEEDED' }))
-    abortSending(sending)
+    refuseEncoded(sending)
     return
   }
+  const { pattern } = sending
+  if (pattern !== undefined && isGood(status)) sending.mask = createKeyMask(pattern)
   const retryAfter = headers['retry-after']
+  const told = sending.isPassedOn && pattern !== undefined ? withoutKey(pattern, headers) : headers
   sending.events.onHead({
     status,
-    contentType: (headers['content-type'] ?? '').toLowerCase(),
-    headers,
+    contentType: (told['content-type'] ?? '').toLowerCase(),
+    headers: told,
     retryAfterMs:
       retryAfter === undefined ? undefined : readRetryAfter(retryAfter, sending.clock.now(), MAX_RETRY_AFTER_MS),
   })
+}
+
+function refuseEncoded(sending: Sending): void {
+  failSending(sending, Object.assign(new Error('an encoded answer'), { code: 'RESPONSE_EXCEEDED' }))
+  abortSending(sending)
+}
+
+function isGood(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+function withoutKey(pattern: KeyPattern, headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const told: IncomingHttpHeaders = {}
+  for (const [name, value] of Object.entries(headers)) {
+    told[name] =
+      typeof value === 'string' ? maskedText(pattern, value) : value?.map((each) => maskedText(pattern, each))
+  }
+  return told
+}
+
+/** Passes bytes of an answer on without the key. Compressed ones cannot be searched, so they are refused. */
+function takeData(sending: Sending, chunk: Buffer): void {
+  const { mask, opening } = sending
+  if (mask === undefined) {
+    sending.events.onData(chunk)
+    return
+  }
+  let bytes = chunk
+  if (opening !== undefined) {
+    bytes = opening.length === 0 ? chunk : Buffer.concat([opening, chunk])
+    const verdict = isCompressed(bytes)
+    sending.opening = verdict === undefined ? Buffer.from(bytes) : undefined
+    if (verdict === true) refuseEncoded(sending)
+    if (verdict !== false) return
+  }
+  const part = mask.push(bytes)
+  if (part.length > 0) sending.events.onData(part)
+}
+
+/** Passes on what waited for more of the answer. */
+function takeRest({ mask, opening, events }: Sending): void {
+  if (mask === undefined) return
+  const rest = Buffer.concat([mask.push(opening ?? NOTHING), mask.end()])
+  if (rest.length > 0) events.onData(rest)
 }
 
 /** Translates the client's callbacks into events. After an end, an error or an abort it passes nothing on. */
@@ -238,9 +304,11 @@ function createHandler(sending: Sending): Dispatcher.DispatchHandler {
       takeHead(sending, status, headers)
     },
     onResponseData(_controller, chunk) {
-      if (!sending.isOver) sending.events.onData(chunk)
+      if (!sending.isOver) takeData(sending, chunk)
     },
     onResponseEnd() {
+      if (sending.isOver) return
+      takeRest(sending)
       if (sending.isOver) return
       sending.isOver = true
       sending.events.onEnd()
@@ -248,6 +316,18 @@ function createHandler(sending: Sending): Dispatcher.DispatchHandler {
     onResponseError(_controller, error) {
       failSending(sending, error)
     },
+  }
+}
+
+/** Keeps the pattern of each key as long as the key itself is open. */
+function patternMemory(): (key: Secret) => KeyPattern | undefined {
+  const patterns = new WeakMap<Secret, { readonly pattern: KeyPattern | undefined }>()
+  return (key) => {
+    const known = patterns.get(key)
+    if (known !== undefined) return known.pattern
+    const made = { pattern: keyPattern(key.reveal()) }
+    patterns.set(key, made)
+    return made.pattern
   }
 }
 

@@ -1,0 +1,73 @@
+import type { KeyPattern } from './key-pattern.ts'
+
+const STAR = 42
+
+/** Takes the credential out of an answer on its way. */
+export type KeyMask = {
+  /** The bytes that may go on. Those that may be the beginning of a credential wait for what follows. */
+  push(chunk: Buffer): Buffer
+  /** The bytes that waited when the answer was over. */
+  end(): Buffer
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * Puts stars in the place of a credential, as many as it has bytes, so that lengths stay. Each byte is looked at once. At
+ * most as many bytes wait as a block of the credential has, and none while nothing looks like one.
+ */
+export function createKeyMask(pattern: KeyPattern): KeyMask {
+  const { root, maxBytes } = pattern
+  let state = root
+  let waiting = NOTHING
+  return {
+    push(chunk) {
+      const from = waiting.length
+      let bytes = from === 0 ? chunk : Buffer.concat([waiting, chunk])
+      // The first byte that may be part of a credential, of which the end has not come.
+      let open = 0
+      for (let at = from; at < bytes.length; at++) {
+        const byte = bytes[at] ?? 0
+        state = state.next[byte] ?? pattern.step(state, byte)
+        if (state === root) open = at + 1
+        else if (state.isFound) {
+          // The bytes that came may be the client's own.
+          if (bytes === chunk) bytes = Buffer.from(chunk)
+          bytes.fill(STAR, Math.max(open, at + 1 - maxBytes), at + 1)
+        }
+      }
+      open = Math.max(open, bytes.length - maxBytes)
+      waiting = open === bytes.length ? NOTHING : Buffer.from(bytes.subarray(open))
+      return open === bytes.length ? bytes : bytes.subarray(0, open)
+    },
+    end() {
+      const last = waiting
+      waiting = NOTHING
+      return last
+    },
+  }
+}
+
+/** A short text without the credential. */
+export function maskedText(pattern: KeyPattern, text: string): string {
+  const mask = createKeyMask(pattern)
+  return Buffer.concat([mask.push(Buffer.from(text, 'latin1')), mask.end()]).toString('latin1')
+}
+
+/** The first bytes of compressed data: gzip, zlib in three strengths, zstd, xz. */
+const COMPRESSED = ['1f8b', '7801', '789c', '78da', '28b52ffd', 'fd377a585a00'].map((text) => Buffer.from(text, 'hex'))
+
+/**
+ * True for bytes that begin as compressed data does, in which nobody could say what stands. Undefined while too few have
+ * come.
+ */
+export function isCompressed(opening: Buffer): boolean | undefined {
+  let isOpen = false
+  for (const magic of COMPRESSED) {
+    const length = Math.min(magic.length, opening.length)
+    if (magic.compare(opening, 0, length, 0, length) !== 0) continue
+    if (opening.length >= magic.length) return true
+    isOpen = true
+  }
+  return isOpen ? undefined : false
+}

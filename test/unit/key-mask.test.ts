@@ -1,0 +1,202 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createKeyMask, isCompressed, maskedText } from '#data-plane/upstream/key-mask.ts'
+import type { KeyPattern } from '#data-plane/upstream/key-pattern.ts'
+import { keyPattern } from '#data-plane/upstream/key-pattern.ts'
+import { holdsKey } from '#data-plane/upstream/key-traces.ts'
+
+const KEY = 'sk-proj-9fK2_mZ+xQ/7vLw3TbYc81HdRaeN'
+const patternOf = (key: string): KeyPattern => {
+  const pattern = keyPattern(key)
+  if (pattern === undefined) throw new Error('too short')
+  return pattern
+}
+const PATTERN = patternOf(KEY)
+
+/** What goes on of an answer that comes in pieces of these lengths, the last for all that is left. */
+function passed(bytes: Buffer, pieces: readonly number[] = [], pattern = PATTERN): Buffer {
+  const mask = createKeyMask(pattern)
+  const out: Buffer[] = []
+  let at = 0
+  for (const length of [...pieces, bytes.length]) {
+    const piece = bytes.subarray(at, at + length)
+    const before = Buffer.from(piece)
+    out.push(Buffer.from(mask.push(piece)))
+    // The bytes that came belong to the client.
+    expect(piece.equals(before)).toBe(true)
+    at += length
+  }
+  return Buffer.concat([...out, mask.end()])
+}
+
+const hex = (text: string) => Buffer.from(text).toString('hex')
+const every = (text: string, write: (byte: number) => string) => [...Buffer.from(text)].map(write).join('')
+const pair = (byte: number) => byte.toString(16).padStart(2, '0')
+const lines = (text: string, end: string) => text.replace(/.{19}/g, (line) => line + end)
+
+/** Ways in which servers write what they were sent. */
+const WAYS: Readonly<Record<string, (key: string) => string>> = {
+  plain: (key) => key,
+  'a header': (key) => `authorization: Bearer ${key}\r\n`,
+  'small letters': (key) => key.toLowerCase(),
+  'capital letters': (key) => key.toUpperCase(),
+  JSON: (key) => JSON.stringify({ key: `Bearer ${key}` }),
+  'JSON with slashes': (key) => JSON.stringify(key).replaceAll('/', '\\/'),
+  'JSON in ASCII': (key) => every(key, (byte) => `\\u00${pair(byte)}`),
+  JavaScript: (key) => every(key, (byte) => `\\x${pair(byte).toUpperCase()}`),
+  'a URL': encodeURIComponent,
+  'percent signs alone': (key) => every(key, (byte) => `%${pair(byte)}`),
+  'percent signs twice': (key) => encodeURIComponent(every(key, (byte) => `%${pair(byte)}`)),
+  HTML: (key) => every(key, (byte) => `&#${byte};`),
+  'HTML in hex': (key) => every(key, (byte) => `&#x${pair(byte)};`),
+  'a mixture': (key) => every(key, (byte) => (byte % 2 === 0 ? `%${pair(byte)}` : String.fromCharCode(byte))),
+  ...Object.fromEntries(
+    [0, 1, 2, 3].flatMap((before) => [
+      [`base64 behind ${before}`, (key: string) => Buffer.from('x'.repeat(before) + key).toString('base64')],
+      [
+        `base64url behind ${before}`,
+        (key: string) => Buffer.from(`${'y'.repeat(before)}${key}zz`).toString('base64url'),
+      ],
+    ]),
+  ),
+  'base64 of a header': (key) => Buffer.from(JSON.stringify({ authorization: `Basic ${key}` })).toString('base64'),
+  'base64 in JSON': (key) => JSON.stringify(Buffer.from(`ab${key}`).toString('base64')).replaceAll('/', '\\/'),
+  'base64 in a URL': (key) => encodeURIComponent(Buffer.from(`a${key}`).toString('base64')),
+  'base64 in lines': (key) => lines(Buffer.from(`${'x'.repeat(40)}${key}`).toString('base64'), '\r\n'),
+  hexadecimal: hex,
+  'hexadecimal in capitals': (key) => hex(key).toUpperCase(),
+  'hexadecimal with colons': (key) => every(key, (byte) => `${pair(byte)}:`),
+  'hexadecimal with spaces': (key) => every(key, (byte) => `${pair(byte)} `),
+  'a list of bytes': (key) => JSON.stringify([...Buffer.from(key)]),
+  'a buffer of Node': (key) => JSON.stringify(Buffer.from(key)),
+  'an event': (key) => `data: {"text":"Bearer ${key}"}\n\n`,
+  'UTF-16': (key) => Buffer.from(key, 'utf16le').toString('latin1'),
+  'UTF-16 from the other end': (key) => Buffer.from(key, 'utf16le').swap16().toString('latin1'),
+}
+
+describe('an answer with the credential in it', () => {
+  it.each(Object.entries(WAYS))('goes on without it: %s', (_name, write) => {
+    const text = `before {"a":1} ${write(KEY)}, after`
+    const bytes = Buffer.from(text, 'latin1')
+    const out = passed(bytes)
+    expect(out).toHaveLength(bytes.length)
+    expect(out.toString('latin1')).toMatch(/^before \{"a":1\} .*, after$/s)
+    expect(out.includes('*')).toBe(true)
+    expect(holdsKey(out.toString('latin1').replaceAll('\0', ''), KEY)).toBe(false)
+    // In pieces it is the same.
+    for (const size of [1, 2, 3, 7]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, () => size)
+      expect(passed(bytes, pieces).equals(out)).toBe(true)
+    }
+  })
+
+  it('goes on without a large part of it', () => {
+    for (let length = 2 * 16 - 1; length < KEY.length; length++) {
+      for (let at = 0; at + length <= KEY.length; at++) {
+        expect(passed(Buffer.from(`"${KEY.slice(at, at + length)}"`)).includes('*'.repeat(16))).toBe(true)
+      }
+    }
+  })
+
+  it('goes on without it whatever stands around it, however it is cut', () => {
+    const around = fc.uint8Array({ maxLength: 80 })
+    const given = { seed: 31, numRuns: 300 }
+    const key = fc.stringMatching(/^[A-Za-z0-9+/_.:-]{8,120}$/)
+    const cuts = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 30 })
+    fc.assert(
+      fc.property(
+        key,
+        fc.constantFrom(...Object.values(WAYS)),
+        fc.tuple(around, around),
+        cuts,
+        (text, write, [left, right], at) => {
+          const pattern = patternOf(text)
+          const bytes = Buffer.concat([left, Buffer.from(`"${write(text)}"`, 'latin1'), right])
+          const out = passed(bytes, at, pattern)
+          expect(out).toHaveLength(bytes.length)
+          expect(out.includes(Buffer.from(write(text), 'latin1'))).toBe(false)
+        },
+      ),
+      given,
+    )
+  })
+})
+
+describe('an answer without the credential', () => {
+  it('goes on as it came, and nothing of it waits', () => {
+    const given = { seed: 32, numRuns: 300 }
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 2_000 }), fc.array(fc.integer({ min: 1, max: 99 })), (bytes, pieces) => {
+        expect(passed(Buffer.from(bytes), pieces).equals(Buffer.from(bytes))).toBe(true)
+      }),
+      given,
+    )
+    const mask = createKeyMask(PATTERN)
+    const event = Buffer.from('data: {"choices":[{"delta":{"content":"sk-pro"}}]}\n\n')
+    expect(mask.push(event)).toBe(event)
+  })
+
+  it('holds words that begin as keys do', () => {
+    for (const text of ['sk-proj-', 'sk-proj-9fK2', 'a key of the form sk-proj-…', hex('sk-proj-')]) {
+      expect(passed(Buffer.from(text)).toString()).toBe(text)
+    }
+    expect(keyPattern('short')).toBeUndefined()
+  })
+})
+
+describe('the search', () => {
+  it('looks at each byte once, holds no more than a block back, and makes few states', () => {
+    let steps = 0
+    const counted: KeyPattern = {
+      ...PATTERN,
+      step(state, byte) {
+        steps++
+        return PATTERN.step(state, byte)
+      },
+    }
+    // The beginnings of all ways, over and over, which never become a key.
+    const bytes = Buffer.from(
+      Object.values(WAYS)
+        .map((write) => write(KEY).slice(0, 15))
+        .join('')
+        .repeat(2_000),
+      'latin1',
+    )
+    const mask = createKeyMask(counted)
+    let out = 0
+    for (let at = 0; at < bytes.length; at += 64) {
+      out += mask.push(bytes.subarray(at, at + 64)).length
+      expect(at + 64 - out).toBeLessThanOrEqual(PATTERN.maxBytes + 64)
+    }
+    expect(out + mask.end().length).toBe(bytes.length)
+    // A state that is made once is found again.
+    expect(steps).toBeLessThan(20_000)
+    expect(PATTERN.maxBytes).toBeLessThan(256)
+  })
+})
+
+describe('a short text', () => {
+  it('loses the credential and nothing else', () => {
+    expect(maskedText(PATTERN, `attachment; filename="${KEY}.txt"`)).toBe(
+      `attachment; filename="${'*'.repeat(KEY.length)}.txt"`,
+    )
+    expect(maskedText(PATTERN, 'text/plain')).toBe('text/plain')
+  })
+})
+
+describe('compressed data', () => {
+  it.each([
+    ['gzip', '1f8b0800', true],
+    ['zlib', '789c4bcb', true],
+    ['zstd', '28b52ffd', true],
+    ['xz', 'fd377a585a00', true],
+    ['the beginning of it', '1f', undefined],
+    ['nothing', '', undefined],
+    ['JSON', '7b22', false],
+    ['a text', '7874', false],
+    ['one letter of a text', '78', undefined],
+    ['a longer text', '787420617320', false],
+  ])('is told by its first bytes: %s', (_name, opening, verdict) => {
+    expect(isCompressed(Buffer.from(opening, 'hex'))).toBe(verdict)
+  })
+})

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream'
 import type { Download } from '#data-plane/pipeline/open-artifact.ts'
 import { DOWNLOAD_IDLE_MS, openArtifact } from '#data-plane/pipeline/open-artifact.ts'
 import { AppError } from '#shared/errors.ts'
+import { INERT_HEADERS } from '#shared/inert-headers.ts'
 import { readQuery } from './answer.ts'
 import type { Wanted } from './byte-range.ts'
 import { readWanted } from './byte-range.ts'
@@ -21,14 +22,12 @@ const SHOWN_TYPES: ReadonlySet<string> = new Set([
   ...['mpeg', 'wav', 'x-wav', 'ogg', 'flac', 'aac', 'mp4', 'opus', 'webm'].map((name) => `audio/${name}`),
 ])
 
-/** Nothing in the file may act in our origin's name. */
 const FILE_HEADERS: Readonly<Record<string, string>> = {
   ...CORS_HEADERS,
   'access-control-expose-headers': `${CORS_HEADERS['access-control-expose-headers']}, content-range, accept-ranges, etag`,
   'accept-ranges': 'bytes',
   'cache-control': 'private',
-  'content-security-policy': "default-src 'none'; sandbox",
-  'x-content-type-options': 'nosniff',
+  ...INERT_HEADERS,
 }
 
 /** Sends a media file, or a part of it. The bytes go past the framework, no faster than the buyer takes them. */

@@ -7,7 +7,7 @@ import { emitCall } from './emit-call.ts'
 import { endAskedJob } from './forwarded-job.ts'
 import { keepFiles } from './keep-files.ts'
 import type { Relay } from './relay-with-failover.ts'
-import { relayWithFailover } from './relay-with-failover.ts'
+import { relayWithFailover, settleCap } from './relay-with-failover.ts'
 import type { Settlement } from './settle-call.ts'
 import { settleCall } from './settle-call.ts'
 
@@ -58,7 +58,9 @@ export async function finishCall(plane: CallPlane, call: AdmittedCall, relayed: 
     const ended = call.asked && (await endAskedJob(plane, call.asked, relay))
     if (ended !== undefined) settlement = { ...settlement, receipt: ended }
   } catch (thrown) {
-    relay = brokenRelay(plane, call, thrown)
+    const { attempts, waitedMs, last } = relay
+    if (last !== undefined) void settleCap(plane, last.plan, attempts.length - 1)
+    relay = { ...brokenRelay(plane, call, thrown), attempts, waitedMs }
     settlement = await settleCall(plane, call, relay, relayed.hasProgress)
   }
   const files = relay.last?.decoder.files?.()
@@ -90,10 +92,10 @@ function noteWarm({ warm, clock }: CallPlane, call: AdmittedCall, { last }: Rela
 }
 
 /**
- * The relay of a call that failed by our own fault after the hold. The buyer pays nothing, and its attempt is closed.
+ * The relay of a call that could not be ended as it was relayed. The buyer pays nothing, and its attempt is closed.
  */
 function brokenRelay(plane: CallPlane, { hold }: AdmittedCall, thrown: unknown): Relay {
   const error = toAppError(thrown)
-  plane.log.error({ rid: hold.rid, cause: describeCause(error.cause) }, 'a call failed on our side')
+  plane.log.error({ rid: hold.rid, cause: describeCause(error.cause) }, 'a call ended without its answer')
   return { last: undefined, attempts: [], error, isGone: false, waitedMs: 0 }
 }

@@ -85,10 +85,12 @@ type Viewed = {
 async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCancel: boolean): Promise<Viewed> {
   const { id = '' } = head.params
   const rid = requestOfJob(id)
+  // Whoever may not ask at all is told the same of a job that is there and of one that is not.
+  const asker = await readAsker(route, head)
   const stored = rid === undefined ? undefined : await plane.jobs.find(rid)
   // A job has one kind, whatever path asks.
   if (rid === undefined || stored?.job.wire !== route.wire.name || isHidden(stored)) throw new AppError('job_not_found')
-  await checkOwner(plane, route, head, { rid, job: stored.job })
+  checkOwner(plane, asker, { rid, job: stored.job })
   const { job, lostEnd } = stored
   if (stored.end !== undefined) {
     const view = await showEnd(plane, rid, { ...stored, end: stored.end })
@@ -143,19 +145,28 @@ async function viewLostEnd(plane: JobPlane, route: JobRoute, { rid, stored, lost
 
 type Owned = { readonly rid: RequestId; readonly job: JobRecord }
 
+/** Whoever asks about a job: the holder of a token, or a payer. */
+type Asker = { readonly token: string } | PayerIdentity
+
+/** Throws `authentication_required` without a credential, and the refusals of its rail. */
+async function readAsker(route: JobRoute, head: RequestHead): Promise<Asker> {
+  const token = head.headers['x-job-token']
+  if (typeof token === 'string') return { token }
+  const payment = recognize(route, head)
+  if (payment === undefined) throw new AppError('authentication_required')
+  return payment.identify()
+}
+
 /**
  * Allows the account or wallet that submitted the job, and whoever has its token. Another payer's job does not exist.
  */
-async function checkOwner(plane: JobPlane, route: JobRoute, head: RequestHead, { rid, job }: Owned): Promise<void> {
-  const token = head.headers['x-job-token']
-  if (typeof token === 'string') {
-    const [given, expected] = [Buffer.from(token), Buffer.from(plane.tokenOf(jobIdOf(rid)))]
+function checkOwner(plane: JobPlane, asker: Asker, { rid, job }: Owned): void {
+  if ('token' in asker) {
+    const [given, expected] = [Buffer.from(asker.token), Buffer.from(plane.tokenOf(jobIdOf(rid)))]
     if (given.length === expected.length && timingSafeEqual(given, expected)) return
     throw new AppError('job_not_found')
   }
-  const payment = recognize(route, head)
-  if (payment === undefined) throw new AppError('authentication_required')
-  const { account, wallet } = await payment.identify()
+  const { account, wallet } = asker
   if (account === null ? wallet !== job.wallet : account !== job.account) throw new AppError('job_not_found')
 }
 

@@ -70,14 +70,17 @@ export function asSubmit(
   }
 }
 
-/** Binds a job to its buyer and to the key that has started it. Only then its money is taken. */
+/**
+ * Binds a job to its buyer and to the key that has started it. Only then its money is taken. Throws `upstream_error` where
+ * the provider has given the job an id that another job has: nobody could ask about the one and not about the other.
+ */
 export async function bindJob(
   { forwardedJobs }: CallPlane,
   { hold, target, raw }: AdmittedCall,
   { offer, submit, job }: Binding,
 ): Promise<void> {
   const buyer = hold.account ?? hold.wallet
-  await forwardedJobs.put(target.listing, job, {
+  const isBound = await forwardedJobs.put(target.listing, job, {
     submit,
     binding: {
       ...{ rid: hold.rid, buyer, offer: offer.id, sellerAccount: offer.sellerAccount },
@@ -85,6 +88,7 @@ export async function bindJob(
       good: target.kind === 'model' ? null : target.good,
     },
   })
+  if (!isBound) throw new AppError('upstream_error', { cause: new Error('the provider gave the id of another job') })
 }
 
 /** A job that a provider has started: the key that started it, the event of its submit, and the provider's id. */

@@ -15,9 +15,9 @@ export const FILTERS = [
   'provider',
   'blocked',
   'trusted',
+  'discount',
   'trait',
   'policy',
-  'discount',
   'cap',
   'health',
 ] as const
@@ -43,11 +43,12 @@ export function stageOf({ health, caps, rates, now }: SelectionPorts, choice: Ch
   if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 2
   if (choice.blocked?.has(offer.provider)) return 3
   if (!offer.isTrusted && !choice.allowsUntrusted) return 4
+  // An offer below the floor is none for this call, so what its lender allows says nothing.
+  if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 5
   if (choice.wish !== undefined && offer.lent !== undefined) {
-    if (!hasTraits(offer.lent, choice.wish)) return 5
-    if (refusingRule(rates, offer, choice.wish) !== undefined) return 6
+    if (!hasTraits(offer.lent, choice.wish)) return 6
+    if (refusingRule(rates, offer, choice.wish) !== undefined) return 7
   }
-  if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 7
   if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 8
   return isDown ? 9 : ELIGIBLE
 }

@@ -1,5 +1,6 @@
 import type { Demand, MarketOffer, Offer, RawRequest, Target } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
+import { meetsFloor } from '#shared/discount.ts'
 import { toAppError } from '#shared/errors.ts'
 import { chargeShare, KEEP_ALL } from '#shared/money.ts'
 import type { CallPlane } from './call-plane.ts'
@@ -85,9 +86,10 @@ function noteRefused(
   { target, demand, choice }: Pick<Course, 'target' | 'demand' | 'choice'>,
   ports: SelectionPorts,
 ): void {
-  const { wish } = choice
+  const { wish, floorPercent } = choice
   if (wish === undefined) return
   const refused = offersOf(ports.market, target).flatMap((offer) => {
+    if (floorPercent !== undefined && !meetsFloor(offer.keptBps, floorPercent)) return []
     const rule = refusingRule(ports.rates, offer, wish)
     return rule === undefined ? [] : [{ offer: offer.id, rule }]
   })

@@ -169,7 +169,8 @@ async function admitLent(
   return undefined
 }
 
-async function settleCap(plane: CallPlane, plan: AttemptPlan, attempt: number): Promise<void> {
+/** Gives an offer back what an attempt that sells nothing has taken from its cap, and from its buyer's share of it. */
+export async function settleCap(plane: CallPlane, plan: AttemptPlan, attempt: number): Promise<void> {
   if (plan.offer.capDailyMicro === null) return
   await plane.offerCaps.settle(plan.offer, `${plan.rid}.${attempt}`, ZERO)
   await plane.buyerShares.settle(`${plan.rid}.${attempt}`, ZERO)

@@ -26,7 +26,8 @@ export type ForwardedJob = {
 
 /** Jobs that buyers have started at providers on lent keys. Every method throws `service_unavailable` without Redis. */
 export type ForwardedJobs = {
-  put(resource: string, job: string, started: Pick<ForwardedJob, 'binding' | 'submit'>): Promise<void>
+  /** Binds a job to its buyer. False when it is bound to another call: the first binding stands. */
+  put(resource: string, job: string, started: Pick<ForwardedJob, 'binding' | 'submit'>): Promise<boolean>
   /**
    * Undefined for a job that nobody started here, and after its binding. Throws {@link recordsMissing} while Redis may have
    * lost it.
@@ -42,9 +43,14 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
   return {
     async put(resource, job, { binding, submit }) {
       const key = moneyKeys.job(binding.rid)
+      const place = jobBindingKey(resource, job)
       const bound = money.multi().hset(key, 'submit', submit).pexpire(key, KEEP_MS)
-      bound.set(jobBindingKey(resource, job), JSON.stringify(binding), 'PX', JOB_BINDING_MS)
-      await guarded(bound.exec())
+      const [, , , standing] = z
+        .tuple([z.unknown(), z.unknown(), z.unknown(), Word])
+        .parse(await together(bound.set(place, JSON.stringify(binding), 'PX', JOB_BINDING_MS, 'NX').get(place)))
+      if (JobBindingSchema.safeParse(parse(standing)).data?.rid === binding.rid) return true
+      await guarded(money.del(key))
+      return false
     },
     async find(resource, job) {
       const key = jobBindingKey(resource, job)

@@ -1,6 +1,6 @@
 /**
  * Headers that no record may name, in either direction: those of the connection, those that say who calls or who
- * answers, and our own.
+ * answers, those that make another call of a call, and our own.
  */
 const NEVER = new Set([
   ...['authorization', 'proxy-authorization', 'x-api-key', 'cookie', 'set-cookie', 'host', 'origin', 'referer'],
@@ -8,6 +8,7 @@ const NEVER = new Set([
   ...['content-length', 'content-encoding', 'idempotency-key', 'location', 'www-authenticate', 'server', 'via'],
   ...['forwarded', 'x-real-ip', 'x-request-id', 'x-generation-id', 'request-id', 'x-target-url', 'x-payment'],
   ...['payment-signature', 'payment-required', 'payment-response', 'payment-receipt', 'alt-svc', 'refresh', 'link'],
+  ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-original-url', 'x-rewrite-url'],
 ])
 const NEVER_BEGIN = [
   'x-mkt-',

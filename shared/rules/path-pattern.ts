@@ -17,8 +17,11 @@ const MAX_PATTERN_CHARS = 200
 const MAX_SEGMENTS = 16
 const LITERAL = /^[A-Za-z0-9][\w.~:-]{0,79}$/
 const NAMED = /^\{([a-z][A-Za-z0-9]{0,31})(\+?)\}$/
-/** A segment of a path that somebody asks for: nothing escaped, no dot segment, nothing that a server might rewrite. */
-const ASKED_SEGMENT = /^(?!\.{1,2}$)[\w.~:@!$&'()*,;=+-]{1,256}$/
+/**
+ * A segment of a path that somebody asks for: nothing escaped, no dot segment, nothing that a server might rewrite. Some
+ * servers cut parameters off first, so `..;x` is a dot segment to them.
+ */
+const ASKED_SEGMENT = /^(?!\.{1,2}(?:;|$))[\w.~:@!$&'()*,;=+-]{1,256}$/
 const MAX_ASKED_CHARS = 2_048
 
 /** Reads a pattern. Undefined when the text is none. `/` alone is the empty path. */

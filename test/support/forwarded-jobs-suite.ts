@@ -30,6 +30,8 @@ export function describeProviderH(): void {
     it('runs a model at the target of a header, with its key in its own scheme', runsAModel)
     it('binds a job to its buyer and to the key that started it, and its result costs the job (C204)', bindsAJob)
     it('binds a job for 27 hours (C204)', bindsForADay)
+    it('leaves a job to its first buyer when its provider gives the id again', keepsTheFirstBinding)
+    it.each(['.', '..'])('takes %s for no id of a job', takesNoDots)
     it('serves the stock client of such a queue', servesAQueueClient)
     it('finds a job again that Redis has lost, and never says that there is none', findsLostJobs)
     it('charges nothing for a result that is not there yet', chargesNothingEarly)
@@ -113,6 +115,36 @@ async function bindsForADay(): Promise<void> {
   expect((await question('/status')).status).toBe(202)
   await age(MINUTE)
   expect(await refusalOf(question('/status'))).toEqual([404, 'job_not_found', '0'])
+}
+
+async function keepsTheFirstBinding(): Promise<void> {
+  const { id, rid, question } = await submitMotion()
+  queue.answers((request, response) => {
+    const body = request.method === 'POST' ? { request_id: id } : { status: 'IN_PROGRESS' }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  const other = await doorsOf(network).user(1)
+  for (const key of [other.buyerKey, network.sandbox.buyer_key]) {
+    const again = await targeted(at('/studio/motion'), { duration: 2 }, { key })
+    expect(await again.clone().text()).not.toContain(id)
+    expect(await refusalOf(Promise.resolve(again))).toEqual([502, 'upstream_error', '0'])
+  }
+  expect((await question('/status')).status).toBe(200)
+  expect(await refusalOf(question('/status', { key: other.buyerKey }))).toEqual([404, 'job_not_found', '0'])
+  // The submit of the first stands, and nothing of the second is held.
+  const bindings = await lending.redis.keys(moneyKeys.jobBinding('provider-h', '*'))
+  const bound = await Promise.all(bindings.map((name) => lending.redis.get(name)))
+  expect(bound.filter((text) => text?.includes(rid ?? '') === true)).toHaveLength(1)
+  const Standing = z.looseObject({ held_usdc: z.string(), credit_balance_usdc: z.string() })
+  const standing = Standing.parse(await (await ask('/v1/buyer/me', { key: other.buyerKey })).json())
+  expect([standing.held_usdc, standing.credit_balance_usdc].map(Number)).toEqual([0, 1_000_000])
+}
+
+async function takesNoDots(id: string): Promise<void> {
+  queue.answers((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ request_id: id }))
+  })
+  expect(await refusalOf(targeted(at('/studio/motion'), { duration: 2 }))).toEqual([502, 'upstream_error', '0'])
 }
 
 async function servesAQueueClient(): Promise<void> {
@@ -200,6 +232,6 @@ async function submitMotion() {
   const started = await targeted(at('/studio/motion'), { duration: 2 })
   const { request_id: id } = z.object({ request_id: z.string() }).parse(await started.json())
   const target = (path: string) => ({ 'x-target-url': at(`/studio/motion/requests/${id}${path}`) })
-  const question = (path: string) => ask('/resources/provider-h', { headers: target(path) })
-  return { rid: started.headers.get('x-request-id'), question }
+  const question = (path: string, init: Init = {}) => ask('/resources/provider-h', { ...init, headers: target(path) })
+  return { id, rid: started.headers.get('x-request-id'), question }
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { INERT_HEADERS } from '#shared/inert-headers.ts'
 import type { CompiledResource } from '#shared/resources/compile-resource.ts'
 
 /** The longest value of a header that goes on, in characters. */
@@ -19,14 +20,14 @@ export function headersFor({ record }: CompiledResource, headers: IncomingHttpHe
     })
 }
 
-/** The provider's headers that a buyer may see, besides the media type. */
+/** The provider's headers that a buyer may see, besides the media type, and those that make its body inert. */
 export function headersOf({ record }: CompiledResource, headers: IncomingHttpHeaders): Record<string, string> {
   const own: Record<string, string> = {}
   for (const name of ['content-disposition', ...record.answerHeaders]) {
     const value = headers[name]
     if (isPlain(value)) own[name] = value
   }
-  return own
+  return { ...own, ...INERT_HEADERS }
 }
 
 function isPlain(value: string | readonly string[] | undefined): value is string {

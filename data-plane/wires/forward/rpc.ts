@@ -12,6 +12,8 @@ import type { Rewrite } from './decoder.ts'
 export type RpcBatch = {
   /** The same requests under ids of our own. */
   readonly bytes: Buffer
+  /** The requests as they came, for the rules of fences. */
+  readonly requests: readonly unknown[]
   readonly units: number
   readonly rewrite: Rewrite
 }
@@ -47,6 +49,7 @@ export function readRpc(route: Pick<Route, 'rpc'>, given: Buffer): RpcBatch {
   }
   return {
     bytes: Buffer.from(isBatch ? `[${written}]` : written),
+    requests: parts.map(({ value }) => value),
     units,
     rewrite: (answer) => rewrite(requests, isBatch, answer),
   }
@@ -93,7 +96,8 @@ function readRequest(text: string, { value, members }: Part): RpcRequest {
     throw invalid('params is a list or an object.', 'params')
   }
   const idText = memberText(text, members, 'id')
-  const isId = id === null || typeof id === 'string' || typeof id === 'number'
+  // A number beyond the range of numbers has no text that an answer could repeat.
+  const isId = id === null || typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id))
   if (idText !== undefined && (!isId || idText.length > MAX_ID_CHARS)) {
     throw invalid(`id is a text, a number or null, of at most ${MAX_ID_CHARS} characters.`, 'id')
   }

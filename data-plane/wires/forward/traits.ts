@@ -4,9 +4,12 @@ import { AppError } from '#shared/errors.ts'
 const HEADER = 'x-mkt-require'
 const MAX_TRAITS = 32
 
-/** The traits that an account must claim, of `X-MKT-Require: group.name, group.name`. Throws `invalid_request`. */
+/**
+ * The traits that an account must claim, of `X-MKT-Require: group.name, group.name`. An empty header requires none. Throws
+ * `invalid_request` and `trait_unavailable`.
+ */
 export function readTraits(header: string | readonly string[] | undefined): readonly string[] {
-  if (header === undefined) return []
+  if (header === undefined || (typeof header === 'string' && header.trim() === '')) return []
   const names = typeof header === 'string' ? header.split(',').map((name) => name.trim()) : []
   const isReadable = names.length > 0 && names.length <= MAX_TRAITS && names.every((name) => SPELLING.test(name))
   if (!isReadable) {

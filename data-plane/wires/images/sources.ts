@@ -31,7 +31,9 @@ export function readSources(body: Body, source: InlinedSource): readonly ImageSo
   for (const name of HOLDERS) {
     const value = body[name]
     if (!isGiven(value)) continue
-    if (value === '') throw new AppError('image_required', { message: `${name} is empty.`, param: name })
+    if (value === '' || isEmptyList(name, value)) {
+      throw new AppError('image_required', { message: `${name} is empty.`, param: name })
+    }
     const entries = Array.isArray(value) ? value : [value]
     for (const [place, entry] of entries.entries()) {
       if (sources.length === MAX_SOURCES) throw new AppError('too_many_input_images', { param: name })
@@ -40,6 +42,14 @@ export function readSources(body: Body, source: InlinedSource): readonly ImageSo
     }
   }
   return sources
+}
+
+/** Members whose name is that of one picture. An empty list in them is a mistake, in the others it is no picture. */
+const SINGLE: ReadonlySet<string> = new Set(['image_url', 'end_image_url', 'input_reference'])
+
+/** True for an empty list in a member that holds one picture. */
+export function isEmptyList(name: string, value: unknown): boolean {
+  return SINGLE.has(name) && Array.isArray(value) && value.length === 0
 }
 
 /** Throws `mask_not_supported` for a request with a mask. */

@@ -1,5 +1,5 @@
 import type { InlinedSource } from '#data-plane/call.ts'
-import { MAX_SOURCES, readSourceUrl } from '#data-plane/wires/images/sources.ts'
+import { isEmptyList, MAX_SOURCES, readSourceUrl } from '#data-plane/wires/images/sources.ts'
 import type { SourceRole } from '#shared/clips.ts'
 import { SOURCE_ROLES } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
@@ -36,6 +36,9 @@ export function readClipSources(body: JsonObject, source: InlinedSource): readon
   for (const [name, role] of HOLDERS) {
     const value = body[name]
     if (!isGiven(value)) continue
+    if (isEmptyList(name, value)) {
+      throw new AppError('invalid_image_input', { message: `${name} is empty.`, param: name })
+    }
     const entries = Array.isArray(value) ? value : [value]
     for (const [place, entry] of entries.entries()) {
       if (sources.length === MAX_SOURCES) throw new AppError('too_many_input_images', { param: name })

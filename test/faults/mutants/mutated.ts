@@ -1,6 +1,7 @@
 import type { Plugin } from 'vitest/config'
 import type { Edit } from '#test/support/replace-once.ts'
 import { replaceOnce } from '#test/support/replace-once.ts'
+import { METERING_MUTANTS } from './metering.ts'
 import { PAID_JOB_MUTANTS } from './paid-jobs.ts'
 import { TREASURY_MUTANTS } from './treasury.ts'
 
@@ -15,6 +16,7 @@ export type TestMutant = Edit & {
 export const TEST_MUTANTS: readonly TestMutant[] = [
   ...TREASURY_MUTANTS.map((mutant) => ({ ...mutant, caughtBy: `services/${mutant.caughtBy}` })),
   ...PAID_JOB_MUTANTS,
+  ...METERING_MUTANTS,
 ]
 
 /** Makes one mistake in one file while a test run loads it. Throws for a name that no mutant has. */

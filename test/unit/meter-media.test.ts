@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import type { Ending, ModelDemand } from '#data-plane/call.ts'
+import { meterUsage } from '#data-plane/pipeline/meter-usage.ts'
+import type { ImageBounds } from '#shared/images.ts'
+import { picoUsd } from '#shared/money.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { buildDemand, buildModel, buildPlan, buildTarget } from '#test/support/build-market.ts'
+
+const PICO = picoUsd(1_000n)
+const endingOf = (reported: Partial<ReportedUsage>, contentBytes = 400): Ending => ({
+  ...{ reported: { insaneFields: 0, ...reported }, finishReason: null, contentBytes, reasoningBytes: 0 },
+})
+
+function meter(unitPrices: UnitPrices, bounds: Partial<ModelDemand['bounds']>, ending: Ending) {
+  const imageOutput = { tokens: { low: { '1024x1024': 100 }, high: { '1024x1024': 400 } }, partial: 50 }
+  const target = buildTarget(buildModel({ imageOutput: { ...imageOutput, source: 'test', date: '2026-01-01' } }))
+  const plan = buildPlan({ target: { ...target, price: { ...target.price, unitPrices } } })
+  return meterUsage(plan, buildDemand({ bounds: { ...buildDemand().bounds, ...bounds } }), ending)
+}
+
+const OPEN: ImageBounds = { count: 3, size: undefined, resolution: undefined, quality: undefined }
+const SIZED: ImageBounds = { ...OPEN, size: { width: 100, height: 200 } }
+const DEFAULT_AREA = 1_024 * 1_024
+
+describe('pictures that are sold by area', () => {
+  const usageOf = (images: ImageBounds, reported: Partial<ReportedUsage>) =>
+    meter({ pixels: PICO }, { images }, endingOf(reported)).usage
+
+  it('count the area of all that came, at most the bound of each times their number', () => {
+    expect(usageOf(OPEN, { images: 3, pixels: 2 * DEFAULT_AREA })).toEqual({ pixels: 2 * DEFAULT_AREA })
+    expect(usageOf(OPEN, { images: 3, pixels: 99 * DEFAULT_AREA })).toEqual({ pixels: 3 * DEFAULT_AREA })
+    expect(usageOf(OPEN, { images: 2, pixels: 99 * DEFAULT_AREA })).toEqual({ pixels: 2 * DEFAULT_AREA })
+    expect(usageOf(OPEN, { images: 2 })).toEqual({ pixels: 2 * DEFAULT_AREA })
+    expect(usageOf(OPEN, { images: 2, pixels: 0 })).toEqual({ pixels: 2 * DEFAULT_AREA })
+  })
+
+  it('count the size that was asked for, whatever the provider says', () => {
+    expect(usageOf(SIZED, { images: 2, pixels: 99 })).toEqual({ pixels: 40_000 })
+  })
+
+  it('count no more than were asked for, and none where none came', () => {
+    expect(usageOf(SIZED, { images: 9 })).toEqual({ pixels: 60_000 })
+    expect(usageOf(SIZED, { images: 0, pixels: 500 })).toEqual({})
+  })
+})
+
+describe('pictures that are sold by the piece', () => {
+  const usageOf = (reported: Partial<ReportedUsage>, contentBytes?: number) =>
+    meter({ images: PICO }, { images: OPEN }, endingOf(reported, contentBytes)).usage
+
+  it('count what came, at most what was asked for, and no partial one', () => {
+    expect(usageOf({ images: 2 })).toEqual({ images: 2 })
+    expect(usageOf({ images: 9 })).toEqual({ images: 3 })
+    expect(usageOf({ images: 2, partialImages: 5 })).toEqual({ images: 2 })
+    expect(usageOf({ images: 0, partialImages: 5 })).toEqual({})
+    expect(usageOf({ images: 2 }, 0)).toEqual({})
+  })
+})
+
+describe('pictures that are sold by tokens', () => {
+  const images: ImageBounds = { ...OPEN, count: 2, size: { width: 1_024, height: 1_024 } }
+  const meteredOf = (reported: Partial<ReportedUsage>) =>
+    meter({ input: PICO, imageOutput: PICO }, { images }, endingOf(reported))
+
+  it('count at most the dearest quality that was left open, times their number', () => {
+    const { usage, anomalies } = meteredOf({ images: 2, inputTokens: 5, outputTokens: 9_999 })
+    expect([usage, anomalies]).toEqual([{ input: 5, imageOutput: 800 }, ['output_clipped']])
+    expect(meteredOf({ images: 2, inputTokens: 5, outputTokens: 700 }).usage).toEqual({ input: 5, imageOutput: 700 })
+  })
+
+  it('count partial pictures though no whole one came', () => {
+    expect(meteredOf({ images: 0, partialImages: 1, inputTokens: 5 }).usage).toEqual({ input: 5, imageOutput: 50 })
+  })
+})
+
+describe('sound', () => {
+  const bounds = { units: { most: { milliseconds: 10_000 }, least: { milliseconds: 4_000 } } }
+  const meteredOf = (reported: Partial<ReportedUsage>, contentBytes?: number) =>
+    meter({ milliseconds: PICO }, bounds, endingOf(reported, contentBytes))
+
+  it('counts the provider’s time, at most the bound, and what the request shows where there is none', () => {
+    expect(meteredOf({ milliseconds: 7_000 }).usage).toEqual({ milliseconds: 7_000 })
+    const long = meteredOf({ milliseconds: 70_000 })
+    expect([long.usage, long.anomalies]).toEqual([{ milliseconds: 10_000 }, ['duration_clipped']])
+    const silent = meteredOf({})
+    expect([silent.usage, silent.source]).toEqual([{ milliseconds: 4_000 }, 'estimated'])
+  })
+
+  it('that did not come costs nothing, whatever the provider says', () => {
+    expect(meteredOf({ milliseconds: 7_000 }, 0).usage).toEqual({})
+  })
+
+  it('that is made of a text counts its characters', () => {
+    const units = { most: { characters: 12 }, least: { characters: 12 } }
+    expect(meter({ characters: PICO }, { units }, endingOf({ milliseconds: 7_000 })).usage).toEqual({ characters: 12 })
+  })
+})

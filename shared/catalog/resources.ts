@@ -26,6 +26,7 @@ const MAX_FACTS = 16
 const MAX_TRAITS = 32
 const MAX_HEADERS = 32
 const MAX_STATES = 16
+const MAX_FILLS = 8
 const MAX_RPC_METHODS = 200
 /** The most requests in a batch of JSON-RPC. */
 export const MAX_RPC_BATCH = 100
@@ -63,6 +64,8 @@ const GoodRule = ruleOver('body', 'query', 'path')
 const AnswerRule = ruleOver('answer', 'header', 'path', 'model')
 /** A rule about the answer alone. */
 const BareAnswerRule = ruleOver('answer', 'header')
+/** A rule about a call whose usage nobody reported: the bytes of its request, and of the content that came. */
+const EstimateRule = ruleOver('size', 'content', 'path', 'model')
 
 const Pattern = z.string().refine((text) => parsePathPattern(text) !== undefined, 'not a pattern of a path')
 
@@ -91,6 +94,24 @@ const StateSchema = z.strictObject({
   at: BareAnswerRule,
   done: z.array(State).max(MAX_STATES).default([]),
   failed: z.array(State).max(MAX_STATES).default([]),
+})
+
+/** The name of a member of a JSON body. */
+const MemberName = z.string().regex(/^[A-Za-z][\w-]{0,63}$/)
+
+/**
+ * A member that is set in a JSON body before it goes on: a limit that its buyer left open, so that the quote is one that a
+ * buyer can pay, or the wish that a stream reports its usage. Its buyer is told.
+ */
+const FillSchema = z.strictObject({
+  member: MemberName,
+  /** The object at the top of the body that holds it. Absent for the top itself. */
+  within: MemberName.optional(),
+  /** A truth, or a rule that counts. */
+  value: z.union([z.boolean(), RequestRule]),
+  /** Only where the first rule finds something, and the second finds nothing. */
+  when: GoodRule.optional(),
+  unless: GoodRule.optional(),
 })
 
 /** Methods of JSON-RPC that are forwarded, each in a class with a price in units of `calls`. */
@@ -140,8 +161,14 @@ const RouteSchema = z.strictObject({
   goodAt: GoodRule.optional(),
   /** The most that the call can consume. A call whose quote cannot be read is refused. */
   quote: unitRules(RequestRule).optional(),
-  /** What the provider says that was consumed. The quote counts where it says nothing. */
+  /** Members that are set in the request where its buyer left them open. */
+  fills: z.array(FillSchema).max(MAX_FILLS).default([]),
+  /** What the provider says that was consumed. */
   reported: unitRules(AnswerRule).optional(),
+  /** Bytes of content in a JSON answer, or in one event of a stream. They are summed up. */
+  content: AnswerRule.optional(),
+  /** What was consumed where the provider says nothing. Without these rules the quote counts. */
+  estimated: unitRules(EstimateRule).optional(),
   /** How an answer of a good status may still be a failure, or where a job's state stands. */
   state: StateSchema.optional(),
   /** The id that the provider gives to the job which a `submit` starts. */
@@ -334,6 +361,12 @@ function* routeMisfits(
   }
   if (!isSold && route.reported !== undefined && kind !== 'result') {
     yield { path: ['reported'], message: 'only what is sold reports usage' }
+  }
+  if (kind !== 'sale' && (route.fills.length > 0 || route.estimated !== undefined)) {
+    yield { path: ['fills'], message: 'only a sale fills members in and estimates usage' }
+  }
+  if ((route.content === undefined) !== (route.estimated === undefined)) {
+    yield { path: ['estimated'], message: 'an estimate needs the content, and the content is for an estimate alone' }
   }
   if ((kind === 'submit') !== (route.jobAt !== undefined)) {
     yield { path: ['jobAt'], message: 'a submit says where the id of its job stands, and no other route does' }

@@ -2,6 +2,8 @@ import { hostOf } from '#shared/catalog/providers.ts'
 import type { Resource, ResourceGood, ResourceMethod, ResourceRoute } from '#shared/catalog/resources.ts'
 import { parseUnitPrice } from '#shared/money.ts'
 import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
+import type { NamesRead } from '#shared/rules/names-read.ts'
+import { namesRead } from '#shared/rules/names-read.ts'
 import type { Rule } from '#shared/rules/parse-rule.ts'
 import { parseRule, rootsOf } from '#shared/rules/parse-rule.ts'
 import type { PathPattern } from '#shared/rules/path-pattern.ts'
@@ -24,11 +26,29 @@ export type Route = Pick<ResourceRoute, 'id' | 'kind' | 'title' | 'methods' | 'h
   readonly good: string | undefined
   readonly goodAt: Rule | undefined
   readonly quote: UnitRules
+  /** What the rules of good and quote look at in a request. */
+  readonly reads: RequestNames
   readonly reported: UnitRules
+  readonly fills: readonly Fill[]
+  /** Counts the content of a JSON answer or of one event. Undefined where usage is never estimated. */
+  readonly content: Rule | undefined
+  readonly estimated: UnitRules
   /** True when a report stands in the answer's body and not in its head alone. */
   readonly isReportedInBody: boolean
   readonly state: StateRule | undefined
   readonly jobAt: Rule | undefined
+}
+
+/** What rules look at in a request's body and query. Undefined for a part that none looks at. */
+export type RequestNames = { readonly body: NamesRead | undefined; readonly query: NamesRead | undefined }
+
+/** A member that is set in a request, with its rules read. */
+export type Fill = {
+  readonly member: string
+  readonly within: string | undefined
+  readonly value: Rule | boolean
+  readonly when: Rule | undefined
+  readonly unless: Rule | undefined
 }
 
 export type StateRule = {
@@ -58,6 +78,7 @@ export type Fence = {
   readonly path: PathPattern
   /** Undefined for every call of the path. */
   readonly when: Rule | undefined
+  readonly reads: RequestNames
   readonly reason: string
 }
 
@@ -71,13 +92,11 @@ export function compileResource(record: Resource, version: number): CompiledReso
     hostNames: new Set(hosts.map(({ host }) => host)),
     goods: new Map(record.goods.map((good) => [good.id, compileGood(good, `${record.id}@${version}`)])),
     routes: record.routes.map(compileRoute),
-    fences: record.fences.map(({ methods, host, path, when, reason }) => ({
-      methods: methods && new Set(methods),
-      host,
-      path: patternOf(path),
-      when: when === undefined ? undefined : parseRule(when),
-      reason,
-    })),
+    fences: record.fences.map(({ methods, host, path, when: text, reason }) => {
+      const when = ruleIn(text)
+      const reads = readIn(when === undefined ? [] : [when])
+      return { methods: methods && new Set(methods), host, path: patternOf(path), when, reads, reason }
+    }),
   }
 }
 
@@ -90,19 +109,38 @@ function compileGood({ id, facts, mustQueue, prices }: ResourceGood, version: st
 
 function compileRoute(route: ResourceRoute): Route {
   const { id, kind, title, methods, host, rpc, state } = route
+  const goodAt = ruleIn(route.goodAt)
+  const quote = unitRules(route.quote)
   const reported = unitRules(route.reported)
   return {
     ...{ id, kind, title, methods, host, rpc, good: route.good },
     path: patternOf(route.path),
     forwardTo: patternOf(route.forwardTo ?? route.path),
     captures: new Map(Object.entries(route.captures).map(([name, values]) => [name, new Set(values)])),
-    goodAt: route.goodAt === undefined ? undefined : parseRule(route.goodAt),
-    quote: unitRules(route.quote),
+    goodAt,
+    quote,
+    reads: readIn([goodAt, ...quote.map(({ rule }) => rule)].filter((rule) => rule !== undefined)),
+    fills: route.fills.map(compileFill),
     reported,
+    content: ruleIn(route.content),
+    estimated: unitRules(route.estimated),
     isReportedInBody: reported.some(({ rule }) => rootsOf(rule).has('answer')),
     state: state && { at: parseRule(state.at), done: new Set(state.done), failed: new Set(state.failed) },
-    jobAt: route.jobAt === undefined ? undefined : parseRule(route.jobAt),
+    jobAt: ruleIn(route.jobAt),
   }
+}
+
+function compileFill({ member, within, value, when, unless }: ResourceRoute['fills'][number]): Fill {
+  const read = typeof value === 'boolean' ? value : parseRule(value)
+  return { member, within, value: read, when: ruleIn(when), unless: ruleIn(unless) }
+}
+
+function ruleIn(text: string | undefined): Rule | undefined {
+  return text === undefined ? undefined : parseRule(text)
+}
+
+function readIn(rules: readonly Rule[]): RequestNames {
+  return { body: namesRead(rules, 'body'), query: namesRead(rules, 'query') }
 }
 
 function unitRules(rules: ResourceRoute['quote']): UnitRules {
@@ -149,7 +187,7 @@ export function findRoute(
 }
 
 /** What a fence's path captures of a call, if the fence is about calls of its kind. */
-export function capturedBy({ methods, host, path }: Omit<Fence, 'when' | 'reason'>, asked: AskedRoute) {
+export function capturedBy({ methods, host, path }: Pick<Fence, 'methods' | 'host' | 'path'>, asked: AskedRoute) {
   const isMeant = (methods?.has(asked.method) ?? true) && (host ?? asked.role) === asked.role
   return isMeant ? matchPath(path, asked.path) : undefined
 }

@@ -2,9 +2,9 @@ import type { PicoUsd } from '#shared/money.ts'
 import { billOf, picoUsd } from '#shared/money.ts'
 import { billLines, unitPrice } from '#shared/pricing.ts'
 import type { RuleScope } from '#shared/rules/apply-rule.ts'
-import { applyCount, applyText } from '#shared/rules/apply-rule.ts'
+import { applyCount, applyText, findsSomething } from '#shared/rules/apply-rule.ts'
 import type { Usage, UsageClass } from '#shared/usage.ts'
-import type { CompiledResource, FoundRoute, Good, Route, UnitRules } from './compile-resource.ts'
+import type { CompiledResource, Fill, FoundRoute, Good, Route, UnitRules } from './compile-resource.ts'
 
 /**
  * What rules see of a request. A body that is no JSON is absent. A body in which an object names a member twice must be
@@ -46,6 +46,45 @@ export function quoteUnits({ route, captures }: FoundRoute, good: Good, call: As
   const units = countUnits(route.quote, { body, query: queryOf(query), path: captures, size, model: good.facts })
   for (const name in good.price.unitPrices) if (units[name as UsageClass] === undefined) return undefined
   return billFor(good, units) > MAX_QUOTE ? undefined : units
+}
+
+/** True when a member is to be set in a request. */
+export function isDue(
+  { when, unless }: Fill,
+  { captures }: FoundRoute,
+  { body, query }: Pick<AskedCall, 'body' | 'query'>,
+): boolean {
+  const scope = { body, query: queryOf(query), path: captures }
+  return (when === undefined || findsSomething(when, scope)) && (unless === undefined || !findsSomething(unless, scope))
+}
+
+/** The value of a member that is set. Undefined where its rule finds no number. */
+export function fillValue(
+  { value }: Fill,
+  { captures }: FoundRoute,
+  good: Good,
+  { body, query, size }: AskedCall,
+): number | boolean | undefined {
+  if (typeof value === 'boolean') return value
+  return applyCount(value, { body, query: queryOf(query), path: captures, size, model: good.facts })
+}
+
+/** The bytes of content in an answer or an event. Undefined where the rule meets something that it does not know. */
+export function contentIn({ route, captures }: FoundRoute, good: Good, { answer, headers }: GivenAnswer) {
+  const { content } = route
+  return content && applyCount(content, { answer, header: headers, path: captures, model: good.facts })
+}
+
+/** What an answer has consumed of which nobody reports the usage. A unit without a rule is taken from the quote. */
+export function estimatedUnits(
+  { route, captures }: FoundRoute,
+  good: Good,
+  quoted: Usage,
+  { size, content }: { readonly size: number; readonly content: number },
+): Usage | undefined {
+  if (route.estimated.length === 0) return undefined
+  const units = countUnits(route.estimated, { size, content, path: captures, model: good.facts })
+  return route.estimated.some(({ class: name }) => units[name] === undefined) ? undefined : { ...quoted, ...units }
 }
 
 /**
@@ -91,10 +130,13 @@ export function stateOf({ state }: Pick<Route, 'state'>, given: GivenAnswer): 'd
 /** The longest id that a provider gives to a job. */
 const MAX_JOB_CHARS = 256
 
+/** A segment of a path that leads nowhere else. */
+const PLAIN_ID = /^(?!\.{1,2}$)[\w.~:-]+$/
+
 /** The id that the provider gave to the job which a submit started. It stands in paths later, so it has to be plain. */
 export function jobOf({ jobAt }: Pick<Route, 'jobAt'>, { answer, headers }: GivenAnswer): string | undefined {
   const id = jobAt === undefined ? undefined : applyText(jobAt, { answer, header: headers })
-  return id !== undefined && id.length <= MAX_JOB_CHARS && /^[\w.~:-]+$/.test(id) ? id : undefined
+  return id !== undefined && id.length <= MAX_JOB_CHARS && PLAIN_ID.test(id) ? id : undefined
 }
 
 function billFor({ price }: Good, usage: Usage): PicoUsd {

@@ -1,19 +1,51 @@
 import { findsSomething } from '#shared/rules/apply-rule.ts'
-import type { AskedRoute, CompiledResource } from './compile-resource.ts'
+import { findNamesake } from '#shared/rules/names-read.ts'
+import type { AskedRoute, CompiledResource, FoundRoute, RequestNames } from './compile-resource.ts'
 import { capturedBy } from './compile-resource.ts'
 import type { AskedCall } from './quote-resource.ts'
 import { queryOf } from './quote-resource.ts'
+
+/** The parts of a request that rules look into. */
+export type RequestParts = Pick<AskedCall, 'body' | 'query'>
 
 /** Why a fence that looks into requests keeps a call out. Undefined where none does. */
 export function reasonInRequest(
   { fences }: CompiledResource,
   asked: AskedRoute,
-  { body, query }: Pick<AskedCall, 'body' | 'query'>,
+  { body, query }: RequestParts,
 ): string | undefined {
   const scope = { body, query: queryOf(query) }
   for (const { when, reason, ...fence } of fences) {
     const path = when && capturedBy(fence, asked)
     if (path !== undefined && when !== undefined && findsSomething(when, { ...scope, path })) return reason
+  }
+  return undefined
+}
+
+/** What the rules of a call look at in its request: those of its price, and those of every fence that is about it. */
+export function readsOf(
+  { fences }: CompiledResource,
+  { route }: FoundRoute,
+  asked: AskedRoute,
+): readonly RequestNames[] {
+  const meant = fences.filter((fence) => fence.when !== undefined && capturedBy(fence, asked) !== undefined)
+  return [route.reads, ...meant.map(({ reads }) => reads)]
+}
+
+/**
+ * A member of a request that a provider may take for one that a rule looks at, because only their letter case differs.
+ * Undefined where there is none.
+ */
+export function namesakeIn(
+  reads: readonly RequestNames[],
+  { body, query }: RequestParts,
+): { readonly name: string; readonly part: 'body' | 'query' } | undefined {
+  const members = queryOf(query)
+  for (const names of reads) {
+    const inBody = names.body && findNamesake(body, names.body)
+    if (inBody !== undefined) return { name: inBody, part: 'body' }
+    const inQuery = names.query && findNamesake(members, names.query)
+    if (inQuery !== undefined) return { name: inQuery, part: 'query' }
   }
   return undefined
 }

@@ -100,6 +100,8 @@ function call({ name, args }: Extract<Rule, { is: 'call' }>, look: Look): unknow
       return listOf(first, look).reduce((total: number, value) => finite(total + numeric(value)), 0)
     case 'bytes':
       return bytesOf(valueIn(first, look), look, MAX_DEPTH)
+    case 'length':
+      return lengthOf(valueIn(first, look))
     case 'pixels':
       return area(valueIn(first, look))
     case 'pick':
@@ -195,6 +197,13 @@ function bytesOf(value: unknown, look: Look, depth: number): number {
     bytes += 1 + (Array.isArray(value) ? 0 : Buffer.byteLength(name) + 3) + bytesOf(inner, look, depth - 1)
   }
   return bytes
+}
+
+function lengthOf(value: unknown): number {
+  if (value === undefined) return 0
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (!Array.isArray(value)) throw MISFIT
+  return value.reduce((total: number, each) => total + lengthOf(each), 0)
 }
 
 function area(value: unknown): number | undefined {

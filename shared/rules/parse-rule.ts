@@ -18,8 +18,11 @@ export type Rule =
 export type Step = string | number | typeof EVERY
 export const EVERY = Symbol('every element')
 
-/** What a rule may look at. `size` is the number of bytes of the request's body; `model` holds the facts of a good. */
-export const RULE_ROOTS = ['body', 'query', 'path', 'size', 'model', 'answer', 'header'] as const
+/**
+ * What a rule may look at. `size` is the number of bytes of the request's body, `content` that of an answer's content;
+ * `model` holds the facts of a good.
+ */
+export const RULE_ROOTS = ['body', 'query', 'path', 'size', 'model', 'answer', 'header', 'content'] as const
 export type RuleRoot = (typeof RULE_ROOTS)[number]
 
 /** Functions and operators, each with the fewest and the most arguments. */
@@ -43,6 +46,8 @@ const FUNCTIONS = {
   sum: [1, 1],
   /** The bytes of a value as JSON. */
   bytes: [1, 1],
+  /** The bytes of a text, or of all texts that a path with `[*]` finds. */
+  length: [1, 1],
   /** The area of a text such as `1024x768`. */
   pixels: [1, 1],
   /** The argument that follows the one which equals the first. Absent where none does. */

@@ -5,6 +5,8 @@ import { createPublicClient, http } from 'viem'
 import { base } from 'viem/chains'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { INERT_HEADERS } from '#shared/inert-headers.ts'
 import { describeBodies } from '#test/support/forwarded-bodies-suite.ts'
 import { describeProviderH } from '#test/support/forwarded-jobs-suite.ts'
 import {
@@ -16,6 +18,7 @@ import {
   json,
   KEY,
   lendImages,
+  lending,
   network,
   post,
   provider,
@@ -137,13 +140,25 @@ describe('a relayed call', () => {
       ...['content-type', 'date', 'keep-alive', 'x-generation-id', 'x-mkt-buyer-cost-micro', 'x-mkt-list-cost-micro'],
       ...['x-mkt-marketplace-attempts', 'x-mkt-marketplace-status', 'x-mkt-overhead-ms', 'x-mkt-provider-family'],
       ...['x-mkt-routing-decision-ms', 'x-mkt-served-by', 'x-ratelimit-limit', 'x-ratelimit-remaining'],
-      ...['x-ratelimit-reset', 'x-request-id', 'content-disposition'],
+      ...['x-ratelimit-reset', 'x-request-id', 'content-disposition', ...Object.keys(INERT_HEADERS)],
     ])
     expect([...answer.headers.keys()].filter((name) => !own.has(name))).toEqual([])
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
     expect([costOf(answer), answer.headers.get('x-request-id')]).not.toContain('theirs')
     expect(costOf(answer)).toBe('24000')
   })
+
+  it.each(['text/html', 'image/svg+xml', 'application/json', 'application/xhtml+xml', ''])(
+    'makes a body of type %s inert in a browser',
+    async (type) => {
+      provider.answers((_request, response) => {
+        response.writeHead(200, type === '' ? {} : { 'content-type': type }).end('<script>alert(1)</script>')
+      })
+      const { status, headers } = await image()
+      expect([status, headers.get('content-type')]).toEqual([200, type === '' ? null : type])
+      expect(Object.keys(INERT_HEADERS).map((name) => headers.get(name))).toEqual(Object.values(INERT_HEADERS))
+    },
+  )
 
   it.each(['PATCH', 'DELETE', 'HEAD'])('by %s is 405 (C190)', async (method) => {
     expect((await ask('/resources/provider-p1/v1/images', { method })).status).toBe(405)
@@ -183,6 +198,20 @@ describe('a relayed call', () => {
     expect((await at('min40')).status).toBe(200)
     expect(await refusalOf(at('min41'))).toEqual([404, 'no_resource_offer', '0'])
     expect((await refusalOf(at('min041')))[1]).toBe('invalid_minimum_discount')
+  })
+
+  it('under a floor is refused by the rules and the traits of those keys alone that meet it', async () => {
+    const at = (floor: string, headers = {}) =>
+      refusalOf(post(`/${floor}/resources/provider-p1/v1/images`, IMAGE, { headers }))
+    const scope = { models: ['canvas-1-mini'], methods: null, paths: null }
+    await lendImages([
+      { key: KEY, keptBps: 4_000, scope },
+      { key: KEY, keptBps: 9_000, traits: [{ name: 'account.tier2', provenance: 'probed' }] },
+    ])
+    expect(await at('min60')).toEqual([403, 'policy_refused', '0'])
+    expect(await at('min60', { 'x-mkt-require': 'account.tier2' })).toEqual([404, 'trait_unavailable', '0'])
+    expect(await at('min61')).toEqual([404, 'no_resource_offer', '0'])
+    expect((await image()).status).toBe(200)
   })
 
   it('that asks for traits nobody claims is 404 (C192)', async () => {
@@ -227,6 +256,17 @@ describe('a relayed call', () => {
     // It lifts at the next 00:00 UTC.
     expect([error.resets_at % 86_400, error.resets_at * 1_000 > Date.now()]).toEqual([0, true])
     expect(Number(full.headers.get('retry-after'))).toBeLessThanOrEqual(86_400)
+  })
+
+  it('gives a buyer’s share back where the cap is full', async () => {
+    const [offer = ''] = await lendImages([{ key: KEY, capDailyMicro: '60000', buyerSharePct: 80 }])
+    const { buyerKey } = await doorsOf(network).user(1)
+    expect([(await image()).status, (await image({ key: buyerKey })).status]).toEqual([200, 200])
+    expect((await refusalOf(image({ key: buyerKey })))[1]).toBe('seller_cap_reached')
+    const [name = ''] = await lending.redis.keys(moneyKeys.offerBuyers(offer, '*'))
+    await until('each has its share of what was bought', 5_000, async () =>
+      isDeepStrictEqual(await lending.redis.hvals(name), ['24000', '24000']),
+    )
   })
 
   it('goes to the next key where nothing was sent, and never where something was', async () => {
@@ -304,6 +344,35 @@ describe('provider-p2', () => {
     for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
     expect(text).toBe(whole.data.choices[0]?.message.content)
     expect((await client.models.list()).data.length).toBeGreaterThan(0)
+  })
+
+  it('costs in a stream what it costs whole though its buyer asks for no usage, and ten cents suffice', async () => {
+    const { buyerKey } = await doorsOf(network).user(0.1)
+    const chat = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Say hello.' }] }
+    const path = '/resources/provider-p2/chat/completions'
+    const whole = await post(path, chat, { key: buyerKey })
+    expect([whole.status, whole.headers.get('x-mkt-adapted-params')]).toEqual([200, 'max_completion_tokens'])
+    const streamed = await post(path, { ...chat, stream: true }, { key: buyerKey })
+    expect(streamed.status).toBe(200)
+    expect(streamed.headers.get('x-mkt-adapted-params')).toBe('max_completion_tokens, stream_options')
+    const Used = z.object({
+      prompt_tokens: z.number(),
+      completion_tokens: z.number(),
+      prompt_tokens_details: z.object({ cached_tokens: z.number() }).nullish(),
+    })
+    const [, told = ''] = /"usage":(\{.*\})\}/.exec(await streamed.text()) ?? []
+    const used = Used.parse(JSON.parse(told))
+    const cached = used.prompt_tokens_details?.cached_tokens ?? 0
+    // In thousandths of a micro-USD, of which 60 per cent are kept.
+    const list = (used.prompt_tokens - cached) * 250 + cached * 25 + used.completion_tokens * 2_000
+    const due = Math.ceil((list * 6) / 10_000)
+    expect([due > 0, due <= Number(costOf(whole))]).toEqual([true, true])
+    const rid = streamed.headers.get('x-request-id')
+    const Record = z.looseObject({ settlement_status: z.string(), buyer_cost_micro: z.number() })
+    await until('the stream is booked', 20_000, async () => {
+      const record = Record.parse(await (await ask(`/v1/requests/${rid}`, { key: buyerKey })).json())
+      return record.settlement_status !== 'pending' && record.buyer_cost_micro === due
+    })
   })
 })
 

@@ -1,8 +1,23 @@
 import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { ask, breakOff, costOf, IMAGE, json, KEY, lendImages, MEGABYTE, network, provider } from './forwarded-market.ts'
+import { holdsKey } from '#data-plane/upstream/key-traces.ts'
+import {
+  ask,
+  breakOff,
+  costOf,
+  IMAGE,
+  image,
+  json,
+  KEY,
+  lendImages,
+  MEGABYTE,
+  network,
+  provider,
+  refusalOf,
+} from './forwarded-market.ts'
 import { askRaw } from './raw-http.ts'
 import { until } from './until.ts'
 
@@ -91,6 +106,61 @@ export function describeBodies(): void {
         return record.settlement_status !== 'pending' && record['buyer_cost_micro'] === 0
       })
       // The key is backed off for a while, so another stands in.
+      await lendImages([{ key: KEY }])
+    })
+  })
+
+  describe('an answer with the lent key in it', () => {
+    const secret = Buffer.from(`x-key: ${KEY}`)
+    const says = (type: string, ...pieces: readonly (Buffer | string)[]) =>
+      provider.answers((_request, response) => {
+        response.writeHead(200, { 'content-type': type, 'x-anything': KEY, 'content-disposition': `inline; x=${KEY}` })
+        for (const piece of pieces) response.write(piece)
+        response.end()
+      })
+
+    it.each<readonly [name: string, type: string, pieces: readonly (Buffer | string)[]]>([
+      ['in JSON', 'application/json', [JSON.stringify({ data: [{ url: 'x' }], headers: { 'x-key': KEY } })]],
+      ['in base64', 'application/json', [JSON.stringify({ data: [{ b64_json: secret.toString('base64') }] })]],
+      ['in hexadecimal', 'text/plain', [secret.toString('hex')]],
+      [
+        'in a URL',
+        'text/plain',
+        [`https://x.example/?k=${[...KEY].map((sign) => `%${sign.charCodeAt(0).toString(16)}`).join('')}`],
+      ],
+      ['in events', 'text/event-stream', [`data: {"n":1}\n\ndata: {"key":"${KEY}"}\n\n`]],
+      ['in pieces', 'text/plain', [`a ${KEY.slice(0, 9)}`, KEY.slice(9, 20), `${KEY.slice(20)} z`]],
+      ['at the end of nine megabytes', 'video/mp4', [Buffer.alloc(9 * MEGABYTE, 'f'), secret]],
+    ])('goes on without it: %s', async (_name, type, pieces) => {
+      says(type, ...pieces)
+      const answer = await image()
+      const text = Buffer.from(await answer.arrayBuffer())
+      expect([answer.status, costOf(answer)]).toEqual([200, type === 'text/event-stream' ? null : '24000'])
+      expect(text).toHaveLength(pieces.reduce((sum, { length }) => sum + length, 0))
+      expect(text.includes('*'.repeat(10))).toBe(true)
+      for (const way of [`${secret}`, secret.toString('base64').slice(12), secret.toString('hex')]) {
+        expect(text.indexOf(way)).toBe(-1)
+      }
+      expect(JSON.stringify([...answer.headers])).not.toContain(KEY.slice(0, 20))
+      expect(holdsKey(text.subarray(-500).toString('latin1'), KEY)).toBe(false)
+    })
+
+    it.each([
+      ['gzip', gzipSync(secret)],
+      ['zlib', deflateSync(secret)],
+    ])('is refused where nobody can look into it, and costs nothing: %s', async (_name, bytes) => {
+      for (const type of ['application/json', 'application/gzip', 'video/mp4']) {
+        await lendImages([{ key: KEY }])
+        says(type, bytes)
+        expect(await refusalOf(image())).toEqual([502, 'upstream_error', '0'])
+      }
+      await lendImages([{ key: KEY }])
+      provider.answers((_request, response) => {
+        response
+          .writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'br' })
+          .end(brotliCompressSync(secret))
+      })
+      expect(await refusalOf(image())).toEqual([502, 'upstream_error', '0'])
       await lendImages([{ key: KEY }])
     })
   })

@@ -57,6 +57,15 @@ const requiring = (traits: string) => image({ headers: { 'x-mkt-require': traits
 const run = (model: string, body: object = {}, origin = provider.origin) => targeted(`${origin}/${model}`, body)
 const byWallet = (path: string, init: Init) => fetch(`${network.sandbox.base_url}/x402/resources${path}`, init)
 
+/** A request for eight pictures. A body of bytes gets no type from the client. */
+const eightAs = (type: string | undefined): Init => ({
+  method: 'POST',
+  body: Buffer.from(JSON.stringify({ ...IMAGE, n: 8 })),
+  headers: type === undefined ? {} : { 'content-type': type },
+})
+const imageAs = (type: string | undefined) => ask('/resources/provider-p1/v1/images', eightAs(type))
+const walletImageAs = (type: string | undefined) => byWallet('/provider-p1/v1/images', eightAs(type))
+
 const REFUSALS: readonly Refusal[] = [
   [
     'provider-h with a path (C189)',
@@ -93,6 +102,16 @@ const REFUSALS: readonly Refusal[] = [
   ],
   ['a member named twice', () => image({}, `{"model":"canvas-1","n":1,"n":9}`), [400, 'invalid_request']],
   ['a body that is no JSON', () => image({}, '{'), [400, 'invalid_json']],
+  ...[
+    'text/plain',
+    'application/vnd.api+json',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=utf-16',
+  ].map((type): Refusal => [`a body that is priced, as ${type}`, () => imageAs(type), [415, 'unsupported_media_type']]),
+  ['a body that is priced, without a type', () => imageAs(undefined), [415, 'unsupported_media_type']],
+  ['such a body of a wallet', () => walletImageAs('text/plain'), [415, 'unsupported_media_type']],
+  ['such a body of a wallet, without a type', () => walletImageAs(undefined), [415, 'unsupported_media_type']],
+  ['a member that counts in capitals', () => image({}, { ...IMAGE, N: 8 }), [400, 'invalid_request']],
   ['a job of nobody (C204)', () => ask('/resources/provider-p1/v1/videos/none'), [404, 'job_not_found']],
 ]
 

@@ -1,12 +1,15 @@
+import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { AnswerHead, RawRequest } from '#data-plane/call.ts'
 import { family, resource, resourceByWallet } from '#data-plane/wires/forward/index.ts'
 import { findRepeatedMember } from '#data-plane/wires/forward/repeated-members.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { AppError } from '#shared/errors.ts'
+import { INERT_HEADERS } from '#shared/inert-headers.ts'
 import { microUsd } from '#shared/money.ts'
+import { compileResource } from '#shared/resources/compile-resource.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { seedResources } from '#test/support/seed-resources.ts'
+import { seedRecord, seedResources } from '#test/support/seed-resources.ts'
 
 const RECORDS = seedResources()
 const H = '/resources/provider-h'
@@ -56,6 +59,8 @@ describe('the path of a call', () => {
     ['encoded dot segments', `${P1}/v1/%2e%2e/images`, { body: IMAGE }, 'platform_route_refused'],
     ['an encoded slash', `${P1}/v1%2Fimages`, { body: IMAGE }, 'platform_route_refused'],
     ['double encoding', `${P1}/v1%252Fimages`, { body: IMAGE }, 'platform_route_refused'],
+    ['a dot segment with parameters', `${P1}/v1/..;/images`, { body: IMAGE }, 'platform_route_refused'],
+    ['a dot with parameters', `${P1}/v1/.;x=1/images`, { body: IMAGE }, 'platform_route_refused'],
     ['an empty segment', `${P1}//v1/images`, { body: IMAGE }, 'platform_route_refused'],
     ['a backslash', `${P1}/v1\\images`, { body: IMAGE }, 'platform_route_refused'],
     ['an absolute form inside', `${P1}/https://sandbox-c.example/v1/images`, { body: IMAGE }, 'platform_route_refused'],
@@ -79,6 +84,127 @@ describe('the path of a call', () => {
     expect(codeOf(resource, H, given)).toBe('read')
     expect(codeOf(resourceByWallet, '/x402/resources/provider-h', given)).toBe('job_route_required')
   })
+})
+
+describe('a body', () => {
+  const stream = () => Readable.from([Buffer.from('{"model":"canvas-1","n":8,"webhook":"https://evil.example"}')])
+  const codeOfStream = (path: string, type: string | undefined, more: Partial<RawRequest> = {}) => {
+    const { 'content-type': _, ...headers } = buildRaw('').headers
+    const sent = { ...headers, 'content-length': '60', ...(type === undefined ? {} : { 'content-type': type }) }
+    const raw = { ...rawOf(path), headers: sent, stream: stream(), ...more }
+    try {
+      resource.read(raw, RECORDS)
+      return 'read'
+    } catch (error) {
+      return error instanceof AppError ? error.code : String(error)
+    }
+  }
+
+  it.each([
+    undefined,
+    'text/plain',
+    'application/vnd.api+json',
+    'application/json-patch+json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/octet-stream',
+    'application/jsonx',
+  ])('that decides a price or a fence is refused unread: %s', (type) => {
+    for (const path of [`${P1}/v1/images`, `${P1}/v1/videos`, P2]) {
+      expect(codeOfStream(path, type)).toBe('unsupported_media_type')
+    }
+    const headers = { 'x-target-url': `${RUN}/studio/flux-dev` }
+    expect(codeOfStream(H, type, { headers })).toBe('unsupported_media_type')
+    expect(codeOfStream(`${P1}/v1/uploads/film.bin`, type, { method: 'PUT' })).toBe('read')
+  })
+
+  it('that no rule looks into passes without a length only where nothing counts its bytes', () => {
+    expect(codeOfStream(`${P1}/v1/uploads/film.bin`, 'video/mp4', { method: 'PUT', headers: {} })).toBe('read')
+  })
+
+  it('of a GET is refused, whatever it holds', () => {
+    expect(codeOfStream(`${P1}/v1/models`, 'text/plain', { method: 'GET' })).toBe('invalid_request')
+    expect(codeOf(resource, `${P1}/v1/models`, { method: 'GET', body: { webhook: 'x' } })).toBe('invalid_request')
+    expect(codeOf(resource, `${P1}/v1/models`, { method: 'GET' })).toBe('read')
+  })
+
+  it('of JSON-RPC as a stream is refused', () => {
+    const raw = { ...rawOf(RPC), stream: stream() }
+    expect(() => family.read(raw, RECORDS)).toThrow(expect.objectContaining({ code: 'unsupported_media_type' }))
+  })
+
+  it.each([
+    ['in capitals', { ...IMAGE, N: 8 }],
+    ['with a letter that folds', { ...IMAGE, modeſ: 1, WebHook: 'https://evil.example' }],
+    ['of a fence', { ...IMAGE, CALLBACK_URL: 'https://evil.example' }],
+  ])('that names a member that counts in another letter case is refused: %s', (_name, body) => {
+    expect(codeOf(resource, `${P1}/v1/images`, { body })).toBe('invalid_request')
+  })
+
+  it('that names such a member deeper is refused, and where no rule looks it is not', () => {
+    const sized = (size: object) => ({ ...target(`${RUN}/studio/flux-dev`), body: { image_size: size } })
+    expect(codeOf(resource, H, sized({ width: 1, height: 1, Width: 9_000 }))).toBe('invalid_request')
+    const tools = [{ type: 'function', function: { name: 'f', parameters: { properties: { N: {}, Model: {} } } } }]
+    expect(codeOf(resource, P2, { body: { model: 'gpt-5', messages: [], tools } })).toBe('read')
+    const query = new URLSearchParams('WebHook=https://evil.example')
+    expect(codeOf(resource, `${P1}/v1/images`, { body: IMAGE, query })).toBe('invalid_request')
+  })
+
+  it('that asks for none is priced as one', () => {
+    expect(read(resource, `${P1}/v1/images`, { body: { ...IMAGE, n: 0 } }).demand.bounds.units?.most).toEqual({
+      images: 1,
+    })
+  })
+
+  it('with a mark of its byte order is the same to rules', () => {
+    const body = `\ufeff${JSON.stringify({ ...IMAGE, n: 8 })}`
+    expect(read(resource, `${P1}/v1/images`, { body }).demand.bounds.units?.most).toEqual({ images: 8 })
+  })
+})
+
+describe('a member that is left open', () => {
+  const sent = (body: unknown) => {
+    const parsed = read(resource, P2, { body })
+    const request = parsed.encode(buildPlan())
+    const text = Buffer.concat([...(request.pieces ?? [])]).toString()
+    return { text, adapted: request.adaptedParams, most: parsed.demand.bounds.units?.most }
+  }
+
+  it('is filled in at the beginning, and all else stays byte for byte', () => {
+    expect(sent('{ "model": "gpt-5-mini",  "messages": [], "stream": true }')).toEqual({
+      text: '{"stream_options":{"include_usage":true},"max_completion_tokens":8192, "model": "gpt-5-mini",  "messages": [], "stream": true }',
+      adapted: ['max_completion_tokens', 'stream_options'],
+      most: { input: 58, cacheRead: 0, output: 8_192 },
+    })
+  })
+
+  it.each([
+    ['a limit of its own', { max_tokens: 5 }, [], 5],
+    ['two limits', { max_tokens: 500, max_completion_tokens: 5 }, [], 500],
+    ['a limit of null', { max_completion_tokens: null }, ['max_completion_tokens'], 8_192],
+    ['a wish of its own', { max_tokens: 5, stream: true, stream_options: { include_usage: true } }, [], 5],
+    [
+      'a wish against it',
+      { max_tokens: 5, stream: true, stream_options: { include_usage: false } },
+      ['stream_options'],
+      5,
+    ],
+    ['other options', { max_tokens: 5, stream: true, stream_options: { x: 1 } }, ['stream_options'], 5],
+    ['a limit of nothing', { max_tokens: 0 }, [], 128_000],
+    ['no stream', { max_tokens: 5, stream: false }, [], 5],
+    ['options that are no object', { max_tokens: 5, stream: true, stream_options: 'x' }, [], 5],
+  ])('and what its buyer says is kept: %s', (_name, more, adapted, output) => {
+    const made = sent({ model: 'gpt-5-mini', messages: [], ...more })
+    expect([made.adapted, made.most?.output]).toEqual([adapted, output])
+    const body = JSON.parse(made.text)
+    expect(body).toMatchObject({ ...more, ...(adapted.length > 0 && expectFilled(more, adapted)) })
+    expect(findRepeatedMember(made.text)).toBeUndefined()
+  })
+
+  const expectFilled = (more: object, [name]: readonly string[]) =>
+    name === 'stream_options'
+      ? { stream_options: { ...Object(Reflect.get(more, 'stream_options')), include_usage: true } }
+      : { max_completion_tokens: 8_192 }
 })
 
 describe('x-target-url', () => {
@@ -135,7 +261,9 @@ describe('X-MKT-Require (C192)', () => {
     ['account.tier2, no.such', 'read'],
     ['__proto__.x', 'trait_unavailable'],
     ['a.b,,c.d', 'invalid_request'],
-    ['', 'invalid_request'],
+    ['', 'read'],
+    ['  ', 'read'],
+    [',', 'invalid_request'],
     ['tier2', 'invalid_request'],
     [Array.from({ length: 100 }, (_, at) => `a.b${at}`).join(), 'invalid_request'],
   ])('%s: %s', (traits, code) => expect(codeFor(traits)).toBe(code))
@@ -226,6 +354,37 @@ describe('an answer', () => {
     expect([decoder.contentPieces(), decoder.ending().contentBytes]).toEqual([1, 11])
   })
 
+  it('of a good status that says that the call has failed is a failure', () => {
+    const record = seedRecord('provider-p1')
+    const state = { at: 'answer.status', done: [], failed: ['error'] }
+    const routes = record.routes.map((route) => (route.id === 'images' ? { ...route, state } : route))
+    const records = new Map([['provider-p1', compileResource({ ...record, routes }, 1)]])
+    const failureOf = (contentType: string, text: string) => {
+      const decoder = resource.read(rawOf(`${P1}/v1/images`, { body: IMAGE }), records).decoder(buildPlan())
+      decoder.takesHead?.(head(contentType))
+      decoder.push(Buffer.from(text))
+      decoder.end()
+      return decoder.failure()
+    }
+    const failed = JSON.stringify({ status: 'error', data: [{}] })
+    for (const [type, text] of [
+      ['application/json', failed],
+      ['text/event-stream', `data: ${failed}\n\n`],
+    ] as const) {
+      expect(failureOf(type, text)).toEqual({ kind: 'error', status: 502, text: '' })
+      expect(failureOf(type, text.replace('error', 'done'))).toBeUndefined()
+    }
+  })
+
+  it('whose route has an estimate costs the quote where it is too long to be held', () => {
+    const body = { model: 'gpt-5-mini', messages: [], max_tokens: 1_000 }
+    const decoder = read(resource, P2, { body }).decoder(buildPlan())
+    decoder.takesHead?.(head('application/json'))
+    for (const _ of [1, 2, 3]) decoder.push(Buffer.alloc(3_000_000, ' '))
+    decoder.end()
+    expect(decoder.ending().forwarded?.usage.output).toBe(1_000)
+  })
+
   it('that is too long to be held costs the quote, and none of it is lost', () => {
     const decoder = decoderOf()
     decoder.takesHead?.(head('application/json'))
@@ -241,7 +400,7 @@ describe('an answer', () => {
     decoder.takesHead?.(head('image/png', { status: 201, headers: { 'content-length': '3', 'set-cookie': ['a'] } }))
     expect([decoder.isHeld?.(), decoder.isPriced?.(), decoder.contentType?.()]).toEqual([false, true, 'image/png'])
     expect(decoder.push(Buffer.from('abc')).toString()).toBe('abc')
-    expect(decoder.head?.()).toEqual({ status: 201, headers: { 'content-length': '3' } })
+    expect(decoder.head?.()).toEqual({ status: 201, headers: { 'content-length': '3', ...INERT_HEADERS } })
   })
 
   it('in events passes as it comes, and its last usage counts', () => {
@@ -256,6 +415,44 @@ describe('an answer', () => {
     decoder.push(Buffer.from('data: [DONE]\n\n'))
     decoder.end()
     expect(decoder.ending().forwarded?.usage).toEqual({ input: 7, cacheRead: 0, output: 3 })
+  })
+
+  describe('without a report of its usage', () => {
+    const body = { model: 'gpt-5-mini', messages: [], max_tokens: 1_000, stream: true }
+    const delta = (choice: object) => `data: ${JSON.stringify({ choices: [{ delta: choice }] })}\n\n`
+    const endOf = (contentType: string, text: string) => {
+      const decoder = read(resource, P2, { body }).decoder(buildPlan())
+      decoder.takesHead?.(head(contentType))
+      for (const byte of Buffer.from(text)) decoder.push(Buffer.from([byte]))
+      decoder.end()
+      return decoder.ending().forwarded
+    }
+
+    it('is estimated by the bytes of its content, like a chat', () => {
+      const text = delta({ content: 'Grüße' }) + delta({ tool_calls: [{ function: { arguments: '{"a":1}' } }] })
+      expect(endOf('text/event-stream', `${text}data: [DONE]\n\n`)).toEqual({
+        // 68 bytes of request, 7 and 7 of content.
+        usage: { input: 17, cacheRead: 0, output: 4 },
+        isReported: false,
+        anomalies: ['usage_missing'],
+      })
+      const whole = { choices: [{ message: { content: 'Hello, you.' } }] }
+      expect(endOf('application/json', JSON.stringify(whole))?.usage).toEqual({ input: 17, cacheRead: 0, output: 3 })
+    })
+
+    it('costs no more than the quote', () => {
+      expect(endOf('text/event-stream', delta({ content: 'x'.repeat(10_000) }))?.usage.output).toBe(1_000)
+    })
+
+    it('costs the quote where its content cannot be counted', () => {
+      for (const [type, text] of [
+        ['text/event-stream', delta({ content: 5 })],
+        ['text/plain', 'Hello'],
+        ['application/json', 'no JSON'],
+      ] as const) {
+        expect(endOf(type, text)?.usage).toEqual({ input: 68, cacheRead: 0, output: 1_000 })
+      }
+    })
   })
 
   it.each([301, 400, 404, 429, 500])('of status %i is none', (status) => {
@@ -278,6 +475,13 @@ describe('an answer', () => {
     unnamed.push(Buffer.from('{"request_id":"../x"}'))
     unnamed.end()
     expect([unnamed.startedJob?.(), unnamed.failure()?.kind]).toEqual([undefined, 'malformed'])
+    for (const id of ['.', '..', '', 'a/b', 'a?b', 'a;b', 'a b', '%2e%2e']) {
+      const odd = submit()
+      odd.takesHead?.(head('application/json'))
+      odd.push(Buffer.from(JSON.stringify({ request_id: id })))
+      odd.end()
+      expect([id, odd.startedJob?.(), odd.failure()?.kind]).toEqual([id, undefined, 'malformed'])
+    }
   })
 })
 
@@ -291,6 +495,7 @@ describe('JSON-RPC', () => {
     ['C296 not an object', '"eth_chainId"', 'invalid_request'],
     ['C296 nothing', '', 'invalid_json'],
     ['C297 an id that is an object', { ...call('eth_chainId'), id: {} }, 'invalid_request'],
+    ['an id beyond the range of numbers', '{"jsonrpc":"2.0","id":1e400,"method":"eth_chainId"}', 'invalid_request'],
     ['C297 an id that is true', { ...call('eth_chainId'), id: true }, 'invalid_request'],
     ['C297 a method that is a number', { ...call('eth_chainId'), method: 5 }, 'invalid_request'],
     ['C297 params that are a text', { ...call('eth_chainId'), params: 'x' }, 'invalid_request'],

@@ -6,7 +6,14 @@ import type { SseReader } from '#shared/protocols/answers/sse.ts'
 import { createSseReader } from '#shared/protocols/answers/sse.ts'
 import type { CompiledResource, FoundRoute, Good, Route } from '#shared/resources/compile-resource.ts'
 import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
-import { chargeableUnits, jobOf, reportedUnits, stateOf } from '#shared/resources/quote-resource.ts'
+import {
+  chargeableUnits,
+  contentIn,
+  estimatedUnits,
+  jobOf,
+  reportedUnits,
+  stateOf,
+} from '#shared/resources/quote-resource.ts'
 import type { Usage } from '#shared/usage.ts'
 import { headersOf } from './headers.ts'
 
@@ -21,6 +28,8 @@ export type Bought = {
   readonly found: FoundRoute
   /** Undefined for a call that buys nothing. */
   readonly good: Good | undefined
+  /** Bytes of the request's body. */
+  readonly size: number
   readonly quoted: Usage
 }
 
@@ -37,6 +46,8 @@ type Passing = {
   pieces: number
   isOver: boolean
   reported: Usage | undefined
+  /** Bytes of content so far. Undefined where they cannot be counted. */
+  content: number | undefined
   failure: BadAnswer | undefined
   job: string | undefined
   word: JobWord | undefined
@@ -61,6 +72,7 @@ export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
     pieces: 0,
     isOver: false,
     reported: undefined,
+    content: 0,
     failure: undefined,
     job: undefined,
     word: undefined,
@@ -128,6 +140,7 @@ function takePiece(passing: Passing, chunk: Buffer): Buffer | string {
     return ''
   }
   passing.mode = 'passed'
+  passing.content = undefined
   passing.pieces++
   return Buffer.concat(passing.held.splice(0))
 }
@@ -175,12 +188,26 @@ function startOf({ bought, head, mode }: Passing): AnswerStart {
   return { status: head.status, headers: own }
 }
 
+/** An answer of a good status that says that its call has failed. */
+const FAILED: BadAnswer = { kind: 'error', status: 502, text: '' }
+
 function readEvent(passing: Passing, data: string): void {
   const { good, found, quoted } = passing.bought
-  if (good === undefined || found.route.reported.length === 0) return
+  const { kind, reported, state } = found.route
+  if (good === undefined || (reported.length === 0 && state === undefined)) return
   const answer = jsonOf(data)
-  const units = answer === undefined ? undefined : reportedUnits(found, good, quoted, givenOf(passing, answer))
-  if (units !== undefined) passing.reported = units
+  if (answer === undefined) return
+  const given = givenOf(passing, answer)
+  if (kind === 'sale' && stateOf(found.route, given) === 'failed') passing.failure = FAILED
+  passing.reported = reportedUnits(found, good, quoted, given) ?? passing.reported
+  countContent(passing, given)
+}
+
+/** Counts content for the case that nobody reports the usage. An answer that was not read has none that is known. */
+function countContent(passing: Passing, given: GivenAnswer): void {
+  const { good, found } = passing.bought
+  const more = good === undefined || given.answer === undefined ? undefined : contentIn(found, good, given)
+  passing.content = passing.content === undefined || more === undefined ? undefined : passing.content + more
 }
 
 function read(passing: Passing, answer: unknown): void {
@@ -191,8 +218,9 @@ function read(passing: Passing, answer: unknown): void {
   // A result that is not there yet says nothing of its job.
   const isWord = kind === 'status' || (kind === 'result' && passing.head?.status !== ACCEPTED)
   if (isWord) passing.word = { state, given }
-  else if (kind === 'sale' && state === 'failed') passing.failure = { kind: 'error', status: 502, text: '' }
+  else if (kind === 'sale' && state === 'failed') passing.failure = FAILED
   if (good !== undefined) passing.reported = reportedUnits(found, good, quoted, given)
+  countContent(passing, given)
   if (kind !== 'submit') return
   passing.job = jobOf(found.route, given)
   if (passing.job === undefined) passing.failure = malformed('no id of a job')
@@ -202,10 +230,11 @@ function givenOf({ head }: Passing, answer: unknown): GivenAnswer {
   return { answer, headers: head?.headers ?? {} }
 }
 
-function usageOf({ bought, reported }: Passing): ForwardedUsage {
-  const { good, quoted, found } = bought
+function usageOf({ bought, reported, content }: Passing): ForwardedUsage {
+  const { good, quoted, found, size } = bought
   if (good === undefined) return { usage: {}, isReported: true, anomalies: [] }
-  const usage = chargeableUnits(good, quoted, reported)
+  const estimate = content === undefined ? undefined : estimatedUnits(found, good, quoted, { size, content })
+  const usage = chargeableUnits(good, quoted, reported ?? estimate)
   const isSilent = reported === undefined && found.route.reported.length > 0
   const isClipped = reported !== undefined && usage !== reported
   const anomalies = [...(isSilent ? ['usage_missing'] : []), ...(isClipped ? ['usage_clipped'] : [])]

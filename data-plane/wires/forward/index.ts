@@ -1,7 +1,6 @@
 import type { AttemptPlan, Decoder, ForwardDemand, RawRequest, UpstreamRequest } from '#data-plane/call.ts'
 import { familyEnvelope, forwardEnvelope } from '#data-plane/wires/envelopes/forward.ts'
 import { readFloors, readMaxCost } from '#data-plane/wires/hints.ts'
-import { readAnyBody } from '#data-plane/wires/json-body.ts'
 import type { AnyWire, JobQuestion, ParsedCall, Resources } from '#data-plane/wires/wire.ts'
 import { AppError } from '#shared/errors.ts'
 import type { CompiledResource, Good } from '#shared/resources/compile-resource.ts'
@@ -10,11 +9,11 @@ import { reasonInRequest } from '#shared/resources/request-fences.ts'
 import type { Usage } from '#shared/usage.ts'
 import type { Asked } from './address.ts'
 import { notReachable, readAddress } from './address.ts'
-import type { Bought, Rewrite } from './decoder.ts'
+import type { Bought } from './decoder.ts'
 import { forwardDecoder } from './decoder.ts'
 import { headersFor } from './headers.ts'
-import { findRepeatedMember } from './repeated-members.ts'
-import { readRpc } from './rpc.ts'
+import type { Sent } from './sent-body.ts'
+import { filledFor, readSent } from './sent-body.ts'
 import { readTraits } from './traits.ts'
 
 /** The proxy of a provider on a lent key, paid from credit. */
@@ -35,12 +34,14 @@ function forwardWire(kind: ForwardDemand['kind'], prefix: string, takesJobs: boo
       const { route } = asked.found
       const isOfJob = route.kind !== 'sale' && route.kind !== 'free'
       if (isOfJob && !takesJobs) throw new AppError('job_route_required', { message: NO_QUEUE })
-      const sent = readSent(raw, asked)
-      const reason = reasonInRequest(record, asked.route, { body: sent.body, query: asked.query })
-      if (reason !== undefined) throw notReachable(reason)
-      const bought = priceOf(record, asked, sent)
-      if (bought.good?.mustQueue === true && route.kind === 'sale') throw new AppError('job_route_required')
-      return parsedCall(raw, { asked, sent, bought })
+      const sent = readSent(raw, record, asked)
+      for (const body of sent.rpc?.requests ?? [sent.body]) {
+        const reason = reasonInRequest(record, asked.route, { body, query: asked.query })
+        if (reason !== undefined) throw notReachable(reason)
+      }
+      const priced = priceOf(record, asked, sent)
+      if (priced.bought.good?.mustQueue === true && route.kind === 'sale') throw new AppError('job_route_required')
+      return parsedCall(raw, { asked, ...priced })
     },
   }
 }
@@ -56,52 +57,30 @@ function findRecord(resources: Resources, kind: ForwardDemand['kind'], text: str
   return { record, rest: end < 0 ? '' : text.slice(end) }
 }
 
-/** A body as it was read: what rules see of it, and how it is sent on. */
-type Sent = {
-  readonly body: unknown
-  readonly size: number
-  readonly bytes: Buffer | undefined
-  readonly rpc: { readonly units: number; readonly rewrite: Rewrite } | undefined
-}
-
-function readSent(raw: RawRequest, { found }: Asked): Sent {
-  if (found.route.rpc !== undefined) {
-    const { bytes, units, rewrite } = readRpc(found.route, raw.body)
-    return { body: undefined, size: bytes.length, bytes, rpc: { units, rewrite } }
-  }
-  if (raw.stream !== undefined) {
-    const length = raw.headers['content-length']
-    // What has no length cannot be priced by it.
-    const size = length === undefined ? Number.POSITIVE_INFINITY : Number(length)
-    return { body: undefined, size, bytes: undefined, rpc: undefined }
-  }
-  if (raw.body.length === 0) return { body: undefined, size: 0, bytes: undefined, rpc: undefined }
-  const { body, text } = readAnyBody(raw)
-  const repeated = findRepeatedMember(text)
-  if (repeated !== undefined) {
-    const message = `The body names ${JSON.stringify(repeated.slice(0, 100))} twice in one object.`
-    throw new AppError('invalid_request', { message, param: repeated.slice(0, 100) })
-  }
-  return { body, size: raw.body.length, bytes: raw.body, rpc: undefined }
-}
-
 /** Throws `provider_unpriceable`. */
-function priceOf(resource: CompiledResource, { found, query }: Asked, sent: Sent): Bought {
+function priceOf(resource: CompiledResource, { found, query }: Asked, read: Sent): Priced {
   const { route } = found
-  if (route.kind !== 'sale' && route.kind !== 'submit') return { resource, found, good: undefined, quoted: {} }
-  const call = { body: sent.body, query, size: sent.size }
-  const good = goodOf(resource, found, call)
+  if (route.kind !== 'sale' && route.kind !== 'submit') {
+    return { sent: read, bought: { resource, found, good: undefined, size: read.size, quoted: {} } }
+  }
+  const { size } = read
+  const good = goodOf(resource, found, { body: read.body, query, size })
   if (good === undefined) throw unpriceable('What the request asks for has no price here.')
-  const quoted = sent.rpc === undefined ? quoteUnits(found, good, call) : { calls: sent.rpc.units }
+  // The price is that of the request as it goes out.
+  const sent = filledFor(found, good, query, read)
+  const quoted =
+    sent.rpc === undefined ? quoteUnits(found, good, { body: sent.body, query, size }) : { calls: sent.rpc.units }
   if (quoted === undefined) throw unpriceable('The request does not say enough to be priced.')
-  return { resource, found, good, quoted }
+  return { sent, bought: { resource, found, good, size, quoted } }
 }
+
+type Priced = { readonly sent: Sent; readonly bought: Bought }
 
 function unpriceable(message: string): AppError {
   return new AppError('provider_unpriceable', { message })
 }
 
-type Read = { readonly asked: Asked; readonly sent: Sent; readonly bought: Bought }
+type Read = Priced & { readonly asked: Asked }
 
 function parsedCall(raw: RawRequest, read: Read): ParsedCall {
   const { asked, sent, bought } = read
@@ -160,10 +139,10 @@ function requestOf(raw: RawRequest, { asked, sent, bought }: Read): UpstreamRequ
     method: methodOf(raw.method),
     path: '',
     body: '',
-    ...(sent.bytes === undefined ? {} : { pieces: [sent.bytes] }),
-    contentType: sent.bytes === undefined && raw.stream === undefined ? '' : (raw.headers['content-type'] ?? ''),
+    ...(sent.pieces === undefined ? {} : { pieces: sent.pieces }),
+    contentType: sent.pieces === undefined && raw.stream === undefined ? '' : (raw.headers['content-type'] ?? ''),
     accept: raw.headers.accept ?? '*/*',
-    adaptedParams: [],
+    adaptedParams: sent.filled,
     passedOn: {
       url: asked.url,
       hosts: hostNames,

@@ -1,0 +1,118 @@
+import type { JsonBody, RawRequest } from '#data-plane/call.ts'
+import { piecesOf } from '#data-plane/wires/inlined-data.ts'
+import { readAnyBody } from '#data-plane/wires/json-body.ts'
+import { AppError } from '#shared/errors.ts'
+import { isRecord, scanMembers } from '#shared/json-members.ts'
+import type { CompiledResource, Fill, FoundRoute, Good } from '#shared/resources/compile-resource.ts'
+import { fillValue, isDue } from '#shared/resources/quote-resource.ts'
+import { namesakeIn, readsOf } from '#shared/resources/request-fences.ts'
+import type { Asked } from './address.ts'
+import type { Rewrite } from './decoder.ts'
+import { findRepeatedMember } from './repeated-members.ts'
+import { readRpc } from './rpc.ts'
+
+/** A body as it was read: what rules see of it, and how it is sent on. */
+export type Sent = {
+  readonly body: unknown
+  /** Bytes of the body that came. Infinity for a stream that does not say how long it is. */
+  readonly size: number
+  /** Undefined for no body, and for one that is passed on as it comes. */
+  readonly pieces: readonly Buffer[] | undefined
+  /** A JSON body with its text, in which members can be filled in. */
+  readonly json: JsonBody | undefined
+  /** The members that were filled in for the buyer. */
+  readonly filled: readonly string[]
+  readonly rpc: { readonly requests: readonly unknown[]; readonly units: number; readonly rewrite: Rewrite } | undefined
+}
+
+const NOTHING: Sent = { body: undefined, size: 0, pieces: undefined, json: undefined, filled: [], rpc: undefined }
+
+/**
+ * Reads the body of a call. A body that a rule looks into is read here or refused, whatever its media type, its method or
+ * the way it comes, so that nobody gets another price or past a fence by the way in which a request is written. Throws
+ * AppError: `unsupported_media_type`, `invalid_json`, `invalid_request`, `platform_route_refused`.
+ */
+export function readSent(raw: RawRequest, resource: CompiledResource, { found, route, query }: Asked): Sent {
+  const reads = readsOf(resource, found, route)
+  const sent = readBody(
+    raw,
+    found,
+    reads.some(({ body }) => body !== undefined),
+  )
+  const namesake = namesakeIn(reads, { body: sent.body, query })
+  if (namesake === undefined) return sent
+  const name = namesake.name.slice(0, MAX_SHOWN_CHARS)
+  const message = `The ${namesake.part} names ${JSON.stringify(name)}, which differs in letter case alone from a member that counts.`
+  throw new AppError('invalid_request', { message, param: name })
+}
+
+const MAX_SHOWN_CHARS = 100
+
+function readBody(raw: RawRequest, { route }: FoundRoute, isLookedInto: boolean): Sent {
+  const { stream, body: bytes } = raw
+  if (raw.method === 'GET' && (stream !== undefined || bytes.length > 0)) {
+    throw new AppError('invalid_request', { message: 'A GET to a provider has no body.' })
+  }
+  if (route.rpc !== undefined) {
+    if (stream !== undefined) throw unreadable()
+    const { bytes: written, requests, units, rewrite } = readRpc(route, bytes)
+    return { ...NOTHING, size: written.length, pieces: [written], rpc: { requests, units, rewrite } }
+  }
+  if (stream !== undefined) {
+    if (isLookedInto) throw unreadable()
+    const length = raw.headers['content-length']
+    // What has no length cannot be priced by it.
+    return { ...NOTHING, size: length === undefined ? Number.POSITIVE_INFINITY : Number(length) }
+  }
+  if (bytes.length === 0) return NOTHING
+  const json = readAnyBody(raw)
+  const repeated = findRepeatedMember(json.text)
+  if (repeated !== undefined) {
+    const name = repeated.slice(0, MAX_SHOWN_CHARS)
+    const message = `The body names ${JSON.stringify(name)} twice in one object.`
+    throw new AppError('invalid_request', { message, param: name })
+  }
+  return { ...NOTHING, body: json.body, size: bytes.length, pieces: [bytes], json }
+}
+
+function unreadable(): AppError {
+  const message = 'The body decides what this call is and costs, so it must be application/json in UTF-8.'
+  return new AppError('unsupported_media_type', { message })
+}
+
+/**
+ * The request with the members that its route fills in: a limit that the buyer left open, and the wish that usage is
+ * reported. Everything else stays byte for byte.
+ */
+export function filledFor(found: FoundRoute, good: Good, query: URLSearchParams, sent: Sent): Sent {
+  const { fills } = found.route
+  let { json } = sent
+  const filled: string[] = []
+  for (const fill of fills) {
+    if (json === undefined || !isDue(fill, found, { body: json.body, query })) continue
+    const value = fillValue(fill, found, good, { body: json.body, query, size: sent.size })
+    const next = value === undefined ? undefined : withMember(json, fill, value)
+    if (next === undefined) continue
+    json = next
+    filled.push(fill.within ?? fill.member)
+  }
+  if (json === undefined || filled.length === 0) return sent
+  return { ...sent, body: json.body, json, pieces: piecesOf(json.text, json), filled }
+}
+
+/** The text with a member that is set. Undefined where something else than an object would hold it. */
+function withMember(json: JsonBody, { member, within }: Fill, value: number | boolean): JsonBody | undefined {
+  const name = within ?? member
+  const given = json.body[name] ?? undefined
+  if (within !== undefined && given !== undefined && !isRecord(given)) return undefined
+  const made = within === undefined ? value : { ...(isRecord(given) ? given : {}), [member]: value }
+  const text = withValue(json, name, JSON.stringify(made))
+  return { ...json, text, members: scanMembers(text) ?? [], body: { ...json.body, [name]: made } }
+}
+
+function withValue({ text, members }: JsonBody, name: string, value: string): string {
+  const standing = members.find(({ key }) => key === name)
+  if (standing !== undefined) return text.slice(0, standing.start) + value + text.slice(standing.end)
+  const start = text.indexOf('{') + 1
+  return `${text.slice(0, start)}${JSON.stringify(name)}:${value}${members.length > 0 ? ',' : ''}${text.slice(start)}`
+}

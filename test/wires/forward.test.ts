@@ -1,48 +1,15 @@
-import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import type { AnswerHead, RawRequest } from '#data-plane/call.ts'
+import type { AnswerHead } from '#data-plane/call.ts'
 import { family, resource, resourceByWallet } from '#data-plane/wires/forward/index.ts'
 import { findRepeatedMember } from '#data-plane/wires/forward/repeated-members.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
-import { AppError } from '#shared/errors.ts'
 import { INERT_HEADERS } from '#shared/inert-headers.ts'
 import { microUsd } from '#shared/money.ts'
 import { compileResource } from '#shared/resources/compile-resource.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { seedRecord, seedResources } from '#test/support/seed-resources.ts'
+import { buildPlan } from '#test/support/build-market.ts'
+import { codeOf, H, IMAGE, P1, P2, QUEUE, RPC, RUN, rawOf, read, target } from '#test/support/forward-wire.ts'
+import { seedRecord } from '#test/support/seed-resources.ts'
 
-const RECORDS = seedResources()
-const H = '/resources/provider-h'
-const P1 = '/resources/provider-p1'
-const P2 = '/resources/provider-p2/chat/completions'
-const RPC = '/x402/api/crypto-rpc/rpc/base-mainnet'
-const RUN = 'https://sandbox-a.example'
-const QUEUE = 'https://sandbox-b.example'
 const RECEIPT = { chargeMicro: microUsd(5), listMicro: microUsd(10), listInputMicro: microUsd(0), usage: {} }
-
-type Given = Partial<Pick<RawRequest, 'method' | 'query'>> & {
-  readonly headers?: Record<string, string>
-  readonly body?: unknown
-}
-
-function rawOf(path: string, { headers = {}, body, ...given }: Given = {}): RawRequest {
-  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
-  return { ...buildRaw(text, headers), path, ...given }
-}
-
-const read = (wire: AnyWire, path: string, given?: Given) => wire.read(rawOf(path, given), RECORDS)
-
-function codeOf(wire: AnyWire, path: string, given?: Given): string {
-  try {
-    read(wire, path, given)
-    return 'read'
-  } catch (error) {
-    return error instanceof AppError ? error.code : String(error)
-  }
-}
-
-const IMAGE = { model: 'canvas-1', prompt: 'a boat', n: 2 }
-const target = (url: string) => ({ headers: { 'x-target-url': url } })
 const call = (method: string) => ({ jsonrpc: '2.0', id: 1, method, params: [] })
 
 describe('the path of a call', () => {
@@ -84,127 +51,6 @@ describe('the path of a call', () => {
     expect(codeOf(resource, H, given)).toBe('read')
     expect(codeOf(resourceByWallet, '/x402/resources/provider-h', given)).toBe('job_route_required')
   })
-})
-
-describe('a body', () => {
-  const stream = () => Readable.from([Buffer.from('{"model":"canvas-1","n":8,"webhook":"https://evil.example"}')])
-  const codeOfStream = (path: string, type: string | undefined, more: Partial<RawRequest> = {}) => {
-    const { 'content-type': _, ...headers } = buildRaw('').headers
-    const sent = { ...headers, 'content-length': '60', ...(type === undefined ? {} : { 'content-type': type }) }
-    const raw = { ...rawOf(path), headers: sent, stream: stream(), ...more }
-    try {
-      resource.read(raw, RECORDS)
-      return 'read'
-    } catch (error) {
-      return error instanceof AppError ? error.code : String(error)
-    }
-  }
-
-  it.each([
-    undefined,
-    'text/plain',
-    'application/vnd.api+json',
-    'application/json-patch+json',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'application/octet-stream',
-    'application/jsonx',
-  ])('that decides a price or a fence is refused unread: %s', (type) => {
-    for (const path of [`${P1}/v1/images`, `${P1}/v1/videos`, P2]) {
-      expect(codeOfStream(path, type)).toBe('unsupported_media_type')
-    }
-    const headers = { 'x-target-url': `${RUN}/studio/flux-dev` }
-    expect(codeOfStream(H, type, { headers })).toBe('unsupported_media_type')
-    expect(codeOfStream(`${P1}/v1/uploads/film.bin`, type, { method: 'PUT' })).toBe('read')
-  })
-
-  it('that no rule looks into passes without a length only where nothing counts its bytes', () => {
-    expect(codeOfStream(`${P1}/v1/uploads/film.bin`, 'video/mp4', { method: 'PUT', headers: {} })).toBe('read')
-  })
-
-  it('of a GET is refused, whatever it holds', () => {
-    expect(codeOfStream(`${P1}/v1/models`, 'text/plain', { method: 'GET' })).toBe('invalid_request')
-    expect(codeOf(resource, `${P1}/v1/models`, { method: 'GET', body: { webhook: 'x' } })).toBe('invalid_request')
-    expect(codeOf(resource, `${P1}/v1/models`, { method: 'GET' })).toBe('read')
-  })
-
-  it('of JSON-RPC as a stream is refused', () => {
-    const raw = { ...rawOf(RPC), stream: stream() }
-    expect(() => family.read(raw, RECORDS)).toThrow(expect.objectContaining({ code: 'unsupported_media_type' }))
-  })
-
-  it.each([
-    ['in capitals', { ...IMAGE, N: 8 }],
-    ['with a letter that folds', { ...IMAGE, modeſ: 1, WebHook: 'https://evil.example' }],
-    ['of a fence', { ...IMAGE, CALLBACK_URL: 'https://evil.example' }],
-  ])('that names a member that counts in another letter case is refused: %s', (_name, body) => {
-    expect(codeOf(resource, `${P1}/v1/images`, { body })).toBe('invalid_request')
-  })
-
-  it('that names such a member deeper is refused, and where no rule looks it is not', () => {
-    const sized = (size: object) => ({ ...target(`${RUN}/studio/flux-dev`), body: { image_size: size } })
-    expect(codeOf(resource, H, sized({ width: 1, height: 1, Width: 9_000 }))).toBe('invalid_request')
-    const tools = [{ type: 'function', function: { name: 'f', parameters: { properties: { N: {}, Model: {} } } } }]
-    expect(codeOf(resource, P2, { body: { model: 'gpt-5', messages: [], tools } })).toBe('read')
-    const query = new URLSearchParams('WebHook=https://evil.example')
-    expect(codeOf(resource, `${P1}/v1/images`, { body: IMAGE, query })).toBe('invalid_request')
-  })
-
-  it('that asks for none is priced as one', () => {
-    expect(read(resource, `${P1}/v1/images`, { body: { ...IMAGE, n: 0 } }).demand.bounds.units?.most).toEqual({
-      images: 1,
-    })
-  })
-
-  it('with a mark of its byte order is the same to rules', () => {
-    const body = `\ufeff${JSON.stringify({ ...IMAGE, n: 8 })}`
-    expect(read(resource, `${P1}/v1/images`, { body }).demand.bounds.units?.most).toEqual({ images: 8 })
-  })
-})
-
-describe('a member that is left open', () => {
-  const sent = (body: unknown) => {
-    const parsed = read(resource, P2, { body })
-    const request = parsed.encode(buildPlan())
-    const text = Buffer.concat([...(request.pieces ?? [])]).toString()
-    return { text, adapted: request.adaptedParams, most: parsed.demand.bounds.units?.most }
-  }
-
-  it('is filled in at the beginning, and all else stays byte for byte', () => {
-    expect(sent('{ "model": "gpt-5-mini",  "messages": [], "stream": true }')).toEqual({
-      text: '{"stream_options":{"include_usage":true},"max_completion_tokens":8192, "model": "gpt-5-mini",  "messages": [], "stream": true }',
-      adapted: ['max_completion_tokens', 'stream_options'],
-      most: { input: 58, cacheRead: 0, output: 8_192 },
-    })
-  })
-
-  it.each([
-    ['a limit of its own', { max_tokens: 5 }, [], 5],
-    ['two limits', { max_tokens: 500, max_completion_tokens: 5 }, [], 500],
-    ['a limit of null', { max_completion_tokens: null }, ['max_completion_tokens'], 8_192],
-    ['a wish of its own', { max_tokens: 5, stream: true, stream_options: { include_usage: true } }, [], 5],
-    [
-      'a wish against it',
-      { max_tokens: 5, stream: true, stream_options: { include_usage: false } },
-      ['stream_options'],
-      5,
-    ],
-    ['other options', { max_tokens: 5, stream: true, stream_options: { x: 1 } }, ['stream_options'], 5],
-    ['a limit of nothing', { max_tokens: 0 }, [], 128_000],
-    ['no stream', { max_tokens: 5, stream: false }, [], 5],
-    ['options that are no object', { max_tokens: 5, stream: true, stream_options: 'x' }, [], 5],
-  ])('and what its buyer says is kept: %s', (_name, more, adapted, output) => {
-    const made = sent({ model: 'gpt-5-mini', messages: [], ...more })
-    expect([made.adapted, made.most?.output]).toEqual([adapted, output])
-    const body = JSON.parse(made.text)
-    expect(body).toMatchObject({ ...more, ...(adapted.length > 0 && expectFilled(more, adapted)) })
-    expect(findRepeatedMember(made.text)).toBeUndefined()
-  })
-
-  const expectFilled = (more: object, [name]: readonly string[]) =>
-    name === 'stream_options'
-      ? { stream_options: { ...Object(Reflect.get(more, 'stream_options')), include_usage: true } }
-      : { max_completion_tokens: 8_192 }
 })
 
 describe('x-target-url', () => {

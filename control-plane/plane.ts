@@ -239,7 +239,8 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     moves: overrides.moves === undefined ? openMoves(config) : overrides.moves,
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
     callers: new WeakMap(),
-    refusedWork: overrides.refusedWork ?? createRefusedWork({ clock, perMinute: config.addressWorkPerMinute }),
+    refusedWork:
+      overrides.refusedWork ?? createRefusedWork({ clock, perMinute: config.addressWorkPerMinute, resetUnitMs: 1 }),
     marketMemory: createMarketMemory(),
     sellerAlias,
     exporters: exportersOf({ db }),

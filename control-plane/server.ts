@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -5,6 +6,7 @@ import { fastify } from 'fastify'
 import { SECOND } from '#shared/clock.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-head.ts'
+import { watchOpenRequests } from '#shared/open-requests.ts'
 import { codeOfStatus, toRestError } from './api/errors.ts'
 import { GRAPHQL_PATH, mountGraphQL } from './api/graphql/door.ts'
 import { acceptJsonOnly } from './api/json-body.ts'
@@ -47,6 +49,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
       return sendError(plane, { error, request, reply })
     },
   })
+  watchOpenRequests(server.server, refusePipelined(plane))
   plane.traces?.watch(server)
   acceptJsonOnly(server)
   const faultOfHead = createHeadCheck()
@@ -84,6 +87,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
 /** A server for a process without doors. It serves only health and metrics. */
 export function createHealthServer(plane: ControlPlane): FastifyInstance {
   const server = fastify({ forceCloseConnections: 'idle', exposeHeadRoutes: false, http: CONNECTION_LIMITS })
+  watchOpenRequests(server.server, refusePipelined(plane))
   const faultOfHead = createHeadCheck()
   server.addHook('onRequest', async ({ raw }) => {
     const fault = faultOfHead(raw)
@@ -92,6 +96,18 @@ export function createHealthServer(plane: ControlPlane): FastifyInstance {
   mountHealth(server, plane)
   mountMetrics(server, plane.registry)
   return server
+}
+
+/** Refuses a request that waits behind too many others of its connection. The connection closes with the answer. */
+function refusePipelined(plane: ControlPlane): (response: ServerResponse) => void {
+  return (response) => {
+    const id = plane.ids.requestId()
+    const error = new AppError('overloaded', { detail: { limit_source: 'connection' }, retryAfterSeconds: 1 })
+    const { status, headers, body } = toRestError(error, 'v1', id)
+    const type = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': id, connection: 'close' }
+    response.writeHead(status, { ...headers, ...type })
+    response.end(JSON.stringify(body))
+  }
 }
 
 function markAnswer(request: FastifyRequest, reply: FastifyReply): void {

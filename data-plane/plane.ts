@@ -381,7 +381,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     ownProviders: payBy(stores.ownProviders, true),
     offerCaps,
     rates,
-    refusedWork: createRefusedWork({ clock, perMinute: config.addressWorkPerMinute }),
+    refusedWork: createRefusedWork({ clock, perMinute: config.addressWorkPerMinute, resetUnitMs: SECOND }),
     upstream: createUpstream({
       policy: { allowsLoopback: config.allowsLoopbackUpstreams },
       openCredential: createCredentialOpener(config.keyRing, clock),

@@ -46,9 +46,17 @@ export type RefusedWork = {
   figures(): { readonly names: number; readonly refused: number }
 }
 
-type Parts = { readonly clock: Pick<Clock, 'now'>; readonly perMinute: number }
+type Parts = {
+  readonly clock: Pick<Clock, 'now'>
+  readonly perMinute: number
+  /** Milliseconds of a unit of `resets_at`: the paths of /v1 tell seconds, the control plane milliseconds. */
+  readonly resetUnitMs: number
+}
 
-export function createRefusedWork({ clock, perMinute }: Parts): RefusedWork {
+/** The limit that refuses, in the words of every refusal by a limit. */
+const SPENT = { limit_source: 'address_work', limit_scope: 'address' }
+
+export function createRefusedWork({ clock, perMinute, resetUnitMs }: Parts): RefusedWork {
   const spent = new Map<string, number>()
   let window = 0
   let refused = 0
@@ -67,7 +75,7 @@ export function createRefusedWork({ clock, perMinute }: Parts): RefusedWork {
     const resetsAt = (window + 1) * MINUTE
     return new AppError('rate_limited', {
       message: 'Too many requests without a key or a good payment came from this address.',
-      detail: { limit_source: 'address_work', limit: perMinute, spent: units, resets_at: resetsAt },
+      detail: { ...SPENT, limit: perMinute, spent: units, resets_at: resetsAt / resetUnitMs },
       retryAfterSeconds: Math.max(1, Math.ceil((resetsAt - now) / SECOND)),
     })
   }

@@ -3,9 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { AppError } from '#shared/errors.ts'
+import { networkOf } from '#shared/network-address.ts'
 import { askControl } from './ask-control.ts'
 import type { RequestGate } from './gate.ts'
 import { CORS_HEADERS } from './http-reply.ts'
+import type { PassedOnKind } from './passed-on-places.ts'
+import { createPassedOnPlaces, PASS_ON_LIMITS } from './passed-on-places.ts'
 
 /** Headers that concern one connection only (RFC 9110, section 7.6.1). No others go with it, whatever it names. */
 const OF_ONE_CONNECTION = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'http2-settings']
@@ -16,11 +19,14 @@ const OF_ONE_CONNECTION = ['connection', 'keep-alive', 'proxy-connection', 'te',
  */
 const NOT_PASSED = ['x-request-id', 'forwarded', 'x-real-ip', 'proxy-authorization', 'expect', ...OF_ONE_CONNECTION]
 
+/** As many connections as there are places, so that nobody waits for the end of another's request. */
+const CONNECTIONS = PASS_ON_LIMITS.call.inAll + PASS_ON_LIMITS.stream.inAll
+
 /** A prefix whose paths are passed on. */
 export type PassedOn = {
   readonly prefix: string
-  /** The first check of a request. */
-  readonly gate?: RequestGate
+  /** The first check of a request of each kind. */
+  readonly gates?: Readonly<Record<PassedOnKind, RequestGate>>
   /** Answers a request itself, or leaves it to be passed on. */
   readonly first?: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 }
@@ -31,14 +37,24 @@ export async function mountControlPaths(
   upstream: string,
   paths: readonly PassedOn[],
 ): Promise<void> {
-  for (const { prefix, gate, first } of paths) {
+  const places = createPassedOnPlaces()
+  for (const { prefix, gates, first } of paths) {
     await app.register((scope, _options, done) => {
       scope.addHook('onRequest', (request, _reply, passed) => {
         passed(isNamedBy(prefix, request.raw.url ?? '/') ? undefined : new AppError('not_found'))
       })
-      if (gate !== undefined) scope.addHook('onRequest', gate)
+      scope.addHook('onRequest', (request, reply, passed) => {
+        const gate = gates?.[kindOf(request.headers)]
+        if (gate === undefined) passed()
+        else gate(request, reply, passed)
+      })
+      scope.addHook('onRequest', (request, reply, passed) => {
+        reply.raw.on('close', places.enter(kindOf(request.headers), networkOf(request.ip)))
+        passed()
+      })
       void scope.register(httpProxy, {
         upstream,
+        undici: { connections: CONNECTIONS },
         // Of the root, no path below it is passed on.
         ...(prefix === '/' ? { prefix: '', rewritePrefix: '', routes: ['/'] } : { prefix, rewritePrefix: prefix }),
         websocket: false,
@@ -65,6 +81,11 @@ export async function mountControlPaths(
       done()
     })
   }
+}
+
+/** A stream is asked for by name. Whoever asks so for something else takes a place among the streams. */
+function kindOf({ accept }: { readonly accept?: unknown }): PassedOnKind {
+  return typeof accept === 'string' && accept.includes('text/event-stream') ? 'stream' : 'call'
 }
 
 /** What some reader of a path takes for a separator, for the beginning of something else, or for a second encoding. */

@@ -5,6 +5,7 @@ import { SECOND } from '#shared/clock.ts'
 import type { AppError } from '#shared/errors.ts'
 import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-head.ts'
 import { networkOf } from '#shared/network-address.ts'
+import { watchOpenRequests } from '#shared/open-requests.ts'
 import { answerFirst } from './answer.ts'
 import { chargeRefusal } from './charge-refusal.ts'
 import { limitConnections } from './connection-limits.ts'
@@ -19,7 +20,7 @@ import { CONTROL_METHODS } from './row.ts'
 import { createRowIndex, methodsOf } from './row-index.ts'
 import type { Exchange } from './send-error.ts'
 import { fromFramework, sendError } from './send-error.ts'
-import { refuseBrokenRequest } from './socket-errors.ts'
+import { refuseBrokenRequest, refusePipelined } from './socket-errors.ts'
 import type { Surface } from './surface.ts'
 import { familyOf, refusalOf } from './unanswered.ts'
 
@@ -63,6 +64,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     sendError(exchange, familyOf(index, request), told, told === error ? status : undefined)
   }
   limitConnections(app.server, surface.maxConnectionsPerAddress)
+  watchOpenRequests(app.server, refusePipelined(surface.ids))
   app.addHook('onRequest', (request, reply, done) => {
     const fault = faultOfHead(request.raw)
     if (fault !== undefined) {
@@ -94,14 +96,18 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
 
 /** Passes a prefix of the control plane on. A lookup of one thing under it first answers what Redis still knows. */
 function passOn(surface: Surface, { prefix, host }: ControlPrefix): PassedOn {
-  const gate = createGate(surface, { host, voice: PLAIN, intake: 'read' })
+  const gates = {
+    call: createGate(surface, { host, voice: PLAIN, intake: 'read' }),
+    // Streams have places of their own.
+    stream: createGate(surface, { host, voice: PLAIN, intake: 'always' }),
+  }
   for (const { path, serves } of surface.rows) {
     const name = path.slice(prefix.length + '/:'.length)
     if (serves.kind === 'lookup' && path === `${prefix}/:${name}`) {
-      return { prefix, gate, first: answerFirst(surface, serves, { prefix, name }) }
+      return { prefix, gates, first: answerFirst(surface, serves, { prefix, name }) }
     }
   }
-  return { prefix, gate }
+  return { prefix, gates }
 }
 
 /**

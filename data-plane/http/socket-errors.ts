@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
+import { overloaded } from './admission.ts'
 
 /**
  * Refuses a request that the HTTP parser could not read, in our envelope, and closes the connection. Nothing after it
@@ -22,6 +24,16 @@ export function refuseBrokenRequest(ids: Ids): (error: Error, socket: Socket) =>
 export function refuseSlowBody(ids: Ids, socket: Socket): void {
   const text = refusalText(ids, [408, 'Request Timeout', 'The body came too slowly.'])
   socket.end(text, () => socket.destroy())
+}
+
+/** Refuses a request that waits behind too many others of its connection. The connection closes with the answer. */
+export function refusePipelined(ids: Ids): (response: ServerResponse) => void {
+  return (response) => {
+    const id = ids.requestId()
+    const { status, headers, body } = openAiEnvelope(overloaded('connection'), id)
+    response.writeHead(status, { ...headers, 'x-request-id': id, connection: 'close' })
+    response.end(body)
+  }
 }
 
 function refusalText(ids: Ids, [status, reason, text]: Refusal): string {

@@ -216,6 +216,23 @@ describe('subscriptions', () => {
     expect(stream.text()).toContain('event: complete')
   })
 
+  it('are no more than an address may have, also when all are opened at once', async () => {
+    const query = 'subscription { tradeUpdates { model } }'
+    const address = { 'x-forwarded-for': '198.51.100.9' }
+    const open = await Promise.all(
+      Array.from({ length: STREAM_LIMITS.perAddress + 100 }, () => subscribe(query, address)),
+    )
+    const statuses = open.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(STREAM_LIMITS.perAddress)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(100)
+    for (const stream of open) stream.close()
+    await until('a place is free', WAIT_MS, async () => {
+      const again = await subscribe(query, address)
+      again.close()
+      return again.status === 200
+    })
+  })
+
   it('are no more than a key may have', async () => {
     const query = 'subscription { creditUpdates { heldUsdc } }'
     const { buyerKey } = await market.person()

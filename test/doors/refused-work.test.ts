@@ -10,7 +10,7 @@ let ada: Person
 
 beforeAll(async () => {
   // Its minute never ends.
-  const refusedWork = createRefusedWork({ clock: { now: () => 30_000 }, perMinute: PER_MINUTE })
+  const refusedWork = createRefusedWork({ clock: { now: () => 30_000 }, perMinute: PER_MINUTE, resetUnitMs: 1 })
   market = await startMarket({ overrides: { refusedWork } })
   ada = await market.person()
 })

@@ -243,7 +243,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     ...NO_RULES,
     // Counts are not shared between processes, because no money depends on them.
     rates: createRateLimits({ redis, clock }),
-    refusedWork: createRefusedWork({ clock, perMinute: Number.POSITIVE_INFINITY }),
+    refusedWork: createRefusedWork({ clock, perMinute: Number.POSITIVE_INFINITY, resetUnitMs: 1 }),
     upstream: providers.upstreamOf(process),
     answers: createAnswerRoom(Number.MAX_SAFE_INTEGER),
     ...{ journal, events, ticker: createTicker(clock), retries: createRetryBudget(clock.monotonic) },

@@ -1,11 +1,14 @@
-import { createServer } from 'node:http'
+import type { ClientRequest, ServerResponse } from 'node:http'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'
 import { expect, it } from 'vitest'
 import { mountControlPaths } from '#data-plane/http/pass-on.ts'
+import { PASS_ON_LIMITS } from '#data-plane/http/passed-on-places.ts'
 import { CONTROL_PREFIXES } from '#data-plane/routes.ts'
 import { toAppError } from '#shared/errors.ts'
 import { askRaw, rawGet, statusIn } from '#test/support/raw-http.ts'
+import { until } from '#test/support/until.ts'
 
 it('passes on who called, behind what earlier hops have said, and nothing else that only a hop may say', async () => {
   const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))
@@ -119,3 +122,57 @@ it('passes on what the Connection header names when it concerns more than one co
   await app.close()
   upstream.close()
 })
+
+it('lets neither streams nor slow uploads of one address take the places of others', async () => {
+  const open: ServerResponse[] = []
+  const upstream = createServer((request, response) => {
+    if (request.headers.accept === EVENTS) {
+      response.writeHead(200, { 'content-type': EVENTS })
+      response.write(':\n\n')
+      open.push(response)
+    } else request.resume().on('end', () => response.end('passed'))
+  })
+  await new Promise<void>((done) => upstream.listen(0, '127.0.0.1', done))
+  const { port } = upstream.address() as AddressInfo
+  const app = fastify({ forceCloseConnections: true, trustProxy: 'loopback' })
+  app.setErrorHandler((error, _request, reply) => reply.code(toAppError(error).status).send())
+  await mountControlPaths(app, `http://127.0.0.1:${port}`, [{ prefix: '/graphql' }])
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const asked: ClientRequest[] = []
+  const ask = (from: string, headers: Record<string, string> = {}): Promise<number> =>
+    new Promise((resolve) => {
+      const sent = request(`${url}/graphql`, {
+        ...{ method: 'POST', agent: false },
+        headers: { 'x-forwarded-for': from, ...headers },
+      })
+      asked.push(sent)
+      sent.on('response', ({ statusCode }) => resolve(statusCode ?? 0)).on('error', () => resolve(0))
+      // A body that is announced and does not come.
+      if ('content-length' in headers) sent.flushHeaders()
+      else sent.end()
+    })
+  const many = (count: number, from: string, headers: Record<string, string>) =>
+    Array.from({ length: count }, () => ask(from, headers))
+
+  const { stream, call } = PASS_ON_LIMITS
+  const streams = await Promise.all(many(stream.perAddress + 5, '198.51.100.1', { accept: EVENTS }))
+  expect(streams.filter((status) => status === 200)).toHaveLength(stream.perAddress)
+  expect(streams.filter((status) => status === 429)).toHaveLength(5)
+  expect(await ask('198.51.100.1')).toBe(200)
+  expect(await ask('198.51.100.2', { accept: EVENTS })).toBe(200)
+
+  void many(call.perAddress + 5, '198.51.100.3', { 'content-length': '9' })
+  expect(await ask('198.51.100.2')).toBe(200)
+  await until('the last are refused', 5_000, async () => (await ask('198.51.100.3')) === 429)
+  for (const each of asked) each.destroy()
+  await until('the places are free', 5_000, async () => (await ask('198.51.100.3')) === 200)
+  await until('those of streams, too', 5_000, async () => (await ask('198.51.100.1', { accept: EVENTS })) === 200)
+
+  for (const each of asked) each.destroy()
+  for (const response of open) response.end()
+  await app.close()
+  upstream.closeAllConnections()
+  upstream.close()
+})
+
+const EVENTS = 'text/event-stream'

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import { createShares } from '#shared/shares.ts'
 
 /** The largest number of open streams of one process, of one credential, and of one address without a credential. */
 export const STREAM_LIMITS = { perProcess: 5_000, perCaller: 50, perAddress: 200 } as const
@@ -28,14 +29,17 @@ export type Results = AsyncIterator<unknown>
 
 /** The open streams of server-sent events of one process. */
 export type Streams = {
-  /** Throws `too_many_in_flight` or `overloaded` when no further stream may be opened. */
-  admit(caller: Caller): void
+  /**
+   * Takes a place for a stream that is about to be opened. Throws `too_many_in_flight` or `overloaded` when there is none.
+   * The place is given to `serve`, or given back.
+   */
+  admit(caller: Caller): Place
   /**
    * Sends results to a response until either ends. All streams of one `key` share the source that the first one opened.
    */
   serve(
     response: ServerResponse,
-    source: { readonly caller: Caller; readonly key: string; open(): Promise<Results> },
+    source: { readonly place: Place; readonly key: string; open(): Promise<Results> },
   ): void
   /** Checks every credential again soon. */
   recheck(): void
@@ -43,9 +47,17 @@ export type Streams = {
   close(): void
 }
 
+/** The place of one stream in the limits, from before its source is opened. */
+export type Place = {
+  readonly caller: Caller
+  /** Gives the place back, once. */
+  leave(): void
+}
+
 type Reader = {
   readonly response: ServerResponse
   readonly caller: Caller
+  readonly place: Place
   readonly group: Group
   /** The newest result that a slow reader has not been sent. */
   waiting: string | undefined
@@ -62,7 +74,7 @@ type Group = {
 export function createStreams(now: () => number): Streams {
   const groups = new Map<string, Group>()
   const readers = new Set<Reader>()
-  const perCaller = new Map<string, number>()
+  const places = createShares(STREAM_LIMITS.perProcess)
   let soon: NodeJS.Timeout | undefined
   const beat = setInterval(() => keepAlive(readers, now()), HEARTBEAT_MS)
   const check = setInterval(recheck, RECHECK_MS)
@@ -71,9 +83,7 @@ export function createStreams(now: () => number): Streams {
 
   function leave(reader: Reader): void {
     if (!readers.delete(reader)) return
-    const left = (perCaller.get(reader.caller.name) ?? 1) - 1
-    if (left === 0) perCaller.delete(reader.caller.name)
-    else perCaller.set(reader.caller.name, left)
+    reader.place.leave()
     const { group } = reader
     group.readers.delete(reader)
     if (group.readers.size > 0) return
@@ -91,23 +101,24 @@ export function createStreams(now: () => number): Streams {
   return {
     recheck,
     count: () => readers.size,
-    admit({ name, most }) {
-      if (readers.size >= STREAM_LIMITS.perProcess) throw new AppError('overloaded', { retryAfterSeconds: 5 })
-      if ((perCaller.get(name) ?? 0) >= most) {
-        throw new AppError('too_many_in_flight', {
-          message: `At most ${most} streams may be open.`,
-          detail: { limit: most },
-        })
-      }
+    admit(caller) {
+      const { name, most } = caller
+      const leave = places.take(name, most)
+      if (leave === 'all') throw new AppError('overloaded', { retryAfterSeconds: 5 })
+      if (leave !== 'name') return { caller, leave }
+      throw new AppError('too_many_in_flight', {
+        message: `At most ${most} streams may be open.`,
+        detail: { limit: most },
+      })
     },
-    serve(response, { caller, key, open }) {
+    serve(response, { place, key, open }) {
       const known = groups.get(key)
       const group: Group = known ?? { key, readers: new Set(), last: undefined, results: undefined }
-      const reader: Reader = { response, caller, group, waiting: undefined, stuckSince: undefined }
+      const { caller } = place
+      const reader: Reader = { response, caller, place, group, waiting: undefined, stuckSince: undefined }
       groups.set(key, group)
       group.readers.add(reader)
       readers.add(reader)
-      perCaller.set(caller.name, (perCaller.get(caller.name) ?? 0) + 1)
       response.on('close', () => leave(reader))
       response.on('drain', () => flush(reader))
       response.write(BEAT)

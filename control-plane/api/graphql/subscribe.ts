@@ -49,10 +49,19 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
   const document = subscriptionIn(yoga, context, asked.data)
   if (document === undefined) return false
   const caller = callerOf(context.ctx, exchange)
-  streams.admit(caller)
+  const place = streams.admit(caller)
   // The source is opened before anything is sent, so that a refusal has a status.
-  const results = await open(yoga, context, { ...asked.data, document })
+  const results = await open(yoga, context, { ...asked.data, document }).catch((error: unknown) => {
+    place.leave()
+    throw error
+  })
   reply.hijack()
+  // Who has left meanwhile will not leave again.
+  if (reply.raw.destroyed) {
+    place.leave()
+    void results.return?.()
+    return true
+  }
   reply.raw.writeHead(200, {
     'content-type': EVENT_STREAM,
     'cache-control': 'no-store',
@@ -65,7 +74,7 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
   const key = isPublic ? JSON.stringify(asked.data) : request.id
   let isUsed = false
   streams.serve(reply.raw, {
-    caller,
+    place,
     key,
     open: async () => {
       isUsed = true

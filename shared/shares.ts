@@ -1,0 +1,32 @@
+/** Places that many callers take, each of them a share at most. */
+export type Shares = {
+  /**
+   * Takes a place for a name that may have so many. Answers what gives it back, once, or what there is too much of: the
+   * places of the `name`, or those of `all`.
+   */
+  take(name: string, most: number): (() => void) | 'name' | 'all'
+}
+
+/** `inAll` is the number of places. */
+export function createShares(inAll: number): Shares {
+  const taken = new Map<string, number>()
+  let all = 0
+  return {
+    take(name, most) {
+      const count = taken.get(name) ?? 0
+      if (count >= most) return 'name'
+      if (all >= inAll) return 'all'
+      taken.set(name, count + 1)
+      all++
+      let isTaken = true
+      return () => {
+        if (!isTaken) return
+        isTaken = false
+        all--
+        const left = (taken.get(name) ?? 1) - 1
+        if (left === 0) taken.delete(name)
+        else taken.set(name, left)
+      }
+    },
+  }
+}

@@ -40,7 +40,8 @@ function command<Input extends z.ZodType, Output>(
 
 async function readStatus(plane: ControlPlane): Promise<GateStatus> {
   const { redisUrl, moneyBuckets } = plane.config
-  const { keeper, close } = openRedisGateKeeper({ url: redisUrl.reveal(), buckets: moneyBuckets, log: plane.log })
+  const { clock, log } = plane
+  const { keeper, close } = openRedisGateKeeper({ url: redisUrl.reveal(), buckets: moneyBuckets, clock, log })
   try {
     return await readGateStatus({ db: plane.db, keeper, clock: plane.clock })
   } finally {

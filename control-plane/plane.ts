@@ -39,6 +39,7 @@ import { createRedisLiveOffers } from './ports/live-offers/redis-live-offers.ts'
 import { createMarketMemory } from './ports/market-memory/market-memory.ts'
 import { createProviderProbe } from './ports/provider/provider-probe.ts'
 import { createRedisPublisher } from './ports/publisher/redis-publisher.ts'
+import { openQueue } from './ports/queue/open-queue.ts'
 import { createRedisUsageQueue } from './ports/queue/redis-usage-queue.ts'
 import { createRedisWaker } from './ports/queue/redis-waker.ts'
 import { createRedisTradeFeed } from './ports/updates/redis-trade-feed.ts'
@@ -60,6 +61,8 @@ import type { WorkerPlane } from './workers/worker.ts'
 const REDIS_COMMAND_TIMEOUT_MS = 2 * SECOND
 const REDIS_RETRY_MS = 200
 const READY_POLL_MS = 10
+/** A database that says nothing for so long is not ready. */
+const READY_LIMIT_MS = 2 * SECOND
 
 /** Default limits against abuse, the same for seller and buyer accounts. */
 const RATE_LIMITS: OperationLimits = {
@@ -117,12 +120,14 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
   const plane: WorkerPlane = {
     ...ctx,
     redisUrl: config.redisUrl,
+    openQueue: (name) => openQueue(money, name),
     usageQueue: createRedisUsageQueue(money),
     feed: createRedisTradeFeed(cache),
     gateAudit: createRedisGateAudit({ redis: money, buckets: config.moneyBuckets }),
     moneyTimes: config.money,
     workerId: `${hostname()}-${process.pid}-${ctx.ids.ulid()}`,
   }
+  let background: Background | undefined
   const isConnected = () => money.status === 'ready' && cache.status === 'ready'
 
   return {
@@ -133,11 +138,16 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     clocks,
     updates,
     async readiness() {
-      const database = await sql`select 1`.execute(db).then(
+      const answered = new AbortController()
+      const late = ctx.clock.sleep(READY_LIMIT_MS, answered.signal).then(() => false)
+      const asked = sql`select 1`.execute(db).then(
         () => true,
         () => false,
       )
-      return { isReady: database && !isDraining, parts: { database, redis: isConnected(), draining: isDraining } }
+      const database = await Promise.race([asked, late]).finally(() => answered.abort())
+      const workers = background?.isReady()
+      const parts = { database, redis: isConnected(), ...(workers !== undefined && { workers }), draining: isDraining }
+      return { isReady: database && workers !== false && !isDraining, parts }
     },
     async connected(timeoutMs) {
       const until = performance.now() + timeoutMs
@@ -149,7 +159,10 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     drain: () => {
       isDraining = true
     },
-    startWorkers: () => startBackground(plane, config),
+    startWorkers() {
+      background = startBackground(plane, config)
+      return background.stop
+    },
     close: parts.close,
   }
 }
@@ -292,10 +305,14 @@ function connect(url: string, log: Ctx['log']): Redis {
   return redis
 }
 
-function startBackground(plane: WorkerPlane, config: Config): () => Promise<void> {
-  const { keeper, tried, close } = openRedisGateKeeper({
+/** The workers of a process and its part in the rebuilding of the gate. */
+type Background = { isReady(): boolean; stop(): Promise<void> }
+
+function startBackground(plane: WorkerPlane, config: Config): Background {
+  const { keeper, tried, isReady, close } = openRedisGateKeeper({
     url: config.redisUrl.reveal(),
     buckets: config.moneyBuckets,
+    clock: plane.clock,
     log: plane.log,
   })
   const workers = startWorkers(plane)
@@ -307,9 +324,12 @@ function startBackground(plane: WorkerPlane, config: Config): () => Promise<void
   const stopRebuild = tried(stopping.signal).then(() =>
     startRebuildGate({ ...plane, keeper, afterOpen, onRebuilt: plane.telemetry.rebuilt }),
   )
-  return async () => {
-    stopping.abort()
-    await Promise.all([workers.stop(), stopRebuild.then((stop) => stop())])
-    close()
+  return {
+    isReady: () => isReady() && workers.isReady(),
+    async stop() {
+      stopping.abort()
+      await Promise.all([workers.stop(), stopRebuild.then((stop) => stop())])
+      close()
+    },
   }
 }

@@ -146,6 +146,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
     stores.health.start(),
     stores.buyerKeys.start(),
     stores.paymentDesk.start(),
+    stores.events.start(),
   ])
   stores.rates.start()
   stores.pending.start()
@@ -336,7 +337,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     admission,
     slowBodies: watchSlowBodies(clock),
     open,
-    isReady: () => !ready.isDraining && snapshot.isLoaded(),
+    isReady: () => !ready.isDraining && snapshot.isLoaded() && stores.events.areQueuesOpen(),
     takesPaidCalls: () => !ready.isDraining && funds.isOpen(),
     metrics,
   }

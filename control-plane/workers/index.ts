@@ -54,9 +54,10 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
 ]
 
 /** Starts all workers of this process. `stop` stops them together and waits for running work. */
-export function startWorkers(plane: WorkerPlane): { stop(): Promise<void> } {
+export function startWorkers(plane: WorkerPlane): { isReady(): boolean; stop(): Promise<void> } {
   const running = STARTERS.map((start) => start(plane))
   return {
+    isReady: () => running.every((worker) => worker.isReady?.() ?? true),
     stop: async () => {
       await Promise.all(running.map((worker) => worker.stop()))
     },

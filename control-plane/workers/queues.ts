@@ -1,4 +1,5 @@
-import type { Processor, Queue } from 'bullmq'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Processor } from 'bullmq'
 import { Worker } from 'bullmq'
 import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
@@ -16,20 +17,55 @@ const STALLED_CHECK_MS = 5 * SECOND
 /** Time that running jobs and the last words to the server may take when a process ends. */
 const LEAVE_WAIT_MS = 5 * SECOND
 
+/** A queue that is not open after so long is opened anew, after a pause. */
+const OPEN_LIMIT_MS = 10 * SECOND
+const OPEN_PAUSE_MS = SECOND
+
 type QueueWorker = {
   readonly queue: string
   readonly concurrency: number
   readonly process: Processor
 }
 
+type ConsumerPlane = Pick<WorkerPlane, 'clock' | 'log' | 'redisUrl'>
+
 /**
  * Consumes a queue. Finished jobs are deleted, and failed ones are kept for inspection. No job is the only copy of its
- * data.
+ * data. A worker never gets over a failure while it opens, so one that did not open makes way for another.
  */
-export function consume(
-  plane: Pick<WorkerPlane, 'log' | 'redisUrl'>,
-  { queue, concurrency, process }: QueueWorker,
-): RunningWorker {
+export function consume(plane: ConsumerPlane, consumer: QueueWorker): RunningWorker {
+  const { queue } = consumer
+  const ending = new AbortController()
+  let worker = openWorker(plane, consumer)
+  let connections: readonly { readonly status: string }[] = []
+  const opening = open()
+
+  async function open(): Promise<void> {
+    for (;;) {
+      const opened = await connectionsOf(worker, ending.signal)
+      if (opened !== undefined) connections = opened
+      if (opened !== undefined || ending.signal.aborted) return
+      plane.log.warn({ queue }, 'the queue did not open and is opened anew')
+      await worker.close(true).catch(() => undefined)
+      await plane.clock.sleep(OPEN_PAUSE_MS, ending.signal)
+      if (ending.signal.aborted) return
+      worker = openWorker(plane, consumer)
+    }
+  }
+
+  return {
+    name: queue,
+    isReady: () => connections.length > 0 && connections.every(({ status }) => status === 'ready'),
+    async stop() {
+      ending.abort()
+      await opening
+      if (connections.length === 0) await worker.close(true)
+      else await leaveQueue(worker)
+    },
+  }
+}
+
+function openWorker(plane: ConsumerPlane, { queue, concurrency, process }: QueueWorker): Worker {
   const worker = new Worker(queue, process, {
     // A worker waits for its server without end, so its commands must not give up while the server is away.
     connection: { url: plane.redisUrl.reveal(), maxRetriesPerRequest: null },
@@ -41,17 +77,27 @@ export function consume(
   })
   worker.on('error', (error) => plane.log.warn({ err: error, queue }, 'the queue is out of reach'))
   worker.on('failed', (job, error) => plane.log.error({ err: error, queue, job: job?.id }, 'a job failed'))
-  return { name: queue, stop: () => leaveQueue(worker) }
+  return worker
+}
+
+/** The connections of a worker once it is open. Undefined when it failed to open, or did not within the limit. */
+async function connectionsOf(
+  worker: Worker,
+  ending: AbortSignal,
+): Promise<readonly { readonly status: string }[] | undefined> {
+  const { client, blockingClient } = worker.getBackend()
+  const late = delay(OPEN_LIMIT_MS, undefined, { signal: ending, ref: false })
+  return Promise.race([Promise.all([client, blockingClient ?? client]), late]).catch(() => undefined)
 }
 
 /**
  * Closes what was opened on a queue, after its running jobs. Its connections would wait without end for a server that is
  * away, so they are cut after a while: the next process finds by itself what the server was not told.
  */
-export async function leaveQueue(queue: Queue | Worker): Promise<void> {
-  const cut = setTimeout(() => void queue.disconnect().catch(() => undefined), LEAVE_WAIT_MS)
+async function leaveQueue(worker: Worker): Promise<void> {
+  const cut = setTimeout(() => void worker.disconnect().catch(() => undefined), LEAVE_WAIT_MS)
   try {
-    await queue.close()
+    await worker.close()
   } finally {
     clearTimeout(cut)
   }

@@ -1,4 +1,3 @@
-import { Queue } from 'bullmq'
 import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { findAlerts } from '#control-plane/services/webhooks/webhook-alerts.ts'
 import {
@@ -11,7 +10,7 @@ import {
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { isId } from '#shared/ids.ts'
-import { consume, leaveQueue } from './queues.ts'
+import { consume } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
@@ -29,7 +28,7 @@ const STRAYS_AT_ONCE = 500
 
 /** Looks for ended jobs, reached caps and low balances that a webhook listens for, and queues every delivery written. */
 export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
-  const queue = new Queue(QUEUES.webhooks, { connection: { url: plane.redisUrl.reveal(), maxRetriesPerRequest: null } })
+  const queue = plane.openQueue(QUEUES.webhooks)
   queue.on('error', (error) => plane.log.warn({ err: error, queue: QUEUES.webhooks }, 'the queue is out of reach'))
   const options = {
     attempts: MAX_ATTEMPTS,
@@ -58,7 +57,7 @@ export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
     name: watch.name,
     stop: async () => {
       await watch.stop()
-      await leaveQueue(queue)
+      await queue.close()
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { Queue } from 'bullmq'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { GateAudit } from '#control-plane/ports/gate/gate-audit.ts'
 import type { UsageQueue } from '#control-plane/ports/queue/usage-queue.ts'
@@ -22,6 +23,8 @@ export type MoneyTimes = {
 export type WorkerPlane = Ctx & {
   /** Redis of money and queues. */
   readonly redisUrl: Secret
+  /** Opens a queue for its senders. What is sent while Redis is away fails at once. */
+  openQueue(name: string): Queue
   readonly usageQueue: UsageQueue
   readonly feed: TradeFeed
   readonly gateAudit: GateAudit
@@ -31,7 +34,12 @@ export type WorkerPlane = Ctx & {
 }
 
 /** A running worker. `stop` waits for the current turn and resolves when no other will start. */
-export type RunningWorker = { readonly name: string; stop(): Promise<void> }
+export type RunningWorker = {
+  readonly name: string
+  /** True while it has all that it needs to work; left out where nothing has to be opened. */
+  isReady?(): boolean
+  stop(): Promise<void>
+}
 
 /** A lease lasts this many intervals. That leaves time to renew it, and costs little waiting after a death. */
 const LEASE_SLACK = 1.5

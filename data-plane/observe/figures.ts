@@ -4,6 +4,7 @@ import type { Admission } from '#data-plane/http/admission.ts'
 import type { WriterFigures } from '#data-plane/journal/writer.ts'
 import type { Artifacts } from '#data-plane/store/artifacts.ts'
 import type { KeyFigures } from '#data-plane/store/buyer-keys.ts'
+import type { EventQueues } from '#data-plane/store/events.ts'
 import type { CopyFigures } from '#data-plane/store/file-copies.ts'
 import type { RateFigures } from '#data-plane/store/rate-limits.ts'
 import type { SnapshotFigures } from '#data-plane/store/snapshot.ts'
@@ -31,7 +32,7 @@ export type FigureSources = {
   readonly journal: { figures(): WriterFigures; unpostedCount(): number; isWritable(): boolean }
   readonly artifacts: Artifacts['figures']
   readonly copies: () => CopyFigures
-  readonly droppedEvents: () => number
+  readonly droppedEvents: EventQueues['dropped']
   /** Milliseconds by which this clock is ahead of each other clock. */
   readonly clockSkews: () => ReadonlyMap<string, number>
 }
@@ -158,7 +159,9 @@ function mountMoney(to: Figures, { funds, epoch, journal, droppedEvents, clockSk
     'Captures and releases without an answer of Redis',
     () => funds.pending().unsettled,
   )
-  to.counter('market_events_left_to_sweeper_total', 'Usage events that were not queued', droppedEvents)
+  to.counter('market_events_left_to_sweeper_total', 'Usage events that were not queued', () => droppedEvents().usage)
+  const lost = 'Health events of offers that were not queued'
+  to.counter('market_health_events_lost_total', lost, () => droppedEvents().health)
   to.gauge('market_journal_writable', '1 while the journal takes records', () => Number(journal.isWritable()))
   to.counter('market_journal_written_bytes_total', 'Bytes written to the journal', () => journal.figures().writtenBytes)
   to.gauge('market_journal_unsafe_bytes', 'Bytes not known to be on the disk', () => journal.figures().unsafeBytes)

@@ -2,14 +2,16 @@ import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
-import type { BatchQueue } from './events.ts'
+import type { BatchQueue, EventTransport } from './events.ts'
 
 type Log = { warn(facts: object, text: string): void }
 
 /** Opens the queues in Redis from which the control plane's workers read events. */
-export function openBullQueues(redis: Redis, log: Log): { readonly usage: BatchQueue; readonly health: BatchQueue } {
+export function openBullQueues(redis: Redis, log: Log): EventTransport {
+  // A queue never gets over an INFO that failed while it opened, so it asks for none: a connection that stands is enough.
+  const common = { connection: redis, skipVersionCheck: true }
   const usage = new Queue(QUEUES.usage, {
-    connection: redis,
+    ...common,
     defaultJobOptions: {
       removeOnComplete: true,
       removeOnFail: 1_000,
@@ -18,10 +20,16 @@ export function openBullQueues(redis: Redis, log: Log): { readonly usage: BatchQ
     },
   })
   const health = new Queue(QUEUES.health, {
-    connection: redis,
+    ...common,
     defaultJobOptions: { removeOnComplete: true, removeOnFail: 100 },
   })
-  return { usage: batchQueue(usage, log), health: batchQueue(health, log) }
+  return {
+    usage: batchQueue(usage, log),
+    health: batchQueue(health, log),
+    async ping() {
+      await redis.ping()
+    },
+  }
 }
 
 function batchQueue(queue: Queue, log: Log): BatchQueue {

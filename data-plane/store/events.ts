@@ -14,9 +14,13 @@ const MAX_WAITING = 20_000
 /** A batch is offered so many times to a server that does not take it, with this pause in between. */
 const MAX_TRIES = 5
 const RETRY_MS = 1_000
-/** Nothing is added while more jobs than this wait in the queue. The length is read at this interval. */
+/** Nothing is added while more jobs than this wait in the queue. */
 const MAX_QUEUED_JOBS = 200_000
+/** The queues are asked for their lengths at this interval. One that says nothing for so long does not work. */
 const QUEUE_CHECK_MS = 5_000
+const QUEUE_ANSWER_MS = 2_000
+/** Losses of health events are logged once in so many milliseconds, with their number. */
+const LOSS_LOG_MS = 10_000
 
 type Subject = { readonly rid: string; readonly account: string }
 
@@ -29,8 +33,12 @@ export type EventQueues = {
   /** Sends the name of a call whose event the gate has. The control plane reads the text there. */
   captured(call: Subject): void
   health(event: HealthEvent): void
-  /** Usage events that were not queued since the start. */
-  dropped(): number
+  /** Events that were not queued since the start. Only those of usage are found again, by the sweeper. */
+  dropped(): { readonly usage: number; readonly health: number }
+  /** False while the server answers and a queue does not. A server that is away is nobody's fault here. */
+  areQueuesOpen(): boolean
+  /** Looks at the queues for the first time, and regularly from then on. Never rejects. */
+  start(): Promise<void>
   /** Sends what waits and closes. */
   close(): Promise<void>
 }
@@ -44,8 +52,15 @@ export type BatchQueue = {
   close(): Promise<void>
 }
 
+/** The queues, and the server that they are on. `ping` rejects while it does not answer. */
+export type EventTransport = {
+  readonly usage: BatchQueue
+  readonly health: BatchQueue
+  ping(): Promise<void>
+}
+
 type Parts = {
-  readonly queues: { readonly usage: BatchQueue; readonly health: BatchQueue }
+  readonly queues: EventTransport
   readonly node: string
   readonly ids: Ids
   readonly clock: Time
@@ -54,7 +69,9 @@ type Parts = {
 
 export function createEventQueues({ queues, node, ids, clock, log }: Parts): EventQueues {
   let isBacklogged = false
-  let droppedCount = 0
+  let areOpen = true
+  let stop: Cancel | undefined
+  const dropped = { usage: 0, health: 0 }
 
   const usage = createBatcher<string | CapturedCall>(clock, USAGE_BATCH_MS, async (items) => {
     const events = items.filter((item) => typeof item === 'string')
@@ -68,33 +85,88 @@ export function createEventQueues({ queues, node, ids, clock, log }: Parts): Eve
     await queues.health.add({ v: 1, events })
   })
   usage.onLost((count, cause) => {
-    droppedCount += count
+    dropped.usage += count
     log.warn({ count, cause: describeCause(cause) }, 'usage events were left to the sweeper')
   })
-
-  const stop = clock.every(QUEUE_CHECK_MS, () => {
-    queues.usage
-      .waiting()
-      .then((count) => {
-        isBacklogged = count > MAX_QUEUED_JOBS
-      })
-      .catch(() => undefined)
+  const tellLoss = createLossLog(clock, log, 'health events of offers were lost')
+  health.onLost((count, cause) => {
+    dropped.health += count
+    tellLoss(count, cause)
   })
 
+  /** Answers why a queue is closed; undefined when it is open, or when the server is away. */
+  async function findClosed(): Promise<unknown> {
+    try {
+      await within(clock, QUEUE_ANSWER_MS, queues.ping())
+    } catch {
+      return undefined
+    }
+    try {
+      const lengths = Promise.all([queues.usage.waiting(), queues.health.waiting()])
+      isBacklogged = (await within(clock, QUEUE_ANSWER_MS, lengths))[0] > MAX_QUEUED_JOBS
+      return undefined
+    } catch (cause) {
+      return cause
+    }
+  }
+
+  async function check(): Promise<void> {
+    // A moment in which this process stood still looks the same, so a second look decides.
+    const cause = (await findClosed()) === undefined ? undefined : await findClosed()
+    const isOpen = cause === undefined
+    if (areOpen && !isOpen) log.warn({ cause: describeCause(cause) }, 'a queue is closed on a server that answers')
+    areOpen = isOpen
+  }
+
   const add = (item: string | CapturedCall): void => {
-    if (isBacklogged || !usage.add(item)) droppedCount++
+    if (isBacklogged || !usage.add(item)) dropped.usage++
   }
 
   return {
     usage: add,
     captured: ({ rid, account }) => add([rid, account]),
-    health: (event) => void health.add(event),
-    dropped: () => droppedCount,
+    health(event) {
+      if (health.add(event)) return
+      dropped.health++
+      tellLoss(1, new Error('too many events wait'))
+    },
+    dropped: () => dropped,
+    areQueuesOpen: () => areOpen,
+    async start() {
+      stop = clock.every(QUEUE_CHECK_MS, () => void check())
+      await check()
+    },
     async close() {
-      stop()
+      stop?.()
       await Promise.all([usage.drain(), health.drain()])
       await Promise.allSettled([queues.usage.close(), queues.health.close()])
     },
+  }
+}
+
+/** Rejects when there is no answer after so many milliseconds. */
+async function within<Answer>(clock: Time, limitMs: number, answer: Promise<Answer>): Promise<Answer> {
+  let cancel: Cancel | undefined
+  const late = new Promise<never>((_, reject) => {
+    cancel = clock.after(limitMs, () => reject(new Error(`no answer within ${limitMs} ms`)))
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    cancel?.()
+  }
+}
+
+/** Logs losses together: the first at once, and later ones after a pause. */
+function createLossLog(clock: Time, log: Log, text: string): (count: number, cause: unknown) => void {
+  let lost = 0
+  let silentUntil = Number.NEGATIVE_INFINITY
+  return (count, cause) => {
+    lost += count
+    if (clock.monotonic() < silentUntil) return
+    silentUntil = clock.monotonic() + LOSS_LOG_MS
+    log.warn({ count: lost, cause: describeCause(cause) }, text)
+    lost = 0
   }
 }
 

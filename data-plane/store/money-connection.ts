@@ -5,6 +5,8 @@ import type { MoneyScript } from '#shared/contract/money-scripts.ts'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
+import { createSubscriptions } from '#shared/subscriptions.ts'
+import { watchSilence } from '#shared/watch-silence.ts'
 
 const RECONNECT_FIRST_MS = 20
 const RECONNECT_MOST_MS = 500
@@ -13,7 +15,6 @@ const LOADING_LOOK_MS = 50
 const CONNECT_TIMEOUT_MS = 2_000
 /** A connection without an answer for so long is given up. It may be cut without a sign. */
 const SILENCE_MS = 3_000
-const WATCH_MS = 500
 /** The closing of a connection waits no longer than this, because a silent server does not confirm it either. */
 const GOODBYE_MS = 100
 const READ_TIMEOUT_MS = 500
@@ -57,7 +58,7 @@ export function connectMoney({ url, clock, log }: Options, listeners: MoneyListe
   }
   const writes = new Redis(url, common)
   const reads = new Redis(url, { ...common, commandTimeout: READ_TIMEOUT_MS })
-  const news = new Redis(url, { ...common, enableOfflineQueue: true, maxRetriesPerRequest: null })
+  const news = new Redis(url, { ...common, commandTimeout: READ_TIMEOUT_MS })
   let isReady = false
 
   for (const client of [writes, reads, news]) {
@@ -79,9 +80,9 @@ export function connectMoney({ url, clock, log }: Options, listeners: MoneyListe
     isReady = false
     listeners.onLost()
   })
-  const stopWatch = watchSilence(clock, writes)
-  news.on('message', () => listeners.onEpochNews())
-  news.subscribe(CHANNELS.money).catch(() => undefined)
+  const stopWatch = watchSilence(clock, writes, SILENCE_MS)
+  const subscriptions = createSubscriptions(news, log)
+  subscriptions.listen(CHANNELS.money, listeners.onEpochNews, listeners.onEpochNews)
 
   return {
     isReady: () => isReady,
@@ -90,7 +91,8 @@ export function connectMoney({ url, clock, log }: Options, listeners: MoneyListe
     reads,
     close() {
       stopWatch()
-      for (const client of [writes, reads, news]) client.disconnect()
+      subscriptions.close()
+      for (const client of [writes, reads]) client.disconnect()
     },
   }
 }
@@ -105,30 +107,6 @@ function runScript(client: Redis, { sha }: MoneyScript, { keys, args }: Batch): 
   // The client answers with the command's own promise.
   void client.sendCommand(command)
   return command.promise
-}
-
-/**
- * Reconnects when the server is silent. A PING goes behind everything that was asked before it. The answer ends the
- * watch.
- */
-function watchSilence(clock: Time, client: Redis): () => void {
-  let askedAt: number | undefined
-  const forget = () => {
-    askedAt = undefined
-  }
-  client.on('connect', () => {
-    askedAt = clock.monotonic()
-  })
-  client.on('ready', forget)
-  client.on('close', forget)
-  return clock.every(WATCH_MS, () => {
-    if (askedAt !== undefined) {
-      if (clock.monotonic() - askedAt > SILENCE_MS) client.disconnect(true)
-    } else if (client.status === 'ready') {
-      askedAt = clock.monotonic()
-      client.ping().then(forget, forget)
-    }
-  })
 }
 
 /** True for the answer of a server that does not have the script, because it was restarted, promoted or rebuilt. */

@@ -56,7 +56,7 @@ export async function measurePosting(): Promise<Figure[]> {
   const log = createLogger('bench', 'error')
   const redis = new Redis(server.url)
   const queue = new Queue(QUEUES.usage, { connection: { url: server.url } })
-  const { keeper, close } = openRedisGateKeeper({ url: server.url, buckets: 1, log })
+  const { keeper, close } = openRedisGateKeeper({ url: server.url, buckets: 1, clock: systemClock, log })
   const { db, url, drop } = await createTestDatabase(postgres.url)
   const gate = createRedisGate({ redis, buckets: 1 })
   const stopRebuilder = startRebuildGate({ ledger: createMoneyLedger(db), keeper, gate, clock: systemClock, log })

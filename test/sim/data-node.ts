@@ -122,6 +122,7 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
   const caps = funds.offerCaps
   const queues = ground.queue.transportOf(process)
   const events = createEventQueues({ queues, node: id, ids, clock, log })
+  void events.start()
   const watched = watchJournal(journal, watch)
   const { plane, redis } = openPlane(parts, { id, process, ids, events, caps, journal: watched.journal })
   const credit = creditRail({ funds: watchFunds(funds, watch), buyerKeys: keysOf(parts.market) })

@@ -1,4 +1,4 @@
-import type { BatchQueue } from '#data-plane/store/events.ts'
+import type { EventTransport } from '#data-plane/store/events.ts'
 import type { CapturedCall } from '#shared/contract/usage-event.ts'
 import { UsageBatchSchema } from '#shared/contract/usage-event.ts'
 import type { Random } from './random.ts'
@@ -20,7 +20,7 @@ export type JobFault = 'duplicate' | 'delay' | 'drop'
 /** The queue of usage batches. It lives in Redis and is lost with it, so it is never the only copy of anything. */
 export type JobQueue = {
   /** The queues as a data plane reaches them. */
-  transportOf(node: SimProcess): { readonly usage: BatchQueue; readonly health: BatchQueue }
+  transportOf(node: SimProcess): EventTransport
   /** Works on jobs until the process dies. Their order is random, and each is repeated until it succeeds. */
   consume(worker: SimProcess, process: (job: Job) => Promise<void>): void
   size(): number
@@ -119,6 +119,7 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
       usage: { add: (batch) => send(node, batch), waiting: async () => waiting.length, close: async () => undefined },
       // The simulation does not keep the health of offers.
       health: { add: async () => undefined, waiting: async () => 0, close: async () => undefined },
+      ping: async () => undefined,
     }),
     consume(worker, process) {
       let running = 0

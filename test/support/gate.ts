@@ -96,7 +96,7 @@ export async function startGateWorld({
   gateRedis.on('error', () => undefined)
   const onBehind = watchVersions(() => ({ ledger, gate, clock: systemClock, log }))
   const gate: Gate = createRedisGate({ redis: gateRedis, buckets, ...(watchesVersions ? { onBehind } : {}) })
-  const { keeper, close } = openRedisGateKeeper({ url: server.url, buckets, log })
+  const { keeper, close } = openRedisGateKeeper({ url: server.url, buckets, clock: systemClock, log })
   const nodes: Node[] = []
   let stopRebuilder: (() => Promise<void>) | undefined
 

@@ -43,6 +43,11 @@ export type Relay = {
    * lost.
    */
   cutReplyTo(text: string): void
+  /**
+   * Holds the answer to a request that contains the text for so many milliseconds, on every connection, once `after` such
+   * requests of it have passed. What follows the answer is held with it. `times` connections are held in all.
+   */
+  holdReplyTo(text: string, hold: Hold): void
   /** Count of such cuts. */
   cuts(): number
   /** Cuts every connection. */
@@ -55,19 +60,37 @@ export type Relay = {
   close(): Promise<void>
 }
 
+/** See `holdReplyTo`. */
+export type Hold = { readonly ms: number; readonly after: number; readonly times: number }
+
 type State = {
   target: { host: string; port: number }
   fault: WireFault
   marks: string[]
+  hold: { readonly text: string; readonly ms: number; readonly after: number; times: number } | undefined
   cuts: number
   readonly pairs: Set<Pair>
 }
 
-type Pair = { readonly client: Socket; readonly server: Socket; isMarked: boolean; answered: number }
+type Pair = {
+  readonly client: Socket
+  readonly server: Socket
+  isMarked: boolean
+  answered: number
+  asked: number
+  heldUntil: number
+}
 
 /** Starts a relay on a loopback port to the host and port of a URL. */
 export async function startRelay(target: string): Promise<Relay> {
-  const state: State = { target: addressOf(target), fault: SOUND, marks: [], cuts: 0, pairs: new Set() }
+  const state: State = {
+    target: addressOf(target),
+    fault: SOUND,
+    marks: [],
+    hold: undefined,
+    cuts: 0,
+    pairs: new Set(),
+  }
   const listener = createServer((client) => accept(state, client))
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
   const address = listener.address()
@@ -87,8 +110,12 @@ export async function startRelay(target: string): Promise<Relay> {
     pass() {
       state.fault = SOUND
       state.marks = []
+      state.hold = undefined
     },
     cutReplyTo: (text) => void state.marks.push(text),
+    holdReplyTo(text, hold) {
+      state.hold = { text, ...hold }
+    },
     cuts: () => state.cuts,
     cut,
     reset() {
@@ -126,7 +153,7 @@ function accept(state: State, client: Socket): void {
     return
   }
   const server = state.fault.isHalfOpen ? client : connect(state.target)
-  const pair: Pair = { client, server, isMarked: false, answered: 0 }
+  const pair: Pair = { client, server, isMarked: false, answered: 0, asked: 0, heldUntil: 0 }
   state.pairs.add(pair)
   server.on('error', () => undefined)
   for (const socket of [client, server]) {
@@ -141,8 +168,8 @@ function accept(state: State, client: Socket): void {
     client.resume()
     return
   }
-  carry(state, client, server, (bytes) => takeRequest(state, pair, bytes))
-  carry(state, server, client, (bytes) => takeAnswer(state, pair, bytes))
+  carry(state, pair, [client, server], (bytes) => takeRequest(state, pair, bytes))
+  carry(state, pair, [server, client], (bytes) => takeAnswer(state, pair, bytes))
 }
 
 /** Answers false when the bytes must not be passed on. */
@@ -152,6 +179,14 @@ function takeRequest(state: State, pair: Pair, bytes: Buffer): boolean {
     if (mark !== undefined) {
       state.marks.splice(state.marks.indexOf(mark), 1)
       pair.isMarked = true
+    }
+  }
+  const { hold } = state
+  if (hold !== undefined && hold.times > 0 && bytes.includes(hold.text)) {
+    pair.asked += 1
+    if (pair.asked === hold.after + 1) {
+      hold.times -= 1
+      pair.heldUntil = performance.now() + hold.ms
     }
   }
   return state.fault.drops !== 'requests' && state.fault.drops !== 'both'
@@ -173,7 +208,12 @@ function takeAnswer(state: State, pair: Pair, bytes: Buffer): boolean {
 }
 
 /** Carries bytes one way in order, each no earlier than the fault allows. */
-function carry(state: State, from: Socket, to: Socket, mayPass: (bytes: Buffer) => boolean): void {
+function carry(
+  state: State,
+  pair: Pair,
+  [from, to]: readonly [Socket, Socket],
+  mayPass: (bytes: Buffer) => boolean,
+): void {
   const queue: { readonly bytes: Buffer; readonly due: number }[] = []
   let queuedBytes = 0
   let lastDue = 0
@@ -204,10 +244,11 @@ function carry(state: State, from: Socket, to: Socket, mayPass: (bytes: Buffer) 
   from.on('data', (bytes: Buffer) => {
     if (!mayPass(bytes)) return
     const { delayMs, bytesPerSecond } = state.fault
-    if (queue.length === 0 && delayMs === 0 && bytesPerSecond === undefined) return send(bytes)
     const now = performance.now()
+    const held = from === pair.server ? pair.heldUntil : 0
+    if (queue.length === 0 && delayMs === 0 && bytesPerSecond === undefined && held <= now) return send(bytes)
     const takesMs = bytesPerSecond === undefined ? 0 : (bytes.length / bytesPerSecond) * 1_000
-    lastDue = Math.max(now + delayMs, lastDue + takesMs)
+    lastDue = Math.max(now + delayMs, lastDue + takesMs, held)
     queue.push({ bytes, due: lastDue })
     queuedBytes += bytes.length
     if (queuedBytes >= MAX_QUEUED_BYTES) from.pause()

@@ -1,5 +1,6 @@
-import { Queue } from 'bullmq'
+import type { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
+import { openQueue } from '#control-plane/ports/queue/open-queue.ts'
 import { NODE_REPORT_KEPT_MS, NodeReportSchema } from '#shared/contract/node-report.ts'
 import { cacheKeys, moneyKeys, QUEUES } from '#shared/contract/redis-keys.ts'
 import { accountOfDocument } from '#shared/contract/snapshot.ts'
@@ -24,7 +25,7 @@ export function createRedisDesk({ money, cache, buckets }: Options): Desk & { cl
   function queueOf(name: string): Queue {
     const known = queues.get(name)
     if (known !== undefined) return known
-    const queue = new Queue(name, { connection: money, skipMetasUpdate: true, skipVersionCheck: true })
+    const queue = openQueue(money, name, { skipMetasUpdate: true })
     queue.on('error', () => undefined)
     queues.set(name, queue)
     return queue

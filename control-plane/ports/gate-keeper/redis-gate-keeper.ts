@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import type { ChainableCommander } from 'ioredis'
 import { Redis } from 'ioredis'
 import { runBatches, runEach } from '#control-plane/ports/gate/redis-money.ts'
+import type { Time } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
 import type { CapUse } from '#shared/contract/money-scripts/uses.ts'
 import { broughtTake, encodeCapTake, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
@@ -10,6 +12,7 @@ import { formatMoneyEpoch, moneyScripts, parseMoneyEpoch } from '#shared/contrac
 import { bucketNames, CHANNELS, moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
+import { watchSilence } from '#shared/watch-silence.ts'
 import type { GateKeeper, GateView } from './gate-keeper.ts'
 import { unpostedUses } from './redis-cap-takes.ts'
 import { harvestBucket } from './redis-harvest.ts'
@@ -17,6 +20,7 @@ import { harvestBucket } from './redis-harvest.ts'
 type Options = {
   readonly url: string
   readonly buckets: number
+  readonly clock: Time
   readonly log: Logger
 }
 
@@ -24,11 +28,15 @@ const CONNECT_TIMEOUT_MS = 2_000
 const RECONNECT_MOST_MS = 500
 /** A server that is loading its log reports a time that is far too long, so it is asked again at this interval. */
 const LOADING_LOOK_MS = 50
+/** A connection without an answer for so long is given up. A wait for seed requests is shorter, as is any step. */
+const SILENCE_MS = 10 * SECOND
 
 type OpenKeeper = {
   readonly keeper: GateKeeper
   /** Waits until both connections stand, a first try has failed, or the signal fires. */
   tried(signal: AbortSignal): Promise<void>
+  /** True while both connections stand. */
+  isReady(): boolean
   close(): void
 }
 
@@ -36,7 +44,7 @@ type OpenKeeper = {
  * The rebuilder's steps on a single Redis. It opens two connections: one watches the epoch, and one blocks while it
  * waits for seed requests. Neither queues commands while Redis is away.
  */
-export function openRedisGateKeeper({ url, buckets, log }: Options): OpenKeeper {
+export function openRedisGateKeeper({ url, buckets, clock, log }: Options): OpenKeeper {
   const connect = () => {
     const client = new Redis(url, {
       enableOfflineQueue: false,
@@ -52,6 +60,7 @@ export function openRedisGateKeeper({ url, buckets, log }: Options): OpenKeeper 
   }
   const redis = connect()
   const blocking = connect()
+  const stopWatches = [redis, blocking].map((client) => watchSilence(clock, client, SILENCE_MS))
   return {
     keeper: createRedisGateKeeper({ redis, blocking, buckets, log }),
     async tried(signal) {
@@ -59,7 +68,9 @@ export function openRedisGateKeeper({ url, buckets, log }: Options): OpenKeeper 
       // `once` rejects with the connection's first error. That ends the wait as well.
       await Promise.allSettled(waiting.map((client) => once(client, 'ready', { signal })))
     },
+    isReady: () => redis.status === 'ready' && blocking.status === 'ready',
     close() {
+      for (const stop of stopWatches) stop()
       redis.disconnect()
       blocking.disconnect()
     },

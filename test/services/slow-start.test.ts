@@ -81,7 +81,7 @@ describe('the queues of a data plane', () => {
       waiting: () => Promise.reject(new Error('Command timed out')),
       close: async () => undefined,
     }
-    const server = { isAway: false }
+    const server: { isAway: boolean } = { isAway: false }
     const ping = () => (server.isAway ? Promise.reject(new Error('away')) : Promise.resolve())
     const queues = { usage: closed, health: closed, ping }
     const warn = (facts: object, text: string) => said.push({ ...facts, text })

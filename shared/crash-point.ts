@@ -38,6 +38,7 @@ export const CRASH_POINTS = [
   'payout_signed',
   'payout_mined',
   'payout_in_tx',
+  'payout_found',
   'payout_recorded',
   'deposit_read',
   'deposit_in_tx',

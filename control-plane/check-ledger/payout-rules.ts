@@ -67,6 +67,7 @@ export const PAYOUT_RULES: readonly Rule[] = [
         from treasury_transfer where state in ('signed', 'mined') and valid_until < now() - ${ALARM_AGE}
       union all select id || ' has been scheduled since ' || planned_at || ' without a reason' from treasury_transfer
         where state = 'scheduled' and mode = 'batched' and reason is null and changed_at < now() - ${ALARM_AGE}
-          and not exists (select 1 from payout_hold where cleared_at is null)`,
+          and not exists (select 1 from payout_hold where cleared_at is null)
+          and not exists (select 1 from money_epoch where held_at is not null)`,
   },
 ]

@@ -85,6 +85,18 @@ export async function changeDraw(
     .execute()
 }
 
+/**
+ * Gives up draws that no transaction of the books carries, for a reason. What is owed for them is drawn anew. Answers their
+ * number.
+ */
+export async function failUnsentDraws(trx: Trx, reason: string): Promise<bigint> {
+  const { numAffectedRows } =
+    await sql`update allowance_draw d set state = 'failed', reason = ${reason}, changed_at = now()
+    where state in ('planned', 'approved') and not exists (
+      select from chain_transaction t where t.ref = 'draw ' || d.id and t.dead_at is null)`.execute(trx)
+  return numAffectedRows ?? 0n
+}
+
 type Landing = { readonly deposit: DepositId; readonly transaction: string; readonly block: bigint }
 
 /** Notes that the tokens of a draw came, and as which deposit they were credited. */

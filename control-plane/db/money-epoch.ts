@@ -8,7 +8,7 @@ import { listFundedAccounts } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
-import { bigint, boolean, double, nullable, text } from './tables/column.ts'
+import { bigint, boolean, double, nullable, oneOf, text } from './tables/column.ts'
 import { LEDGER_TABLES } from './tables/ledger.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
@@ -51,6 +51,10 @@ export type MoneyRecord = {
   readonly restore: LedgerRestore | undefined
   /** True when no epoch has begun since that was noticed. */
   readonly isRestoreNew: boolean
+  /** Unix milliseconds since when nothing leaves, because the ledger went back; undefined while money may leave. */
+  readonly heldAt: number | undefined
+  /** Unix milliseconds at which the nodes had registered their captures again after that; undefined before. */
+  readonly joinedAt: number | undefined
 }
 
 const RECORD_ROW = {
@@ -61,6 +65,8 @@ const RECORD_ROW = {
   restored_to: nullable(double()),
   restored_at: nullable(double()),
   is_restore_new: boolean(),
+  held_at: nullable(double()),
+  joined_at: nullable(double()),
 }
 
 export async function readMoneyEpoch(db: Database): Promise<MoneyRecord> {
@@ -71,7 +77,9 @@ export async function readMoneyEpoch(db: Database): Promise<MoneyRecord> {
       case when restored_at > now() - ${JOURNAL_HOURS} * interval '1 hour'
         then floor(extract(epoch from restored_to) * 1000)::float8 end as restored_to,
       floor(extract(epoch from restored_at) * 1000)::float8 as restored_at,
-      coalesce(restored_at > raised_at, false) as is_restore_new
+      coalesce(restored_at > raised_at, false) as is_restore_new,
+      floor(extract(epoch from held_at) * 1000)::float8 as held_at,
+      floor(extract(epoch from joined_at) * 1000)::float8 as joined_at
     from money_epoch`,
   )
   const row = rows[0]
@@ -83,6 +91,8 @@ export async function readMoneyEpoch(db: Database): Promise<MoneyRecord> {
     beatAt: row?.beat_at ?? 0,
     restore: to === null || at === null ? undefined : { to, at },
     isRestoreNew: row?.is_restore_new ?? false,
+    heldAt: row?.held_at ?? undefined,
+    joinedAt: row?.joined_at ?? undefined,
   }
 }
 
@@ -105,6 +115,10 @@ const IDENTITY_ROW = {
   known_system_id: nullable(text()),
   known_timeline: nullable(bigint()),
 }
+
+/** The database that answers, in the terms in which it is on record. */
+const HERE = sql`system_id = (select system_identifier::text from pg_control_system())
+  and timeline = ('x' || lpad(substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), 16, '0'))::bit(64)::bigint`
 
 /**
  * Reads which database answers, and which one was on record last: undefined before the first. A file of the write-ahead
@@ -129,13 +143,34 @@ export async function noteIdentity(db: Database, { systemId, timeline }: Databas
 }
 
 /**
+ * How the ledger stands to the gate. `behind`: it lacks what it had told the gate, or is another database, and nobody has
+ * recorded that yet. `joining`: that is recorded, and the nodes have not registered their captures again. `held`: they
+ * have, and what left since is not known for good. `sound`: money may leave.
+ */
+const STANDINGS = ['behind', 'joining', 'held', 'sound'] as const
+export type LedgerStanding = (typeof STANDINGS)[number]
+
+/** Compares the ledger with a beat that the gate had before; undefined where the gate has none. */
+export async function readStanding(db: Database | Trx, beatInGate: number | undefined): Promise<LedgerStanding> {
+  const rows = await readRows(
+    db,
+    { standing: oneOf(STANDINGS) },
+    sql`select case when beat < ${beatInGate ?? 0} or not (system_id is null or (${HERE})) then 'behind'
+      when held_at is null then 'sound' when joined_at is null then 'joining' else 'held' end as standing
+    from money_epoch`,
+  )
+  return rows[0]?.standing ?? 'behind'
+}
+
+/**
  * Records that the ledger went back to an instant (Unix milliseconds), so that the next epoch has the captures registered
- * again that were posted after it. Of two such instants the earlier one stands. Versions of published documents go on
- * far above those that the lost ledger gave out, because a node keeps what it has under a version that it knows.
+ * again that were posted after it. Of two such instants the earlier one stands. From the same statement on nothing leaves.
+ * Versions of published documents go on far above those that the lost ledger gave out, because a node keeps what it has
+ * under a version that it knows.
  */
 export async function markRestored(db: Database | Trx, restoredTo: number, atLeastBeat = 0): Promise<void> {
   await sql`update money_epoch set beat = greatest(beat, ${atLeastBeat}) + 1, restored_at = now(),
-    restored_to = least(to_timestamp(${restoredTo}::float8 / 1000),
+    held_at = now(), joined_at = null, restored_to = least(to_timestamp(${restoredTo}::float8 / 1000),
       case when restored_at > now() - ${JOURNAL_HOURS} * interval '1 hour' then restored_to end)`.execute(db)
   await sql`select setval('snapshot_version', nextval('snapshot_version') + ${LOST_VERSIONS})`.execute(db)
 }
@@ -151,9 +186,20 @@ export async function raiseMoneyEpoch(db: Database, seenInRedis: number): Promis
   return Number(rows[0]?.epoch ?? 0n)
 }
 
-/** Records that no captures are left in epochs up to this one. */
+/**
+ * Records that no captures are left in epochs up to this one. A gate that was opened after a step back has all that nodes
+ * had of it.
+ */
 export async function markHarvested(db: Database, epoch: number): Promise<void> {
-  await sql`update money_epoch set harvested = greatest(harvested, ${epoch})`.execute(db)
+  await sql`update money_epoch set harvested = greatest(harvested, ${epoch}),
+    joined_at = case when held_at <= raised_at then coalesce(joined_at, now()) end`.execute(db)
+}
+
+/** Lets money leave again, unless the ledger went back once more since an instant (Unix milliseconds). */
+export async function liftHold(trx: Trx, heldAt: number): Promise<boolean> {
+  const { numAffectedRows } = await sql`update money_epoch set held_at = null, joined_at = null
+    where floor(extract(epoch from held_at) * 1000)::float8 = ${heldAt} and joined_at is not null`.execute(trx)
+  return numAffectedRows === 1n
 }
 
 /** Adds processes that were never on record. A retired process stays retired until it is seen alive. */

@@ -168,6 +168,17 @@ export async function listNewMoves(db: Database, purse: Purse, limit: number): P
   )
 }
 
+/** Moves that nobody has looked at, and departures that nobody here sent. */
+export async function countUnsettledMoves(db: Database, purse: Purse): Promise<number> {
+  const rows = await readRows(
+    db,
+    { count: integer() },
+    sql`select count(*)::int as count from treasury_move
+      where ${ofChain(purse)} and (kind = 'new' or (kind = 'unknown' and direction = 'out'))`,
+  )
+  return rows[0]?.count ?? 0
+}
+
 /** Moves of some kind, or of all, newest first. */
 export async function listMoves(
   db: Database,
@@ -256,21 +267,6 @@ export async function findPaymentIn(trx: Trx, hash: string, payer: string): Prom
     sql`select rid from chain_payment where tx_hash = ${hash} and payer = ${payer} limit 1`,
   )
   return rows[0]?.rid
-}
-
-/** The transfer out of the treasury that has a nonce. */
-export async function findTransferByNonce(
-  trx: Trx,
-  nonce: string,
-): Promise<
-  { readonly id: string; readonly purpose: string; readonly recipient: string; readonly amount: bigint } | undefined
-> {
-  const rows = await readRows(
-    trx,
-    { id: MOVE.tx_hash, purpose: MOVE.tx_hash, recipient: MOVE.party, amount: MOVE.amount },
-    sql`select id, purpose, recipient, amount from treasury_transfer where nonce = ${nonce}`,
-  )
-  return rows[0]
 }
 
 /** A token that is not ours, and what came of it in some blocks. */

@@ -3,7 +3,7 @@ import type { AccountId, PayoutId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
-import { bigint, integer, text } from './tables/column.ts'
+import { bigint, id, integer, text } from './tables/column.ts'
 import type { TransferId, TransferMode, TransferState } from './tables/treasury.ts'
 import { TREASURY_TABLES } from './tables/treasury.ts'
 
@@ -31,12 +31,14 @@ export const TRANSFER_ROW = {
   plannedAt: TABLE.planned_at,
   changedAt: TABLE.changed_at,
   endedAt: TABLE.ended_at,
+  number: TABLE.number,
+  foundAt: TABLE.found_at,
 }
 export type TreasuryTransfer = RowOf<typeof TRANSFER_ROW>
 export const TRANSFER_COLUMNS = sql`id, purpose, seller, in_flight as "inFlight", recipient, amount, mode, state, reason,
   nonce, chain_id as "chainId", asset, treasury, signature, valid_until as "validUntil",
   signed_at_block as "signedAtBlock", batch, tx_hash as "transaction", block, planned_at as "plannedAt",
-  changed_at as "changedAt", ended_at as "endedAt"`
+  changed_at as "changedAt", ended_at as "endedAt", number, found_at as "foundAt"`
 
 export type NewTransfer = {
   readonly id: TransferId
@@ -49,6 +51,8 @@ export type NewTransfer = {
   readonly state: TransferState
   readonly reason: string | null
   readonly nonce: `0x${string}`
+  /** Its number among those of its seller and recipient; null for one that is named by its id. */
+  readonly number: bigint | null
 }
 
 export async function insertTransfer(trx: Trx, transfer: NewTransfer): Promise<void> {
@@ -57,6 +61,17 @@ export async function insertTransfer(trx: Trx, transfer: NewTransfer): Promise<v
     .insertInto('treasury_transfer')
     .values({ ...rest, in_flight: inFlight })
     .execute()
+}
+
+/** The number of the next transfer of a seller, or of sweeps, to a recipient. The seller's account, or the treasury, is locked. */
+export async function nextTransferNumber(trx: Trx, seller: AccountId | null, recipient: string): Promise<bigint> {
+  const rows = await readRows(
+    trx,
+    { number: bigint() },
+    sql`select coalesce(max(number), 0) + 1 as number from treasury_transfer
+      where recipient = ${recipient} and seller is not distinct from ${seller}`,
+  )
+  return rows[0]?.number ?? 1n
 }
 
 export async function findTransfer(db: Database | Trx, id: string): Promise<TreasuryTransfer | undefined> {
@@ -72,6 +87,60 @@ export async function lockTransfer(trx: Trx, id: string): Promise<TreasuryTransf
     sql`select ${TRANSFER_COLUMNS} from treasury_transfer where id = ${id} for no key update`,
   )
   return rows[0]
+}
+
+/** Reads and locks the transfer that has a nonce. Of several, all but one were returned. */
+export async function lockTransferByNonce(trx: Trx, nonce: string): Promise<TreasuryTransfer | undefined> {
+  const rows = await readRows(
+    trx,
+    TRANSFER_ROW,
+    sql`select ${TRANSFER_COLUMNS} from treasury_transfer where nonce = ${nonce}
+      order by state = 'returned', id desc limit 1 for no key update`,
+  )
+  return rows[0]
+}
+
+/** The nonces of transfers that wait for the treasury's signature, oldest first. */
+export async function listScheduledNonces(db: Database, limit: number): Promise<`0x${string}`[]> {
+  const rows = await readRows(
+    db,
+    { nonce: TABLE.nonce },
+    sql`select nonce from treasury_transfer where state = 'scheduled' and mode = 'batched' order by id limit ${limit}`,
+  )
+  return rows.map(({ nonce }) => nonce)
+}
+
+/** A seller to whom a transfer to a recipient may belong, with the highest number of theirs. */
+const NAMED_ROW = { seller: id('acc'), number: bigint() }
+export type NamedSeller = RowOf<typeof NAMED_ROW>
+
+/** Sellers, by account after one: those that are or were paid at a recipient, or all others. */
+export async function listSellersAt(
+  trx: Trx,
+  recipient: string,
+  page: { readonly isPaidThere: boolean; readonly after: string; readonly limit: number },
+): Promise<NamedSeller[]> {
+  const here = sql`(select seller from treasury_transfer where recipient = ${recipient} and seller is not null
+    union select seller_account from app_user where wallet = ${recipient}
+    union select seller_account from offer where payout_address = ${recipient})`
+  return readRows(
+    trx,
+    NAMED_ROW,
+    sql`select a.id as seller, coalesce((select max(number) from treasury_transfer t
+        where t.seller = a.id and t.recipient = ${recipient}), 0)::bigint as number
+      from account a where a.kind = 'seller_available' and a.id > ${page.after}
+        and (a.id in ${here}) = ${page.isPaidThere} order by a.id limit ${page.limit}`,
+  )
+}
+
+/** The nonces of transfers that wait for a signature or a decision, oldest first. */
+export async function listUnbookedDepartures(db: Database, limit: number): Promise<`0x${string}`[]> {
+  const rows = await readRows(
+    db,
+    { nonce: TABLE.nonce },
+    sql`select nonce from treasury_transfer where state in ('scheduled', 'held') order by id limit ${limit}`,
+  )
+  return rows.map(({ nonce }) => nonce)
 }
 
 /** Locks scheduled transfers that the treasury sends itself, oldest first. Leaves those that another has locked. */
@@ -122,6 +191,8 @@ export type TransferChange = Partial<
   Pick<TreasuryTransfer, 'state' | 'reason' | 'batch' | 'transaction' | 'block'> & {
     readonly signed: Signed
     readonly isEnded: true
+    /** The chain, token and treasury of a transfer that the chain showed and nobody had signed here. */
+    readonly found: Pick<Signed, 'chainId' | 'asset' | 'treasury'>
   }
 >
 /** A signature with what it is for. */
@@ -136,13 +207,16 @@ export type Signed = {
 
 /** Changes a locked transfer. */
 export async function changeTransfer(trx: Trx, id: string, change: TransferChange): Promise<void> {
-  const { transaction, signed, isEnded, ...rest } = change
+  const { transaction, signed, isEnded, found, ...rest } = change
   await trx
     .updateTable('treasury_transfer')
     .set({
       ...rest,
       ...(transaction === undefined ? {} : { tx_hash: transaction }),
       ...(signed === undefined ? {} : columnsOf(signed)),
+      ...(found === undefined
+        ? {}
+        : { chain_id: found.chainId, asset: found.asset, treasury: found.treasury, found_at: sql`now()` }),
       ...(isEnded === undefined ? {} : { ended_at: sql`now()` }),
       changed_at: sql`now()`,
     })

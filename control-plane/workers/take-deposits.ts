@@ -2,6 +2,7 @@ import { withMoves } from '#control-plane/services/deposits/move-ctx.ts'
 import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { watchMoves } from '#control-plane/services/deposits/watch-moves.ts'
+import { liftWhenWhole } from '#control-plane/services/treasury/lift-hold.ts'
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
@@ -15,13 +16,16 @@ const RECONCILE_EVERY_MS = HOUR
 /** Blocks are read first. */
 const RECONCILE_AFTER_MS = 30 * SECOND
 
-/** Reads what comes to the treasury and credits deposits. */
+/** Reads what comes to the treasury, credits deposits, and lets money leave again once the books are whole. */
 export function startTakeDeposits(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'take-deposits',
     everyMs: EVERY_MS,
     leaseMs: LEASE_MS,
-    run: async () => void (await takeDeposits(plane)),
+    run: async () => {
+      await takeDeposits(plane)
+      await liftWhenWhole(plane)
+    },
   })
 }
 

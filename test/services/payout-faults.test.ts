@@ -56,7 +56,8 @@ async function endsPaid(sellers: readonly TestSeller[], ctx = world.ctx): Promis
 
 const two = async () => [await world.seller(OWED), await world.seller(OWED)]
 const plan = () => drainBalances(world.ctx, { isForced: true })
-const sign = async (by = treasuryOf()) => signBatch(by, await readGround(by), ids.ulid())
+const sign = async (by = treasuryOf()) =>
+  signBatch(by, { ground: await readGround(by), leave: { beat: undefined } }, ids.ulid())
 
 describe('a worker that dies', () => {
   const STAGES: readonly (readonly [string, () => Promise<unknown>])[] = [

@@ -67,10 +67,13 @@ export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<Le
         epoch.beat = Math.max(epoch.beat, atLeastBeat) + 1
         epoch.restore = { to: Math.min(restoredTo, epoch.restore?.to ?? restoredTo), at: wall() }
         epoch.isRestoreNew = true
+        epoch.heldAt = wall()
+        epoch.joinedAt = undefined
       }),
     markHarvested: (epoch) =>
       write((tables) => {
         tables.epoch.harvested = Math.max(tables.epoch.harvested, epoch)
+        if (tables.epoch.heldAt !== undefined && !tables.epoch.isRestoreNew) tables.epoch.joinedAt ??= wall()
       }),
     insertNewNodes: (ids) =>
       write(({ nodes }) => {
@@ -118,6 +121,12 @@ function reads(ask: Statement): MoneyReads {
       ),
     findLedgerKey: (key) => ask(({ ledgerKeys }) => ledgerKeys.get(key)),
     findEntries: (tx) => ask(({ entries }) => entries.filter((entry) => entry.tx === tx)),
+    readStanding: (beat = 0) =>
+      ask(({ epoch }) => {
+        if (epoch.beat < beat) return 'behind'
+        if (epoch.heldAt === undefined) return 'sound'
+        return epoch.joinedAt === undefined ? 'joining' : 'held'
+      }),
   }
 }
 

@@ -18,7 +18,7 @@ export async function storePayout({ plane }: Pick<TestMarket, 'plane'>, seller: 
   await transact(plane.db, async (trx) => {
     await insertTransfer(trx, {
       ...{ id, purpose: 'payout', seller, inFlight, recipient, amount, mode: 'batched' },
-      ...{ state: 'held', reason: 'approval', nonce: nonceOf(id) },
+      ...{ state: 'held', reason: 'approval', nonce: nonceOf(id), number: null },
     })
     await insertPayoutItems(trx, id, [{ offer: '', amount }])
     await postTransaction(moneyTransaction(trx), {

@@ -50,6 +50,8 @@ export const LEDGER_TABLES = {
     timeline: nullable(integer()),
     restored_to: nullable(timestamp()),
     restored_at: nullable(timestamp()),
+    held_at: nullable(timestamp()),
+    joined_at: nullable(timestamp()),
   },
   node: {
     id: text(),

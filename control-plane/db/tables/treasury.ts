@@ -36,6 +36,8 @@ export const TREASURY_TABLES = {
     planned_at: withDefault(timestamp()),
     changed_at: withDefault(timestamp()),
     ended_at: nullable(timestamp()),
+    number: nullable(bigint()),
+    found_at: nullable(timestamp()),
   },
   payout_item: { payout: text(), offer: text(), amount: bigint() },
   seller_stop: {

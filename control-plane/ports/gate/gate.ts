@@ -42,6 +42,8 @@ export type GateBalance = {
 export type Gate = {
   /** True when paid calls may be admitted: the gate is reachable and not being rebuilt. Never throws. */
   isOpen(): Promise<boolean>
+  /** The newest beat that the ledger told the gate; undefined where it told none. A restored ledger has a lower one. */
+  ledgerBeat(): Promise<number | undefined>
   /** Tells the gate of posted changes. They may be repeated and come in any order. */
   ack(changes: readonly PostedChange[]): Promise<PostedBefore>
   /** Subtracts from the caps of offers the amounts of calls that the ledger's figures already included. */

@@ -90,6 +90,12 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce, onBehin
         (text) => parseMoneyEpoch(text)?.phase === 'open',
         () => false,
       ),
+    async ledgerBeat() {
+      const beat = await redis.get(moneyKeys.beat).catch((error: unknown) => {
+        throw closed(error)
+      })
+      return beat === null ? undefined : Number(beat)
+    },
     ack,
     seed: ack,
     uncount: (uses) =>

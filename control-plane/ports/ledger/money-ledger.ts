@@ -2,7 +2,13 @@ import type { Balance } from '#control-plane/db/accounts.ts'
 import type { ChainPaymentReads, ChainPaymentRows } from '#control-plane/db/chain-payments.ts'
 import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { Entry, LedgerTransaction, Movement } from '#control-plane/db/ledger.ts'
-import type { DatabaseIdentity, MoneyRecord, MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
+import type {
+  DatabaseIdentity,
+  LedgerStanding,
+  MoneyRecord,
+  MoneySnapshot,
+  OfferUses,
+} from '#control-plane/db/money-epoch.ts'
 import type { OfferEarning } from '#control-plane/db/offer-earnings.ts'
 import type { Conflict, NewSettlement, Poison, SettledRow } from '#control-plane/db/settlements.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
@@ -19,6 +25,8 @@ export type MoneyReads = {
   findLedgerKey(key: string): Promise<string | undefined>
   /** The entries of one transaction, by account id. */
   findEntries(tx: string): Promise<Entry[]>
+  /** How the ledger stands to a beat that the gate had before. */
+  readStanding(beatInGate: number | undefined): Promise<LedgerStanding>
 }
 
 /**

@@ -31,6 +31,7 @@ import {
   readMoneyEpoch,
   readMoneySnapshot,
   readOfferUses,
+  readStanding,
   releaseRebuildLock,
   retireNodes,
   tryRebuildLock,
@@ -54,6 +55,7 @@ function moneyReads(db: Database | Trx): MoneyReads {
     findSettled: bind(db, findSettled),
     findLedgerKey: bind(db, findLedgerKey),
     findEntries: bind(db, findEntries),
+    readStanding: bind(db, readStanding),
   }
 }
 

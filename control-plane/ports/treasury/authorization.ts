@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { encodeFunctionData, hashTypedData, keccak256, parseAbi, parseSignature, stringToHex } from 'viem'
 import { getAddress } from 'viem/utils'
+import type { AccountId } from '#shared/ids.ts'
 
 // EIP-3009 of the token. An authorization names its nonce, and the token takes a nonce of an authorizer once.
 
@@ -38,9 +39,25 @@ const TOKEN = parseAbi([
   'function receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
 ])
 
-/** The nonce of a transfer. It depends on the id alone, so two signatures for one id can never both be used. */
+/** The nonce of a deposit or of an older transfer. It depends on the id alone, so two signatures for one id can never both be used. */
 export function nonceOf(id: string): Hex {
   return keccak256(stringToHex(`transfer ${id}`))
+}
+
+/** What names a transfer out of the treasury: its recipient, its seller, and its number among those of both, from 1. */
+export type TransferName = {
+  /** Null for a sweep. */
+  readonly seller: AccountId | null
+  readonly recipient: string
+  readonly number: bigint
+}
+
+/**
+ * The nonce of a transfer by its name. Books that lost a transfer and plan it again give it the same one, so the token
+ * refuses the second; and a transfer on the chain tells whose it is.
+ */
+export function nonceOfTransfer({ seller, recipient, number }: TransferName): Hex {
+  return keccak256(stringToHex(`transfer ${seller ?? 'sweep'} ${recipient} ${number}`))
 }
 
 /** What is signed, in the form of EIP-712. */

@@ -4,6 +4,7 @@ import { changeLine, lockLine } from '#control-plane/db/allowances.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
 import { takeCallOf } from '#control-plane/ports/treasury/permit.ts'
+import { askForLeave } from '#control-plane/services/money/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { LineCtx } from './allowance-ctx.ts'
@@ -24,7 +25,7 @@ export async function sendDraws(ctx: LineCtx): Promise<number> {
   const draws = await listOpenDraws(ctx.db, MAX_A_TURN)
   if (draws.length === 0) return 0
   await headOfKnownChain(ctx, ctx.treasury.chain, ctx.purse)
-  const isInDoubt = (await listPayoutHolds(ctx.db, true, 1)).length > 0
+  const isInDoubt = (await listPayoutHolds(ctx.db, true, 1)).length > 0 || (await askForLeave(ctx)) === undefined
   let sent = 0
   for (const draw of draws) {
     try {

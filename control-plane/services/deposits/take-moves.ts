@@ -3,12 +3,12 @@ import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { insertArrival, lockDepositByNonce, markDepositCredited } from '#control-plane/db/deposits.ts'
 import { findLedgerKey } from '#control-plane/db/ledger.ts'
+import { markRestored, readMoneyEpoch, readStanding } from '#control-plane/db/money-epoch.ts'
 import type { MoveChange, MoveName, TreasuryMove } from '#control-plane/db/treasury-moves.ts'
 import {
   changeMove,
   findOwnTransaction,
   findPaymentIn,
-  findTransferByNonce,
   listNewMoves,
   lockMove,
   lockTransaction,
@@ -17,8 +17,12 @@ import { findUserByWallet } from '#control-plane/db/users.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { landDraw, lockDrawOf } from '#control-plane/services/allowances/land-draw.ts'
 import { confirmBuyers, postTransaction } from '#control-plane/services/money/ledger.ts'
+import { JOURNAL_MS, noticeSpent } from '#control-plane/services/money/ledger-restores.ts'
+import { isIncomplete } from '#control-plane/services/money/may-leave.ts'
+import { findDeparture, LostEarningsError } from '#control-plane/services/payouts/find-departure.ts'
 import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
+import { MINUTE } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, DepositId, DrawId } from '#shared/ids.ts'
@@ -30,6 +34,12 @@ import { tellOfCredit, tellOfWaiting } from './tell-of-deposit.ts'
 /** Moves of one turn, and those that are looked at together. */
 const MAX_A_TURN = 500
 const AT_ONCE = 4
+
+/**
+ * Time after the nodes registered their captures again in which sellers get back what they had earned. What a payout that
+ * left lacks after it, the platform stands in for.
+ */
+const EARNING_AGAIN_MS = 10 * MINUTE
 
 /** Why a move is unknown. */
 export const UNKNOWN = {
@@ -53,6 +63,8 @@ type Credit = {
 
 /** Says of every new move what it is, and credits what buyers deposited. Answers how many were credited. */
 export async function takeMoves(ctx: MoveCtx): Promise<number> {
+  // What the ledger lost says whose money it is, so nothing is said before it is back.
+  if (await isIncomplete(ctx, await ctx.gate.ledgerBeat())) return 0
   const moves = await listNewMoves(ctx.db, purseOf(ctx.moves), MAX_A_TURN)
   let credited = 0
   for (let at = 0; at < moves.length; at += AT_ONCE) {
@@ -68,6 +80,9 @@ async function tryTake(ctx: MoveCtx, move: TreasuryMove): Promise<boolean> {
     return await takeMove(ctx, move)
   } catch (error) {
     ctx.log.warn({ err: error, transaction: move.transaction }, 'a transfer of the treasury will be looked at again')
+    // The books went back, and nobody has noticed it.
+    const isUnnoticed = error instanceof LostEarningsError && (await ctx.ledger.readEpoch()).heldAt === undefined
+    if (isUnnoticed && move.nonce !== null) await noticeSpent(ctx, new Set([move.nonce]))
     return false
   }
 }
@@ -81,6 +96,7 @@ export async function takeMove(ctx: MoveCtx, { direction, transaction, place, no
     await lockTransaction(trx, transaction)
     const move = await lockMove(trx, purseOf(ctx.moves), name)
     if (move === undefined || move.kind !== 'new') return undefined
+    if ((await readStanding(trx, undefined)) === 'joining') return undefined
     const verdict =
       direction === 'in' ? await judgeArrival(ctx, trx, move, callee) : await judgeDeparture(ctx, trx, move)
     if ('account' in verdict) return creditMove(ctx, trx, move, verdict)
@@ -180,9 +196,13 @@ export function eraSuffix(era: number): string {
 /** Who sent it. What nobody here sent is a key in wrong hands, so payouts stop. */
 async function judgeDeparture(ctx: MoveCtx, trx: Trx, move: TreasuryMove): Promise<MoveChange> {
   const { nonce, party, amount, transaction } = move
-  const transfer = nonce === null ? undefined : await findTransferByNonce(trx, nonce)
-  if (transfer?.recipient === party && transfer.amount === amount) {
-    return { kind: transfer.purpose === 'sweep' ? 'sweep' : 'payout', ref: transfer.id }
+  const { heldAt, joinedAt } = await readMoneyEpoch(trx)
+  const isWhole = joinedAt !== undefined && ctx.clock.now() - joinedAt > EARNING_AGAIN_MS
+  const found = nonce === null ? undefined : await findDeparture(ctx, trx, { ...move, nonce }, { isWhole })
+  if (found !== undefined) {
+    // The books went back, and nobody has noticed it.
+    if (found.isLost && heldAt === undefined) await markRestored(trx, ctx.clock.now() - JOURNAL_MS)
+    return { kind: found.purpose === 'sweep' ? 'sweep' : 'payout', ref: found.id }
   }
   ctx.log.error({ transaction, to: party, amount: amount.toString() }, 'money left the treasury unasked: payouts stop')
   await holdPayouts(ctx, trx, `chain:${transaction}`)

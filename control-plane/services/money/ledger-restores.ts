@@ -25,7 +25,7 @@ type Parts = { readonly ledger: MoneyLedger; readonly log: Logger }
 /** Clocks of nodes may differ by so much from that of Postgres. */
 const CLOCK_MARGIN_MS = MINUTE
 /** Journals keep no capture for longer once it is posted. */
-const JOURNAL_MS = 48 * HOUR
+export const JOURNAL_MS = 48 * HOUR
 /** Accounts that one question about a lower version covers. */
 const MAX_ASKED = 20
 
@@ -42,14 +42,36 @@ export async function noticeOtherDatabase({ ledger, log }: Parts): Promise<void>
   await ledger.noteIdentity(here)
 }
 
+/** Records what only shows that the ledger went back when somebody asks: another database, or a beat that it had told. */
+export async function noticeStepBack(parts: Parts, ledgerBeat: number | undefined): Promise<void> {
+  await noticeOtherDatabase(parts)
+  await noticeLowBeat(parts, await parts.ledger.readEpoch(), { ledgerBeat })
+}
+
 /** Returns true, and records it, when the gate knows a newer beat of the ledger than the ledger has. */
-export async function noticeLowBeat({ ledger, log }: Parts, record: MoneyRecord, view: GateView): Promise<boolean> {
+export async function noticeLowBeat(
+  { ledger, log }: Parts,
+  record: MoneyRecord,
+  view: Pick<GateView, 'ledgerBeat'>,
+): Promise<boolean> {
   const { ledgerBeat } = view
   if (ledgerBeat === undefined || ledgerBeat <= record.beat) return false
   const restoredTo = record.beatAt - CLOCK_MARGIN_MS
   log.error({ beat: record.beat, inGate: ledgerBeat, restoredTo }, 'the ledger went back in time')
   await ledger.markRestored(restoredTo, ledgerBeat)
   return true
+}
+
+/**
+ * Records that transfers have left of which the ledger knows nothing, by their nonces. It is not known how far it went back,
+ * so all that journals keep is registered again.
+ */
+export async function noticeSpent(
+  { ledger, log, clock }: Parts & { readonly clock: Pick<Time, 'now'> },
+  nonces: ReadonlySet<string>,
+): Promise<void> {
+  log.error({ nonces: [...nonces].slice(0, MAX_ASKED) }, 'transfers have left that the ledger does not know')
+  await ledger.markRestored(clock.now() - JOURNAL_MS)
 }
 
 type Suspects = Parts & { readonly gate: Pick<Gate, 'spendable'>; readonly clock: Pick<Time, 'now'> }

@@ -32,7 +32,7 @@ type Step = { readonly event: TransferEvent; readonly found?: TransferChange }
 
 /** The step of a locked transfer. An end is booked in the same transaction. Answers whether the state took it. */
 export async function takeStep(
-  ctx: EndCtx,
+  ctx: Pick<EndCtx, 'ids' | 'clock'>,
   trx: Trx,
   transfer: TreasuryTransfer,
   { event, found = {} }: Step,

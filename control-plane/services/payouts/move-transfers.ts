@@ -1,4 +1,7 @@
 import { hasOpenTransfers } from '#control-plane/db/open-work.ts'
+import { noticeSpent } from '#control-plane/services/money/ledger-restores.ts'
+import type { Leave } from '#control-plane/services/money/may-leave.ts'
+import { askForLeave } from '#control-plane/services/money/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
 import { confirmTransfers, followTransfers } from './follow-transfers.ts'
@@ -22,7 +25,8 @@ export type Moved = {
 
 /**
  * Brings transfers on to their end: plans what is due, signs, sends, and looks at the chain. A step that fails keeps no
- * other from its work. A stop of payouts stops plans and signatures; what is signed is followed to its end.
+ * other from its work. A stop of payouts stops plans and signatures; what is signed is followed to its end. Nothing is signed
+ * or sent while the ledger is held, because it went back in time.
  */
 export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
   const attempt = async (what: string, work: () => Promise<number | undefined>): Promise<number> => {
@@ -41,12 +45,13 @@ export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
   if (!(await hasOpenTransfers(ctx.db))) return { planned, sent: 0, moved: 0, confirmed: 0 }
   await attempt('sign', async () => {
     if ((await findPayoutStop(ctx)) !== undefined) return
-    await signAll(treasury)
+    const leave = await askForLeave(ctx)
+    if (leave !== undefined) await signAll(treasury, leave)
   })
   // A transaction of another chain is none of this one.
   if ((await attempt('know-chain', () => knowChain(treasury))) === 0)
     return { planned, sent: 0, moved: 0, confirmed: 0 }
-  const sent = await attempt('send', () => sendBatches(treasury))
+  const sent = await attempt('send', async () => ((await askForLeave(ctx)) === undefined ? 0 : sendBatches(treasury)))
   const moved = await attempt('follow', () => followTransfers(treasury))
   const confirmed = await attempt('confirm', () => confirmTransfers(treasury))
   return { planned, sent, moved, confirmed }
@@ -58,9 +63,11 @@ async function knowChain(ctx: TreasuryCtx): Promise<number> {
   return 1
 }
 
-async function signAll(ctx: Parameters<typeof signBatch>[0]): Promise<void> {
+async function signAll(ctx: TreasuryCtx, leave: Leave): Promise<void> {
   const ground = await readGround(ctx)
+  // What left without the books' knowledge shows that they went back, however far.
+  if (ground.spent.size > 0) return noticeSpent(ctx, ground.spent)
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
-    if ((await signBatch(ctx, ground, ctx.ids.ulid())) < MAX_BATCH) return
+    if ((await signBatch(ctx, { ground, leave }, ctx.ids.ulid())) < MAX_BATCH) return
   }
 }

@@ -28,7 +28,7 @@ export type Standing = {
 }
 
 /** Money on the account that no offer earned. */
-const NO_OFFER = ''
+export const NO_OFFER = ''
 
 type Part = PayoutItem & {
   readonly recipient: string | null

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
+import { readMoneyEpoch } from '#control-plane/db/money-epoch.ts'
 import { listPayoutHolds, setPayoutHold } from '#control-plane/db/money-watch.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
@@ -8,7 +9,10 @@ import type { PayoutCtx } from './treasury-ctx.ts'
 /** Holds that are looked through for the oldest. */
 const MOST_HOLDS = 20
 
-/** What stops every payout. `ledger_check`: a check of money, or a review, has found what a person must look at. */
+/**
+ * What stops every payout. `ledger_check`: a check of money, or a review, has found what a person must look at, or the
+ * ledger went back in time and does not agree with the chain yet.
+ */
 export const PAYOUT_STOPS = ['not_set_up', 'switched_off', 'ledger_check'] as const
 export type PayoutStop = (typeof PAYOUT_STOPS)[number]
 
@@ -20,7 +24,8 @@ export async function findPayoutStop({
 }: Pick<PayoutCtx, 'db' | 'controls' | 'treasury'>): Promise<PayoutStop | undefined> {
   if (treasury === null) return 'not_set_up'
   if (!(await controls.isOn('payouts'))) return 'switched_off'
-  return (await listPayoutHolds(db, true, 1)).length > 0 ? 'ledger_check' : undefined
+  const isHeld = (await listPayoutHolds(db, true, 1)).length > 0 || (await readMoneyEpoch(db)).heldAt !== undefined
+  return isHeld ? 'ledger_check' : undefined
 }
 
 /** Stops all payouts until a person clears the hold. */
@@ -40,6 +45,7 @@ export type PayoutHoldView = z.infer<typeof PayoutHoldViewSchema>
 /** The oldest reason for which all payouts wait; undefined when none does. Sellers do not see which check failed. */
 export async function findPayoutHold(ctx: Pick<Ctx, 'db'>): Promise<PayoutHoldView | undefined> {
   const held = await listPayoutHolds(ctx.db, true, MOST_HOLDS)
-  const oldest = held.at(-1)
-  return oldest === undefined ? undefined : { reason: 'The books are being checked.', since: oldest.setAt }
+  const { heldAt } = await readMoneyEpoch(ctx.db)
+  const since = [held.at(-1)?.setAt, heldAt].filter((at) => at !== undefined)
+  return since.length === 0 ? undefined : { reason: 'The books are being checked.', since: Math.min(...since) }
 }

@@ -6,10 +6,15 @@ import { findInFlightAccount, listPayableSellers } from '#control-plane/db/offer
 import { findSellerStop, markDrained, readDrainedAt, wasRefusedLately } from '#control-plane/db/payout-desk.ts'
 import type { TransferMode } from '#control-plane/db/tables/treasury.ts'
 import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
-import { findTransfer, insertPayoutItems, insertTransfer } from '#control-plane/db/treasury-transfers.ts'
+import {
+  findTransfer,
+  insertPayoutItems,
+  insertTransfer,
+  nextTransferNumber,
+} from '#control-plane/db/treasury-transfers.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { EMPTY_LIST } from '#control-plane/ports/treasury/address-list.ts'
-import { nonceOf } from '#control-plane/ports/treasury/authorization.ts'
+import { nonceOfTransfer } from '#control-plane/ports/treasury/authorization.ts'
 import { postTransaction } from '#control-plane/services/money/ledger.ts'
 import { DAY } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
@@ -94,8 +99,10 @@ async function planGroup(
   const id = ctx.ids.make('pay')
   const inFlight = (await findInFlightAccount(trx, seller)) ?? (await openInFlight(ctx, trx, owner))
   const isLarge = amount > ctx.settings.payouts.approvalMicro
+  const number = await nextTransferNumber(trx, seller, recipient)
   await insertTransfer(trx, {
-    ...{ id, purpose: 'payout', seller, inFlight, recipient, amount, mode, nonce: nonceOf(id) },
+    ...{ id, purpose: 'payout', seller, inFlight, recipient, amount, mode },
+    ...{ number, nonce: nonceOfTransfer({ seller, recipient, number }) },
     state: isLarge ? 'held' : 'scheduled',
     reason: isLarge ? REASONS.approval : null,
   })
@@ -116,7 +123,8 @@ async function planGroup(
   return planned
 }
 
-async function openInFlight(ctx: PayoutCtx, trx: Trx, { owner }: SellerOwner): Promise<AccountId> {
+/** Opens the account of a seller's money on its way. */
+export async function openInFlight(ctx: Pick<PayoutCtx, 'ids'>, trx: Trx, { owner }: SellerOwner): Promise<AccountId> {
   const id = ctx.ids.make('acc')
   await openAccount(trx, { id, kind: 'payout_in_flight', owner })
   return id

@@ -6,6 +6,8 @@ import { findTransfer, listOpenPayouts } from '#control-plane/db/treasury-transf
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
+import type { Leave } from '#control-plane/services/money/may-leave.ts'
+import { askForLeave, requireLeave } from '#control-plane/services/money/may-leave.ts'
 import { higher } from '#shared/bigints.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -130,8 +132,10 @@ async function authorize(ctx: AskCtx, seller: AccountId, recipient: string | und
     throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
   })
   const to = recipient ?? (await onlyRecipient(ctx, seller))
+  const leave = await askForLeave(ctx)
+  if (leave === undefined) return withheld('ledger_check')
   const done = await ctx.change(
-    (trx) => authorizeOnce(ctx, trx, { seller, to, ground }),
+    (trx) => authorizeOnce(ctx, trx, { seller, to, ground, leave }),
     (made) =>
       made?.isNew === true ? { subject: seller, before: null, after: { payout: viewPayout(made.payout) } } : undefined,
   )
@@ -157,7 +161,12 @@ async function onlyRecipient(ctx: AskCtx, seller: AccountId): Promise<string | u
   })
 }
 
-type Wanted = { readonly seller: AccountId; readonly to: string | undefined; readonly ground: Ground }
+type Wanted = {
+  readonly seller: AccountId
+  readonly to: string | undefined
+  readonly ground: Ground
+  readonly leave: Leave
+}
 
 /**
  * The authorization of a recipient that is under way, or a new one. Both cannot be: the second asker waits for the first,
@@ -166,8 +175,9 @@ type Wanted = { readonly seller: AccountId; readonly to: string | undefined; rea
 async function authorizeOnce(
   ctx: AskCtx,
   trx: Trx,
-  { seller, to, ground }: Wanted,
+  { seller, to, ground, leave }: Wanted,
 ): Promise<{ readonly payout: TreasuryTransfer; readonly isNew: boolean } | undefined> {
+  await requireLeave(trx, leave)
   await lockAccounts(trx, [seller])
   const isOwn = ({ mode }: TreasuryTransfer) => mode === 'self_submit'
   const known = to === undefined ? undefined : (await listOpenPayouts(trx, seller, to, MAX_SHOWN)).find(isOwn)

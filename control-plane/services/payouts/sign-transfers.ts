@@ -5,12 +5,15 @@ import type { BookedPayout, Signed, TreasuryTransfer } from '#control-plane/db/t
 import {
   changeTransfer,
   listBookedPayouts,
+  listScheduledNonces,
   lockScheduledTransfers,
   sumOpenTransfers,
 } from '#control-plane/db/treasury-transfers.ts'
 import type { Authorization } from '#control-plane/ports/treasury/authorization.ts'
-import { nonceOf, typedDataOf } from '#control-plane/ports/treasury/authorization.ts'
+import { nonceOf, nonceOfTransfer, typedDataOf } from '#control-plane/ports/treasury/authorization.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
+import type { Leave } from '#control-plane/services/money/may-leave.ts'
+import { requireLeave } from '#control-plane/services/money/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
 import { lower } from '#shared/bigints.ts'
@@ -25,6 +28,8 @@ import type { TreasuryCtx } from './treasury-ctx.ts'
 
 /** Transfers of one transaction. Each takes about 90,000 gas, and a transaction of Base at most 16 million. */
 export const MAX_BATCH = 100
+/** Scheduled transfers whose nonces are looked up at once: those of a turn. */
+const MAX_LOOKED_UP = 20 * MAX_BATCH
 
 /** What the chain says at the moment of signing. */
 export type Ground = {
@@ -33,21 +38,35 @@ export type Ground = {
   readonly block: bigint
   /** The later of the chain's clock and ours, in Unix milliseconds. */
   readonly at: number
+  /** Nonces of scheduled transfers that the token does not take any more: they have left, and the books do not know it. */
+  readonly spent: ReadonlySet<string>
 }
 
 /** Reads the ground for signatures. Throws when the chain is silent, or is another one. */
 export async function readGround(ctx: TreasuryCtx): Promise<Ground> {
   const { chain, asset, address } = ctx.treasury
   const head = await headOfKnownChain(ctx, chain, purseOfTreasury(ctx.treasury))
-  return { balance: await chain.balanceOf(asset, address), block: head.block, at: Math.max(head.at, ctx.clock.now()) }
+  const nonces = await listScheduledNonces(ctx.db, MAX_LOOKED_UP)
+  const [balance, spent] = await Promise.all([
+    chain.balanceOf(asset, address),
+    nonces.length === 0 ? NONE : chain.listSpent({ asset, treasury: address, nonces }, head.block),
+  ])
+  return { balance, block: head.block, at: Math.max(head.at, ctx.clock.now()), spent }
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 /**
  * Signs the next scheduled transfers as one batch. Each is reviewed against the ledger in the transaction that signs it.
  * Answers how many it looked at; 0 when none waits.
  */
-export async function signBatch(ctx: TreasuryCtx, ground: Ground, batch: string): Promise<number> {
+export async function signBatch(
+  ctx: TreasuryCtx,
+  { ground, leave }: { readonly ground: Ground; readonly leave: Leave },
+  batch: string,
+): Promise<number> {
   const looked = await transact(ctx.db, async (trx) => {
+    await requireLeave(trx, leave)
     const transfers = await lockScheduledTransfers(trx, MAX_BATCH)
     const verdicts = await reviewTransfers(ctx, trx, transfers, ground)
     await Promise.all(
@@ -95,7 +114,7 @@ export async function reviewTransfers(
   const verdicts = new Map<string, Verdict>()
   const strange: string[] = []
   for (const transfer of transfers) {
-    const verdict = reviewTransfer(treasury, transfer, facts.get(transfer.id), blocked)
+    const verdict = reviewTransfer(treasury, transfer, { booked: facts.get(transfer.id), blocked, ground })
     const isCovered = verdict !== 'sign' || transfer.amount <= left
     verdicts.set(transfer.id, isCovered ? verdict : { event: null, reason: REASONS.low })
     if (isCovered && verdict === 'sign') left -= transfer.amount
@@ -111,20 +130,32 @@ export async function reviewTransfers(
 
 const idsOf = (transfers: readonly TreasuryTransfer[]) => transfers.map(({ id }) => id)
 
+type Facts = {
+  readonly booked: BookedPayout | undefined
+  readonly blocked: ReadonlySet<string> | undefined
+  readonly ground: Ground
+}
+
 function reviewTransfer(
   treasury: TreasuryParts,
   transfer: TreasuryTransfer,
-  booked: BookedPayout | undefined,
-  blocked: ReadonlySet<string> | undefined,
+  { booked, blocked, ground }: Facts,
 ): Verdict {
-  if (transfer.nonce !== nonceOf(transfer.id) || !isBacked(treasury, transfer, booked)) {
+  if (transfer.nonce !== nonceIn(transfer) || !isBacked(treasury, transfer, booked)) {
     return { event: 'hold', reason: REASONS.mismatch }
   }
+  // It has left. The reader of the treasury's transfers says with what.
+  if (ground.spent.has(transfer.nonce)) return { event: null, reason: REASONS.gone }
   // Its earlier signature has run out, and another treasury's nonces are others.
   if (!isOfTreasury(treasury, transfer)) return { event: 'cancel', reason: REASONS.treasuryChanged }
   if (booked?.isStopped === true) return { event: 'hold', reason: REASONS.operator }
   if (blocked === undefined) return { event: null, reason: REASONS.listUnreadable }
   return blocked.has(transfer.recipient) ? { event: 'hold', reason: REASONS.blocked } : 'sign'
+}
+
+/** The nonce by a transfer's name, or by its id where it was planned before transfers had names. */
+function nonceIn({ id, number, seller, recipient }: TreasuryTransfer): string {
+  return number === null ? nonceOf(id) : nonceOfTransfer({ seller, recipient, number })
 }
 
 /** True when the ledger has exactly this money on its way, once and still, or when a sweep goes to the cold address. */

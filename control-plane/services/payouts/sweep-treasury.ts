@@ -1,6 +1,12 @@
 import { transact } from '#control-plane/db/database.ts'
-import { findOpenSweep, insertTransfer, lockTreasury, sumOpenTransfers } from '#control-plane/db/treasury-transfers.ts'
-import { nonceOf } from '#control-plane/ports/treasury/authorization.ts'
+import {
+  findOpenSweep,
+  insertTransfer,
+  lockTreasury,
+  nextTransferNumber,
+  sumOpenTransfers,
+} from '#control-plane/db/treasury-transfers.ts'
+import { nonceOfTransfer } from '#control-plane/ports/treasury/authorization.ts'
 import { findPayoutStop } from './payout-stops.ts'
 import { readGround } from './sign-transfers.ts'
 import type { TreasuryCtx } from './treasury-ctx.ts'
@@ -23,9 +29,11 @@ export async function planSweep(ctx: TreasuryCtx): Promise<number> {
     const amount = ground.balance - waiting - signed - ceilingMicro
     if (amount < LEAST_SWEEP) return 0
     const id = ctx.ids.make('swp')
+    const number = await nextTransferNumber(trx, null, coldAddress)
     await insertTransfer(trx, {
       ...{ id, purpose: 'sweep', seller: null, inFlight: null, recipient: coldAddress, amount, mode: 'batched' },
-      ...{ state: 'scheduled', reason: null, nonce: nonceOf(id) },
+      ...{ state: 'scheduled', reason: null },
+      ...{ number, nonce: nonceOfTransfer({ seller: null, recipient: coldAddress, number }) },
     })
     ctx.log.info(
       { id, amount: amount.toString() },

@@ -5,7 +5,7 @@ import type { TransferState } from '#control-plane/db/tables/treasury.ts'
  * back, or gives the money back. `sign`: the treasury lets the money go. `mine`: its use is in a block. `unmine`: that
  * block is gone. `confirm`: the block is deep enough. `lapse`: the signature has run out unused, and it is tried anew.
  * `expire`: the same, and it is not tried again. `orphan`: the chain that was to have it is gone, and nobody can use it on
- * the one that was accepted.
+ * the one that was accepted. `find`: a final block has it, and the ledger had lost that.
  */
 export type TransferEvent =
   | 'hold'
@@ -18,6 +18,7 @@ export type TransferEvent =
   | 'lapse'
   | 'expire'
   | 'orphan'
+  | 'find'
 
 type Row = Readonly<Record<TransferEvent, TransferState | null>>
 
@@ -33,6 +34,7 @@ const NOTHING: Row = {
   lapse: null,
   expire: null,
   orphan: null,
+  find: null,
 }
 
 /**
@@ -40,10 +42,10 @@ const NOTHING: Row = {
  * run out no event gives its money back.
  */
 export const TRANSFER_STEPS: Readonly<Record<TransferState, Row>> = {
-  scheduled: { ...NOTHING, hold: 'held', cancel: 'returned', sign: 'signed' },
-  held: { ...NOTHING, release: 'scheduled', cancel: 'returned' },
-  signed: { ...NOTHING, mine: 'mined', lapse: 'scheduled', expire: 'returned', orphan: 'returned' },
-  mined: { ...NOTHING, unmine: 'signed', confirm: 'paid', orphan: 'returned' },
+  scheduled: { ...NOTHING, hold: 'held', cancel: 'returned', sign: 'signed', find: 'paid' },
+  held: { ...NOTHING, release: 'scheduled', cancel: 'returned', find: 'paid' },
+  signed: { ...NOTHING, mine: 'mined', lapse: 'scheduled', expire: 'returned', orphan: 'returned', find: 'paid' },
+  mined: { ...NOTHING, unmine: 'signed', confirm: 'paid', orphan: 'returned', find: 'paid' },
   paid: NOTHING,
   returned: NOTHING,
 }
@@ -69,4 +71,8 @@ export const REASONS = {
   treasuryChanged: 'treasury_changed',
   /** An operator accepted another chain, and it is in no block of that one. */
   chainReplaced: 'chain_replaced',
+  /** It has left, and the ledger had lost that; it ends with the block that has it. */
+  gone: 'has_left',
+  /** Another transfer of its name has left, which the ledger had lost. */
+  outdated: 'planned_again',
 } as const

@@ -2,7 +2,10 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 
 /** The context of payouts, whether anybody signs for the treasury or not. */
-export type PayoutCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'settings' | 'controls' | 'treasury' | 'wake'>
+export type PayoutCtx = Pick<
+  Ctx,
+  'db' | 'clock' | 'ids' | 'log' | 'settings' | 'controls' | 'treasury' | 'wake' | 'ledger' | 'gate'
+>
 
 /** The context of money that leaves the treasury. */
 export type TreasuryCtx = Omit<PayoutCtx, 'treasury'> & { readonly treasury: TreasuryParts }

@@ -39,8 +39,8 @@ const OUT: readonly TreasuryMutant[] = [
   {
     name: 'nobody-reviews',
     file: `${PAYOUTS}/sign-transfers.ts`,
-    find: '  if (transfer.nonce !== nonceOf(transfer.id) || !isBacked(treasury, transfer, booked)) {',
-    replace: '  if (transfer.nonce !== nonceOf(transfer.id)) {',
+    find: '  if (transfer.nonce !== nonceIn(transfer) || !isBacked(treasury, transfer, booked)) {',
+    replace: '  if (transfer.nonce !== nonceIn(transfer)) {',
     caughtBy: 'payouts',
   },
   {

@@ -1,0 +1,163 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
+import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
+import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
+import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
+import { findWait, liftWhenWhole } from '#control-plane/services/treasury/lift-hold.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { allowing } from '#test/support/allowances.ts'
+import type { OwnChain } from '#test/support/chain.ts'
+import { startChain } from '#test/support/chain.ts'
+import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
+import { setTreasury, startPayouts } from '#test/support/payouts.ts'
+import { until } from '#test/support/until.ts'
+
+const WAIT_MS = 30_000
+const PAID = 5_000_000
+
+let chain: OwnChain
+let world: PayoutWorld
+beforeAll(async () => {
+  chain = await startChain()
+}, 60_000)
+beforeEach(async () => {
+  world = await startPayouts(chain, { ALLOWANCE_LINE_MICRO: '10000000' })
+  await takeDeposits(world.ctx)
+}, 60_000)
+afterEach(async () => {
+  expect(await world.breaches()).toEqual([])
+  await world.stop()
+}, 60_000)
+afterAll(() => chain.stop())
+
+const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
+const record = () => world.gate.ledger.readEpoch()
+/** Waits until the gate knows beats that a copy of now will not have. */
+async function untilBeat(): Promise<void> {
+  const { beat } = await record()
+  await until('two beats', WAIT_MS, async () => Number(await world.gate.redis.get(moneyKeys.beat)) >= beat + 2)
+}
+/** Lets the chain's clock run past every signature. */
+const outlast = () =>
+  callChain(chain.rpcUrl, [
+    ['evm_increaseTime', [700]],
+    ['evm_mine', []],
+  ])
+/** One turn of everything that lets money leave. */
+async function turn(): Promise<void> {
+  await drainBalances(world.ctx, { isForced: true })
+  await moveTransfers(world.ctx)
+  await takeDeposits(world.ctx)
+  await liftWhenWhole(world.ctx)
+}
+async function untilLifted(): Promise<void> {
+  await until('money may leave', WAIT_MS, async () => {
+    await turn()
+    return (await record()).heldAt === undefined
+  })
+}
+const pay = async () => {
+  await drainBalances(world.ctx, { isForced: true })
+  await world.settle()
+}
+
+describe('a ledger that went back in time', () => {
+  it('pays nobody again, and has the payouts that left in its books before money may leave', async () => {
+    const [paid, other] = [await world.seller(PAID), await world.seller(0)]
+    await untilBeat()
+    const restore = await world.gate.backUpLedger()
+    await pay()
+    await untilBeat()
+    await restore()
+    expect(await world.books(paid)).toEqual({ available: PAID, inFlight: 0, paid: 0 })
+    for (let number = 0; number < 3; number++) await turn()
+    expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
+    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await turn()
+    expect(await received(paid)).toBe(BigInt(PAID))
+    // What was signed before may still leave, so the chain is awaited.
+    expect(await findWait(world.ctx, await record())).toBe('chain')
+    expect(await world.request(other)).toMatchObject({ status: 'held', reason: 'ledger_check' })
+    await outlast()
+    await untilLifted()
+    expect(await received(paid)).toBe(BigInt(PAID))
+    expect(await world.books(paid)).toEqual({ available: 0, inFlight: 0, paid: PAID })
+    const [found] = await world.payouts(paid)
+    expect(found).toMatchObject({ state: 'paid', number: 1n, foundAt: expect.any(Date) })
+    await world.earn(paid, 2_000_000)
+    await pay()
+    expect(await received(paid)).toBe(BigInt(PAID) + 2_000_000n)
+    expect((await world.payouts(paid)).map(({ number }) => number)).toEqual([2n, 1n])
+  })
+
+  it('ends payouts that had only been planned, and finds sweeps', async () => {
+    const cold = (await chain.newWallet()).address
+    const swept = world.process({ TREASURY_COLD_ADDRESS: cold, TREASURY_CEILING_MICRO: '9000000000' })
+    const seller = await world.seller(PAID)
+    await drainBalances(world.ctx, { isForced: true })
+    await untilBeat()
+    const restore = await world.gate.backUpLedger()
+    await world.settle(swept)
+    const gone = await chain.usdcBalance(cold)
+    expect(gone).toBeGreaterThan(0n)
+    await untilBeat()
+    await restore()
+    await outlast()
+    await until('money may leave', WAIT_MS, async () => {
+      await moveTransfers(swept)
+      await takeDeposits(swept)
+      await liftWhenWhole(swept)
+      return (await record()).heldAt === undefined
+    })
+    expect(await received(seller)).toBe(BigInt(PAID))
+    expect(await world.payouts(seller)).toMatchObject([{ state: 'paid', amount: BigInt(PAID) }])
+    expect(await chain.usdcBalance(cold)).toBe(gone)
+  })
+
+  it('that nobody notices signs a payout of the same name, and finds that it has left', async () => {
+    const seller = await world.seller(PAID)
+    const restore = await world.gate.backUpLedger()
+    await pay()
+    await world.gate.stopRebuilder()
+    await world.gate.redis.del(moneyKeys.beat)
+    await restore()
+    await world.earn(seller, 1_000_000)
+    await turn()
+    expect((await record()).heldAt).toBeTypeOf('number')
+    world.gate.startRebuilder()
+    await outlast()
+    await untilLifted()
+    await pay()
+    expect(await received(seller)).toBe(BigInt(PAID) + 1_000_000n)
+    expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: PAID + 1_000_000 })
+  })
+
+  it('is held by the statement that records it', async () => {
+    await world.gate.ledger.markRestored(Date.now())
+    expect(await world.gate.ledger.readStanding(undefined)).toBe('joining')
+    await outlast()
+    await untilLifted()
+  })
+
+  it('takes nothing from wallets twice', async () => {
+    const lines = allowing(world)
+    const buyer = await lines.payer(20_000_000n, 20_000_000n)
+    await lines.spend(buyer, 3_000_000)
+    await untilBeat()
+    const restore = await world.gate.backUpLedger()
+    await lines.untilTurned('it is drawn', async () => (await chain.usdcBalance(buyer.purse.address)) === 17_000_000n)
+    await untilBeat()
+    await restore()
+    for (let number = 0; number < 3; number++) await lines.turn()
+    await outlast()
+    await until('money may leave', WAIT_MS, async () => {
+      await lines.turn()
+      await liftWhenWhole(world.ctx)
+      return (await record()).heldAt === undefined
+    })
+    for (let number = 0; number < 3; number++) await lines.turn()
+    expect(await chain.usdcBalance(buyer.purse.address)).toBe(17_000_000n)
+    await setTreasury(world, 10_000_000_000n)
+  })
+})

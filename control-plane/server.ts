@@ -65,7 +65,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   const page = mountPage(server, plane, plane.config.pageDir === undefined ? PAGE : folderUrl(plane.config.pageDir))
   server.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request)
-    const methods = path === GRAPHQL_PATH ? ['POST'] : methodsOf(path)
+    const methods = path === GRAPHQL_PATH ? ['GET', 'POST'] : methodsOf(path)
     if (methods === undefined) {
       if (await page.answer(request, reply)) return reply
       throw new AppError('not_found')

@@ -34,15 +34,29 @@ export function checkOutboundUrl(
   return allowedHosts.has(url.host.toLowerCase()) ? url : undefined
 }
 
-/** Names under which no public host is found: those of one network (RFC 6761, 6762, 8375 and in use). */
-const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|private|arpa|onion)$/
+/** Names under which no public host is found: those of one network (RFC 6761, 6762, 7686, 8375, 9476 and in use). */
+const PRIVATE_NAMES: ReadonlySet<string> = new Set([
+  ...['localhost', 'local', 'internal', 'intranet', 'lan', 'home', 'corp', 'private', 'arpa', 'onion'],
+  ...['localdomain', 'localdomain6', 'localhost6', 'test', 'invalid', 'alt', 'intra', 'domain', 'workgroup', 'router'],
+])
+
+/** Domains whose public records lead to loopback or to any address that the name spells. */
+const LOOPBACK_DOMAINS: readonly string[] = [
+  ...['localtest.me', 'lvh.me', 'vcap.me', 'lacolhost.com', 'localho.st', 'fuf.me', 'traefik.me', 'local.gd'],
+  ...['nip.io', 'sslip.io', 'xip.io', 'fritz.box', 'mshome.net'],
+]
+
+function isLocalName(name: string): boolean {
+  const [last = ''] = name.split('.').slice(-1)
+  return PRIVATE_NAMES.has(last) || LOOPBACK_DOMAINS.some((domain) => name === domain || name.endsWith(`.${domain}`))
+}
 
 /** Checks a URL on any public host in the same way, for servers that are on no list. */
 export function checkPublicUrl(raw: string, policy: OutboundPolicy): URL | undefined {
   const url = checkOutboundUrl(raw, new Set([hostOf(raw) ?? '']), policy)
   if (url === undefined || (policy.allowsLoopback && isLoopbackHost(url.hostname))) return url
   const name = url.hostname.toLowerCase()
-  return name.includes('.') && !PRIVATE_NAME.test(name) ? url : undefined
+  return name.includes('.') && !isLocalName(name) ? url : undefined
 }
 
 function isLoopbackHost(hostname: string): boolean {

@@ -130,6 +130,13 @@ describe('credit', () => {
 })
 
 const ask = (query: string, variables?: object) => market.graphql(ada.sellerKey, query, variables)
+const chain = (links: number) =>
+  Array.from(
+    { length: links },
+    (_, at) => `fragment f${at} on Query { ${at === links - 1 ? '__typename' : `...f${at + 1}`} }`,
+  )
+    .concat('{ ...f0 }')
+    .join(' ')
 const nested = (depth: number) => `{ ${'node(id:"x"){ '.repeat(depth)} id ${'}'.repeat(depth)} }`
 const status = async (answer: Promise<Answer>) => (await answer).status
 
@@ -137,6 +144,8 @@ describe('GraphQL', () => {
   it.each([
     ['[C301] depth 9', nested(9)],
     ['[C301] depth 200', nested(200)],
+    ['[C301] fragments within fragments', `{ ${'... { '.repeat(9)} __typename ${'}'.repeat(9)} }`],
+    ['[C301] a chain of fragments', chain(9)],
     ['[C301] a fragment that spreads itself', 'fragment A on Query { ...A } { ...A }'],
     ['[C301] a cycle of fragments', 'fragment A on Query { ...B } fragment B on Query { ...A } { ...A }'],
     ['[C302] 16 aliases', `{ ${Array.from({ length: 16 }, (_, at) => `a${at}: viewer { kind }`).join(' ')} }`],
@@ -177,7 +186,7 @@ describe('GraphQL', () => {
       expect(codeOf(await ask(series, { from }))).toBe('invalid_request')
     }
     expect(await status(market.rest('POST', '/graphql', { body: [{ query: '{ viewer { kind } }' }] }))).toBe(400)
-    expect(await status(market.rest('GET', '/graphql?query={viewer{kind}}'))).toBe(405)
+    expect(await status(market.rest('GET', '/graphql?query={viewer{kind}}'))).toBe(200)
     const form = { body: 'query={viewer{kind}}', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
     expect(await status(market.rest('POST', '/graphql', form))).toBe(415)
   })

@@ -62,7 +62,7 @@ describe('GraphQL over HTTP', () => {
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     const text = await page.text()
     expect(text).toContain('query Markets')
-    // Without it the page would send subscriptions by GET, which this door refuses.
+    // Without it the page would put its documents into the address.
     expect(text).toContain('"method":"POST"')
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
     expect(page.headers.get('x-content-type-options')).toBe('nosniff')
@@ -89,6 +89,55 @@ describe('GraphQL over HTTP', () => {
     } finally {
       await server.close()
     }
+  })
+
+  it('answers a query by GET as clients send it', async () => {
+    const URQL =
+      'application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed'
+    const address = new URLSearchParams({
+      query: 'query Newest($limit: Int!) { trades(limit: $limit) { model } viewer { kind } }',
+      operationName: 'Newest',
+      variables: JSON.stringify({ limit: 1 }),
+      extensions: '{}',
+    })
+    const answer = await market.rest('GET', `/graphql?${address}`, { headers: { accept: URQL } })
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"kind":"nobody"')])
+    const { buyerKey } = await market.person()
+    const own = await market.rest('GET', '/graphql?query={viewer{kind}}', { key: buyerKey })
+    expect(own.text).toContain('"kind":"buyer"')
+    for (const wrong of [
+      'query={nothing}',
+      'query={viewer{kind}}&variables={',
+      'query=a&query=b',
+      `query=${'x'.repeat(7_000)}`,
+    ]) {
+      expect([wrong.slice(0, 40), (await market.rest('GET', `/graphql?${wrong}`)).status]).toEqual([
+        wrong.slice(0, 40),
+        400,
+      ])
+    }
+    expect((await market.rest('GET', '/graphql')).status).toBe(405)
+  })
+
+  it('changes nothing by GET, and hears no cookie without the header of a script', async () => {
+    const { buyerKey } = await market.person()
+    const mutation = 'mutation { createBuyerKey(input: { label: "by get" }) { __typename } }'
+    const refused = await market.rest('GET', `/graphql?${new URLSearchParams({ query: mutation })}`, { key: buyerKey })
+    expect([refused.status, refused.headers.get('allow'), codeOf(refused)]).toEqual([405, 'POST', 'method_not_allowed'])
+    // The operation is named among others, and no other way around changes it.
+    const two = new URLSearchParams({
+      query: `query A { viewer { kind } } ${mutation.replace('mutation', 'mutation B')}`,
+      operationName: 'B',
+    })
+    expect((await market.rest('GET', `/graphql?${two}`, { key: buyerKey })).status).toBe(405)
+    expect((await market.rest('GET', '/v1/buyer/keys', { key: buyerKey })).text).not.toContain('by get')
+    const signedIn = await market.rest('POST', '/v1/auth/key-session', { body: { key: buyerKey } })
+    const cookie = signedIn.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+    expect(cookie).toContain('mkt_session=')
+    const viewer = '/graphql?query={viewer{kind}}'
+    expect((await market.rest('GET', viewer, { headers: { cookie } })).status).toBe(403)
+    const byScript = await market.rest('GET', viewer, { headers: { cookie, 'graphql-require-preflight': '1' } })
+    expect([byScript.status, byScript.text]).toEqual([200, expect.stringContaining('"kind":"buyer"')])
   })
 
   it('says how to subscribe to who asks for JSON', async () => {

@@ -12,6 +12,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Updates } from '#control-plane/ports/updates/updates.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError, ERROR_CODES, toAppError } from '#shared/errors.ts'
+import { isRecord } from '#shared/json-members.ts'
 import { unitsOfBody, unitsOfDocument } from '#shared/refused-work.ts'
 import type { GraphQLContext } from './builder.ts'
 import { countDocuments } from './counting.ts'
@@ -29,9 +30,10 @@ const MAX_QUERY_MS = 10 * SECOND
 
 /** The status for a subscription that asks for JSON. */
 const NOT_ACCEPTABLE = 406
+const BY_POST_ALONE = new AppError('method_not_allowed', { message: 'A mutation is sent by POST.' })
 const ASK_FOR_EVENTS = new AppError('invalid_request', { message: 'A subscription accepts text/event-stream.' })
 
-/** The page sends subscriptions by POST, too, because there is no GET. */
+/** The page sends everything by POST, for a document may be longer than an address. */
 const GRAPHIQL = { title: 'Inference market', defaultQuery: READY_QUERIES, method: 'POST' } as const
 
 /** Nobody frames the page, and it is read as nothing else. Its own script and style stand in it. */
@@ -51,8 +53,8 @@ type Options = {
 }
 
 /**
- * Mounts the GraphQL door: JSON over POST, one operation a request, every document within its limits. Subscriptions are
- * server-sent events.
+ * Mounts the GraphQL door: JSON over POST, one operation a request, every document within its limits. Queries may also come
+ * by GET, which changes nothing. Subscriptions are server-sent events.
  */
 export function mountGraphQL(
   server: FastifyInstance,
@@ -84,21 +86,50 @@ export function mountGraphQL(
     for (const end of endRechecks) end()
     streams.close()
   })
-  if (allowsIntrospection) mountGraphiQL(server, yoga)
-
-  server.post(GRAPHQL_PATH, async (request, reply) => {
+  const serve = async (request: FastifyRequest, reply: FastifyReply) => {
     let context: GraphQLContext
     try {
-      requireOneDocument(request.body)
+      const asked = askedBy(request)
+      requireOneDocument(asked)
       context = { ...(await contextOf(ctx, request, reply)), live }
-      if (wantsEvents(request) && (await answerEvents(yoga, streams, { request, reply, context }))) return reply
+      if (wantsEvents(request) && (await answerEvents(yoga, streams, { request, reply, context, asked }))) return reply
     } catch (thrown) {
       const error = toAppError(thrown)
       if (error.code === 'internal_error') throw error
       return refuse(reply, chargeDocument(ctx, request, error))
     }
     return answer(yoga, { request, reply, context, maxQueryMs })
+  }
+  server.post(GRAPHQL_PATH, serve)
+  server.get(GRAPHQL_PATH, async (request, reply) => {
+    if (allowsIntrospection && request.headers.accept?.includes('text/html')) return sendGraphiQL(yoga, reply)
+    if (hasQuery(request)) return serve(request, reply)
+    reply.header('allow', 'POST')
+    throw new AppError('method_not_allowed')
   })
+}
+
+function hasQuery({ query }: FastifyRequest): boolean {
+  return isRecord(query) && query['query'] !== undefined
+}
+
+/** The members of a document that come as texts in an address. */
+const Asked = z.looseObject({
+  query: z.string(),
+  operationName: z.string().optional(),
+  variables: z.string().optional(),
+})
+
+/** What a request asks for: its body, or the members of its address. */
+function askedBy(request: FastifyRequest): unknown {
+  if (request.method !== 'GET') return request.body
+  const { data } = Asked.safeParse(request.query)
+  if (data === undefined) throw new AppError('invalid_request', { message: 'A member of the address is given once.' })
+  try {
+    return { ...data, ...(data.variables === undefined ? {} : { variables: JSON.parse(data.variables) }) }
+  } catch (cause) {
+    throw new AppError('invalid_json', { message: 'The variables are not valid JSON.', cause })
+  }
 }
 
 type Exchange = {
@@ -114,14 +145,12 @@ async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Excha
   const late = new Promise<undefined>((resolve) => {
     end.signal.addEventListener('abort', () => resolve(undefined))
   })
-  const init = {
-    method: 'POST',
-    // Only the newer media type gives refused documents a status of their own.
-    headers: { 'content-type': 'application/json', accept: GRAPHQL_JSON },
-    body: JSON.stringify(request.body),
-    signal: end.signal,
-  }
-  const asked = Promise.resolve(yoga.fetch(new URL(GRAPHQL_PATH, 'http://control-plane'), init, context))
+  // Only the newer media type gives refused documents a status of their own.
+  const headers = { 'content-type': 'application/json', accept: GRAPHQL_JSON }
+  const body = request.method === 'GET' ? {} : { body: JSON.stringify(request.body) }
+  const init = { method: request.method, headers, ...body, signal: end.signal }
+  // A mutation by GET is refused by the library.
+  const asked = Promise.resolve(yoga.fetch(new URL(request.url, 'http://control-plane'), init, context))
   try {
     const found = await Promise.race([asked, late])
     if (found === undefined) {
@@ -129,6 +158,9 @@ async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Excha
       return refuse(reply, new AppError('service_unavailable', { message: `A query takes at most ${maxQueryMs} ms.` }))
     }
     if (found.status === NOT_ACCEPTABLE) return refuse(reply, ASK_FOR_EVENTS, NOT_ACCEPTABLE)
+    if (found.status === BY_POST_ALONE.status) {
+      return refuse(reply.header('allow', 'POST'), chargeDocument(context.ctx, request, BY_POST_ALONE))
+    }
     const text = await found.text()
     const refusal = refusalOf(text)
     // A document that asked for no operation was counted by no other limit.
@@ -148,16 +180,10 @@ async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Excha
 }
 
 /** The page to try queries on, with one ready-made query for each kind of reader. */
-function mountGraphiQL(server: FastifyInstance, yoga: Yoga): void {
-  server.get(GRAPHQL_PATH, async (request, reply) => {
-    if (!request.headers.accept?.includes('text/html')) {
-      reply.header('allow', 'POST')
-      throw new AppError('method_not_allowed')
-    }
-    const page = await yoga.fetch(new URL(GRAPHQL_PATH, 'http://control-plane'), { headers: { accept: 'text/html' } })
-    reply.headers(PAGE_HEADERS)
-    return reply.type('text/html; charset=utf-8').send(await page.text())
-  })
+async function sendGraphiQL(yoga: Yoga, reply: FastifyReply): Promise<FastifyReply> {
+  const page = await yoga.fetch(new URL(GRAPHQL_PATH, 'http://control-plane'), { headers: { accept: 'text/html' } })
+  reply.headers(PAGE_HEADERS)
+  return reply.type('text/html; charset=utf-8').send(await page.text())
 }
 
 const Refusal = z.strictObject({
@@ -229,7 +255,7 @@ function refuse(reply: FastifyReply, error: AppError, status = error.status): Fa
 function chargeDocument(ctx: Ctx, request: FastifyRequest): AppError | undefined
 function chargeDocument(ctx: Ctx, request: FastifyRequest, error: AppError): AppError
 function chargeDocument(ctx: Ctx, request: FastifyRequest, error?: AppError): AppError | undefined {
-  const bytes = Number(request.headers['content-length'] ?? DOCUMENT_LIMITS.bytes)
+  const bytes = Number(request.headers['content-length'] ?? request.url.length)
   const units = unitsOfDocument(Math.min(bytes, DOCUMENT_LIMITS.bytes)) + unitsOfBody(bytes)
   return ctx.refusedWork.charge(causeOf(ctx, request), units) ?? error
 }

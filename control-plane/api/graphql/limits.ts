@@ -16,7 +16,10 @@ export function refuseDocument(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'invalid_request', status: 400, http: { status: 400 } } })
 }
 
-/** Bounds depth, root fields, aliases and directives. Fragments count where they are spread. */
+/**
+ * Bounds depth, root fields, aliases and directives. A fragment is a level of its own, and what it holds counts where it
+ * is spread.
+ */
 export const limitDocument: ValidationRule = (context) => {
   let aliases = 0
   let directives = 0
@@ -64,7 +67,7 @@ function measure(context: ValidationContext, root: SelectionSetNode): Measure {
         continue
       }
       const spread = part.kind === Kind.INLINE_FRAGMENT ? ofSelection(part.selectionSet) : ofFragment(part.name.value)
-      depth = Math.max(depth, spread.depth)
+      depth = Math.max(depth, 1 + spread.depth)
       fields += spread.fields
     }
     return { depth, fields }

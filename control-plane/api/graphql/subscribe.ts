@@ -36,7 +36,13 @@ const Params = z.object({
 })
 type Asked = z.output<typeof Params>
 type Yoga = ReturnType<typeof createYoga<GraphQLContext>>
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly context: GraphQLContext }
+type Exchange = {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly context: GraphQLContext
+  /** What the request asks for. */
+  readonly asked: unknown
+}
 
 /**
  * Answers a subscription as server-sent events (the distinct connections of GraphQL over SSE). Answers false for any
@@ -44,7 +50,7 @@ type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply
  */
 export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Exchange): Promise<boolean> {
   const { request, reply, context } = exchange
-  const asked = Params.safeParse(request.body)
+  const asked = Params.safeParse(exchange.asked)
   if (!asked.success) return false
   const document = subscriptionIn(yoga, context, asked.data)
   if (document === undefined) return false

@@ -350,6 +350,8 @@ export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
   { host: 'api', prefix: '/v1/audit' },
   { host: 'api', prefix: '/v1/exports' },
   { host: 'api', prefix: '/v1/payments' },
+  // OpenRouter's path of sums of usage.
+  { host: 'api', prefix: '/v1/activity' },
   // The list of calls, and calls that Redis has forgotten.
   { host: 'api', prefix: '/v1/requests' },
   { host: 'both', prefix: '/graphql' },

@@ -218,6 +218,23 @@ export async function sumUsageByTime(
   return rows
 }
 
+const ACTIVITY_ROW = { ...USAGE_SUMS_ROW, at: timestamp(), model: text(), provider: text() }
+
+/** Sums calls that a provider served by UTC day, model and provider, newest day first. Returns at most `limit` rows. */
+export async function sumActivity(
+  db: Database,
+  filter: UsageFilter,
+  limit: number,
+): Promise<RowOf<typeof ACTIVITY_ROW>[]> {
+  return readRows(
+    db,
+    ACTIVITY_ROW,
+    sql`${summedCalls(filter, DAYS)} select
+      date_trunc('day', at) at time zone 'UTC' as at, model, provider, ${SUMS}
+    from calls where provider is not null group by 1, 2, 3 order by 1 desc, 2, 3 limit ${limit}`,
+  )
+}
+
 /** Sums all calls, and the same by model with the highest spending first. The rows are read once. */
 export async function sumUsage(
   db: Database,

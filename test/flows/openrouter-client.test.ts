@@ -242,6 +242,12 @@ describe("a buyer with OpenRouter's own client", () => {
     const answer = await own.chat.send({ chatRequest: { model: MODEL, messages: MESSAGES } })
     const cost = 'usage' in answer ? (answer.usage?.cost ?? Number.NaN) : Number.NaN
     await until('the call is booked', 10_000, async () => (await own.credits.getCredits()).data.totalUsage > 0)
+    const activity = await own.analytics.getUserActivity({ groupBy: 'workspace' })
+    expect(activity.data).toMatchObject([
+      { date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), model: 'gpt-5-mini', requests: 1, usage: cost },
+    ])
+    expect(activity.data[0]?.promptTokens).toBeGreaterThan(0)
+    expect((await own.analytics.getUserActivity({ date: '2020-01-01' })).data).toEqual([])
     const { data } = await own.credits.getCredits()
     expect(data).toEqual({ totalCredits: 3, totalUsage: cost })
     const gateway = createGateway({ baseURL: `${network.sandbox.api_base_url}/v1/ai`, apiKey: buyerKey })

@@ -1,4 +1,5 @@
 import { NamedSavingsSchema, nameSavings } from '#control-plane/api/buyer-synonyms.ts'
+import { listActivity } from '#control-plane/services/buyers/activity.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
 import { cancelOwnJob, listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
@@ -21,6 +22,8 @@ export const BUYER_READ_ROWS: readonly RestRow[] = [
     operation: exportBuyerUsage,
     answer: ({ url }) => ({ kind: 'redirect', location: url }),
   }),
+  // OpenRouter's path for the same.
+  restRow({ method: 'GET', path: '/v1/activity', envelope, operation: listActivity }),
   restRow({ method: 'GET', path: '/v1/buyer/caps', envelope, operation: listCaps }),
   restRow({ method: 'GET', path: '/v1/buyer/jobs', envelope, operation: listOwnJobs }),
   restRow({ method: 'DELETE', path: '/v1/buyer/jobs/:id', envelope, operation: cancelOwnJob }),

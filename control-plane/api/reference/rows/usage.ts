@@ -8,6 +8,12 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
     summary: 'List calls with their cost',
     example: { period: '24h', max_items: 10 },
   },
+  'GET /v1/activity': {
+    tag,
+    summary: 'Sum calls by day, model and provider',
+    description: 'In OpenRouter’s shape: the running UTC day and the thirty before it, or one `date`.',
+    example: {},
+  },
   'GET /v1/buyer/usage/buckets': {
     tag,
     summary: 'Sum usage over time',

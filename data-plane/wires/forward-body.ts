@@ -7,6 +7,8 @@ export type Edits = {
   readonly hidden: ReadonlySet<string>
   /** Members that go only to models which list them, where a model lists anything. */
   readonly gated: ReadonlySet<string>
+  /** Names that clients have for a member, and the one that it goes on under. Members under two of them say the same. */
+  readonly renamed?: ReadonlyMap<string, string>
   /** Members of ours that follow, as JSON text that begins with a comma. */
   readonly added?: string
 }
@@ -18,18 +20,22 @@ export type Edits = {
 export function forwardBody(
   { text, members, body }: JsonBody,
   plan: ModelPlan,
-  { hidden, gated, added = '' }: Edits,
+  { hidden, gated, renamed, added = '' }: Edits,
 ): { readonly body: string; readonly adaptedParams: readonly string[] } {
   const { parameters } = plan.target.model
   const adaptedParams: string[] = []
   const values = new Map<string, string>()
   // The last of duplicates, as JSON.parse reads them.
   for (const { key, start, end } of members) values.set(key, text.slice(start, end).trim())
+  const written = new Set<string>()
   let forwarded = `{"model":${JSON.stringify(plan.offer.providerModel)}`
   for (const [key, value] of values) {
     if (key === 'model' || ROUTING_FIELDS.has(key) || hidden.has(key) || body[key] === null) continue
-    if (gated.has(key) && parameters.length > 0 && !parameters.includes(key)) adaptedParams.push(key)
-    else forwarded += `,${JSON.stringify(key)}:${value}`
+    const name = renamed?.get(key) ?? key
+    if (written.has(name)) continue
+    written.add(name)
+    if (gated.has(name) && parameters.length > 0 && !parameters.includes(name)) adaptedParams.push(key)
+    else forwarded += `,${JSON.stringify(name)}:${value}`
   }
   return { body: `${forwarded}${added}}`, adaptedParams }
 }

@@ -1,5 +1,7 @@
+import { AppError } from '#shared/errors.ts'
 import type { JsonObject } from '#shared/json-members.ts'
-import { isGiven } from '#shared/json-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
+import type { MemberTable } from '#shared/media-members.ts'
 import { mustBe } from './fields.ts'
 import { ROUTING_FIELDS } from './hints.ts'
 
@@ -18,4 +20,56 @@ export function extrasOf(body: JsonObject, read: ReadonlySet<string>): JsonObjec
     if (!read.has(name) && !ROUTING_FIELDS.has(name) && isGiven(body[name])) extras[name] = body[name]
   }
   return extras
+}
+
+/** A member of a request, and the name that it came under. */
+export type Named = { readonly name: string; readonly value: unknown }
+
+/** The member that stands under any of its names. Throws `invalid_request` for two that differ. */
+export function memberOf(body: JsonObject, names: readonly string[]): Named {
+  let found: Named | undefined
+  for (const name of names) {
+    const value = body[name]
+    if (!isGiven(value)) continue
+    if (found !== undefined && JSON.stringify(value) !== JSON.stringify(found.value)) {
+      throw mustBe(name, `the same as ${found.name}`)
+    }
+    found ??= { name, value }
+  }
+  return found ?? { name: names[0] ?? '', value: undefined }
+}
+
+/** Throws `invalid_request` for a member that would change the work and that no provider is told. */
+export function refuseMembers(body: JsonObject, { refused }: MemberTable): void {
+  for (const name in body) {
+    const words = Object.hasOwn(refused, name) ? refused[name] : undefined
+    if (words === undefined || asksForNothing(body[name])) continue
+    throw new AppError('invalid_request', { message: `${name} is no member here: ${words}.`, param: name })
+  }
+}
+
+function asksForNothing(value: unknown): boolean {
+  return !isGiven(value) || value === false || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+/** Two sides beside one another, as some clients say a size. */
+export const SIDES: readonly string[] = ['width', 'height']
+
+/** The size under any of its names, as WIDTHxHEIGHT where it came as two sides. */
+export function sizeMember(body: JsonObject, names: readonly string[]): Named {
+  const { name, value } = memberOf(body, names)
+  const size = isRecord(value) ? sidesIn(value, name) : value
+  const beside = sidesIn(body, 'width')
+  if (beside !== undefined && isGiven(size) && size !== beside) throw mustBe('width', `the same as ${name}`)
+  return { name, value: size ?? beside }
+}
+
+function sidesIn({ width, height }: JsonObject, param: string): string | undefined {
+  if (!isGiven(width) && !isGiven(height)) return undefined
+  if (isSide(width) && isSide(height)) return `${width}x${height}`
+  throw mustBe(param, 'a size of two whole numbers, width and height')
+}
+
+function isSide(value: unknown): boolean {
+  return /^[1-9]\d{0,4}$/.test(String(value))
 }

@@ -314,7 +314,7 @@ describe('the official client', () => {
     expect([bill.status, bill.body]).toMatchObject([200, { model: OPENAI, buyer_cost_micro: 0 }])
   })
 
-  it.each(['limit=0', 'limit=101', 'limit=1.5', 'order=up', 'after=vid_1', 'page=2'])(
+  it.each(['limit=0', 'limit=101', 'limit=1.5', 'order=up', 'after=vid_1', 'limit=1&limit=2'])(
     'is told what is wrong with a list of %s',
     async (query) => {
       expect((await send('GET', `/v1/videos?${query}`)).status).toBe(400)

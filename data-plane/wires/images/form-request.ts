@@ -7,10 +7,14 @@ import { mayStandIn } from '#data-plane/wires/inlined-data.ts'
 import { routingBody } from '#data-plane/wires/routing-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JsonObject } from '#shared/json-members.ts'
+import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import { checkPictureFile, MAX_SOURCES } from './sources.ts'
 
 /** Fields that are numbers in JSON. */
-const NUMBERS: ReadonlySet<string> = new Set(['n', 'output_compression', 'partial_images', 'seed'])
+const NUMBERS: ReadonlySet<string> = new Set([
+  ...MEDIA_MEMBERS.image.read.n,
+  ...['output_compression', 'partial_images', 'seed'],
+])
 
 /** A form's fields as the members of a JSON request, and its pictures. */
 export type FormMembers = { readonly body: JsonObject; readonly form: Form; readonly files: readonly FormFile[] }

@@ -4,12 +4,14 @@ import type { Form, FormFile } from '#data-plane/wires/form.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
-import { extrasOf, readPrompt } from '#data-plane/wires/media-members.ts'
+import type { Named } from '#data-plane/wires/media-members.ts'
+import { extrasOf, memberOf, readPrompt, refuseMembers, SIDES, sizeMember } from '#data-plane/wires/media-members.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ImageQuality, ImageShape, Resolution } from '#shared/images.ts'
 import { IMAGE_QUALITIES, MAX_SIDE, MIN_SIDE, RESOLUTIONS, readSize } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'
+import { MEDIA_MEMBERS, namesRead } from '#shared/media-members.ts'
 import type { ImageAsk, ImageFormat } from '#shared/protocols/image-codec.ts'
 import { membersOfForm } from './form-request.ts'
 import { readSources } from './sources.ts'
@@ -28,10 +30,11 @@ export type ImageRequest = Routing & {
 const MAX_IMAGES = 10
 /** Partial pictures of one stream at most, as OpenAI has it. */
 const MAX_PARTIALS = 3
+const MEMBERS = MEDIA_MEMBERS.image
 /** Members that are read here. What is beside them goes to providers that know it. */
 const READ: ReadonlySet<string> = new Set([
-  ...['model', 'prompt', 'n', 'size', 'resolution', 'quality', 'response_format', 'stream', 'partial_images'],
-  ...['image', 'image_url', 'images', 'input_images', 'input_references', 'mask', 'mask_url'],
+  ...['model', 'prompt', 'stream', 'partial_images'],
+  ...[...namesRead(MEMBERS), ...SIDES],
 ])
 
 /**
@@ -64,11 +67,13 @@ function readRequest(body: JsonObject, raw: RawRequest, { family, inlined, uploa
   const model = readModelName(body['model'])
   const prompt = readPrompt(body['prompt'])
   const isEdit = sources.length > 0 || upload !== undefined
-  const count = readCount(body['n'], isEdit)
+  refuseMembers(body, MEMBERS)
+  const count = readCount(memberOf(body, MEMBERS.read.n), isEdit)
   const { size, resolution, quality } = readShape(body)
-  const format = readFormat(body['response_format'])
+  const format = readFormat(memberOf(body, MEMBERS.read.response_format))
   const stream = readStream(body, count)
-  const extras = extrasOf(body, READ)
+  const ratio = memberOf(body, MEMBERS.read.aspect_ratio).value
+  const extras = { ...extrasOf(body, READ), ...(isGiven(ratio) && { aspect_ratio: ratio }) }
   const { hints, floorPercents, maxCostMicro } = readRouting(body, raw)
   return {
     model,
@@ -83,18 +88,19 @@ function readRequest(body: JsonObject, raw: RawRequest, { family, inlined, uploa
 }
 
 /** An edit makes one picture. */
-function readCount(value: unknown, isEdit: boolean): number {
+function readCount({ name, value }: Named, isEdit: boolean): number {
   if (!isGiven(value)) return 1
   const most = isEdit ? 1 : MAX_IMAGES
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value
-  throw mustBe('n', isEdit ? '1 for an edit' : `a whole number from 1 to ${MAX_IMAGES}`)
+  throw mustBe(name, isEdit ? '1 for an edit' : `a whole number from 1 to ${MAX_IMAGES}`)
 }
 
 function readShape(body: JsonObject): ImageShape {
-  const { size: text, resolution: tier, quality } = body
+  const { resolution: tier, quality } = body
+  const { name, value: text } = sizeMember(body, MEMBERS.read.size)
   const size = isGiven(text) ? (typeof text === 'string' ? readSize(text) : undefined) : {}
   if (size === undefined) {
-    throw mustBe('size', `WIDTHxHEIGHT with sides from ${MIN_SIDE} to ${MAX_SIDE} pixels, "auto", 1K, 2K or 4K`)
+    throw mustBe(name, `WIDTHxHEIGHT with sides from ${MIN_SIDE} to ${MAX_SIDE} pixels, "auto", 1K, 2K or 4K`)
   }
   const resolution = isGiven(tier) ? readResolution(tier) : undefined
   if (resolution !== undefined && size.resolution !== undefined && size.resolution !== resolution) {
@@ -116,9 +122,9 @@ function readQuality(value: unknown): ImageQuality | undefined {
   return quality
 }
 
-function readFormat(value: unknown): ImageFormat | undefined {
+function readFormat({ name, value }: Named): ImageFormat | undefined {
   if (!isGiven(value)) return undefined
-  if (value !== 'url' && value !== 'b64_json') throw mustBe('response_format', '"url" or "b64_json"')
+  if (value !== 'url' && value !== 'b64_json') throw mustBe(name, '"url" or "b64_json"')
   return value
 }
 

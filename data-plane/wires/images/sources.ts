@@ -2,6 +2,7 @@ import type { InlinedSource } from '#data-plane/call.ts'
 import { firstData, fullLength } from '#data-plane/wires/inlined-data.ts'
 import { AppError } from '#shared/errors.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
+import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import type { ImageSource } from '#shared/protocols/image-codec.ts'
 
 /** Sources of one request at most. */
@@ -12,8 +13,8 @@ const MAX_URL_CHARS = 8_192
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const HTTPS = /^https:\/\/[^\s"<>\\^`{|}]+$/i
 const IMAGE_DATA = /^data:image\/[a-z0-9.+-]{1,40};base64,/i
-/** Members that hold one source or several, in the order in which they count. */
-const HOLDERS = ['image', 'image_url', 'images', 'input_images', 'input_references'] as const
+/** Members that hold one source or several, in the order in which they count, and those of a mask. */
+const { source: HOLDERS, mask: MASKS } = MEDIA_MEMBERS.image.read
 /** Bytes of a picture by which its kind is known, in base64. */
 const HEAD_CHARS = 16
 const ROLES: ReadonlySet<unknown> = new Set(['start', 'base', 'reference'])
@@ -54,7 +55,7 @@ export function isEmptyList(name: string, value: unknown): boolean {
 
 /** Throws `mask_not_supported` for a request with a mask. */
 export function refuseMask(body: Body): void {
-  for (const name of ['mask', 'mask_url']) {
+  for (const name of MASKS) {
     if (isGiven(body[name])) throw new AppError('mask_not_supported', { param: name })
   }
 }

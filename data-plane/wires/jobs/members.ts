@@ -1,4 +1,5 @@
 import { mustBe } from '#data-plane/wires/fields.ts'
+import { memberOf } from '#data-plane/wires/media-members.ts'
 import { MAX_CLIP_SECONDS } from '#shared/clips.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'
@@ -7,26 +8,42 @@ import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 /** Nothing of a film or of music is sold by the token. */
 export const NO_TOKENS = { inputTokens: 0, inputImages: 0, inputBytes: 0, maxOutputTokens: 0, choices: 1 } as const
 
-/** The length under any of its names, as a number or as a text with or without an `s`. Throws for two that differ. */
-export function readSeconds(body: JsonObject): number | undefined {
-  let seconds: number | undefined
-  for (const name of ['seconds', 'duration']) {
+/** The names of a length, in seconds and in milliseconds. */
+type LengthNames = { readonly seconds: readonly string[]; readonly milliseconds: readonly string[] }
+
+/**
+ * The length under any of its names, as a number or as a text, that of seconds with or without an `s`. Throws for two that
+ * differ.
+ */
+export function readSeconds(body: JsonObject, { seconds: names, milliseconds }: LengthNames): number | undefined {
+  let found: { readonly name: string; readonly seconds: number } | undefined
+  for (const name of [...names, ...milliseconds]) {
     const value = body[name]
     if (!isGiven(value)) continue
-    const text = typeof value === 'string' ? /^(\d{1,3})s?$/.exec(value)?.[1] : undefined
-    const read = text === undefined ? value : Number(text)
-    if (typeof read !== 'number' || !Number.isInteger(read) || read < 1 || read > MAX_CLIP_SECONDS) {
-      throw mustBe(name, `a whole number from 1 to ${MAX_CLIP_SECONDS}`)
-    }
-    if (seconds !== undefined && seconds !== read) throw mustBe(name, 'the same as seconds')
-    seconds = read
+    const isFine = milliseconds.includes(name)
+    const seconds = secondsIn(value, isFine)
+    if (seconds === undefined) throw mustBe(name, isFine ? 'whole seconds in milliseconds' : WHOLE)
+    if (found !== undefined && found.seconds !== seconds) throw mustBe(name, `the same as ${found.name}`)
+    found ??= { name, seconds }
   }
-  return seconds
+  return found?.seconds
+}
+
+const WHOLE = `a whole number from 1 to ${MAX_CLIP_SECONDS}`
+const MILLISECONDS = 1_000
+
+function secondsIn(value: unknown, isFine: boolean): number | undefined {
+  const text = typeof value === 'string' ? /^(\d{1,6})s?$/.exec(value)?.[1] : undefined
+  const number = text === undefined ? value : Number(text)
+  if (typeof number !== 'number') return undefined
+  const seconds = isFine ? number / MILLISECONDS : number
+  return Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_CLIP_SECONDS ? seconds : undefined
 }
 
 /** A job makes one work. */
-export function refuseSeveral(n: unknown): void {
-  if (isGiven(n) && n !== 1) throw mustBe('n', '1: a job makes one')
+export function refuseSeveral(body: JsonObject, names: readonly string[]): void {
+  const { name, value } = memberOf(body, names)
+  if (isGiven(value) && value !== 1 && value !== '1') throw mustBe(name, '1: a job makes one')
 }
 
 /** The request with the length among what was left out, where the model alone decides how long its work is. */
@@ -35,6 +52,9 @@ export function withoutLength(
   asked: number | undefined,
   told: number | undefined,
 ): EncodedRequest {
-  if (asked === undefined || told !== undefined) return request
+  // Nobody asked for a usual length that the provider has no member for.
+  if (asked === undefined)
+    return { ...request, adaptedParams: request.adaptedParams.filter((name) => name !== 'seconds') }
+  if (told !== undefined) return request
   return { ...request, adaptedParams: ['seconds', ...request.adaptedParams] }
 }

@@ -4,18 +4,21 @@ import { readRouting } from '#data-plane/wires/hints.ts'
 import { NO_TOKENS, readSeconds, refuseSeveral, withoutLength } from '#data-plane/wires/jobs/members.ts'
 import { headOf, showJob } from '#data-plane/wires/jobs/view.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
-import { extrasOf, readPrompt } from '#data-plane/wires/media-members.ts'
+import type { Named } from '#data-plane/wires/media-members.ts'
+import { extrasOf, memberOf, readPrompt, refuseMembers } from '#data-plane/wires/media-members.ts'
 import type { JobWire } from '#data-plane/wires/wire.ts'
 import { forModelTarget } from '#data-plane/wires/wire.ts'
 import { clipOf } from '#shared/catalog/model.ts'
 import { shapeOf } from '#shared/clips.ts'
 import { isGiven } from '#shared/json-members.ts'
+import { MEDIA_MEMBERS, namesRead } from '#shared/media-members.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
 
 const OBJECT = 'music.generation'
 const MAX_LYRICS_CHARS = 32_768
+const MEMBERS = MEDIA_MEMBERS.music
 /** Members that are read here. What is beside them goes to providers that know it. */
-const READ: ReadonlySet<string> = new Set(['model', 'prompt', 'lyrics', 'seconds', 'duration', 'n'])
+const READ: ReadonlySet<string> = new Set(['model', 'prompt', ...namesRead(MEMBERS)])
 
 /** Music as long jobs: `POST /v1/music/generations`, then `GET` and `DELETE` of what it answered. */
 export const music: JobWire = {
@@ -25,9 +28,10 @@ export const music: JobWire = {
     const { body } = readJsonBody(raw)
     const model = readModelName(body['model'])
     const prompt = readPrompt(body['prompt'])
-    const lyrics = readLyrics(body['lyrics'])
-    refuseSeveral(body['n'])
-    const seconds = readSeconds(body)
+    refuseMembers(body, MEMBERS)
+    const lyrics = readLyrics(memberOf(body, MEMBERS.read.lyrics))
+    refuseSeveral(body, MEMBERS.read.n)
+    const seconds = readSeconds(body, MEMBERS.read)
     const extras = extrasOf(body, READ)
     return {
       demand: {
@@ -55,8 +59,8 @@ export const music: JobWire = {
   cancelled: (view) => JSON.stringify(showJob(view, OBJECT)),
 }
 
-function readLyrics(value: unknown): string | undefined {
+function readLyrics({ name, value }: Named): string | undefined {
   if (!isGiven(value)) return undefined
   if (typeof value === 'string' && value.length <= MAX_LYRICS_CHARS) return value
-  throw mustBe('lyrics', `a text of at most ${MAX_LYRICS_CHARS} characters`)
+  throw mustBe(name, `a text of at most ${MAX_LYRICS_CHARS} characters`)
 }

@@ -2,13 +2,20 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
+import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 import { speechDecoder } from './decoder.ts'
 import { inEvents } from './events.ts'
 import type { SpeechRequest } from './read-request.ts'
 import { readSpeechRequest } from './read-request.ts'
 
-const EDITS = { hidden: new Set(['stream', 'stream_format']), gated: new Set(['speed', 'instructions']) }
+const EDITS = {
+  hidden: new Set(['stream', 'stream_format']),
+  gated: new Set(['speed', 'instructions']),
+  renamed: new Map(
+    Object.entries(MEDIA_MEMBERS.speech.read).flatMap(([own, names]) => names.map((name) => [name, own] as const)),
+  ),
+}
 /** OpenAI's first voice, which servers of its protocol know, for a request that names none. */
 const USUAL_VOICE = ',"voice":"alloy"'
 

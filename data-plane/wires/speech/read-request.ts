@@ -3,7 +3,9 @@ import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
+import { memberOf, refuseMembers } from '#data-plane/wires/media-members.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
+import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 
 /** The formats that speech can be asked for in, with the media type of each. */
 export const FORMATS = {
@@ -33,23 +35,29 @@ const MAX_INPUT_CHARS = 16_384
 const MAX_INSTRUCTIONS_CHARS = 16_384
 const MAX_VOICE_CHARS = 256
 
+const MEMBERS = MEDIA_MEMBERS.speech
+
 /** Reads the body of a speech request. Throws AppError: `invalid_json`, `invalid_request`, `invalid_minimum_discount`. */
 export function readSpeechRequest(raw: RawRequest): SpeechRequest {
   const json = readJsonBody(raw)
   const { body } = json
   const model = readModelName(body['model'])
-  const { input, voice, speed, instructions, response_format: format } = body
+  refuseMembers(body, MEMBERS)
+  const { speed, instructions } = body
+  const { name: inputName, value: input } = memberOf(body, MEMBERS.read.input)
+  const { name: voiceName, value: voice } = memberOf(body, MEMBERS.read.voice)
+  const { name: formatName, value: format } = memberOf(body, MEMBERS.read.response_format)
   if (typeof input !== 'string' || input === '' || input.length > MAX_INPUT_CHARS) {
-    throw mustBe('input', `a text of 1 to ${MAX_INPUT_CHARS} characters`)
+    throw mustBe(inputName, `a text of 1 to ${MAX_INPUT_CHARS} characters`)
   }
-  if (isGiven(voice) && !isVoice(voice)) throw mustBe('voice', 'the name of a voice')
+  if (isGiven(voice) && !isVoice(voice)) throw mustBe(voiceName, 'the name of a voice')
   if (isGiven(speed) && (typeof speed !== 'number' || speed < 0.25 || speed > 4)) {
     throw mustBe('speed', 'a number from 0.25 to 4')
   }
   if (isGiven(instructions) && !isText(instructions, MAX_INSTRUCTIONS_CHARS)) {
     throw mustBe('instructions', `a text of up to ${MAX_INSTRUCTIONS_CHARS} characters`)
   }
-  if (isGiven(format) && !isFormat(format)) throw mustBe('response_format', `one of ${Object.keys(FORMATS).join(', ')}`)
+  if (isGiven(format) && !isFormat(format)) throw mustBe(formatName, `one of ${Object.keys(FORMATS).join(', ')}`)
   checkStreaming(body)
   return {
     json,

@@ -6,8 +6,10 @@ import { readForm } from '#data-plane/wires/form.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readModelName } from '#data-plane/wires/json-body.ts'
+import { refuseMembers } from '#data-plane/wires/media-members.ts'
 import { routingBody } from '#data-plane/wires/routing-fields.ts'
 import { AppError } from '#shared/errors.ts'
+import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import type { AudioDuration } from './audio-duration.ts'
 import { audioDuration } from './audio-duration.ts'
 
@@ -41,9 +43,11 @@ const REPEATED = /\[[\w.-]*\]$/
 export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest {
   const form = readForm(raw.headers['content-type'] ?? '', raw.body)
   refuseElsewhereInForm(form.fields)
-  const { routing, fields } = routingBody(form.fields)
+  const { routing, fields: given } = routingBody(form.fields)
+  const fields = underOurNames(given)
   checkOnce(fields)
   const values = new Map(fields.map(({ name, value }) => [name, value]))
+  refuseMembers(Object.fromEntries(values), MEDIA_MEMBERS.transcription)
   const file = readFile(form)
   const format = readFormat(values.get('response_format'))
   const isStreamed = readFlag(values.get('stream'), 'stream')
@@ -60,6 +64,19 @@ export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest 
     duration: audioDuration(file.bytes),
     ...readRouting(routing, raw),
   }
+}
+
+const OUR_NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries(MEDIA_MEMBERS.transcription.read).flatMap(([own, names]) => names.map((name) => [name, own] as const)),
+)
+
+/** The fields under the names by which they are read. A list may be JSON. */
+function underOurNames(fields: readonly FormField[]): readonly FormField[] {
+  return fields.flatMap(({ name: given, value }) => {
+    const name = OUR_NAMES.get(given) ?? given
+    const words = name === TIMESTAMPS && value.startsWith('[') ? value.match(/\w+/g) : null
+    return words === null ? [{ name, value }] : words.map((word) => ({ name, value: word }))
+  })
 }
 
 function checkOnce(fields: readonly FormField[]): void {

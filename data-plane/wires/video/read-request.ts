@@ -4,16 +4,18 @@ import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readSeconds, refuseSeveral } from '#data-plane/wires/jobs/members.ts'
 import { readModelName } from '#data-plane/wires/json-body.ts'
-import { extrasOf, readPrompt } from '#data-plane/wires/media-members.ts'
+import type { Named } from '#data-plane/wires/media-members.ts'
+import { extrasOf, memberOf, readPrompt, refuseMembers, SIDES, sizeMember } from '#data-plane/wires/media-members.ts'
 import type { ClipResolution } from '#shared/clips.ts'
 import { CLIP_RESOLUTIONS, clipResolutionOf } from '#shared/clips.ts'
 import type { ImageSize } from '#shared/images.ts'
 import { MAX_SIDE, MIN_SIDE, readSize } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'
+import { MEDIA_MEMBERS, namesRead } from '#shared/media-members.ts'
 import type { VideoAsk } from '#shared/protocols/job-codec.ts'
 import type { PlacedSource } from './sources.ts'
-import { readClipSources, SOURCE_MEMBERS } from './sources.ts'
+import { readClipSources } from './sources.ts'
 
 export type VideoRequest = Routing & {
   readonly model: string
@@ -24,53 +26,61 @@ export type VideoRequest = Routing & {
   readonly inlined: InlinedSource
 }
 
+const MEMBERS = MEDIA_MEMBERS.video
 /** Members that are read here. What is beside them goes to providers that know it. */
-const READ: ReadonlySet<string> = new Set([
-  ...['model', 'prompt', 'seconds', 'duration', 'n', 'size', 'resolution', 'aspect_ratio'],
-  ...SOURCE_MEMBERS,
-])
+const READ: ReadonlySet<string> = new Set(['model', 'prompt', ...namesRead(MEMBERS), ...SIDES])
 
 /** Reads a request for a film. Throws AppError: `invalid_request`, and what {@link readClipSources} throws. */
 export function readVideoRequest(body: JsonObject, raw: RawRequest, inlined: InlinedSource): VideoRequest {
   const model = readModelName(body['model'])
   const prompt = readPrompt(body['prompt'])
-  refuseSeveral(body['n'])
-  const size = readVideoSize(body['size'])
+  refuseMembers(body, MEMBERS)
+  refuseSeveral(body, MEMBERS.read.n)
+  const { size, resolution } = readPicture(body)
   return {
     model,
     inlined,
     sources: readClipSources(body, inlined),
     ask: {
       prompt,
-      seconds: readSeconds(body),
+      seconds: readSeconds(body, MEMBERS.read),
       size,
-      resolution: readResolution(body['resolution'], size),
-      aspectRatio: readRatio(body['aspect_ratio']),
+      resolution,
+      aspectRatio: readRatio(memberOf(body, MEMBERS.read.aspect_ratio)),
       extras: extrasOf(body, READ),
     },
     ...readRouting(body, raw),
   }
 }
 
-function readVideoSize(value: unknown): ImageSize | undefined {
+/** The size and the tier. Some clients say the size as the resolution. */
+function readPicture(body: JsonObject): Pick<VideoAsk, 'size' | 'resolution'> {
+  const [size, tier] = [sizeMember(body, MEMBERS.read.size), memberOf(body, MEMBERS.read.resolution)]
+  const isSize = typeof tier.value === 'string' && /^\d+x\d+$/i.test(tier.value)
+  if (isSize && isGiven(size.value) && size.value !== tier.value) throw mustBe(tier.name, `the same as ${size.name}`)
+  const sides = readVideoSize(isSize ? tier : size)
+  return { size: sides, resolution: readResolution(isSize ? { ...tier, value: undefined } : tier, sides) }
+}
+
+function readVideoSize({ name, value }: Named): ImageSize | undefined {
   if (!isGiven(value) || value === 'auto') return undefined
   const size = typeof value === 'string' ? readSize(value)?.size : undefined
-  if (size === undefined) throw mustBe('size', `WIDTHxHEIGHT with sides from ${MIN_SIDE} to ${MAX_SIDE} pixels`)
+  if (size === undefined) throw mustBe(name, `WIDTHxHEIGHT with sides from ${MIN_SIDE} to ${MAX_SIDE} pixels`)
   return size
 }
 
 /** The tier as it is asked for, or that of the size. Throws for two that differ. */
-function readResolution(value: unknown, size: ImageSize | undefined): ClipResolution | undefined {
+function readResolution({ name, value }: Named, size: ImageSize | undefined): ClipResolution | undefined {
   const ofSize = size && clipResolutionOf(size)
   if (!isGiven(value) || value === 'auto') return ofSize
-  const asked = CLIP_RESOLUTIONS.find((name) => typeof value === 'string' && name === value.toLowerCase())
-  if (asked === undefined) throw mustBe('resolution', `one of ${CLIP_RESOLUTIONS.join(', ')}`)
-  if (ofSize !== undefined && ofSize !== asked) throw mustBe('resolution', `${ofSize}, which is that of size`)
+  const asked = CLIP_RESOLUTIONS.find((tier) => typeof value === 'string' && tier === value.toLowerCase())
+  if (asked === undefined) throw mustBe(name, `one of ${CLIP_RESOLUTIONS.join(', ')}`)
+  if (ofSize !== undefined && ofSize !== asked) throw mustBe(name, `${ofSize}, which is that of size`)
   return asked
 }
 
-function readRatio(value: unknown): string | undefined {
+function readRatio({ name, value }: Named): string | undefined {
   if (!isGiven(value) || value === 'auto') return undefined
   if (typeof value === 'string' && /^[1-9]\d?:[1-9]\d?$/.test(value)) return value
-  throw mustBe('aspect_ratio', 'two numbers with a colon between, such as 16:9')
+  throw mustBe(name, 'two numbers with a colon between, such as 16:9')
 }

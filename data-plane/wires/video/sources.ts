@@ -5,23 +5,16 @@ import { SOURCE_ROLES } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
+import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import type { ClipSource } from '#shared/protocols/job-codec.ts'
 
+const { start, end, reference } = MEDIA_MEMBERS.video.read
 /** Members that hold one picture or several, and the part that it plays where it does not say so itself. */
 const HOLDERS: readonly (readonly [name: string, role: SourceRole])[] = [
-  ['image_url', 'start'],
-  ['image', 'start'],
-  ['input_reference', 'start'],
-  ['input_images', 'start'],
-  ['images', 'start'],
-  ['frame_images', 'start'],
-  ['end_image_url', 'end'],
-  ['reference_images', 'reference'],
-  ['input_references', 'reference'],
+  ...start.map((name) => [name, 'start'] as const),
+  ...end.map((name) => [name, 'end'] as const),
+  ...reference.map((name) => [name, 'reference'] as const),
 ]
-
-/** The members that are read here. */
-export const SOURCE_MEMBERS: readonly string[] = HOLDERS.map(([name]) => name)
 
 /** A picture and the member that it came in, for refusals. */
 export type PlacedSource = ClipSource & { readonly param: string }

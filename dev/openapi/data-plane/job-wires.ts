@@ -1,14 +1,17 @@
 import { z } from 'zod'
 import { CLIP_RESOLUTIONS, MAX_CLIP_SECONDS, SOURCE_ROLES } from '#shared/clips.ts'
+import { MEDIA_MEMBERS } from '#shared/media-members.ts'
+import { alsoAs, refusedOf } from './media-names.ts'
 import type { DataRoute } from './route.ts'
 import { CALL_REFUSALS, Cost, Count, KEY_REFUSALS, ROUTING } from './route.ts'
 
 const Model = z.string().min(1)
+const { video, music } = MEDIA_MEMBERS
 const Prompt = z.string().min(1).max(32_768)
 const Seconds = Count.min(1)
   .max(MAX_CLIP_SECONDS)
   .nullish()
-  .describe('The lengths that a model makes stand in its entry.')
+  .describe(`The lengths that a model makes stand in its entry. ${alsoAs(video.read.seconds)}`)
 const Source = z.union([z.string(), z.object({ url: z.string(), role: z.enum(SOURCE_ROLES).optional() })])
 
 const VideoRequest = z
@@ -16,11 +19,19 @@ const VideoRequest = z
     model: Model,
     prompt: Prompt,
     seconds: Seconds,
-    size: z.string().nullish().describe('WIDTHxHEIGHT.'),
-    resolution: z.enum(CLIP_RESOLUTIONS).nullish(),
-    aspect_ratio: z.string().nullish().describe('Two numbers with a colon between, such as 16:9.'),
-    image_url: Source.nullish().describe('The first frame: an https URL, which is never fetched here, or a data: URI.'),
-    end_image_url: Source.nullish().describe('The last frame.'),
+    size: z
+      .string()
+      .nullish()
+      .describe(`WIDTHxHEIGHT. ${alsoAs(video.read.size)}`),
+    resolution: z.enum(CLIP_RESOLUTIONS).nullish().describe(alsoAs(video.read.resolution)),
+    aspect_ratio: z
+      .string()
+      .nullish()
+      .describe(`Two numbers with a colon between, such as 16:9. ${alsoAs(video.read.aspect_ratio)}`),
+    image_url: Source.nullish().describe(
+      `The first frame: an https URL, which is never fetched here, or a data: URI. ${alsoAs(video.read.start)}`,
+    ),
+    end_image_url: Source.nullish().describe(`The last frame. ${alsoAs(video.read.end)}`),
     input_images: z
       .array(Source)
       .max(8)
@@ -34,9 +45,12 @@ const VideoRequest = z
       .describe('OpenRouter’s pictures that a film is to look like.'),
     ...ROUTING,
   })
+  .describe(refusedOf(video))
   .meta({ id: 'VideoRequest' })
+const Lyrics = z.string().max(32_768).nullish().describe(alsoAs(music.read.lyrics))
 const MusicRequest = z
-  .looseObject({ model: Model, prompt: Prompt, lyrics: z.string().max(32_768).nullish(), seconds: Seconds, ...ROUTING })
+  .looseObject({ model: Model, prompt: Prompt, lyrics: Lyrics, seconds: Seconds, ...ROUTING })
+  .describe(refusedOf(music))
   .meta({ id: 'MusicRequest' })
 const OpenAiVideoRequest = z
   .looseObject({

@@ -1,3 +1,4 @@
+import { AppError } from '#shared/errors.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import type { ClipSource, MusicAsk, VideoAsk } from '#shared/protocols/job-codec.ts'
 
@@ -12,7 +13,8 @@ type Names = {
   /** The member for pictures that a film is to look like. */
   readonly references?: string
   readonly prompt?: string
-  readonly lyrics?: string
+  /** The member for what is sung; null for a model that has none. */
+  readonly lyrics?: string | null
 }
 
 /** Models of fal by their own schemas, as fal.ai/models shows them (read 2025-12). */
@@ -21,12 +23,12 @@ const NAMES: readonly Names[] = [
   { of: 'fal-ai/kling-video', length: ['duration', 'digits'], end: 'tail_image_url' },
   { of: 'fal-ai/luma-dream-machine', length: ['duration', 'with-s'], end: 'end_image_url' },
   { of: 'fal-ai/vidu', length: ['duration', 'digits'], end: 'end_image_url' },
-  { of: 'fal-ai/stable-audio', length: ['seconds_total', 'seconds'] },
+  { of: 'fal-ai/stable-audio', length: ['seconds_total', 'seconds'], lyrics: null },
   { of: 'fal-ai/ace-step', length: ['duration', 'seconds'], prompt: 'tags', lyrics: 'lyrics' },
-  { of: 'fal-ai/elevenlabs/music', length: ['music_length_ms', 'milliseconds'] },
+  { of: 'fal-ai/elevenlabs/music', length: ['music_length_ms', 'milliseconds'], lyrics: null },
   { of: 'fal-ai/minimax-music', lyrics: 'lyrics_prompt' },
   { of: 'fal-ai/minimax', length: ['duration', 'digits'], end: 'end_image_url' },
-  { of: 'cassetteai', length: ['duration', 'seconds'] },
+  { of: 'cassetteai', length: ['duration', 'seconds'], lyrics: null },
 ]
 const USUAL: Names = { of: '', length: ['duration', 'digits'], end: 'end_image_url' }
 const MILLISECONDS = 1_000
@@ -60,10 +62,18 @@ export function videoInput(providerModel: string, ask: VideoAsk): Input {
   }
 }
 
-/** The input of a maker of music. */
+/** The input of a maker of music. Throws `model_capability_unsupported` for words that it cannot sing. */
 export function musicInput(providerModel: string, { prompt, lyrics, seconds, extras }: MusicAsk): Input {
   const names = namesOf(providerModel)
   const { body, left } = known(extras)
+  if (lyrics !== undefined && names.lyrics === null) {
+    throw new AppError('model_capability_unsupported', {
+      message: 'The sellers of this model make music without words.',
+      param: 'lyrics',
+      detail: { capability: 'lyrics' },
+    })
+  }
+  const isSaid = seconds === undefined || names.length !== undefined
   return {
     body: {
       [names.prompt ?? 'prompt']: prompt,
@@ -71,7 +81,7 @@ export function musicInput(providerModel: string, { prompt, lyrics, seconds, ext
       ...lengthMember(names, seconds),
       ...body,
     },
-    left,
+    left: isSaid ? left : ['seconds', ...left],
   }
 }
 

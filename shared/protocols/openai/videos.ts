@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { clipOf } from '#shared/catalog/model.ts'
 import type { ClipResolution } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ImageSize } from '#shared/images.ts'
@@ -21,6 +22,7 @@ const SIZES: Readonly<Partial<Record<ClipResolution, ImageSize>>> = {
   '720p': { width: 1_280, height: 720 },
   '1080p': { width: 1_792, height: 1_024 },
 }
+const NEARLY = 0.02
 const STANDING: ReadonlySet<string> = new Set(['9:16', '3:4', '2:3', '4:5'])
 
 /**
@@ -28,9 +30,9 @@ const STANDING: ReadonlySet<string> = new Set(['9:16', '3:4', '2:3', '4:5'])
  * most one picture to begin with. What it made is loaded with the key.
  */
 export const openAiVideos: JobCodec<VideoAsk> = {
-  submit(ask, { offer }) {
+  submit(ask, { offer, target }) {
     const { prompt, seconds, sources, aspectRatio, extras } = ask
-    const size = sizeOf(ask)
+    const size = sizeOf(ask, clipOf(target.model).resolutions[0])
     const source = onlyStart(sources)
     const body = {
       model: offer.providerModel,
@@ -40,7 +42,7 @@ export const openAiVideos: JobCodec<VideoAsk> = {
       ...(source !== undefined && { input_reference: { image_url: source.url } }),
     }
     const adaptedParams = [
-      ...(aspectRatio !== undefined && size === undefined ? ['aspect_ratio'] : []),
+      ...(aspectRatio !== undefined && !isOfRatio(size, aspectRatio) ? ['aspect_ratio'] : []),
       ...Object.keys(extras),
     ]
     return { ...JSON_REQUEST, path: PATH, body: JSON.stringify(body), adaptedParams }
@@ -50,12 +52,29 @@ export const openAiVideos: JobCodec<VideoAsk> = {
   read: ({ status, text }: JobReply) => (status === 200 ? readVideo(text) : undefined),
 }
 
-/** The size to ask for. Undefined leaves it to the provider, whose usual size is of the model's first tier. */
-function sizeOf({ size, resolution, aspectRatio }: VideoAsk): ImageSize | undefined {
+/**
+ * The size to ask for. Undefined leaves it to the provider, whose usual size is of the model's first tier. Throws
+ * `model_capability_unsupported` for another tier that has no size here.
+ */
+function sizeOf({ size, resolution, aspectRatio }: VideoAsk, usual: ClipResolution | undefined): ImageSize | undefined {
   if (size !== undefined || resolution === undefined) return size
   const lying = SIZES[resolution]
-  if (lying === undefined) return undefined
+  if (lying === undefined && resolution === usual) return undefined
+  if (lying === undefined) {
+    throw new AppError('model_capability_unsupported', {
+      message: `The sellers of this model make no films of ${resolution}.`,
+      param: 'resolution',
+      detail: { capability: 'resolution' },
+    })
+  }
   return aspectRatio !== undefined && STANDING.has(aspectRatio) ? { width: lying.height, height: lying.width } : lying
+}
+
+/** True for a size that is of a ratio, or nearly: 1792 by 1024 is the nearest to 16:9. */
+function isOfRatio(size: ImageSize | undefined, ratio: string): boolean {
+  if (size === undefined) return false
+  const [width = 0, height = 1] = ratio.split(':').map(Number)
+  return Math.abs((size.width * height) / (size.height * width) - 1) < NEARLY
 }
 
 function onlyStart(sources: readonly ClipSource[]): ClipSource | undefined {

@@ -1,0 +1,21 @@
+import type { MemberTable } from '#shared/media-members.ts'
+
+/** The other names of a member. */
+export function alsoAs([own, ...others]: readonly string[]): string {
+  return `Also as ${others
+    .filter((name) => name !== own)
+    .map(code)
+    .join(', ')}.`
+}
+
+/** The members that are refused, by the reason. */
+export function refusedOf({ refused }: MemberTable): string {
+  const names = new Map<string, string[]>()
+  for (const [name, words] of Object.entries(refused)) names.set(words, [...(names.get(words) ?? []), name])
+  const groups = [...names].map(([words, members]) => `${members.map(code).join(', ')} (${words})`)
+  return `Refused, because no provider is told of them: ${groups.join('; ')}.`
+}
+
+function code(name: string): string {
+  return `\`${name}\``
+}

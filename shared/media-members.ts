@@ -1,0 +1,156 @@
+/** The kinds of media that are asked for. */
+export type MediaKind = 'video' | 'music' | 'image' | 'speech' | 'transcription'
+
+/**
+ * The members of a request that say what is made. What stands in no table goes on to a provider that knows it, or is
+ * named as left out: it only tunes the work.
+ */
+export type MemberTable = {
+  /** Members that are read, each with all names that clients have for it, ours first. */
+  readonly read: Readonly<Record<string, readonly string[]>>
+  /** Members that would change the work or its price and that no provider is told, with the reason or the way out. */
+  readonly refused: Readonly<Record<string, string>>
+}
+
+/** Names of OpenAI, OpenRouter, fal, Together, Google, Runway, LiteLLM and the AI SDK for the same things. */
+const SECONDS: readonly string[] = [
+  ...['seconds', 'duration', 'duration_seconds', 'durationSeconds', 'duration_s', 'duration_sec', 'duration_secs'],
+  ...['duration_in_seconds', 'durationInSeconds', 'length', 'length_seconds', 'length_in_seconds', 'video_length'],
+  ...['video_duration', 'audio_length', 'audio_duration', 'seconds_total', 'total_seconds', 'n_seconds', 'num_seconds'],
+]
+const MILLISECONDS: readonly string[] = ['duration_ms', 'durationMs', 'length_ms', 'music_length_ms', 'musicLengthMs']
+const COUNT: readonly string[] = [
+  ...['n', 'sample_count', 'sampleCount', 'num_samples', 'num_outputs', 'numOutputs', 'n_variants', 'batch_size'],
+]
+const ASPECT_RATIO: readonly string[] = ['aspect_ratio', 'aspectRatio', 'ratio']
+const RESPONSE_FORMAT: readonly string[] = ['response_format', 'responseFormat']
+
+const AT_THE_TOP = 'its members stand at the top of the request'
+/** Objects in which some clients put what they ask for. */
+const CONTAINERS: Readonly<Record<string, string>> = Object.fromEntries(
+  ['parameters', 'extra_body', 'extraBody', 'provider_options', 'providerOptions', 'input_params', 'instances'].map(
+    (name) => [name, AT_THE_TOP],
+  ),
+)
+
+const refuse = (names: readonly string[], words: string) => Object.fromEntries(names.map((name) => [name, words]))
+
+/** The tables of the media wires. The description of the API tells them as they stand here. */
+export const MEDIA_MEMBERS = {
+  video: {
+    read: {
+      seconds: SECONDS,
+      milliseconds: MILLISECONDS,
+      n: [...COUNT, 'num_videos', 'numVideos', 'number_of_videos', 'numberOfVideos', 'video_count'],
+      size: ['size', 'video_size', 'videoSize', 'dimensions'],
+      resolution: ['resolution', 'video_resolution', 'videoResolution'],
+      aspect_ratio: ASPECT_RATIO,
+      start: [
+        ...[
+          'image_url',
+          'image',
+          'input_reference',
+          'input_images',
+          'images',
+          'frame_images',
+          'imageUrl',
+          'image_urls',
+        ],
+        ...['imageUrls', 'inputReference', 'start_image_url', 'startImageUrl', 'start_image', 'startImage'],
+        ...['first_frame_url', 'first_frame_image', 'first_frame_image_url', 'first_frame', 'firstFrame'],
+        ...['prompt_image', 'promptImage', 'frameImages'],
+      ],
+      end: [
+        ...['end_image_url', 'endImageUrl', 'end_image', 'endImage', 'last_frame_url', 'last_frame_image'],
+        ...['last_frame_image_url', 'last_frame', 'lastFrame', 'tail_image_url', 'tail_image', 'image_tail'],
+      ],
+      reference: [
+        ...['reference_images', 'input_references', 'referenceImages', 'reference_image', 'reference_image_url'],
+        ...['reference_image_urls', 'referenceImageUrls', 'inputReferences', 'subject_reference', 'subject_references'],
+      ],
+    },
+    refused: {
+      ...CONTAINERS,
+      ...refuse(
+        ['num_frames', 'numFrames', 'frames', 'total_frames', 'frame_count', 'video_frames'],
+        'a length is in seconds',
+      ),
+      ...refuse(
+        [
+          ...['video', 'video_url', 'videoUrl', 'video_urls', 'input_video', 'inputVideo', 'source_video'],
+          ...['reference_video', 'reference_videos', 'reference_video_urls', 'remix_video_id', 'remixed_from_video_id'],
+          ...[
+            'extend_video_id',
+            'audio_url',
+            'audioUrl',
+            'audio_urls',
+            'input_audio',
+            'mask',
+            'mask_url',
+            'mask_image',
+          ],
+        ],
+        'films are made from words and pictures',
+      ),
+      ...refuse(['loras', 'lora', 'keyframes', 'storyboard', 'multi_prompt'], 'no seller is told of it'),
+    },
+  },
+  music: {
+    read: {
+      seconds: SECONDS,
+      milliseconds: MILLISECONDS,
+      n: [...COUNT, 'num_songs', 'number_of_songs', 'song_count'],
+      lyrics: ['lyrics', 'lyrics_prompt', 'lyricsPrompt', 'lyric', 'lyrics_text', 'lyricsText', 'song_lyrics'],
+    },
+    refused: {
+      ...CONTAINERS,
+      ...refuse(
+        [
+          ...['audio', 'audio_url', 'audioUrl', 'input_audio', 'init_audio', 'audio_prompt', 'reference_audio'],
+          ...['reference_audio_url', 'referenceAudioUrl', 'melody', 'melody_url', 'extend_audio_id', 'continuation'],
+          ...['voice', 'voice_id', 'voiceId', 'singer', 'composition_plan'],
+        ],
+        'music is made from words',
+      ),
+      ...refuse(['tags', 'style', 'genre', 'mood', 'bpm', 'tempo', 'key_scale'], 'say it in the prompt'),
+      ...refuse(['make_instrumental', 'makeInstrumental', 'is_instrumental'], 'instrumental is its name'),
+    },
+  },
+  image: {
+    read: {
+      n: [...COUNT, 'num_images', 'numImages', 'number_of_images', 'numberOfImages', 'image_count'],
+      size: ['size', 'image_size', 'imageSize', 'dimensions'],
+      resolution: ['resolution'],
+      quality: ['quality'],
+      aspect_ratio: ASPECT_RATIO,
+      response_format: RESPONSE_FORMAT,
+      source: [
+        ...['image', 'image_url', 'images', 'input_images', 'input_references', 'imageUrl', 'image_urls', 'imageUrls'],
+        ...['input_image', 'input_image_url', 'reference_images', 'referenceImages', 'reference_image'],
+        ...['reference_image_url', 'reference_image_urls', 'inputReferences'],
+      ],
+      mask: ['mask', 'mask_url', 'maskUrl', 'mask_image', 'maskImage', 'mask_image_url', 'mask_images'],
+    },
+    refused: CONTAINERS,
+  },
+  speech: {
+    read: {
+      input: ['input', 'text'],
+      voice: ['voice', 'voice_id', 'voiceId', 'voice_name', 'voiceName'],
+      response_format: [...RESPONSE_FORMAT, 'format', 'output_format', 'outputFormat', 'audio_format'],
+    },
+    refused: CONTAINERS,
+  },
+  transcription: {
+    read: {
+      response_format: [...RESPONSE_FORMAT, 'format', 'output_format'],
+      'timestamp_granularities[]': ['timestamp_granularities[]', 'timestamp_granularities'],
+    },
+    refused: CONTAINERS,
+  },
+} as const satisfies Readonly<Record<MediaKind, MemberTable>>
+
+/** All names that a wire reads. */
+export function namesRead({ read }: MemberTable): ReadonlySet<string> {
+  return new Set(Object.values(read).flat())
+}

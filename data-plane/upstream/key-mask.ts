@@ -17,7 +17,7 @@ const NOTHING = Buffer.alloc(0)
  * most as many bytes wait as a block of the credential has, and none while nothing looks like one.
  */
 export function createKeyMask(pattern: KeyPattern): KeyMask {
-  const { root, maxBytes } = pattern
+  const { root, starts, maxBytes } = pattern
   let state = root
   let waiting = NOTHING
   return {
@@ -28,6 +28,11 @@ export function createKeyMask(pattern: KeyPattern): KeyMask {
       let open = 0
       for (let at = from; at < bytes.length; at++) {
         const byte = bytes[at] ?? 0
+        // Most bytes of most answers begin nothing.
+        if (state === root && starts[byte] === 0) {
+          open = at + 1
+          continue
+        }
         state = state.next[byte] ?? pattern.step(state, byte)
         if (state === root) open = at + 1
         else if (state.isFound) {

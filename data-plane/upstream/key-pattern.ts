@@ -9,6 +9,8 @@
  */
 export type KeyPattern = {
   readonly root: KeyState
+  /** 1 for each byte that leads away from the root. */
+  readonly starts: Uint8Array
   /** The most bytes that a block takes in any of these ways. */
   readonly maxBytes: number
   /** The state behind a byte. */
@@ -20,7 +22,7 @@ export type KeyState = {
   /** True when a block ends here. */
   readonly isFound: boolean
   readonly codes: readonly number[]
-  /** States behind each byte, as far as such a byte has come. */
+  /** States behind each byte. Undefined until such a byte has come. */
   readonly next: (KeyState | undefined)[]
 }
 
@@ -34,81 +36,91 @@ const MAX_STATES = 2_048
 
 /** The texts that stand for one character or byte of a block. */
 type Place = readonly string[]
+/** Those at the beginning of a block, and those behind another character. */
+type Places = { readonly first: Place; readonly later: Place }
 
 /** Undefined for a credential that is too short to be told from a word. */
 export function keyPattern(key: string): KeyPattern | undefined {
-  if (key.length < LEAST_CHARS) return undefined
-  const ways = new Map<string, readonly Place[]>()
-  for (const block of blocksOf(key)) for (const way of waysOf(block)) ways.set(JSON.stringify(way), way)
-  return automatonOf([...ways.values()])
+  const bytes = Buffer.from(key)
+  if (bytes.length < LEAST_CHARS) return undefined
+  return automatonOf(blocksOf(bytes).flatMap(waysOf))
 }
 
 /** Blocks that follow each other, and one that ends with the credential. */
-function blocksOf(key: string): readonly string[] {
-  const blocks: string[] = []
-  for (let at = 0; at + BLOCK_CHARS <= key.length && blocks.length < MAX_BLOCKS; at += BLOCK_CHARS) {
-    blocks.push(key.slice(at, at + BLOCK_CHARS))
+function blocksOf(key: Buffer): readonly Buffer[] {
+  const blocks: Buffer[] = []
+  for (let at = 0; at + BLOCK_CHARS < key.length && blocks.length < MAX_BLOCKS; at += BLOCK_CHARS) {
+    blocks.push(key.subarray(at, at + BLOCK_CHARS))
   }
-  return [...blocks, key.slice(-BLOCK_CHARS)]
+  return [...blocks, key.subarray(-BLOCK_CHARS)]
 }
 
-function waysOf(block: string): readonly (readonly Place[])[] {
-  const signs = [...block]
-  const bytes = [...Buffer.from(block)]
+function waysOf(block: Buffer): readonly (readonly Place[])[] {
+  const codes = [0, 1, 2].flatMap((shift) => [base64Of(block, shift, 'base64'), base64Of(block, shift, 'base64url')])
   return [
-    signs.map(asText),
-    signs.map((sign) => casesOf(sign).map((each) => Buffer.from(each, 'utf16le').toString('latin1'))),
-    signs.map((sign) => casesOf(sign).map((each) => Buffer.from(each, 'utf16le').swap16().toString('latin1'))),
-    bytes.map((byte, at) => separated(casesOf(hex(byte)), at === 0 ? FIRST : HEX_SEPARATORS)),
-    bytes.map((byte, at) => separated([String(byte)], at === 0 ? FIRST : DECIMAL_SEPARATORS)),
-    ...[0, 1, 2].flatMap((shift) => ['base64', 'base64url'].map((name) => asBase64(bytes, shift, name as 'base64'))),
+    ...BYTES.map((table) => [...block].map((byte, at) => placeAt(table[byte], at))),
+    ...[...new Set(codes)].map((code) => [...code].map((sign, at) => placeAt(BASE64.get(sign), at))),
   ]
 }
 
-const FIRST = ['']
-const HEX_SEPARATORS = ['', ' ', ':', '-', ',', ', ']
-const DECIMAL_SEPARATORS = [',', ', ', ' ', '\n', ',\n']
-
-function separated(texts: readonly string[], separators: readonly string[]): Place {
-  return separators.flatMap((separator) => texts.map((text) => separator + text))
-}
-
-function casesOf(text: string): readonly string[] {
-  return [...new Set([text.toLowerCase(), text.toUpperCase()])]
-}
-
-function hex(byte: number): string {
-  return byte.toString(16).padStart(2, '0')
-}
-
-function asText(sign: string): Place {
-  const plain = casesOf(sign)
-  const codes = plain.flatMap((each) => [...Buffer.from(each)])
-  const escaped = codes.flatMap((byte) => [
-    ...casesOf(hex(byte)).flatMap((pair) => [`%${pair}`, `%25${pair}`, `\\u00${pair}`, `\\x${pair}`, `&#x${pair};`]),
-    `&#${byte};`,
-  ])
-  return [...plain.map((each) => Buffer.from(each).toString('latin1')), ...slashed(sign), ...escaped]
-}
-
-/** A sign that JSON may escape by itself. */
-function slashed(sign: string): readonly string[] {
-  return '/"\\'.includes(sign) ? [`\\${sign}`] : []
+function placeAt(places: Places | undefined, at: number): Place {
+  return (at === 0 ? places?.first : places?.later) ?? []
 }
 
 /** The characters of base64 that a block alone decides, where `shift` bytes of a group of three stand before it. */
-function asBase64(bytes: readonly number[], shift: number, alphabet: 'base64' | 'base64url'): readonly Place[] {
-  const text = Buffer.from([...Buffer.alloc(shift), ...bytes]).toString(alphabet)
-  const [first, last] = [Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6)]
-  return [...text.slice(first, last)].map((sign, at) => {
-    const signs = /\w/.test(sign)
-      ? [sign]
-      : [sign, ...slashed(sign), ...casesOf(hex(sign.charCodeAt(0))).map((pair) => `%${pair}`)]
-    return separated(signs, at === 0 ? FIRST : LINE_ENDS)
-  })
+function base64Of(block: Buffer, shift: number, alphabet: 'base64' | 'base64url'): string {
+  const text = Buffer.concat([Buffer.alloc(shift), block]).toString(alphabet)
+  return text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + block.length) * 8) / 6))
 }
 
-const LINE_ENDS = ['', '\n', '\r\n', '\\n', '\\r\\n']
+/** How each byte is written in each way. It is the same for all credentials. */
+const BYTES: readonly (readonly Places[])[] = [
+  tableOf((sign) => alike(asText(sign))),
+  tableOf((sign) => alike(casesOf(sign).map((each) => `${each}\0`))),
+  tableOf((sign) => alike(casesOf(sign).map((each) => `\0${each}`))),
+  tableOf((sign) => separated(casesOf(hex(sign)), ['', ' ', ':', '-', ',', ', '])),
+  tableOf((sign) => separated([String(sign.charCodeAt(0))], [',', ', ', ' ', '\n', ',\n'])),
+]
+const BASE64: ReadonlyMap<string, Places> = new Map(
+  [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_'].map((sign) => {
+    const escaped = /\w/.test(sign) ? [] : [...slashed(sign), ...casesOf(hex(sign)).map((pair) => `%${pair}`)]
+    return [sign, separated([sign, ...escaped], ['', '\n', '\r\n', '\\n', '\\r\\n'])]
+  }),
+)
+
+function tableOf(write: (sign: string) => Places): readonly Places[] {
+  return Array.from({ length: 256 }, (_, byte) => write(String.fromCharCode(byte)))
+}
+
+function alike(texts: Place): Places {
+  return { first: texts, later: texts }
+}
+
+function separated(texts: Place, separators: readonly string[]): Places {
+  return { first: texts, later: separators.flatMap((separator) => texts.map((text) => separator + text)) }
+}
+
+/** A text in small and in capital letters. */
+function casesOf(text: string): readonly string[] {
+  return /[a-z]/i.test(text) ? [text.toLowerCase(), text.toUpperCase()] : [text]
+}
+
+function hex(sign: string): string {
+  return sign.charCodeAt(0).toString(16).padStart(2, '0')
+}
+
+function asText(sign: string): Place {
+  const escaped = casesOf(sign).flatMap((each) => [
+    ...casesOf(hex(each)).flatMap((pair) => [`%${pair}`, `%25${pair}`, `\\u00${pair}`, `\\x${pair}`, `&#x${pair};`]),
+    `&#${each.charCodeAt(0)};`,
+  ])
+  return [...casesOf(sign), ...slashed(sign), ...escaped]
+}
+
+/** A sign that JSON may escape by itself. */
+function slashed(sign: string): Place {
+  return '/"\\'.includes(sign) ? [`\\${sign}`] : []
+}
 
 /**
  * One automaton for all ways. A code is a place in the list of all places and, within one of the place's texts, the text
@@ -117,11 +129,11 @@ const LINE_ENDS = ['', '\n', '\r\n', '\\n', '\\r\\n']
 function automatonOf(ways: readonly (readonly Place[])[]): KeyPattern {
   const places = ways.flat()
   const ends = new Set<number>()
-  const starts: number[] = []
+  const begins: number[] = []
   let count = 0
   let maxBytes = 0
   for (const way of ways) {
-    starts.push(codeOf(count))
+    begins.push(codeOf(count))
     count += way.length
     ends.add(count - 1)
     const longest = way.map((texts) => Math.max(...texts.map((text) => text.length)))
@@ -130,7 +142,7 @@ function automatonOf(ways: readonly (readonly Place[])[]): KeyPattern {
       longest.reduce((sum, length) => sum + length, 0),
     )
   }
-  const root: KeyState = { isFound: false, codes: [], next: [] }
+  const root: KeyState = { isFound: false, codes: [], next: noneYet() }
   let states = new Map([['', root]])
 
   function stateOf(codes: ReadonlySet<number>, isFound: boolean): KeyState {
@@ -140,10 +152,10 @@ function automatonOf(ways: readonly (readonly Place[])[]): KeyPattern {
     if (known !== undefined) return known
     // Whoever is at a state of before goes on from it.
     if (states.size >= MAX_STATES) {
-      root.next.length = 0
+      root.next.fill(undefined)
       states = new Map([['', root]])
     }
-    const state: KeyState = { isFound, codes: sorted, next: [] }
+    const state: KeyState = { isFound, codes: sorted, next: noneYet() }
     states.set(name, state)
     return state
   }
@@ -151,7 +163,7 @@ function automatonOf(ways: readonly (readonly Place[])[]): KeyPattern {
   function behind({ codes }: KeyState, byte: number): KeyState {
     const reached = new Set<number>()
     let isFound = false
-    for (const code of [...codes, ...starts]) {
+    for (const code of [...codes, ...begins]) {
       const [place, text, offset] = [code >>> PLACE_SHIFT, (code >>> TEXT_SHIFT) & TEXT_MASK, code & OFFSET_MASK]
       for (const [at, each] of places[place]?.entries() ?? []) {
         if ((offset > 0 && at !== text) || each.charCodeAt(offset) !== byte) continue
@@ -163,8 +175,11 @@ function automatonOf(ways: readonly (readonly Place[])[]): KeyPattern {
     return stateOf(reached, isFound)
   }
 
+  const starts = new Uint8Array(256)
+  for (const code of begins) for (const text of places[code >>> PLACE_SHIFT] ?? []) starts[text.charCodeAt(0)] = 1
   return {
     root,
+    starts,
     maxBytes,
     step(state, byte) {
       const known = state.next[byte]
@@ -174,6 +189,11 @@ function automatonOf(ways: readonly (readonly Place[])[]): KeyPattern {
       return found
     },
   }
+}
+
+/** An array of one shape with room for each byte, so that a look-up is one step. */
+function noneYet(): (KeyState | undefined)[] {
+  return new Array<KeyState | undefined>(256).fill(undefined)
 }
 
 const PLACE_SHIFT = 12

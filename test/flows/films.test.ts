@@ -132,11 +132,32 @@ describe('a film of a provider with a queue', () => {
     expect([cancelled.status, cancelled.usage?.buyer_cost_micro]).toEqual(['cancelled', 0])
   })
 
+  it('is there for nobody without a key, and neither is one that is not there', async () => {
+    const { id } = await submit(path, { model: QUEUE })
+    const unknown = `${id.slice(0, -6)}000000`
+    const { api_base_url: base, buyer_key: key } = network.sandbox
+    for (const authorization of [undefined, `Bearer ${key.slice(0, -4)}zzzz`, 'Bearer x']) {
+      const headers = authorization === undefined ? {} : { authorization }
+      for (const method of ['GET', 'DELETE']) {
+        const told = [id, unknown, 'job_x'].map(async (each) => {
+          const answer = await fetch(`${base}${path}/${each}`, { method, headers })
+          const { error } = Refusal.parse(await answer.json())
+          return [answer.status, error.code]
+        })
+        const [known, ...others] = await Promise.all(told)
+        expect([known?.[0], ...others]).toEqual([401, known, known])
+      }
+    }
+    expect((await send('GET', `${path}/${unknown}`)).status).toBe(404)
+  })
+
   const REFUSED: [body: object, code: string, param: string, row: string][] = [
     [{ input_images: Array.from({ length: 9 }, () => PICTURE) }, 'too_many_input_images', 'input_images', '[C157]'],
     [{ image_url: 'http://example.com/a.png' }, 'invalid_image_input', 'image_url', '[C156]'],
     [{ image_url: 'iVBORw0KGgo=' }, 'invalid_image_input', 'image_url', '[C156]'],
     [{ image_url: 'data:image/png;base64,aGVsbG8=' }, 'invalid_image_input', 'image_url', '[C156]'],
+    [{ image_url: [] }, 'invalid_image_input', 'image_url', ''],
+    [{ end_image_url: [] }, 'invalid_image_input', 'end_image_url', ''],
     [{ input_images: [{ url: PICTURE, role: 'admin' }] }, 'invalid_image_input', 'input_images[0]', '[C160]'],
     [{ input_images: [{ role: 'start' }] }, 'invalid_image_input', 'input_images[0]', '[C160]'],
     [{ image_url: PICTURE, image: PICTURE }, 'invalid_image_input', 'image', ''],

@@ -286,6 +286,11 @@ describe('an edit', () => {
     expect([answer.status, Refusal.parse(await answer.json()).error.code]).toEqual([status, code])
   })
 
+  it('makes no picture of an empty list in the place of one picture', async () => {
+    const answer = await generate({ model: BY_TOKEN, image_url: [] })
+    expect([answer.status, Refusal.parse(await answer.json()).error.code]).toEqual([400, 'image_required'])
+  })
+
   it('takes a mask of null as none [C159]', async () => {
     expect((await edit({ image: asUrl, mask: null, quality: 'low' })).status).toBe(200)
   })

@@ -1,9 +1,12 @@
 // @ts-check
+import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { freshFolder } from './fresh-bundles.mjs'
 
 const SOURCES = fileURLToPath(new URL('../control-plane/dashboard', import.meta.url))
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const THIS = fileURLToPath(import.meta.url)
 /** What the page is made of: its own sources and the vocabulary that it shares with the planes. */
 const FOLDERS = ['control-plane/dashboard', 'shared']
 
@@ -74,5 +77,16 @@ function optionsFor(outDir) {
  * @returns {Promise<string | undefined>}
  */
 export function freshDashboard() {
-  return freshFolder('page', FOLDERS, buildDashboard)
+  return freshFolder('page', FOLDERS, buildApart)
 }
+
+/**
+ * Builds the page in a process of its own, which takes what the bundler holds with it: 0.8 GB.
+ * @param {string} outDir
+ */
+async function buildApart(outDir) {
+  await promisify(execFile)(process.execPath, [THIS, outDir])
+}
+
+const [, program, outDir] = process.argv
+if (program === THIS && outDir !== undefined) await buildDashboard(outDir)

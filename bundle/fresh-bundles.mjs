@@ -29,7 +29,7 @@ const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC'])
  */
 export function freshBundles({ name, programs, sources, options = {} }) {
   return freshFolder(name, sources, async (draft) => {
-    const { build } = await import('esbuild')
+    const { build, stop } = await import('esbuild')
     await build({
       ...BUNDLE,
       logLevel: 'silent',
@@ -39,6 +39,8 @@ export function freshBundles({ name, programs, sources, options = {} }) {
       outdir: draft,
       plugins: [keepAddresses],
     })
+    // Its process would stay for as long as ours.
+    await stop()
   })
 }
 

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestChain } from '#test/support/chain.ts'
 import { chainOf } from '#test/support/chain.ts'
@@ -9,9 +8,8 @@ import { sharedNetwork } from '#test/support/network.ts'
 import type { ScriptFolder } from '#test/support/script-folder.ts'
 import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
 
-const PAGE = readFileSync('docs/pay.md', 'utf8')
-/** The lines of README that take a script from the page and run it. */
-const LINES = [...readFileSync('README.md', 'utf8').matchAll(/^sed .* docs\/pay\.md > (\S+) && node \S+$/gm)]
+/** The lines of README that run a script of the docs. */
+const LINES = [...readFileSync('README.md', 'utf8').matchAll(/^node (docs\/examples\/(\w+\.mjs))$/gm)]
 
 let chain: TestChain
 let scripts: ScriptFolder
@@ -24,12 +22,10 @@ beforeAll(async () => {
 afterAll(() => scripts?.remove(), 60_000)
 
 async function runScript(name: string): Promise<string> {
-  const line = LINES.find(([, title]) => title === name)?.[0]
-  if (line === undefined) return expect.fail(`README.md has no line for ${name}`)
-  await mkdir(join(scripts.path, 'docs'), { recursive: true })
-  await scripts.write('docs/pay.md', PAGE)
+  const path = LINES.find(([, , title]) => title === name)?.[1]
+  if (path === undefined) return expect.fail(`README.md has no line for ${name}`)
   const { privateKey } = await chain.newWallet({ usdc: 1_000_000n })
-  return scripts.run('/bin/sh', ['-c', line], { WALLET_KEY: privateKey, RPC_URL: chain.rpcUrl })
+  return scripts.run(process.execPath, [resolve(path)], { WALLET_KEY: privateKey, RPC_URL: chain.rpcUrl })
 }
 
 describe('the scripts of docs/pay.md, by the lines of README.md', () => {

@@ -7,9 +7,19 @@ export type KeptCase = { readonly seed: number; readonly operations: readonly Op
 export type KeptCases = ReadonlyMap<string, KeptCase>
 
 const FILE = new URL('fixtures/kept-cases.json', import.meta.url)
+const FALSE_ALARMS = new URL('fixtures/false-alarms.json', import.meta.url)
 
 export function readKeptCases(): KeptCases {
-  const read: Readonly<Record<string, KeptCase>> = JSON.parse(readFileSync(FILE, 'utf8'))
+  return readCases(FILE)
+}
+
+/** Plans in which a check raised an alarm and the product was right. */
+export function readFalseAlarms(): KeptCases {
+  return readCases(FALSE_ALARMS)
+}
+
+function readCases(file: URL): KeptCases {
+  const read: Readonly<Record<string, KeptCase>> = JSON.parse(readFileSync(file, 'utf8'))
   return new Map(Object.entries(read))
 }
 

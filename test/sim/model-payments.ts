@@ -6,6 +6,8 @@ export type ModelPayment = SignedByWallet & {
   paidFor: string | undefined
   /** False for a payment that nobody may serve. */
   readonly isGood: boolean
+  /** It is signed for less than was asked. It pays for a call that costs no more by then. */
+  readonly isLower: boolean
   /** The one body that it may pay for; undefined for any. */
   readonly onlyFor: string | undefined
   /** The payer took money away while the payment was open. Then a transfer may fail by the payer's own fault. */

@@ -196,9 +196,11 @@ function openEnd({ watch: { model } }: NodeParts, machine: Machine, node: DataNo
 }
 
 /** I13: an end is captured before its buyer sees it, and its cost is the one shown. */
-function checkAnswer(node: DataNode, job: ModelJob, end: ModelRequest, text: string): void {
+function checkAnswer(node: DataNode, job: ModelJob, asked: ModelRequest, text: string): void {
   const costMicro = costIn(text)
   if (costMicro === undefined) return
+  // Of questions that are under way at once the model has the end at the one that came last, whichever captures it.
+  const end = asked.state === 'captured' ? asked : (node.watch.model.requests.get(asked.rid) ?? asked)
   const { rid } = job.submit
   // A worker books an end without a capture.
   const isSettled = node.watch.ground.postgres.tables().settlements.has(rid)

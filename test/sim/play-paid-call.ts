@@ -41,7 +41,9 @@ export async function playPaidCall(
   const wish = { payer, cheat, nonce: BigInt(model.payments.size + 1), overMicro: BigInt(plan.overMicro) }
   const signed = signPayment(demand, { ...wish, now: ground.scheduler.wall() })
   const payment: ModelPayment = {
-    ...{ ...signed, isGood: cheat === undefined, onlyFor: demand.by === 'mpp' ? body : undefined },
+    ...{ ...signed, onlyFor: demand.by === 'mpp' ? body : undefined },
+    // A challenge names its amount, so a lower one is no challenge of ours.
+    ...{ isGood: cheat === undefined, isLower: cheat === 'lower' && demand.by === 'x402' },
     ...{ paidFor: undefined, isDrained: false, hasRunOut: false },
   }
   model.payments.set(payment.name, payment)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { readFalseAlarms } from './kept-cases.ts'
 import type { Operation } from './plan.ts'
 import { planOf } from './plan.ts'
 import { runOperations } from './run.ts'
@@ -74,5 +75,12 @@ describe('what the simulation found', () => {
       const { error } = await runOperations(seed, operations)
       expect(error?.message, `seed ${seed}`).toBeUndefined()
     }
+  })
+})
+
+describe('a check of the simulation', () => {
+  it.each([...readFalseAlarms()])('is quiet when %s', async (_name, { seed, operations }) => {
+    const { error } = await runOperations(seed, operations)
+    expect(error?.message).toBeUndefined()
   })
 })

@@ -1,4 +1,5 @@
 import type { Rail } from '#data-plane/rails/rail.ts'
+import { paymentPrice } from '#data-plane/rails/x402/requirement.ts'
 import { violation } from './violation.ts'
 import type { Watch } from './watched.ts'
 
@@ -21,7 +22,10 @@ export function watchRail<Proof>(rail: Rail<Proof>, { model, fail }: Watch): Rai
       if (payment.paidFor !== undefined && payment.paidFor !== hold.rid) {
         fail(violation('P1', `${payment.name} pays for ${payment.paidFor} and for ${hold.rid}`))
       }
-      if (!payment.isGood) fail(violation('P7', `${payment.name} is not good and pays for ${hold.rid}`))
+      const isCovered = payment.isLower && payment.most >= paymentPrice(quote.wantMicro)
+      if (!payment.isGood && !isCovered) {
+        fail(violation('P7', `${payment.name} is not good and pays for ${hold.rid}`))
+      }
       if (payment.onlyFor !== undefined && payment.onlyFor !== raw.body.toString()) {
         fail(violation('P7', `${payment.name} pays for another request than its challenge is of`))
       }

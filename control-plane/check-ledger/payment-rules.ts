@@ -16,6 +16,12 @@ const KEYS = `('payment:' || p.rid, 'late_payment:' || p.rid, 'write_off:' || p.
 /** True where a payment is for the quote of a long job. What the job costs in the end comes out of its escrow. */
 const IS_QUOTE = `exists (select 1 from job j where j.rid = p.rid and j.quote = p.charge)`
 
+/**
+ * True for an authorization (EIP-3009) that anybody brings to the chain: several in one transaction, or another one of the
+ * same number for a higher amount, which is the payer's credit.
+ */
+const IS_ANYBODYS = `nonce like '0x%'`
+
 /** The invariants of payments by wallet. */
 export const PAYMENT_RULES: readonly Rule[] = [
   {
@@ -34,13 +40,14 @@ export const PAYMENT_RULES: readonly Rule[] = [
     wrong: `select 'an authorization of ' || payer || ' pays for ' || count(*) || ' calls' as wrong
         from chain_payment group by network, asset, payer, nonce having count(*) > 1
       union all select 'the transaction ' || tx_hash || ' pays for ' || count(*) || ' calls'
-        from chain_payment where state in ('mined', 'confirmed') or came is not null group by tx_hash having count(*) > 1
+        from chain_payment where (state in ('mined', 'confirmed') or came is not null) and not ${IS_ANYBODYS}
+        group by tx_hash having count(*) > 1
       union all select ref || ' was transferred ' || count(*) || ' times'
         from chain_transaction where mined_at is not null and not is_reverted and dead_at is null group by ref having count(*) > 1
       union all select rid || ': due ' || due || ' and charge ' || coalesce(charge, 0) || ' of ' || amount || ' signed'
         from chain_payment where due not between 1 and amount or charge not between 0 and coalesce(due, amount)
       union all select rid || ': ' || came || ' came of ' || amount || ' signed'
-        from chain_payment where came not between 1 and amount
+        from chain_payment where came < 1 or (came > amount and not ${IS_ANYBODYS})
       union all select rid || ' is confirmed by a transaction that was reverted'
         from chain_payment p join chain_transaction t on t.hash = p.tx_hash where p.state = 'confirmed' and t.is_reverted
       union all select s.rid || ' is charged to a wallet and has no payment' from settlement s

@@ -47,8 +47,9 @@ export const TREASURY_RULES: readonly Rule[] = [
   {
     id: 'I17',
     looked: 'each transfer of the treasury is known for what it is, waits for a person with a reason, or is young',
+    // One that came is of nobody's money in the books. The reconciliation names it.
     wrong: `select tx_hash || ' ' || place || ' has not been looked at since ' || seen_at as wrong from treasury_move
-        where kind = 'new' and changed_at < now() - ${ALARM_AGE}
+        where kind = 'new' and direction = 'out' and changed_at < now() - ${ALARM_AGE}
       union all select tx_hash || ' is unknown without a reason' from treasury_move where kind = 'unknown' and reason is null
       union all select id || ' is signed until ' || valid_until || ' and still ' || state from deposit
         where state in ('opened', 'signed') and valid_until < now() - ${ALARM_AGE}

@@ -5,7 +5,7 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import type { ChainPaymentState } from './tables/chain-payments.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
-import { bigint, integer } from './tables/column.ts'
+import { bigint, integer, text } from './tables/column.ts'
 import { wasMovedBy } from './treasury-moves.ts'
 import type { User } from './users.ts'
 import { ensureUser } from './users.ts'
@@ -248,6 +248,19 @@ export async function markChainPaymentSought(trx: Trx, rid: string): Promise<voi
   await sql`update chain_payment set sought_at = now() where rid = ${rid} and state = 'written_off'`.execute(trx)
 }
 
+/** What the treasury has by a payment's authorization, once its blocks were read. */
+export type Arrival = { readonly transaction: string; readonly amount: bigint }
+
+export async function findPaymentArrival(trx: Trx, rid: string): Promise<Arrival | undefined> {
+  const rows = await readRows(
+    trx,
+    { transaction: text(), amount: bigint() },
+    sql`select tx_hash as "transaction", amount from treasury_move
+      where ref = ${rid} and kind = 'payment' and direction = 'in' limit 1`,
+  )
+  return rows[0]
+}
+
 /** Reads of payments by wallet. */
 export type ChainPaymentReads = {
   find(rid: string): Promise<ChainPayment | undefined>
@@ -286,6 +299,8 @@ export type ChainPaymentRows = {
   markBooked(rid: string): Promise<void>
   /** Notes that a payment was looked for after its time, and has not come. */
   markSought(rid: string): Promise<void>
+  /** What the treasury has by a locked payment's authorization. */
+  findArrival(rid: string): Promise<Arrival | undefined>
   /** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
   lockExposure(payer: string, moved: readonly string[]): Promise<Exposure>
   /** Finds the payer's user, or adds `fresh`. Undefined when a rival has just added one. */
@@ -300,6 +315,7 @@ export function chainPaymentRows(trx: Trx): ChainPaymentRows {
     change: (rid, change) => changeChainPayment(trx, rid, change),
     markBooked: (rid) => markChainPaymentBooked(trx, rid),
     markSought: (rid) => markChainPaymentSought(trx, rid),
+    findArrival: (rid) => findPaymentArrival(trx, rid),
     lockExposure: (payer, moved) => lockExposure(trx, payer, moved),
     ensureUser: (fresh, at) => ensureUser(trx, fresh, at),
   }

@@ -89,6 +89,6 @@ export type Era = {
 export async function beginEra(trx: Trx, purse: Purse, { firstBlock, opening, anchor }: Era): Promise<void> {
   await sql`update treasury_cursor set era = era + 1, era_at = now(), first_block = ${firstBlock}, opening = ${opening},
     next_block = ${firstBlock}, balance = ${opening}, proven_block = ${firstBlock - 1n}, proven_at = now(),
-    proven_hash = null, misses = 0, difference = 0, anchor_block = ${anchor.block}, anchor_hash = ${anchor.hash},
+    proven_hash = null, misses = 0, difference = 0, missing_since = null, reread_at = null, anchor_block = ${anchor.block}, anchor_hash = ${anchor.hash},
     strange_since = null where ${ofPurse(purse)}`.execute(trx)
 }

@@ -78,6 +78,14 @@ export async function clearPayoutHold(
   return numAffectedRows === 1n
 }
 
+/** Clears the hold that is in force for a reason which is gone. Returns false when none is. */
+export async function liftPayoutHold(db: Database, reason: string): Promise<boolean> {
+  const { numAffectedRows } = await sql`update payout_hold
+    set cleared_at = now(), cleared_by = 'worker', clear_reason = 'what it was set for is gone'
+    where reason = ${reason} and cleared_at is null`.execute(db)
+  return numAffectedRows === 1n
+}
+
 /** One difference that a comparison found. */
 export type Difference = { readonly subject: string; readonly detail: string }
 

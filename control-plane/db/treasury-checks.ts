@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
-import { bigint, text } from './tables/column.ts'
+import { bigint, oneOf, text } from './tables/column.ts'
 import { DEPOSIT_TABLES } from './tables/deposits.ts'
 import type { Purse } from './treasury-moves.ts'
 import { ofChain } from './treasury-moves.ts'
@@ -19,10 +19,17 @@ export async function allowLongReads(trx: Trx): Promise<void> {
     set_config('work_mem', '64MB', true)`.execute(trx)
 }
 
-const MISMATCH_ROW = { wrong: text() }
+/**
+ * What a mismatch endangers. `all`: the books have money that the treasury may not have, so whoever is paid takes it from
+ * others. `move`: the treasury has money that the books have not, or not yet, which is of that one transfer. Anybody can send
+ * such a transfer.
+ */
+export const MISMATCH_SCOPES = ['all', 'move'] as const
+export type Mismatch = { readonly wrong: string; readonly scope: (typeof MISMATCH_SCOPES)[number] }
+const MISMATCH_ROW = { wrong: text(), scope: oneOf(MISMATCH_SCOPES) }
 
 /** Sentences about transfers that the books do not have as the chain shows them. */
-export async function listStrangeMoves(trx: Trx, purse: Purse, limit: number): Promise<string[]> {
+export async function listStrangeMoves(trx: Trx, purse: Purse, limit: number): Promise<Mismatch[]> {
   const booked = (key: ReturnType<typeof sql>) => sql`(select -sum(e.amount) from ledger_key k
     join every_ledger_entry e on e.tx = k.tx and e.account = 'acc_external_usdc' where k.key = ${key})`
   const rows = await readRows(
@@ -31,47 +38,46 @@ export async function listStrangeMoves(trx: Trx, purse: Purse, limit: number): P
     sql`with move as (select * from treasury_move where ${ofChain(purse)}),
       named as (select m.*, m.direction || ' ' || m.tx_hash || ' ' || m.place || ' of ' || m.amount as name,
         case when m.era > 0 then ':' || m.era else '' end as suffix from move m)
-      select wrong from (
-        select name || ' is a deposit, and the books took ' || coalesce(took, 0) as wrong from (
+      select wrong, scope from (
+        select name || ' is a deposit, and the books took ' || coalesce(took, 0) as wrong,
+          case when took > amount then 'all' else 'move' end as scope from (
           select name, amount, ${booked(sql`'deposit:' || chain_id || ':' || tx_hash || ':' || place || suffix`)} as took
           from named where kind = 'deposit') d where took is distinct from amount
-        union all select name || ' is capital, and the books took ' || coalesce(took, 0) from (
+        union all select name || ' is capital, and the books took ' || coalesce(took, 0), 'all' from (
           select name, amount, (select -sum(e.amount) from ledger_key k
             join every_ledger_entry e on e.tx = k.tx and e.account = 'acc_external_usdc' and e.amount = -n.amount
             where k.key between 'fund:' || chain_id || ':' || tx_hash || ':' and 'fund:' || chain_id || ':' || tx_hash || ':~')
             as took from named n where kind = 'capital' and direction = 'in') c where took is null or took % amount <> 0
-        union all select name || ' is capital that left, and the books gave ' || coalesce(gave, 0) from (
+        union all select name || ' is capital that left, and the books gave ' || coalesce(gave, 0), 'all' from (
           select name, amount, -${booked(sql`'withdraw:' || chain_id || ':' || tx_hash || ':' || place || suffix`)} as gave
           from named where kind = 'capital' and direction = 'out') c where gave is distinct from amount
-        union all select n.name || ' is of a payment of which ' || coalesce(p.came, 0) || ' came' from named n
+        union all select n.name || ' is of a payment of which ' || coalesce(p.came, 0) || ' came',
+          case when p.came > n.amount then 'all' else 'move' end from named n
           left join chain_payment p on p.rid = n.ref
           where n.kind = 'payment' and n.ref is not null and n.seen_at < now() - ${SETTLING}
             and (p.booked_at is null or p.came is distinct from n.amount)
-        union all select n.name || ' is of a payment that nobody knows' from named n
-          left join chain_payment p on p.tx_hash = n.tx_hash and p.payer = n.party and p.came = n.amount
-          where n.kind = 'payment' and n.ref is null and n.seen_at < now() - ${SETTLING} and p.booked_at is null
-        union all select n.name || ' is ' || coalesce(t.id || ' of ' || t.amount || ', ' || t.state, 'nobody’s') from named n
+        union all select n.name || ' is ' || coalesce(t.id || ' of ' || t.amount || ', ' || t.state, 'nobody’s'), 'all' from named n
           left join treasury_transfer t on t.id = n.ref
           where n.direction = 'out' and n.kind in ('payout', 'sweep') and (t.id is null or t.amount <> n.amount
             or t.recipient <> n.party or t.state in ('scheduled', 'held', 'returned')
             or (t.state <> 'paid' and n.seen_at < now() - ${SETTLING}))
-        union all select name || ' was sent by nobody here' from named where direction = 'out' and kind = 'unknown'
-        union all select name || ' has not been looked at' from named
+        union all select name || ' was sent by nobody here', 'all' from named where direction = 'out' and kind = 'unknown'
+        union all select name || ' has not been looked at', case direction when 'out' then 'all' else 'move' end from named
           where kind = 'new' and seen_at < now() - ${SETTLING}
-      ) strange limit ${limit}`,
+      ) strange order by scope limit ${limit}`,
   )
-  return rows.map(({ wrong }) => wrong)
+  return rows
 }
 
 type Blocks = { readonly first: bigint; readonly last: bigint }
 
-/** Sentences about what the books have in some blocks and the chain has not. */
+/** Sentences about what the books have in some blocks and the chain has not. Each endangers all. */
 export async function listMissingMoves(
   trx: Trx,
   { chainId, asset, treasury }: Purse,
   { first, last }: Blocks,
   limit: number,
-): Promise<string[]> {
+): Promise<Mismatch[]> {
   const moves = sql`select from treasury_move m
     where m.chain_id = ${chainId} and m.asset = ${asset} and m.treasury = ${treasury}`
   const rows = await readRows(
@@ -80,7 +86,7 @@ export async function listMissingMoves(
     // Numbers of blocks begin anew with each chain.
     sql`with since as (select coalesce(max(era_at), '-infinity') as at from treasury_cursor
         where chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury})
-      select wrong from (
+      select wrong, 'all' as scope from (
         select t.id || ' of ' || t.amount || ' is paid, and did not leave' as wrong from treasury_transfer t, since
           where t.state = 'paid' and t.block between ${first} and ${last} and t.chain_id = ${chainId}
             and t.asset = ${asset} and t.treasury = ${treasury} and t.ended_at >= since.at
@@ -96,7 +102,7 @@ export async function listMissingMoves(
             and not exists (${moves} and m.kind = 'deposit' and m.ref = d.id and m.amount = d.amount)
       ) missing limit ${limit}`,
   )
-  return rows.map(({ wrong }) => wrong)
+  return rows
 }
 
 /** How many deposits the ledger has for a chain, and how many transfers are deposits. */

@@ -25,11 +25,14 @@ const CURSOR_ROW = {
   strangeSince: CURSOR.strange_since,
   era: CURSOR.era,
   eraAt: CURSOR.era_at,
+  missingSince: CURSOR.missing_since,
+  rereadAt: CURSOR.reread_at,
 }
 export type TreasuryCursor = RowOf<typeof CURSOR_ROW>
 const CURSOR_COLUMNS = sql`first_block as "firstBlock", opening, next_block as "nextBlock", balance,
   proven_block as "provenBlock", proven_at as "provenAt", misses, difference, proven_hash as "provenHash",
-  anchor_block as "anchorBlock", anchor_hash as "anchorHash", strange_since as "strangeSince", era, era_at as "eraAt"`
+  anchor_block as "anchorBlock", anchor_hash as "anchorHash", strange_since as "strangeSince", era, era_at as "eraAt",
+  missing_since as "missingSince", reread_at as "rereadAt"`
 /** Rows of a purse, in any table that names one. */
 export const ofPurse = ({ chainId, asset, treasury }: Purse) =>
   sql`chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}`
@@ -71,7 +74,10 @@ export async function insertCursor(
 }
 
 export type CursorChange = Partial<
-  Pick<TreasuryCursor, 'nextBlock' | 'balance' | 'provenBlock' | 'provenHash' | 'misses' | 'difference'>
+  Pick<
+    TreasuryCursor,
+    'nextBlock' | 'balance' | 'provenBlock' | 'provenHash' | 'misses' | 'difference' | 'missingSince' | 'rereadAt'
+  >
 > & {
   /** The block to remember. */
   readonly anchor?: { readonly block: bigint; readonly hash: string } | undefined
@@ -81,6 +87,7 @@ export type CursorChange = Partial<
 /** Changes a locked cursor. */
 export async function changeCursor(trx: Trx, purse: Purse, change: CursorChange): Promise<void> {
   const { nextBlock, balance, provenBlock, provenHash, misses, difference, anchor, isStrange } = change
+  const { missingSince, rereadAt } = change
   await trx
     .updateTable('treasury_cursor')
     .set({
@@ -92,6 +99,8 @@ export async function changeCursor(trx: Trx, purse: Purse, change: CursorChange)
       ...(isStrange === undefined ? {} : { strange_since: isStrange ? sql`now()` : null }),
       ...(misses === undefined ? {} : { misses }),
       ...(difference === undefined ? {} : { difference }),
+      ...(missingSince === undefined ? {} : { missing_since: missingSince }),
+      ...(rereadAt === undefined ? {} : { reread_at: rereadAt }),
     })
     .where(sql<boolean>`${ofPurse(purse)}`)
     .execute()
@@ -231,12 +240,19 @@ export async function changeMove(
     where ${ofChain(purse)} and direction = ${direction} and tx_hash = ${transaction} and place = ${place}`.execute(trx)
 }
 
-/** Looks again at what came from wallets that nobody knew and that have an account now. Answers their number. */
+/**
+ * Looks again at what came from wallets that nobody knew and that have an account now, and at what is of a payment that
+ * nobody knew. Answers their number.
+ */
 export async function renewKnownMoves(db: Database, purse: Purse): Promise<bigint> {
-  const { numAffectedRows } = await sql`update treasury_move m set kind = 'new', changed_at = now() from app_user u
+  const ofUsers = await sql`update treasury_move m set kind = 'new', changed_at = now() from app_user u
     where m.kind = 'unknown' and m.direction = 'in' and m.reason = 'unknown_sender' and u.wallet = m.party
       and m.chain_id = ${purse.chainId} and m.asset = ${purse.asset} and m.treasury = ${purse.treasury}`.execute(db)
-  return numAffectedRows ?? 0n
+  const ofPayments = await sql`update treasury_move m set kind = 'new', changed_at = now()
+    where ${ofPurse(purse)} and m.direction = 'in' and ((m.kind = 'payment' and m.ref is null)
+      or (m.kind = 'unknown' and m.reason = 'unknown_payment' and exists
+        (select from chain_payment p where p.payer = m.party and p.tx_hash = m.tx_hash)))`.execute(db)
+  return (ofUsers.numAffectedRows ?? 0n) + (ofPayments.numAffectedRows ?? 0n)
 }
 
 /** True when an authorization of a payer has moved money here, so that it can pay for nothing more. */
@@ -257,16 +273,6 @@ export async function wasMovedBy(
 export async function findOwnTransaction(trx: Trx, hash: string): Promise<string | undefined> {
   const rows = await readRows(trx, { ref: MOVE.tx_hash }, sql`select ref from chain_transaction where hash = ${hash}`)
   return rows[0]?.ref
-}
-
-/** The request id of the payment that a transaction carried for a payer. */
-export async function findPaymentIn(trx: Trx, hash: string, payer: string): Promise<string | undefined> {
-  const rows = await readRows(
-    trx,
-    { rid: MOVE.tx_hash },
-    sql`select rid from chain_payment where tx_hash = ${hash} and payer = ${payer} limit 1`,
-  )
-  return rows[0]?.rid
 }
 
 /** A token that is not ours, and what came of it in some blocks. */

@@ -5,12 +5,13 @@ import { changeCursor, findCursor, listMoves } from '#control-plane/db/treasury-
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
 import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
-import { reconcile, reconcileNow } from '#control-plane/services/deposits/reconcile.ts'
+import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { withdrawCapital } from '#control-plane/services/deposits/withdraw-capital.ts'
 import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
+import { HOUR, MINUTE, SECOND, systemClock } from '#shared/clock.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import type { Depositor } from '#test/support/deposits.ts'
@@ -48,6 +49,9 @@ const turns = async (count: number, ctx = world.ctx) => {
   for (let at = 0; at < count; at++) await turn(ctx)
 }
 const purse = () => purseOf(requireMoves(world.ctx))
+const BEGUN = Date.now()
+/** Workers whose clock stands so many milliseconds after the begin of these tests. */
+const later = (ms: number) => ({ ...world.ctx, clock: { ...systemClock, now: () => BEGUN + ms } })
 const credits = (buyer: Depositor) => buyers.credit(buyer)
 const operator = { kind: 'operator', keyId: null, source: 'test' } as const
 const change: RunCtx['change'] = (run) => transact(world.db, run)
@@ -151,25 +155,46 @@ describe('an endpoint that fails', () => {
     relay.fault(method, fault)
     await turns(2)
     relay.pass()
-    await turns(3)
+    // Blocks that did not explain the balance are read again a second later.
+    await turns(3, { ...world.ctx, clock: { ...systemClock, now: () => Date.now() + SECOND } })
     expect(await credits(buyer)).toBe(900_000)
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
   })
 
-  it('and goes on to leave out what explains the balance stops payouts, and reads go on', async () => {
+  it('and leaves out what explains the balance is asked again with growing pauses, for ever', async () => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 900_000n)
     relay.fault('eth_getLogs', { kind: 'answer', result: [] })
-    await turns(7)
-    expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
+    const misses = async () => (await findCursor(world.db, purse()))?.misses
+    await turns(2, later(0))
+    expect(await misses()).toBe(1)
+    let at = 0
+    for (const [index, seconds] of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600].entries()) {
+      at += seconds * SECOND
+      await turns(2, later(at - 1))
+      expect(await misses(), `before ${at} ms`).toBe(index + 1)
+      await turns(2, later(at))
+      expect(await misses(), `after ${at} ms`).toBe(index + 2)
+      // Payouts go on while the endpoint may only be late.
+      expect(await findPayoutStop(world.ctx)).toBe(at < 2 * MINUTE ? undefined : 'ledger_check')
+    }
+    // New blocks are read meanwhile.
     relay.pass()
     await buyers.transfer(buyer.purse, 100_000n)
-    await turns(2)
+    await turns(2, later(at + MINUTE))
     expect(await credits(buyer)).toBe(100_000)
-    await reconcileNow.run(runCtx(), operator, { isReread: true })
-    await turns(2)
+    // The stop ends with its reason.
+    await turns(3, later(at + 10 * MINUTE))
     expect(await credits(buyer)).toBe(1_000_000)
-    await buyers.clearHolds()
+    expect(await findPayoutStop(world.ctx)).toBeUndefined()
+  })
+
+  it('and refuses what is asked about other tokens keeps no deposit of ours waiting', async () => {
+    const buyer = await buyers.depositor(FIVE)
+    await buyers.transfer(buyer.purse, 700_000n)
+    relay.fault('eth_getLogs', { kind: 'refuse' }, { only: (params) => Object(params)[0]?.address === undefined })
+    await turns(2)
+    expect(await credits(buyer)).toBe(700_000)
   })
 })
 
@@ -217,15 +242,14 @@ describe('a chain that is reorganised', () => {
     expect(await credits(buyer)).toBe(600_000)
     await chain.reorganise(2)
     await chain.mine(2)
-    await turns(8)
+    await turns(2, later(HOUR))
+    await turns(2, later(HOUR + 3 * MINUTE))
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
     // The same transaction in a later block, at another place of it.
     await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
-    await turns(8)
+    await turns(3, later(2 * HOUR))
     expect(await credits(buyer)).toBe(600_000)
     expect(await buyers.deposits(buyer)).toHaveLength(1)
-    await buyers.clearHolds()
-    await turn()
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
   })
 

@@ -283,6 +283,18 @@ describe('an authorization that somebody else has sent', () => {
     expect(await world.claim(await world.sign(wallet, 'exact', PRICE))).toMatchObject({ state: 'claimed' })
   })
 
+  it.each(['exact', 'upto'] as const)('by %s counts as paid after an outage of 2,250 blocks', async (scheme) => {
+    const payment = await claimed(scheme)
+    const settled = await world.settle(payment.rid, CHARGE)
+    await sql`set session_replication_role = replica; delete from chain_transaction where hash = ${sql.lit(settled.transaction)};
+      update chain_payment set state = 'due', tx_hash = null where rid = ${sql.lit(payment.rid)};
+      set session_replication_role = default`.execute(world.db)
+    for (let blocks = 0; blocks < 2_250; blocks += 250) await callChain(chain.rpcUrl, [['anvil_mine', ['0xfa']]])
+    const found = { state: 'confirmed', transaction: settled.transaction, came: owed(scheme) }
+    expect(await world.booked(payment.rid)).toMatchObject(found)
+    expect(await spent(payment)).toBe(owed(scheme))
+  })
+
   it('by upto does not count for another payment whose number stands among its bytes', async () => {
     const wallet = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
     await chain.approvePermit2(wallet)

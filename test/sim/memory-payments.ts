@@ -86,8 +86,9 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
         if (row?.bookedAt === null) payments.set(rid, { ...row, bookedAt: new Date(wall()) })
       }),
     markSought: (rid) => statement(({ sought }) => void sought.add(rid)),
-    // Nobody deposits here.
+    // Nobody deposits here, and nobody reads the treasury's blocks.
     wasMoved: () => statement(() => false),
+    findArrival: () => statement(() => undefined),
     lockExposure: (payer, moved) => statement((tables) => exposureOf(tables, payer, moved)),
     ensureUser: (fresh) =>
       statement(({ users, accounts }) => {

@@ -31,6 +31,8 @@ export type FaultSpan = {
   readonly times?: number
   /** The calls that pass before it begins. */
   readonly after?: number
+  /** The calls that it hits, by their parameters; all unless named. */
+  readonly only?: (params: unknown) => boolean
 }
 
 /** A way to a chain's JSON-RPC that can be made to fail. */
@@ -60,7 +62,12 @@ type Call = z.infer<typeof CallSchema>
 const RawSchema = z.tuple([z.templateLiteral(['0x', z.string()])])
 type RpcError = { readonly code?: number; readonly message?: string }
 
-type Rule = { readonly fault: RpcFault; after: number; times: number }
+type Rule = {
+  readonly fault: RpcFault
+  readonly only: FaultSpan['only'] | undefined
+  after: number
+  times: number
+}
 type State = { target: string; slowMs: number; readonly rules: Map<string, Rule>; readonly counts: Map<string, number> }
 /** Answers of JSON-RPC in one text; a way to end without one. */
 type Reply = { readonly text: string; readonly status?: number } | 'cut' | 'silence'
@@ -72,8 +79,8 @@ export async function rpcRelay(target: string): Promise<RpcRelay> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${portOf(server)}`,
-    fault: (method, fault, { times = Number.POSITIVE_INFINITY, after = 0 } = {}) =>
-      void state.rules.set(method, { fault, times, after }),
+    fault: (method, fault, { times = Number.POSITIVE_INFINITY, after = 0, only } = {}) =>
+      void state.rules.set(method, { fault, times, after, only }),
     pass(method) {
       if (method !== undefined) return void state.rules.delete(method)
       state.rules.clear()
@@ -124,7 +131,7 @@ async function serve(state: State, request: IncomingMessage, response: ServerRes
 /** Deals with one call as its fault says. Throws when the chain itself cannot be reached. */
 async function treat(state: State, call: Call): Promise<Reply> {
   state.counts.set(call.method, (state.counts.get(call.method) ?? 0) + 1)
-  const fault = faultOf(state, call.method)
+  const fault = faultOf(state, call)
   const ask = async (): Promise<Reply> => ({ text: await forward(state.target, call) })
   const say = (content: object): Reply => ({ text: JSON.stringify({ jsonrpc: '2.0', id: call.id, ...content }) })
   const refusal = ({ code = -32_000, message = 'the chain is tired' }: RpcError) => say({ error: { code, message } })
@@ -164,9 +171,9 @@ async function treat(state: State, call: Call): Promise<Reply> {
 }
 
 /** The fault that hits this call of a method, which is counted. */
-function faultOf({ rules }: State, method: string): RpcFault | undefined {
+function faultOf({ rules }: State, { method, params }: Call): RpcFault | undefined {
   const rule = rules.get(method) ?? rules.get(ALL)
-  if (rule === undefined || rule.times <= 0) return undefined
+  if (rule === undefined || rule.times <= 0 || rule.only?.(params) === false) return undefined
   if (rule.after > 0) {
     rule.after -= 1
     return undefined

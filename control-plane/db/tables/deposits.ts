@@ -9,8 +9,8 @@ export type DepositState = (typeof DEPOSIT_STATES)[number]
 export const DEPOSIT_METHODS = ['transfer', 'authorization', 'allowance'] as const
 
 /**
- * Tables of `0095_deposits.sql`, `0096_reconciliation.sql`, `0129_known_chain.sql` and `0134_accepted_chain.sql`. Amounts are
- * micro-USD.
+ * Tables of `0095_deposits.sql`, `0096_reconciliation.sql`, `0129_known_chain.sql`, `0134_accepted_chain.sql` and
+ * `0155_anybodys_transfers.sql`. Amounts are micro-USD.
  */
 export const DEPOSIT_TABLES = {
   treasury_cursor: {
@@ -31,6 +31,8 @@ export const DEPOSIT_TABLES = {
     strange_since: nullable(timestamp()),
     era: withDefault(integer()),
     era_at: nullable(timestamp()),
+    missing_since: nullable(timestamp()),
+    reread_at: nullable(timestamp()),
   },
   treasury_move: {
     chain_id: bigint(),

@@ -32,14 +32,17 @@ export type Purse = {
 export type Chain = {
   /**
    * The block of a transaction; undefined while it is in none. `moved` is what it took from the payer to us by the
-   * payment's own authorization, and 0 for a transaction that is of another payment. Of several transfers in one
-   * transaction nobody says whose each is: then the largest that is not above the payment's amount counts.
+   * payment's own authorization, and 0 for a transaction that is of another payment. The transfer of an EIP-3009
+   * authorization follows its use. Of several transfers by Permit2 the largest that is not above the payment's amount counts.
    */
   receiptOf(
     hash: string,
     payment: PaymentOnChain,
   ): Promise<{ readonly block: bigint; readonly isReverted: boolean; readonly moved: bigint } | undefined>
-  /** The transaction in a recent block that took a payment, whoever sent it. */
+  /**
+   * The transaction that took a payment, whoever sent it and however long ago. Throws while the look is not at its end: a
+   * repeat goes on from there.
+   */
   findTransfer(payment: PaymentOnChain): Promise<string | undefined>
   /** The newest block: its number, and its time in Unix milliseconds. */
   head(): Promise<{ readonly block: bigint; readonly at: number }>

@@ -21,22 +21,25 @@ type Transfer = {
   readonly amount: bigint
 }
 
+/** Most transfers of other tokens of one range that are told. Anybody can make tokens, and logs of them by the thousand. */
+const MAX_STRAYS = 1_000
+
 /**
  * Reads the transfers of a treasury in a range of blocks. Transfers of nothing, and from the treasury to itself, are none:
- * anybody can make the first, and neither moves money.
+ * anybody can make the first, and neither moves money. Other tokens are asked about apart, and where the endpoint refuses
+ * that question the transfers of ours are told without them.
  */
 export async function listChainMoves(client: PublicClient, query: MoveQuery): Promise<ChainMoves> {
   const { asset, treasury, fromBlock, toBlock } = query
   const span = { fromBlock, toBlock }
-  const [came, went] = await Promise.all([
-    client.getLogs({ event: TRANSFER, args: { to: getAddress(treasury) }, strict: true, ...span }),
-    client.getLogs({
-      address: getAddress(asset),
-      event: TRANSFER,
-      args: { from: getAddress(treasury) },
-      strict: true,
-      ...span,
-    }),
+  const [to, ofOurs] = [
+    getAddress(treasury),
+    { address: getAddress(asset), event: TRANSFER, strict: true, ...span } as const,
+  ]
+  const [came, went, ofAny] = await Promise.all([
+    client.getLogs({ ...ofOurs, args: { to } }),
+    client.getLogs({ ...ofOurs, args: { from: to } }),
+    client.getLogs({ event: TRANSFER, args: { to }, strict: true, ...span }).catch(() => []),
   ])
   const transfers = (logs: typeof came): Transfer[] =>
     logs
@@ -53,8 +56,8 @@ export async function listChainMoves(client: PublicClient, query: MoveQuery): Pr
       .sort((left, right) =>
         left.block === right.block ? left.logIndex - right.logIndex : left.block < right.block ? -1 : 1,
       )
-  const all = transfers(came)
-  const [ours, others] = [all.filter(({ token }) => token === asset), all.filter(({ token }) => token !== asset)]
+  const others = transfers(ofAny.filter(({ address }) => address.toLowerCase() !== asset).slice(0, MAX_STRAYS))
+  const ours = transfers(came)
   const outward = transfers(went)
   const payers = new Set([...ours.map(({ from }) => from), ...(outward.length > 0 ? [treasury] : [])])
   const nonces = await readNonces(client, { asset, payers: [...payers], ...span })

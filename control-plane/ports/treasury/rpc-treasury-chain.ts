@@ -9,6 +9,8 @@ import {
   TransactionReceiptNotFoundError,
 } from 'viem'
 import { getAddress, isAddressEqual } from 'viem/utils'
+import { permitOf } from '#control-plane/ports/chain/upto-call.ts'
+import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import { SECOND } from '#shared/clock.ts'
 import { askMany } from './ask-many.ts'
 import { readAllowances, readPermitNonce } from './rpc-allowances.ts'
@@ -19,8 +21,8 @@ const RPC_TIMEOUT_MS = 4 * SECOND
 /** Blocks and nonces of one question for logs. Endpoints refuse more. */
 const BLOCKS_A_READ = 2_000n
 const NONCES_A_READ = 100
-/** Most blocks that are looked through: more than a day of Base. A transfer is signed for less. */
-const MAX_BLOCKS = 60_000n
+/** Most blocks that are looked through: a month of Base, however long nobody could look. */
+const MAX_BLOCKS = 1_300_000n
 
 const TOKEN = parseAbi([
   'function balanceOf(address) view returns (uint256)',
@@ -51,9 +53,11 @@ export function createRpcTreasuryChain(rpcUrl: string): TreasuryChain {
         ...(blockNumber === undefined ? {} : { blockNumber }),
       }),
     listMoves: (query) => listChainMoves(client, query),
-    async calleeOf(hash) {
-      const { to } = await client.getTransaction({ hash: asHex(hash) })
-      return to?.toLowerCase() ?? null
+    async proxyUseOf(hash) {
+      const { from, to, input } = await client.getTransaction({ hash: asHex(hash) })
+      const permit = to !== null && isAddressEqual(to, UPTO_PROXY) ? permitOf(input) : undefined
+      if (permit === undefined) return null
+      return { sender: from.toLowerCase(), payer: permit.owner.toLowerCase(), nonce: permit.nonce.toString() }
     },
     readAllowances: (query) => readAllowances(client, query),
     permitNonceOf: (asset, owner) => readPermitNonce(client, asset, owner),

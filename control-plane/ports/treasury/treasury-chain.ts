@@ -51,6 +51,15 @@ export type ChainMove = {
   readonly nonce: string | null
 }
 
+/** A use of x402's proxy. Anybody can use it for their own payments. Addresses are in lower case. */
+export type ProxyUse = {
+  /** The only sender that the authorization lets use it. */
+  readonly sender: string
+  readonly payer: string
+  /** Digits. */
+  readonly nonce: string
+}
+
 /** What wallets have, and let a spender take. Addresses are in lower case. */
 export type AllowanceQuery = { readonly asset: string; readonly spender: string; readonly wallets: readonly string[] }
 export type WalletReading = { readonly balance: bigint; readonly allowance: bigint }
@@ -71,8 +80,8 @@ export type TreasuryChain = {
   permitNonceOf(asset: string, owner: string): Promise<bigint>
   /** The transfers of a treasury in a range of blocks, and what came of other tokens. */
   listMoves(query: MoveQuery): Promise<ChainMoves>
-  /** The address that a transaction calls, in lower case; null for one that makes a contract, or is in no block. */
-  calleeOf(hash: string): Promise<string | null>
+  /** The Permit2 authorization that a transaction uses through x402's proxy; null for one that does not call it. */
+  proxyUseOf(hash: string): Promise<ProxyUse | null>
   /** The authorizations that were used, by nonce. A canceled one is not. */
   findUsed(query: AuthorizationQuery): Promise<Map<string, UsedAuthorization>>
   /** Those of the nonces that the token does not take any more as of a block. */

@@ -1,3 +1,4 @@
+import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import type { NewMove, Stray, TreasuryCursor } from '#control-plane/db/treasury-moves.ts'
 import {
@@ -9,9 +10,10 @@ import {
   upsertMoves,
 } from '#control-plane/db/treasury-moves.ts'
 import type { ChainMove, ChainMoves } from '#control-plane/ports/treasury/treasury-chain.ts'
-import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
+import { holdPayouts, liftPayouts } from '#control-plane/services/payouts/payout-stops.ts'
 import { goBackIfReplaced, headOfKnownChain, nextAnchor } from '#control-plane/services/treasury/known-chain.ts'
 import { lower } from '#shared/bigints.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { MoveCtx } from './move-ctx.ts'
 import { purseOf } from './move-ctx.ts'
@@ -23,8 +25,16 @@ const BLOCKS_A_READ = 2_000n
 const READS_A_TURN = 40
 /** Other tokens that are counted. Anybody can make one. */
 const MAX_STRAY_TOKENS = 10_000
-/** How often blocks are read again whose transfers do not explain the balance, before a person has to look. */
-export const MAX_MISSES = 5
+/** The time between two readings of blocks whose transfers do not explain the balance. It doubles, and never ends. */
+const REREAD_FIRST_MS = SECOND
+const REREAD_MOST_MS = 10 * MINUTE
+/**
+ * The time in which an endpoint may be late with what explains the balance. After it payouts stop, all of them: what is
+ * missing may be money that has left.
+ */
+const LATE_MS = 2 * MINUTE
+/** Why payouts stop meanwhile. The stop ends with the difference. */
+export const BALANCE_HOLD = 'chain:balance'
 
 /**
  * Reads the treasury's transfers in the blocks that are deep enough to be final, and proves them: together they leave the
@@ -139,8 +149,8 @@ function byToken(strays: readonly ChainMove[]): Stray[] {
 
 /**
  * Compares the balance that the transfers leave with the chain's, at the end of the last block that was read. Where they
- * differ, everything since the last proof is read again; where that does not help, payouts stop and the difference stands
- * until a person has looked.
+ * differ, everything since the last proof is read again, after a time that doubles, for ever. Payouts stop while the
+ * difference lasts, once it has lasted for longer than an endpoint is late. New blocks are read meanwhile.
  */
 async function prove(ctx: MoveCtx, known: TreasuryCursor, hash: string): Promise<void> {
   const { chain, asset, treasury } = ctx.moves
@@ -153,21 +163,39 @@ async function prove(ctx: MoveCtx, known: TreasuryCursor, hash: string): Promise
     if (cursor === undefined || cursor.nextBlock !== nextBlock) return
     const missing = says - cursor.balance
     if (missing === 0n) {
-      await changeCursor(trx, purse, { provenBlock: block, provenHash: hash, anchor, misses: 0, difference: 0n })
+      const whole = { misses: 0, difference: 0n, missingSince: null, rereadAt: null }
+      await changeCursor(trx, purse, { provenBlock: block, provenHash: hash, anchor, ...whole })
+      if (cursor.difference !== 0n) await liftPayouts(ctx, trx, BALANCE_HOLD)
       return
     }
-    // It is known, and the last proof stays where everything can be read again from.
-    if (missing === cursor.difference) return
-    if (cursor.misses < MAX_MISSES) {
-      ctx.log.warn({ block: Number(block), missing: missing.toString() }, 'transfers of the treasury are read again')
-      await changeCursor(trx, purse, { nextBlock: cursor.provenBlock + 1n, misses: cursor.misses + 1 })
-      return
-    }
-    ctx.log.error(
-      { block: Number(block), missing: missing.toString() },
-      'the treasury has not what its transfers leave: payouts stop',
-    )
-    await changeCursor(trx, purse, { difference: missing })
-    await holdPayouts(ctx, trx, 'chain:balance')
+    await noteMissing(ctx, trx, cursor, { missing, block })
   })
+}
+
+/** Notes a difference, and has the blocks read again when it is time. */
+async function noteMissing(
+  ctx: MoveCtx,
+  trx: Trx,
+  { missingSince, rereadAt, misses, difference, provenBlock }: TreasuryCursor,
+  { missing, block }: { readonly missing: bigint; readonly block: bigint },
+): Promise<void> {
+  const purse = purseOf(ctx.moves)
+  const now = ctx.clock.now()
+  const facts = { block: Number(block), missing: missing.toString() }
+  const since = missingSince ?? new Date(now)
+  const isLate = now - since.getTime() >= LATE_MS
+  if (isLate && difference !== missing) {
+    ctx.log.error(facts, 'the treasury has not what its transfers leave: payouts stop')
+    await changeCursor(trx, purse, { difference: missing })
+    await holdPayouts(ctx, trx, BALANCE_HOLD)
+  }
+  if (rereadAt !== null && now - rereadAt.getTime() < pauseAfter(misses)) return
+  ctx.log.warn(facts, 'transfers of the treasury are read again')
+  const again = { nextBlock: provenBlock + 1n, misses: misses + 1, missingSince: since, rereadAt: new Date(now) }
+  await changeCursor(trx, purse, again)
+}
+
+/** Milliseconds between the reading that came last and the next one. */
+function pauseAfter(misses: number): number {
+  return Math.min(REREAD_FIRST_MS * 2 ** Math.min(misses - 1, 20), REREAD_MOST_MS)
 }

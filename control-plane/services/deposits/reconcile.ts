@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
 import { MOVE_KINDS } from '#control-plane/db/tables/deposits.ts'
-import type { TreasuryCheck } from '#control-plane/db/treasury-checks.ts'
+import type { Mismatch, TreasuryCheck } from '#control-plane/db/treasury-checks.ts'
 import {
   allowLongReads,
   countDeposits,
@@ -28,8 +28,9 @@ type ReconcileCtx = Pick<MoveCtx, 'db' | 'clock' | 'ids' | 'log' | 'metrics' | '
 
 /**
  * Compares the treasury on the chain, its transfers, and the books: the transfers leave the balance that the chain says, each
- * is in the books as what it is, and the books have none that the chain has not. A mismatch stops payouts until a person
- * has looked, and nothing else. A chain that does not answer proves nothing.
+ * is in the books as what it is, and the books have none that the chain has not. A mismatch that endangers all stops
+ * payouts until a person has looked, and nothing else. One that concerns a single transfer, which anybody can send, is named
+ * and stops nothing. A chain that does not answer proves nothing.
  */
 export function reconcile(ctx: ReconcileCtx): Promise<TreasuryCheck> {
   return compareAndKeep(ctx, (_, keep) => ctx.db.transaction().execute(keep))
@@ -46,13 +47,19 @@ async function compareAndKeep(
   const check = {
     ...{ id: ctx.ids.ulid(), startedAt, tookMs: Math.round(ctx.clock.monotonic() - begun), ...found },
     sums: found.sums.map(({ amount, ...sum }) => ({ ...sum, amountMicro: amount.toString() })),
+    mismatches: found.mismatches.map(({ wrong }) => wrong),
   }
   const { failure, mismatches } = found
+  const stopping = mismatches.filter(({ scope }) => scope === 'all')
   if (failure === null) ctx.metrics.findings('treasury_mismatch', mismatches.length)
-  if (mismatches.length > 0) ctx.log.error({ mismatches }, 'the treasury and the books do not fit: payouts stop')
+  if (stopping.length > 0) {
+    ctx.log.error({ mismatches: check.mismatches }, 'the treasury and the books do not fit: payouts stop')
+  } else if (mismatches.length > 0) {
+    ctx.log.error({ mismatches: check.mismatches }, 'a transfer is not in the books as what it is: nothing stops')
+  }
   await keepBy(check, async (trx) => {
     await insertTreasuryCheck(trx, check, KEPT)
-    if (mismatches.length > 0) await holdPayouts(ctx, trx, 'chain:reconciliation')
+    if (stopping.length > 0) await holdPayouts(ctx, trx, 'chain:reconciliation')
   })
   return check
 }
@@ -62,13 +69,14 @@ type Compared = {
   readonly chainBalance: bigint | null
   readonly movesBalance: bigint | null
   readonly sums: readonly MoveSum[]
-  readonly mismatches: readonly string[]
+  readonly mismatches: readonly Mismatch[]
   readonly failure: string | null
 }
 
 const NOTHING = { block: null, chainBalance: null, movesBalance: null, sums: [], mismatches: [] }
 
-const STRANGE = 'the chain is not the one that was read: it was begun anew, or the endpoint is of another one'
+const forAll = (wrong: string): Mismatch => ({ wrong, scope: 'all' })
+const STRANGE = forAll('the chain is not the one that was read: it was begun anew, or the endpoint is of another one')
 
 type CompareCtx = Pick<MoveCtx, 'db' | 'log' | 'moves'>
 
@@ -106,13 +114,13 @@ async function compare(ctx: CompareCtx): Promise<Compared> {
   const unlike =
     movesBalance === chainBalance
       ? []
-      : [`at block ${block} the treasury has ${chainBalance}, and its transfers leave ${movesBalance}`]
+      : [forAll(`at block ${block} the treasury has ${chainBalance}, and its transfers leave ${movesBalance}`)]
   return { ...known, chainBalance, mismatches: [...unlike, ...wrong], failure: null }
 }
 
-async function miscounted({ moves }: CompareCtx, trx: Parameters<typeof countDeposits>[0]): Promise<string[]> {
+async function miscounted({ moves }: CompareCtx, trx: Parameters<typeof countDeposits>[0]): Promise<Mismatch[]> {
   const { posted, moved } = await countDeposits(trx, moves.chainId)
-  return posted === moved ? [] : [`the books have ${posted} deposits, and ${moved} transfers are one`]
+  return posted === moved ? [] : [forAll(`the books have ${posted} deposits, and ${moved} transfers are one`)]
 }
 
 /** The treasury's balance at the end of the last block that was read; null while the chain does not say. */

@@ -8,20 +8,21 @@ import type { MoveChange, MoveName, TreasuryMove } from '#control-plane/db/treas
 import {
   changeMove,
   findOwnTransaction,
-  findPaymentIn,
   listNewMoves,
   lockMove,
   lockTransaction,
 } from '#control-plane/db/treasury-moves.ts'
 import { findUserByWallet } from '#control-plane/db/users.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import type { ProxyUse } from '#control-plane/ports/treasury/treasury-chain.ts'
 import { landDraw, lockDrawOf } from '#control-plane/services/allowances/land-draw.ts'
 import { confirmBuyers, postTransaction } from '#control-plane/services/money/ledger.ts'
 import { JOURNAL_MS, noticeSpent } from '#control-plane/services/money/ledger-restores.ts'
 import { isIncomplete } from '#control-plane/services/money/may-leave.ts'
+import { takeUpArrival } from '#control-plane/services/payments/late-arrival.ts'
+import { isSettledBy } from '#control-plane/services/payments/payment-on-chain.ts'
 import { findDeparture, LostEarningsError } from '#control-plane/services/payouts/find-departure.ts'
 import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
-import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
@@ -46,6 +47,8 @@ export const UNKNOWN = {
   sender: 'unknown_sender',
   limit: 'balance_limit',
   sent: 'not_sent_here',
+  /** Our facilitator brought it, and the books have no such payment. */
+  payment: 'unknown_payment',
 } as const
 
 /** What becomes of a move: money for an account, or a name. */
@@ -91,14 +94,13 @@ async function tryTake(ctx: MoveCtx, move: TreasuryMove): Promise<boolean> {
 export async function takeMove(ctx: MoveCtx, { direction, transaction, place, nonce }: TreasuryMove): Promise<boolean> {
   const name = { direction, transaction, place }
   // Of a payment by Permit2 only the call tells what it is, and nobody waits for the chain inside a transaction.
-  const callee = direction === 'in' && nonce === null ? await ctx.moves.chain.calleeOf(transaction) : null
+  const use = direction === 'in' && nonce === null ? await ctx.moves.chain.proxyUseOf(transaction) : null
   const credit = await transact(ctx.db, async (trx) => {
     await lockTransaction(trx, transaction)
     const move = await lockMove(trx, purseOf(ctx.moves), name)
     if (move === undefined || move.kind !== 'new') return undefined
     if ((await readStanding(trx, undefined)) === 'joining') return undefined
-    const verdict =
-      direction === 'in' ? await judgeArrival(ctx, trx, move, callee) : await judgeDeparture(ctx, trx, move)
+    const verdict = direction === 'in' ? await judgeArrival(ctx, trx, move, use) : await judgeDeparture(ctx, trx, move)
     if ('account' in verdict) return creditMove(ctx, trx, move, verdict)
     await nameMove(ctx, trx, move, verdict)
     return undefined
@@ -107,7 +109,7 @@ export async function takeMove(ctx: MoveCtx, { direction, transaction, place, no
     ctx.log.error({ err: error, transaction }, 'a deposit does not fit into its account')
     return 'too-much' as const
   })
-  if (credit === 'too-much') await setAside(ctx, name, callee)
+  if (credit === 'too-much') await setAside(ctx, name, use)
   if (credit === undefined || credit === 'too-much') return false
   crashPoint('deposit_booked')
   await tellGate(ctx, credit, transaction)
@@ -126,12 +128,12 @@ export async function tellGate(
 }
 
 /** Leaves a move to a person whose account cannot hold it. */
-function setAside(ctx: MoveCtx, name: MoveName, callee: string | null): Promise<void> {
+function setAside(ctx: MoveCtx, name: MoveName, use: ProxyUse | null): Promise<void> {
   return transact(ctx.db, async (trx) => {
     await lockTransaction(trx, name.transaction)
     const move = await lockMove(trx, purseOf(ctx.moves), name)
     if (move?.kind !== 'new') return
-    const verdict = await judgeArrival(ctx, trx, move, callee)
+    const verdict = await judgeArrival(ctx, trx, move, use)
     const waitsFor = 'account' in verdict ? verdict.account : undefined
     await nameMove(ctx, trx, move, { kind: 'unknown', ref: null, reason: UNKNOWN.limit, waitsFor })
   })
@@ -139,22 +141,32 @@ function setAside(ctx: MoveCtx, name: MoveName, callee: string | null): Promise<
 
 /** Says of a locked move what it is. One that waits for a person is told to the account that it seems to be for. */
 async function nameMove(ctx: MoveCtx, trx: Trx, move: TreasuryMove, { waitsFor, ...change }: Named): Promise<void> {
+  const payments = moneyTransaction(trx).payments
+  const payment = change.kind === 'payment' && change.ref !== null ? await payments.lock(change.ref) : undefined
   await changeMove(trx, purseOf(ctx.moves), move, change)
+  if (payment !== undefined && (await takeUpArrival(payments, payment))) {
+    ctx.log.warn({ rid: payment.rid, transaction: move.transaction }, 'a payment that was let go has come all the same')
+  }
   const { reason } = change
   if (waitsFor === undefined || reason == null) return
   await tellOfWaiting(ctx, trx, waitsFor, { ...move, reason, token: ctx.moves.asset })
 }
 
-/** Whose money it is. A payment's is booked with its call, so it is nobody's deposit. */
-async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, callee: string | null): Promise<Verdict> {
+/**
+ * Whose money it is. A payment's is booked with its call, so it is nobody's deposit. Anybody can send anything, by any
+ * contract: what is no payment that the books know is its sender's, or waits for an operator.
+ */
+async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, use: ProxyUse | null): Promise<Verdict> {
   const { chainId, asset, coldAddress } = ctx.moves
   const { party, nonce, transaction, logIndex } = move
-  const payment = (rid: string | null): Verdict => ({ kind: 'payment', ref: rid })
+  const claimOf = (authorization: string) =>
+    findChainPaymentOf(trx, { network: `eip155:${chainId}`, asset, payer: party, nonce: authorization })
+  const payment = (rid: string): Verdict => ({ kind: 'payment', ref: rid })
   let waitsFor: AccountId | undefined
   if (nonce !== null) {
     // A claim of the same authorization waits until this is said, and finds it said.
     await lockPayer(trx, party)
-    const claim = await findChainPaymentOf(trx, { network: `eip155:${chainId}`, asset, payer: party, nonce })
+    const claim = await claimOf(nonce)
     if (claim !== undefined) return payment(claim.rid)
     const deposit = await lockDepositByNonce(trx, nonce)
     // Anybody can use a nonce once more for money of another wallet. That is a transfer like others.
@@ -164,15 +176,17 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, callee: 
     }
     waitsFor = deposit?.account
   } else {
-    const rid = await findPaymentIn(trx, transaction, party)
-    if (rid !== undefined) return payment(rid)
+    const isProxied = use?.payer === party
+    const claim = isProxied ? await claimOf(use.nonce) : undefined
+    // A payer can sign the same number for another facilitator, which takes other money by it.
+    if (claim !== undefined && isSettledBy(claim, use?.sender)) return payment(claim.rid)
     const own = await findOwnTransaction(trx, transaction)
     const draw = own === undefined ? undefined : await lockDrawOf(trx, own)
     if (draw?.wallet === party) {
       const again = { account: draw.account, deposit: undefined }
       return draw.state === 'settled' ? again : { ...again, draw: draw.id }
     }
-    if (own !== undefined || callee === UPTO_PROXY.toLowerCase()) return payment(null)
+    if (own !== undefined && isProxied) return { kind: 'unknown', ref: null, reason: UNKNOWN.payment }
   }
   if ((await findLedgerKey(trx, fundKey(move.era, chainId, transaction, logIndex))) !== undefined) {
     return { kind: 'capital', ref: null }

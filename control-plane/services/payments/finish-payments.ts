@@ -6,6 +6,7 @@ import { MINUTE } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { BookCtx } from './book-payment.ts'
 import { bookPayment } from './book-payment.ts'
+import { takeUpArrival } from './late-arrival.ts'
 import { isOver, onChain } from './payment-on-chain.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
@@ -192,8 +193,9 @@ async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, found: 
   await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     const state = payment && PAYMENT_STATES[payment.state][event]
-    if (state == null) return
+    if (payment === undefined || state == null) return
     await trx.payments.change(rid, { state, ...found })
+    if (state === 'released') await takeUpArrival(trx.payments, { ...payment, state })
   })
 }
 

@@ -15,6 +15,11 @@ export function onChain({ asset, payer, nonce, due, requirement }: ChainPayment)
   return { asset, payer, nonce, payTo, amount: due ?? 0n, settledBy: extra.facilitatorAddress }
 }
 
+/** True when a sender is the one that a payment was signed for. */
+export function isSettledBy({ requirement }: Pick<ChainPayment, 'requirement'>, sender: string | undefined): boolean {
+  return SignedFor.parse(requirement).extra.facilitatorAddress?.toLowerCase() === sender
+}
+
 /** True when nobody can take a payment any more. `at` is an instant in Unix milliseconds, best by the chain's own clock. */
 export function isOver({ validUntil }: Pick<ChainPayment, 'validUntil'>, at: number): boolean {
   return validUntil.getTime() + MINUTE < at

@@ -5,7 +5,7 @@ import type { PaymentStanding } from '#shared/contract/chain-payments.ts'
  * What happens to a payment. `charge`: the call told what it owes. `release`: it owes nothing. `mine`: the transfer is in
  * a block. `confirm`: the block is deep enough. `unmine`: the block is gone. `refuse`: the transfer can never be.
  * `underpay`: it is, and moved less than the call costs. `disprove`: the named transaction is none that pays us, and no
- * other can be. `appear`: a transfer that was given up is in a block all the same.
+ * other can be. `appear`: a transfer that was given up, or that nobody wanted, is in a block all the same.
  */
 export type PaymentEvent =
   | 'charge'
@@ -41,7 +41,7 @@ export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
   mined: { ...NOTHING, confirm: 'confirmed', underpay: 'written_off', unmine: 'due', disprove: 'written_off' },
   confirmed: NOTHING,
   // A claim can run out before a node comes back that served its call.
-  released: { ...NOTHING, charge: 'due' },
+  released: { ...NOTHING, charge: 'due', appear: 'mined' },
   // A transfer that failed in a block comes about in another, or somebody sends it, until its authorization is over.
   written_off: { ...NOTHING, appear: 'mined' },
 }

@@ -12,6 +12,7 @@ import type { RequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { BookCtx } from './book-payment.ts'
 import { bookLateCharge } from './book-payment.ts'
+import { takeUpArrival } from './late-arrival.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 import { isOver, onChain } from './payment-on-chain.ts'
 import type { PaymentEvent } from './payment-states.ts'
@@ -95,7 +96,9 @@ async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro, aheadMicro
     }
     if (Object.keys(next).length === 0) return payment
     await trx.payments.change(rid, next)
-    return { ...payment, ...next }
+    const after = { ...payment, ...next }
+    if (after.state === 'released') await takeUpArrival(trx.payments, after)
+    return after
   })
 }
 
@@ -124,8 +127,10 @@ export async function releasePayment(ctx: Pick<PaymentCtx, 'ledger' | 'clock'>, 
     const payment = await trx.payments.lock(rid)
     if (payment === undefined) throw new AppError('not_found')
     const state = PAYMENT_STATES[payment.state].release
-    if (state !== null) await trx.payments.change(rid, { state })
-    else if (payment.event === null && payment.serveUntil.getTime() > ctx.clock.now()) {
+    if (state !== null) {
+      await trx.payments.change(rid, { state })
+      await takeUpArrival(trx.payments, { ...payment, state })
+    } else if (payment.event === null && payment.serveUntil.getTime() > ctx.clock.now()) {
       await trx.payments.change(rid, { serveUntil: new Date(ctx.clock.now()) })
     }
   })
@@ -210,6 +215,7 @@ async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer):
       )
     }
     await trx.payments.change(rid, change)
+    if (change.state === 'written_off') await takeUpArrival(trx.payments, { ...payment, ...change })
   })
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
 import { readMoneyEpoch } from '#control-plane/db/money-epoch.ts'
-import { listPayoutHolds, setPayoutHold } from '#control-plane/db/money-watch.ts'
+import { liftPayoutHold, listPayoutHolds, setPayoutHold } from '#control-plane/db/money-watch.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import type { PayoutCtx } from './treasury-ctx.ts'
@@ -31,6 +31,11 @@ export async function findPayoutStop({
 /** Stops all payouts until a person clears the hold. */
 export async function holdPayouts({ ids }: Pick<Ctx, 'ids'>, trx: Trx, reason: string): Promise<void> {
   await setPayoutHold(trx, ids.ulid(), reason)
+}
+
+/** Ends a stop of payouts whose reason is gone, as nobody's decision. */
+export async function liftPayouts({ log }: Pick<Ctx, 'log'>, trx: Trx, reason: string): Promise<void> {
+  if (await liftPayoutHold(trx, reason)) log.warn({ reason }, 'the reason of a stop of payouts is gone: the stop ends')
 }
 
 /** The reason for which payouts wait, and the Unix milliseconds since when. */

@@ -134,8 +134,8 @@ const IN: readonly TreasuryMutant[] = [
   {
     name: 'any-token-is-credited',
     file: 'control-plane/ports/treasury/rpc-chain-moves.ts',
-    find: 'all.filter(({ token }) => token === asset), all.filter(({ token }) => token !== asset)',
-    replace: 'all, all.filter(() => false)',
+    find: 'const ours = transfers(came)',
+    replace: 'const ours = transfers([...came, ...ofAny])',
     caughtBy: 'deposits',
   },
   {
@@ -183,7 +183,7 @@ const IN: readonly TreasuryMutant[] = [
   {
     name: 'a-mismatch-stops-nothing',
     file: `${DEPOSITS}/reconcile.ts`,
-    find: "    if (mismatches.length > 0) await holdPayouts(ctx, trx, 'chain:reconciliation')\n",
+    find: "    if (stopping.length > 0) await holdPayouts(ctx, trx, 'chain:reconciliation')\n",
     replace: '',
     caughtBy: 'deposit-faults',
   },

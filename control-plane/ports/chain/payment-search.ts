@@ -1,0 +1,148 @@
+import type { Hex, Log, PublicClient } from 'viem'
+import { parseAbi, parseEventLogs, TransactionReceiptNotFoundError } from 'viem'
+import { getAbiItem, getAddress, isAddressEqual } from 'viem/utils'
+import { UPTO_PROXY } from '#shared/chain-terms.ts'
+import type { PaymentOnChain } from './chain.ts'
+import { readPurse } from './read-purse.ts'
+import { permitOf } from './upto-call.ts'
+
+/** Blocks of one question for logs. Endpoints refuse more. */
+const BLOCKS_A_READ = 2_000n
+/** Questions of one look. The next one goes on from there. */
+const READS_A_LOOK = 50
+/** Blocks in which a payment is looked for: a month of Base, however long nobody could look. */
+const MAX_BLOCKS = 1_300_000n
+/** Payments whose look is not at its end. A look that is forgotten begins anew. */
+const MAX_LOOKS = 1_000
+/** Most transfers of one payer in the blocks of one question that are looked into. */
+const MAX_TRANSFERS = 200
+
+const TOKEN = parseAbi([
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+])
+const TRANSFER = getAbiItem({ abi: TOKEN, name: 'Transfer' })
+const USED = getAbiItem({ abi: TOKEN, name: 'AuthorizationUsed' })
+
+/** Finds on a chain what took payments. */
+export function createPaymentSearch(client: PublicClient) {
+  /** True when a transaction is our facilitator's call for the payment. Of Permit2 only the call itself tells the nonce. */
+  async function isCallFor(hash: Hex, { payer, nonce, settledBy }: PaymentOnChain): Promise<boolean> {
+    const { from, to, input } = await client.getTransaction({ hash })
+    const isOurs = settledBy !== null && isAddressEqual(from, getAddress(settledBy))
+    if (!isOurs || to === null || !isAddressEqual(to, UPTO_PROXY)) return false
+    const permit = permitOf(input)
+    return permit?.nonce === BigInt(nonce) && isAddressEqual(permit.owner, getAddress(payer))
+  }
+
+  /** What a transaction moved by the payment's authorization. */
+  async function movedBy(hash: Hex, logs: readonly Log[], payment: PaymentOnChain): Promise<bigint> {
+    const transfers = transfersOf(logs, payment)
+    if (payment.nonce.startsWith('0x')) return usedTransfer(logs, transfers, payment)
+    const amounts = transfers.map(({ amount }) => amount)
+    return amounts.length > 0 && (await isCallFor(hash, payment)) ? itsTransfer(amounts, payment.amount) : 0n
+  }
+
+  type Blocks = { readonly fromBlock: bigint; readonly toBlock: bigint }
+
+  /** The transactions in some blocks that may have taken a payment, newest first. */
+  async function listCandidates({ asset, payer, payTo, nonce }: PaymentOnChain, blocks: Blocks): Promise<Hex[]> {
+    const [address, from] = [getAddress(asset), getAddress(payer)]
+    const logs = nonce.startsWith('0x')
+      ? await client.getLogs({ address, event: USED, args: { authorizer: from, nonce: asHex(nonce) }, ...blocks })
+      : await client.getLogs({ address, event: TRANSFER, args: { from, to: getAddress(payTo) }, ...blocks })
+    return [...new Set(logs.slice(-MAX_TRANSFERS).map(({ transactionHash }) => transactionHash))].reverse()
+  }
+
+  async function findIn(payment: PaymentOnChain, blocks: Blocks): Promise<string | undefined> {
+    for (const hash of await listCandidates(payment, blocks)) {
+      const receipt = await readReceipt(client, hash)
+      if (receipt !== undefined && (await movedBy(hash, receipt.logs, payment)) > 0n) return hash.toLowerCase()
+    }
+    return undefined
+  }
+
+  /** The last block that is still to be looked at, of each payment whose look is not at its end. */
+  const looks = new Map<string, bigint>()
+
+  return {
+    movedBy,
+    async find(payment: PaymentOnChain): Promise<string | undefined> {
+      const { asset, payer, nonce } = payment
+      const name = `${asset} ${payer} ${nonce}`
+      // A nonce that is not used needs no look.
+      const { used } = await readPurse(client, payment, { nonces: [nonce], hasAllowance: false, hasPermit: false })
+      if (!used.has(nonce)) {
+        looks.delete(name)
+        return undefined
+      }
+      const head = await client.getBlockNumber({ cacheTime: 0 })
+      const floor = head > MAX_BLOCKS ? head - MAX_BLOCKS : 0n
+      let toBlock = looks.get(name) ?? head
+      for (let read = 0; read < READS_A_LOOK && toBlock >= floor; read++) {
+        const fromBlock = toBlock - BLOCKS_A_READ + 1n > floor ? toBlock - BLOCKS_A_READ + 1n : floor
+        const found = await findIn(payment, { fromBlock, toBlock })
+        if (found !== undefined) {
+          looks.delete(name)
+          return found
+        }
+        toBlock = fromBlock - 1n
+        if (looks.size >= MAX_LOOKS) looks.clear()
+        looks.set(name, toBlock)
+      }
+      if (toBlock >= floor) throw new Error(`a payment is looked for below block ${toBlock}: the look goes on`)
+      looks.delete(name)
+      return undefined
+    },
+  }
+}
+
+export async function readReceipt(client: PublicClient, hash: Hex) {
+  try {
+    return await client.getTransactionReceipt({ hash })
+  } catch (error) {
+    if (error instanceof TransactionReceiptNotFoundError) return undefined
+    throw error
+  }
+}
+
+type Moved = { readonly amount: bigint; readonly index: number }
+
+/** What a transaction moved from the payer to us, by transfer. */
+function transfersOf(
+  logs: readonly Log[],
+  { asset, payer, payTo }: Pick<PaymentOnChain, 'asset' | 'payer' | 'payTo'>,
+): readonly Moved[] {
+  const [from, to] = [getAddress(payer), getAddress(payTo)]
+  return parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: logsOf(asset, logs) })
+    .filter(({ args }) => isAddressEqual(args.from, from) && isAddressEqual(args.to, to))
+    .map(({ args, logIndex }) => ({ amount: args.value, index: logIndex }))
+}
+
+/** The transfer of an authorization (EIP-3009), which follows its use at once. Others of the transaction are not its. */
+function usedTransfer(
+  logs: readonly Log[],
+  transfers: readonly Moved[],
+  { asset, payer, nonce }: Pick<PaymentOnChain, 'asset' | 'payer' | 'nonce'>,
+): bigint {
+  const use = parseEventLogs({ abi: TOKEN, eventName: 'AuthorizationUsed', logs: logsOf(asset, logs) }).find(
+    ({ args }) => args.nonce.toLowerCase() === nonce && isAddressEqual(args.authorizer, getAddress(payer)),
+  )
+  if (use === undefined) return 0n
+  return transfers.find(({ index }) => index === use.logIndex + 1)?.amount ?? 0n
+}
+
+/** The only transfer, or the largest of several that is not above an amount. */
+function itsTransfer(transfers: readonly bigint[], amount: bigint): bigint {
+  const [only = 0n] = transfers
+  if (transfers.length <= 1) return only
+  return transfers.reduce((most, value) => (value <= amount && value > most ? value : most), 0n)
+}
+
+function logsOf(contract: string, logs: readonly Log[]): Log[] {
+  return logs.filter(({ address }) => isAddressEqual(address, getAddress(contract)))
+}
+
+function asHex(text: string): Hex {
+  return `0x${text.slice(2)}`
+}

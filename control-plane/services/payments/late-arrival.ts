@@ -1,0 +1,21 @@
+import type { ChainPayment, ChainPaymentRows } from '#control-plane/db/chain-payments.ts'
+import { lower } from '#shared/bigints.ts'
+import { PAYMENT_STATES } from './payment-states.ts'
+
+/**
+ * Takes up a locked payment that owed nothing or was given up, when the treasury has its money all the same: anybody can
+ * bring an exact authorization to the chain. What came is booked like that of others, and is the payer's credit. Ask
+ * whenever a payment is let go, and whenever a transfer is found to be one's. Answers whether it was taken up.
+ */
+export async function takeUpArrival(
+  payments: Pick<ChainPaymentRows, 'change' | 'findArrival'>,
+  { rid, state, came, due, amount }: Pick<ChainPayment, 'rid' | 'state' | 'came' | 'due' | 'amount'>,
+): Promise<boolean> {
+  const next = PAYMENT_STATES[state].appear
+  const arrival = next === null || came !== null ? undefined : await payments.findArrival(rid)
+  if (next === null || arrival === undefined) return false
+  const { transaction } = arrival
+  // One number may have been signed for two amounts.
+  await payments.change(rid, { state: next, transaction, bookedAt: null, due: due ?? lower(arrival.amount, amount) })
+  return true
+}

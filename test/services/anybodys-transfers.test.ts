@@ -1,0 +1,272 @@
+import { authorizationTypes, uptoPermit2WitnessTypes } from '@x402/evm'
+import { sql } from 'kysely'
+import type { Hex } from 'viem'
+import { createWalletClient, encodeFunctionData, http, parseAbi } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transact } from '#control-plane/db/database.ts'
+import { listMoves } from '#control-plane/db/treasury-moves.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { MULTICALL, MULTICALL_ABI, manyCalls } from '#control-plane/ports/chain/multicall.ts'
+import { useOf } from '#control-plane/ports/treasury/authorization.ts'
+import { purseOf, requireMoves, withMoves } from '#control-plane/services/deposits/move-ctx.ts'
+import { assignMove } from '#control-plane/services/deposits/operator-moves.ts'
+import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
+import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
+import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
+import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
+import { UPTO_PROXY } from '#shared/chain-terms.ts'
+import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
+import { CHAIN, startChain } from '#test/support/chain.ts'
+import type { Depositor } from '#test/support/deposits.ts'
+import { depositing } from '#test/support/deposits.ts'
+import { newAccount } from '#test/support/ledger.ts'
+import type { Signed } from '#test/support/payments.ts'
+import { paidCalls } from '#test/support/payments.ts'
+import type { PayoutWorld } from '#test/support/payouts.ts'
+import { startPayouts } from '#test/support/payouts.ts'
+import { sendAsStranger } from '#test/support/wallet-client.ts'
+
+const FIVE = 5_000_000n
+const KEY: Hex = `0x${'41'.repeat(32)}`
+let chain: OwnChain
+let world: PayoutWorld
+let buyers: ReturnType<typeof depositing>
+
+beforeAll(async () => {
+  chain = await startChain()
+  world = await startPayouts(chain, { FACILITATOR_PRIVATE_KEY: KEY })
+  buyers = depositing(world)
+  await callChain(chain.rpcUrl, [['anvil_setBalance', [privateKeyToAccount(KEY).address, '0x3635c9adc5dea00000']]])
+  await chain.mine()
+  await takeDeposits(world.ctx)
+}, 60_000)
+afterAll(async () => {
+  const { mismatches, failure } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
+  expect({ mismatches, failure }).toEqual({ mismatches: [], failure: null })
+  expect(await world.breaches()).toEqual([])
+  await world.stop()
+  await chain.stop()
+}, 60_000)
+
+function reading(ctx = world.ctx) {
+  const found = withMoves(ctx)
+  if (found === undefined) throw new Error('no moves')
+  return found
+}
+const purse = () => purseOf(reading().moves)
+const turn = (ctx = world.ctx) => takeDeposits(ctx)
+const turns = async (count: number, ctx = world.ctx) => {
+  for (let at = 0; at < count; at++) await turn(ctx)
+}
+const moveOf = async (hash: string) => {
+  const moves = await listMoves(world.db, purse(), { kind: undefined, direction: undefined }, 500)
+  return moves.find(({ transaction }) => transaction === hash.toLowerCase())
+}
+const credits = (buyer: Depositor) => buyers.credit(buyer)
+const operator = { kind: 'operator', keyId: null, source: 'test' } as const
+const change: RunCtx['change'] = (run) => transact(world.db, run)
+const runCtx = () => ({ ...world.ctx, change }) as RunCtx
+
+const paying = async () => {
+  const { payments } = world.ctx
+  if (payments === null) throw new Error('no payments')
+  const ctx = { ...world.ctx, payments }
+  return { ctx, ...paidCalls(ctx, chain, await newAccount(world.db, 'seller_available')) }
+}
+
+/** Signs for x402's proxy with another facilitator than ours, which then takes the money. Answers the transaction. */
+async function useProxy(purse: ChainWallet, amount: bigint, by: ChainWallet, nonce = BigInt(Date.now())): Promise<Hex> {
+  await chain.approvePermit2(purse)
+  const permitted = { token: CONTRACTS.LocalUsdc, amount }
+  const witness = { to: world.treasury, facilitator: by.address, validAfter: 0n }
+  const message = { permitted, spender: UPTO_PROXY, nonce, deadline: 4_000_000_000n, witness }
+  const signature = await purse.account.signTypedData({
+    domain: { name: 'Permit2', chainId: CHAIN.id, verifyingContract: CONTRACTS.LocalPermit2 },
+    types: uptoPermit2WitnessTypes,
+    primaryType: 'PermitWitnessTransferFrom',
+    message,
+  })
+  const permit = { permitted, nonce, deadline: message.deadline }
+  const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: by.account })
+  const args = [permit, amount, purse.address, witness, signature] as const
+  const hash = await wallet.writeContract({ address: UPTO_PROXY, abi: PROXY, functionName: 'settle', args })
+  await chain.publicClient.waitForTransactionReceipt({ hash })
+  return hash
+}
+
+const PROXY = parseAbi([
+  'struct Permitted { address token; uint256 amount; }',
+  'struct Permit { Permitted permitted; uint256 nonce; uint256 deadline; }',
+  'struct Witness { address to; address facilitator; uint256 validAfter; }',
+  'function settle(Permit permit, uint256 amount, address owner, Witness witness, bytes signature)',
+])
+const ANY_TOKEN = parseAbi([
+  'function approve(address, uint256) returns (bool)',
+  'function transferFrom(address, address, uint256) returns (bool)',
+  'function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, bytes)',
+  'function mint(address, uint256)',
+])
+
+describe('what anybody can send', () => {
+  const GAS = { usdc: FIVE, eth: 10n ** 18n }
+  /** What the reconciliation would say of it after a day, and whether it stops anybody's money. */
+  const settles = async () => {
+    await turns(2)
+    await sql`update treasury_move set seen_at = seen_at - interval '1 day'`.execute(world.db)
+    const { mismatches } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
+    expect({ mismatches, stop: await findPayoutStop(world.ctx) }).toEqual({ mismatches: [], stop: undefined })
+    expect(await world.breaches()).toEqual([])
+  }
+  const assign = (transaction: string, { user }: Depositor) =>
+    assignMove.run(runCtx(), operator, {
+      ...{ wallet: undefined, account: user.buyerAccount, transaction: transaction.toLowerCase(), place: 0 },
+      reason: 'it is theirs',
+    })
+
+  it('by x402’s proxy is its sender’s credit, and an unknown sender’s waits for an operator', async () => {
+    const buyer = await buyers.depositor(FIVE)
+    await useProxy(buyer.purse, 1n, buyer.purse)
+    const stranger = await chain.newWallet(GAS)
+    const hash = await useProxy(stranger, 1n, stranger)
+    await settles()
+    expect(await credits(buyer)).toBe(1)
+    expect(await moveOf(hash)).toMatchObject({ kind: 'unknown', reason: 'unknown_sender', amount: 1n })
+    await assign(hash, buyer)
+    expect(await credits(buyer)).toBe(2)
+    await settles()
+  })
+
+  it('by the number of a payment for another facilitator is a deposit beside the payment', async () => {
+    const calls = await paying()
+    const buyer = await buyers.depositor(FIVE)
+    const signed = await calls.sign(buyer.purse, 'upto', 20_000n)
+    const rid = await calls.claimed(signed)
+    const { nonce } = Object(signed.payload.payload).permit2Authorization
+    const hash = await useProxy(buyer.purse, 3n, buyer.purse, BigInt(nonce))
+    await settles()
+    expect(await moveOf(hash)).toMatchObject({ kind: 'deposit' })
+    expect(await credits(buyer)).toBe(3)
+    await calls.release(rid)
+  })
+
+  it('in one transaction with payments is told apart from them, to the micro', async () => {
+    const calls = await paying()
+    const buyer = await buyers.depositor(FIVE)
+    const { address, account } = buyer.purse
+    const signed = [await calls.sign(buyer.purse, 'exact', 20_000n), await calls.sign(buyer.purse, 'exact', 30_000n)]
+    const rids = [await calls.claimed(signed[0] as Signed), await calls.claimed(signed[1] as Signed)]
+    const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
+    const token = { address: CONTRACTS.LocalUsdc, abi: ANY_TOKEN } as const
+    await wallet.writeContract({ ...token, functionName: 'approve', args: [MULTICALL, FIVE] })
+    const move = (amount: bigint) =>
+      encodeFunctionData({ ...token, functionName: 'transferFrom', args: [address, world.treasury, amount] })
+    const uses = signed.map(({ payload }) => {
+      const { authorization, signature } = Object(payload.payload)
+      const { from, to, value, validAfter, validBefore, nonce } = authorization
+      const args = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature] as const
+      return encodeFunctionData({ ...token, functionName: 'transferWithAuthorization', args })
+    })
+    const all = [move(1n), ...uses.slice(0, 1), move(19_999n), ...uses.slice(1), move(0n)]
+    const call = { address: MULTICALL, abi: MULTICALL_ABI, functionName: 'aggregate3' } as const
+    const hash = await wallet.writeContract({ ...call, args: manyCalls(CONTRACTS.LocalUsdc, all), gas: 2_000_000n })
+    await chain.publicClient.waitForTransactionReceipt({ hash })
+    for (const rid of rids)
+      expect(await calls.settle(rid, 7_321n)).toMatchObject({ state: 'settled', transaction: hash })
+    for (const rid of rids) await calls.booked(rid)
+    await settles()
+    expect(await calls.row(rids[0] ?? '')).toMatchObject({ came: 20_000n, state: 'confirmed' })
+    expect(await calls.row(rids[1] ?? '')).toMatchObject({ came: 30_000n, state: 'confirmed' })
+    expect(await credits(buyer)).toBe(20_000 + 50_000 - 2 * 7_321)
+  })
+
+  it('by another authorization of a payment’s number is the payer’s credit, though it is more than was asked', async () => {
+    const calls = await paying()
+    const buyer = await buyers.depositor(FIVE)
+    const signed = await calls.sign(buyer.purse, 'exact', 20_000n)
+    const rid = await calls.claimed(signed)
+    const message = { ...Object(signed.payload.payload).authorization, value: '60000' }
+    const signature = await buyer.purse.account.signTypedData({
+      domain: { name: 'USD Coin', version: '2', chainId: CHAIN.id, verifyingContract: CONTRACTS.LocalUsdc },
+      types: authorizationTypes,
+      primaryType: 'TransferWithAuthorization',
+      message,
+    })
+    const typed = { domain: { verifyingContract: CONTRACTS.LocalUsdc }, message }
+    await submit(buyer.purse, { typedData: JSON.stringify(typed) }, signature, buyer.purse)
+    expect(await calls.settle(rid, 7_321n)).toMatchObject({ state: 'settled' })
+    await calls.booked(rid)
+    await settles()
+    expect(await credits(buyer)).toBe(60_000 - 7_321)
+  })
+
+  it('as nothing, from itself, or as ETH and logs of other tokens by the thousand stops nothing', async () => {
+    const buyer = await buyers.depositor(FIVE)
+    await buyers.transfer(buyer.purse, 0n)
+    const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: buyer.purse.account })
+    const hash = await wallet.sendTransaction({ to: world.treasury, value: 1n })
+    await chain.publicClient.waitForTransactionReceipt({ hash })
+    await buyers.transfer(buyer.purse, 7n)
+    await settles()
+    expect(await credits(buyer)).toBe(7)
+  })
+})
+
+describe('an exact payment whose call owes nothing', () => {
+  const CHARGELESS = 20_000n
+
+  it.each(['after', 'before'] as const)('and that comes %s it is released is the payer’s credit', async (when) => {
+    const calls = await paying()
+    const buyer = await buyers.depositor(FIVE)
+    const signed = await calls.sign(buyer.purse, 'exact', CHARGELESS)
+    const rid = await calls.claimed(signed)
+    if (when === 'after') await calls.release(rid)
+    const hash = await sendAsStranger(chain, signed.payload)
+    await turns(2)
+    if (when === 'before') await calls.release(rid)
+    expect(await calls.row(rid)).toMatchObject({ state: 'mined', transaction: hash })
+    await sql`update chain_payment set serve_until = now() - interval '1 hour' where rid = ${rid}`.execute(world.db)
+    expect(await calls.booked(rid)).toMatchObject({ state: 'confirmed', came: CHARGELESS, charge: null })
+    expect(await credits(buyer)).toBe(Number(CHARGELESS))
+  })
+
+  it('is the payer’s credit beside the call that cost nothing and is booked', async () => {
+    const calls = await paying()
+    const buyer = await buyers.depositor(FIVE)
+    const signed = await calls.sign(buyer.purse, 'exact', CHARGELESS)
+    const rid = await calls.claimed(signed)
+    await calls.settle(rid, 0n)
+    expect(await calls.booked(rid)).toMatchObject({ state: 'released', charge: 0n })
+    await sendAsStranger(chain, signed.payload)
+    await turns(2)
+    expect(await calls.booked(rid)).toMatchObject({ state: 'confirmed', came: CHARGELESS, charge: 0n })
+    expect(await credits(buyer)).toBe(Number(CHARGELESS))
+  })
+})
+
+async function submit(
+  payer: ChainWallet,
+  { typedData }: { typedData: string | null },
+  signature: Hex,
+  by: ChainWallet,
+) {
+  const { domain, message } = JSON.parse(typedData ?? '')
+  const use = useOf(
+    {
+      ...{
+        kind: 'transfer',
+        chainId: CHAIN.id,
+        asset: domain.verifyingContract,
+        assetName: 'USD Coin',
+        assetVersion: '2',
+      },
+      ...{ payer: payer.address, recipient: message.to, amount: BigInt(message.value) },
+      ...{ validBefore: BigInt(message.validBefore), nonce: message.nonce },
+    },
+    signature,
+  )
+  const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: by.account })
+  const hash = await wallet.writeContract({ address: CONTRACTS.LocalUsdc, ...use })
+  await chain.publicClient.waitForTransactionReceipt({ hash })
+}

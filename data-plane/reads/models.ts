@@ -74,11 +74,24 @@ export function findListed({ resolve, prices }: Market, asked: string): Model {
   return model
 }
 
-async function listPage(
+function listPage(
   sources: ReadSources,
   request: ReadRequest,
   path: string,
   isMeant: (model: Model) => boolean = () => true,
+): Promise<ReadAnswer> {
+  const { query, floorPercent, payer } = request
+  const make = () => pageOf(sources, request, path, isMeant)
+  // Only the plain list is asked for again and again.
+  if (query.size > 0 || floorPercent !== undefined || payer !== undefined) return make()
+  return sources.memory.answerOf(path, [sources.market()], sources.clock.now(), make)
+}
+
+async function pageOf(
+  sources: ReadSources,
+  request: ReadRequest,
+  path: string,
+  isMeant: (model: Model) => boolean,
 ): Promise<ReadAnswer> {
   const { wish, ignored } = readModelQuery(request.query)
   const all = (await listedModels(sources, request)).filter(({ model }) => isMeant(model))

@@ -106,6 +106,30 @@ describe('a transcription request', () => {
     expect(codeOf([['model', 'm']], Buffer.alloc(26_214_401))).toBe('request_too_large file')
   })
 
+  it.each(['format', 'responseFormat', 'output_format'])('takes other names: %s, and a list without []', (name) => {
+    const formOf = (fields: Fields) => {
+      const { pieces = [] } = read(...fields).encode(buildPlan())
+      return Buffer.concat([...pieces]).toString('latin1')
+    }
+    const ours: Fields = [
+      ['timestamp_granularities[]', 'word'],
+      ['timestamp_granularities[]', 'segment'],
+      ['response_format', 'verbose_json'],
+    ]
+    const theirs: Fields = [
+      ['timestamp_granularities', '["word","segment"]'],
+      [name, 'verbose_json'],
+    ]
+    expect(formOf(theirs)).toBe(formOf(ours))
+    expect(formOf(theirs)).toContain('name="timestamp_granularities[]"\r\n\r\nsegment')
+    expect(
+      codeOf([
+        ['model', 'm'],
+        ['extra_body', '{"language":"en"}'],
+      ]),
+    ).toBe('invalid_request extra_body')
+  })
+
   it('is held for as long as its audio lasts, and steered by its form', () => {
     const { demand } = read(
       ['provider[]', 'a'],

@@ -36,7 +36,7 @@ export function marketFields({ id, model, summary, figures, offerCount }: Market
       healthySellerCount: summary.untrusted.healthySellerCount,
     },
     requests24h: figures.requests24h,
-    volume24hMicro: figures.volume24hMicro.toString(),
+    volume24hMicro: figures.volume24hMicro?.toString() ?? null,
     ttftP50Ms: figures.ttftP50Ms,
     ttftSamples: figures.ttftSamples,
     tpsP50: figures.tpsP50,

@@ -3,7 +3,7 @@ import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
-import { bytes, double, doubles, nullable, text } from './tables/column.ts'
+import { boolean, bytes, double, doubles, nullable, text } from './tables/column.ts'
 import { MARKET_TABLES } from './tables/market.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
@@ -137,6 +137,36 @@ function figureOf(row: ReadRow): FigureRow {
     tpsP50: row.tpsP50,
     media: row.media,
   }
+}
+
+/** Calls that wait longer than this to be summed are missed in figures of hours that others are in. */
+const SUMMED_LATE = sql`interval '2 minutes'`
+
+/**
+ * False while figures of a time (Unix milliseconds, its end excluded) miss what is booked: an hour or a day that was never
+ * summed, calls that wait for their sum for long, or calls where nothing is summed at all.
+ */
+export async function areFiguresSummed(
+  db: Database | Trx,
+  grain: 'hour' | 'day',
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<boolean> {
+  const [begin, end] = [new Date(from), new Date(to)]
+  const due = (some: 'hour' | 'day') => sql`exists (select from market_due d
+    where d.grain = ${some} and d.starts_at >= ${begin} and d.starts_at < ${end}
+      and not exists (select from ${tableOf(some)} f where f.starts_at = d.starts_at))`
+  const rows = await readRows(
+    db,
+    { isSummed: boolean() },
+    sql`with mark as (select max(looked_at) as at from market_watermark)
+    select not (${due('hour')} or ${grain === 'day' ? due('day') : sql`false`} or (
+      (select at is null or at < now() - ${SUMMED_LATE} from mark)
+        or not exists (select from market_hour where starts_at >= ${begin} and starts_at < ${end})
+      ) and exists (select from settlement where posted_at > coalesce((select at from mark), '-infinity')
+        and rid >= ulid_floor(${begin}::timestamptz) and rid < ulid_floor(${end}::timestamptz))
+    ) as "isSummed"`,
+  )
+  return rows[0]?.isSummed ?? false
 }
 
 /** Replaces the rows of whole hours or days, given by their beginnings in Unix milliseconds. */

@@ -189,8 +189,8 @@ function marketRow(memory: ReadMemory, parts: MarketParts, live: Live): object {
     direct_unit_prices: summary.direct.unitPrices,
     media_unit: summary.direct.mediaUnit,
     healthy_seller_count: summary.healthySellerCount,
-    requests_24h: row?.requests24h ?? 0,
-    volume_24h: shown(row?.volume24hMicro ?? 0n),
+    requests_24h: row?.requests24h ?? null,
+    volume_24h: shown(row?.volume24hMicro ?? null),
     total_cap: shown(summary.totalCap),
     untrusted: {
       ...bestOf(summary.untrusted.best),

@@ -68,14 +68,14 @@ const Speed = {
   tpsSamples: z.number().int(),
 }
 
-/** Figures of the last 24 hours of one model. Null means too little data, never zero. */
+/** Figures of the last 24 hours of one model. Null means too little data, or calls that are not summed yet, never zero. */
 export const MarketRowSchema = z.object({
   model: z.string(),
   ...Speed,
   uptimePct: z.number().nullable(),
   cacheHitRatePct: z.number().nullable(),
-  requests24h: z.number().int(),
-  volume24hMicro: MicroUsdText,
+  requests24h: z.number().int().nullable(),
+  volume24hMicro: MicroUsdText.nullable(),
   discountTrend: z
     .object({
       direction: z.enum(['up', 'down', 'flat']),

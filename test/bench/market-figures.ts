@@ -73,7 +73,7 @@ async function measureRollUps(plane: ControlPlane, size: MarketSize, used: Used)
   const hour = await timed(() => rollUpBusyHour(plane.db, size), used)
   const models = Array.from({ length: size.models }, (_, index) => `model-${index}`)
   const now = plane.clock.now()
-  const rows = await median(() => readMarketRows(plane.db, models), used)
+  const rows = await median(() => readMarketRows(plane.db, models, now), used)
   const { rows: counted } = await sql<{ count: number }>`select count(*)::int as count from market_hour`.execute(
     plane.db,
   )

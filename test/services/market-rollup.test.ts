@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listFigures } from '#control-plane/db/market-figures.ts'
+import { areFiguresSummed, listFigures } from '#control-plane/db/market-figures.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows, readSpeedClasses } from '#control-plane/services/market/market-rows.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
@@ -83,7 +83,7 @@ const post = (events: readonly string[]) =>
   postBatch({ ledger: world.ledger, gate: world.gate, clock: systemClock, log }, { events, source: 'test' })
 const ctx = () => ({ db: world.db, clock: CLOCK })
 const rowOf = async (model: string) => {
-  const [row] = await readMarketRows(world.db, [model])
+  const [row] = await readMarketRows(world.db, [model], NOON)
   return row ?? expect.fail('no row')
 }
 
@@ -163,6 +163,29 @@ describe('figures of the market', () => {
     // A second look soon after reads the same rows and gives the same.
     await rollUp(ctx(), 0)
     expect(await everything()).toEqual(before)
+  })
+
+  it('are unknown, not zero, while calls of their time are not summed', async () => {
+    const from = NOON - 20 * DAY
+    const lonely = { from, to: from + HOUR }
+    const today = { from: NOON, to: NOON + HOUR }
+    expect(await areFiguresSummed(world.db, 'hour', lonely)).toBe(true)
+    await post([call({ at: from + 1_000, model: 'alpha' })])
+    expect(await areFiguresSummed(world.db, 'hour', lonely)).toBe(false)
+    expect(await areFiguresSummed(world.db, 'day', lonely)).toBe(false)
+    // A call of a moment ago in an hour that others are in is no reason to say nothing.
+    expect(await areFiguresSummed(world.db, 'hour', today)).toBe(true)
+    await rollUp(ctx(), 0)
+    expect(await areFiguresSummed(world.db, 'day', lonely)).toBe(true)
+    expect(await rowOf('alpha')).toMatchObject({ requests24h: expect.any(Number) })
+    // Nobody has summed for an hour, and calls were booked meanwhile.
+    await sql`update market_watermark set looked_at = now() - interval '1 hour'`.execute(world.db)
+    expect(await areFiguresSummed(world.db, 'hour', today)).toBe(false)
+    expect(await rowOf('alpha')).toMatchObject({ requests24h: null, volume24hMicro: null })
+    expect(await rowOf('nobody-called')).toMatchObject({ requests24h: null, volume24hMicro: null })
+    await rollUp(ctx(), 0)
+    expect(await areFiguresSummed(world.db, 'hour', today)).toBe(true)
+    expect(await rowOf('nobody-called')).toMatchObject({ requests24h: 0, volume24hMicro: 0n })
   })
 
   it('take a late event into the hour it belongs to', async () => {

@@ -113,13 +113,16 @@ const DEFAULT_TRADES = 50
 builder.queryFields((t) => ({
   marketTotals: t.field({
     type: Totals,
-    description: 'By default of the last 30 days, at most of 41.',
+    nullable: true,
+    description: 'By default of the last 30 days, at most of 41. Null while calls of that time are not summed yet.',
     args: { from: t.arg.float() },
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, marketTotals, given(args), options),
   }),
   marketSeries: t.field({
     type: [Point],
-    description: 'Figures of the market by time, oldest first; a bucket without a call has no point.',
+    nullable: true,
+    description:
+      'Figures of the market by time, oldest first; a bucket without a call has no point. Null while calls of that time are not summed yet.',
     complexity: SERIES_COST,
     args: {
       from: t.arg.float(),

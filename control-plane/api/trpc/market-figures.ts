@@ -26,14 +26,16 @@ export const market = router({
   declaredIncidents: queryOf(listDeclaredIncidents, pageFields),
   rails: queryOf(listRails),
   series: queryOf(marketSeries, (points) =>
-    points.map(({ listMicro, ...point }) => ({ ...withText(point), listMicro: listMicro.toString() })),
+    points === null
+      ? null
+      : points.map(({ listMicro, ...point }) => ({ ...withText(point), listMicro: listMicro.toString() })),
   ),
-  totals: queryOf(marketTotals, ({ volumeMicro, listMicro, savedMicro, ...totals }) => ({
-    ...totals,
-    volumeMicro: volumeMicro.toString(),
-    listMicro: listMicro.toString(),
-    savedMicro: savedMicro.toString(),
-  })),
+  totals: queryOf(marketTotals, (known) => {
+    if (known === null) return null
+    const { volumeMicro, listMicro, savedMicro, ...totals } = known
+    const sums = { volumeMicro: volumeMicro.toString(), listMicro: listMicro.toString() }
+    return { ...totals, ...sums, savedMicro: savedMicro.toString() }
+  }),
   prices: queryOf(marketPriceHistory, ({ paid, ...history }) => ({ ...history, paid: paid.map(withText) })),
   demand: queryOf(marketDemand, ({ steps, ...demand }) => ({
     ...demand,

@@ -36,6 +36,15 @@ export function Empty({ title, children }: EmptyProps) {
   )
 }
 
+/** Stands where figures will be once the calls behind them are summed. */
+export function NotSummed() {
+  return (
+    <Empty title="Not known yet">
+      <p>The calls of this time are being summed.</p>
+    </Empty>
+  )
+}
+
 export function Notice({ tone, children }: { readonly tone?: 'bad' | 'warn' | 'good'; readonly children: ReactNode }) {
   return (
     <div className="notice" data-tone={tone} role={tone === 'bad' ? 'alert' : 'status'}>

@@ -30,7 +30,7 @@ const WORTH: { readonly [Sort in MarketSort]: (market: MarketView) => number | n
   // A model that is not sold by tokens has no comparable price.
   price: ({ summary }) => (summary.best.input === null ? null : -Number(summary.best.input)),
   requests: ({ figures }) => figures.requests24h,
-  volume: ({ figures }) => Number(figures.volume24hMicro),
+  volume: ({ figures }) => (figures.volume24hMicro === null ? null : Number(figures.volume24hMicro)),
   uptime: ({ figures }) => figures.uptimePct,
   ttft: ({ figures }) => (figures.ttftP50Ms === null ? null : -figures.ttftP50Ms),
   tps: ({ figures }) => figures.tpsP50,

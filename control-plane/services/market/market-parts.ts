@@ -180,7 +180,7 @@ export async function readFigures(ctx: MarketCtx, models: readonly string[]): Pr
   const now = ctx.clock.now()
   const isFresh = (at: number | undefined) => at !== undefined && now >= at && now - at < FIGURES_MS
   const stale = models.filter((model) => !isFresh(figures.get(model)?.at))
-  const read = stale.length === 0 ? [] : await readMarketRows(ctx.db, stale)
+  const read = stale.length === 0 ? [] : await readMarketRows(ctx.db, stale, now)
   for (const row of read) figures.set(row.model, { at: now, row })
   return new Map(
     models.flatMap((model) => {

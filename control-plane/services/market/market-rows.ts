@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { FigureRow } from '#control-plane/db/market-figures.ts'
-import { listFigures, listMarketRows, listOfferSpeeds } from '#control-plane/db/market-figures.ts'
+import { areFiguresSummed, listFigures, listMarketRows, listOfferSpeeds } from '#control-plane/db/market-figures.ts'
 import { DAY, HOUR } from '#shared/clock.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
 import { MarketRowSchema } from '#shared/contract/snapshot.ts'
@@ -20,16 +20,21 @@ export function dayBefore(now: number): number {
   return Math.floor(now / HOUR) * HOUR - 23 * HOUR
 }
 
-/** The stored rows of models, in the given order. A model without one gets an empty row. */
-export async function readMarketRows(db: Database | Trx, models: readonly string[]): Promise<MarketRow[]> {
-  const stored = new Map((await listMarketRows(db, models)).map((row) => [row.model, row.body]))
-  return models.map((model) => MarketRowSchema.parse(stored.get(model) ?? emptyRow(model)))
+/** The rows of models at an instant, in the given order. A model without one gets an empty row. */
+export async function readMarketRows(db: Database | Trx, models: readonly string[], now: number): Promise<MarketRow[]> {
+  return (await readRowBodies(db, models, now)).map((body) => MarketRowSchema.parse(body))
 }
 
-/** The stored rows in the form of the published document. */
-export async function readRowBodies(db: Database | Trx, models: readonly string[]): Promise<NewMarketRow[]> {
+/** The rows in the form of the published document. Counts are unknown while the day has calls that are not summed. */
+export async function readRowBodies(
+  db: Database | Trx,
+  models: readonly string[],
+  now: number,
+): Promise<NewMarketRow[]> {
   const stored = new Map((await listMarketRows(db, models)).map((row) => [row.model, NewRowSchema.parse(row.body)]))
-  return models.map((model) => stored.get(model) ?? emptyRow(model))
+  const isSummed = await areFiguresSummed(db, 'hour', { from: dayBefore(now), to: now + HOUR })
+  const unknown = isSummed ? {} : { requests24h: null, volume24hMicro: null }
+  return models.map((model) => ({ ...(stored.get(model) ?? emptyRow(model)), ...unknown }))
 }
 
 function emptyRow(model: string): NewMarketRow {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { FigureRow, MediaCounts } from '#control-plane/db/market-figures.ts'
-import { listFigures, listLatestTrades, listPriceVersions } from '#control-plane/db/market-figures.ts'
+import { areFiguresSummed, listFigures, listLatestTrades, listPriceVersions } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant } from '#control-plane/services/fields.ts'
@@ -95,15 +95,16 @@ export const SeriesPointSchema = SpeedSchema.extend({
 })
 export type SeriesPoint = z.infer<typeof SeriesPointSchema>
 
-/** Lists figures of the market over time. */
+/** Lists figures of the market over time. Null while calls of that time are not summed yet. */
 export const marketSeries = defineOperation({
   name: 'market.series',
   access: 'public',
   input: SeriesInput,
   limit: 'read',
   idempotency: 'none',
-  output: z.array(SeriesPointSchema).readonly(),
-  run: async (ctx, _actor, input): Promise<readonly SeriesPoint[]> => readSeries(ctx, input),
+  output: z.array(SeriesPointSchema).readonly().nullable(),
+  run: async (ctx, _actor, input): Promise<readonly SeriesPoint[] | null> =>
+    (await isSummed(ctx, input)) ? readSeries(ctx, input) : null,
 })
 
 /** The sums of the market since an instant. What was saved is the difference to reference prices. */
@@ -117,15 +118,16 @@ export const MarketTotalsSchema = z.object({
 })
 export type MarketTotals = z.infer<typeof MarketTotalsSchema>
 
-/** Sums up the whole market, by default of the last 30 days. */
+/** Sums up the whole market, by default of the last 30 days. Null while calls of that time are not summed yet. */
 export const marketTotals = defineOperation({
   name: 'market.totals',
   access: 'public',
   input: z.strictObject({ from: Instant.optional() }),
   limit: 'read',
   idempotency: 'none',
-  output: MarketTotalsSchema,
-  run: async (ctx, _actor, { from = ctx.clock.now() - TOTALS_DAYS * DAY }): Promise<MarketTotals> => {
+  output: MarketTotalsSchema.nullable(),
+  run: async (ctx, _actor, { from = ctx.clock.now() - TOTALS_DAYS * DAY }): Promise<MarketTotals | null> => {
+    if (!(await isSummed(ctx, { from }))) return null
     // Hours hold the calls of the last minute, days do not.
     const points = await readSeries(ctx, { from, bucket: 'hour' })
     const total = (read: (point: SeriesPoint) => bigint) => points.reduce((sum, point) => sum + read(point), 0n)
@@ -166,6 +168,11 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWis
     throw new AppError('invalid_request', { message: `A series has at most ${MAX_POINTS} points.`, param: 'from' })
   }
   return groups.map((group) => ({ ...pointOf(group, by, lengthMs), ...(withBands ? bandOf(group) : NO_BAND) }))
+}
+
+function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWish): Promise<boolean> {
+  const { bucket = 'hour' } = wish
+  return areFiguresSummed(db, bucket, spanOf(clock.now(), LENGTH_MS[bucket], wish))
 }
 
 function spanOf(now: number, lengthMs: number, wish: Pick<SeriesWish, 'from' | 'to'>): { from: number; to: number } {

@@ -55,7 +55,7 @@ async function readBody(ctx: BuildCtx, trx: Trx, name: string): Promise<unknown>
     case 'sold':
       return buildSold(trx, ctx.clock.now())
     case 'markets':
-      return buildMarkets(trx)
+      return buildMarkets(trx, ctx.clock.now())
     case 'trades':
       return buildTrades(trx, ctx.clock.now())
     case 'limits':
@@ -118,10 +118,10 @@ async function buildPrices(trx: Trx, at: number): Promise<z.input<typeof PricesD
   }
 }
 
-async function buildMarkets(trx: Trx): Promise<z.input<typeof MarketsDocumentSchema>> {
+async function buildMarkets(trx: Trx, now: number): Promise<z.input<typeof MarketsDocumentSchema>> {
   const models = await listModels(trx)
   const onMarket = models.filter((model) => !model.isSandbox).map((model) => model.id)
-  return { rows: await readRowBodies(trx, onMarket) }
+  return { rows: await readRowBodies(trx, onMarket, now) }
 }
 
 async function buildTrades(trx: Trx, now: number): Promise<z.input<typeof TradesDocumentSchema>> {

@@ -29,8 +29,8 @@ function marketRow(price: typeof Price | typeof DollarPrice, amount: z.ZodType<n
     direct_unit_prices: UnitPriceList,
     media_unit: z.string().nullable(),
     healthy_seller_count: Count,
-    requests_24h: Count,
-    volume_24h: amount,
+    requests_24h: Count.nullable(),
+    volume_24h: amount.nullable(),
     total_cap: amount,
     untrusted: z
       .object({ ...best, best_discount_pct: z.number().nullable(), healthy_seller_count: Count })

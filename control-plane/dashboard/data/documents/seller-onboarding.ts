@@ -8,7 +8,7 @@ export type SellerOnboardingQueryVariables = Exact<{
 }>;
 
 
-export type SellerOnboardingQuery = { readonly viewer: { readonly kind: string, readonly wallet: string | null } | null, readonly savedConfigs: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly label: string | null, readonly baseUrl: string, readonly keyFingerprint: string, readonly hint: string } }> } | null, readonly markets: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly name: string, readonly bestDiscountPct: number | null, readonly healthySellerCount: number, readonly requests24h: number } }> } | null };
+export type SellerOnboardingQuery = { readonly viewer: { readonly kind: string, readonly wallet: string | null } | null, readonly savedConfigs: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly label: string | null, readonly baseUrl: string, readonly keyFingerprint: string, readonly hint: string } }> } | null, readonly markets: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly name: string, readonly bestDiscountPct: number | null, readonly healthySellerCount: number, readonly requests24h: number | null } }> } | null };
 
 
 export const SellerOnboardingDocument = /* @__PURE__ */ new TypedDocumentString(`

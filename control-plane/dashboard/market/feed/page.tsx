@@ -13,7 +13,7 @@ import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, NotSummed } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
@@ -116,9 +116,13 @@ function Rankings({ data, days, onDays, curl }: RankingsProps) {
         keyOf={({ model }) => model}
         curl={curl}
         empty={
-          <Empty title="Nothing to rank in these days yet">
-            <p>Days are summed up a few minutes after their calls.</p>
-          </Empty>
+          data.marketSeries === null ? (
+            <NotSummed />
+          ) : (
+            <Empty title="Nothing to rank in these days yet">
+              <p>Days are summed up a few minutes after their calls.</p>
+            </Empty>
+          )
         }
       />
     </Card>

@@ -16,7 +16,7 @@ import { TradeTable } from '#control-plane/dashboard/market/trade-table.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Stats, useTitle } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, NotSummed, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { HomeHead } from './head.ts'
@@ -101,7 +101,7 @@ function Saving({ totals }: HeroProps) {
     return (
       <>
         <output>{UNKNOWN}</output>
-        <span className="muted">This could not be read just now</span>
+        <span className="muted">Not known just now</span>
       </>
     )
   }
@@ -191,7 +191,9 @@ function Traffic({ data }: { readonly data: PublicHomeQuery }) {
   const points = data.marketSeries ?? []
   return (
     <Card title="Calls by hour" about="The last day">
-      {points.length === 0 ? (
+      {data.marketSeries === null ? (
+        <NotSummed />
+      ) : points.length === 0 ? (
         <Empty title="A quiet day">
           <p>Nobody called in the last 24 hours. The command above makes the first call.</p>
         </Empty>

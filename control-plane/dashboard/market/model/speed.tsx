@@ -4,7 +4,7 @@ import { count, hour, milliseconds } from '#control-plane/dashboard/data/format.
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, NotSummed } from '#control-plane/dashboard/ui/states.tsx'
 import { marksOf } from './incidents.tsx'
 
 type Point = NonNullable<PublicModelQuery['marketSeries']>[number]
@@ -58,7 +58,9 @@ export function Speed({ data, figure, onFigure }: Props) {
       about={`Median by provider and hour; the band holds four of five calls. ${count(measured)} ${measured === 1 ? 'call' : 'calls'} measured`}
       actions={<Segments label="Figure of speed" value={figure} choices={CHOICES} onChoose={onFigure} />}
     >
-      {points.every((point) => value(point) === null) ? (
+      {data.marketSeries === null ? (
+        <NotSummed />
+      ) : points.every((point) => value(point) === null) ? (
         <Empty title="Not enough data">
           <p>An hour needs a few streamed calls before its median says anything.</p>
         </Empty>

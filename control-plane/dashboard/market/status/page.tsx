@@ -12,7 +12,7 @@ import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, Notice, NotSummed } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
@@ -44,7 +44,7 @@ export function StatusPage() {
                 title="Models"
                 measure="Answered"
                 about={`Calls of the last ${HOURS} hours that some provider answered, in the hours with five or more`}
-                points={(data.models ?? []).map((point) => ({ ...point, name: point.model ?? '' }))}
+                points={data.models?.map((point) => ({ ...point, name: point.model ?? '' })) ?? null}
                 curl={curl}
                 isModel
               />
@@ -52,7 +52,7 @@ export function StatusPage() {
                 title="Providers"
                 measure="Uptime"
                 about={`Tries of the last ${HOURS} hours that it answered, less the time that its offers rested`}
-                points={(data.providers ?? []).map((point) => ({ ...point, name: point.provider ?? '' }))}
+                points={data.providers?.map((point) => ({ ...point, name: point.provider ?? '' })) ?? null}
                 curl={curl}
               />
             </div>
@@ -97,7 +97,7 @@ type Point = {
 
 function Uptime({
   title,
-  points,
+  points: known,
   curl,
   measure,
   about,
@@ -107,7 +107,7 @@ function Uptime({
   /** What the share is of, and what that means. */
   readonly measure: string
   readonly about: string
-  readonly points: readonly Point[]
+  readonly points: readonly Point[] | null
   readonly curl: string
   readonly isModel?: boolean
 }) {
@@ -115,6 +115,7 @@ function Uptime({
   const now = useNow(60_000)
   const end = Math.floor(now / HOUR_MS) * HOUR_MS
   const hours = Array.from({ length: HOURS }, (_, at) => end - (HOURS - 1 - at) * HOUR_MS)
+  const points = known ?? []
   const names = [...new Set(points.map(({ name }) => name))].filter((name) => name !== '')
   const rows = names.map((name) => {
     const own = points.filter((point) => point.name === name)
@@ -156,9 +157,13 @@ function Uptime({
         keyOf={({ name }) => name}
         curl={curl}
         empty={
-          <Empty title="No calls in the last day">
-            <p>Uptime is measured on real calls alone.</p>
-          </Empty>
+          known === null ? (
+            <NotSummed />
+          ) : (
+            <Empty title="No calls in the last day">
+              <p>Uptime is measured on real calls alone.</p>
+            </Empty>
+          )
         }
       />
     </Card>

@@ -18,7 +18,7 @@ import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, Notice, NotSummed } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
@@ -135,7 +135,9 @@ function Calls({ data }: { readonly data: OperatorCockpitQuery }) {
   const points = data.marketSeries ?? []
   return (
     <Card title="Calls by hour" about="The last day">
-      {points.length === 0 ? (
+      {data.marketSeries === null ? (
+        <NotSummed />
+      ) : points.length === 0 ? (
         <Empty title="A quiet day">
           <p>Nobody called in the last 24 hours.</p>
         </Empty>
@@ -245,9 +247,13 @@ function Providers({ data, curl }: { readonly data: OperatorCockpitQuery; readon
         keyOf={({ provider }) => provider}
         curl={curl}
         empty={
-          <Empty title="No calls in the last day">
-            <p>Providers show up with their first call.</p>
-          </Empty>
+          data.providers === null ? (
+            <NotSummed />
+          ) : (
+            <Empty title="No calls in the last day">
+              <p>Providers show up with their first call.</p>
+            </Empty>
+          )
         }
       />
     </Card>

@@ -125,8 +125,8 @@ function columnsOf(
     {
       label: 'Calls 24 h',
       isNumber: true,
-      cell: ({ model }) => compact(marketOf(model)?.requests24h ?? 0),
-      text: ({ model }) => marketOf(model)?.requests24h,
+      cell: ({ model }) => compact(marketOf(model)?.requests24h),
+      text: ({ model }) => marketOf(model)?.requests24h ?? undefined,
     },
     {
       label: 'Your discount, percent',

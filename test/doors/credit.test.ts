@@ -154,6 +154,7 @@ describe('GraphQL', () => {
       `mutation { ${Array.from({ length: 1_000 }, (_, at) => `a${at}: deleteOffer(id:"x") { id }`)} }`,
     ],
     ['11 root fields by a fragment', `fragment A on Query { ${'viewer { kind } '.repeat(11)} } { ...A }`],
+    ['a field 500 times', `{ viewer { ${'kind '.repeat(500)} } }`],
     ['21 directives', `{ viewer { kind ${'@include(if: true) '.repeat(21)} } }`],
     ['[C306] a page of a million', '{ offers(first: 1000000) { edges { cursor } } }'],
     ['a document of 17 KB', `{ viewer { kind } } # ${'x'.repeat(17_000)}`],

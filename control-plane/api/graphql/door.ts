@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { GraphQLError, NoSchemaIntrospectionCustomRule, parse } from 'graphql'
+import { GraphQLError, NoSchemaIntrospectionCustomRule, parse, validate } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { createYoga, useExecutionCancellation } from 'graphql-yoga'
 import { z } from 'zod'
@@ -299,8 +299,12 @@ function documentLimits(allowsIntrospection: boolean): Plugin {
         }
       })
     },
-    onValidate: ({ addValidationRule }) => {
-      addValidationRule(limitDocument)
+    onValidate: ({ addValidationRule, setValidationFn }) => {
+      // A document over its limits is compared with nothing else, because some rules take quadratic time.
+      setValidationFn((schema, document, rules) => {
+        const over = validate(schema, document, [limitDocument])
+        return over.length > 0 ? over : validate(schema, document, rules, { maxErrors: DOCUMENT_LIMITS.errors })
+      })
       if (allowsIntrospection) return undefined
       addValidationRule(NoSchemaIntrospectionCustomRule)
       // A suggestion would tell names of a schema that nobody may ask for.

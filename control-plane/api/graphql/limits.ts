@@ -9,6 +9,10 @@ export const DOCUMENT_LIMITS = {
   aliases: 15,
   rootFields: 10,
   directives: 20,
+  /** Fields of one selection with the same name in the answer. The library compares each with each. */
+  repeats: 10,
+  /** Errors of a document that are told. The library looks for names that are meant for each of them. */
+  errors: 10,
 } as const
 
 /** Makes the refusal of a whole document. */
@@ -29,6 +33,13 @@ export const limitDocument: ValidationRule = (context) => {
         context.reportError(refuseDocument(`A document has at most ${DOCUMENT_LIMITS.aliases} aliases.`))
       }
     },
+    SelectionSet(node) {
+      if (mostRepeats(node) > DOCUMENT_LIMITS.repeats) {
+        context.reportError(
+          refuseDocument(`A field is asked for at most ${DOCUMENT_LIMITS.repeats} times in one place.`),
+        )
+      }
+    },
     Directive() {
       if (++directives === DOCUMENT_LIMITS.directives + 1) {
         context.reportError(refuseDocument(`A document has at most ${DOCUMENT_LIMITS.directives} directives.`))
@@ -44,6 +55,16 @@ export const limitDocument: ValidationRule = (context) => {
       }
     },
   }
+}
+
+function mostRepeats({ selections }: SelectionSetNode): number {
+  const counts = new Map<string, number>()
+  for (const part of selections) {
+    if (part.kind !== Kind.FIELD) continue
+    const name = (part.alias ?? part.name).value
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return Math.max(0, ...counts.values())
 }
 
 type Measure = { readonly depth: number; readonly fields: number }

@@ -61,7 +61,8 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
 
 /** The methods of a path, for a 405. Undefined for an unknown path. */
 export function methodsOf(path: string): string[] | undefined {
-  const methods = ROWS.filter((row) => fits(row.path, path)).map((row) => row.method)
+  const given = path.split('/')
+  const methods = SHAPES.filter(({ wanted }) => fits(wanted, given)).map(({ row }) => row.method)
   return methods.length === 0 ? undefined : [...new Set(methods)]
 }
 
@@ -70,9 +71,9 @@ export function envelopeOf(path: string): RestEnvelope {
   return path.startsWith('/v1/seller') || path.startsWith('/v1/resource') ? 'seller' : 'v1'
 }
 
-function fits(pattern: string, path: string): boolean {
-  const wanted = pattern.split('/')
-  const given = path.split('/')
+const SHAPES = ROWS.map((row) => ({ row, wanted: row.path.split('/') }))
+
+function fits(wanted: readonly string[], given: readonly string[]): boolean {
   return (
     wanted.length === given.length &&
     wanted.every((part, at) => (part.startsWith(':') ? given[at] !== '' : part === given[at]))

@@ -269,6 +269,20 @@ export async function wasMovedBy(
   return rows[0]?.found === true
 }
 
+/** True when what an authorization of a payer moved here was credited as a deposit. */
+export async function wasCreditedBy(
+  db: Database | Trx,
+  { asset, payer, nonce }: { readonly asset: string; readonly payer: string; readonly nonce: string },
+): Promise<boolean> {
+  const rows = await readRows(
+    db,
+    { found: boolean() },
+    sql`select exists (select from treasury_move where party = ${payer} and nonce = ${nonce} and asset = ${asset}
+      and direction = 'in' and kind = 'deposit') as found`,
+  )
+  return rows[0]?.found === true
+}
+
 /** What a transaction of ours was signed for, by its hash. */
 export async function findOwnTransaction(trx: Trx, hash: string): Promise<string | undefined> {
   const rows = await readRows(trx, { ref: MOVE.tx_hash }, sql`select ref from chain_transaction where hash = ${hash}`)

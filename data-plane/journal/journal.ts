@@ -54,6 +54,8 @@ export type JournalReplay = {
    * so once for each step back. Rejects when the disk takes nothing.
    */
   recapture(restore: LedgerRestore): Promise<void>
+  /** How often captures were made unposted again; see {@link JournalReplay.recapture}. */
+  recaptures(): number
   /** Says that the rail has its captures of an inheritance and waits for nothing more of its member. */
   crossOff(inheritance: Inheritance): void
 }
@@ -260,6 +262,7 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
       advance: (check) => takeTurn(turns, rail, () => advance((captures) => askOwn(rail, captures, check))),
       unpostedCount: () => unposted.sizeOf(rail),
       recapture: (restore) => recapture.since(restore, adoption.paths),
+      recaptures: recapture.times,
       inherited: () => adoption.inherited().filter((inheritance) => !hasCrossedOff(rail, inheritance)),
       crossOff(inheritance) {
         const by = done.get(inheritance) ?? new Set()

@@ -31,6 +31,8 @@ export type Recapture = {
    * through last.
    */
   since(restore: LedgerRestore, left: readonly string[]): Promise<void>
+  /** How often captures were made unposted again. Rails whose captures are not in the gate settle theirs once more. */
+  times(): number
   /** Goes through a directory that was just taken over, if the ledger went back. */
   takenOver(left: string): Promise<void>
 }
@@ -40,6 +42,7 @@ export function createRecapture(parts: Parts): Recapture {
   /** The last step back, and the one that this process has been through. */
   let restore: LedgerRestore | undefined
   let done: LedgerRestore | undefined
+  let times = 0
 
   /** Later heirs leave a directory with this mark alone. Its cursors are those of the ledger that stands. */
   const markOf = (path: string, { at }: LedgerRestore) => join(path, `recaptured-${at}`)
@@ -50,9 +53,11 @@ export function createRecapture(parts: Parts): Recapture {
     if ((await files.status(left)) === undefined || (await files.status(mark)) !== undefined) return
     await captureAgain(parts, left, restore.to)
     await files.write(mark, '')
+    times += 1
   }
 
   return {
+    times: () => times,
     takenOver,
     async since(step, left) {
       if (done?.at === step.at) return
@@ -61,6 +66,7 @@ export function createRecapture(parts: Parts): Recapture {
       await files.write(markOf(directory, step), '')
       for (const path of left) await takenOver(path)
       done = step
+      times += 1
       log.warn({ captures: count, restoredTo: step.to }, 'captured again what the ledger may have lost')
     },
   }

@@ -13,7 +13,12 @@ import { ZERO } from '#shared/money.ts'
 import type { CallPlane } from './call-plane.ts'
 import { announce } from './emit-call.ts'
 
-type WatchedRail = { readonly settle: Rail<unknown>['settle']; readonly replay: JournalReplay }
+type WatchedRail = {
+  readonly settle: Rail<unknown>['settle']
+  readonly replay: JournalReplay
+  /** The recaptures of the journal whose captures were settled once more. */
+  recaptures: number
+}
 
 /** Milliseconds between two tries of what is pending. */
 const TURN_MS = SECOND
@@ -27,7 +32,8 @@ type Parts = {
 
 /**
  * Charges that their rail could not make final at once, and charges that dead processes left in their journals. Each is
- * settled again, by its own rail and with the same bytes, until it is final. Then the booking hears of it and the
+ * settled again, by its own rail and with the same bytes, until it is final. So are all that the journal holds once the
+ * ledger went back in time. Then the booking hears of it and the
  * journal lets go of it. Charges of credit are not among them, because the gate recovers them itself; see
  * store/funds-recovery.ts.
  */
@@ -68,15 +74,20 @@ export function createPendingSettlements({ journal, events, clock, log }: Parts)
     announce({ events }, subject, { booking, event: text })
   }
 
-  async function finish({ settle, replay }: WatchedRail): Promise<void> {
+  async function finish(rail: WatchedRail): Promise<void> {
+    const { settle, replay } = rail
     for (const inheritance of replay.inherited()) {
       for await (const text of replay.unposted(inheritance)) await settleAgain(settle, text)
       replay.crossOff(inheritance)
     }
     const due = new Set(pending)
-    if (due.size > 0) {
-      for await (const text of replay.unposted()) if (due.has(ridOf(text))) await settleAgain(settle, text)
+    // The ledger went back, so each of these may be one that it had and lost.
+    const recaptures = replay.recaptures()
+    const isAll = recaptures !== rail.recaptures
+    if (due.size > 0 || isAll) {
+      for await (const text of replay.unposted()) if (isAll || due.has(ridOf(text))) await settleAgain(settle, text)
     }
+    rail.recaptures = recaptures
     if (over.size === 0) return
     const crossedOff: string[] = []
     await replay.advance(async (captures) =>
@@ -100,7 +111,7 @@ export function createPendingSettlements({ journal, events, clock, log }: Parts)
         return settled
       }
       // This is set at once, because dead processes' captures are kept for the rails that the journal knows of.
-      rails.set(rail.name, { settle, replay: journal.replay(rail.name) })
+      rails.set(rail.name, { settle, replay: journal.replay(rail.name), recaptures: 0 })
       return { ...rail, settle }
     },
     start() {

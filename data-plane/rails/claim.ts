@@ -47,14 +47,22 @@ export function refuseDear({ minMicro }: Pick<Quote, 'minMicro'>): void {
 export async function claimHold(desk: PaymentDesk, paid: CheckedPayment, quote: Quote, raw: RawRequest): Promise<Hold> {
   const { rid, ttlMs } = quote
   const { rail, amountMicro, payload, requirement, bodyDigest, network } = paid
-  const answer = await desk.claim({
-    ...{ rid, rail, amountMicro: amountMicro.toString(), bodyDigest, payload: { ...payload } },
-    requirement: { ...requirement },
-    serveUntil: raw.receivedAt + ttlMs,
-  })
+  const claim = {
+    ...{ amountMicro: amountMicro.toString(), bodyDigest, payload: { ...payload } },
+    ...{ requirement: { ...requirement }, serveUntil: raw.receivedAt + ttlMs },
+  }
+  const answer = await desk.claim({ rid, rail, ...claim })
   const { account, wallet } = claimedBy(answer, bodyDigest)
-  const record = { network, scheme: requirement['scheme'] }
+  const record = { network, scheme: requirement['scheme'], ...keptClaim(claim) }
   return { rid, rail, account, keyId: null, wallet, record, grantedMicro: amountMicro }
+}
+
+/** The longest claim that is kept, in characters of JSON. It stays within what an event takes of a rail's record. */
+const MAX_CLAIM_CHARS = 15_000
+
+/** The claim as the journal keeps it, for a ledger that loses it. */
+function keptClaim(claim: object): { readonly claim?: object } {
+  return JSON.stringify(claim).length > MAX_CLAIM_CHARS ? {} : { claim }
 }
 
 function claimedBy(answer: ClaimAnswer, bodyDigest: string): { readonly account: AccountId; readonly wallet: string } {

@@ -54,6 +54,12 @@ export const ClaimAskSchema = z.strictObject({
 })
 export type ClaimAsk = z.input<typeof ClaimAskSchema>
 
+/**
+ * What the record of a hold keeps of a claim: enough to make it again where the ledger lost it. Without it the event alone
+ * could not be settled.
+ */
+export const KeptClaimSchema = ClaimAskSchema.omit({ rid: true, rail: true })
+
 /** The question whether a wallet is a contract. Null is an answer that nobody can give now. */
 export const WalletAskSchema = z.strictObject({ wallet: Address })
 export const WalletAnswerSchema = z.object({ isContract: z.boolean().nullable() })

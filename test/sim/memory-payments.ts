@@ -89,6 +89,7 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
     // Nobody deposits here, and nobody reads the treasury's blocks.
     wasMoved: () => statement(() => false),
     findArrival: () => statement(() => undefined),
+    wasCredited: () => statement(() => false),
     lockExposure: (payer, moved) => statement((tables) => exposureOf(tables, payer, moved)),
     ensureUser: (fresh) =>
       statement(({ users, accounts }) => {

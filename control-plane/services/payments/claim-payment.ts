@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { ChainPayment, Exposure } from '#control-plane/db/chain-payments.ts'
 import { ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
 import type { Purse as ChainPurse } from '#control-plane/ports/chain/chain.ts'
+import { isIncomplete } from '#control-plane/services/money/may-leave.ts'
 import { newUser, unrivalled } from '#control-plane/services/users.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { ClaimAnswer, ClaimAskSchema } from '#shared/contract/chain-payments.ts'
@@ -15,6 +16,8 @@ import type { ReadPayment } from './signed-payment.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
 const RETRY_SECONDS = 5
+/** Why nothing is claimed after a step back of the ledger, until the nodes have told again what they had claimed. */
+const RESTORED = 'ledger_restored'
 /** The asker gives up soon after it. A claim that comes later would serve nobody. */
 const VERIFY_MS = 5 * SECOND
 /** Most tries of the claim's transaction, which a rival may make repeat once. */
@@ -34,6 +37,9 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
   const name = { network, asset: asset.toLowerCase(), payer, nonce }
   const before = await ctx.ledger.payments.findOf(name)
   if (before !== undefined) return isSame(before, ask) ? claimed(before) : used(before)
+  // The same authorization may have paid for a call that the ledger lost.
+  const beat = await ctx.gate.ledgerBeat().catch(() => undefined)
+  if (await isIncomplete(ctx, beat)) return closed(RESTORED)
   const terms = await readPaymentTerms(ctx)
   if (!terms.isOpen) return closed(terms.closedFor ?? 'closed')
   const [verdict, purse] = await Promise.all([verify(ctx, read, ask.amountMicro), readPurse(ctx, read)])
@@ -42,7 +48,7 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
   crashPoint('before_claim')
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const answer = await insert(ctx, ask, read, { ...name, purse })
+      const answer = await insert(ctx, ask, read, { ...name, purse, beat })
       crashPoint('after_claim')
       if (answer?.state === 'claimed') return answer
       // A refusal may be for the same payment, which another call has claimed since.
@@ -67,12 +73,14 @@ async function insert(
   ctx: PaymentCtx,
   ask: Ask,
   read: ReadPayment,
-  { purse, ...name }: Names & { readonly purse: Purse | undefined },
+  { purse, beat, ...name }: Names & { readonly purse: Purse | undefined; readonly beat: number | undefined },
 ): Promise<ClaimAnswer | undefined> {
   const { payer } = read
   const { payments } = ctx
   return ctx.ledger.transact(async (trx) => {
     const exposure = await trx.payments.lockExposure(payer, purse?.moved ?? [])
+    const standing = await trx.readStanding(beat)
+    if (standing === 'behind' || standing === 'joining') return closed(RESTORED)
     const amount: bigint = ask.amountMicro
     // It verified, and has come as a deposit since then.
     if (await trx.payments.wasMoved(name)) return { state: 'refused', reason: 'invalid_exact_evm_nonce_already_used' }

@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-payments.ts'
 import type { Transfer } from '#control-plane/ports/facilitator/facilitator.ts'
 import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
 import type { ReadEvent } from '#control-plane/services/money/usage-reading.ts'
-import { isPoison, readEvent } from '#control-plane/services/money/usage-reading.ts'
+import { isPoison, poisonOf, readEvent } from '#control-plane/services/money/usage-reading.ts'
 import type { SettleAnswer, SettleAskSchema } from '#shared/contract/chain-payments.ts'
 import { LEAST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
 import { crashPoint } from '#shared/crash-point.ts'
@@ -18,6 +19,7 @@ import { isOver, onChain } from './payment-on-chain.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { chainIdOf } from './payment-terms.ts'
+import { rebuildClaim } from './rebuild-claim.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
 /** `aheadMicro` is what is taken ahead of the service; all unless named. */
@@ -36,6 +38,7 @@ const NEXT_TRY_MS = 500
  */
 export async function settlePayment(ctx: BookCtx, ask: Ask): Promise<SettleAnswer> {
   const payment = await noteCharge(ctx, ask)
+  if (payment === undefined) return setAside(ctx, ask)
   // Money that was taken ahead of a call is its payer's credit by now.
   if (payment.bookedAt !== null) await bookLateCharge(ctx, payment)
   if (payment.state !== 'due') return answerOf(payment)
@@ -68,14 +71,22 @@ function answerOf({ state, transaction, due, came, reason }: ChainPayment): Sett
 }
 
 /**
- * Stores the charge of a call. Throws `not_found` for a call without a claim. The first charge stands: the heir of a
+ * Stores the charge of a call. Of a call without a claim it is made again from the event; undefined where it cannot be.
+ * Throws `not_found` for such a call without an event. The first charge stands: the heir of a
  * process that died between telling it and writing it down tells another, which is kept as a conflict.
  */
-async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro, aheadMicro }: Ask): Promise<ChainPayment> {
+async function noteCharge(
+  ctx: PaymentCtx,
+  { rid, event: told, chargeMicro, aheadMicro }: Ask,
+): Promise<ChainPayment | undefined> {
   const charge: bigint = chargeMicro
   return ctx.ledger.transact(async (trx) => {
-    const payment = await trx.payments.lock(rid)
-    if (payment === undefined) throw new AppError('not_found')
+    const known = await trx.payments.lock(rid)
+    if (known === undefined && told === null) throw new AppError('not_found')
+    const rebuilt = known === undefined && told !== null ? await rebuildClaim(ctx, trx, told) : undefined
+    const payment = known ?? rebuilt?.payment
+    if (payment === undefined) return undefined
+    const event = rebuilt?.event ?? told
     if (event !== null) {
       const { payloadHash } = requireEvent(payment, event, charge)
       if (payment.event !== null) {
@@ -100,6 +111,21 @@ async function noteCharge(ctx: PaymentCtx, { rid, event, chargeMicro, aheadMicro
     if (after.state === 'released') await takeUpArrival(trx.payments, after)
     return after
   })
+}
+
+/** The code of a charge whose claim is lost and cannot be made again. */
+const CLAIM_LOST = 'claim_lost'
+
+/** Sets the event of a call aside for a person whose payment nobody knows, so that nobody asks about it for ever. */
+async function setAside({ ledger, log }: PaymentCtx, { rid, event }: Ask): Promise<SettleAnswer> {
+  log.error({ rid }, 'the payment of a call is lost: its event was set aside')
+  if (event !== null) {
+    const payloadHash = createHash('sha256').update(event).digest('hex')
+    await ledger.insertPoison([
+      poisonOf({ text: event, payloadHash }, { rid, reason: CLAIM_LOST, detail: '', source: 'payment' }),
+    ])
+  }
+  return { state: 'failed', transaction: null, amountMicro: microUsd(0), reason: CLAIM_LOST }
 }
 
 /** Reads an event. Throws `invalid_request` for one that could not be booked later. */

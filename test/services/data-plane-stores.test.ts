@@ -5,6 +5,7 @@ import type { RedisKey } from 'ioredis'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { createBuyerKeys } from '#data-plane/store/buyer-keys.ts'
+import { createForwardedJobs } from '#data-plane/store/forwarded-jobs.ts'
 import { createHealth } from '#data-plane/store/health.ts'
 import { createRateLimits } from '#data-plane/store/rate-limits.ts'
 import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
@@ -47,6 +48,26 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const close of closers.reverse()) await close()
   await rm(folder, { recursive: true, force: true })
+})
+
+describe('a job at a provider', () => {
+  it('stays with the call that was told its id first', async () => {
+    const jobs = createForwardedJobs({ cache: redis, money: redis })
+    const started = (buyer: string) => ({
+      submit: '{}',
+      binding: {
+        ...{ rid: ids.requestId(), buyer, offer: ids.make('ofr'), sellerAccount: ids.make('acc') },
+        ...{ credentialId: ids.make('crd'), good: null, boundAt: 0 },
+      },
+    })
+    const [first, second] = [started('first'), started('second')]
+    expect(await jobs.put('provider-h', 'req-1', first)).toBe(true)
+    // A repetition of the same call changes nothing.
+    expect(await jobs.put('provider-h', 'req-1', first)).toBe(true)
+    expect(await jobs.put('provider-h', 'req-1', second)).toBe(false)
+    expect((await jobs.find('provider-h', 'req-1'))?.binding).toEqual(first.binding)
+    expect(await jobs.put('provider-p1', 'req-1', second)).toBe(true)
+  })
 })
 
 async function publish(name: string, version: number, body: unknown): Promise<void> {

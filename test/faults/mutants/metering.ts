@@ -116,14 +116,14 @@ const FORWARDED: readonly TestMutant[] = [
     find: 'attempts.length}`, ZERO)\n      continue',
     // Another attempt than that which took it.
     replace: 'attempts.length + 1}`, ZERO)\n      continue',
-    caughtBy: 'flows/forwarded-calls',
+    caughtBy: 'unit/buyer-share',
   },
   {
     name: 'a-job-goes-to-whoever-is-told-its-id-last',
     file: 'data-plane/store/forwarded-jobs.ts',
     find: "JSON.stringify(binding), 'PX', JOB_BINDING_MS, 'NX').get(place)",
     replace: "JSON.stringify(binding), 'PX', JOB_BINDING_MS).get(place)",
-    caughtBy: 'flows/forwarded-calls',
+    caughtBy: 'services/data-plane-stores',
   },
   {
     name: 'a-key-in-pieces-goes-on',

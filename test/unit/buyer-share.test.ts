@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { relayWithFailover } from '#data-plane/pipeline/relay-with-failover.ts'
+import { microUsd, picoUsd } from '#shared/money.ts'
+import { buildDemand, buildMarketOffer, buildRaw, buildTarget } from '#test/support/build-market.ts'
+
+it('the share of a buyer is given back where the cap of a lent key is full', async () => {
+  const steps: string[] = []
+  const plane = {
+    clock: { now: () => 0, monotonic: () => 0 },
+    limits: { totalMs: 1_000, picturesMs: 1_000 },
+    offerCaps: { take: async () => false, usedToday: async () => new Map() },
+    spentCaps: { mark: () => undefined, isSpent: () => false, usedOf: () => undefined },
+    buyerShares: {
+      take: async (_use: unknown, attempt: string) => steps.push(`takes ${attempt}`) > 0,
+      settle: async (attempt: string, usedMicro: bigint) => void steps.push(`settles ${attempt} to ${usedMicro}`),
+    },
+  }
+  const lent = { buyerCapMicro: microUsd(10), ratePerMinute: null }
+  const call = {
+    ...{ target: buildTarget(), demand: buildDemand(), raw: { ...buildRaw('{}'), startedAt: 0 }, asked: undefined },
+    ranked: { candidates: [{ ...buildMarketOffer({ capDailyMicro: microUsd(10) }), lent }], excluded: [] },
+    quote: { bound: { bill: picoUsd(0n), inputTokens: 0, maxOutputTokens: 0, choices: 1 }, ttlMs: 1 },
+    hold: { rid: 'r', account: 'acc_buyer', grantedMicro: microUsd(5) },
+  }
+  const turn = { call, before: { attempts: [], waitedMs: 0 }, maxAttempts: 3, decisionMs: 0, hasProgress: false }
+  const relay = await relayWithFailover(plane as never, turn as never)
+  expect([relay.last, relay.error?.detail]).toEqual([
+    undefined,
+    expect.objectContaining({ limit_source: 'seller_cap' }),
+  ])
+  expect(steps).toEqual(['takes r.0', 'settles r.0 to 0'])
+})

@@ -246,7 +246,11 @@ describe('a chain that is reorganised', () => {
     await turns(2, later(HOUR + 3 * MINUTE))
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
     // The same transaction in a later block, at another place of it.
-    await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
+    const other = await buyers.depositor(FIVE)
+    const before = await buyers.rawTransfer(other.purse, 10_000n)
+    await chain.mining('off')
+    for (const sent of [before, raw]) await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [sent]]])
+    await chain.mining('automatic')
     await turns(3, later(2 * HOUR))
     expect(await credits(buyer)).toBe(600_000)
     expect(await buyers.deposits(buyer)).toHaveLength(1)

@@ -5,11 +5,14 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { setPayoutHold } from '#control-plane/db/money-watch.ts'
 import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
 import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
+import { DAY, systemClock } from '#shared/clock.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
+import { ids } from '#test/support/gate.ts'
 import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
 import { insertOffer, setTreasury, startPayouts } from '#test/support/payouts.ts'
 
@@ -110,6 +113,20 @@ describe('a drain', () => {
     await setTreasury(world, RICH)
     await world.settle()
     expect(await received(large)).toBe(9_000_000n)
+  })
+})
+
+describe('a hold', () => {
+  it('stops the signature of what was planned before it', async () => {
+    const seller = await world.seller(2_100_000)
+    await drainBalances(world.ctx, { isForced: true })
+    await setPayoutHold(world.db, ids.ulid(), 'test')
+    await moveTransfers(world.ctx)
+    expect(await only(seller)).toMatchObject({ state: 'scheduled', signature: null })
+    await sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test'
+      where cleared_at is null`.execute(world.db)
+    await world.settle()
+    expect(await received(seller)).toBe(2_100_000n)
   })
 })
 
@@ -240,6 +257,16 @@ describe('an authorization that the seller submits', () => {
     await world.submit(second, seller.purse)
     await world.settle()
     expect(await received(seller)).toBe(1_600_000n)
+  })
+
+  it('is good while the chain’s clock says so, whatever ours says', async () => {
+    const seller = await world.seller(1_800_000)
+    const answer = await world.request(seller, { selfSubmit: true })
+    await moveTransfers({ ...world.ctx, clock: { ...systemClock, now: () => Date.now() + DAY } })
+    expect(await world.payout(answer.payoutId ?? '')).toMatchObject({ state: 'signed' })
+    expect(await world.submit(answer, seller.purse)).toBe('success')
+    await world.settle()
+    expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: 1_800_000 })
   })
 
   it('that is used is never given back, however late it is seen', async () => {

@@ -15,6 +15,8 @@ export type TreasuryMutant = {
     | 'deposits'
     | 'deposit-faults'
     | 'allowances'
+    | 'anybodys-transfers'
+    | 'payment-faults'
 }
 
 const PAYOUTS = 'control-plane/services/payouts'
@@ -25,8 +27,8 @@ const OUT: readonly TreasuryMutant[] = [
   {
     name: 'a-nonce-for-each-signature',
     file: 'control-plane/ports/treasury/authorization.ts',
-    find: 'keccak256(stringToHex(',
-    replace: 'keccak256(stringToHex(performance.now() + ',
+    find: 'keccak256(stringToHex(`transfer ${seller',
+    replace: 'keccak256(stringToHex(performance.now() + `transfer ${seller',
     caughtBy: 'payouts',
   },
   {
@@ -62,6 +64,20 @@ const OUT: readonly TreasuryMutant[] = [
     file: `${PAYOUTS}/follow-transfers.ts`,
     find: 'transfer.validUntil !== null && transfer.validUntil.getTime() <= final.at',
     replace: 'transfer.validUntil !== null && final.at > 0',
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'given-back-by-our-clock',
+    file: `${PAYOUTS}/follow-transfers.ts`,
+    find: 'transfer.validUntil.getTime() <= final.at',
+    replace: 'transfer.validUntil.getTime() <= Math.max(final.at, ctx.clock.now())',
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'a-hold-stops-no-signature',
+    file: `${PAYOUTS}/move-transfers.ts`,
+    find: '    if ((await findPayoutStop(ctx)) !== undefined) return\n',
+    replace: '    void findPayoutStop\n',
     caughtBy: 'payouts',
   },
   {
@@ -171,6 +187,48 @@ const IN: readonly TreasuryMutant[] = [
     file: 'control-plane/ports/treasury/rpc-chain-moves.ts',
     find: 'const place = places.get(transfer.transaction) ?? 0',
     replace: 'const place = (places.get(transfer.transaction) ?? 0) + Number(transfer.block % 1_000_000n)',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'a-transfer-is-named-by-its-log',
+    file: 'control-plane/ports/treasury/rpc-chain-moves.ts',
+    find: 'const place = places.get(transfer.transaction) ?? 0',
+    replace: 'const place = transfer.logIndex + 0 * (places.get(transfer.transaction) ?? 0)',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'a-payment-is-final-one-block-early',
+    file: 'control-plane/services/payments/finish-payments.ts',
+    find: 'head.block - block + 1n < BigInt(ctx.payments.confirmations)',
+    replace: 'head.block - block + 2n < BigInt(ctx.payments.confirmations)',
+    caughtBy: 'payment-faults',
+  },
+  {
+    name: 'whoever-uses-the-proxy-pays-for-a-call',
+    file: `${DEPOSITS}/take-moves.ts`,
+    find: 'if (claim !== undefined && isSettledBy(claim, use?.sender))',
+    replace: 'if (claim !== undefined && isSettledBy !== undefined)',
+    caughtBy: 'anybodys-transfers',
+  },
+  {
+    name: 'what-comes-after-a-release-is-nobodys',
+    file: 'control-plane/services/payments/late-arrival.ts',
+    find: 'const next = PAYMENT_STATES[state].appear',
+    replace: "const next = state === 'released' ? null : PAYMENT_STATES[state].appear",
+    caughtBy: 'anybodys-transfers',
+  },
+  {
+    name: 'a-payment-has-any-transfer-of-its-transaction',
+    file: 'control-plane/ports/chain/payment-search.ts',
+    find: 'transfers.find(({ index }) => index === use.logIndex + 1)?.amount ?? 0n',
+    replace: 'transfers.find(({ index }) => index >= 0)?.amount ?? 0n',
+    caughtBy: 'anybodys-transfers',
+  },
+  {
+    name: 'blocks-are-read-again-without-a-pause',
+    file: `${DEPOSITS}/read-moves.ts`,
+    find: 'if (rereadAt !== null && now - rereadAt.getTime() < pauseAfter(misses)) return',
+    replace: 'if (rereadAt !== null && now - rereadAt.getTime() < 0 * pauseAfter(misses)) return',
     caughtBy: 'deposit-faults',
   },
   {

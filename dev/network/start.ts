@@ -119,7 +119,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
       await startPlane(network, 'control_plane', ['control-plane/main.ts', 'server'], places.controlPlane)
     }),
     afterwards(() => startPlane(network, 'worker', ['control-plane/main.ts', 'worker'], places.worker)),
-    migrated.then(() => providers).then(() => run('seed', ['dev/seed/main.ts'])),
+    afterwards(() => providers.then(() => run('seed', ['dev/seed/main.ts']))),
     Promise.all([providers, chained]).then(() => tellOfChain(network, services.chainRpcUrl)),
   ])
   await waitForPlanes(network)

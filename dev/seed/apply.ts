@@ -41,6 +41,8 @@ const ROWS_A_LISTING = 200
 export type SeedOptions = {
   /** The file that keeps the keys of the seeded users. */
   readonly keysFile: string
+  /** The wallet of the seeded buyer, in lower case. */
+  readonly buyerWallet: string
   /** The addresses of the sample providers, by id. */
   readonly addresses: ReadonlyMap<string, Address>
 }
@@ -52,10 +54,7 @@ export type SeedOptions = {
 export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> {
   const quiet = quietly(ctx)
   const catalog = readCatalog()
-  const [keys] = await Promise.all([
-    ensureKeys(quiet, options.keysFile),
-    invoke(quiet, OPERATOR, importCatalog, catalog),
-  ])
+  const [keys] = await Promise.all([ensureKeys(quiet, options), invoke(quiet, OPERATOR, importCatalog, catalog)])
   const sellers = await Promise.all(
     readSellers(modelsOf(catalog)).map(async (seller) => ({
       ...seller,
@@ -91,26 +90,26 @@ function quietly(ctx: Ctx): Ctx {
 }
 
 /** The keys of an earlier run that still work, or new ones of the same wallets. */
-async function ensureKeys(ctx: Ctx, file: string): Promise<SeededKeys> {
+async function ensureKeys(ctx: Ctx, { keysFile: file, buyerWallet: wallet }: SeedOptions): Promise<SeededKeys> {
   const kept = readSeededKeys(file)
-  const keys = kept && (await isKnown(ctx, kept)) ? kept : await makeKeys(ctx)
+  const keys = kept && (await isKnown(ctx, kept, wallet)) ? kept : await makeKeys(ctx, wallet)
   writeSeededKeys(file, keys)
-  const wallet = developmentWallet('buyer')
-  await invoke(ctx, OPERATOR, grantCredit, { wallet, amountUsd: CREDIT_USD, ticket: 'seed', note: 'development' })
+  const ticket = `seed:${wallet}`
+  await invoke(ctx, OPERATOR, grantCredit, { wallet, amountUsd: CREDIT_USD, ticket, note: 'development' })
   return keys
 }
 
 /** Makes keys that are older than the calls of the past. */
-async function makeKeys(present: Ctx): Promise<SeededKeys> {
+async function makeKeys(present: Ctx, buyerWallet: string): Promise<SeededKeys> {
   const now = () => present.clock.now() - KEYS_BEFORE_MS
   const ctx = { ...present, clock: { ...present.clock, now }, ids: createIds({ now }) }
-  const make = (name: string, keys: readonly ('buyer' | 'seller')[]) =>
+  const make = (name: string, keys: readonly ('buyer' | 'seller')[], wallet = developmentWallet(name)) =>
     invoke(ctx, OPERATOR, createUser, {
-      wallet: developmentWallet(name),
+      wallet,
       label: `${name} of the development network`,
       keys,
     })
-  const buyer = await make('buyer', ['buyer'])
+  const buyer = await make('buyer', ['buyer'], buyerWallet)
   const wideKey = await makeWideKey(ctx, buyer.buyerKey)
   const sellers: Record<string, string> = {}
   for (const { id } of readSellers([])) sellers[id] = (await make(id, ['seller'])).sellerKey?.reveal() ?? ''
@@ -133,11 +132,12 @@ async function makeWideKey(ctx: Ctx, firstKey: Secret | null): Promise<Secret> {
   return created.secret
 }
 
-async function isKnown(ctx: Ctx, keys: SeededKeys): Promise<boolean> {
+/** False also for the keys of an earlier release, whose buyer had another wallet. */
+async function isKnown(ctx: Ctx, keys: SeededKeys, buyerWallet: string): Promise<boolean> {
   try {
     const all = [keys.buyer_key, keys.management_key, ...Object.values(keys.seller_keys)]
-    await Promise.all(all.map((key) => authenticate(ctx, key)))
-    return true
+    const [buyer] = await Promise.all(all.map((key) => authenticate(ctx, key)))
+    return buyer?.kind === 'buyer' && buyer.wallet === buyerWallet
   } catch (error) {
     if (error instanceof AppError && error.code === 'invalid_api_key') return false
     throw error
@@ -151,7 +151,7 @@ async function sellerOf(ctx: Ctx, key: string | undefined): Promise<SellerActor>
 }
 
 /** A wallet of the development market. Nobody holds its private key. */
-export function developmentWallet(name: string): string {
+function developmentWallet(name: string): string {
   return `0x${createHash('sha256').update(`development ${name}`).digest('hex').slice(0, 40)}`
 }
 

@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os'
 import { readConfig } from '#control-plane/config.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
-import { developmentWallet } from './apply.ts'
+import { readBuyerWallet } from './buyer-wallet.ts'
 import { makeHistory } from './history.ts'
 
 const CONNECT_WAIT_MS = 10_000
@@ -16,7 +16,9 @@ setPriority(NICENESS)
 const plane = createControlPlane(readConfig({ ...process.env, LOG_LEVEL: 'error' }))
 try {
   await plane.connected(CONNECT_WAIT_MS)
-  const posted = await makeHistory(plane, Number(process.argv[2] ?? 0), [developmentWallet('buyer')])
+  const posted = await makeHistory(plane, Number(process.argv[2] ?? 0), [
+    readBuyerWallet(process.env['MARKET_HOME'] ?? '.market'),
+  ])
   process.stdout.write(`${posted} calls of the past were posted\n`)
 } finally {
   await plane.close()

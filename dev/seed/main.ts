@@ -3,6 +3,7 @@ import { readConfig } from '#control-plane/config.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
 import { AppError } from '#shared/errors.ts'
 import { applySeeds } from './apply.ts'
+import { readBuyerWallet } from './buyer-wallet.ts'
 import { PROVIDERS_FILE, readProviderAddresses } from './provider-addresses.ts'
 import { SEEDED_KEYS_FILE } from './seeded-keys.ts'
 
@@ -18,6 +19,7 @@ try {
   await plane.connected(CONNECT_WAIT_MS)
   await applySeeds(plane, {
     keysFile: join(home, SEEDED_KEYS_FILE),
+    buyerWallet: readBuyerWallet(home),
     addresses: readProviderAddresses(join(home, PROVIDERS_FILE)),
   })
 } finally {

@@ -183,6 +183,12 @@ describe('a paid chat call through both planes', () => {
     expect((await get('/v1/key', key)).status).toBe(200)
   })
 
+  it('has one sample buyer, whose key and whose wallet it tells', async () => {
+    const { api_base_url: url, buyer_key: key, buyer_private_key } = network.sandbox
+    const answer = await fetch(`${url}/v1/buyer/me`, { headers: { authorization: `Bearer ${key}` } })
+    expect(await answer.json()).toMatchObject({ wallet: privateKeyToAddress(buyer_private_key).toLowerCase() })
+  })
+
   it('is paid for by a wallet with a paste of the printed lines', async () => {
     await until('the lines are printed', 5_000, () => network.output().includes('.rpc_url'))
     const { rpc_url: rpcUrl, buyer_private_key: key } = network.sandbox

@@ -62,7 +62,7 @@ const pay = async () => {
   await world.settle()
 }
 
-describe('a ledger that went back in time', () => {
+describe('a ledger that went back in time', { timeout: 120_000 }, () => {
   it('pays nobody again, and has the payouts that left in its books before money may leave', async () => {
     const [paid, other] = [await world.seller(PAID), await world.seller(0)]
     await untilBeat()

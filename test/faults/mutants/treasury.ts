@@ -190,13 +190,6 @@ const IN: readonly TreasuryMutant[] = [
     caughtBy: 'deposit-faults',
   },
   {
-    name: 'a-transfer-is-named-by-its-log',
-    file: 'control-plane/ports/treasury/rpc-chain-moves.ts',
-    find: 'const place = places.get(transfer.transaction) ?? 0',
-    replace: 'const place = transfer.logIndex + 0 * (places.get(transfer.transaction) ?? 0)',
-    caughtBy: 'deposit-faults',
-  },
-  {
     name: 'a-payment-is-final-one-block-early',
     file: 'control-plane/services/payments/finish-payments.ts',
     find: 'head.block - block + 1n < BigInt(ctx.payments.confirmations)',

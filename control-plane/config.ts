@@ -78,6 +78,7 @@ export type PaymentConfig = {
   readonly payTo: ChainAddress
   readonly confirmations: number
   readonly payerExposureMicro: bigint
+  readonly contractExposureMicro: bigint
   readonly exposureMicro: bigint
   /** The key that settles, and the endpoint that it settles through; or the URL of a facilitator of others. */
   readonly facilitator: { readonly key: Secret; readonly rpcUrl: Secret } | { readonly url: string }
@@ -155,6 +156,7 @@ const Variables = z.object({
   FACILITATOR_PRIVATE_KEY: privateKeyOf('FACILITATOR_PRIVATE_KEY'),
   FACILITATOR_URL: optionalText.pipe(z.url('FACILITATOR_URL is a URL').optional()),
   PAYER_EXPOSURE_MICRO: wholeNumber(5_000_000, 1_000_000, 1_000_000_000),
+  CONTRACT_EXPOSURE_MICRO: wholeNumber(20_000_000, 1_000_000, 1_000_000_000_000),
   PAYMENT_EXPOSURE_MICRO: wholeNumber(500_000_000, 1_000_000, 1_000_000_000_000),
   PLATFORM_FEE_BPS: wholeNumber(500, 0, 10_000).transform(keptBps),
   ALLOW_INTROSPECTION: flag,
@@ -245,6 +247,7 @@ function paymentsOf(found: z.output<typeof Variables>): PaymentConfig | undefine
     ...tokenOf(found),
     payTo: found.TREASURY_ADDRESS,
     payerExposureMicro: BigInt(found.PAYER_EXPOSURE_MICRO),
+    contractExposureMicro: BigInt(found.CONTRACT_EXPOSURE_MICRO),
     exposureMicro: BigInt(found.PAYMENT_EXPOSURE_MICRO),
     facilitator,
   }

@@ -32,6 +32,8 @@ export type RequestHead = {
   /** Unix milliseconds, and the monotonic reading of the same instant. */
   readonly receivedAt: number
   readonly startedAt: number
+  /** The network address of its sender, as limits count it. */
+  peer(): string
 }
 
 /** A request as it came in. No protocol has read it yet. */
@@ -39,6 +41,8 @@ export type RawRequest = RequestHead & {
   readonly body: Buffer
   /** The body as it comes. It is set instead of the bytes where the row takes a stream. */
   readonly stream?: Readable
+  /** SHA-256 in hex of that stream as far as it has come. Set where a wallet pays. */
+  contentDigest?(): string
   /** What a large JSON body says. It was read in steps, so that it stalls nobody. */
   readonly json?: JsonBody
 }
@@ -72,8 +76,6 @@ export type Incoming = {
   read(): Promise<RawRequest>
   /** Bytes of a large body that have come; 0 for a small one. */
   largeBytes(): number
-  /** The network address of its sender, as limits count it. */
-  peer(): string
 }
 
 /** The providers that a buyer wants, refuses or prefers, in any spelling. */
@@ -418,11 +420,12 @@ export type Decoder = {
 
 /** An answer to a buyer, for the pipeline. */
 export type BuyerReply = {
-  /** Sends status and headers of a stream; 200 by default. */
-  start(headers: Readonly<Record<string, string>>, status?: number): void
+  /** Sends status and headers of a stream; 200 by default. `trailers` names headers that follow its end. */
+  start(headers: Readonly<Record<string, string>>, status?: number, trailers?: readonly string[]): void
   /** Sends a part of a stream. False asks the caller to wait for `onDrain`. */
   write(part: string | Buffer): boolean
-  end(text: string): void
+  /** Ends a stream, with those of the trailers that it has announced. */
+  end(text: string, trailers?: Readonly<Record<string, string>>): void
   /** Breaks a stream off, so that nobody takes the sent part for all of it. */
   cut(): void
   /** Sends a whole reply. */

@@ -62,8 +62,21 @@ export type Chargeable = PayerIdentity & {
 /** A rail's own facts of one payment as JSON. No secret belongs in it. */
 export type RailRecord = Readonly<Record<string, unknown>>
 
+/** The facts that a paid request has to show once more to have its answer again. */
+export type RepeatProof = {
+  /** SHA-256 in hex. A claim is kept with it, and a repeat is one with the same. */
+  readonly digest: string
+  /** Milliseconds for which the answer is kept; 0 where nobody can show these facts again. */
+  readonly keptMs: number
+}
+
 /** Money set aside for a call, or the promise of it. */
-export type Hold = Chargeable & { readonly rid: RequestId; readonly grantedMicro: MicroUsd }
+export type Hold = Chargeable & {
+  readonly rid: RequestId
+  readonly grantedMicro: MicroUsd
+  /** The facts that a wallet shows to have its answer again. They stay in this process. */
+  readonly proof?: RepeatProof
+}
 
 /** The state of a charge once its rail has done what can be done now. */
 export type Settled = {

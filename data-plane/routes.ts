@@ -177,9 +177,9 @@ function forwardRows({ credit, x402 }: Rails): readonly Row[] {
 }
 
 /** Rows that are sold as a long job, and the files that calls and jobs have made. */
-function jobRows({ credit, x402Exact }: Rails): readonly Row[] {
+function jobRows({ credit, x402Exact, mpp }: Rails): readonly Row[] {
   const rails = [credit]
-  const paid = [credit, ...x402Exact]
+  const paid = [credit, ...x402Exact, ...mpp]
   return [
     ...rowsOfJobs('/v1/video/generations', SOURCES, { wire: video, rails, paid }),
     ...rowsOfJobs('/v1/music/generations', json(1), { wire: music, rails, paid }),

@@ -42,6 +42,8 @@ export type RefusedWork = {
   refuseSpent(who: string): void
   /** Charges work that was done. Answers `rate_limited` for somebody who had spent the minute's work before. */
   charge(who: string, units: number): AppError | undefined
+  /** Takes back units that were charged ahead of work that was not in vain. */
+  giveBack(who: string, units: number): void
   /** Names that have caused work in this minute, and refusals for spent work since the start. */
   figures(): { readonly names: number; readonly refused: number }
 }
@@ -95,6 +97,10 @@ export function createRefusedWork({ clock, perMinute, resetUnitMs }: Parts): Ref
       }
       spent.set(who, before + units)
       return before >= perMinute ? refusal(before, now) : undefined
+    },
+    giveBack(who, units) {
+      const before = spentBy(who, clock.now())
+      if (before > 0) spent.set(who, Math.max(0, before - units))
     },
     figures: () => ({ names: spent.size, refused }),
   }

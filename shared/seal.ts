@@ -96,6 +96,22 @@ function boundFacts(binding: Omit<CredentialBinding, 'id'> & { readonly id: stri
   return Buffer.from(JSON.stringify([1, binding.tenant, binding.id, binding.host, binding.purpose]), 'utf8')
 }
 
+/** Encrypts bytes that rest outside our processes, as text. `place` is where they rest: they open nowhere else. */
+export function sealText(key: Buffer, place: string, plain: Buffer): string {
+  const { iv, data } = encrypt(key, plain, Buffer.from(place, 'utf8'))
+  return `${iv}.${data}`
+}
+
+/** The bytes that were sealed with such a key for such a place; undefined for any other. */
+export function openText(key: Buffer, place: string, sealed: string): Buffer | undefined {
+  const [iv = '', data = ''] = sealed.split('.', 2)
+  try {
+    return decrypt(key, iv, data, Buffer.from(place, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
 function encrypt(key: Buffer, plain: Buffer, aad: Buffer): { iv: string; data: string } {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, iv)

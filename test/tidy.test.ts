@@ -53,7 +53,7 @@ const WORDS = [
 /** The only state of modules, each with its reason. */
 const MODULE_STATE: Readonly<Record<string, string>> = {
   'shared/crash-point.ts: armed': 'The whole process dies at the place, whichever of its parts comes by.',
-  'data-plane/rails/x402/quote-seal.ts: digests': 'A hash of a request, which ends with the request.',
+  'data-plane/rails/request-digest.ts: digests': 'A hash of a request, which ends with the request.',
 }
 
 type Rule = { readonly from: RegExp; readonly allows: readonly RegExp[] }

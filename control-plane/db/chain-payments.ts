@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
+import { DAY } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import type { ChainPaymentState } from './tables/chain-payments.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
-import { bigint, integer, text } from './tables/column.ts'
+import { bigint, integer, text, timestamp } from './tables/column.ts'
 import { wasCreditedBy, wasMovedBy } from './treasury-moves.ts'
 import type { User } from './users.ts'
 import { ensureUser } from './users.ts'
@@ -49,6 +50,8 @@ export type NewChainPayment = Pick<
   readonly requirement: object
   readonly validUntil: Date
   readonly serveUntil: Date
+  /** True for a payer whose signature its own code vouches for. */
+  readonly isContract: boolean
 }
 
 /** The constraint that a second payment of one call breaks. */
@@ -72,6 +75,7 @@ export async function insertChainPayment(trx: Trx, payment: NewChainPayment): Pr
       body_digest: payment.bodyDigest,
       valid_until: payment.validUntil,
       serve_until: payment.serveUntil,
+      is_contract: payment.isContract,
     })
     .onConflict((conflict) => conflict.columns(['network', 'asset', 'payer', 'nonce']).doNothing())
     .executeTakeFirstOrThrow()
@@ -125,7 +129,8 @@ export async function changeChainPayment(trx: Trx, rid: RequestId, change: Payme
       ...(transaction === undefined ? {} : { tx_hash: transaction }),
       ...(serveUntil === undefined ? {} : { serve_until: serveUntil }),
       ...(bookedAt === undefined ? {} : { booked_at: bookedAt }),
-      changed_at: sql`now()`,
+      // The instant of this very change: a claim asks what has changed since the chain was read.
+      changed_at: sql`clock_timestamp()`,
     })
     .where('rid', '=', rid)
     .execute()
@@ -139,6 +144,7 @@ export async function markChainPaymentBooked(trx: Trx, rid: string): Promise<voi
 const EXPOSURE_ROW = {
   ...{ open: bigint(), owed: bigint(), unmoved: bigint(), all: bigint(), payments: integer() },
   ...{ fromAllowance: bigint(), permits: integer() },
+  ...{ lost: bigint(), ofContracts: bigint() },
 }
 export type Exposure = RowOf<typeof EXPOSURE_ROW>
 
@@ -154,39 +160,67 @@ export type MovingPayment = RowOf<typeof MOVING_ROW>
 /** Payments of one payer that the chain is asked about at most. Beyond them each counts as one that may still be taken. */
 const MOST_ASKED_ABOUT = 200
 
+/** Payments whose money may be on its way, and the instant by the database's clock at which they were listed. */
+export type MovingPayments = { readonly at: Date; readonly payments: readonly MovingPayment[] }
+
 /** The payer's payments whose money may be on its way, newest first. */
-export async function listMovingChainPayments(db: Database, payer: string): Promise<MovingPayment[]> {
-  return readRows(
+export async function listMovingChainPayments(db: Database, payer: string): Promise<MovingPayments> {
+  // The instant is read first: what ends later has ended since then.
+  const [clock] = await readRows(db, { at: timestamp() }, sql`select clock_timestamp() as at`)
+  if (clock === undefined) throw new Error('a clock without a time')
+  const payments = await readRows(
     db,
     MOVING_ROW,
     sql`select rid, nonce, state from chain_payment where payer = ${payer} and state in ('claimed', 'due', 'mined')
       order by changed_at desc limit ${MOST_ASKED_ABOUT}`,
   )
+  return { at: clock.at, payments }
 }
+
+/** A payer's money as the chain was asked: the instant before it was, and the payments that had left it, by request id. */
+export type PurseRead = { readonly at: Date; readonly moved: readonly string[] }
+
+/** Milliseconds for which what was written off counts to the exposure. */
+export const LOST_FOR_MS = DAY
+/** The least that a payment which was written off counts as: the gas of its transactions, in micro-USD. */
+export const LEAST_LOSS_MICRO = 10_000n
 
 /**
  * Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. `unmoved` is
- * what its open payments may still take from its balance: all but those that the chain has moved, by request id.
- * `fromAllowance` is the part of it that Permit2 takes, and `permits` the number of those that bring an EIP-2612 permit.
+ * what its payments may still take from the balance that was read: those that are open and those that ended since then,
+ * without what the chain had moved by then. `fromAllowance` is the part of it that Permit2 takes, and `permits` the number
+ * of those that bring an EIP-2612 permit. `lost` is what all payers left unpaid of late, and `ofContracts` what all
+ * contracts have open and left unpaid.
  */
-export async function lockExposure(trx: Trx, payer: string, moved: readonly string[]): Promise<Exposure> {
+export async function lockExposure(trx: Trx, payer: string, { at, moved }: PurseRead): Promise<Exposure> {
   await lockPayer(trx, payer)
   const isUnmoved = sql`payer = ${payer} and state <> 'written_off' and not rid = any(${[...moved]}::text[])`
   const isFromAllowance = sql`${isUnmoved} and payload->'payload' ? 'permit2Authorization'`
+  const isOpen = sql`state in ('claimed', 'due', 'mined')`
+  const isLost = sql`state = 'written_off' and cleared_at is null
+    and changed_at > now() - make_interval(secs => ${LOST_FOR_MS / 1_000})`
+  const loss = sql`greatest(due - coalesce(came, 0), ${LEAST_LOSS_MICRO})`
   const rows = await readRows(
     trx,
     EXPOSURE_ROW,
     sql`select
-        coalesce(sum(coalesce(due, amount)) filter (where payer = ${payer} and state <> 'written_off'), 0)::bigint as open,
+        coalesce(sum(coalesce(due, amount)) filter (where payer = ${payer} and ${isOpen}), 0)::bigint as open,
         coalesce(sum(due - coalesce(came, 0)) filter
           (where payer = ${payer} and state = 'written_off' and cleared_at is null), 0)::bigint as owed,
         coalesce(sum(amount) filter (where ${isUnmoved}), 0)::bigint as unmoved,
         coalesce(sum(amount) filter (where ${isFromAllowance}), 0)::bigint as "fromAllowance",
         (count(*) filter (where ${isFromAllowance}
           and payload #> '{extensions,eip2612GasSponsoring,info,signature}' is not null))::integer as permits,
-        coalesce(sum(coalesce(due, amount)) filter (where state <> 'written_off'), 0)::bigint as "all",
-        (count(*) filter (where payer = ${payer}))::integer as payments
-      from chain_payment where state in ('claimed', 'due', 'mined', 'written_off')`,
+        coalesce(sum(coalesce(due, amount)) filter (where ${isOpen}), 0)::bigint as "all",
+        coalesce(sum(${loss}) filter (where ${isLost}), 0)::bigint as lost,
+        (coalesce(sum(coalesce(due, amount)) filter (where is_contract and ${isOpen}), 0)
+          + coalesce(sum(${loss}) filter (where is_contract and ${isLost}), 0))::bigint as "ofContracts",
+        (count(*) filter (where payer = ${payer} and state <> 'confirmed'))::integer as payments
+      from (
+        select * from chain_payment where ${isOpen}
+        union all select * from chain_payment where state = 'written_off' and (payer = ${payer} or ${isLost})
+        union all select * from chain_payment where state = 'confirmed' and payer = ${payer} and changed_at >= ${at}
+      ) counted`,
   )
   const [exposure] = rows
   if (exposure === undefined) throw new Error('a sum without a row')
@@ -267,7 +301,7 @@ export type ChainPaymentReads = {
   /** The payment that has an authorization. */
   findOf(authorization: Authorization): Promise<ChainPayment | undefined>
   /** The payer's payments whose money may be on its way; see {@link listMovingChainPayments}. */
-  listMoving(payer: string): Promise<MovingPayment[]>
+  listMoving(payer: string): Promise<MovingPayments>
   /** Payments in some states that have not changed for so many milliseconds, oldest first. */
   listOpen(states: readonly ChainPaymentState[], restingMs: number, limit: number): Promise<ChainPayment[]>
   /** Payments whose money is to be booked; see {@link listUnbookedChainPayments}. */
@@ -304,7 +338,7 @@ export type ChainPaymentRows = {
   /** What the treasury has by a locked payment's authorization. */
   findArrival(rid: string): Promise<Arrival | undefined>
   /** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
-  lockExposure(payer: string, moved: readonly string[]): Promise<Exposure>
+  lockExposure(payer: string, purse: PurseRead): Promise<Exposure>
   /** Finds the payer's user, or adds `fresh`. Undefined when a rival has just added one. */
   ensureUser(fresh: User, at: number): Promise<User | undefined>
 }
@@ -319,7 +353,7 @@ export function chainPaymentRows(trx: Trx): ChainPaymentRows {
     markBooked: (rid) => markChainPaymentBooked(trx, rid),
     markSought: (rid) => markChainPaymentSought(trx, rid),
     findArrival: (rid) => findPaymentArrival(trx, rid),
-    lockExposure: (payer, moved) => lockExposure(trx, payer, moved),
+    lockExposure: (payer, purse) => lockExposure(trx, payer, purse),
     ensureUser: (fresh, at) => ensureUser(trx, fresh, at),
   }
 }

@@ -116,7 +116,7 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number, watc
  * Passes a body on as it comes and holds none of it. The stream fails with `request_too_large` past the limit, and with
  * `invalid_request` when the body is cut. Throws `request_too_large` when the declared length is too large.
  */
-export function limitBody(request: IncomingMessage, limitBytes: number): Readable {
+export function limitBody(request: IncomingMessage, limitBytes: number, onPiece?: (chunk: Buffer) => void): Readable {
   if ((declaredLength(request) ?? 0) > limitBytes) {
     request.resume()
     throw new AppError('request_too_large')
@@ -125,6 +125,7 @@ export function limitBody(request: IncomingMessage, limitBytes: number): Readabl
   const limited = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length
+      onPiece?.(chunk)
       if (bytes <= limitBytes) done(null, chunk)
       else done(new AppError('request_too_large'))
     },

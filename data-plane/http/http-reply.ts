@@ -60,21 +60,32 @@ const MAX_BUFFERED_BYTES = 262_144
  */
 export function createHttpReply(response: ServerResponse, requestId: RequestId, voice: Voice): BuyerReply {
   let isStarted = false
+  let announced: readonly string[] = []
   const { idHeader } = voice
   const flatHeaders = (headers: Readonly<Record<string, string>>) => flatten(requestId, idHeader, headers)
   return {
-    start(headers, status = 200) {
+    start(headers, status = 200, trailers = []) {
       if (isStarted || response.destroyed) return
       isStarted = true
-      response.writeHead(status, flatHeaders(headers))
+      const flat = flatHeaders(headers)
+      // A body whose length is known has no trailers, and HTTP/1.0 knows none.
+      const mayTrail = response.useChunkedEncodingByDefault && headers['content-length'] === undefined
+      if (mayTrail && trailers.length > 0) {
+        announced = trailers
+        flat.push('trailer', trailers.join(', '))
+      }
+      response.writeHead(status, flat)
     },
     write(part) {
       if (response.destroyed || response.writableEnded) return true
       response.write(part)
       return response.writableLength < MAX_BUFFERED_BYTES
     },
-    end(text) {
-      if (!response.destroyed && !response.writableEnded) response.end(text)
+    end(text, trailers = {}) {
+      if (response.destroyed || response.writableEnded) return
+      if (announced.length > 0)
+        response.addTrailers(Object.entries(trailers).filter(([name]) => announced.includes(name)))
+      response.end(text)
     },
     cut() {
       response.destroy()

@@ -3,6 +3,7 @@ import type { RawRequest, RequestHead } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
+import { networkOf } from '#shared/network-address.ts'
 import { readFloor, splitFloor } from './path-floor.ts'
 import type { Row } from './row.ts'
 
@@ -44,6 +45,7 @@ export function readRequestHead(request: RowRequest, requestId: RequestId, readi
     pathFloorPercent: floored && readFloor(floored.floor),
     receivedAt: clock.now(),
     startedAt: clock.monotonic(),
+    peer: () => networkOf(request.ip),
   }
 }
 
@@ -52,8 +54,8 @@ export function readRequestHead(request: RowRequest, requestId: RequestId, readi
  * longer.
  */
 export function withBody(head: RequestHead, body: Buffer): RawRequest {
-  const { requestId, method, path, query, params, headers, pathFloorPercent, receivedAt, startedAt } = head
-  return { requestId, method, path, query, params, headers, pathFloorPercent, receivedAt, startedAt, body }
+  const { requestId, method, path, query, params, headers, pathFloorPercent, receivedAt, startedAt, peer } = head
+  return { requestId, method, path, query, params, headers, pathFloorPercent, receivedAt, startedAt, peer, body }
 }
 
 /** Throws `unsupported_media_type` unless the body is plain JSON in UTF-8. What has no body needs no type. */

@@ -1,8 +1,8 @@
+import { createHash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import type { BuyerReply, Incoming, RawRequest, RequestHead } from '#data-plane/call.ts'
 import { readJsonInSteps } from '#data-plane/wires/json-body.ts'
 import { createJsonGauge } from '#shared/json-gauge.ts'
-import { networkOf } from '#shared/network-address.ts'
 import { overloaded } from './admission.ts'
 import type { BodySpool, BodyWatch } from './body-spool.ts'
 import { declaredLength, limitBody, readWholeBody } from './body-spool.ts'
@@ -82,7 +82,6 @@ function takeBody({ surface, spool }: Mounted, { isCounted }: Flow, { request, h
   return {
     head,
     largeBytes: () => gauge?.bytes() ?? 0,
-    peer: () => networkOf(request.ip),
     async read() {
       const { raw: message } = request
       if (body.kind === 'form') giveBack = spool.reserve(message, body.limitBytes)
@@ -121,7 +120,7 @@ async function readBody({ request, head, body }: Arriving, watch: BodyWatch): Pr
     case 'none':
       return withBody(head, NO_BODY)
     case 'raw':
-      return { ...withBody(head, NO_BODY), stream: limitBody(request.raw, body.limitBytes) }
+      return { ...withBody(head, NO_BODY), ...streamed(request.raw, head, body.limitBytes) }
     case 'json': {
       const { gauge } = watch
       const bytes = await readWholeBody(request.raw, body.limitBytes, watch)
@@ -131,4 +130,17 @@ async function readBody({ request, head, body }: Arriving, watch: BodyWatch): Pr
     case 'form':
       return withBody(head, await readWholeBody(request.raw, body.limitBytes))
   }
+}
+
+/** A body as it comes. One that a wallet pays for is hashed on its way, because the payment may be shown again. */
+function streamed(
+  message: RowRequest['raw'],
+  { headers }: RequestHead,
+  limitBytes: number,
+): Pick<RawRequest, 'stream' | 'contentDigest'> {
+  const isPaid = 'payment-signature' in headers || 'x-payment' in headers
+  if (!isPaid) return { stream: limitBody(message, limitBytes) }
+  const hash = createHash('sha256')
+  const stream = limitBody(message, limitBytes, (chunk) => hash.update(chunk))
+  return { stream, contentDigest: () => hash.copy().digest('hex') }
 }

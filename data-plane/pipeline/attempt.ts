@@ -1,3 +1,4 @@
+import type { TakenAhead } from '#data-plane/rails/rail.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import {
   classifyBadAnswer,
@@ -157,17 +158,18 @@ function show(run: Running, part: string | Buffer, isFirst: boolean, now: number
 }
 
 /** Holds content back until the payment is taken. A payment that cannot be taken ends the attempt. */
-function takeFirst(run: Running, taken: Promise<AppError | undefined>): void {
+function takeFirst(run: Running, taking: Promise<TakenAhead>): void {
   run.held = []
   run.flow?.pause()
-  void taken.then((error) => {
+  void taking.then((taken) => {
     const { held = [], ending } = run
     run.held = undefined
-    if (error !== undefined) {
+    if (taken.refusal !== undefined) {
       run.flow?.abort()
-      finish(run, { failure: paymentFailure(error) })
+      finish(run, { failure: paymentFailure(taken.refusal) })
       return
     }
+    run.receipt = taken.headers
     const now = run.plane.clock.monotonic()
     for (const [index, part] of held.entries()) show(run, part, index === 0, now)
     // What the client has kept meanwhile comes within this call, so it must come after what was held here.
@@ -177,9 +179,9 @@ function takeFirst(run: Running, taken: Promise<AppError | undefined>): void {
 }
 
 /** Sends the stream's head. It names this attempt only when the attempt has brought content. */
-function begin({ job }: Running, hasWon: boolean): void {
+function begin({ job, receipt }: Running, hasWon: boolean): void {
   const { call, decisionMs } = job.turn
-  startAnswer(call, hasWon ? job : undefined, { attempts: job.before.length + 1, decisionMs })
+  startAnswer(call, hasWon ? job : undefined, { attempts: job.before.length + 1, decisionMs, paid: receipt })
 }
 
 /** Writes the progress of the call to the journal. */

@@ -1,4 +1,5 @@
 import type { AttemptPlan, BuyerReply, Decoder, RawRequest, UpstreamRequest } from '#data-plane/call.ts'
+import type { Settled } from '#data-plane/payment.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { AppError } from '#shared/errors.ts'
@@ -6,7 +7,7 @@ import type { AdmittedCall } from './admitted-call.ts'
 import type { CallPlane } from './call-plane.ts'
 import type { Relay } from './relay-with-failover.ts'
 import type { ReplyFacts } from './reply-headers.ts'
-import { refusalHeaders, replyHeaders } from './reply-headers.ts'
+import { COST_HEADERS, costHeaders, refusalHeaders, replyHeaders } from './reply-headers.ts'
 import type { Settlement } from './settle-call.ts'
 import { receiptAhead } from './settle-call.ts'
 
@@ -15,32 +16,55 @@ import { receiptAhead } from './settle-call.ts'
 /** The attempt whose content the buyer gets. */
 export type Winner = { readonly plan: AttemptPlan; readonly request: UpstreamRequest; readonly decoder: Decoder }
 
+/** The facts of a call when its stream begins. `paid` tells of a payment that was taken by then. */
+type Begun = Pick<ReplyFacts, 'attempts' | 'decisionMs'> & { readonly paid: Settled['headers'] }
+
 /** Sends the head of a stream once. A head without a winner only shows that the call is alive. */
 export function startAnswer(
   call: AdmittedCall,
   winner: Winner | undefined,
-  { attempts, decisionMs }: Pick<ReplyFacts, 'attempts' | 'decisionMs'>,
+  { attempts, decisionMs, paid }: Begun,
 ): void {
   const { demand, reply, standing } = call
   if (!demand.isStreamed) return
   const isPriced = winner !== undefined && knowsPrice(call, winner)
   const begun = winner?.decoder.head?.()
-  reply.start(
-    replyHeaders({
-      plan: winner?.plan,
-      request: winner?.request,
-      attempts,
-      decisionMs,
-      isStreamed: true,
-      standing,
-      // The delay that we add ourselves is known when the provider is asked, before it answers.
-      overheadMs: decisionMs,
-      receipt: isPriced ? receiptAhead(call, winner) : undefined,
-      contentType: winner?.decoder.contentType?.(),
-      own: begun?.headers,
-    }),
-    begun?.status,
-  )
+  const headers = replyHeaders({
+    plan: winner?.plan,
+    request: winner?.request,
+    attempts,
+    decisionMs,
+    isStreamed: true,
+    standing,
+    // The delay that we add ourselves is known when the provider is asked, before it answers.
+    overheadMs: decisionMs,
+    receipt: isPriced ? receiptAhead(call, winner) : undefined,
+    contentType: winner?.decoder.contentType?.(),
+    own: begun?.headers,
+  })
+  if (paid !== undefined) Object.assign(headers, paid)
+  const trailers = trailersOf(call, winner, headers)
+  // The receipt of a payment comes before the length, which leaves no room for trailers.
+  if (isReceiptLater(call, headers)) delete headers['content-length']
+  reply.start(headers, begun?.status, trailers)
+}
+
+/** True for a stream that begins before its payment is settled. */
+function isReceiptLater({ payment }: AdmittedCall, headers: Readonly<Record<string, string>>): boolean {
+  return payment.receipts?.names.some((name) => headers[name] === undefined) === true
+}
+
+/**
+ * The names of headers that follow the end of a stream: the receipt of a payment that is settled then, and the cost of an
+ * answer that passes through and has no last event of ours.
+ */
+function trailersOf(
+  { payment }: AdmittedCall,
+  winner: Winner | undefined,
+  headers: Readonly<Record<string, string>>,
+): readonly string[] {
+  const names = [...(payment.receipts?.names ?? []), ...(winner?.request.passedOn === undefined ? [] : COST_HEADERS)]
+  return names.filter((name) => headers[name] === undefined)
 }
 
 /** True when the price of an answer is known before its end. */
@@ -60,7 +84,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
   const isKept = settlement.headers !== undefined && !isStreamed
   if (reply.isGone() && !isKept) return
   if (error !== undefined) {
-    if (reply.isStarted() && last) endBroken(reply, last.decoder.fail(priced(error, settlement)))
+    if (reply.isStarted() && last) endBroken(reply, last.decoder.fail(priced(error, settlement)), told(settlement))
     else refuse(call.route.wire, raw, reply, { error, attempts: relay.attempts.length, standing })
     return
   }
@@ -90,25 +114,44 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
   const { decoder } = last
   if (!isStreamed) {
     const body = decoder.finishInPieces?.(settlement.receipt) ?? decoder.finish(settlement.receipt)
-    if (isKept) plane.paidAnswers.keep(call.hold.rid, { headers, body })
-    if (withheld === undefined) reply.whole(begun?.status ?? 200, headers, body)
+    const status = begun?.status ?? 200
+    if (isKept) keep(plane, call, { status, headers, body })
+    if (withheld === undefined) reply.whole(status, headers, body)
     else refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
     return
   }
   if (!reply.isStarted()) reply.start(headers, begun?.status)
-  reply.end(decoder.finish(settlement.receipt))
+  reply.end(decoder.finish(settlement.receipt), told(settlement))
+}
+
+/** What trailers may tell of the end of a call. */
+function told({ headers, receipt }: Settlement): Readonly<Record<string, string>> {
+  return { ...costHeaders(receipt), ...headers }
+}
+
+type Told = Parameters<CallPlane['paidAnswers']['keep']>[1]
+
+/** Keeps an answer for its payer, where the payment has something that only the payer can show again. */
+function keep({ paidAnswers }: CallPlane, { hold, raw }: AdmittedCall, answer: Told): void {
+  const { rid, proof } = hold
+  if (proof === undefined || proof.keptMs === 0) return
+  paidAnswers.keep(rid, answer, { proof, content: raw.contentDigest?.() })
 }
 
 /** A protocol that has no error inside a stream can only break the connection. */
-function endBroken(reply: BuyerReply, text: string): void {
+function endBroken(reply: BuyerReply, text: string, trailers: Readonly<Record<string, string>> = {}): void {
   if (text === '') reply.cut()
-  else reply.end(text)
+  else reply.end(text, trailers)
 }
 
 /** Adds the cost of the delivered part to the error of a stream that broke, because no usage chunk follows. */
 function priced({ code, message, param, detail }: AppError, { receipt }: Settlement): AppError {
   const cost = { buyer_cost_micro: Number(receipt.chargeMicro), list_cost_micro: Number(receipt.listMicro) }
-  return new AppError(code, { message, detail: { ...detail, ...cost }, ...(param === undefined ? {} : { param }) })
+  return new AppError(code, {
+    message,
+    detail: { ...detail, ...cost, ...receipt.members },
+    ...(param === undefined ? {} : { param }),
+  })
 }
 
 /** A refusal, and the facts known of the call by then. */

@@ -53,7 +53,7 @@ export async function enter(ports: Ports, door: Entrance, visit: Visit): Promise
   const { incoming } = visit
   const payment = recognize(door, incoming.head)
   if (payment === undefined) {
-    ports.refusedWork.refuseSpent(incoming.peer())
+    ports.refusedWork.refuseSpent(incoming.head.peer())
     if (door.withoutCredential === 'reject') throw new AppError('authentication_required')
     if (!door.rails.some(hasPrice)) throw paymentDemand(demandOf(ports, door, incoming.head, undefined))
     return { raw: await incoming.read(), payment, payer: undefined }
@@ -61,7 +61,7 @@ export async function enter(ports: Ports, door: Entrance, visit: Visit): Promise
   const payer = await payment.identify()
   // Anybody can write down the name of a wallet.
   visit.isKnown = payer.account !== null
-  if (!visit.isKnown) ports.refusedWork.refuseSpent(incoming.peer())
+  if (!visit.isKnown) ports.refusedWork.refuseSpent(incoming.head.peer())
   const { limits } = ports.market()
   const perMinute = payer.ratePerMinute ?? limits.keyRatePerMinute
   const scope = scopeOf(payer)
@@ -107,7 +107,7 @@ export function settleRefusal(ports: Ports, visit: Visit, error: AppError, attem
   if (isKnown || error.status === 503 || error.code === 'rate_limited') return error
   const isBadPayment = error.detail['payment_error'] !== undefined
   const units = isBadPayment ? WORK_UNITS.payment : unitsOfBody(incoming.largeBytes())
-  return ports.refusedWork.charge(incoming.peer(), units) ?? error
+  return ports.refusedWork.charge(incoming.head.peer(), units) ?? error
 }
 
 function settleRate({ rates }: Ports, visit: Visit, { status }: AppError): void {
@@ -185,7 +185,7 @@ export function paymentDemand(demand: PaymentDemand): AppError {
 /** Adds the demand to the refusal of a payment, so that its payer may pay anew. Other errors stay as they are. */
 export function withDemand(error: unknown, demand: () => PaymentDemand): unknown {
   if (!(error instanceof AppError) || error.code !== 'payment_required') return error
-  const { payment_error: reason, is_final: isFinal, is_repeat: _, headers = {}, ...told } = error.detail
+  const { payment_error: reason, is_final: isFinal, headers = {}, ...told } = error.detail
   if (reason === undefined) return error
   const all = demand()
   // A payment that may yet come about asks for no other one.

@@ -44,13 +44,20 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
   } else if (request !== undefined && request.adaptedParams.length > 0) {
     headers['x-mkt-adapted-params'] = adaptedList(request.adaptedParams)
   }
-  if (receipt !== undefined) {
-    headers['x-mkt-buyer-cost-micro'] = receipt.chargeMicro.toString()
-    headers['x-mkt-list-cost-micro'] = receipt.listMicro.toString()
-  }
+  if (receipt !== undefined) Object.assign(headers, costHeaders(receipt))
   addStanding(headers, facts.standing)
   for (const name in facts.own) headers[name] ??= facts.own[name] ?? ''
   return headers
+}
+
+export const COST_HEADERS = ['x-mkt-buyer-cost-micro', 'x-mkt-list-cost-micro'] as const
+
+/** What a call costs its buyer, and what it costs by the list. */
+export function costHeaders({
+  chargeMicro,
+  listMicro,
+}: Pick<Receipt, 'chargeMicro' | 'listMicro'>): Readonly<Record<(typeof COST_HEADERS)[number], string>> {
+  return { 'x-mkt-buyer-cost-micro': chargeMicro.toString(), 'x-mkt-list-cost-micro': listMicro.toString() }
 }
 
 /** Milliseconds with at most three decimals, never below zero. */

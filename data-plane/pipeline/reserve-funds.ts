@@ -3,6 +3,7 @@ import type { Hold, Payer, Quote } from '#data-plane/payment.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
 import { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
+import { WORK_UNITS } from '#shared/refused-work.ts'
 import type { CallPlane } from './call-plane.ts'
 import { refuseSwitchedOff } from './refuse-switched-off.ts'
 
@@ -17,8 +18,7 @@ export function reserveFunds(
   guest: Paying,
   quote: Quote,
 ): Promise<Hold> {
-  const { payer, raw } = guest
-  if (quote.wantMicro === ZERO) return payment.reserve(payer, quote, raw)
+  if (quote.wantMicro === ZERO) return reserve(plane, payment, guest, quote)
   if (!plane.journal.isWritable()) {
     throw new AppError('service_unavailable', {
       detail: { limit_source: 'journal', limit_scope: 'platform', resets_at: null },
@@ -26,5 +26,26 @@ export function reserveFunds(
     })
   }
   refuseSwitchedOff(plane, 'paid_calls')
-  return payment.reserve(payer, quote, raw)
+  return reserve(plane, payment, guest, quote)
+}
+
+/**
+ * The check of a payment by a wallet is charged to its address while it lasts, so that forgeries that come at once are
+ * bounded, too. One that is refused is charged by its refusal.
+ */
+async function reserve(
+  { refusedWork }: Pick<CallPlane, 'refusedWork'>,
+  payment: Pick<Payment, 'reserve'>,
+  { payer, raw }: Paying,
+  quote: Quote,
+): Promise<Hold> {
+  if (payer.account !== null) return payment.reserve(payer, quote, raw)
+  const address = raw.peer()
+  refusedWork.refuseSpent(address)
+  refusedWork.charge(address, WORK_UNITS.payment)
+  try {
+    return await payment.reserve(payer, quote, raw)
+  } finally {
+    refusedWork.giveBack(address, WORK_UNITS.payment)
+  }
 }

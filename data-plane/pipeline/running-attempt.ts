@@ -1,4 +1,5 @@
 import type { AttemptPlan, Decoder, UpstreamRequest } from '#data-plane/call.ts'
+import type { TakenAhead } from '#data-plane/rails/rail.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
@@ -54,6 +55,8 @@ export type Running = ComingAnswer & {
   /** Content that waits until the payment is taken, and the end that came meanwhile. Undefined lets content through. */
   held: (string | Buffer)[] | undefined
   ending: AttemptEnd | undefined
+  /** Headers that tell of a payment that was taken ahead. */
+  receipt: TakenAhead['headers']
   /** False once it is certain that no byte of the request has gone out. */
   isSent: boolean
 }
@@ -95,6 +98,7 @@ export function openAttempt(plane: CallPlane, job: AttemptJob, { resolve, tick }
     lingerUntil: 0,
     held: undefined,
     ending: undefined,
+    receipt: undefined,
     isSent: true,
     heldBytes: 0,
     isShown: false,

@@ -1,6 +1,7 @@
-import type { BuyerReply, Demand, Incoming, Offer } from '#data-plane/call.ts'
+import { finished } from 'node:stream/promises'
+import type { BuyerReply, Demand, Incoming, Offer, RawRequest } from '#data-plane/call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
-import { repeatedCall } from '#data-plane/rails/rail.ts'
+import { PaymentUsed } from '#data-plane/rails/rail.ts'
 import type { PaidAnswer } from '#data-plane/store/paid-answers.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
@@ -79,7 +80,7 @@ export async function serveCall(
       await finishCall(plane, admitted, await relayCall(plane, admitted, NOTHING_BEFORE, MAX_ATTEMPTS))
     }
   } catch (thrown) {
-    if (thrown instanceof KeptAnswer) reply.whole(200, thrown.headers, thrown.body)
+    if (thrown instanceof KeptAnswer) reply.whole(thrown.status, thrown.headers, thrown.body)
     else refuseCall(plane, { route, incoming, reply }, { error: toAppError(thrown), visit, journey })
   } finally {
     plane.running.delete(head.requestId)
@@ -123,7 +124,7 @@ async function admit({ plane, guest, course, asked, read }: Planned): Promise<Ad
   const { payment } = guest
   crashPoint('before_reserve')
   const hold = await reserveFunds(plane, payment, guest, quote).catch(async (error: unknown) => {
-    const kept = await keptAnswer(plane, error)
+    const kept = await keptAnswer(plane, error, course.raw)
     throw kept ?? withDemand(error, () => demandOf(plane, read.route, course.raw, quote))
   })
   crashPoint('after_reserve')
@@ -142,19 +143,29 @@ function planFor({ limits }: CallPlane, course: Course, { offer }: AskedJob): Pl
 
 /** The answer of a call that was paid before by the same payment for the same request. It ends this call. */
 class KeptAnswer extends Error {
+  readonly status: number
   readonly headers: PaidAnswer['headers']
-  readonly body: string
-  constructor({ headers, body }: PaidAnswer) {
+  readonly body: PaidAnswer['body']
+  constructor({ status, headers, body }: PaidAnswer) {
     super('answered before')
+    this.status = status
     this.headers = headers
     this.body = body
   }
 }
 
-async function keptAnswer({ paidAnswers }: CallPlane, error: unknown): Promise<KeptAnswer | undefined> {
-  const rid = repeatedCall(error)
-  const kept = rid === undefined ? undefined : await paidAnswers.find(rid)
-  return kept && new KeptAnswer(kept)
+async function keptAnswer(
+  { paidAnswers }: CallPlane,
+  error: unknown,
+  raw: RawRequest,
+): Promise<KeptAnswer | undefined> {
+  if (!(error instanceof PaymentUsed) || error.repeat === undefined) return undefined
+  const { rid, proof, headers } = error.repeat
+  // A streamed body is compared by all of its bytes.
+  if (raw.stream !== undefined) await finished(raw.stream.resume())
+  const kept = await paidAnswers.find(rid, { proof, content: raw.contentDigest?.() })
+  // The transfer may have come about since then.
+  return kept && new KeptAnswer({ ...kept, headers: { ...kept.headers, ...headers } })
 }
 
 /** Admits a call to the payer's own providers, which their own rail pays. */

@@ -1,12 +1,12 @@
 import type { BuyerReply, Incoming, Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Hold, Settled } from '#data-plane/payment.ts'
-import { repeatedCall } from '#data-plane/rails/rail.ts'
+import type { Repeated } from '#data-plane/rails/rail.ts'
+import { PaymentUsed } from '#data-plane/rails/rail.ts'
 import type { JobRecordText } from '#data-plane/store/jobs.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import { toAppError } from '#shared/errors.ts'
-import type { RequestId } from '#shared/ids.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
 import { askProvider } from './ask-provider.ts'
@@ -193,22 +193,27 @@ async function reserve(plane: JobPlane, { route, guest }: Wanted, { payment, quo
   try {
     return await reserveFunds(calls, payment, guest, quote)
   } catch (thrown) {
-    const rid = repeatedCall(thrown)
-    const job = rid && (await toldAgain(plane, route, rid))
+    const repeat = thrown instanceof PaymentUsed ? thrown.repeat : undefined
+    const job = repeat && (await toldAgain(plane, route, repeat))
     if (job !== undefined) return job
     throw withDemand(thrown, () => demandOf(calls, route, guest.raw, quote))
   }
 }
 
 /** The answer to the submit of a job once more. Its payment stands by now, or may yet come about. */
-async function toldAgain(plane: JobPlane, { wire }: SubmitRoute, rid: RequestId): Promise<Accepted | undefined> {
+async function toldAgain(
+  plane: JobPlane,
+  { wire }: SubmitRoute,
+  { rid, proof, headers }: Repeated,
+): Promise<Accepted | undefined> {
   const stored = await plane.jobs.find(rid)
   if (stored?.job.wire !== wire.name || stored.isDeleted) return undefined
   const { job, isWithheld } = stored
+  if (job.createdAt + proof.keptMs < plane.calls.clock.now()) return undefined
   if (isWithheld) await plane.jobs.withhold(rid, false)
   const view = openView(plane, rid, job, { state: 'queued', progress: undefined })
   const text = wire.submitted(view, plane.tokenOf(jobIdOf(rid)))
-  return { text, offer: job, request: undefined, own: undefined }
+  return { text, offer: job, request: undefined, own: headers }
 }
 
 /**

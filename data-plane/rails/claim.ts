@@ -1,5 +1,5 @@
 import type { RawRequest } from '#data-plane/call.ts'
-import type { Chargeable, Hold, PaymentDesk, Quote, Settled } from '#data-plane/payment.ts'
+import type { Chargeable, Hold, PaymentDesk, Quote, RepeatProof, Settled } from '#data-plane/payment.ts'
 import type { ChainRailName, ClaimAnswer, PaymentTerms, SettleAnswer } from '#shared/contract/chain-payments.ts'
 import { MOST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
 import { jobOfEnd } from '#shared/contract/usage-event.ts'
@@ -7,8 +7,9 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import { formatMicroUsd, microUsd } from '#shared/money.ts'
-import { paymentRefused, paymentUsed } from './rail.ts'
+import { formatMicroUsd, microUsd, ZERO } from '#shared/money.ts'
+import type { Receipts, TakenAhead } from './rail.ts'
+import { PaymentUsed, paymentRefused } from './rail.ts'
 
 // All ways to pay by wallet end in one engine: the desk claims a payment once, takes what is owed, and books it.
 
@@ -24,7 +25,11 @@ export type CheckedPayment = {
   readonly payload: Readonly<Record<string, unknown>>
   readonly requirement: Readonly<Record<string, unknown>>
   readonly network: string
-  readonly bodyDigest: string
+  /** In lower case. */
+  readonly wallet: string
+  /** The facts by which its payer shows it again. */
+  readonly proof: RepeatProof
+  readonly telling: Telling
 }
 
 /** Refuses a call that costs more than one payment may be. */
@@ -46,15 +51,15 @@ export function refuseDear({ minMicro }: Pick<Quote, 'minMicro'>): void {
 /** Claims a payment for a call. Throws {@link paymentRefused}, {@link paymentUsed} and `service_unavailable`. */
 export async function claimHold(desk: PaymentDesk, paid: CheckedPayment, quote: Quote, raw: RawRequest): Promise<Hold> {
   const { rid, ttlMs } = quote
-  const { rail, amountMicro, payload, requirement, bodyDigest, network } = paid
+  const { rail, amountMicro, payload, requirement, proof } = paid
   const claim = {
-    ...{ amountMicro: amountMicro.toString(), bodyDigest, payload: { ...payload } },
+    ...{ amountMicro: amountMicro.toString(), bodyDigest: proof.digest, payload: { ...payload } },
     ...{ requirement: { ...requirement }, serveUntil: raw.receivedAt + ttlMs },
   }
   const answer = await desk.claim({ rid, rail, ...claim })
-  const { account, wallet } = claimedBy(answer, bodyDigest)
-  const record = { network, scheme: requirement['scheme'], ...keptClaim(claim) }
-  return { rid, rail, account, keyId: null, wallet, record, grantedMicro: amountMicro }
+  const { account, wallet } = claimedBy(answer, paid)
+  const record = { ...recordOf(paid), ...keptClaim(claim) }
+  return { rid, rail, account, keyId: null, wallet, record, grantedMicro: amountMicro, proof }
 }
 
 /** The longest claim that is kept, in characters of JSON. It stays within what an event takes of a rail's record. */
@@ -65,21 +70,36 @@ function keptClaim(claim: object): { readonly claim?: object } {
   return JSON.stringify(claim).length > MAX_CLAIM_CHARS ? {} : { claim }
 }
 
-function claimedBy(answer: ClaimAnswer, bodyDigest: string): { readonly account: AccountId; readonly wallet: string } {
+function recordOf({ network, requirement }: CheckedPayment): Readonly<Record<string, unknown>> {
+  return { network, scheme: requirement['scheme'] }
+}
+
+type Claimed = { readonly account: AccountId; readonly wallet: string }
+
+function claimedBy(answer: ClaimAnswer, paid: CheckedPayment): Claimed {
   switch (answer.state) {
     case 'claimed':
       if (!isId('acc', answer.account)) throw new AppError('internal_error', { cause: new Error('no account id') })
       return { account: answer.account, wallet: answer.wallet }
     case 'refused':
       throw paymentRefused(answer.reason)
-    case 'used': {
-      const { rid, standing, transaction } = answer
-      const isRepeat = answer.bodyDigest === bodyDigest
-      throw paymentUsed(isRepeat, { paid_request_id: rid, settlement_status: standing, transaction })
-    }
+    case 'used':
+      throw usedBefore(answer, paid)
     case 'closed':
       throw paymentsClosed(answer.reason, answer.retryAfterSeconds)
   }
+}
+
+/** The refusal of a payment that was used. Whoever can prove to be its payer may have the answer again, once it is paid. */
+function usedBefore(answer: ClaimAnswer & { state: 'used' }, paid: CheckedPayment): PaymentUsed {
+  const { rid, standing, transaction, amountMicro, bodyDigest } = answer
+  const { proof, telling, wallet } = paid
+  const isRepeat = proof.keptMs > 0 && bodyDigest === proof.digest && standing !== 'failed'
+  const settled = { state: 'settled', transaction, amountMicro, reason: null } as const
+  const isOver = standing === 'settled' || standing === 'released'
+  const headers = isOver ? telling.headers(settled, { record: recordOf(paid), wallet }) : {}
+  const facts = { paid_request_id: rid, settlement_status: standing, transaction }
+  return new PaymentUsed(facts, isRepeat ? { rid, proof, headers } : undefined)
 }
 
 /** The terms of a rail; undefined while it takes no payments. */
@@ -99,7 +119,9 @@ export function paymentsClosed(reason: string, retryAfterSeconds = RETRY_SECONDS
 
 /** How the answer tells of a settlement. */
 export type Telling = {
-  headers(settled: SettleAnswer, hold: Chargeable): Readonly<Record<string, string>>
+  headers(settled: SettleAnswer, hold: Pick<Chargeable, 'record' | 'wallet'>): Readonly<Record<string, string>>
+  /** The names of these headers. */
+  readonly names: readonly string[]
   readonly type: 'x402' | 'mpp'
 }
 
@@ -140,10 +162,21 @@ function failed({ reason, transaction }: SettleAnswer, headers: Readonly<Record<
   })
 }
 
-/** Takes the whole payment before the service. Answers the refusal when that can never be. */
-export async function takeAhead(desk: PaymentDesk, hold: Hold, telling: Telling): Promise<AppError | undefined> {
+/** Takes the whole payment before the service. */
+export async function takeAhead(desk: PaymentDesk, hold: Hold, telling: Telling): Promise<TakenAhead> {
   const answer = await desk.settle({ rid: hold.rid, event: null, chargeMicro: '0', waitMs: SETTLE_WAIT_MS })
-  return answer?.state === 'failed' ? failed(answer, telling.headers(answer, hold)) : undefined
+  if (answer === undefined || answer.state === 'pending') return {}
+  const headers = telling.headers(answer, hold)
+  return answer.state === 'failed' ? { refusal: failed(answer, headers) } : { headers }
+}
+
+/** The receipts of a rail. */
+export function receiptsOf(telling: Telling): Receipts {
+  const nothing: SettleAnswer = { state: 'settled', transaction: null, amountMicro: ZERO, reason: null }
+  return {
+    names: telling.names,
+    ofNothing: (hold) => ({ headers: telling.headers(nothing, hold), members: membersOf(nothing, hold, telling) }),
+  }
 }
 
 function ridOf({ rid }: Chargeable): RequestId {

@@ -1,9 +1,9 @@
 import type { RawRequest, RequestHead } from '#data-plane/call.ts'
-import type { Chargeable, Hold, Payer, Quote, Settled } from '#data-plane/payment.ts'
+import type { Chargeable, Hold, Payer, Quote, RepeatProof, Settled } from '#data-plane/payment.ts'
 import type { RailName } from '#shared/contract/rails.ts'
+import type { ErrorDetail } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import { parseRequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
 /** The demand of a rail for payment: entries of `accepts`, and headers of its own. */
@@ -26,10 +26,12 @@ export type Rail<Proof> = {
   /** Throws {@link paymentRefused} for a payment that is not good for this call. */
   reserve(payer: Payer, proof: Proof, quote: Quote, raw: RawRequest): Promise<Hold>
   /**
-   * Takes the money before the first content of a stream goes out; absent where the charge is taken at the end. Answers
-   * the refusal when it cannot be taken. Never rejects.
+   * Takes the money before the first content of a stream goes out; absent where the charge is taken at the end. Never
+   * rejects.
    */
-  takeAhead?(hold: Hold): Promise<AppError | undefined>
+  takeAhead?(hold: Hold): Promise<TakenAhead>
+  /** Absent where the cost of a call says all of its payment. */
+  readonly receipts?: Receipts
   /**
    * Takes the charge. A second call with the same bytes, by this process or by an heir of its journal, changes nothing
    * and answers how the charge stands by then. Never rejects for a failure that another try may mend.
@@ -39,34 +41,42 @@ export type Rail<Proof> = {
   release(hold: Hold, reason: string, event: string): Promise<void>
 }
 
+/** What became of money that is taken ahead: its refusal, its receipt, or nothing that is known yet. */
+export type TakenAhead = Pick<Settled, 'refusal' | 'headers'>
+
+/** How the payer is told of a settlement in headers. */
+export type Receipts = {
+  /** The names of the headers. A stream that begins before they are known announces them as trailers. */
+  readonly names: readonly string[]
+  /** What an answer says of a payment of which nothing was taken. */
+  ofNothing(hold: Hold): Pick<Settled, 'headers' | 'members'>
+}
+
 /** The ways to end a hold. */
-export type Settling = Pick<Rail<unknown>, 'settle' | 'release' | 'takeAhead'>
+export type Settling = Pick<Rail<unknown>, 'settle' | 'release' | 'takeAhead' | 'receipts'>
 
 /** The refusal of a payment, with a reason in the words of its protocol. The caller may pay anew for the same call. */
 export function paymentRefused(reason: string, detail: Readonly<Record<string, unknown>> = {}): AppError {
   return new AppError('payment_required', { detail: { ...detail, payment_error: reason } })
 }
 
-/**
- * The refusal of a payment that another call has. It asks for no other payment. For the same request as before,
- * `isRepeat`, the answer of that call is given again where it was kept.
- */
-export function paymentUsed(isRepeat: boolean, detail: { readonly paid_request_id: RequestId } & ErrorFacts): AppError {
-  const refusal = { payment_error: 'payment_already_used', is_final: true, is_repeat: isRepeat }
-  return new AppError('payment_required', { detail: { ...detail, ...refusal } })
+/** A call that its payer shows the payment of again, and how that payment is told by now. */
+export type Repeated = {
+  readonly rid: RequestId
+  readonly proof: RepeatProof
+  readonly headers: Readonly<Record<string, string>>
 }
 
-type ErrorFacts = Readonly<Record<string, unknown>>
-
 /**
- * The call whose answer a repeated request may have again. Undefined for any other error, and where the payment of that
- * call was never taken.
+ * The refusal of a payment that another call has. It asks for no other payment. `repeat` is set for whoever may have the
+ * answer of that call again, where it was kept.
  */
-export function repeatedCall(error: unknown): RequestId | undefined {
-  if (!(error instanceof AppError) || error.detail['is_repeat'] !== true) return undefined
-  if (error.detail['settlement_status'] === 'failed') return undefined
-  const rid = error.detail['paid_request_id']
-  return typeof rid === 'string' ? parseRequestId(rid) : undefined
+export class PaymentUsed extends AppError {
+  readonly repeat: Repeated | undefined
+  constructor(detail: { readonly paid_request_id: RequestId } & ErrorDetail, repeat: Repeated | undefined) {
+    super('payment_required', { detail: { ...detail, payment_error: 'payment_already_used', is_final: true } })
+    this.repeat = repeat
+  }
 }
 
 /** A rail with the proof that it found. A call is paid by it. */
@@ -89,6 +99,7 @@ export function defineRail<Proof>(rail: Rail<Proof>): AnyRail {
     settle: rail.settle,
     release: rail.release,
     ...(rail.takeAhead && { takeAhead: rail.takeAhead }),
+    ...(rail.receipts && { receipts: rail.receipts }),
     recognize(head) {
       const proof = rail.recognize(head)
       return proof === undefined ? undefined : payBy(rail, proof)
@@ -111,5 +122,6 @@ export function payBy<Proof>(rail: Rail<Proof>, proof: Proof): Payment {
     settle: rail.settle,
     release: rail.release,
     ...(rail.takeAhead && { takeAhead: rail.takeAhead }),
+    ...(rail.receipts && { receipts: rail.receipts }),
   }
 }

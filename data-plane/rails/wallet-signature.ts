@@ -3,6 +3,7 @@ import { recoverAddress } from 'viem/utils'
 import type { PaymentDesk } from '#data-plane/payment.ts'
 import type { Time } from '#shared/clock.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
+import { isOfNoContractYet } from '#shared/wallet-words.ts'
 
 // The signature of a payment is checked here before anybody else is asked. Only the facilitator has the last word: it
 // knows contract wallets, and what the chain makes of a payment.
@@ -11,8 +12,6 @@ import { MINUTE, SECOND } from '#shared/clock.ts'
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 /** r, s and v, which is 27 or 28: tokens take no other form of a key's signature. */
 const OF_A_KEY = /^0x[0-9a-f]{64}([0-9a-f]{64})(?:1b|1c)$/
-/** The end of a signature of a contract wallet that is not deployed yet (ERC-6492). */
-const NOT_DEPLOYED = '6492'.repeat(16)
 
 /**
  * The most signatures that a process checks a second. Each takes about a millisecond in which nothing else runs. What
@@ -88,7 +87,7 @@ export function createWalletSignatures({ desk, clock, recover = recoverSigner }:
       if (!mayCheck()) return true
       const signed = { ...given, signature: given.signature.toLowerCase(), wallet: given.wallet.toLowerCase() }
       if (await isOfKey(signed)) return true
-      return signed.signature.endsWith(NOT_DEPLOYED) || (await isContract(signed.wallet)) !== false
+      return isOfNoContractYet(signed.signature) || (await isContract(signed.wallet)) !== false
     },
   }
 }

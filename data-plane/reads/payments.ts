@@ -31,7 +31,6 @@ export type LeastDemands = (
 
 /** Operators open and close ways to pay within seconds. */
 const MAX_AGE_SECONDS = 15
-const VERSION = '1'
 const X402_VERSION = 2
 /** Stands for the terms while there are none. */
 const CLOSED = {}
@@ -51,13 +50,13 @@ const FLOW = [
 
 /** `GET /api/x402/info`: how to pay for single calls, and for which. */
 export function x402Info(paths: readonly PayablePath[], families: readonly FamilyPath[], demands: LeastDemands): Read {
-  return ({ payments, addresses, memory, market }) => {
+  return ({ payments, addresses, memory, market, version }) => {
     const terms = payments.terms()
     const { resources } = market()
     const json = memory.textOf('x402Info', [terms ?? CLOSED, resources], () => {
       return JSON.stringify({
         name: 'Inference marketplace',
-        version: VERSION,
+        version,
         description: 'Inference by the request, paid in USDC: many sellers, each call at the cheapest healthy offer.',
         x402: x402Of(terms, demands),
         mpp: { method: 'evm', intent: 'charge', is_open: terms !== undefined && !terms.switchedOff.includes('mpp') },

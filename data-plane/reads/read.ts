@@ -19,6 +19,8 @@ export type ReadSources = {
   /** The terms on which wallets pay now; undefined while none can. */
   readonly payments: { terms(): PaymentTerms | undefined }
   readonly addresses: { readonly baseUrl: string; readonly apiBaseUrl: string }
+  /** The version of the service, as its description has it. */
+  readonly version: string
 }
 
 export type ReadRequest = {

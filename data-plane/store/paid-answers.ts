@@ -1,38 +1,63 @@
+import { createHmac } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import { DAY } from '#shared/clock.ts'
+import type { RepeatProof } from '#data-plane/payment.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
+import { openText, sealText } from '#shared/seal.ts'
+import type { Secret } from '#shared/secret.ts'
 
 /** Larger answers are not kept. Their payment says how it stands and no more. In bytes. */
 const MAX_KEPT_BYTES = 262_144
-/** An answer is kept for as long as its payment can be shown again. */
-const KEPT_MS = DAY
+/** Bytes that say how long the head is. */
+const LENGTH_BYTES = 4
 
-const PaidAnswerSchema = z.object({ headers: z.record(z.string(), z.string()), body: z.string() })
-export type PaidAnswer = z.infer<typeof PaidAnswerSchema>
+const HeadSchema = z.object({ status: z.number().int(), headers: z.record(z.string(), z.string()) })
+type Head = z.infer<typeof HeadSchema>
+export type PaidAnswer = Head & { readonly body: string | readonly Buffer[] }
+
+/** The facts that only the payer can show again. `content` is the digest of a body that was streamed. */
+type Shown = { readonly proof: RepeatProof; readonly content: string | undefined }
 
 /** Whole answers that wallets paid for. Losing one costs its buyer nothing but the second look. */
 export type PaidAnswers = {
-  keep(rid: RequestId, answer: Pick<PaidAnswer, 'headers'> & { readonly body: string | readonly Buffer[] }): void
-  /** Undefined for an answer that was not kept, and while Redis is out of reach. */
-  find(rid: RequestId): Promise<PaidAnswer | undefined>
+  keep(rid: RequestId, answer: PaidAnswer, shown: Shown): void
+  /** Undefined for an answer that was not kept, or is another payer's, and while Redis is out of reach. */
+  find(rid: RequestId, shown: Shown): Promise<PaidAnswer | undefined>
 }
 
-export function createPaidAnswers(redis: Redis, log: Logger): PaidAnswers {
+/** Keeps answers sealed: to open one takes the secret of all data planes and what the payer shows. */
+export function createPaidAnswers(redis: Redis, pepper: Secret, log: Logger): PaidAnswers {
+  const secret = pepper.derive('answers that wallets paid for')
+  const keyOf = ({ proof, content = '' }: Shown) =>
+    createHmac('sha256', secret.reveal()).update(`${proof.digest} ${content}`).digest()
   return {
-    keep(rid, { headers, body: whole }) {
-      const bytes = typeof whole === 'string' ? whole.length : whole.reduce((sum, { length }) => sum + length, 0)
+    keep(rid, answer, shown) {
+      const { body } = answer
+      const bytes = typeof body === 'string' ? body.length : body.reduce((sum, { length }) => sum + length, 0)
       if (bytes > MAX_KEPT_BYTES) return
-      const body = typeof whole === 'string' ? whole : Buffer.concat(whole).toString('utf8')
       redis
-        .set(cacheKeys.paidAnswer(rid), JSON.stringify({ headers, body }), 'PX', KEPT_MS)
+        .set(cacheKeys.paidAnswer(rid), sealText(keyOf(shown), rid, encode(answer)), 'PX', shown.proof.keptMs)
         .catch((error: unknown) => log.debug({ err: error, rid }, 'a paid answer was not kept'))
     },
-    async find(rid) {
-      const text = await redis.get(cacheKeys.paidAnswer(rid)).catch(() => null)
-      return text === null ? undefined : PaidAnswerSchema.parse(JSON.parse(text))
+    async find(rid, shown) {
+      const sealed = await redis.get(cacheKeys.paidAnswer(rid)).catch(() => null)
+      const plain = sealed === null ? undefined : openText(keyOf(shown), rid, sealed)
+      return plain && decode(plain)
     },
   }
+}
+
+function encode({ status, headers, body }: PaidAnswer): Buffer {
+  const head = Buffer.from(JSON.stringify({ status, headers } satisfies Head), 'utf8')
+  const length = Buffer.alloc(LENGTH_BYTES)
+  length.writeUInt32BE(head.length)
+  return Buffer.concat([length, head, ...(typeof body === 'string' ? [Buffer.from(body, 'utf8')] : body)])
+}
+
+function decode(plain: Buffer): PaidAnswer {
+  const end = LENGTH_BYTES + plain.readUInt32BE(0)
+  const head = HeadSchema.parse(JSON.parse(plain.subarray(LENGTH_BYTES, end).toString('utf8')))
+  return { ...head, body: [plain.subarray(end)] }
 }

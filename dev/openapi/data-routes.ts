@@ -69,13 +69,12 @@ function isForWallets({ isPaid, takesExact, isForwarded, envelope, refusals }: D
 /**
  * How such a call is paid, for crawlers of MPP (`offers`) and of x402 (the rest). The price of a call stands in its 402.
  */
-function paymentInfo({ path, takesExact = false }: DataRoute): Json {
-  const isX402Alone = path.startsWith('/x402/') || takesExact
-  const schemes = takesExact ? 'exact' : 'upto or exact'
+function paymentInfo({ path }: DataRoute): Json {
+  const isX402Alone = path.startsWith('/x402/')
   const money = { amount: null, currency: 'USDC' }
   return {
     offers: isX402Alone
-      ? [{ method: 'x402', intent: 'charge', ...money, description: `x402, version 2, ${schemes}, on eip155:8453` }]
+      ? [{ method: 'x402', intent: 'charge', ...money, description: 'x402, version 2, upto or exact, on eip155:8453' }]
       : [{ method: 'evm', intent: 'charge', ...money, description: 'USDC on chain 8453' }],
     protocols: isX402Alone ? ['x402'] : ['x402', 'mpp'],
     pricingMode: 'dynamic',

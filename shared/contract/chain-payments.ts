@@ -44,7 +44,7 @@ export const ClaimAskSchema = z.strictObject({
   rail: z.enum(CHAIN_RAILS),
   /** The most that may be taken. */
   amountMicro: MicroUsdText,
-  /** SHA-256 of method, path and body in hex. */
+  /** SHA-256 in hex of the request and of what its payer can show again. */
   bodyDigest: z.string().regex(/^[0-9a-f]{64}$/),
   /** Payment payload and requirement of x402, version 2, as the facilitator takes them. */
   payload: z.record(z.string(), z.unknown()),
@@ -82,6 +82,8 @@ export const ClaimAnswerSchema = z.discriminatedUnion('state', [
     bodyDigest: z.string(),
     standing: z.enum(PAYMENT_STANDINGS),
     transaction: Hash.nullable(),
+    /** What was or will be transferred; 0 while that is not known. */
+    amountMicro: MicroUsdText,
   }),
   z.object({ state: z.literal('closed'), reason: Word, retryAfterSeconds: z.number().int().positive() }),
 ])

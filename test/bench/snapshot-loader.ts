@@ -110,6 +110,7 @@ async function load(url: string): Promise<void> {
     feed: { latest: async () => [] },
     clock: systemClock,
     memory: createReadMemory(),
+    version: '3.1.0',
     payments: { terms: () => undefined },
     addresses: { baseUrl: 'http://site.test', apiBaseUrl: 'http://api.test' },
   }

@@ -15,6 +15,7 @@ beforeAll(async () => {
 }, 120_000)
 
 const Info = z.looseObject({
+  version: z.literal('3.1.0'),
   x402: z.looseObject({
     is_open: z.literal(true),
     schemes: z.array(z.string()),

@@ -10,7 +10,7 @@ import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 import { filmFacts, textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
-import { inHeader, payingFetch, signPayment, stockClient } from '#test/support/wallet-client.ts'
+import { inHeader, payDemand, payingFetch, signPayment, stockClient } from '#test/support/wallet-client.ts'
 
 const RICH = { usdc: 1_000_000n }
 /** The sample provider makes its films a second shorter than was asked for. */
@@ -172,6 +172,30 @@ describe('a long job that a wallet pays for', () => {
       expect([answer.ok, await look({ 'x-job-token': job_token }), await look({})]).toEqual([true, 200, 401])
       expect(await look({ 'x-job-token': `${job_token}x` })).toBe(404)
     }
+  })
+
+  it.each([
+    [PATHS[0], FILM],
+    [PATHS[1], { ...FILM, seconds: '4' }],
+  ] as const)('is bought by MPP at %s, and its end leaves the rest as credit', async (path, body) => {
+    const wallet = await chain.newWallet(RICH)
+    const paid = await payDemand(chain, wallet, 'mpp', await send(path, body))
+    const answer = await send(path, body, paid)
+    const { id } = z.object({ id: z.string() }).parse(await answer.json())
+    const receipt = Buffer.from(answer.headers.get('payment-receipt') ?? '', 'base64url').toString()
+    expect([answer.ok, JSON.parse(receipt)]).toMatchObject([true, { method: 'evm', status: 'success' }])
+    const row = await rowOf(id.slice(id.lastIndexOf('_') + 1))
+    expect(row).toMatchObject({ rail: 'mpp', payer: wallet.address.toLowerCase() })
+    // The film is a second shorter than was paid for.
+    await until('the rest is credit', 20_000, async () => (await creditOf(wallet)) === BigInt(row.amount) - 180_000n)
+  })
+
+  it('is offered by MPP for music, too', async () => {
+    const demand = await send(PATHS[2], MUSIC)
+    expect(demand.headers.get('www-authenticate')).toMatch(/^Payment id=/)
+    const wallet = await chain.newWallet(RICH)
+    const answer = await send(PATHS[2], MUSIC, await payDemand(chain, wallet, 'mpp', demand))
+    expect([answer.ok, Submitted.safeParse(await answer.json()).success]).toEqual([true, true])
   })
 
   it.each(PATHS)('is not sold by another way at %s, and what is no payment is named', async (path) => {

@@ -53,7 +53,12 @@ export function openChainPayments(user: ChainUser): PaymentParts {
   const facilitator = createOwnFacilitator({ ...keeping, network: TERMS.network, schemes, sender })
   return {
     ...TERMS,
-    ...{ confirmations: CONFIRMATIONS, payerExposureMicro: PAYER_EXPOSURE, exposureMicro: EXPOSURE },
+    ...{
+      confirmations: CONFIRMATIONS,
+      payerExposureMicro: PAYER_EXPOSURE,
+      exposureMicro: EXPOSURE,
+      contractExposureMicro: EXPOSURE,
+    },
     ...{ facilitator, chain: chainOf(user), gasMoney: null, sendAgain: sender.sendAgain },
     unmine: (transaction) => unmine(session, transaction),
     memory: newPaymentMemory(),

@@ -230,7 +230,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     },
     market: market.published,
     ...{ health, spentCaps: createSpentCaps(), warm: createWarmOffers(), ownCalls },
-    paidAnswers: createPaidAnswers(redis, log),
+    paidAnswers: createPaidAnswers(redis, new Secret('pepper'), log),
     // No answer of the simulation is a file.
     artifacts: {
       keep: () => Promise.reject(new AppError('service_unavailable')),

@@ -39,7 +39,7 @@ export async function playCall(parts: NodeParts, machine: Machine, plan: CallPla
   await serveCall(
     node.plane,
     node.routes.chat,
-    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0, peer: () => '' },
+    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0 },
     reply,
   )
   node.calls.running -= 1
@@ -61,6 +61,7 @@ export function headOf(
     params: {},
     headers: { ...credential, 'content-type': 'application/json' },
     pathFloorPercent: undefined,
+    peer: () => '127.0.0.1',
     receivedAt: time.now(),
     startedAt: time.monotonic(),
   }

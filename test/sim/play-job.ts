@@ -59,7 +59,7 @@ export async function playJob(
   await submitJob(
     node.jobs,
     node.routes.video,
-    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0, peer: () => '' },
+    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0 },
     reply,
   )
   node.calls.running -= 1
@@ -76,6 +76,7 @@ function headOf({ process: { time } }: DataNode, { keyId }: Buyer, requestId: Re
     query: new URLSearchParams(),
     headers: { authorization: `Bearer ${keyId}`, 'content-type': 'application/json' },
     pathFloorPercent: undefined,
+    peer: () => '127.0.0.1',
     receivedAt: time.now(),
     startedAt: time.monotonic(),
   } satisfies RequestHead

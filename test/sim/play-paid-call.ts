@@ -92,7 +92,7 @@ async function pay(parts: NodeParts, machine: Machine, { payment, plan, words, b
 async function serve(node: DataNode, head: RequestHead, body: string, reply: SimReply): Promise<void> {
   node.calls.running += 1
   const read = () => Promise.resolve({ ...head, body: Buffer.from(body) })
-  await serveCall(node.plane, node.routes.chat, { head, read, largeBytes: () => 0, peer: () => '' }, reply)
+  await serveCall(node.plane, node.routes.chat, { head, read, largeBytes: () => 0 }, reply)
   node.calls.running -= 1
 }
 

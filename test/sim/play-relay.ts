@@ -37,7 +37,7 @@ export async function playRelay(parts: NodeParts, machine: Machine, plan: RelayP
   await serveCall(
     node.plane,
     node.routes.resource,
-    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0, peer: () => '' },
+    { head, read: () => Promise.resolve({ ...head, body }), largeBytes: () => 0 },
     reply,
   )
   node.calls.running -= 1
@@ -55,7 +55,7 @@ function headOf(
 ): RequestHead {
   return {
     ...{ requestId, method: 'POST', path: `/resources/${RELAY_RESOURCE}/${route}` },
-    ...{ query: new URLSearchParams(), params: {}, pathFloorPercent: undefined },
+    ...{ query: new URLSearchParams(), params: {}, pathFloorPercent: undefined, peer: () => '127.0.0.1' },
     headers: { authorization: `Bearer ${keyId}`, 'content-type': 'application/json' },
     ...{ receivedAt: time.now(), startedAt: time.monotonic() },
   }

@@ -167,6 +167,7 @@ export function buildRaw(body: string | Buffer, headers: Record<string, string> 
     headers: { 'content-type': 'application/json', ...headers },
     body: Buffer.from(body),
     pathFloorPercent: undefined,
+    peer: () => '127.0.0.1',
     receivedAt: 1_763_000_000_000,
     startedAt: 0,
   }

@@ -26,6 +26,7 @@ export function describeWallets(): void {
     it.each(PASSED_ON)('by upto pays for what goes out as it comes at its end: %s', paysAtTheEnd)
     it.each(PASSED_ON)('by upto pays nothing where such an answer breaks off: %s', paysForNoHalf)
     it('by upto pays for the whole of such an answer that it leaves in the midst', paysForWhatItLeaves)
+    it('has the answer to an upload again for the same bytes, and for no others of that length', repeatsAnUpload)
     it.each(NOT_BY_MPP)('does not pay by MPP, which is not offered here: %s %s', takesNoMpp)
   })
   describe('a family of calls', () => {
@@ -66,6 +67,22 @@ async function paysAhead(): Promise<void> {
   expect(provider.heard.length).toBe(1)
   // A payment is a thousand micro-USD at least, of which the call costs six hundred.
   await untilCredit(wallet, 400n)
+}
+
+async function repeatsAnUpload(): Promise<void> {
+  json(201, { data: [{ url: 'the answer to the first' }] })
+  const wallet = await newWallet()
+  const upload = { ...PUT_FILM, body: 'first film' }
+  const paid = await payDemand(chain, wallet, 'x402-exact', await fetch(at(FILM), upload))
+  const put = (body: string) => fetch(at(FILM), { ...upload, body, headers: { ...upload.headers, ...paid } })
+  const first = await put('first film')
+  const text = await first.text()
+  expect([first.status, first.headers.has('payment-response')]).toEqual([201, true])
+  const other = await put('other film')
+  expect([other.status, await other.json()]).toMatchObject([402, { error: 'payment_already_used' }])
+  const again = await put('first film')
+  expect([again.status, await again.text()]).toEqual([201, text])
+  expect(provider.heard.length).toBe(1)
 }
 
 async function getsAllBack(): Promise<void> {

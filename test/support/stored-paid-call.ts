@@ -15,7 +15,14 @@ export async function storePaidCall({ plane }: Pick<TestMarket, 'plane'>): Promi
     insertChainPayment(trx, {
       ...{ rid, rail: 'x402-exact', network: 'eip155:8453', asset: `0x${'83'.repeat(20)}`, account, amount: 500n },
       ...{ payer: `0x${'5e'.repeat(20)}`, nonce: `0x${rid.toLowerCase().padEnd(64, '0')}` },
-      ...{ payload: {}, requirement: {}, bodyDigest: 'ab'.repeat(32), validUntil: until, serveUntil: until },
+      ...{
+        payload: {},
+        requirement: {},
+        bodyDigest: 'ab'.repeat(32),
+        validUntil: until,
+        serveUntil: until,
+        isContract: false,
+      },
     }),
   )
   return rid

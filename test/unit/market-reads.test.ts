@@ -57,6 +57,7 @@ function sourcesOf({ blocked = [], used = new Map(), now }: World = {}): ReadSou
     feed: { latest: async (limit) => readFeed([feed(1), 'no JSON', '{}', feed(2)]).slice(0, limit) },
     clock: now === undefined ? systemClock : { ...systemClock, now: () => now },
     memory: createReadMemory(),
+    version: '3.1.0',
     payments: { terms: () => undefined },
     addresses: { baseUrl: 'http://site.test', apiBaseUrl: 'http://api.test' },
   }

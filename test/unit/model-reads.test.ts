@@ -69,6 +69,7 @@ function sources(): ReadSources {
     feed: { latest: async () => [] },
     clock: systemClock,
     memory: createReadMemory(),
+    version: '3.1.0',
     payments: { terms: () => undefined },
     addresses: { baseUrl: 'http://site.test', apiBaseUrl: 'http://api.test' },
   }

@@ -67,6 +67,7 @@ function sources(offers: readonly LentOffer[] = OFFERS): ReadSources {
     feed: { read: () => Promise.reject(new Error('not asked')) } as never,
     clock: systemClock,
     memory: createReadMemory(),
+    version: '3.1.0',
     payments: { terms: () => undefined },
     addresses: { baseUrl: 'http://site', apiBaseUrl: 'http://api' },
   }

@@ -42,10 +42,11 @@ export function mountPayments(server: FastifyInstance, plane: Ctx): void {
     const { wallet } = read(WalletAskSchema, request.body)
     return { isContract: await isContract(enter(request), wallet) }
   })
-  server.post(`${PAYMENTS_PATH}/claim`, async (request): Promise<ClaimAnswer> => {
+  server.post(`${PAYMENTS_PATH}/claim`, async (request): Promise<ClaimAnswer | Written<UsedAnswer>> => {
     const entered = enter(request)
     const ask = read(ClaimAskSchema, request.body)
-    return (await refuseSwitchedOff(plane, ask.rail)) ?? claimPayment(entered, ask)
+    const answer = (await refuseSwitchedOff(plane, ask.rail)) ?? (await claimPayment(entered, ask))
+    return answer.state === 'used' ? { ...answer, amountMicro: answer.amountMicro.toString() } : answer
   })
   server.post(`${PAYMENTS_PATH}/settle`, async (request): Promise<Written<SettleAnswer>> => {
     const answer = await settlePayment(enter(request), read(SettleAskSchema, request.body))
@@ -56,6 +57,8 @@ export function mountPayments(server: FastifyInstance, plane: Ctx): void {
     return {}
   })
 }
+
+type UsedAnswer = Extract<ClaimAnswer, { state: 'used' }>
 
 /** An answer as JSON holds it: amounts are digits. */
 type Written<Answer> = Omit<Answer, 'amountMicro'> & { readonly amountMicro: string }

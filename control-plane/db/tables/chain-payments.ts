@@ -35,6 +35,7 @@ export const CHAIN_PAYMENT_TABLES = {
     booked_at: nullable(timestamp()),
     cleared_at: nullable(timestamp()),
     sought_at: nullable(timestamp()),
+    is_contract: withDefault(boolean()),
   },
   chain_sender: { address: text(), next_nonce: bigint() },
   chain_transaction: {

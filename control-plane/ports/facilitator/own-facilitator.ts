@@ -89,7 +89,11 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
   return {
     async verify({ payload, requirements }) {
       const { verify, silence } = use()
-      const { isValid, invalidReason, payer } = await verify(payload, requirements)
+      const { isValid, invalidReason, payer } = await verify(payload, requirements).catch((error: unknown) => {
+        // A payment that the schemes cannot even read says nothing of the chain.
+        log.debug({ err: error }, 'a payment could not be read')
+        return { isValid: false, invalidReason: 'invalid_payload', payer: undefined }
+      })
       if (isValid && payer !== undefined) return { isValid: true, payer }
       if (silence() !== undefined) throw silence()
       return { isValid: false, reason: invalidReason ?? 'invalid_payload' }

@@ -11,9 +11,14 @@ export type PaymentSettings = {
   readonly payTo: string
   /** Blocks, its own included, after which a transfer counts as final. */
   readonly confirmations: number
-  /** The most that one payer, and all together, may have open: served or being served, and not final. */
+  /**
+   * The most that one payer, and all together, may have open: served or being served, and not final. For all together
+   * what was left unpaid within a day counts, too.
+   */
   readonly payerExposureMicro: bigint
   readonly exposureMicro: bigint
+  /** The most that all contract wallets together may have open and have left unpaid within a day. */
+  readonly contractExposureMicro: bigint
 }
 
 /** Milliseconds between the tries of one payment. Tests are in more of a hurry. */

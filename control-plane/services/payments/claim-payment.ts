@@ -9,6 +9,8 @@ import type { ClaimAnswer, ClaimAskSchema } from '#shared/contract/chain-payment
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
+import { isContract } from './is-contract.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 import { STANDINGS } from './payment-states.ts'
 import { readPaymentTerms } from './payment-terms.ts'
@@ -42,13 +44,17 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
   if (await isIncomplete(ctx, beat)) return closed(RESTORED)
   const terms = await readPaymentTerms(ctx)
   if (!terms.isOpen) return closed(terms.closedFor ?? 'closed')
-  const [verdict, purse] = await Promise.all([verify(ctx, read, ask.amountMicro), readPurse(ctx, read)])
+  const [verdict, purse, byContract] = await Promise.all([
+    verify(ctx, read, ask.amountMicro),
+    readPurse(ctx, read),
+    isOfContract(ctx, read),
+  ])
   if (verdict !== undefined) return verdict
-  if (purse === 'unread') return closed('chain_unreachable')
+  if (purse === 'unread' || byContract === null) return closed('chain_unreachable')
   crashPoint('before_claim')
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const answer = await insert(ctx, ask, read, { ...name, purse, beat })
+      const answer = await insert(ctx, ask, read, { ...name, purse, beat, isContract: byContract })
       crashPoint('after_claim')
       if (answer?.state === 'claimed') return answer
       // A refusal may be for the same payment, which another call has claimed since.
@@ -68,17 +74,24 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
 
 type Names = Pick<ChainPayment, 'network' | 'asset' | 'payer' | 'nonce'>
 
+/** What was found of a payment before its claim. */
+type Found = {
+  readonly purse: Purse | undefined
+  readonly beat: number | undefined
+  readonly isContract: boolean
+}
+
 /** Inserts the claim. Undefined when another call has the authorization. */
 async function insert(
   ctx: PaymentCtx,
   ask: Ask,
   read: ReadPayment,
-  { purse, beat, ...name }: Names & { readonly purse: Purse | undefined; readonly beat: number | undefined },
+  { purse, beat, isContract, ...name }: Names & Found,
 ): Promise<ClaimAnswer | undefined> {
   const { payer } = read
   const { payments } = ctx
   return ctx.ledger.transact(async (trx) => {
-    const exposure = await trx.payments.lockExposure(payer, purse?.moved ?? [])
+    const exposure = await trx.payments.lockExposure(payer, purse ?? { at: new Date(ctx.clock.now()), moved: [] })
     const standing = await trx.readStanding(beat)
     if (standing === 'behind' || standing === 'joining') return closed(RESTORED)
     const amount: bigint = ask.amountMicro
@@ -86,7 +99,10 @@ async function insert(
     if (await trx.payments.wasMoved(name)) return { state: 'refused', reason: 'invalid_exact_evm_nonce_already_used' }
     if (exposure.owed > 0n) return { state: 'refused', reason: 'payer_owes' }
     if (exposure.open + amount > payments.payerExposureMicro) return closed('payer_exposure_limit')
-    if (exposure.all + amount > payments.exposureMicro) return closed('exposure_limit')
+    if (exposure.all + exposure.lost + amount > payments.exposureMicro) return closed('exposure_limit')
+    if (isContract && exposure.ofContracts + amount > payments.contractExposureMicro) {
+      return closed('contract_exposure_limit')
+    }
     // Verifying locks nothing: the same balance may stand behind several authorizations.
     if (purse !== undefined && exposure.unmoved + amount > purse.balance) {
       return { state: 'refused', reason: 'insufficient_funds' }
@@ -105,6 +121,7 @@ async function insert(
       requirement: read.signed.requirements,
       validUntil: read.validUntil,
       serveUntil: new Date(ask.serveUntil),
+      isContract,
     })
     return isNew ? claimed({ account, payer }) : undefined
   })
@@ -129,8 +146,20 @@ function isAllowed(
   return fromAllowance === 0n && isGood
 }
 
-/** The payer's money on the chain, and the calls whose payments have left it already. */
-type Purse = Pick<ChainPurse, 'balance' | 'allowance' | 'nextPermit'> & { readonly moved: readonly RequestId[] }
+/**
+ * The payer's money on the chain, the instant before it was read, and the calls whose payments had left it already. It is
+ * read before the claim's transaction, which waits for nobody but the database, and what ended since counts against it.
+ */
+type Purse = Pick<ChainPurse, 'balance' | 'allowance' | 'nextPermit'> & {
+  readonly at: Date
+  readonly moved: readonly RequestId[]
+}
+
+/** True for a payer whose own code says what it has signed, now or once it is deployed. Null while the chain is silent. */
+function isOfContract(ctx: PaymentCtx, { payer, isOfKey }: ReadPayment): Promise<boolean | null> {
+  if (!isOfKey) return Promise.resolve(true)
+  return ctx.payments.chain === null ? Promise.resolve(false) : isContract(ctx, payer)
+}
 
 /**
  * The payer's balance and allowance. The books do not say which payments it lacks already: one may be mined since then, or
@@ -143,12 +172,12 @@ async function readPurse(
 ): Promise<Purse | undefined | 'unread'> {
   const { chain, asset } = payments
   if (chain === null) return undefined
-  const open = await ledger.payments.listMoving(payer)
+  const { at, payments: open } = await ledger.payments.listMoving(payer)
   try {
     const nonces = open.map(({ nonce }) => nonce)
     const wish = { nonces, hasAllowance, hasPermit: permitNonce !== undefined }
     const { used, ...money } = await chain.readPurse(asset, payer, wish)
-    return { ...money, moved: open.flatMap(({ rid, nonce }) => (used.has(nonce) ? [rid] : [])) }
+    return { ...money, at, moved: open.flatMap(({ rid, nonce }) => (used.has(nonce) ? [rid] : [])) }
   } catch (error) {
     log.warn({ err: error }, 'a balance could not be read')
     return 'unread'
@@ -196,6 +225,7 @@ function closed(reason: string): ClaimAnswer {
   return { state: 'closed', reason, retryAfterSeconds: RETRY_SECONDS }
 }
 
-function used({ rid, bodyDigest, state, transaction }: ChainPayment): ClaimAnswer {
-  return { state: 'used', rid, bodyDigest, standing: STANDINGS[state], transaction }
+function used({ rid, bodyDigest, state, transaction, came, due }: ChainPayment): ClaimAnswer {
+  const amountMicro = microUsd(came ?? due ?? 0n)
+  return { state: 'used', rid, bodyDigest, standing: STANDINGS[state], transaction, amountMicro }
 }

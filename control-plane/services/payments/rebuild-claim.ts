@@ -36,9 +36,9 @@ export async function rebuildClaim(
   const signed = readSignedPayment(claim.payload, claim.requirement)
   if (signed === undefined) return undefined
   const { network, asset } = signed.signed.requirements
-  const { payer, nonce, validUntil } = signed
+  const { payer, nonce, validUntil, isOfKey } = signed
   const name = { network, asset: asset.toLowerCase(), payer, nonce }
-  await trx.payments.lockExposure(payer, [])
+  await trx.payments.lockExposure(payer, { at: new Date(ctx.clock.now()), moved: [] })
   const account = event.account !== null && isId('acc', event.account) ? { buyerAccount: event.account } : {}
   const user = await trx.payments.ensureUser({ ...newUser(ctx, payer), ...account }, ctx.clock.now())
   if (user === undefined) throw new Error(`the user of ${payer} is being made`)
@@ -46,7 +46,7 @@ export async function rebuildClaim(
     ...name,
     ...{ rid, rail, account: user.buyerAccount, amount: claim.amountMicro, bodyDigest: claim.bodyDigest },
     ...{ payload: signed.signed.payload, requirement: signed.signed.requirements },
-    ...{ validUntil, serveUntil: new Date(claim.serveUntil) },
+    ...{ validUntil, serveUntil: new Date(claim.serveUntil), isContract: !isOfKey },
   })
   const payment = isNew ? await trx.payments.lock(rid) : undefined
   if (payment === undefined) return undefined

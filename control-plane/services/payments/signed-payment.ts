@@ -2,13 +2,15 @@ import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { z } from 'zod'
 import type { SignedPayment } from '#control-plane/ports/facilitator/facilitator.ts'
 import { SECOND } from '#shared/clock.ts'
+import { Uint256, WalletSignature } from '#shared/wallet-words.ts'
 
 const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
-const Digits = z.string().regex(/^\d{1,78}$/)
+const Digits = Uint256
 
 /** The signed part of a payment: EIP-3009 for `exact`, Permit2 for `upto`. */
 const SignedSchema = z.union([
   z.object({
+    signature: WalletSignature,
     authorization: z.object({
       from: Address,
       nonce: z.string().regex(/^0x[0-9a-fA-F]{64}$/),
@@ -17,6 +19,7 @@ const SignedSchema = z.union([
     }),
   }),
   z.object({
+    signature: WalletSignature,
     permit2Authorization: z.object({
       from: Address,
       nonce: Digits,
@@ -31,8 +34,15 @@ const SignedSchema = z.union([
  * adds none sends back what the demand said of it.
  */
 const PermitSchema = z.object({
-  eip2612GasSponsoring: z.object({ info: z.object({ nonce: Digits, signature: z.string().min(1) }) }),
+  eip2612GasSponsoring: z.object({
+    info: z.union([
+      z.object({ nonce: Digits, amount: Digits, deadline: Digits, signature: WalletSignature }),
+      z.object({ signature: z.undefined().optional() }),
+    ]),
+  }),
 })
+/** Extensions that the market does not know mean nothing here. */
+const ExtensionsSchema = PermitSchema.partial().optional()
 
 const RequirementSchema = z.object({
   scheme: z.enum(['exact', 'upto']),
@@ -62,12 +72,16 @@ export type ReadPayment = {
   /** The signed amount. */
   readonly most: bigint
   readonly validUntil: Date
+  /** True for a signature of the form that keys make. Any other is checked by a contract. */
+  readonly isOfKey: boolean
   /** Permit2 takes it from the payer's allowance. */
   readonly isFromAllowance: boolean
   /** The nonce of its EIP-2612 permit; undefined where it has none. */
   readonly permitNonce: bigint | undefined
 }
 
+/** r, s and v. */
+const OF_A_KEY = /^0x[0-9a-fA-F]{130}$/
 /** The latest instant that a database column takes here, the year 10000. */
 const END_OF_TIME_SECONDS = 253_402_300_799n
 
@@ -80,7 +94,9 @@ export function readSignedPayment(payload: unknown, requirement: unknown): ReadP
   if (!signed.success) return undefined
   const { from, nonce, until, most } = membersOf(signed.data)
   const isFromAllowance = 'permit2Authorization' in signed.data
-  const permit = isFromAllowance ? PermitSchema.safeParse(read.data.extensions) : undefined
+  const extensions = ExtensionsSchema.safeParse(read.data.extensions)
+  if (!extensions.success) return undefined
+  const permit = extensions.data?.eip2612GasSponsoring?.info
   const seconds = BigInt(until) > END_OF_TIME_SECONDS ? END_OF_TIME_SECONDS : BigInt(until)
   return {
     signed: { payload: asPayload(read.data), requirements: required.data },
@@ -89,8 +105,9 @@ export function readSignedPayment(payload: unknown, requirement: unknown): ReadP
     nonce,
     most: BigInt(most),
     validUntil: new Date(Number(seconds) * SECOND),
+    isOfKey: OF_A_KEY.test(signed.data.signature),
     isFromAllowance,
-    permitNonce: permit?.success ? BigInt(permit.data.eip2612GasSponsoring.info.nonce) : undefined,
+    permitNonce: isFromAllowance && permit !== undefined && 'nonce' in permit ? BigInt(permit.nonce) : undefined,
   }
 }
 

@@ -16,6 +16,8 @@ export type ChallengeFacts = {
   readonly chainId: number
   /** RFC 3339. */
   readonly expires: string
+  /** The request that was asked to pay, see {@link opaqueOf}. No two requests have the same challenge. */
+  readonly opaque: string
 }
 
 /** Names challenges so that none has to be kept: whoever changes a member, or sends another request, has another name. */
@@ -26,9 +28,13 @@ export type ChallengeIds = {
 
 export function createChallengeIds(pepper: Secret): ChallengeIds {
   const key = pepper.derive('challenges for wallets')
-  const idOf = ({ realm, amount, currency, recipient, chainId, expires }: ChallengeFacts, requestDigest: string) =>
+  const idOf = (
+    { realm, amount, currency, recipient, chainId, expires, opaque }: ChallengeFacts,
+    requestDigest: string,
+  ) =>
     createHmac('sha256', key.reveal())
       .update([realm, amount, currency, recipient, chainId, expires, requestDigest].join('|').toLowerCase())
+      .update(`|${opaque}`)
       .digest('base64url')
   return {
     idOf,
@@ -40,7 +46,10 @@ export function createChallengeIds(pepper: Secret): ChallengeIds {
 }
 
 /** The members of a challenge on our terms. */
-export function factsOf(terms: PaymentTerms, of: Pick<ChallengeFacts, 'realm' | 'amount' | 'expires'>): ChallengeFacts {
+export function factsOf(
+  terms: PaymentTerms,
+  of: Pick<ChallengeFacts, 'realm' | 'amount' | 'expires' | 'opaque'>,
+): ChallengeFacts {
   const { asset: currency, payTo: recipient, network } = terms
   return { ...of, currency, recipient, chainId: Number(network.slice('eip155:'.length)) }
 }
@@ -50,13 +59,23 @@ const DECIMALS = 6
 
 /** A challenge as `WWW-Authenticate` holds it. `digest` is that of the body; undefined where it is not known yet. */
 export function writeChallenge(id: string, facts: ChallengeFacts, digest: string | undefined): string {
-  const { realm, amount, currency, recipient, chainId, expires } = facts
+  const { realm, amount, currency, recipient, chainId, expires, opaque } = facts
   const methodDetails = { chainId, credentialTypes: ['authorization'], decimals: DECIMALS }
   // Members are in the order of their names, as clients write them again.
   const request = Buffer.from(JSON.stringify({ amount, currency, methodDetails, recipient })).toString('base64url')
-  const members = { id, realm, method: 'evm', intent: 'charge', request, ...(digest && { digest }), expires }
+  const members = { id, realm, method: 'evm', intent: 'charge', request, ...(digest && { digest }), expires, opaque }
   const pairs = Object.entries(members).map(([name, value]) => `${name}="${value}"`)
   return `Payment ${pairs.join(', ')}`
+}
+
+/** The `opaque` member of the challenge of a request, which clients send back as it is. */
+export function opaqueOf(requestId: string): string {
+  return writeOpaque({ request_id: requestId })
+}
+
+/** A map of texts as the scheme encodes it. */
+export function writeOpaque(members: Readonly<Record<string, string>>): string {
+  return Buffer.from(JSON.stringify(members)).toString('base64url')
 }
 
 /** The digest of a body in the words of the scheme. */

@@ -1,11 +1,13 @@
 import { keccak256, stringToBytes } from 'viem/utils'
 import { z } from 'zod'
+import { isOfPaymentScheme } from '#data-plane/rails/payment-scheme.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { microUsd } from '#shared/money.ts'
+import { Uint256, WalletSignature } from '#shared/wallet-words.ts'
 import type { ChallengeFacts, ChallengeIds } from './challenge.ts'
-import { factsOf } from './challenge.ts'
+import { factsOf, writeOpaque } from './challenge.ts'
 
 /** The longest credential that is read, in characters. */
 const MAX_CREDENTIAL_CHARS = 16_384
@@ -24,7 +26,13 @@ export type Problem =
   | 'verification-failed'
 
 const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
-const Digits = z.string().regex(/^(0|[1-9]\d{0,77})$/)
+const Digits = Uint256.regex(/^(0|[1-9]\d*)$/)
+
+/** Older clients send the map itself back. */
+const Opaque = z.union([
+  z.string().max(200),
+  z.record(z.string().max(20), z.string().max(100)).transform((members) => writeOpaque(members)),
+])
 
 const Credential = z.object({
   challenge: z.object({
@@ -34,6 +42,7 @@ const Credential = z.object({
     intent: z.string(),
     request: z.string().max(4_096),
     expires: z.iso.datetime({ offset: true }).optional(),
+    opaque: Opaque.default(''),
   }),
   payload: z.object({
     type: z.literal('authorization'),
@@ -43,7 +52,7 @@ const Credential = z.object({
     validAfter: Digits,
     validBefore: Digits,
     nonce: z.string().regex(/^0x[0-9a-fA-F]{64}$/),
-    signature: z.string().regex(/^0x[0-9a-fA-F]{2,8192}$/),
+    signature: WalletSignature,
   }),
   source: z.string().max(200).optional(),
 })
@@ -60,7 +69,7 @@ export type ReadCredential = { readonly credential: Credential } | { readonly pr
 
 /** Reads the credential of an Authorization header; undefined for a header of another scheme. */
 export function readCredential(authorization: string | undefined): ReadCredential | undefined {
-  if (authorization === undefined || !/^payment( |$)/i.test(authorization)) return undefined
+  if (!isOfPaymentScheme(authorization)) return undefined
   const [, encoded = ''] = (authorization.length <= MAX_CREDENTIAL_CHARS && SCHEME.exec(authorization)) || []
   const read = Credential.safeParse(parseJson(Buffer.from(encoded, 'base64').toString('utf8')))
   return read.success ? { credential: read.data } : { problem: 'malformed-credential' }
@@ -86,7 +95,7 @@ export function checkCredential(
   if (!request.success || challenge.expires === undefined) return { problem: 'invalid-challenge' }
   const { terms, realm, requestDigest, now } = needed
   const { amount, currency, recipient, methodDetails } = request.data
-  const { expires } = challenge
+  const { expires, opaque } = challenge
   const told: ChallengeFacts = {
     realm: challenge.realm,
     amount,
@@ -94,8 +103,9 @@ export function checkCredential(
     recipient,
     chainId: methodDetails.chainId,
     expires,
+    opaque,
   }
-  const ours = factsOf(terms, { realm, amount, expires })
+  const ours = factsOf(terms, { realm, amount, expires, opaque })
   if (!ids.isIdOf(challenge.id, told, requestDigest) || !isSameFacts(told, ours))
     return { problem: 'invalid-challenge' }
   if (Date.parse(expires) < now) return { problem: 'payment-expired' }

@@ -1,18 +1,27 @@
 import type { RequestHead } from '#data-plane/call.ts'
 import type { PaymentDesk } from '#data-plane/payment.ts'
 import type { Telling } from '#data-plane/rails/claim.ts'
-import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead, termsOf } from '#data-plane/rails/claim.ts'
+import {
+  claimHold,
+  paymentsClosed,
+  receiptsOf,
+  refuseDear,
+  settleHold,
+  takeAhead,
+  termsOf,
+} from '#data-plane/rails/claim.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
+import { repeatProof } from '#data-plane/rails/repeat-proof.ts'
+import { requestDigest } from '#data-plane/rails/request-digest.ts'
 import { walletPayer } from '#data-plane/rails/wallet-payer.ts'
 import type { WalletSignatures } from '#data-plane/rails/wallet-signature.ts'
-import { requestDigest } from '#data-plane/rails/x402/quote-seal.ts'
 import { MAX_TIMEOUT_SECONDS, paymentPrice, requirementFor } from '#data-plane/rails/x402/requirement.ts'
 import { exactHash } from '#data-plane/rails/x402/signed-hash.ts'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { ChallengeIds } from './challenge.ts'
-import { bodyDigest, factsOf, writeChallenge, writeReceipt } from './challenge.ts'
+import { bodyDigest, factsOf, opaqueOf, writeChallenge, writeReceipt } from './challenge.ts'
 import type { Problem, ReadCredential } from './credential.ts'
 import { checkCredential, readCredential } from './credential.ts'
 
@@ -36,6 +45,7 @@ const PROBLEMS = 'https://paymentauth.org/problems/'
 export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Rail<ReadCredential> {
   const telling: Telling = {
     type: 'mpp',
+    names: ['payment-receipt'],
     headers: ({ state, transaction }): Readonly<Record<string, string>> =>
       state === 'settled' && transaction !== null ? { 'payment-receipt': writeReceipt(transaction, clock.now()) } : {},
   }
@@ -49,7 +59,7 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
       refuseDear(quote)
       const amount = paymentPrice(quote.wantMicro).toString()
       const expires = new Date(clock.now() + MAX_TIMEOUT_SECONDS * SECOND).toISOString()
-      const facts = factsOf(terms, { realm: realmOf(raw), amount, expires })
+      const facts = factsOf(terms, { realm: realmOf(raw), amount, expires, opaque: opaqueOf(raw.requestId) })
       const id = ids.idOf(facts, requestDigest(raw))
       const digest = raw.stream === undefined ? bodyDigest(raw.body) : undefined
       return { accepts: [], headers: { 'www-authenticate': writeChallenge(id, facts, digest) } }
@@ -59,29 +69,33 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
       const terms = termsOf(desk, NAME)
       if (terms === undefined) throw paymentsClosed('closed')
       refuseDear(quote)
-      const { payload } = read.credential
-      const digest = requestDigest(raw)
-      const needed = { terms, realm: realmOf(raw), requestDigest: digest, leastMicro: quote.minMicro, now: clock.now() }
+      const needed = {
+        terms,
+        realm: realmOf(raw),
+        requestDigest: requestDigest(raw),
+        leastMicro: quote.minMicro,
+        now: clock.now(),
+      }
       const checked = checkCredential(read.credential, ids, needed)
       if ('problem' in checked) throw refused(checked.problem)
       const { amountMicro } = checked
       const requirement = requirementFor('exact', terms, amountMicro, undefined)
-      const { signature, from, to, value, validAfter, validBefore, nonce } = payload
+      const { signature, from, to, value, validAfter, validBefore, nonce } = read.credential.payload
       const signed = { signature, authorization: { from, to, value, validAfter, validBefore, nonce } }
       const forged = { hash: exactHash(terms, signed), signature, wallet: from }
       if (!(await signatures.mayBeGood(forged))) throw refused('verification-failed')
-      const paid = { x402Version: 2, accepted: requirement, payload: signed }
+      const payload = { x402Version: 2, accepted: requirement, payload: signed }
       const { network } = terms
-      return claimHold(
-        desk,
-        { rail: NAME, amountMicro, payload: paid, requirement, network, bodyDigest: digest },
-        quote,
-        raw,
-      )
+      // Of a challenge only a hash of its id gets to the chain.
+      const proof = repeatProof(raw, read.credential.challenge.id)
+      const wallet = from.toLowerCase()
+      const paid = { rail: NAME, amountMicro, payload, requirement, network, wallet, proof, telling } as const
+      return claimHold(desk, paid, quote, raw)
     },
     settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, telling),
     release: (hold) => desk.release(hold.rid),
     takeAhead: (hold) => takeAhead(desk, hold, telling),
+    receipts: receiptsOf(telling),
   }
 }
 

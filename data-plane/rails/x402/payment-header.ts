@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import type { RequestHead } from '#data-plane/call.ts'
+import { isOfPaymentScheme } from '#data-plane/rails/payment-scheme.ts'
+import { Uint256, WalletSignature } from '#shared/wallet-words.ts'
 
 /** The longest payment header that is read, in characters. Extensions are echoed in it. */
 const MAX_HEADER_CHARS = 16_384
@@ -9,12 +11,11 @@ const X402_VERSION = 2
 const OLDER_NETWORKS: Readonly<Record<string, string>> = { base: 'eip155:8453' }
 
 const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
-const Digits = z.string().regex(/^(0|[1-9]\d{0,77})$/)
-const Signature = z.string().regex(/^0x[0-9a-fA-F]{2,8192}$/)
+const Digits = Uint256.regex(/^(0|[1-9]\d*)$/)
 
 /** The signed part of an exact payment: EIP-3009 `TransferWithAuthorization`. */
 export const ExactSigned = z.object({
-  signature: Signature,
+  signature: WalletSignature,
   authorization: z.object({
     from: Address,
     to: Address,
@@ -27,7 +28,7 @@ export const ExactSigned = z.object({
 
 /** The signed part of an upto payment: Permit2 with a witness that names the recipient and the facilitator. */
 export const UptoSigned = z.object({
-  signature: Signature,
+  signature: WalletSignature,
   permit2Authorization: z.object({
     from: Address,
     permitted: z.object({ token: Address, amount: Digits }),
@@ -64,9 +65,19 @@ export type SentPayment = {
 /** What a header holds: a payment, or why it is none, in the words of x402. */
 export type ReadHeader = { readonly payment: SentPayment } | { readonly reason: string }
 
-/** The payment header of a request; undefined when it has none. */
-export function paymentHeader({ headers }: Pick<RequestHead, 'headers'>): string | undefined {
-  const header = headers['payment-signature'] ?? headers['x-payment']
+/**
+ * The payment of a request; undefined when it has none. Of two payments nobody knows which one is meant, so both are
+ * refused: two headers of x402 that differ, or one beside a credential of the Payment scheme.
+ */
+export function sentPayment({ headers }: Pick<RequestHead, 'headers'>): ReadHeader | undefined {
+  const [header, older] = [textOf(headers['payment-signature']), textOf(headers['x-payment'])]
+  const either = header ?? older
+  if (either === undefined) return undefined
+  const isAlone = (older ?? either) === either && !isOfPaymentScheme(headers.authorization)
+  return isAlone ? readPaymentHeader(either) : { reason: 'two_payments' }
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' ? header : header?.join(', ')
 }
 

@@ -1,18 +1,26 @@
 import type { RawRequest, RequestHead } from '#data-plane/call.ts'
 import type { PaymentDesk, Quote } from '#data-plane/payment.ts'
 import type { Telling } from '#data-plane/rails/claim.ts'
-import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead, termsOf } from '#data-plane/rails/claim.ts'
+import {
+  claimHold,
+  paymentsClosed,
+  receiptsOf,
+  refuseDear,
+  settleHold,
+  takeAhead,
+  termsOf,
+} from '#data-plane/rails/claim.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
+import { repeatProof } from '#data-plane/rails/repeat-proof.ts'
 import { walletPayer } from '#data-plane/rails/wallet-payer.ts'
 import type { SignedHash, WalletSignatures } from '#data-plane/rails/wallet-signature.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import { checkPayment } from './check-payment.ts'
 import type { ReadHeader, SentPayment } from './payment-header.ts'
-import { encodeHeader, paymentHeader, readPaymentHeader } from './payment-header.ts'
+import { encodeHeader, sentPayment } from './payment-header.ts'
 import type { QuoteSeal } from './quote-seal.ts'
-import { requestDigest } from './quote-seal.ts'
 import type { Requirement, Scheme } from './requirement.ts'
 import { paymentPrice, requirementFor } from './requirement.ts'
 import { exactHash, uptoHash } from './signed-hash.ts'
@@ -36,15 +44,14 @@ export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf 
 
   function demandOn(terms: PaymentTerms, quote: Pick<Quote, 'wantMicro'>, raw: RawRequest): Requirement {
     const price = paymentPrice(quote.wantMicro)
-    return requirementFor(scheme, terms, price, seal.seal(requestDigest(raw), price, clock.now()))
+    return requirementFor(scheme, terms, price, seal.seal(raw, price, clock.now()))
   }
 
   return {
     name,
     recognize(head) {
-      const header = paymentHeader(head)
-      if (header === undefined) return undefined
-      const read = readPaymentHeader(header)
+      const read = sentPayment(head)
+      if (read === undefined) return undefined
       if ('reason' in read) return scheme === 'upto' ? read : undefined
       return read.payment.scheme === scheme ? read : undefined
     },
@@ -61,9 +68,9 @@ export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf 
       if (terms === undefined) throw paymentsClosed('closed')
       refuseDear(quote)
       const { payment } = read
-      const bodyDigest = requestDigest(raw)
       const now = clock.now()
-      const quotedMicro = seal.open(payment.accepted?.extra?.['quote'], bodyDigest, now)
+      const word = payment.accepted?.extra?.['quote']
+      const quotedMicro = seal.open(word, raw, now)
       const priceMicro = paymentPrice(quote.wantMicro)
       const checked = checkPayment(payment, { terms, priceMicro, quotedMicro, url: urlOf(raw), now })
       if ('reason' in checked) throw paymentRefused(checked.reason)
@@ -73,11 +80,15 @@ export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf 
       if (!(await signatures.mayBeGood(signedBy(payment, terms)))) throw paymentRefused(FORGED[scheme])
       const requirement = requirementFor(scheme, terms, amountMicro, undefined)
       const payload = payloadOf(payment, requirement)
-      const paid = { rail: name, amountMicro, payload, requirement, network: terms.network, bodyDigest } as const
+      const { network } = terms
+      const { wallet } = payerOf(payment)
+      const proof = repeatProof(raw, word)
+      const paid = { rail: name, amountMicro, payload, requirement, network, wallet, proof, telling: TELLING } as const
       return claimHold(desk, paid, quote, raw)
     },
     settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, TELLING),
     release: (hold) => desk.release(hold.rid),
+    receipts: receiptsOf(TELLING),
     ...(scheme === 'exact' ? { takeAhead: (hold) => takeAhead(desk, hold, TELLING) } : {}),
   }
 }
@@ -87,8 +98,7 @@ export function alone(rail: Rail<ReadHeader>): Rail<ReadHeader> {
   return {
     ...rail,
     recognize(head) {
-      const header = paymentHeader(head)
-      const read = header === undefined ? undefined : readPaymentHeader(header)
+      const read = sentPayment(head)
       if (read === undefined || 'reason' in read) return read
       return rail.recognize(head) ?? { reason: 'unsupported_scheme' }
     },
@@ -145,6 +155,7 @@ function payloadOf({ signed, extensions }: SentPayment, accepted: Requirement): 
 /** The settlement in the header of x402, under its name of today and the older one. */
 const TELLING: Telling = {
   type: 'x402',
+  names: ['payment-response', 'x-payment-response'],
   headers({ state, transaction, amountMicro, reason }, hold) {
     const { record, wallet } = hold
     const response = encodeHeader({

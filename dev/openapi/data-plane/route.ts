@@ -12,7 +12,7 @@ export type DataRoute = {
   readonly access: 'public' | 'buyer'
   /** True for a sold call. Its answer tells its route and its cost. */
   readonly isPaid?: boolean
-  /** True for the submit of a long job, which wallets pay for by x402's `exact` alone. */
+  /** True for the submit of a long job, which wallets pay for by x402's `exact` or by MPP. */
   readonly takesExact?: boolean
   /** True for a call whose request and answer are a provider's own. */
   readonly isForwarded?: boolean

@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto'
+import type { RawRequest } from '#data-plane/call.ts'
+
+/** Digests of requests that are being served. Each rail of a path asks for that of its call. */
+const digests = new WeakMap<RawRequest, string>()
+
+/**
+ * SHA-256 in hex of what a request asks for: its method, its path with floor, its query, the target that it names, and
+ * its body. Of a body that is streamed only the length is known by then.
+ */
+export function requestDigest(raw: RawRequest): string {
+  const known = digests.get(raw)
+  if (known !== undefined) return known
+  const digest = digestOf(raw)
+  digests.set(raw, digest)
+  return digest
+}
+
+function digestOf(raw: RawRequest): string {
+  const { method, path, query, pathFloorPercent, body, stream, headers } = raw
+  const length = stream === undefined ? '' : (headers['content-length'] ?? '')
+  const target = headers['x-target-url'] ?? ''
+  return createHash('sha256')
+    .update(`${method} ${pathFloorPercent ?? ''} ${path} ${length}\n${query}\n${target}\n`)
+    .update(body)
+    .digest('hex')
+}

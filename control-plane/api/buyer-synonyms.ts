@@ -40,6 +40,8 @@ const SavingsTotals = z.object({
 })
 
 export const NamedSavingsSchema = SavingsSchema.extend({
+  ...SavingsTotals.shape,
+  averageDiscountPct: z.number().describe('Percent saved against the reference prices, over all calls.'),
   summary: SavingsTotals.extend({ period: SavingsSchema.shape.period }),
   breakdown: z.array(
     z.object({
@@ -55,6 +57,8 @@ export function nameSavings(savings: Savings): z.infer<typeof NamedSavingsSchema
   const { period, byModel, buckets } = savings
   return {
     ...savings,
+    ...totalsOf(savings),
+    averageDiscountPct: savings.savedPct,
     summary: { period, ...totalsOf(savings) },
     breakdown: byModel.map(({ model, savedPct, savedMicro }) => ({ model, discount: savedPct, saved: savedMicro })),
     buckets: buckets.map((bucket) => ({ ...bucket, ...totalsOf(bucket) })),

@@ -8,6 +8,7 @@ import { readRows } from './rows.ts'
 import { nullable, oneOf, text } from './tables/column.ts'
 import type { HealthAction } from './tables/offers.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
+import { RESOURCE_TABLES } from './tables/resources.ts'
 
 type NewHealthEvent = Omit<HealthEvent, 'v' | 'action'> & { readonly action: HealthAction }
 
@@ -48,6 +49,16 @@ const HEALTH_LOG_ROW = {
   backedOffUntil: OFFER_TABLES.health_log.backed_off_until,
 }
 export type HealthLogRow = RowOf<typeof HEALTH_LOG_ROW>
+
+/** True for an offer of the seller, of a model or of a lent key. */
+export async function isOfferOf(db: Database, seller: AccountId, id: string): Promise<boolean> {
+  const rows = await readRows(
+    db,
+    { id: RESOURCE_TABLES.every_offer.id },
+    sql`select id from every_offer where id = ${id} and seller_account = ${seller}`,
+  )
+  return rows.length > 0
+}
 
 export type HealthFilter = {
   readonly seller: AccountId

@@ -7,7 +7,7 @@ import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
-import { id } from './tables/column.ts'
+import { id, nullable, timestamp } from './tables/column.ts'
 import type { ApiFormat, OfferStatus, PricingMode } from './tables/offers.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
@@ -51,6 +51,8 @@ export type NewOffer = {
   readonly keptBps: KeptBps
   readonly capDailyMicro: MicroUsd | null
   readonly payoutAddress: string | null
+  /** Since when the address cools, in Unix milliseconds. Undefined for a known one. */
+  readonly payoutAddressSince: number | undefined
   readonly label: string | null
   readonly at: number
   /** The provider key, saved for the offer's address. */
@@ -67,6 +69,7 @@ export type NewOffer = {
 export async function insertOffer(db: Database, offer: NewOffer): Promise<StoredOffer> {
   const { credential } = offer
   const at = new Date(offer.at)
+  const since = offer.payoutAddressSince === undefined ? null : new Date(offer.payoutAddressSince)
   const rows = await readRows(
     db,
     OFFER_ROW,
@@ -74,10 +77,11 @@ export async function insertOffer(db: Database, offer: NewOffer): Promise<Stored
     with saved as (${credentialUpsert(credential)}),
     made as (
       insert into offer (id, seller_account, model, provider, credential_id, fingerprint, base_url, api_format,
-        provider_model, pricing_mode, kept_bps, cap_daily_micro, payout_address, label, status, created_at, updated_at)
+        provider_model, pricing_mode, kept_bps, cap_daily_micro, payout_address, payout_address_since, label, status,
+        created_at, updated_at)
       select ${offer.id}, ${offer.sellerAccount}, ${offer.model}, ${offer.provider}, id, ${credential.fingerprint},
         ${credential.baseUrl}, ${offer.apiFormat}, ${offer.providerModel}, ${offer.pricingMode}, ${offer.keptBps},
-        ${offer.capDailyMicro}, ${offer.payoutAddress}, ${offer.label}, 'active', ${at}, ${at} from saved
+        ${offer.capDailyMicro}, ${offer.payoutAddress}, ${since}, ${offer.label}, 'active', ${at}, ${at} from saved
       returning *
     ), planned as (
       insert into offer_probe (credential_id, base_url, next_at)
@@ -88,6 +92,21 @@ export async function insertOffer(db: Database, offer: NewOffer): Promise<Stored
   const [made] = rows
   if (made === undefined) throw new Error('an insert answered no row')
   return made
+}
+
+/** Since when an address is a payee of a seller's offers; `since` is null for one that never had to cool. */
+export async function findPayee(
+  trx: Trx,
+  seller: AccountId,
+  address: string,
+): Promise<{ readonly since: Date | null } | undefined> {
+  const rows = await readRows(
+    trx,
+    { since: nullable(timestamp()) },
+    sql`select payout_address_since as since from offer where seller_account = ${seller} and payout_address = ${address}
+    order by payout_address_since nulls first limit 1`,
+  )
+  return rows[0]
 }
 
 /** One offer of a seller. */

@@ -106,7 +106,7 @@ function discountRefusal(ports: SelectionPorts, choice: Choice, { target, offers
   const percent = best === undefined ? null : keptToPercent(best)
   // Of a resource or a family there is then no offer, for the buyer.
   return new AppError(target.kind === 'model' ? 'minimum_discount_not_met' : 'no_resource_offer', {
-    message: `No offer is at least ${choice.floorPercent}% off; the best otherwise-eligible discount is ${percent ?? 0}%.`,
+    message: `No offer is at least ${choice.floorPercent}% off. Best otherwise-eligible discount: ${percent ?? 0}%.`,
     detail: {
       best_discount_pct: percent,
       min_discount_pct: choice.floorPercent,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
 import { parseTrades } from '#shared/contract/trades.ts'
+import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { BookEntry, BookOffer, MarketParts, MarketSummary, ModelPrices } from '#shared/market-view.ts'
@@ -25,17 +26,38 @@ export const readMarketOrPerformance: Read = (sources, request) => {
   return readPerformance(sources, { ...request, params: { model: asked.slice(0, -PERFORMANCE.length) } })
 }
 
-/** `GET /api/markets[?model=]`: every model on sale, with live prices, health and caps. */
+/**
+ * `GET /api/markets[?model=][&priced_by=]`: every model on sale, with live prices, health and caps. `priced_by=tokens`
+ * leaves only rows whose four token prices are whole numbers, for readers that take no null there.
+ */
 export const listMarkets: Read = async (sources, { query }) => {
   const asked = query.get('model')
-  return asked === null ? listAll(sources) : rowsOf(sources, [sources.market().resolve(asked)?.id ?? ''])
+  const by = query.get('priced_by')
+  if (by !== null && by !== 'tokens' && by !== 'media') {
+    throw new AppError('invalid_request', { message: 'priced_by is tokens or media.', param: 'priced_by' })
+  }
+  const all = await (asked === null ? listAll(sources) : rowsOf(sources, [sources.market().resolve(asked)?.id ?? '']))
+  if (by === null) return all
+  const { markets } = RowsSchema.parse(JSON.parse(all.json))
+  const isShown = by === 'media' ? isOfMedia : isOfTokens
+  return { ...all, json: JSON.stringify({ markets: markets.filter(isShown) }) }
 }
 
-/** `GET /api/inference/markets[?model=]`: the same rows as a bare array, with every amount in US dollars. */
+const TOKEN_PRICES = ['best_input_per_1m', 'best_output_per_1m', 'direct_input_per_1m', 'direct_output_per_1m']
+const isOfTokens = (row: Readonly<Record<string, unknown>>) => TOKEN_PRICES.every((name) => Number.isInteger(row[name]))
+const isOfMedia = (row: Readonly<Record<string, unknown>>) => row['media_unit'] !== null
+
+/**
+ * `GET /api/inference/markets[?model=][&priced_by=]`: the same rows as a bare array, with every amount in US dollars.
+ * Clients of the field read the providers as `providerBreakdown`, too.
+ */
 export const listMarketsInDollars: Read = async (sources, request) => {
   const { json, maxAgeSeconds } = await listMarkets(sources, request)
   const { markets } = RowsSchema.parse(JSON.parse(json))
-  return { json: JSON.stringify(markets.map(inDollars)), maxAgeSeconds }
+  return {
+    json: JSON.stringify(markets.map(inDollars).map((row) => ({ ...row, providerBreakdown: row['providers'] }))),
+    maxAgeSeconds,
+  }
 }
 
 const RowsSchema = z.object({ markets: z.array(z.record(z.string(), z.unknown())) })

@@ -56,6 +56,9 @@ function priceOf(model: Model, offer: OfferRow, price: ReferencePrice): object {
       output: dollars(shown.output),
       cache_read: dollars(shown.cacheRead) ?? undefined,
       cache_write: dollars(shown.cacheWrite) ?? undefined,
+      // Clients of the field read these two names.
+      cacheRead: dollars(shown.cacheRead) ?? undefined,
+      cacheWrite: dollars(shown.cacheWrite) ?? undefined,
       ...Object.fromEntries(shown.unitPrices.map(({ unit, usd }) => [unit, usd])),
     },
   }

@@ -75,6 +75,11 @@ export function soldName({ kind, id }: Pick<Sold, 'kind' | 'id'>): string {
   return `${kind}/${id}`
 }
 
+/** True for the name of a forwarded call in `model`. No model has such a name. */
+export function isSoldName(model: string): boolean {
+  return /^(?:resource|family)\/./.test(model)
+}
+
 const JOB_END = '.end'
 
 /** The id under which a long job's end is captured, journalled and queued. `job` is the submit's request id. */

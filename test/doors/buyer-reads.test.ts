@@ -204,6 +204,16 @@ describe('savings', () => {
       ],
     })
     expect((await get('/savings')).body).toMatchObject({ period: '30d' })
+    const daily = z
+      .object({ buckets: z.array(z.object({ bucket: z.number(), period: z.iso.date(), spent_micro: z.number() })) })
+      .loose()
+      .parse((await get('/savings?period=daily')).body)
+    expect(daily).toMatchObject({ since: 0, total_actual_usdc: '3400', total_saved_usdc: expect.any(String) })
+    expect(daily).toMatchObject({ average_discount_pct: daily['saved_pct'] })
+    expect(daily.buckets.reduce((sum, { spent_micro }) => sum + spent_micro, 0)).toBe(3_400)
+    expect(daily.buckets.map(({ bucket }) => new Date(bucket).toISOString().slice(0, 10))).toEqual(
+      daily.buckets.map(({ period }) => period),
+    )
   })
 })
 

@@ -119,6 +119,9 @@ describe('the prices of what is not sold by the token', () => {
         untrusted: expect.objectContaining({ best_media_unit_price: null }),
       }
       expect(await read(`/api/markets?model=${name}`)).toEqual({ markets: [expect.objectContaining(row)] })
+      const isWhole = tokens(name).input !== null && tokens(name).output !== null
+      const strict = { markets: isWhole ? [expect.objectContaining(row)] : [] }
+      expect(await read(`/api/markets?model=${name}&priced_by=tokens`)).toEqual(strict)
       const inDollars = (amount: number | null) => (amount === null ? null : amount / 1e6)
       expect(await read(`/api/inference/markets?model=${name}`)).toEqual([
         expect.objectContaining({
@@ -128,6 +131,7 @@ describe('the prices of what is not sold by the token', () => {
           // These are dollars in either list.
           best_unit_prices: effective(name),
           providers: [expect.objectContaining({ best_media_unit_price: inDollars(micro) })],
+          providerBreakdown: [expect.objectContaining({ best_media_unit_price: inDollars(micro) })],
         }),
       ])
     }

@@ -1,11 +1,13 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { clearPayoutHold, setPayoutHold } from '#control-plane/db/money-watch.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { EXPORT_LIFETIME_MS } from '#control-plane/services/exports/export-link.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { listHealthLog, logHealth } from '#control-plane/services/offers/health-log.ts'
 import { getPayoutPosition } from '#control-plane/services/payouts/payout-position.ts'
+import { requestPayout } from '#control-plane/services/payouts/request-payout.ts'
 import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
@@ -14,6 +16,7 @@ import { mediaUnitsOf } from '#shared/media-units.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, pathOfLink, startMarket } from '#test/support/control-plane.ts'
 import { listOffer } from '#test/support/offers.ts'
+import { lentBody, putSampleResource } from '#test/support/sample-loan.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 let market: TestMarket
@@ -98,7 +101,11 @@ describe('earnings', () => {
       ...mediaUnitsOf({}),
     })
     expect(earnings.recentSales).toHaveLength(7)
-    expect(earnings).not.toHaveProperty('payoutHold')
+    // This market has no treasury, so a request for a payout answers `held`.
+    const reason = 'This market pays nobody out.'
+    expect(earnings.payoutHold).toEqual({ code: 'not_set_up', reason, since: null })
+    const asked = await invoke(market.plane, ada.seller, requestPayout, {})
+    expect([asked.status, asked.reason]).toEqual(['held', earnings.payoutHold?.code])
   })
 
   it('are what the ledger says, to the micro-USD', async () => {
@@ -114,7 +121,8 @@ describe('earnings', () => {
     const { payoutHold } = await invoke(market.plane, ada.seller, getEarnings, {})
     const position = await invoke(market.plane, ada.seller, getPayoutPosition, {})
     await clearPayoutHold(market.plane.db, { id: 'hold-1', by: 'test', reason: 'looked at' })
-    expect(payoutHold).toEqual({ reason: 'The books are being checked.', since: expect.any(Number) })
+    // No treasury comes first: nobody is paid out here anyhow.
+    expect(payoutHold).toMatchObject({ code: 'not_set_up' })
     expect(position.payoutHold).toEqual(payoutHold)
   })
 
@@ -127,10 +135,12 @@ describe('earnings', () => {
       thresholdUsdc: '1000000',
       // This market has no treasury.
       payoutStop: 'not_set_up',
+      payoutHold: { code: 'not_set_up', reason: 'This market pays nobody out.', since: null },
       recipients: [
         {
           ...{ recipient: bob.wallet, earnedUsdc: earned, availableUsdc: earned, inFlightUsdc: '0', paidUsdc: '0' },
-          ...{ holdReason: null, coolsUntil: null },
+          // The address was new with the offer.
+          ...{ holdReason: 'unverified_address', coolsUntil: expect.any(Number) },
         },
       ],
       payouts: [],
@@ -264,6 +274,32 @@ describe('the usage file', () => {
   })
 })
 
+describe('a sale', () => {
+  it('tells token prices in US dollars, and a call on a lent key by the request', async () => {
+    const { version } = await market.plane.db
+      .selectFrom('model_price')
+      .select('version')
+      .where('model', '=', 'gpt-test')
+      .executeTakeFirstOrThrow()
+    const eve = await market.person()
+    await sell([{ daysAgo: 0, charge: 700, changes: { priceVersion: version, keptBps: 5_000 } }], eve)
+    await sell([{ daysAgo: 0, charge: 900, model: 'resource/sample' }], eve)
+    const answer = await market.rest('GET', '/v1/seller/earnings', { key: eve.sellerKey })
+    const { recent_sales: sales } = z.object({ recent_sales: z.array(z.unknown()) }).parse(answer.body)
+    // Half of the reference price: 250,000 and 2,000,000 micro-USD a million.
+    expect(sales.find((sale) => z.object({ model: z.literal('gpt-test') }).safeParse(sale).success)).toMatchObject({
+      ...{ effective_input_per_1m: 0.125, effective_output_per_1m: 1, media_unit: null },
+      effective_media_unit_price: null,
+    })
+    expect(
+      sales.find((sale) => z.object({ model: z.literal('resource/sample') }).safeParse(sale).success),
+    ).toMatchObject({
+      ...{ effective_input_per_1m: null, effective_output_per_1m: null, media_unit: 'per request' },
+      ...{ effective_media_unit_price: 900, effective_unit_prices: [{ unit: 'request', usd: 0.0009 }] },
+    })
+  })
+})
+
 describe('[C226] the health log', () => {
   it('pages both ways between two instants, and shows nobody else’s', async () => {
     const at = market.plane.clock.now()
@@ -337,5 +373,17 @@ describe('[C226] the health log', () => {
   ])('refuses %s', async (query) => {
     const answer = await market.rest('GET', `/v1/seller/health-log?${query}`, { key: ada.sellerKey })
     expect([answer.status, codeOf(answer)]).toEqual([400, 'invalid_request'])
+  })
+
+  it('takes the id of a lent offer, for its owner alone', async () => {
+    await putSampleResource(market)
+    const lent = await market.rest('POST', '/v1/resource/seller/offers', { key: ada.sellerKey, body: lentBody() })
+    const { id: lentId } = z.object({ id: z.string() }).parse(lent.body)
+    const entry = { model: 'resource/sample', action: 'backed_off', errorClass: 'timeout', statusCode: 504 } as const
+    await logHealth(market.plane, [{ ...entry, offer: lentId, detail: 'of a lent key' }])
+    const ofLent = await market.rest('GET', `/v1/seller/health-log?offer_id=${lentId}`, { key: ada.sellerKey })
+    expect(ofLent.body).toMatchObject({ items: [{ offer_id: lentId, error_detail: 'of a lent key' }] })
+    const asBob = await market.rest('GET', `/v1/seller/health-log?offer_id=${lentId}`, { key: bob.sellerKey })
+    expect(codeOf(asBob)).toBe('not_found')
   })
 })

@@ -267,7 +267,7 @@ describe('which refusal', () => {
   it('no offer meets the floor: the best otherwise eligible discount is named', () => {
     const error = refused([a, b, c, shady], { demand: { floorPercents: [90] }, down: ['a'] })
     expect(error.code).toBe('minimum_discount_not_met')
-    expect(error.message).toMatch(/the best otherwise-eligible discount is \d+(\.\d+)?%/)
+    expect(error.message).toMatch(/\. Best otherwise-eligible discount: \d+(\.\d+)?%\.$/)
     expect(error.detail['best_discount_pct']).toBe(30)
     expect(error.message).toContain('30%')
   })

@@ -1,8 +1,9 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
+import type { PayoutHoldView } from '#control-plane/services/payouts/payout-hold.ts'
+import { PayoutHoldViewSchema } from '#control-plane/services/payouts/payout-hold.ts'
 import type { PayoutPosition, PayoutRecipient, PayoutReport } from '#control-plane/services/payouts/payout-position.ts'
 import { getPayout, getPayoutPosition, PayoutRecipientSchema } from '#control-plane/services/payouts/payout-position.ts'
-import type { PayoutHoldView } from '#control-plane/services/payouts/payout-stops.ts'
 import type { PayoutAuthorization, PayoutView } from '#control-plane/services/payouts/payout-views.ts'
 import {
   PAYOUT_STATUSES,
@@ -42,7 +43,7 @@ const Share = builder.objectRef<EarningsShare>('EarningsShare').implement({
 
 const SaleType = builder.objectRef<SaleView>('Sale').implement({
   description:
-    'One sale. Amounts are micro-USD as plain digits, prices whole micro-USD per million tokens and per media unit.',
+    'One sale. Amounts are micro-USD as plain digits. Prices are US dollars per million tokens, and whole micro-USD per media unit.',
   fields: (t) => ({
     ...membersOf(t, SaleViewSchema),
     effectiveUnitPrices: t.field({
@@ -54,7 +55,7 @@ const SaleType = builder.objectRef<SaleView>('Sale').implement({
 })
 
 const Hold = builder.objectRef<PayoutHoldView>('PayoutHold').implement({
-  fields: (t) => ({ reason: t.exposeString('reason'), since: t.exposeFloat('since') }),
+  fields: (t) => membersOf(t, PayoutHoldViewSchema),
 })
 
 /** The longest list of each kind. The cost of a query counts with it. */

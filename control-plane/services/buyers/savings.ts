@@ -7,14 +7,9 @@ import { PERIOD_NAMES, readWindow } from '#control-plane/services/usage-window.t
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 
 const MODELS_SHOWN = 100
-/** More months than any account has, and more hours and days than any period. */
+/** More buckets than two years of days, or any period of ours. */
 const MAX_BUCKETS = 1_000
 
-/** Periods under the names that clients of the field give them. */
-const PERIOD_OF = { daily: '24h', weekly: '7d', monthly: '30d', all: 'lifetime' } as const satisfies Record<
-  string,
-  Period
->
 const SavingsPeriod = z.enum([...PERIOD_NAMES, 'daily', 'weekly', 'monthly', 'all'])
 type SavingsPeriod = z.infer<typeof SavingsPeriod>
 
@@ -27,15 +22,19 @@ const INTERVAL_OF: Readonly<Record<Period, UsageInterval>> = {
   lifetime: 'month',
 }
 
-function windowOf(period: SavingsPeriod): Period {
+/** The window and the buckets of a period. Clients of the field ask for `daily` and mean each day of all time. */
+function spanOf(period: SavingsPeriod): { readonly window: Period; readonly interval: UsageInterval } {
   switch (period) {
     case 'daily':
+      return { window: 'lifetime', interval: 'day' }
     case 'weekly':
+      return spanOf('7d')
     case 'monthly':
+      return spanOf('30d')
     case 'all':
-      return PERIOD_OF[period]
+      return spanOf('lifetime')
     default:
-      return period
+      return { window: period, interval: INTERVAL_OF[period] }
   }
 }
 
@@ -61,7 +60,14 @@ export const SavingsSchema = SavingsFiguresSchema.extend({
     )
     .readonly(),
   /** By UTC hour, day or month, oldest first. `bucket` is its beginning. One without calls is left out. */
-  buckets: z.array(SavingsFiguresSchema.extend({ bucket: UnixMs })).readonly(),
+  buckets: z
+    .array(
+      SavingsFiguresSchema.extend({
+        bucket: UnixMs,
+        period: z.string().describe('The same beginning: `YYYY-MM-DD`, with the time for an hour (ISO 8601).'),
+      }),
+    )
+    .readonly(),
 }).meta({ id: 'Savings' })
 export type Savings = z.infer<typeof SavingsSchema>
 
@@ -77,10 +83,10 @@ export const getSavings = defineOperation({
   idempotency: 'none',
   output: SavingsSchema,
   run: async (ctx, actor, { period }): Promise<Savings> => {
-    const span = windowOf(period)
-    const window = readWindow({ period: span }, ctx.clock.now(), span)
+    const span = spanOf(period)
+    const window = readWindow({ period: span.window }, ctx.clock.now(), span.window)
     const filter = { account: actor.account, servedBy: 'marketplace' as const, ...window }
-    const by = { interval: INTERVAL_OF[span], group: undefined, limit: MAX_BUCKETS }
+    const by = { interval: span.interval, group: undefined, limit: MAX_BUCKETS }
     const [{ total, byModel }, times] = await Promise.all([
       sumUsage(ctx.db, filter, MODELS_SHOWN),
       sumUsageByTime(ctx.db, filter, by),
@@ -90,7 +96,11 @@ export const getSavings = defineOperation({
       since: window.from,
       ...savingsOf(total ?? NOTHING),
       byModel: byModel.map((row) => ({ model: row.model, ...savingsOf(row) })),
-      buckets: times.map((row) => ({ bucket: row.at.getTime(), ...savingsOf(row) })),
+      buckets: times.map((row) => ({
+        bucket: row.at.getTime(),
+        period: row.at.toISOString().slice(0, span.interval === 'hour' ? undefined : '2026-01-01'.length),
+        ...savingsOf(row),
+      })),
     }
   },
 })

@@ -4,12 +4,12 @@ import type { OfferChange, StoredOffer } from '#control-plane/db/offers.ts'
 import { lockOffer, updateOffer as storeOffer } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { tellSeller } from '#control-plane/services/payouts/tell-of-payout.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { readOffer } from './create.ts'
 import { OfferIdInput, readPricing, UpdateOfferInput } from './input.ts'
+import { notePayee } from './new-payee.ts'
 import type { OfferEvent } from './state.ts'
 import { changeByEvent } from './state.ts'
 import { FIRST_PROBE_MS, orTwin } from './store-offer.ts'
@@ -80,19 +80,13 @@ async function changeOffer(
   return readOffer(ctx, seller, id)
 }
 
-/**
- * A new payout address is paid only after it has cooled, and its seller is told at once: whoever has stolen a key cannot
- * lead money away unseen.
- */
+/** A new payout address is paid only after it has cooled, and its seller is told at once. */
 async function noteNewAddress(
   ctx: Pick<RunCtx, 'clock' | 'ids' | 'settings'>,
   trx: Trx,
-  { id, sellerAccount, payoutAddress: before }: StoredOffer,
-  { payoutAddress: next }: OfferChange,
+  { id, sellerAccount: seller, payoutAddress: from }: StoredOffer,
+  { payoutAddress: to }: OfferChange,
 ): Promise<OfferChange> {
-  if (next === undefined || next === before) return {}
-  const at = ctx.clock.now()
-  const data = { offer_id: id, from: before, to: next, paid_from: at + ctx.settings.payouts.coolingMs }
-  await tellSeller(ctx, trx, sellerAccount, { event: 'payout.address_changed', data })
-  return { payoutAddressSince: at }
+  if (to === undefined || to === from) return {}
+  return { payoutAddressSince: await notePayee(ctx, trx, { seller, offer: id, from, to }) }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { HealthLogRow } from '#control-plane/db/health-log.ts'
-import { deleteOldHealthEvents, insertHealthEvents, listHealthEvents } from '#control-plane/db/health-log.ts'
+import { deleteOldHealthEvents, insertHealthEvents, isOfferOf, listHealthEvents } from '#control-plane/db/health-log.ts'
 import { deleteOldIncidents } from '#control-plane/db/incidents.ts'
 import type { HealthAction } from '#control-plane/db/tables/offers.ts'
 import { HEALTH_ACTIONS } from '#control-plane/db/tables/offers.ts'
@@ -14,9 +14,8 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import type { ErrorClass, HealthEvent } from '#shared/contract/health-event.ts'
 import { ERROR_CLASSES, HealthEventSchema } from '#shared/contract/health-event.ts'
-import { redact } from '#shared/errors.ts'
+import { AppError, redact } from '#shared/errors.ts'
 import { oneLine } from '#shared/texts.ts'
-import { requireOwnOffer } from './own-offer.ts'
 
 const Batch = z.object({ v: z.literal(1), events: z.array(z.unknown()).max(10_000) })
 
@@ -118,7 +117,7 @@ export const listHealthLog = defineOperation({
   run: async (ctx, actor, input): Promise<HealthPage> => {
     const { offerId, since, until, sortOrder, maxItems, nextToken } = input
     const seller = await accountOf(ctx, actor, input.workspaceId)
-    if (offerId !== undefined) await requireOwnOffer(ctx, seller, offerId)
+    if (offerId !== undefined && !(await isOfferOf(ctx.db, seller, offerId))) throw new AppError('not_found')
     const filters = [offerId ?? null, since ?? null, until ?? null, sortOrder]
     const scope = { list: 'health-log', tenant: seller, filters }
     const after = nextToken === undefined ? undefined : readPosition(readCursor(ctx, scope, nextToken))

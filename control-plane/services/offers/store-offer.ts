@@ -13,6 +13,7 @@ import type { AccountId, OfferId } from '#shared/ids.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { sealCredential } from '#shared/seal.ts'
+import { payeeSince } from './new-payee.ts'
 
 /** Name of the index that allows one active offer for each credential, address and model, over all sellers. */
 const ONE_ACTIVE = 'offer_one_active_per_credential'
@@ -57,7 +58,10 @@ export async function storeNewOffer(
   const place = { provider: base.provider.id, credential, firstProbeAt: at + FIRST_PROBE_MS }
   return orTwin(ctx, seller, { fingerprint, baseUrl: base.text, model }, () =>
     ctx.change(
-      (trx) => insertOffer(trx, { id, sellerAccount: seller, model, ...place, ...facts, at }),
+      async (trx) => {
+        const payoutAddressSince = await payeeSince(ctx, trx, { seller, offer: id, to: wish.payoutAddress })
+        return insertOffer(trx, { id, sellerAccount: seller, model, ...place, ...facts, payoutAddressSince, at })
+      },
       async (offer, trx) => ({ subject: id, before: null, after: await told(offer, trx) }),
     ),
   )

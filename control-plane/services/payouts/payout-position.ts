@@ -13,7 +13,8 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { PayableGroup } from './payable-groups.ts'
-import { findPayoutHold, findPayoutStop, PAYOUT_STOPS, PayoutHoldViewSchema } from './payout-stops.ts'
+import { findPayoutHold, PayoutHoldViewSchema } from './payout-hold.ts'
+import { findPayoutStop, PAYOUT_STOPS } from './payout-stops.ts'
 import type { PayoutView } from './payout-views.ts'
 import { PayoutAuthorizationSchema, PayoutViewSchema, viewAuthorization, viewPayout } from './payout-views.ts'
 import { findGroupHold } from './plan-payouts.ts'
@@ -69,7 +70,7 @@ export const getPayoutPosition = defineOperation({
       readGroups(ctx, ctx.db, seller),
       sumPayouts(ctx.db, seller),
       listPayouts(ctx.db, seller, { before, limit: maxItems + 1 }),
-      findPayoutHold(ctx),
+      findPayoutHold(ctx, seller),
       findPayoutStop(ctx),
     ])
     const page = signedPageOf(rows, maxItems, viewPayout, ({ payoutId }) => signCursor(ctx, scope, payoutId))

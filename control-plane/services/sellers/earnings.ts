@@ -9,7 +9,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { groupBy } from '#control-plane/services/market/market-rows.ts'
 import { MediaUnitsSchema, mediaUnitsOfRows } from '#control-plane/services/media-units.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
-import { findPayoutHold, PayoutHoldViewSchema } from '#control-plane/services/payouts/payout-stops.ts'
+import { findPayoutHold, PayoutHoldViewSchema } from '#control-plane/services/payouts/payout-hold.ts'
 import { SaleViewSchema } from '#control-plane/services/sellers/sales.ts'
 import { Count, MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { lastUtcDays, nextUtcDay } from '#shared/clock.ts'
@@ -98,7 +98,7 @@ export const getEarnings = defineOperation({
       newestSales(ctx.db, seller, { before: undefined, limit: RECENT_SALES }),
       readBalance(ctx, seller),
       sumPendingSales(ctx.db, seller),
-      findPayoutHold(ctx),
+      findPayoutHold(ctx, seller),
       sumPayouts(ctx.db, seller),
     ])
     const inFlight = payouts.reduce((sum, row) => sum + row.inFlight, 0n)

@@ -12,16 +12,22 @@ import { MediaUnitsSchema, mediaUnitsOfRow } from '#control-plane/services/media
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { cursorOf, NextToken, signedPageOf } from '#control-plane/services/page.ts'
 import { Count, MicroDigits, UnitPriceList, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
-import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import { isSoldName, readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
+import type { ModelPrices } from '#shared/market-view.ts'
 import { modelPrices } from '#shared/market-view.ts'
 import type { MediaUnits } from '#shared/media-units.ts'
 import { mediaUnitsOf } from '#shared/media-units.ts'
-import { keptBps } from '#shared/money.ts'
+import { keptBps, microUsd, microUsdToDollars } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
+
+const TokenPrice = z
+  .number()
+  .nullable()
+  .describe('US dollars per million tokens as sold; null for what is not sold by tokens.')
 
 /** One sale: the call's id, the seller's earnings, and the price. */
 export const SaleViewSchema = z
@@ -37,12 +43,12 @@ export const SaleViewSchema = z
     outputTokens: Count,
     cacheReadTokens: Count,
     ...MediaUnitsSchema.shape,
-    /** Whole micro-USD per million tokens as sold; null for a model that is not sold by tokens. */
-    effectiveInputPer1m: WholeMicro.nullable(),
-    effectiveOutputPer1m: WholeMicro.nullable(),
-    /** Whole micro-USD of one media unit as sold; null for a model that is sold by tokens alone. */
-    mediaUnit: z.string().nullable(),
-    effectiveMediaUnitPrice: WholeMicro.nullable(),
+    effectiveInputPer1m: TokenPrice,
+    effectiveOutputPer1m: TokenPrice,
+    mediaUnit: z.string().nullable().describe('The unit of media in words. A call on a lent key is sold per request.'),
+    effectiveMediaUnitPrice: WholeMicro.nullable().describe(
+      'Whole micro-USD of one media unit as sold; null for a model that is sold by tokens alone.',
+    ),
     effectiveUnitPrices: UnitPriceList,
     txHash: z.string().nullable(),
   })
@@ -92,9 +98,8 @@ function pendingSaleOf({ rid, event: text, transaction, unitPrices, mediaUnit }:
 }
 
 export function viewSale(sale: AnySale): SaleView {
-  const prices = UnitPricesSchema.safeParse(sale.unitPrices).data ?? {}
-  const effective = modelPrices(sale, prices, keptBps(sale.keptBps))
-  const shown = (price: bigint | null) => (price === null ? null : Number(price))
+  const effective = pricesOf(sale)
+  const dollars = (price: bigint | null) => (price === null ? null : microUsdToDollars(microUsd(price)))
   const { charge, outcome, rail, postedAt } = sale
   const standing = standingOf({ charge, outcome, errorCode: null, rail }, postedAt?.getTime() ?? null)
   return {
@@ -108,13 +113,24 @@ export function viewSale(sale: AnySale): SaleView {
     outputTokens: Number(sale.outputTokens),
     cacheReadTokens: Number(sale.cacheReadTokens),
     ...sale.media,
-    effectiveInputPer1m: shown(effective.input),
-    effectiveOutputPer1m: shown(effective.output),
+    effectiveInputPer1m: dollars(effective.input),
+    effectiveOutputPer1m: dollars(effective.output),
     mediaUnit: effective.mediaUnit,
-    effectiveMediaUnitPrice: shown(effective.mediaUnitPrice),
+    effectiveMediaUnitPrice: effective.mediaUnitPrice === null ? null : Number(effective.mediaUnitPrice),
     effectiveUnitPrices: effective.unitPrices,
     txHash: sale.transaction,
   }
+}
+
+/** A call on a lent key has a quote of its own, so its unit is the request, and its price what was charged. */
+function pricesOf(
+  sale: AnySale,
+): Pick<ModelPrices, 'input' | 'output' | 'mediaUnit' | 'mediaUnitPrice' | 'unitPrices'> {
+  if (isSoldName(sale.model)) {
+    const unitPrices = [{ unit: 'request', usd: microUsdToDollars(microUsd(sale.charge)) }]
+    return { input: null, output: null, mediaUnit: 'per request', mediaUnitPrice: sale.charge, unitPrices }
+  }
+  return modelPrices(sale, UnitPricesSchema.safeParse(sale.unitPrices).data ?? {}, keptBps(sale.keptBps))
 }
 
 export const SalesPageSchema = z

@@ -52,6 +52,13 @@ function marketRow(price: typeof Price | typeof DollarPrice, amount: z.ZodType<n
   })
 }
 
+const MarketQuery = z.object({
+  model: z.string().optional(),
+  priced_by: z
+    .enum(['tokens', 'media'])
+    .optional()
+    .describe('Only rows whose token prices are all whole numbers, or only those with a unit of media.'),
+})
 const MarketRow = marketRow(Price, Count.nullable()).meta({ id: 'MarketRow' })
 const DollarRow = marketRow(DollarPrice, z.number().nullable()).meta({ id: 'MarketRowInDollars' })
 const BookOffer = z
@@ -137,7 +144,7 @@ export const FIGURE_READS: readonly DataRoute[] = [
     path: '/api/markets',
     summary: 'List market rows',
     description: 'Every model that somebody sells, with live prices, health, caps and the figures of 24 hours.',
-    query: z.object({ model: z.string().optional() }),
+    query: MarketQuery,
     answers: json(z.object({ markets: z.array(MarketRow) })),
     examples: { one: { model: 'gpt-5-mini' } },
   },
@@ -146,8 +153,10 @@ export const FIGURE_READS: readonly DataRoute[] = [
     path: '/api/inference/markets',
     summary: 'List market rows in US dollars',
     description: 'The rows of `/api/markets` as a bare list.',
-    query: z.object({ model: z.string().optional() }),
-    answers: json(z.array(DollarRow)),
+    query: MarketQuery,
+    answers: json(
+      z.array(DollarRow.extend({ providerBreakdown: DollarRow.shape.providers }).meta({ id: 'DollarMarketRow' })),
+    ),
     examples: { one: { model: 'gpt-5-mini' } },
   },
   {

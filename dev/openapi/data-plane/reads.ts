@@ -39,6 +39,8 @@ const PriceList = z
               input: Dollars.nullable(),
               output: Dollars.nullable(),
               cache_read: Dollars.optional(),
+              cacheRead: Dollars.optional(),
+              cacheWrite: Dollars.optional(),
               cache_write: Dollars.optional(),
               ...PriceOfUnits,
             }),

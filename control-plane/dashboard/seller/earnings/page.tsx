@@ -92,7 +92,14 @@ function Sums({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
       {earnings?.payoutHold === null || earnings === null ? null : (
         <Notice tone="warn">
           <span>
-            Payouts are held since <Time at={earnings.payoutHold.since} />: {earnings.payoutHold.reason}
+            Payouts are held
+            {earnings.payoutHold.since === null ? null : (
+              <>
+                {' '}
+                since <Time at={earnings.payoutHold.since} />
+              </>
+            )}
+            : {earnings.payoutHold.reason}
           </span>
         </Notice>
       )}

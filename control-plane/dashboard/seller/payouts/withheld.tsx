@@ -74,7 +74,7 @@ export function Withheld({ position, answer }: { readonly position: Position; re
       <Notice key={reason} tone="warn">
         <span>
           <strong>{what}</strong> {next}
-          {reason === 'ledger_check' && payoutHold !== null ? (
+          {reason === 'ledger_check' && payoutHold !== null && payoutHold.since !== null ? (
             <>
               {' '}
               It began on <Time at={payoutHold.since} />.

@@ -1,0 +1,43 @@
+import { lockAccounts } from '#control-plane/db/accounts.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import { findSellerOwner } from '#control-plane/db/offer-earnings.ts'
+import { findPayee } from '#control-plane/db/offers.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { tellSeller } from '#control-plane/services/payouts/tell-of-payout.ts'
+import type { AccountId, OfferId } from '#shared/ids.ts'
+
+type PayeeCtx = Pick<RunCtx, 'clock' | 'ids' | 'settings'>
+
+type NewAddress = {
+  readonly seller: AccountId
+  readonly offer: OfferId
+  readonly from: string | null
+  readonly to: string | null
+}
+
+/**
+ * Notes that an offer has a new payout address, and tells its seller at once: whoever has stolen a key cannot lead money
+ * away unseen. Returns the Unix milliseconds from which the address cools.
+ */
+export async function notePayee(ctx: PayeeCtx, trx: Trx, { seller, offer, from, to }: NewAddress): Promise<number> {
+  const at = ctx.clock.now()
+  const data = { offer_id: offer, from, to, paid_from: at + ctx.settings.payouts.coolingMs }
+  await tellSeller(ctx, trx, seller, { event: 'payout.address_changed', data })
+  return at
+}
+
+/**
+ * Since when the address of a new offer cools, in Unix milliseconds; undefined for one that needs no cooling. The wallet
+ * of the account is known, and an address of its other offers is as old as it is there. Any other payee is new.
+ */
+export async function payeeSince(
+  ctx: PayeeCtx,
+  trx: Trx,
+  { seller, offer, to }: Pick<NewAddress, 'seller' | 'offer' | 'to'>,
+): Promise<number | undefined> {
+  if (to === null || to === (await findSellerOwner(trx, seller))?.wallet) return undefined
+  // Rows of a bulk creation come at once. The first one with an address tells of it, and the others find it known.
+  await lockAccounts(trx, [seller])
+  const known = await findPayee(trx, seller, to)
+  return known === undefined ? notePayee(ctx, trx, { seller, offer, from: null, to }) : known.since?.getTime()
+}

@@ -49,7 +49,7 @@ describe('a path that the router does not answer', () => {
     ['/compat/min5/v1/messages', ['POST'], '5'],
     ['/min5/compat/v1/messages', [], '5'],
     ['/min5/v1/embeddings', [], '5'],
-    ['/min5/v1/models', [], '5'],
+    ['/min5/v1/models', ['GET', 'HEAD'], '5'],
     ['/v1/models/some/model', ['GET', 'HEAD'], undefined],
     ['/v1/models', ['GET', 'HEAD'], undefined],
     ['/v1/video/generations/job_1', ['GET', 'HEAD', 'DELETE'], undefined],

@@ -58,8 +58,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'nobody-settles-later',
     file: 'data-plane/pipeline/pending-settlements.ts',
-    find: 'if (due.has(ridOf(text))) await settleAgain(settle, text)',
-    replace: 'void due',
+    find: 'if (isAll || due.has(ridOf(text))) await settleAgain(settle, text)',
+    replace: 'void isAll',
     caughtBy: 'F35b',
   },
   {

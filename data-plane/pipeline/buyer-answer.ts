@@ -51,7 +51,7 @@ export function startAnswer(
 
 /** True for a stream that begins before its payment is settled. */
 function isReceiptLater({ payment }: AdmittedCall, headers: Readonly<Record<string, string>>): boolean {
-  return payment.receipts?.names.some((name) => headers[name] === undefined) === true
+  return payment.receipts?.some((name) => headers[name] === undefined) === true
 }
 
 /**
@@ -63,7 +63,7 @@ function trailersOf(
   winner: Winner | undefined,
   headers: Readonly<Record<string, string>>,
 ): readonly string[] {
-  const names = [...(payment.receipts?.names ?? []), ...(winner?.request.passedOn === undefined ? [] : COST_HEADERS)]
+  const names = [...(payment.receipts ?? []), ...(winner?.request.passedOn === undefined ? [] : COST_HEADERS)]
   return names.filter((name) => headers[name] === undefined)
 }
 

@@ -73,7 +73,6 @@ export async function settleCall(
   // A call with progress in the journal must end in a capture, even of nothing.
   if (charge.chargeMicro === ZERO && !hasProgress) {
     void call.payment.release(call.hold, relay.error?.code ?? outcome, text)
-    if (outcome === 'succeeded') settled = { ...RELEASED, ...call.payment.receipts?.ofNothing(call.hold) }
   } else {
     crashPoint('before_C')
     plane.journal.capture(call.hold, text)

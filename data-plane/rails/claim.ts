@@ -7,8 +7,8 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import { formatMicroUsd, microUsd, ZERO } from '#shared/money.ts'
-import type { Receipts, TakenAhead } from './rail.ts'
+import { formatMicroUsd, microUsd } from '#shared/money.ts'
+import type { TakenAhead } from './rail.ts'
 import { PaymentUsed, paymentRefused } from './rail.ts'
 
 // All ways to pay by wallet end in one engine: the desk claims a payment once, takes what is owed, and books it.
@@ -168,15 +168,6 @@ export async function takeAhead(desk: PaymentDesk, hold: Hold, telling: Telling)
   if (answer === undefined || answer.state === 'pending') return {}
   const headers = telling.headers(answer, hold)
   return answer.state === 'failed' ? { refusal: failed(answer, headers) } : { headers }
-}
-
-/** The receipts of a rail. */
-export function receiptsOf(telling: Telling): Receipts {
-  const nothing: SettleAnswer = { state: 'settled', transaction: null, amountMicro: ZERO, reason: null }
-  return {
-    names: telling.names,
-    ofNothing: (hold) => ({ headers: telling.headers(nothing, hold), members: membersOf(nothing, hold, telling) }),
-  }
 }
 
 function ridOf({ rid }: Chargeable): RequestId {

@@ -30,8 +30,11 @@ export type Rail<Proof> = {
    * rejects.
    */
   takeAhead?(hold: Hold): Promise<TakenAhead>
-  /** Absent where the cost of a call says all of its payment. */
-  readonly receipts?: Receipts
+  /**
+   * The names of headers that tell of a settlement. A stream that begins before it announces them as trailers. Absent where
+   * the cost of a call says all of its payment.
+   */
+  readonly receipts?: readonly string[]
   /**
    * Takes the charge. A second call with the same bytes, by this process or by an heir of its journal, changes nothing
    * and answers how the charge stands by then. Never rejects for a failure that another try may mend.
@@ -43,14 +46,6 @@ export type Rail<Proof> = {
 
 /** What became of money that is taken ahead: its refusal, its receipt, or nothing that is known yet. */
 export type TakenAhead = Pick<Settled, 'refusal' | 'headers'>
-
-/** How the payer is told of a settlement in headers. */
-export type Receipts = {
-  /** The names of the headers. A stream that begins before they are known announces them as trailers. */
-  readonly names: readonly string[]
-  /** What an answer says of a payment of which nothing was taken. */
-  ofNothing(hold: Hold): Pick<Settled, 'headers' | 'members'>
-}
 
 /** The ways to end a hold. */
 export type Settling = Pick<Rail<unknown>, 'settle' | 'release' | 'takeAhead' | 'receipts'>

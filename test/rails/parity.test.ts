@@ -22,7 +22,12 @@ const DIFFERENCES: readonly Difference[] = [
   {
     facts: ['header payment-response', 'header x-payment-response'],
     ways: X402,
-    why: 'x402 tells the settlement of a whole answer in its header; a stream is over before it is settled',
+    why: 'x402 tells the settlement in its header; a stream by upto is over before it is settled',
+  },
+  {
+    facts: ['header trailer'],
+    ways: ['x402-upto'],
+    why: 'a stream by upto announces that its receipt follows its end',
   },
   { facts: ['header payment-receipt'], ways: ['mpp'], why: 'the Payment scheme does so in a header of its own' },
   {

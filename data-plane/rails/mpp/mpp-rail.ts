@@ -1,15 +1,7 @@
 import type { RequestHead } from '#data-plane/call.ts'
 import type { PaymentDesk } from '#data-plane/payment.ts'
 import type { Telling } from '#data-plane/rails/claim.ts'
-import {
-  claimHold,
-  paymentsClosed,
-  receiptsOf,
-  refuseDear,
-  settleHold,
-  takeAhead,
-  termsOf,
-} from '#data-plane/rails/claim.ts'
+import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead, termsOf } from '#data-plane/rails/claim.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
 import { repeatProof } from '#data-plane/rails/repeat-proof.ts'
@@ -95,7 +87,7 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
     settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, telling),
     release: (hold) => desk.release(hold.rid),
     takeAhead: (hold) => takeAhead(desk, hold, telling),
-    receipts: receiptsOf(telling),
+    receipts: telling.names,
   }
 }
 

@@ -1,15 +1,7 @@
 import type { RawRequest, RequestHead } from '#data-plane/call.ts'
 import type { PaymentDesk, Quote } from '#data-plane/payment.ts'
 import type { Telling } from '#data-plane/rails/claim.ts'
-import {
-  claimHold,
-  paymentsClosed,
-  receiptsOf,
-  refuseDear,
-  settleHold,
-  takeAhead,
-  termsOf,
-} from '#data-plane/rails/claim.ts'
+import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead, termsOf } from '#data-plane/rails/claim.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
 import { repeatProof } from '#data-plane/rails/repeat-proof.ts'
@@ -88,7 +80,7 @@ export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf 
     },
     settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, TELLING),
     release: (hold) => desk.release(hold.rid),
-    receipts: receiptsOf(TELLING),
+    receipts: TELLING.names,
     ...(scheme === 'exact' ? { takeAhead: (hold) => takeAhead(desk, hold, TELLING) } : {}),
   }
 }

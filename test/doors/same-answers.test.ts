@@ -26,7 +26,7 @@ afterAll(() => world?.market.stop())
 /** Operations with one door: on REST cookies, files and retired paths; on tRPC what only operators do. */
 const REST_ALONE = [
   ...['export.download', 'fallback-key.retired', 'session.create', 'session.end'],
-  ...['key-session.create', 'key-session.end', 'sign-in-code.create'],
+  ...['key-session.create', 'key-session.end', 'sign-in-code.create', 'usage.activity'],
 ]
 const TRPC_ALONE = [
   ...['allowance.owing', 'catalog.diff', 'catalog.import', 'conflict.resolve', 'credit.grant'],

@@ -114,6 +114,8 @@ async function startPlane(network: Network): Promise<DataPlane> {
     JOURNAL_DIR: join(network.home, 'journal-ends'),
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     DRAIN_MS: '1000',
+    // Every listing asks whether it is on sale, and is refused until it is.
+    ADDRESS_WORK_PER_MINUTE: '1000000',
     // The plane lives in the test's own process. A machine that is busy with other tests is no end of a call.
     MAX_EVENT_LOOP_DELAY_MS: '60000',
   })

@@ -1,6 +1,7 @@
 /**
- * `npm run test:treasury-mutants`: makes each mistake of `mutants/treasury.ts`, `mutants/paid-jobs.ts` and
- * `mutants/metering.ts` alone and runs the tests that must fail because of it. `-- --only NAME,NAME` picks some. Ends with 1 when a mistake is not noticed.
+ * `npm run test:treasury-mutants`: makes each mistake of `mutants/treasury.ts`, `mutants/paid-jobs.ts`,
+ * `mutants/metering.ts` and `mutants/restores.ts` alone and runs the tests that must fail because of it.
+ * `-- --only NAME,NAME` picks some. Ends with 1 when a mistake is not noticed.
  */
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'

@@ -3,6 +3,7 @@ import type { Edit } from '#test/support/replace-once.ts'
 import { replaceOnce } from '#test/support/replace-once.ts'
 import { METERING_MUTANTS } from './metering.ts'
 import { PAID_JOB_MUTANTS } from './paid-jobs.ts'
+import { RESTORE_MUTANTS } from './restores.ts'
 import { TREASURY_MUTANTS } from './treasury.ts'
 
 /** A mistake in one place of one file, which a test file has to notice. */
@@ -17,6 +18,7 @@ export const TEST_MUTANTS: readonly TestMutant[] = [
   ...TREASURY_MUTANTS.map((mutant) => ({ ...mutant, caughtBy: `services/${mutant.caughtBy}` })),
   ...PAID_JOB_MUTANTS,
   ...METERING_MUTANTS,
+  ...RESTORE_MUTANTS,
 ]
 
 /** Makes one mistake in one file while a test run loads it. Throws for a name that no mutant has. */

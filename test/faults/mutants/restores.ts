@@ -1,0 +1,86 @@
+import type { TestMutant } from './mutated.ts'
+
+const PAYOUTS = 'control-plane/services/payouts'
+const PAYMENTS = 'control-plane/services/payments'
+const LIFT = 'control-plane/services/treasury/lift-hold.ts'
+const EPOCH = 'control-plane/db/money-epoch.ts'
+
+/** Mistakes with money that leaves after the ledger went back in time. */
+const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
+  {
+    name: 'a-step-back-holds-nothing',
+    file: EPOCH,
+    find: '    held_at = now(), joined_at = null, restored_to = least(',
+    replace: '    joined_at = null, restored_to = least(',
+  },
+  {
+    name: 'a-hold-ends-before-signatures-have-run-out',
+    file: LIFT,
+    find: "  if (at < heldAt + (treasury?.validMs ?? 0)) return 'chain'\n",
+    replace: '',
+  },
+  {
+    name: 'a-departure-without-a-row-is-nobodys',
+    file: `${PAYOUTS}/find-departure.ts`,
+    find: '  if (name === undefined) return undefined\n',
+    replace: '  if (name !== known) return undefined\n',
+  },
+  {
+    name: 'a-planned-payout-that-left-stays-planned',
+    file: `${PAYOUTS}/find-departure.ts`,
+    find: "  if (state === 'scheduled' || state === 'held') return true\n",
+    replace: '',
+  },
+  {
+    name: 'a-spent-nonce-shows-no-step-back',
+    file: `${PAYOUTS}/move-transfers.ts`,
+    find: '  if (ground.spent.size > 0) return noticeSpent(ctx, ground.spent)\n',
+    replace: '  void noticeSpent\n',
+  },
+  {
+    name: 'draws-that-the-books-lost-are-sent-again',
+    file: LIFT,
+    find: 'const draws = await failUnsentDraws(trx, LOST)',
+    replace: 'const draws = trx === undefined ? await failUnsentDraws(trx, LOST) : 0n',
+  },
+]
+
+/** Mistakes with calls whose claims the ledger lost. */
+const CLAIMS: readonly Omit<TestMutant, 'caughtBy'>[] = [
+  {
+    name: 'a-lost-claim-is-not-made-again',
+    file: `${PAYMENTS}/settle-payment.ts`,
+    find: 'known === undefined && told !== null ? await rebuildClaim',
+    replace: 'known === undefined && told === null ? await rebuildClaim',
+  },
+  {
+    name: 'a-claim-is-made-again-beside-another',
+    file: `${PAYMENTS}/rebuild-claim.ts`,
+    find: 'const name = { network, asset: asset.toLowerCase(), payer, nonce }',
+    replace: 'const name = { network, asset: asset.toLowerCase(), payer, nonce: nonce + rid }',
+  },
+  {
+    name: 'claims-are-taken-before-the-nodes-have-told',
+    file: EPOCH,
+    find: "when joined_at is null then 'joining' else 'held' end",
+    replace: "when joined_at is null and beat < 0 then 'joining' else 'held' end",
+  },
+  {
+    name: 'a-charge-that-nobody-can-book-leaves-no-trace',
+    file: `${PAYMENTS}/settle-payment.ts`,
+    find: '    await ledger.insertPoison([\n',
+    replace: '    void ([\n',
+  },
+  {
+    name: 'a-claim-made-again-names-an-account-that-is-lost',
+    file: `${PAYMENTS}/rebuild-claim.ts`,
+    find: 'await trx.payments.ensureUser({ ...newUser(ctx, payer), ...account }, ctx.clock.now())',
+    replace: 'await trx.payments.ensureUser({ ...account, ...newUser(ctx, payer) }, ctx.clock.now())',
+  },
+]
+
+/** Mistakes with what a ledger lost that went back in time. */
+export const RESTORE_MUTANTS: readonly TestMutant[] = [
+  ...OUT.map((mutant) => ({ ...mutant, caughtBy: 'services/payout-restores' })),
+  ...CLAIMS.map((mutant) => ({ ...mutant, caughtBy: 'services/lost-claims' })),
+]

@@ -7,6 +7,7 @@ import { isRecord } from '#shared/json-members.ts'
 import { headersNamed, LIMIT_HEADERS, refusalsOf } from './answers.ts'
 import type { Components, Json } from './json-schema.ts'
 import { describeSchema } from './json-schema.ts'
+import { describedQuery, describeParameter } from './parameters.ts'
 
 /** An operation of the document with its place. */
 export type Route = { readonly path: string; readonly method: string; readonly operation: Json }
@@ -42,11 +43,14 @@ function operationOf(components: Components, row: RestRow, described: Described)
     operationId: row.operation,
     tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     security: SECURITY[row.access],
     parameters: [
-      ...variables.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      ...(isRead ? queryOf(fields, required, described.example) : []),
+      ...variables.map((name) => {
+        const schema = { type: 'string' }
+        return { name, in: 'path', required: true, description: describeParameter(row.path, name), schema }
+      }),
+      ...(isRead ? queryOf(row.path, fields, required, described.example) : []),
       ...(row.idempotency === 'none' ? [] : [keyParameter(row.idempotency === 'required')]),
       ...(ACTS_IN_WORKSPACES.has(row.access) ? [WORKSPACE] : []),
     ],
@@ -78,12 +82,12 @@ function fieldsOf(components: Components, input: RestRow['input'], variables: re
   }
 }
 
-function queryOf(fields: Json, required: readonly string[], example: Described['example'] = {}): Json[] {
+function queryOf(path: string, fields: Json, required: readonly string[], example: Described['example'] = {}): Json[] {
   return Object.entries(fields).map(([name, schema]) => ({
     name,
     in: 'query',
     required: required.includes(name),
-    schema,
+    ...describedQuery(path, name, schema),
     ...(name in example ? { example: example[name] } : {}),
   }))
 }

@@ -5,6 +5,7 @@ import { DATA_ROUTES } from './data-plane/index.ts'
 import type { DataRoute } from './data-plane/route.ts'
 import type { Components, Json } from './json-schema.ts'
 import { describeSchema } from './json-schema.ts'
+import { describedQuery, describeParameter } from './parameters.ts'
 
 /** The operations of the data plane. One that takes a floor in the path is listed twice. */
 export function dataRoutes(components: Components): Route[] {
@@ -52,7 +53,7 @@ function operationOf(components: Components, route: DataRoute): Json {
     operationId: [method, ...path.split(/[^A-Za-z0-9]+/).filter((part) => part !== '')].join('.'),
     tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     security: securityOf(route),
     parameters: [...variablesOf(route), ...queryOf(components, route)],
     ...body,
@@ -94,12 +95,13 @@ function variablesOf({ path, variables = {} }: DataRoute): Json[] {
     name,
     in: 'path',
     required: true,
+    description: describeParameter(path, name),
     schema: { type: 'string' },
     ...(name in variables ? { example: variables[name] } : {}),
   }))
 }
 
-function queryOf(components: Components, { query, examples = {} }: DataRoute): Json[] {
+function queryOf(components: Components, { path, query, examples = {} }: DataRoute): Json[] {
   if (query === undefined) return []
   const schema = describeSchema(components, query, { io: 'input', isSnake: false })
   const fields = isRecord(schema['properties']) ? schema['properties'] : {}
@@ -109,7 +111,7 @@ function queryOf(components: Components, { query, examples = {} }: DataRoute): J
     name,
     in: 'query',
     required: required.includes(name),
-    schema: part,
+    ...describedQuery(path, name, part),
     ...(name in example ? { example: example[name] } : {}),
   }))
 }

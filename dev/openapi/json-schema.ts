@@ -53,6 +53,7 @@ function rewrite(whole: unknown, how: How): Json {
       return [[name, value.replace('#/$defs/', '#/components/schemas/')]]
     if (name === 'properties' && isRecord(value)) return [[name, rewriteMembers(value, how)]]
     if (name === 'required' && Array.isArray(value)) return [[name, value.map((member) => nameOf(String(member), how))]]
+    if (name === 'pattern' && typeof value === 'string') return [[name, plainPattern(value)]]
     if (name === 'examples' || name === 'default' || name === 'enum' || name === 'const') return [[name, value]]
     if (Array.isArray(value)) return [[name, value.map((part) => (isRecord(part) ? rewrite(part, how) : part))]]
     return [[name, isRecord(value) ? rewrite(value, how) : value]]
@@ -82,12 +83,32 @@ function nameOf(name: string, { isSnake }: How): string {
 }
 
 /**
+ * Classes of characters of our patterns as a pattern without flags has them. Halves of surrogate pairs cannot be told
+ * from whole pairs there, so the document allows them and the server alone refuses them.
+ */
+const CLASSES: Readonly<Record<string, string>> = {
+  '\\p{Cc}': '\\u0000-\\u001f\\u007f-\\u009f',
+  '\\p{Cs}': '',
+}
+
+/** A pattern for readers that set no flags. Throws for a class of characters that only the flag `u` knows. */
+function plainPattern(pattern: string): string {
+  return pattern.replace(/\\[pP]\{[^}]*\}/g, (name) => {
+    const plain = CLASSES[name]
+    if (plain === undefined) throw new Error(`${pattern} has no form without the flag u`)
+    return plain
+  })
+}
+
+/**
  * True for members that tell a reader nothing: names of inner schemas, bounds of safe integers, a date's whole grammar.
- * `readOnly` only says that our code does not change a list.
+ * `readOnly` only says that our code does not change a list. A default that lists words is told in the description,
+ * because generators of code lose the type of the words.
  */
 function isNoise(name: string, value: unknown, schema: Json): boolean {
   if (name === 'id' && typeof value === 'string') return true
   if (name === '$schema' || name === 'propertyNames' || name === 'readOnly') return true
+  if (name === 'default' && Array.isArray(value) && value.length > 0) return true
   if (name === 'minimum' && value === Number.MIN_SAFE_INTEGER) return true
   if (name === 'maximum' && value === Number.MAX_SAFE_INTEGER) return true
   return name === 'pattern' && (schema['format'] === 'date-time' || schema['format'] === 'date')

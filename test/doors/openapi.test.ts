@@ -5,9 +5,10 @@ import { DESCRIPTIONS } from '#control-plane/api/reference/rows/index.ts'
 import { ROWS } from '#control-plane/api/rest/door.ts'
 import { surfaceRows } from '#data-plane/routes.ts'
 import { buildDocument } from '#dev/openapi/document.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
-import { bodyFaults, DOCUMENT_TEXT, OPERATIONS } from '#test/support/description.ts'
+import { bodyFaults, DOCUMENT, DOCUMENT_TEXT, OPERATIONS } from '#test/support/description.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
@@ -15,6 +16,17 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 const PATHS_BELOW: Readonly<Record<string, readonly string[]>> = {
   '/api/markets/*model': ['/performance'],
   '/v1/models/*id': ['/endpoints'],
+}
+
+type Part = { readonly pattern?: string; readonly default?: unknown }
+
+/** The patterns and defaults of all schemas in the document. */
+function schemasIn(part: unknown): Part[] {
+  if (Array.isArray(part)) return part.flatMap(schemasIn)
+  if (!isRecord(part)) return []
+  const { pattern, default: value } = part
+  const own = typeof pattern === 'string' ? [{ pattern, default: value }] : [{ default: value }]
+  return [...own, ...Object.values(part).flatMap(schemasIn)]
 }
 
 describe('docs/openapi.json', () => {
@@ -51,6 +63,39 @@ describe('docs/openapi.json', () => {
     expect(new Set(OPERATIONS.map(({ method, path }) => shaped(`${method} ${path}`)))).toEqual(
       new Set(rows.map(shaped)),
     )
+  })
+
+  it('describes every operation, parameter and tag', () => {
+    const silent = OPERATIONS.flatMap(({ operationId, description, parameters }) => [
+      ...(description === '' ? [operationId] : []),
+      ...parameters.filter((each) => each.description === '').map(({ name }) => `${operationId}: ${name}`),
+    ])
+    const tags = DOCUMENT.tags.filter(({ description }) => description === '').map(({ name }) => name)
+    expect([...silent, ...tags]).toEqual([])
+  })
+
+  it('names each operation once, as a function may be named', () => {
+    const names = OPERATIONS.map(({ operationId }) => operationId)
+    expect(new Set(names).size).toBe(names.length)
+    expect(names.filter((name) => !/^[a-z][A-Za-z0-9]*$/.test(name))).toEqual([])
+  })
+
+  it('has patterns that a reader without flags takes as one with flags does', () => {
+    const patterns = new Set(schemasIn(JSON.parse(DOCUMENT_TEXT)).flatMap(({ pattern }) => pattern ?? []))
+    expect(patterns.size).toBeGreaterThan(5)
+    for (const pattern of patterns) {
+      expect(pattern).not.toMatch(/\\p\{/i)
+      expect(() => [new RegExp(pattern), new RegExp(pattern, 'u')], pattern).not.toThrow()
+    }
+    const lines = [...patterns].filter((pattern) => new RegExp(pattern).test('a line, \u{1F600}'))
+    expect(lines.filter((pattern) => !new RegExp(pattern).test('two\nlines'))).toHaveLength(1)
+  })
+
+  it('has defaults whose types a generator of code keeps', () => {
+    const lists = schemasIn(JSON.parse(DOCUMENT_TEXT)).flatMap(({ default: value }) =>
+      Array.isArray(value) && value.length > 0 ? [value] : [],
+    )
+    expect(lists).toEqual([])
   })
 
   it('has examples that its own schemas take', () => {

@@ -14,14 +14,23 @@ const Content = z.record(
 const Answer = z.object({ headers: z.record(z.string(), z.unknown()).default({}), content: Content.default({}) })
 const Operation = z.object({
   operationId: z.string(),
+  description: z.string().default(''),
   security: z.array(z.record(z.string(), z.unknown())),
   parameters: z.array(
-    z.object({ name: z.string(), in: z.string(), required: z.boolean().optional(), example: z.unknown().optional() }),
+    z.object({
+      name: z.string(),
+      in: z.string(),
+      description: z.string().default(''),
+      required: z.boolean().optional(),
+      schema: z.record(z.string(), z.unknown()),
+      example: z.unknown().optional(),
+    }),
   ),
   requestBody: z.object({ content: Content }).optional(),
   responses: z.record(z.string(), z.union([z.object({ $ref: z.string() }), Answer])),
 })
 const Document = z.object({
+  tags: z.array(z.object({ name: z.string(), description: z.string().default('') })),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
   components: z.object({
     schemas: z.record(z.string(), z.record(z.string(), z.unknown())),

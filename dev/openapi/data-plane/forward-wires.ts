@@ -45,12 +45,14 @@ export const FORWARD_ROUTES: readonly DataRoute[] = [
   {
     ...{ ...family, method: 'get', path: '/x402/api/social/v2/posts/search/recent' },
     summary: 'Search recent posts, paid by a wallet',
+    description: 'Sends the query to the service behind this path and answers what the service answers.',
     query: z.looseObject({ query: z.string().optional() }),
     answers: { 'application/json': Anything },
   },
   {
     ...{ ...family, method: 'get', path: '/x402/api/social/v2/users/by/username/{username}' },
     summary: 'Read a user by name, paid by a wallet',
+    description: 'Reads one user at the service behind this path and answers what the service answers.',
     answers: { 'application/json': Anything },
   },
   {

@@ -112,6 +112,7 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
     ...sold,
     path: '/v1/images',
     summary: "Make pictures, by OpenRouter's path",
+    description: 'The same as `/v1/images/generations`.',
     body: ImageRequest,
     answers: { 'application/json': ImageAnswer, 'text/event-stream': STREAM },
     examples: { whole: { model: 'dall-e-3', prompt: 'A boat on a lake.', size: '256x256' } },

@@ -179,6 +179,7 @@ const CATALOG_READS: readonly DataRoute[] = [
     path: '/api/inference/v1/prices',
     tag: 'Catalog',
     summary: 'List the best price of each provider (second path)',
+    description: 'The same as the first path.',
     answers: json(PriceList),
   },
   {
@@ -196,6 +197,7 @@ const CATALOG_READS: readonly DataRoute[] = [
     path: '/.well-known/x402',
     tag: 'Catalog',
     summary: 'List the addresses that take x402',
+    description: 'For crawlers: every address that a wallet can pay without a key.',
     answers: json(PayableResources),
   },
 ]
@@ -208,6 +210,7 @@ const KEY_READS: readonly DataRoute[] = [
     path: '/v1/key',
     tag: 'Calls',
     summary: 'Read the limits of the asking key',
+    description: 'In OpenRouter’s shape: the caps of the key and what was spent of them.',
     answers: json(z.object({ data: KeyStanding })),
   },
   {
@@ -226,6 +229,7 @@ const KEY_READS: readonly DataRoute[] = [
     path: '/v1/generation',
     tag: 'Calls',
     summary: 'Look a call up in OpenRouter’s shape',
+    description: 'The model, the tokens and the cost of one call.',
     query: z.object({ id: z.string().describe('The x-request-id of the call.') }),
     answers: json(z.object({ data: Generation })),
     examples: { whole: { id: '01M7ZE8A4RNEV4433YRPXKJ69J' } },
@@ -258,6 +262,7 @@ const HEALTH_READS: readonly DataRoute[] = [
     path: '/health/live',
     tag: 'Health',
     summary: 'Say that the process runs',
+    description: 'Answers 200 as long as the process can answer at all.',
     answers: state,
   },
   {
@@ -266,6 +271,7 @@ const HEALTH_READS: readonly DataRoute[] = [
     path: '/health/ready',
     tag: 'Health',
     summary: 'Say whether calls can be served',
+    description: 'Answers 503 while calls would be refused.',
     answers: state,
   },
   {
@@ -274,6 +280,7 @@ const HEALTH_READS: readonly DataRoute[] = [
     path: '/health/paid',
     tag: 'Health',
     summary: 'Say whether paid calls are admitted',
+    description: 'Answers 503 while calls that cost money would be refused.',
     answers: state,
   },
 ]

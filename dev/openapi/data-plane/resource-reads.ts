@@ -110,6 +110,7 @@ export const RESOURCE_READS: readonly DataRoute[] = [
     ...read,
     path: '/v1/resource/markets',
     summary: 'List what is lent',
+    description: 'The resources that have lent keys on the market, with their prices.',
     answers: json(z.object({ markets: z.array(MarketListing) })),
   },
   {
@@ -123,12 +124,14 @@ export const RESOURCE_READS: readonly DataRoute[] = [
     ...read,
     path: '/v1/resource/traits',
     summary: 'List what X-MKT-Require may name',
+    description: 'The traits by which a call chooses among lent keys.',
     answers: json(z.object({ traits: z.array(Trait) })),
   },
   {
     ...read,
     path: '/v1/resource/market/analytics',
     summary: 'Read volume and savings of the market',
+    description: 'Sums over all calls on lent keys.',
     answers: json(z.object({ resources: z.array(Figures) })),
   },
   {

@@ -7,7 +7,7 @@ export type DataRoute = {
   readonly path: string
   readonly tag: string
   readonly summary: string
-  readonly description?: string
+  readonly description: string
   readonly envelope: 'v1' | 'messages'
   readonly access: 'public' | 'buyer'
   /** True for a sold call. Its answer tells its route and its cost. */

@@ -214,16 +214,34 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
       'OpenAI’s chat protocol. The call goes to the cheapest healthy offer that may serve it, and to the next one when ' +
       'that fails before content.',
   },
-  { ...chat, path: '/api/inference/v1/chat/completions', summary: 'Ask a model in a conversation (second path)' },
+  {
+    ...chat,
+    path: '/api/inference/v1/chat/completions',
+    summary: 'Ask a model in a conversation (second path)',
+    description: 'The same as `/v1/chat/completions`.',
+  },
   {
     ...{ ...chat, path: '/x402/api/inference/v1/chat/completions', access: 'public' as const },
     summary: 'Ask a model in a conversation, paid by x402 alone',
+    description: 'The same as `/v1/chat/completions`, without a key. A wallet pays for each call.',
   },
-  { ...completion, path: '/v1/completions', takesFloor: true, summary: 'Complete a text' },
-  { ...completion, path: '/api/inference/v1/completions', summary: 'Complete a text (second path)' },
+  {
+    ...completion,
+    path: '/v1/completions',
+    takesFloor: true,
+    summary: 'Complete a text',
+    description: 'OpenAI’s older protocol: the model goes on with one `prompt`.',
+  },
+  {
+    ...completion,
+    path: '/api/inference/v1/completions',
+    summary: 'Complete a text (second path)',
+    description: 'The same as `/v1/completions`.',
+  },
   {
     ...{ ...completion, path: '/x402/api/inference/v1/completions', access: 'public' as const },
     summary: 'Complete a text, paid by x402 alone',
+    description: 'The same as `/v1/completions`, without a key. A wallet pays for each call.',
   },
   {
     ...sold,

@@ -3,7 +3,12 @@ import type { Descriptions } from './described.ts'
 const tag = 'Sign-in'
 const address = '0x52908400098527886e0f7030069857d2e4169ee7'
 
-const challenge = { tag, summary: 'Get a message for a wallet to sign', example: { address } }
+const challenge = {
+  tag,
+  summary: 'Get a message for a wallet to sign',
+  description: 'Send the message back with its signature before it expires.',
+  example: { address },
+}
 const exchange = 'The signed message proves the wallet; a new wallet gets its accounts. The key is shown once.'
 
 export const AUTH_DESCRIPTIONS: Descriptions = {
@@ -28,8 +33,18 @@ export const AUTH_DESCRIPTIONS: Descriptions = {
     description: 'Sets a cookie that stands for the wallet on both sides of the market.',
     refusals: [403],
   },
-  'GET /v1/auth/session': { tag, summary: 'Say who is signed in', example: {} },
-  'DELETE /v1/auth/session': { tag, summary: 'Sign a browser out', example: {} },
+  'GET /v1/auth/session': {
+    tag,
+    summary: 'Say who is signed in',
+    description: 'The session’s wallet and the user that it belongs to.',
+    example: {},
+  },
+  'DELETE /v1/auth/session': {
+    tag,
+    summary: 'Sign a browser out',
+    description: 'Ends the session of the cookie.',
+    example: {},
+  },
   'POST /v1/auth/key-session': {
     tag,
     summary: 'Sign a browser in with a key or the code of a link',
@@ -39,6 +54,7 @@ export const AUTH_DESCRIPTIONS: Descriptions = {
   'DELETE /v1/auth/key-session': {
     tag,
     summary: 'Sign a browser out that was signed in with a key',
+    description: 'Ends the session. The key itself stays valid.',
     example: {},
     refusals: [401, 403],
   },

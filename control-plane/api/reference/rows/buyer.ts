@@ -7,8 +7,18 @@ const HOOK = '/v1/buyer/webhooks/:id'
 const retired = { tag, summary: 'Retired', description: 'Answers 410 with the way to go.', refusals: [410] }
 
 const ACCOUNT: Descriptions = {
-  'GET /v1/buyer/me': { tag, summary: 'Read balance, totals and recent calls', example: {} },
-  'GET /v1/payments/balance': { tag, summary: 'Read the balance', example: {} },
+  'GET /v1/buyer/me': {
+    tag,
+    summary: 'Read balance, totals and recent calls',
+    description: 'The state of the account in one answer.',
+    example: {},
+  },
+  'GET /v1/payments/balance': {
+    tag,
+    summary: 'Read the balance',
+    description: 'What the account can spend.',
+    example: {},
+  },
   'POST /v1/payments/deposits': {
     tag,
     summary: 'Ask how to deposit USDC',
@@ -17,7 +27,12 @@ const ACCOUNT: Descriptions = {
     example: {},
     refusals: [403, 409],
   },
-  'GET /v1/payments/deposits': { tag, summary: 'List deposits, newest first', example: { max_items: 10 } },
+  'GET /v1/payments/deposits': {
+    tag,
+    summary: 'List deposits, newest first',
+    description: 'Transfers that fill the balance, with their states.',
+    example: { max_items: 10 },
+  },
   'POST /v1/payments/deposits/:id/signature': {
     tag,
     summary: 'Hand in the signature of a deposit',
@@ -28,6 +43,7 @@ const ACCOUNT: Descriptions = {
   'GET /v1/buyer/allowance': {
     tag,
     summary: 'Read how the account pays from its wallet',
+    description: 'The allowance that the wallet gave, and what was drawn from it.',
     example: {},
     refusals: [409],
   },
@@ -53,7 +69,12 @@ const ACCOUNT: Descriptions = {
     example: {},
     refusals: [403, 404, 409],
   },
-  'GET /v1/buyer/preferences': { tag, summary: 'Read what every call goes by', example: {} },
+  'GET /v1/buyer/preferences': {
+    tag,
+    summary: 'Read what every call goes by',
+    description: 'The preferences of the account. A call can be stricter.',
+    example: {},
+  },
   'PUT /v1/buyer/preferences': {
     tag,
     summary: 'Say what every call goes by',
@@ -77,15 +98,23 @@ const ACCOUNT: Descriptions = {
   'GET /v1/buyer/providers': {
     tag,
     summary: 'List own provider keys',
+    description: 'The providers that the account reaches with keys of its own, without the secrets.',
     example: {},
   },
   'DELETE /v1/buyer/providers': {
     tag,
     summary: 'Remove the own provider key that the body names',
+    description: 'Calls no longer use the key.',
     example: { id: 'own_01K00000000000000000000000' },
     refusals: [403],
   },
-  'DELETE /v1/buyer/providers/:id': { tag, summary: 'Remove an own provider key', example: {}, refusals: [403] },
+  'DELETE /v1/buyer/providers/:id': {
+    tag,
+    summary: 'Remove an own provider key',
+    description: 'Calls no longer use the key.',
+    example: {},
+    refusals: [403],
+  },
   'GET /v1/buyer/fallback-key': retired,
   'POST /v1/buyer/fallback-key': retired,
   'PUT /v1/buyer/fallback-key': retired,
@@ -93,6 +122,7 @@ const ACCOUNT: Descriptions = {
   'GET /v1/requests': {
     tag: 'Calls',
     summary: 'List calls, newest first',
+    description: 'Calls of the account with their states and costs.',
     example: { limit: 5 },
   },
   'GET /v1/requests/:id': {
@@ -108,15 +138,23 @@ const WEBHOOKS: Descriptions = {
   'POST /v1/buyer/webhooks': {
     tag: hooks,
     summary: 'Make a webhook',
+    description:
+      'The first answer alone has the signing secret. Without `events`, the webhook gets every kind of event.',
     example: { url: 'https://hooks.example.com/market', events: ['balance.low'], low_balance_usd: 1 },
     refusals: [403],
   },
   'GET /v1/buyer/webhooks': {
     tag: hooks,
     summary: 'List webhooks',
+    description: 'The webhooks of the account, without their secrets.',
     example: {},
   },
-  [`GET ${HOOK}`]: { tag: hooks, summary: 'Read a webhook', example: {} },
+  [`GET ${HOOK}`]: {
+    tag: hooks,
+    summary: 'Read a webhook',
+    description: 'One webhook of the account, without its secret.',
+    example: {},
+  },
   [`PATCH ${HOOK}`]: {
     tag: hooks,
     summary: 'Change a webhook',
@@ -124,7 +162,13 @@ const WEBHOOKS: Descriptions = {
     example: { low_balance_usd: 2 },
     refusals: [403],
   },
-  [`DELETE ${HOOK}`]: { tag: hooks, summary: 'Remove a webhook', example: {}, refusals: [403] },
+  [`DELETE ${HOOK}`]: {
+    tag: hooks,
+    summary: 'Remove a webhook',
+    description: 'No more events are sent to its address.',
+    example: {},
+    refusals: [403],
+  },
   [`POST ${HOOK}/rotate-secret`]: {
     tag: hooks,
     summary: 'Give a webhook a new secret',
@@ -135,12 +179,14 @@ const WEBHOOKS: Descriptions = {
   [`POST ${HOOK}/test`]: {
     tag: hooks,
     summary: 'Send a test event',
+    description: 'Sends one event to the webhook’s address.',
     example: {},
     refusals: [403],
   },
   [`GET ${HOOK}/deliveries`]: {
     tag: hooks,
     summary: 'List what was sent',
+    description: 'Deliveries to the webhook and what its address answered.',
     example: { max_items: 10 },
   },
 }

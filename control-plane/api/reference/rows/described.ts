@@ -5,7 +5,7 @@ export type Described = {
   readonly tag: string
   /** One line in the imperative. */
   readonly summary: string
-  readonly description?: string
+  readonly description: string
   /** The operation's full input, where its own schema parses a part of it later. */
   readonly input?: z.ZodType
   /** The form of a good answer that is not one JSON body. */

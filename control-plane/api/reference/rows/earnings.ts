@@ -6,18 +6,21 @@ export const EARNINGS_DESCRIPTIONS: Descriptions = {
   'GET /v1/seller/earnings': {
     tag,
     summary: 'Read earnings',
+    description: 'Sums of the sales in the range.',
     example: { range: '7d' },
     refusals: [403, 404],
   },
   'GET /v1/seller/earnings/history': {
     tag,
     summary: 'List sales, newest first',
+    description: 'One line a sold call, with what it earned.',
     example: { limit: 10 },
     refusals: [403, 404],
   },
   'GET /v1/seller/usage/export': {
     tag,
     summary: 'Download a file of sales',
+    description: 'Redirects to a signed link to the file.',
     as: 'redirect',
     example: {},
     refusals: [403, 404],
@@ -25,6 +28,7 @@ export const EARNINGS_DESCRIPTIONS: Descriptions = {
   'GET /v1/seller/payouts': {
     tag,
     summary: 'Read what is to be paid out, and what was paid',
+    description: 'The balance of the account, the payouts and their states.',
     example: { max_items: 10 },
     refusals: [403, 404],
   },
@@ -39,6 +43,7 @@ export const EARNINGS_DESCRIPTIONS: Descriptions = {
   'GET /v1/seller/payouts/:id/tx': {
     tag,
     summary: 'Read the transaction of a payout',
+    description: 'The transfer on the chain that paid a payout.',
     example: {},
     refusals: [403, 404],
   },

@@ -13,9 +13,15 @@ export const KEY_DESCRIPTIONS: Descriptions = {
   'GET /v1/seller/keys': {
     tag: 'Seller keys',
     summary: 'List seller keys',
+    description: 'The keys with their labels, without their secrets.',
     example: {},
   },
-  'DELETE /v1/seller/keys/:id': { tag: 'Seller keys', summary: 'Revoke a seller key', example: {} },
+  'DELETE /v1/seller/keys/:id': {
+    tag: 'Seller keys',
+    summary: 'Revoke a seller key',
+    description: 'The key stops working. A revoked key does not come back.',
+    example: {},
+  },
   'POST /v1/buyer/keys': {
     tag,
     summary: 'Make a buyer key, with limits',
@@ -26,6 +32,7 @@ export const KEY_DESCRIPTIONS: Descriptions = {
   'GET /v1/buyer/keys': {
     tag,
     summary: 'List buyer keys',
+    description: 'The keys with their limits, without their secrets.',
     example: {},
   },
   'PATCH /v1/buyer/keys/:id': {
@@ -42,5 +49,11 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     example: { window_seconds: 60 },
     refusals: [403],
   },
-  'DELETE /v1/buyer/keys/:id': { tag, summary: 'Revoke a buyer key', example: {}, refusals: [403] },
+  'DELETE /v1/buyer/keys/:id': {
+    tag,
+    summary: 'Revoke a buyer key',
+    description: 'The key stops working. A revoked key does not come back.',
+    example: {},
+    refusals: [403],
+  },
 }

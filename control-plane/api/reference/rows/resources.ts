@@ -29,9 +29,24 @@ export const RESOURCE_DESCRIPTIONS: Descriptions = {
     },
     refusals: [409, 502],
   },
-  [`GET ${OFFERS}`]: { tag, summary: 'List own lent keys', example: { max_items: 10 } },
-  [`DELETE ${OFFERS}`]: { tag, summary: 'Take every lent key off the market', example: {} },
-  [`GET ${OFFERS}/:id`]: { tag, summary: 'Read a lent key', example: {} },
+  [`GET ${OFFERS}`]: {
+    tag,
+    summary: 'List own lent keys',
+    description: 'The lent keys of the account, with their terms and states.',
+    example: { max_items: 10 },
+  },
+  [`DELETE ${OFFERS}`]: {
+    tag,
+    summary: 'Take every lent key off the market',
+    description: 'New calls no longer use any lent key of the account.',
+    example: {},
+  },
+  [`GET ${OFFERS}/:id`]: {
+    tag,
+    summary: 'Read a lent key',
+    description: 'One lent key of the account, with its terms and state.',
+    example: {},
+  },
   [`PATCH ${OFFERS}/:id`]: {
     tag,
     summary: 'Change a lent key',
@@ -50,6 +65,7 @@ export const RESOURCE_DESCRIPTIONS: Descriptions = {
   [`POST ${OFFERS}/:id/purge`]: {
     tag,
     summary: 'Take a lent key off the market and destroy it',
+    description: 'A destroyed key does not come back. Jobs that it started can no longer be asked about.',
     example: {},
     refusals: [409],
   },
@@ -59,10 +75,16 @@ export const RESOURCE_DESCRIPTIONS: Descriptions = {
     description: 'With the demand that the seller’s own rules refused.',
     example: { range: '7d' },
   },
-  'GET /v1/resource/access': { tag, summary: 'Say whether the account may buy on lent keys now', example: {} },
+  'GET /v1/resource/access': {
+    tag,
+    summary: 'Say whether the account may buy on lent keys now',
+    description: 'With the reason where the account may not.',
+    example: {},
+  },
   'GET /v1/resource/buyer/analytics': {
     tag,
     summary: 'Read spending and savings on lent keys',
+    description: 'Sums of the account’s calls in the range.',
     example: { range: '7d' },
   },
 }

@@ -19,7 +19,12 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
     example: { model: 'gpt-5-mini', ...place, discount: 25, cap_daily_usd: 50, label: 'spare quota' },
     ...probed,
   },
-  [`GET ${OFFERS}`]: { tag, summary: 'List own offers', example: { max_items: 10 } },
+  [`GET ${OFFERS}`]: {
+    tag,
+    summary: 'List own offers',
+    description: 'The offers of the account, with their prices and states.',
+    example: { max_items: 10 },
+  },
   [`POST ${OFFERS}/bulk`]: {
     tag,
     summary: 'List many models of one provider',
@@ -35,7 +40,12 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
     description: 'Runs in the background: ask for the operation with its id.',
     example: {},
   },
-  [`GET ${OFFERS}/:id`]: { tag, summary: 'Read an offer', example: {} },
+  [`GET ${OFFERS}/:id`]: {
+    tag,
+    summary: 'Read an offer',
+    description: 'One offer of the account, with its price and state.',
+    example: {},
+  },
   [`PATCH ${OFFERS}/:id`]: {
     tag,
     summary: 'Change an offer',
@@ -46,12 +56,14 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
   [`DELETE ${OFFERS}/:id`]: {
     tag,
     summary: 'Take an offer off the market',
+    description: 'New calls no longer go to the offer.',
     example: {},
     refusals: [409],
   },
   [`POST ${OFFERS}/:id/reset-health`]: {
     tag,
     summary: 'Return an offer to the rotation',
+    description: 'At once, with its health record cleared.',
     example: {},
     refusals: [409],
   },
@@ -65,6 +77,7 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
   'GET /v1/seller/operations/:id': {
     tag,
     summary: 'Read a background operation',
+    description: 'The state of work that goes on after its request was answered.',
     example: {},
   },
   'POST /v1/seller/discover': {
@@ -85,6 +98,7 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
   'POST /v1/seller/test-health': {
     tag,
     summary: 'Ask models of a provider for one token each',
+    description: 'Sends one small call for each model and says which calls succeeded.',
     as: 'lines',
     example: { ...place, models: ['gpt-5-mini'] },
     refusals: [404],
@@ -92,6 +106,7 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
   'GET /v1/seller/health-log': {
     tag,
     summary: 'Read what went wrong with offers',
+    description: 'Failed calls and changes of state. Narrow the list to one offer with `offer_id`.',
     example: { max_items: 10 },
     refusals: [404],
   },
@@ -101,5 +116,10 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
     description: 'Hints and fingerprints only.',
     example: {},
   },
-  'DELETE /v1/seller/configs/:id': { tag, summary: 'Forget a saved provider key', example: {} },
+  'DELETE /v1/seller/configs/:id': {
+    tag,
+    summary: 'Forget a saved provider key',
+    description: 'Removes the key from the list of keys that new offers can use.',
+    example: {},
+  },
 }

@@ -6,6 +6,7 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
   'GET /v1/buyer/usage': {
     tag,
     summary: 'List calls with their cost',
+    description: 'One line a call. The query narrows the list.',
     example: { period: '24h', max_items: 10 },
   },
   'GET /v1/activity': {
@@ -17,11 +18,13 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
   'GET /v1/buyer/usage/buckets': {
     tag,
     summary: 'Sum usage over time',
+    description: 'One bucket an interval, by model, key, provider or endpoint if you ask for it.',
     example: { period: '7d', interval: 'day', group_by: 'model' },
   },
   'GET /v1/buyer/usage/export': {
     tag,
     summary: 'Download a file of calls',
+    description: 'Redirects to a signed link to the file.',
     as: 'redirect',
     example: { period: '7d' },
   },
@@ -34,6 +37,7 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
   'GET /v1/buyer/jobs': {
     tag,
     summary: 'List long jobs',
+    description: 'Jobs of the account, such as videos and music, with their states.',
     example: { state: 'running', max_items: 10 },
   },
   'DELETE /v1/buyer/jobs/:id': {
@@ -47,11 +51,13 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
   'GET /v1/buyer/savings': {
     tag,
     summary: 'Compare what was paid with list prices',
+    description: 'Sums of what calls cost here and at list prices.',
     example: { period: '30d' },
   },
   'GET /v1/buyer/statements': {
     tag,
     summary: 'List ledger lines with the running balance',
+    description: 'Every change of the balance, with the balance after it.',
     example: { max_items: 10 },
   },
   'GET /v1/exports/:token': {

@@ -37,12 +37,6 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
     find: '  if (ground.spent.size > 0) return noticeSpent(ctx, ground.spent)\n',
     replace: '  void noticeSpent\n',
   },
-  {
-    name: 'draws-that-the-books-lost-are-sent-again',
-    file: LIFT,
-    find: 'const draws = await failUnsentDraws(trx, LOST)',
-    replace: 'const draws = trx === undefined ? await failUnsentDraws(trx, LOST) : 0n',
-  },
 ]
 
 /** Mistakes with calls whose claims the ledger lost. */

@@ -166,11 +166,12 @@ export async function readStanding(db: Database | Trx, beatInGate: number | unde
  * Records that the ledger went back to an instant (Unix milliseconds), so that the next epoch has the captures registered
  * again that were posted after it. Of two such instants the earlier one stands. From the same statement on nothing leaves.
  * Versions of published documents go on far above those that the lost ledger gave out, because a node keeps what it has
- * under a version that it knows.
+ * under a version that it knows. The instant is that of the statement, because an epoch may be raised since the transaction
+ * began.
  */
 export async function markRestored(db: Database | Trx, restoredTo: number, atLeastBeat = 0): Promise<void> {
-  await sql`update money_epoch set beat = greatest(beat, ${atLeastBeat}) + 1, restored_at = now(),
-    held_at = now(), joined_at = null, restored_to = least(to_timestamp(${restoredTo}::float8 / 1000),
+  await sql`update money_epoch set beat = greatest(beat, ${atLeastBeat}) + 1, restored_at = clock_timestamp(),
+    held_at = clock_timestamp(), joined_at = null, restored_to = least(to_timestamp(${restoredTo}::float8 / 1000),
       case when restored_at > now() - ${JOURNAL_HOURS} * interval '1 hour' then restored_to end)`.execute(db)
   await sql`select setval('snapshot_version', nextval('snapshot_version') + ${LOST_VERSIONS})`.execute(db)
 }
@@ -181,7 +182,7 @@ export async function raiseMoneyEpoch(db: Database, seenInRedis: number): Promis
     db,
     { epoch: LEDGER_TABLES.money_epoch.epoch },
     sql`update money_epoch
-    set epoch = greatest(epoch, ${seenInRedis}) + 1, raised_at = now() returning epoch`,
+    set epoch = greatest(epoch, ${seenInRedis}) + 1, raised_at = clock_timestamp() returning epoch`,
   )
   return Number(rows[0]?.epoch ?? 0n)
 }

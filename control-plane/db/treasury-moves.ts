@@ -177,13 +177,17 @@ export async function listNewMoves(db: Database, purse: Purse, limit: number): P
   )
 }
 
-/** Moves that nobody has looked at, and departures that nobody here sent. */
+/**
+ * Departures that nobody has looked at, or that nobody here sent, and what came unseen from wallets with an allowance,
+ * which may be a draw. What came from others keeps nothing here.
+ */
 export async function countUnsettledMoves(db: Database, purse: Purse): Promise<number> {
   const rows = await readRows(
     db,
     { count: integer() },
     sql`select count(*)::int as count from treasury_move
-      where ${ofChain(purse)} and (kind = 'new' or (kind = 'unknown' and direction = 'out'))`,
+      where ${ofChain(purse)} and ((direction = 'out' and kind in ('new', 'unknown'))
+        or (kind = 'new' and exists (select from allowance_line l where l.wallet = party)))`,
   )
   return rows[0]?.count ?? 0
 }

@@ -143,6 +143,16 @@ export async function listUnbookedDepartures(db: Database, limit: number): Promi
   return rows.map(({ nonce }) => nonce)
 }
 
+/** Locks the payouts of a seller that wait for a signature or a decision and have a name, newest first. */
+export async function lockWaitingPayouts(trx: Trx, seller: AccountId, limit: number): Promise<TreasuryTransfer[]> {
+  return readRows(
+    trx,
+    TRANSFER_ROW,
+    sql`select ${TRANSFER_COLUMNS} from treasury_transfer where seller = ${seller} and state in ('scheduled', 'held')
+      and number is not null order by id desc limit ${limit} for no key update`,
+  )
+}
+
 /** Locks scheduled transfers that the treasury sends itself, oldest first. Leaves those that another has locked. */
 export async function lockScheduledTransfers(trx: Trx, limit: number): Promise<TreasuryTransfer[]> {
   return readRows(

@@ -1,14 +1,20 @@
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
+import { stepTransfer } from '#control-plane/services/payouts/end-transfer.ts'
 import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
 import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
 import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
+import { REASONS } from '#control-plane/services/payouts/transfer-states.ts'
 import { findWait, liftWhenWhole } from '#control-plane/services/treasury/lift-hold.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { allowing } from '#test/support/allowances.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
+import { depositing } from '#test/support/deposits.ts'
+import { balanceOf } from '#test/support/ledger.ts'
 import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
 import { setTreasury, startPayouts } from '#test/support/payouts.ts'
 import { until } from '#test/support/until.ts'
@@ -63,6 +69,28 @@ const pay = async () => {
 }
 
 describe('a ledger that went back in time', { timeout: 120_000 }, () => {
+  // It is the first one, because a permit has run out once the chain's clock has been put on a few times.
+  it('takes nothing from wallets twice', async () => {
+    const lines = allowing(world)
+    const buyer = await lines.payer(20_000_000n, 20_000_000n)
+    await lines.spend(buyer, 3_000_000)
+    await untilBeat()
+    const restore = await world.gate.backUpLedger()
+    await lines.untilTurned('it is drawn', async () => (await chain.usdcBalance(buyer.purse.address)) === 17_000_000n)
+    await untilBeat()
+    await restore()
+    for (let number = 0; number < 3; number++) await lines.turn()
+    await outlast()
+    await until('money may leave', WAIT_MS, async () => {
+      await lines.turn()
+      await liftWhenWhole(world.ctx)
+      return (await record()).heldAt === undefined
+    })
+    for (let number = 0; number < 3; number++) await lines.turn()
+    expect(await chain.usdcBalance(buyer.purse.address)).toBe(17_000_000n)
+    await setTreasury(world, 10_000_000_000n)
+  })
+
   it('pays nobody again, and has the payouts that left in its books before money may leave', async () => {
     const [paid, other] = [await world.seller(PAID), await world.seller(0)]
     await untilBeat()
@@ -133,6 +161,69 @@ describe('a ledger that went back in time', { timeout: 120_000 }, () => {
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: PAID + 1_000_000 })
   })
 
+  it('takes a payout that left from one that waits only in the books, and covers nothing', async () => {
+    const seller = await world.seller(PAID)
+    await drainBalances(world.ctx, { isForced: true })
+    await untilBeat()
+    const restore = await world.gate.backUpLedger()
+    const [waiting] = await world.payouts(seller)
+    if (waiting === undefined) throw new Error('no payout waits')
+    await stepTransfer(world.ctx, waiting.id, 'cancel', { reason: REASONS.operator })
+    await pay()
+    expect(await received(seller)).toBe(BigInt(PAID))
+    await untilBeat()
+    await restore()
+    await outlast()
+    await untilLifted()
+    await pay()
+    expect(await received(seller)).toBe(BigInt(PAID))
+    expect((await world.payouts(seller)).map(({ number, state }) => ({ number, state }))).toEqual([
+      { number: 2n, state: 'paid' },
+      { number: 1n, state: 'returned' },
+    ])
+    expect(await balanceOf(world.db, PLATFORM_ACCOUNTS.shortfall)).toBe(0)
+  })
+
+  it('covers a payout whose earnings did not come back only after every lost signature has run out', async () => {
+    const seller = await world.seller(0)
+    await untilBeat()
+    const restore = await world.gate.backUpLedger()
+    await world.earn(seller, PAID)
+    await pay()
+    await untilBeat()
+    await restore()
+    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    const age = (minutes: number) =>
+      sql`update money_epoch set held_at = held_at - ${minutes} * interval '1 minute', raised_at = raised_at
+        - ${minutes} * interval '1 minute', restored_at = restored_at - ${minutes} * interval '1 minute',
+        joined_at = joined_at - ${minutes} * interval '1 minute'`.execute(world.db)
+    await age(11)
+    const patient = world.process({ PAYOUT_VALID_SECONDS: '3600' })
+    await takeDeposits(patient)
+    expect(await world.payouts(seller)).toEqual([])
+    await age(50)
+    await takeDeposits(patient)
+    expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: PAID })
+    await outlast()
+    await untilLifted()
+  })
+
+  it('that nobody has noticed yet is noticed by whoever plans first, and nothing is planned', async () => {
+    const seller = await world.seller(PAID)
+    await untilBeat()
+    const restore = await world.gate.backUpLedger()
+    await untilBeat()
+    await world.gate.stopRebuilder()
+    await restore()
+    expect(await drainBalances(world.ctx, { isForced: true })).toBeUndefined()
+    expect((await record()).heldAt).toBeTypeOf('number')
+    expect(await world.request(seller)).toMatchObject({ status: 'held', reason: 'ledger_check' })
+    expect(await world.payouts(seller)).toEqual([])
+    world.gate.startRebuilder()
+    await outlast()
+    await untilLifted()
+  })
+
   it('is held by the statement that records it', async () => {
     await world.gate.ledger.markRestored(Date.now())
     expect(await world.gate.ledger.readStanding(undefined)).toBe('joining')
@@ -140,24 +231,22 @@ describe('a ledger that went back in time', { timeout: 120_000 }, () => {
     await untilLifted()
   })
 
-  it('takes nothing from wallets twice', async () => {
-    const lines = allowing(world)
-    const buyer = await lines.payer(20_000_000n, 20_000_000n)
-    await lines.spend(buyer, 3_000_000)
-    await untilBeat()
-    const restore = await world.gate.backUpLedger()
-    await lines.untilTurned('it is drawn', async () => (await chain.usdcBalance(buyer.purse.address)) === 17_000_000n)
-    await untilBeat()
-    await restore()
-    for (let number = 0; number < 3; number++) await lines.turn()
+  it('is lifted though a block comes after each that is read, and though a stranger’s transfer is not looked at', async () => {
+    await world.gate.ledger.markRestored(Date.now())
     await outlast()
-    await until('money may leave', WAIT_MS, async () => {
-      await lines.turn()
-      await liftWhenWhole(world.ctx)
-      return (await record()).heldAt === undefined
+    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    const stranger = await chain.newWallet({ usdc: 1n, eth: 10n ** 18n })
+    const raw = await depositing(world).rawTransfer(stranger, 1n)
+    await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
+    await chain.mine()
+    await until('it is read', WAIT_MS, async () => {
+      await takeDeposits(world.ctx)
+      const { numAffectedRows } =
+        await sql`update treasury_move set kind = 'new', reason = null where kind = 'unknown'`.execute(world.db)
+      return numAffectedRows === 1n
     })
-    for (let number = 0; number < 3; number++) await lines.turn()
-    expect(await chain.usdcBalance(buyer.purse.address)).toBe(17_000_000n)
-    await setTreasury(world, 10_000_000_000n)
+    await chain.mine()
+    expect(await findWait(world.ctx, await record())).toBeUndefined()
+    await untilLifted()
   })
 })

@@ -37,8 +37,8 @@ const MAX_A_TURN = 500
 const AT_ONCE = 4
 
 /**
- * Time after the nodes registered their captures again in which sellers get back what they had earned. What a payout that
- * left lacks after it, the platform stands in for.
+ * Shortest time after the nodes registered their captures again in which sellers get back what they had earned. What a
+ * payout that left lacks after it, the platform stands in for.
  */
 const EARNING_AGAIN_MS = 10 * MINUTE
 
@@ -211,7 +211,10 @@ export function eraSuffix(era: number): string {
 async function judgeDeparture(ctx: MoveCtx, trx: Trx, move: TreasuryMove): Promise<MoveChange> {
   const { nonce, party, amount, transaction } = move
   const { heldAt, joinedAt } = await readMoneyEpoch(trx)
-  const isWhole = joinedAt !== undefined && ctx.clock.now() - joinedAt > EARNING_AGAIN_MS
+  const isJoined = heldAt !== undefined && joinedAt !== undefined
+  // Money is held until every lost signature has run out, so sellers may have their earnings again until then.
+  const earnedAt = isJoined ? Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (ctx.treasury?.validMs ?? 0)) : 0
+  const isWhole = isJoined && ctx.clock.now() > earnedAt
   const found = nonce === null ? undefined : await findDeparture(ctx, trx, { ...move, nonce }, { isWhole })
   if (found !== undefined) {
     // The books went back, and nobody has noticed it.

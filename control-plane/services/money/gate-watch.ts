@@ -91,6 +91,11 @@ async function look(
   memory.runId = view.runId
   if (reason === undefined) {
     await keepMembers(ctx, memory, view)
+    if (record.heldAt !== undefined && record.joinedAt === undefined) {
+      // The process that opened this gate died before it wrote that down.
+      await finishRebuild(ctx, record.epoch)
+      return undefined
+    }
     const isBeaten = await beat(ctx, memory)
     if (memory.seededTo !== undefined) memory.seededTo = await seedPage(ctx, record.epoch, memory.seededTo)
     return isBeaten ? undefined : record

@@ -11,6 +11,7 @@ import {
   listSellersAt,
   lockTransferByNonce,
   lockTreasury,
+  lockWaitingPayouts,
   nextTransferNumber,
 } from '#control-plane/db/treasury-transfers.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
@@ -37,6 +38,8 @@ const FIRST_NUMBERS = 5n
 /** Sellers of one read, and the most that are looked through. */
 const PAGE = 500
 const MAX_PAGES = 20
+/** Waiting payouts of a seller that give their money back for one that left. */
+const MAX_WAITING = 1_000
 
 export type FindCtx = Pick<PayoutCtx, 'ids' | 'clock' | 'log'> & { readonly moves: MoveParts }
 
@@ -58,7 +61,7 @@ export async function findDeparture(
   { isWhole }: { readonly isWhole: boolean },
 ): Promise<Found | undefined> {
   const known = await lockTransferByNonce(trx, move.nonce)
-  if (known !== undefined && known.recipient === move.party && known.amount === move.amount) {
+  if (known !== undefined && isOf(known, move)) {
     const isLost = hasNotLeft(known, move)
     if (isLost) await endFound(ctx, trx, known, move)
     return { id: known.id, purpose: known.purpose, isLost }
@@ -77,6 +80,11 @@ export async function findDeparture(
 
 /** The seller of a payout that left has not got the earnings again that it was made of. */
 export class LostEarningsError extends Error {}
+
+/** True for the transfer that a departure is. One that was given up for another that left is in the books no more. */
+function isOf({ recipient, amount, state, reason }: TreasuryTransfer, move: Departure): boolean {
+  return recipient === move.party && amount === move.amount && !(state === 'returned' && reason === REASONS.outdated)
+}
 
 /** True for a transfer of which the books do not know that it left: nobody had signed it before that block. */
 function hasNotLeft({ state, signedAtBlock }: TreasuryTransfer, { block }: Departure): boolean {
@@ -145,7 +153,10 @@ async function addSweep(ctx: FindCtx, trx: Trx, { party, amount }: Departure, na
 
 type Payout = { readonly name: TransferName; readonly isWhole: boolean }
 
-/** Takes a lost payout from its seller once more. What cannot be earned again, the platform stands in for. */
+/**
+ * Takes a lost payout from its seller once more. What the books have in payouts that wait may be the money that left, so
+ * these give it back first. What cannot be earned again, the platform stands in for.
+ */
 async function addPayout(
   ctx: FindCtx,
   trx: Trx,
@@ -154,10 +165,16 @@ async function addPayout(
 ): Promise<TransferId> {
   const { seller, number } = name
   if (seller === null) throw new Error('a payout without a seller')
+  const waiting = await lockWaitingPayouts(trx, seller, MAX_WAITING)
   await lockAccounts(trx, [seller])
   const owner = await findSellerOwner(trx, seller)
   if (owner === undefined) throw new Error(`${seller} is no seller`)
-  const missing = higher(amount - owner.balance, 0n)
+  let missing = higher(amount - owner.balance, 0n)
+  for (const payout of waiting) {
+    if (missing === 0n) break
+    await giveUp(ctx, trx, payout)
+    missing = higher(missing - payout.amount, 0n)
+  }
   if (missing > 0n && !isWhole) throw new LostEarningsError(`${seller} lacks ${missing} of a payout that left`)
   const id = ctx.ids.make('pay')
   const inFlight = (await findInFlightAccount(trx, seller)) ?? (await openInFlight(ctx, trx, owner))

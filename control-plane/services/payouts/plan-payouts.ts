@@ -16,6 +16,7 @@ import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-led
 import { EMPTY_LIST } from '#control-plane/ports/treasury/address-list.ts'
 import { nonceOfTransfer } from '#control-plane/ports/treasury/authorization.ts'
 import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import { askForLeave } from '#control-plane/services/money/may-leave.ts'
 import { DAY } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -137,13 +138,14 @@ const AT_ONCE = 4
 
 /**
  * The drain: turns every balance above the threshold into payouts, when its time has come. A drain that was cut short
- * begins again, and finds only what is left. Answers the number of payouts; undefined when it was not yet time.
+ * begins again, and finds only what is left. Answers the number of payouts; undefined when it was not yet time, and while
+ * nothing may leave: books that went back have money that was paid.
  */
 export async function drainBalances(ctx: PayoutCtx, { isForced = false } = {}): Promise<number | undefined> {
   const drainedAt = await readDrainedAt(ctx.db)
   const now = ctx.clock.now()
   if (!isForced && drainedAt !== undefined && now < drainedAt.getTime() + ctx.settings.payouts.everyMs) return undefined
-  if ((await findPayoutStop(ctx)) !== undefined) return undefined
+  if ((await findPayoutStop(ctx)) !== undefined || (await askForLeave(ctx)) === undefined) return undefined
   const wish: PlanWish = { mode: 'batched', leastMicro: ctx.settings.payouts.thresholdMicro, isPatient: true }
   let planned = 0
   let after = ''

@@ -63,6 +63,7 @@ export const requestPayout = defineOperation({
     const paying = withTreasury(ctx)
     if (stop !== undefined || paying === undefined) return withheld(stop ?? 'not_set_up')
     if (selfSubmit) return authorize(paying, seller, recipient)
+    if ((await askForLeave(ctx)) === undefined) return withheld('ledger_check')
     const planned = await ctx.change(
       (trx) => planSeller(ctx, trx, seller, { ...wishOf(ctx), recipient }),
       (made) =>

@@ -7,6 +7,7 @@ import {
   sumOpenTransfers,
 } from '#control-plane/db/treasury-transfers.ts'
 import { nonceOfTransfer } from '#control-plane/ports/treasury/authorization.ts'
+import { askForLeave } from '#control-plane/services/money/may-leave.ts'
 import { findPayoutStop } from './payout-stops.ts'
 import { readGround } from './sign-transfers.ts'
 import type { TreasuryCtx } from './treasury-ctx.ts'
@@ -21,6 +22,7 @@ const LEAST_SWEEP = 1_000_000n
 export async function planSweep(ctx: TreasuryCtx): Promise<number> {
   const { coldAddress, ceilingMicro } = ctx.treasury
   if (coldAddress === null || (await findPayoutStop(ctx)) !== undefined) return 0
+  if ((await askForLeave(ctx)) === undefined) return 0
   const ground = await readGround(ctx)
   return transact(ctx.db, async (trx) => {
     await lockTreasury(trx)

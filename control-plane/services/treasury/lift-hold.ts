@@ -53,13 +53,12 @@ export async function findWait(
   if (heldAt === undefined) return undefined
   if (joinedAt === undefined) return 'journals'
   if (moves === null) return undefined
-  const { chain, chainId, asset, confirmations } = moves
+  const { chain, chainId, asset } = moves
   const purse = { chainId, asset, treasury: moves.treasury }
   const head = await headOfKnownChain(ctx, chain, purse)
   const cursor = await findCursor(db, purse)
-  const final = head.block - BigInt(confirmations) + 1n
-  const isRead = cursor !== undefined && cursor.nextBlock > final && cursor.provenBlock === cursor.nextBlock - 1n
-  if (!isRead || cursor.difference !== 0n) return 'chain'
+  const isProven = cursor !== undefined && cursor.provenBlock === cursor.nextBlock - 1n
+  if (!isProven || cursor.difference !== 0n) return 'chain'
   // What was signed in the time that the ledger lost can be used until then.
   const { at } = await chain.blockAt(cursor.provenBlock)
   if (at < heldAt + (treasury?.validMs ?? 0)) return 'chain'

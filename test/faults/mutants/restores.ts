@@ -10,7 +10,7 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'a-step-back-holds-nothing',
     file: EPOCH,
-    find: '    held_at = now(), joined_at = null, restored_to = least(',
+    find: '    held_at = clock_timestamp(), joined_at = null, restored_to = least(',
     replace: '    joined_at = null, restored_to = least(',
   },
   {

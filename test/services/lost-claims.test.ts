@@ -64,6 +64,24 @@ describe('a claim that the ledger lost', () => {
     expect(await world.credit(wallet)).toBe(taken - CHARGE)
   })
 
+  it('of a wallet that has another account since is told to whoever repeats it', async () => {
+    const { rid, account, event, wallet } = await lost('upto')
+    const other = await world.claimed(await world.sign(wallet, 'upto', PRICE))
+    expect((await world.row(other)).account).not.toBe(account)
+    await world.release(other)
+    const settled = { state: 'settled', amountMicro: CHARGE }
+    expect(await world.settle(rid, CHARGE, { event })).toMatchObject(settled)
+    expect(await world.settle(rid, CHARGE, { event })).toMatchObject(settled)
+    expect(await world.booked(rid)).toMatchObject({ account: (await world.row(other)).account, charge: CHARGE })
+    expect(await world.db.selectFrom('usage_conflict').select('rid').where('rid', '=', rid).execute()).toEqual([])
+    // The heir of a dead process tells another charge, under the account of before as well.
+    const heirs = eventText(
+      { rid, account, sellerAccount: world.seller, charge: 5_000, hold: Number(PRICE) },
+      { rail: 'x402-upto', keyId: null, wallet: wallet.address.toLowerCase() },
+    )
+    expect(await world.settle(rid, 5_000n, { event: heirs })).toMatchObject(settled)
+  })
+
   it('is not made again where another call has claimed the authorization since, and ends', async () => {
     const wallet = await chain.newWallet(RICH)
     const signed = await world.sign(wallet, 'exact', PRICE)

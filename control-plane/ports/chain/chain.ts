@@ -8,6 +8,8 @@ export type PaymentOnChain = {
   readonly amount: bigint
   /** The only sender that can use a Permit2 authorization; null where anybody can. */
   readonly settledBy: string | null
+  /** An instant in Unix milliseconds before which no block can have it. */
+  readonly since: number
 }
 
 /** What is asked about a payer's money: nonces of its authorizations, and what Permit2 may take from it. */
@@ -41,7 +43,7 @@ export type Chain = {
   ): Promise<{ readonly block: bigint; readonly isReverted: boolean; readonly moved: bigint } | undefined>
   /**
    * The transaction that took a payment, whoever sent it and however long ago. Throws while the look is not at its end: a
-   * repeat goes on from there.
+   * repeat goes on from there. A repeat of a whole look reads the newest blocks alone.
    */
   findTransfer(payment: PaymentOnChain): Promise<string | undefined>
   /** The newest block: its number, and its time in Unix milliseconds. */

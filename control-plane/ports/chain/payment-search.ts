@@ -2,17 +2,22 @@ import type { Hex, Log, PublicClient } from 'viem'
 import { parseAbi, parseEventLogs, TransactionReceiptNotFoundError } from 'viem'
 import { getAbiItem, getAddress, isAddressEqual } from 'viem/utils'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
+import { SECOND } from '#shared/clock.ts'
 import type { PaymentOnChain } from './chain.ts'
 import { readPurse } from './read-purse.ts'
 import { permitOf } from './upto-call.ts'
 
-/** Blocks of one question for logs. Endpoints refuse more. */
-const BLOCKS_A_READ = 2_000n
-/** Questions of one look. The next one goes on from there. */
-const READS_A_LOOK = 50
+/** How far one look goes. The next one goes on from there. */
+export type LookLimits = {
+  /** Blocks of one question for logs. */
+  readonly blocksARead: bigint
+  readonly reads: number
+}
+/** Endpoints refuse questions for more blocks. */
+const LIMITS: LookLimits = { blocksARead: 2_000n, reads: 50 }
 /** Blocks in which a payment is looked for: a month of Base, however long nobody could look. */
 const MAX_BLOCKS = 1_300_000n
-/** Payments whose look is not at its end. A look that is forgotten begins anew. */
+/** Payments whose look is remembered. A look that is forgotten begins anew. */
 const MAX_LOOKS = 1_000
 /** Most transfers of one payer in the blocks of one question that are looked into. */
 const MAX_TRANSFERS = 200
@@ -25,7 +30,7 @@ const TRANSFER = getAbiItem({ abi: TOKEN, name: 'Transfer' })
 const USED = getAbiItem({ abi: TOKEN, name: 'AuthorizationUsed' })
 
 /** Finds on a chain what took payments. */
-export function createPaymentSearch(client: PublicClient) {
+export function createPaymentSearch(client: PublicClient, { blocksARead, reads }: LookLimits = LIMITS) {
   /** True when a transaction is our facilitator's call for the payment. Of Permit2 only the call itself tells the nonce. */
   async function isCallFor(hash: Hex, { payer, nonce, settledBy }: PaymentOnChain): Promise<boolean> {
     const { from, to, input } = await client.getTransaction({ hash })
@@ -62,8 +67,27 @@ export function createPaymentSearch(client: PublicClient) {
     return undefined
   }
 
-  /** The last block that is still to be looked at, of each payment whose look is not at its end. */
-  const looks = new Map<string, bigint>()
+  /** The look for each payment, the one that was used last at the end. */
+  const looks = new Map<string, Look>()
+
+  function remember(name: string, look: Look): void {
+    looks.delete(name)
+    const [oldest] = looks.keys()
+    if (looks.size >= MAX_LOOKS && oldest !== undefined) looks.delete(oldest)
+    looks.set(name, look)
+  }
+
+  /** The look that goes on, or one at the blocks that came since the last was whole. */
+  async function lookFor(name: string): Promise<Look> {
+    const top = await client.getBlockNumber({ cacheTime: 0 })
+    const last = looks.get(name)
+    // A chain that went back has other blocks.
+    const known = last !== undefined && last.top <= top ? last : undefined
+    if (known !== undefined && !isWhole(known)) return known
+    // The newest blocks are read again: a chain that was reorganised has others in their place.
+    const floor = known === undefined ? top - MAX_BLOCKS : known.top - blocksARead
+    return { top, next: top, floor: floor > 0n ? floor : 0n }
+  }
 
   return {
     movedBy,
@@ -76,25 +100,37 @@ export function createPaymentSearch(client: PublicClient) {
         looks.delete(name)
         return undefined
       }
-      const head = await client.getBlockNumber({ cacheTime: 0 })
-      const floor = head > MAX_BLOCKS ? head - MAX_BLOCKS : 0n
-      let toBlock = looks.get(name) ?? head
-      for (let read = 0; read < READS_A_LOOK && toBlock >= floor; read++) {
-        const fromBlock = toBlock - BLOCKS_A_READ + 1n > floor ? toBlock - BLOCKS_A_READ + 1n : floor
-        const found = await findIn(payment, { fromBlock, toBlock })
+      let look = await lookFor(name)
+      for (let read = 0; read < reads && !isWhole(look); read++) {
+        const { top, next: toBlock, floor } = look
+        const lowest = toBlock - blocksARead + 1n
+        const fromBlock = lowest > floor ? lowest : floor
+        const isOlder = await isBefore(client, toBlock, payment.since)
+        const found = isOlder ? undefined : await findIn(payment, { fromBlock, toBlock })
         if (found !== undefined) {
           looks.delete(name)
           return found
         }
-        toBlock = fromBlock - 1n
-        if (looks.size >= MAX_LOOKS) looks.clear()
-        looks.set(name, toBlock)
+        look = { top, floor, next: isOlder ? floor - 1n : fromBlock - 1n }
+        remember(name, look)
       }
-      if (toBlock >= floor) throw new Error(`a payment is looked for below block ${toBlock}: the look goes on`)
-      looks.delete(name)
+      // A payer may use a nonce up without a transfer. So a look ends.
+      if (!isWhole(look)) throw new Error(`a payment is looked for below block ${look.next}: the look goes on`)
       return undefined
     },
   }
+}
+
+/** Blocks that are looked at for a payment, from `top` down to `floor`. `next` is the first that is still to be read. */
+type Look = { readonly top: bigint; readonly next: bigint; readonly floor: bigint }
+
+function isWhole({ next, floor }: Look): boolean {
+  return next < floor
+}
+
+async function isBefore(client: PublicClient, blockNumber: bigint, since: number): Promise<boolean> {
+  const { timestamp } = await client.getBlock({ blockNumber })
+  return Number(timestamp) * SECOND < since
 }
 
 export async function readReceipt(client: PublicClient, hash: Hex) {

@@ -3,15 +3,16 @@ import { createPublicClient, http } from 'viem'
 import { getAddress } from 'viem/utils'
 import { SECOND } from '#shared/clock.ts'
 import type { Chain } from './chain.ts'
+import type { LookLimits } from './payment-search.ts'
 import { createPaymentSearch, readReceipt } from './payment-search.ts'
 import { readPurse } from './read-purse.ts'
 
 const RPC_TIMEOUT_MS = 4_000
 
-/** Reads a chain through its JSON-RPC endpoint. */
-export function createRpcChain(rpcUrl: string): Chain {
+/** Reads a chain through its JSON-RPC endpoint. `limits` are those of one look for a payment. */
+export function createRpcChain(rpcUrl: string, limits?: LookLimits): Chain {
   const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS }) })
-  const search = createPaymentSearch(client)
+  const search = createPaymentSearch(client, limits)
   return {
     async receiptOf(hash, payment) {
       const receipt = await readReceipt(client, asHex(hash))

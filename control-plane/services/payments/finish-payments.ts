@@ -172,17 +172,27 @@ async function watch(ctx: FinishCtx): Promise<number> {
   const { at } = await chain.head()
   let count = 0
   for (const payment of given) {
-    const transaction = await chain.findTransfer(onChain(payment))
-    if (transaction === undefined) {
-      const isLast = isOver(payment, at - AFTERLIFE_MS)
-      if (isLast) await ctx.ledger.transact((trx) => trx.payments.markSought(payment.rid))
-      continue
+    try {
+      if (await seek(ctx, chain, payment, at)) count += 1
+    } catch (error) {
+      // One whose look is not at its end holds up no other.
+      ctx.log.warn({ err: error, rid: payment.rid }, 'a payment that was written off will be looked for again')
     }
-    ctx.log.warn({ rid: payment.rid, transaction }, 'a payment that was written off has come all the same')
-    await step(ctx, payment.rid, 'appear', { transaction, bookedAt: null })
-    count += 1
   }
   return count
+}
+
+/** Looks for the transfer of a payment that was written off. Answers whether it has come. */
+async function seek(ctx: FinishCtx, chain: Chain, payment: ChainPayment, at: number): Promise<boolean> {
+  const transaction = await chain.findTransfer(onChain(payment))
+  if (transaction === undefined) {
+    const isLast = isOver(payment, at - AFTERLIFE_MS)
+    if (isLast) await ctx.ledger.transact((trx) => trx.payments.markSought(payment.rid))
+    return false
+  }
+  ctx.log.warn({ rid: payment.rid, transaction }, 'a payment that was written off has come all the same')
+  await step(ctx, payment.rid, 'appear', { transaction, bookedAt: null })
+  return true
 }
 
 type Head = Awaited<ReturnType<Chain['head']>>

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import type { PaymentOnChain } from '#control-plane/ports/chain/chain.ts'
-import { MINUTE } from '#shared/clock.ts'
+import { HOUR, MINUTE } from '#shared/clock.ts'
+import { ulidTime } from '#shared/ids.ts'
 
 /** What the chain must show is in the requirement that was signed for, whatever the settings are by now. */
 const SignedFor = z.object({
@@ -9,10 +10,15 @@ const SignedFor = z.object({
   extra: z.object({ facilitatorAddress: z.string().nullable().catch(null) }),
 })
 
+/** Milliseconds by which the clock of a chain may be behind that of a node. */
+const MOST_BEHIND_MS = HOUR
+
 /** A stored payment as the chain shows it. Throws for a row that no claim has made. */
-export function onChain({ asset, payer, nonce, due, requirement }: ChainPayment): PaymentOnChain {
+export function onChain({ rid, asset, payer, nonce, due, requirement }: ChainPayment): PaymentOnChain {
   const { payTo, extra } = SignedFor.parse(requirement)
-  return { asset, payer, nonce, payTo, amount: due ?? 0n, settledBy: extra.facilitatorAddress }
+  // A payment is verified when its call comes, so its authorization was not used before.
+  const since = ulidTime(rid) - MOST_BEHIND_MS
+  return { asset, payer, nonce, payTo, amount: due ?? 0n, settledBy: extra.facilitatorAddress, since }
 }
 
 /** True when a sender is the one that a payment was signed for. */

@@ -60,7 +60,7 @@ export async function rebuildClaim(
   return { payment: { ...payment, ...change }, event: own }
 }
 
-/** The wallet has another account than when it paid. */
-function withAccount(text: string, account: string): string {
+/** An event of a wallet that has another account than when it paid. */
+export function withAccount(text: string, account: string): string {
   return JSON.stringify({ ...z.record(z.string(), z.unknown()).parse(JSON.parse(text)), account })
 }

@@ -19,7 +19,7 @@ import { isOver, onChain } from './payment-on-chain.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { chainIdOf } from './payment-terms.ts'
-import { rebuildClaim } from './rebuild-claim.ts'
+import { rebuildClaim, withAccount } from './rebuild-claim.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
 /** `aheadMicro` is what is taken ahead of the service; all unless named. */
@@ -86,7 +86,7 @@ async function noteCharge(
     const rebuilt = known === undefined && told !== null ? await rebuildClaim(ctx, trx, told) : undefined
     const payment = known ?? rebuilt?.payment
     if (payment === undefined) return undefined
-    const event = rebuilt?.event ?? told
+    const event = rebuilt?.event ?? (told === null ? null : asOfNow(payment, told))
     if (event !== null) {
       const { payloadHash } = requireEvent(payment, event, charge)
       if (payment.event !== null) {
@@ -126,6 +126,13 @@ async function setAside({ ledger, log }: PaymentCtx, { rid, event }: Ask): Promi
     ])
   }
   return { state: 'failed', transaction: null, amountMicro: microUsd(0), reason: CLAIM_LOST }
+}
+
+/** An event of the payment's wallet, with the account that a claim has since it was made again. Other texts stay as they are. */
+function asOfNow({ payer, account }: ChainPayment, text: string): string {
+  const read = readEvent(text, 'payment', PAYMENT_POSTINGS)
+  if (isPoison(read) || read.event.wallet !== payer || read.event.account === account) return text
+  return withAccount(text, account)
 }
 
 /** Reads an event. Throws `invalid_request` for one that could not be booked later. */
@@ -176,22 +183,28 @@ export function pursue(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
 }
 
 async function transfer(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
-  const read = readSignedPayment(payment.payload, payment.requirement)
-  if (read === undefined || payment.due === null) throw new Error('a stored payment cannot be read')
-  const { payload, requirements } = read.signed
-  const amount = payment.due.toString()
-  const settle = async (): Promise<Transfer> => {
-    const outcome = await ctx.payments.facilitator.settle({ payload, requirements: { ...requirements, amount } })
-    if (outcome.state === 'refused') return (await takenByOthers(ctx, payment)) ?? outcome
-    return (await lastWord(ctx, payment, outcome)) ?? outcome
-  }
-  let outcome = await settle()
+  let outcome = await settle(ctx, payment)
   if (outcome.state === 'refused') {
     await ctx.clock.sleep(SECOND_TRY_MS)
-    outcome = await settle()
+    outcome = await settle(ctx, payment)
   }
   crashPoint('payment_mined')
   await noteTransfer(ctx, payment.rid, outcome)
+}
+
+async function settle(ctx: PaymentCtx, payment: ChainPayment): Promise<Transfer> {
+  const read = readSignedPayment(payment.payload, payment.requirement)
+  if (read === undefined || payment.due === null) {
+    // A release reads payments more strictly than the one that stored it. Such a payment ends all the same.
+    const end = await lastWord(ctx, payment, UNREADABLE)
+    if (end !== undefined) return end
+    throw new Error('a stored payment cannot be read')
+  }
+  const { payload, requirements } = read.signed
+  const amount = payment.due.toString()
+  const outcome = await ctx.payments.facilitator.settle({ payload, requirements: { ...requirements, amount } })
+  if (outcome.state === 'refused') return (await takenByOthers(ctx, payment)) ?? outcome
+  return (await lastWord(ctx, payment, outcome)) ?? outcome
 }
 
 /**
@@ -207,6 +220,8 @@ async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPaymen
   log.warn({ rid: payment.rid, transaction }, 'a payment was sent by somebody else')
   return { state: 'mined', transaction }
 }
+
+const UNREADABLE: Transfer = { state: 'pending', transaction: null, reason: 'unreadable' }
 
 /** The code of a payment that ran out while its facilitator named a transfer, or one to come, that is not there. */
 export const NOT_ON_CHAIN = 'transfer_not_on_chain'

@@ -167,7 +167,7 @@ function readWhole(query: URLSearchParams, param: string, { least, most }: { lea
   const text = query.get(param)
   // Clients write an absent number as nothing or as null.
   if (text === null || text === '' || text === 'null') return undefined
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : -1
+  const number = /^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : -1
   if (number < least || number > most) {
     throw refuse(param, most === MAX_PAGE ? `a whole number from ${least} to ${most}` : 'a whole number')
   }

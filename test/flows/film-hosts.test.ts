@@ -287,7 +287,9 @@ describe('a job whose payment cannot be taken', () => {
     says(cheap, (response) => {
       taken = () => TAKEN(response)
     })
-    const buying = post(PATH, undefined, body, inHeader(payment))
+    // The key of a client that comes again for what it paid.
+    const paid = { ...inHeader(payment), 'idempotency-key': crypto.randomUUID() }
+    const buying = post(PATH, undefined, body, paid)
     await until('the host has the submit', 10_000, async () => taken !== undefined)
     await move(payer, friend)
     taken?.()
@@ -298,7 +300,7 @@ describe('a job whose payment cannot be taken', () => {
     const headers = { authorization: `Bearer ${await keyOf(payer)}` }
     const look = async () => (await fetch(`${network.sandbox.api_base_url}${PATH}/${id}`, { headers })).status
     expect(await look()).toBe(404)
-    const again = () => post(PATH, undefined, body, inHeader(payment))
+    const again = () => post(PATH, undefined, body, paid)
     expect((await again()).status).toBe(402)
 
     await move(friend, payer)

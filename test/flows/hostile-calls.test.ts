@@ -129,7 +129,10 @@ describe('hostile values in calls', () => {
   it('are refused in queries, or name nothing', async () => {
     const queried = ROWS.flatMap(({ path, serves }: Row) =>
       serves.kind === 'read' || serves.kind === 'lookup'
-        ? [...serves.query, 'zz_unknown'].map((member) => ({ path: path.replace(/[:*]\w+/, 'gpt-5-mini'), member }))
+        ? [...serves.query, serves.ignoresOthers ? 'zz_ignored' : 'zz_unknown'].map((member) => ({
+            path: path.replace(/[:*]\w+/, 'gpt-5-mini'),
+            member,
+          }))
         : [],
     )
     expect(queried.length).toBeGreaterThan(15)

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 import { startPlaneBeside } from '#test/support/plane-beside.ts'
@@ -124,8 +123,8 @@ describe('a wallet without an account', () => {
     const redis = new Redis(network.sandbox.redis_url)
     try {
       expect(rid).toHaveLength(26)
-      // The answer is kept for a voucher that comes again. Nothing of the call stands in the gate.
-      expect(await redis.keys(`*${rid}*`)).toEqual([cacheKeys.paidAnswer(rid)])
+      // A voucher shows nothing that only its payer has, so its answer is not kept for another asker either.
+      expect(await redis.keys(`*${rid}*`)).toEqual([])
     } finally {
       redis.disconnect()
     }

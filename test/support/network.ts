@@ -111,12 +111,12 @@ async function keyOfFile({ api_base_url: url, buyer_key: first }: Sandbox): Prom
   return key
 }
 
-/** All files ask from one address. What one of them has refused takes nothing from the next. */
-const SHARED = { ADDRESS_WORK_PER_MINUTE: '1000000' }
+/** All tests ask from one address, often and in vain until something is there. */
+const PATIENT = { ADDRESS_WORK_PER_MINUTE: '1000000' }
 
 async function startShared(): Promise<Network> {
   const { inject } = await import('vitest')
-  return startNetworkIn(inject('sharedHomes'), SHARED, 'shared')
+  return startNetworkIn(inject('sharedHomes'), {}, 'shared')
 }
 
 type Environment = Readonly<Record<string, string>>
@@ -133,7 +133,7 @@ async function startNetworkIn(folder: string, environment: Environment, services
 
   async function start(): Promise<void> {
     child = spawn(process.execPath, ['--import', 'tsx', 'dev/main.ts', '--history', '0'], {
-      env: { ...process.env, PORT: '0', DATABASE_URL, ...payments, ...environment, MARKET_HOME: home },
+      env: { ...process.env, PORT: '0', DATABASE_URL, ...PATIENT, ...payments, ...environment, MARKET_HOME: home },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     for (const stream of [child.stdout, child.stderr]) {

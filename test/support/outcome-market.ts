@@ -205,7 +205,7 @@ async function sell(ports: SellPorts, { model, acts, capUsd, isJob, canStop = tr
     if (act === 'gone') await gone?.close()
     else if (act !== 'well') await behave(provider, model, act)
   }
-  await until(`${model} is on sale`, 20_000, async () => {
+  await until(`${model} is on sale`, 90_000, async () => {
     const answer = await fetch(`${ports.url}/api/markets/${model}`)
     const offers = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
     return offers.success && offers.data.offers.length === acts.length

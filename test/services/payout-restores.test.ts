@@ -80,6 +80,10 @@ describe('a ledger that went back in time', { timeout: 120_000 }, () => {
     await untilBeat()
     await restore()
     for (let number = 0; number < 3; number++) await lines.turn()
+    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await lines.turn()
+    // What was signed before may still leave, so the chain is awaited.
+    expect(await findWait(world.ctx, await record())).toBe('chain')
     await outlast()
     await until('money may leave', WAIT_MS, async () => {
       await lines.turn()
@@ -101,12 +105,10 @@ describe('a ledger that went back in time', { timeout: 120_000 }, () => {
     expect(await world.books(paid)).toEqual({ available: PAID, inFlight: 0, paid: 0 })
     for (let number = 0; number < 3; number++) await turn()
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
+    expect(await world.request(other)).toMatchObject({ status: 'held', reason: 'ledger_check' })
     await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await turn()
     expect(await received(paid)).toBe(BigInt(PAID))
-    // What was signed before may still leave, so the chain is awaited.
-    expect(await findWait(world.ctx, await record())).toBe('chain')
-    expect(await world.request(other)).toMatchObject({ status: 'held', reason: 'ledger_check' })
     await outlast()
     await untilLifted()
     expect(await received(paid)).toBe(BigInt(PAID))

@@ -37,12 +37,6 @@ export const PAYMENT_MUTANTS = [
     'if (purse !== undefined && amount > purse.balance) {',
   ),
   mutant(
-    'balance_lacks_what_was_mined_once',
-    CLAIM,
-    '(used.has(nonce) ? [rid] : [])',
-    "(used.has(nonce) || open.some((row) => row.rid === rid && row.state === 'mined') ? [rid] : [])",
-  ),
-  mutant(
     'upto_takes_all',
     SETTLE,
     "if (requirement['scheme'] !== 'upto') return amount",
@@ -54,7 +48,12 @@ export const PAYMENT_MUTANTS = [
     'if (payment.bookedAt !== null) await bookLateCharge(ctx, payment)',
     '',
   ),
-  mutant('charge_after_a_release_is_lost', STATES, "released: { ...NOTHING, charge: 'due' }", 'released: NOTHING'),
+  mutant(
+    'charge_after_a_release_is_lost',
+    STATES,
+    "released: { ...NOTHING, charge: 'due', appear: 'mined' }",
+    "released: { ...NOTHING, appear: 'mined' }",
+  ),
   mutant(
     'rest_of_a_payment_is_kept',
     BOOK,

@@ -125,9 +125,13 @@ function checkTold({ watch }: NodeParts, { name, paidFor }: ModelPayment, receiv
   }
   if (status !== 'settled' || paidFor === undefined) return
   const row = watch.ground.postgres.tables().payments.get(paidFor)
-  // A block may have gone since, so a payment that was settled may be due again.
+  // A block may have gone since, so a payment that was settled may be due again. A facilitator that took too little is
+  // found out once its transfer is final.
+  const isFoundOut = row?.state === 'written_off' && transaction === `"${row.transaction}"`
   const isTrue =
-    row?.charge === 0n || (row?.transaction !== null && row?.state !== 'claimed' && row?.state !== 'written_off')
+    row?.charge === 0n ||
+    isFoundOut ||
+    (row?.transaction !== null && row?.state !== 'claimed' && row?.state !== 'written_off')
   if (isTrue && transaction !== undefined) return
   watch.fail(violation('P6', `${name} is told settled by ${transaction} and is ${row?.state} by ${row?.transaction}`))
 }

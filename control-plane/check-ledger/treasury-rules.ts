@@ -47,7 +47,7 @@ export const TREASURY_RULES: readonly Rule[] = [
   {
     id: 'I17',
     looked: 'each transfer of the treasury is known for what it is, waits for a person with a reason, or is young',
-    // One that came is of nobody's money in the books. The reconciliation names it.
+    // An unnamed arrival moves no money of the books. The reconciliation names it.
     wrong: `select tx_hash || ' ' || place || ' has not been looked at since ' || seen_at as wrong from treasury_move
         where kind = 'new' and direction = 'out' and changed_at < now() - ${ALARM_AGE}
       union all select tx_hash || ' is unknown without a reason' from treasury_move where kind = 'unknown' and reason is null

@@ -282,7 +282,7 @@ export async function markChainPaymentSought(trx: Trx, rid: string): Promise<voi
   await sql`update chain_payment set sought_at = now() where rid = ${rid} and state = 'written_off'`.execute(trx)
 }
 
-/** What the treasury has by a payment's authorization, once its blocks were read. */
+/** The treasury's receipt by a payment's authorization, once the blocks of it were read. */
 export type Arrival = { readonly transaction: string; readonly amount: bigint }
 
 export async function findPaymentArrival(trx: Trx, rid: string): Promise<Arrival | undefined> {
@@ -335,7 +335,7 @@ export type ChainPaymentRows = {
   markBooked(rid: string): Promise<void>
   /** Notes that a payment was looked for after its time, and has not come. */
   markSought(rid: string): Promise<void>
-  /** What the treasury has by a locked payment's authorization. */
+  /** The treasury's receipt by a locked payment's authorization. */
   findArrival(rid: string): Promise<Arrival | undefined>
   /** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
   lockExposure(payer: string, purse: PurseRead): Promise<Exposure>

@@ -20,7 +20,7 @@ export async function allowLongReads(trx: Trx): Promise<void> {
 }
 
 /**
- * What a mismatch endangers. `all`: the books have money that the treasury may not have, so whoever is paid takes it from
+ * The scope of a mismatch. `all`: the books have money that the treasury may not have, so whoever is paid takes it from
  * others. `move`: the treasury has money that the books have not, or not yet, which is of that one transfer. Anybody can send
  * such a transfer.
  */

@@ -287,7 +287,7 @@ export async function wasCreditedBy(
   return rows[0]?.found === true
 }
 
-/** What a transaction of ours was signed for, by its hash. */
+/** The purpose of one of our transactions, found by its hash. */
 export async function findOwnTransaction(trx: Trx, hash: string): Promise<string | undefined> {
   const rows = await readRows(trx, { ref: MOVE.tx_hash }, sql`select ref from chain_transaction where hash = ${hash}`)
   return rows[0]?.ref

@@ -51,7 +51,7 @@ export type NewTransfer = {
   readonly state: TransferState
   readonly reason: string | null
   readonly nonce: `0x${string}`
-  /** Its number among those of its seller and recipient; null for one that is named by its id. */
+  /** The number among the transfers of a seller and recipient; null for a transfer that is named by its id. */
   readonly number: bigint | null
 }
 

@@ -120,7 +120,7 @@ const Asked = z.looseObject({
   variables: z.string().optional(),
 })
 
-/** What a request asks for: its body, or the members of its address. */
+/** The parameters of a request: its body, or the query of a GET. */
 function askedBy(request: FastifyRequest): unknown {
   if (request.method !== 'GET') return request.body
   const { data } = Asked.safeParse(request.query)

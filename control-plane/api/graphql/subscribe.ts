@@ -40,7 +40,7 @@ type Exchange = {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly context: GraphQLContext
-  /** What the request asks for. */
+  /** The document, its variables and its operation name, as the request holds them. */
   readonly asked: unknown
 }
 

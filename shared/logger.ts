@@ -1,6 +1,7 @@
 import type { DestinationStream, LevelWithSilent, Logger } from 'pino'
 import { pino } from 'pino'
 import { AppError, describeCause, redact } from './errors.ts'
+import { isOutage } from './transient.ts'
 
 export type { Logger } from 'pino'
 export type LogLevel = LevelWithSilent
@@ -10,7 +11,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 
 /**
  * Writes JSON lines under a name. Of an error it writes the name, code and first line, the same of its cause, and the
- * stack of a foreign error. Text that looks like a secret is hidden. No other field of an error is read, because
+ * stack of a foreign error, unless a busy or absent server explains it. Text that looks like a secret is hidden. No other field of an error is read, because
  * clients hang headers and bodies on theirs.
  */
 export function createLogger(name: string, level: LogLevel, stream?: DestinationStream): Logger {
@@ -24,7 +25,7 @@ export function describeError(thrown: unknown): Record<string, unknown> {
     return { name: thrown.name, code: thrown.code, message: redact(thrown.message), cause: describeCause(thrown.cause) }
   }
   const described = describeCause(thrown) ?? { name: 'undefined' }
-  return thrown instanceof Error ? { ...described, stack: framesOf(thrown) } : described
+  return thrown instanceof Error && !isOutage(thrown) ? { ...described, stack: framesOf(thrown) } : described
 }
 
 const MAX_FRAMES = 8

@@ -13,23 +13,27 @@ type Connection = {
 
 /**
  * Reconnects when the server is silent for so many milliseconds, also while the connection is being made. A PING goes
- * behind everything that was asked before it, and its answer ends the wait. The returned function ends the watch.
+ * behind everything that was asked before it, and its answer ends the wait. Silence is counted in looks, so that a
+ * process that stood still does not take its own silence for the server's. The returned function ends the watch.
  */
 export function watchSilence(clock: Time, connection: Connection, silenceMs: number): Cancel {
-  let askedAt: number | undefined
+  const mostLooks = Math.ceil(silenceMs / LOOK_EVERY_MS)
+  /** Looks since the server was asked; undefined while nothing is asked. */
+  let looks: number | undefined
   const forget = () => {
-    askedAt = undefined
+    looks = undefined
   }
   connection.on('connect', () => {
-    askedAt = clock.monotonic()
+    looks = 0
   })
   connection.on('ready', forget)
   connection.on('close', forget)
   return clock.every(LOOK_EVERY_MS, () => {
-    if (askedAt !== undefined) {
-      if (clock.monotonic() - askedAt > silenceMs) connection.disconnect(true)
+    if (looks !== undefined) {
+      looks += 1
+      if (looks > mostLooks) connection.disconnect(true)
     } else if (connection.status === 'ready') {
-      askedAt = clock.monotonic()
+      looks = 0
       connection.ping().then(forget, forget)
     }
   })

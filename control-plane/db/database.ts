@@ -60,26 +60,6 @@ export function transact<Result>(db: Database, run: (trx: Trx) => Promise<Result
 }
 
 /**
- * SQLSTATEs after which the same work may be tried again: serialization failure, deadlock, lock timeout, lost
- * connection, and a server that is stopping or starting (PostgreSQL manual, appendix A).
- */
-const TRANSIENT = /^(40001|40P01|55P03|57P0[123]|08\w{3})$/
-/**
- * Messages of the driver, which gives no code. The last one ends the rollback that follows a commit whose connection
- * broke.
- */
-const TRANSIENT_TEXT = /^Connection terminated|timeout exceeded when trying to connect|is not queryable$/
-const TRANSIENT_NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
-
-/** True for an error that says nothing about the work itself, so that work under a key of its own may be repeated. */
-export function isTransient(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  if (TRANSIENT_TEXT.test(error.message)) return true
-  if (!('code' in error) || typeof error.code !== 'string') return false
-  return TRANSIENT.test(error.code) || TRANSIENT_NETWORK.has(error.code)
-}
-
-/**
  * SQLSTATE classes that refuse the data itself: wrong numbers of rows, data exceptions, broken constraints and checks,
  * sizes beyond what the server can store, and errors that triggers raise. Other classes concern the server (read-only,
  * full, out of memory, cancelled), which may accept the same data later.

@@ -1,5 +1,5 @@
-import { isTransient } from '#control-plane/db/database.ts'
 import { AppError } from '#shared/errors.ts'
+import { isTransient } from '#shared/transient.ts'
 
 /** Runs work on the database. An error that says nothing about the work itself becomes `service_unavailable`. */
 export async function orUnavailable<Result>(work: () => Promise<Result>): Promise<Result> {

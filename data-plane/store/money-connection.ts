@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 2_000
 const SILENCE_MS = 3_000
 /** The closing of a connection waits no longer than this, because a silent server does not confirm it either. */
 const GOODBYE_MS = 100
-const READ_TIMEOUT_MS = 500
+const READ_TIMEOUT_MS = 2_000
 
 /** Events of a connection, told to the gate's member. */
 export type MoneyListeners = {

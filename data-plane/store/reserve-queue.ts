@@ -9,8 +9,8 @@ import type { GateMember, Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import { isMissingScript } from './money-connection.ts'
 
-/** Milliseconds for which a call waits for its reserve. */
-const RESERVE_WAIT_MS = 500
+/** Milliseconds for which a call waits for its reserve: a busy server answers late, and a late answer beats a refusal. */
+export const RESERVE_WAIT_MS = 2_000
 /** At most so many reserves wait for an answer. Beyond it new calls are shed. */
 const MAX_UNANSWERED = 4_096
 
@@ -60,9 +60,12 @@ export function createReserveQueue(ports: Ports, wake: () => void): ReserveQueue
 
   function send(membership: Membership, entries: readonly Entry[], bucket: string): void {
     const operations = entries.map((entry) => entry.operation)
-    const endDeadline = ports.clock.after(RESERVE_WAIT_MS, () => {
-      for (const entry of entries) refuse(entry, new Error('no answer in time'), true)
-    })
+    // A process that stood still finds this timer due before it reads its sockets. An answer that is there comes first.
+    const endDeadline = ports.clock.after(RESERVE_WAIT_MS, () =>
+      ports.clock.soon(() => {
+        for (const entry of entries) refuse(entry, new Error('no answer in time'), true)
+      }),
+    )
     ports.connection
       .run(membership.scripts.reserve, encodeReserve({ bucket, epoch: membership.epoch }, operations))
       .then((reply) => {

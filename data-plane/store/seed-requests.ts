@@ -5,9 +5,13 @@ import type { AccountId } from '#shared/ids.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import { gateClosed } from './reserve-queue.ts'
 
-/** Milliseconds for which a call waits for its account to be seeded, and between two looks. */
-const SEED_WAIT_MS = 250
-const SEED_LOOK_MS = 15
+/** Milliseconds for which a call waits for its account to be seeded. */
+const SEED_WAIT_MS = 2_000
+/** Milliseconds before the first look and between two late ones. The pause doubles. */
+const FIRST_LOOK_MS = 15
+const LAST_LOOK_MS = 120
+/** Milliseconds after which an account is asked for again. */
+const ASK_AGAIN_MS = 250
 /** At most so many requests lie in the list. Nobody takes them while the control plane is away. */
 const MAX_REQUESTS = 10_000
 
@@ -18,7 +22,7 @@ export function createSeedRequests(connection: Pick<MoneyConnection, 'writes'>, 
   async function ask(account: AccountId): Promise<void> {
     const now = clock.monotonic()
     const last = asked.get(account)
-    if (last !== undefined && now - last < SEED_WAIT_MS) return
+    if (last !== undefined && now - last < ASK_AGAIN_MS) return
     if (asked.size > MAX_REQUESTS) asked.clear()
     asked.set(account, now)
     await Promise.all([
@@ -34,8 +38,8 @@ export function createSeedRequests(connection: Pick<MoneyConnection, 'writes'>, 
     async retry(account: AccountId, tryAgain: () => Promise<ReserveAnswer>): Promise<ReserveAnswer> {
       const deadline = clock.monotonic() + SEED_WAIT_MS
       await ask(account)
-      for (;;) {
-        await clock.sleep(SEED_LOOK_MS)
+      for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_LOOK_MS)) {
+        await clock.sleep(pauseMs)
         const answer = await tryAgain()
         if (answer.kind !== 'unseeded') return answer
         if (clock.monotonic() >= deadline) return answer

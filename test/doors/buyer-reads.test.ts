@@ -47,8 +47,8 @@ beforeAll(async () => {
     { ago: 0, charge: 0, facts: { servedBy: 'own_key', outcome: 'succeeded', errorCode: null, listMicro: '900' } },
   ])
   await book(eve, [{ ago: SECOND, charge: 77 }])
-}, 60_000)
-afterAll(() => market?.stop(), 30_000)
+})
+afterAll(() => market?.stop())
 
 const Item = z.object({ request_id: z.string(), buyer_cost_micro: z.number() }).loose()
 const Page = z.object({ items: z.array(Item), next_token: z.string().nullable() })

@@ -13,8 +13,8 @@ let buyer: Person
 beforeAll(async () => {
   market = await startMarket()
   ;[seller, buyer] = [await market.person(), await market.person()]
-}, 60_000)
-afterAll(() => market?.stop(), 30_000)
+})
+afterAll(() => market?.stop())
 
 type Sale = { readonly keptBps: number; readonly charge: number; readonly list: number }
 type Where = { readonly ago?: number; readonly model?: string; readonly offer?: string | null }

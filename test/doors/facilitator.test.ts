@@ -26,7 +26,7 @@ beforeAll(async () => {
   if (payments === null) throw new Error('payments are not set up')
   pay = paidCalls({ ...market.plane, payments }, chain, await newAccount(market.plane.db, 'seller_available'))
   operatorKey = await market.managementKey('operator')
-}, 60_000)
+})
 afterAll(() => market?.stop())
 
 /** The stock client of a facilitator, with a key or another header. */

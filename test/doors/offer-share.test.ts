@@ -16,8 +16,8 @@ beforeAll(async () => {
   market = await startMarket()
   ;[seller, buyer] = [await market.person(), await market.person()]
   mine = await listOffer(market, seller.seller)
-}, 60_000)
-afterAll(() => market?.stop(), 30_000)
+})
+afterAll(() => market?.stop())
 
 type Fate = 'won' | 'failed over' | 'outranked' | 'unlisted' | { readonly excluded: string }
 

@@ -16,8 +16,8 @@ let buyer: Person
 beforeAll(async () => {
   market = await startMarket()
   buyer = await market.person()
-}, 60_000)
-afterAll(() => market?.stop(), 30_000)
+})
+afterAll(() => market?.stop())
 
 const View = z.object({ id: z.string(), model: z.string().nullable(), priority: z.number() }).loose()
 

@@ -22,7 +22,7 @@ let ada: Person
 beforeAll(async () => {
   market = await startMarket({ chain: true })
   ada = await market.person()
-}, 60_000)
+})
 afterAll(() => market?.stop())
 
 const FIELDS = `requestId model provider servedBy settlementStatus settlementType settlementError confirmedAt
@@ -103,7 +103,7 @@ describe('a call that a wallet pays', () => {
     pay = paidCalls({ ...market.plane, payments }, chain, ada.seller.account)
     wallet = await chain.newWallet({ usdc: 10_000_000n })
     headers = await signInForSession(market, wallet.account)
-  }, 60_000)
+  })
 
   const claimed = async (by = wallet) => pay.claimed(await pay.sign(by, 'exact', 20_000n))
   const told = async (rid: string, by = headers) =>

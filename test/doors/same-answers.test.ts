@@ -20,7 +20,7 @@ let calls = 0
 
 beforeAll(async () => {
   world = await createDoorWorld()
-}, 120_000)
+})
 afterAll(() => world?.market.stop())
 
 /** Operations with one door: on REST cookies, files and retired paths; on tRPC what only operators do. */
@@ -206,7 +206,7 @@ describe('a change whose audit row is refused', () => {
     }
     expect(changed).toEqual([])
     expect(refused).toBeGreaterThan(50)
-  }, 300_000)
+  })
 })
 
 describe('a hostile text in any member of any operation', () => {
@@ -229,7 +229,7 @@ describe('a hostile text in any member of any operation', () => {
     }
     expect(faults).toEqual([])
     expect(sent).toBeGreaterThan(4_000)
-  }, 300_000)
+  })
 })
 
 function isOurFault(code: string): boolean {

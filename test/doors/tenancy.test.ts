@@ -245,7 +245,7 @@ describe('a stranger', () => {
       }
     }
     expect(await everything()).toEqual(before)
-  }, 120_000)
+  })
 
   it('finds no trace of another in any list', async () => {
     for (const row of LISTS) {

@@ -55,11 +55,11 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   url = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/hook`
-}, 60_000)
+})
 afterAll(async () => {
   server?.close()
   await market?.stop()
-}, 30_000)
+})
 beforeEach(() => {
   received = []
   statuses = []
@@ -384,7 +384,7 @@ describe('alerts', () => {
     } finally {
       await Promise.all(workers.map((worker) => worker.stop()))
     }
-  }, 30_000)
+  })
 
   it('end as failed after their last try, and are not sent for a webhook that is gone or off', async () => {
     const ada = await funded(100_000)

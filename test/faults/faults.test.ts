@@ -4,34 +4,28 @@ import type { World } from './harness/world.ts'
 import { startWorld } from './harness/world.ts'
 import { ROWS } from './rows/index.ts'
 
-const START_LIMIT_MS = 60_000
-const ROW_LIMIT_MS = 120_000
 /** A market that takes payments of wallets, and signs payouts. */
 const WORLD = { hasChain: true, hasSigner: true }
 let world: World
 
 beforeAll(async () => {
   world = await startWorld(WORLD)
-}, START_LIMIT_MS)
+})
 
 afterAll(async () => {
   await world?.remove()
-}, START_LIMIT_MS)
+})
 
 describe('a market of real processes', () => {
   for (const row of ROWS.filter(({ isQuick }) => isQuick === true)) {
-    it(
-      `[${row.number}] ${row.title}`,
-      async () => {
-        const { wrong } = await runRow(world, row, { isQuick: true })
-        // A world that a row has broken is replaced, so that the next row is not judged by it.
-        if (wrong.length > 0) {
-          await world.remove()
-          world = await startWorld(WORLD)
-        }
-        expect(wrong).toEqual([])
-      },
-      ROW_LIMIT_MS,
-    )
+    it(`[${row.number}] ${row.title}`, async () => {
+      const { wrong } = await runRow(world, row, { isQuick: true })
+      // A world that a row has broken is replaced, so that the next row is not judged by it.
+      if (wrong.length > 0) {
+        await world.remove()
+        world = await startWorld(WORLD)
+      }
+      expect(wrong).toEqual([])
+    })
   }
 })

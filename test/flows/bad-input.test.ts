@@ -18,11 +18,11 @@ beforeAll(async () => {
   network = await sharedNetwork()
   redis = new Redis(network.sandbox.redis_url)
   heldBefore = await openHolds()
-}, 120_000)
+})
 
 afterAll(async () => {
   redis?.disconnect()
-}, 60_000)
+})
 
 const Envelope = z.object({
   error: z.object({ type: z.string(), code: z.string(), message: z.string(), request_id: z.string() }).loose(),

@@ -29,12 +29,12 @@ beforeAll(async () => {
   )
   database = new pg.Pool({ connectionString: scripts.network.sandbox.database_url, max: 1 })
   database.on('error', () => undefined)
-}, 120_000)
+})
 
 afterAll(async () => {
   await database?.end()
   await scripts?.remove()
-}, 60_000)
+})
 
 async function runScript(name: string): Promise<string> {
   const text = SCRIPTS.find(([, title]) => title === name)?.[2]

@@ -32,12 +32,12 @@ beforeAll(async () => {
   redis = new Redis(network.sandbox.redis_url)
   keepWalletKeys()
   await useEverything()
-}, 180_000)
+})
 afterAll(async () => {
   redis?.disconnect()
   await database?.end()
   await network?.remove()
-}, 60_000)
+})
 
 /** Keys of wallets leave their file for nowhere, with 0x or without it. */
 function keepWalletKeys(): void {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const { api_base_url: origin, buyer_key: apiKey } = network.sandbox
   client = new Anthropic({ baseURL: `${origin}/compat`, apiKey, maxRetries: 0 })
   chats = new OpenAI({ baseURL: `${origin}/v1`, apiKey, maxRetries: 0 })
-}, 120_000)
+})
 
 afterAll(() => network?.remove(), 60_000)
 

@@ -7,7 +7,7 @@ let network: Network
 
 beforeAll(async () => {
   network = await sharedNetwork()
-}, 120_000)
+})
 
 const GET = ['GET'] as const
 const POST = ['POST'] as const

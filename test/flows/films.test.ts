@@ -19,7 +19,7 @@ let network: Network
 
 beforeAll(async () => {
   network = await sharedNetwork()
-}, 120_000)
+})
 afterAll(() => network?.remove(), 60_000)
 
 const keyed = () => ({ authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' })

@@ -377,7 +377,7 @@ describe('provider-p2', () => {
 })
 
 describe('every end of a forwarded call', () => {
-  it('stands in docs/outcomes-forwarded.md; OUTCOMES_UPDATE=1 writes it anew', { timeout: 120_000 }, async () => {
+  it('stands in docs/outcomes-forwarded.md; OUTCOMES_UPDATE=1 writes it anew', async () => {
     const text = forwardedPage(await driveForwarded())
     if (process.env['OUTCOMES_UPDATE'] === '1') writeFileSync(OUTCOMES, text)
     expect(text).toBe(readFileSync(OUTCOMES, 'utf8'))
@@ -386,7 +386,7 @@ describe('every end of a forwarded call', () => {
 })
 
 describe('a relay whose process is killed in its midst', () => {
-  it('is never sent again, and costs nothing', { timeout: 120_000 }, async () => {
+  it('is never sent again, and costs nothing', async () => {
     const half = Buffer.alloc(100_000, 'f')
     provider.answers((_request, response) => {
       response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': 2 * half.length })

@@ -149,7 +149,7 @@ beforeAll(async () => {
     return books.every((isThere) => isThere)
   })
   buyerKey = (await market.user(5)).buyerKey
-}, 120_000)
+})
 afterAll(() => server?.close().closeAllConnections())
 
 const Answer = z.object({

@@ -22,7 +22,7 @@ beforeAll(async () => {
   network = await sharedNetwork()
   address = { baseURL: `${network.sandbox.api_base_url}/v1`, apiKey: network.sandbox.buyer_key }
   client = new OpenAI({ ...address, maxRetries: 0 })
-}, 120_000)
+})
 
 afterAll(() => network?.remove(), 60_000)
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
     apiKey: network.sandbox.buyer_key,
     maxRetries: 0,
   })
-}, 120_000)
+})
 
 afterAll(() => network?.remove(), 60_000)
 

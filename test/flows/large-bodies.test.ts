@@ -96,12 +96,12 @@ beforeAll(async () => {
     )
     return book.success && book.data.offers.length === FORMATS.length
   })
-}, 120_000)
+})
 
 afterAll(async () => {
   for (const server of servers) server.close().closeAllConnections()
   await market?.stop()
-}, 60_000)
+})
 
 /** A request in a client's own spelling: spaces, letters and escapes. */
 function writeRequest(wire: 'chat' | 'messages'): { readonly head: string; readonly messages: string } {
@@ -243,7 +243,7 @@ function bodyOf(path: string, member: string, value: string): Buffer {
 }
 
 describe.each(ROWS)('%s', (path, member) => {
-  it('is held up by nothing that a free key sends', { timeout: 120_000 }, async () => {
+  it('is held up by nothing that a free key sends', async () => {
     const holds: Record<string, number> = {}
     // What is refused while it comes is refused by one gauge for all rows.
     const bodies = path === '/v1/chat/completions' ? { ...HOSTILE, ...HEAVY } : { ...HEAVY, ...LONG }
@@ -349,7 +349,7 @@ describe('large answers', () => {
       return z.object({ offers: z.array(z.unknown()).length(1) }).safeParse(await answer.json()).success
     })
     buyerKey = (await market.user(5)).buyerKey
-  }, 60_000)
+  })
   afterAll(() => pictures.close())
 
   const draw = (prompt: string) =>

@@ -23,7 +23,7 @@ beforeAll(async () => {
     ADDRESS_WORK_PER_MINUTE: String(WORK_PER_MINUTE),
   })
   url = new URL(network.sandbox.api_base_url)
-}, 120_000)
+})
 afterEach(() => {
   for (const each of open.splice(0)) each.destroy()
 })
@@ -168,7 +168,6 @@ describe('work that is refused', () => {
       expect((await paid({ ...address, authorization: `Bearer ${network.sandbox.buyer_key}` })).status).toBe(200)
       expect((await paid({ 'x-forwarded-for': `203.0.113.${at + 1}` })).status).toBe(402)
     },
-    30_000,
   )
 })
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
   const jobs = ['plain-job', 'late-job', 'long-job-endless'].map((model) => ({ model, acts: ['well'], isJob: true }))
   await market.sell([...jobs, { model: 'dripping', acts: ['drip'] }])
   key = await market.buyer(1)
-}, 120_000)
+})
 afterAll(() => market.stop(), 60_000)
 
 const Submitted = z.object({ id: z.string(), status: z.literal('queued'), job_token: z.string(), model: z.string() })
@@ -347,5 +347,5 @@ describe('a stream under way', () => {
       const later = lastUsage(await (await stream(key)).text())
       return later.usage.buyer_cost_micro === due(later, 3)
     })
-  }, 40_000)
+  })
 })

@@ -154,7 +154,7 @@ beforeAll(async () => {
   }
   await onSale(MODEL, 1)
   for (const model of [...WIRES.map(spoiledModel), ...LISTS]) await onSale(model, 2)
-}, 120_000)
+})
 afterAll(() => server?.close().closeAllConnections())
 
 /** Makes a call that the provider refuses. Nothing that the buyer can read of it may tell the key or the host. */

@@ -11,7 +11,7 @@ let network: Network
 
 beforeAll(async () => {
   network = await sharedNetwork()
-}, 120_000)
+})
 
 afterAll(() => network?.remove(), 60_000)
 

@@ -15,7 +15,7 @@ let client: OpenAI
 beforeAll(async () => {
   network = await sharedNetwork()
   client = clientOf(network.sandbox.buyer_key)
-}, 120_000)
+})
 
 afterAll(() => network?.remove(), 60_000)
 
@@ -217,7 +217,7 @@ describe('speech', () => {
     let bytes = first?.value?.length ?? 0
     for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) bytes += part.value.length
     expect(bytes).toBe(wavTone(0.6).length)
-  }, 30_000)
+  })
 
   it('obeys a floor in the path and in the header', async () => {
     expect((await speak(input, '/min30/v1')).status).toBe(200)
@@ -332,7 +332,7 @@ describe('transcriptions', () => {
     expect(data.text).toBe('This was heard in long talk.webm.')
     expect(response.headers.get('x-mkt-marketplace-attempts')).toBe('2')
     expect(headerCost(response.headers)).toBeGreaterThan(0)
-  }, 30_000)
+  })
 
   const form = (fields: Readonly<Record<string, string>>, audio: Buffer | undefined = wavTone(1)) => {
     const data = new FormData()

@@ -81,11 +81,11 @@ beforeAll(async () => {
   const call = await send('POST', '/v1/chat/completions', { headers, body: said })
   ids.set('/v1/requests/', call.headers.get('x-request-id') ?? '')
   for (const row of CASES) answered.set(row.title, await answerTo(row).catch((error: unknown) => ({ error })))
-}, 180_000)
+})
 
 afterAll(async () => {
   await network?.remove()
-}, 60_000)
+})
 
 /** Prepares examples whose needs no earlier answer meets. */
 const PREPARE: Readonly<Record<string, (sent: Sent) => Promise<Sent | undefined>>> = {

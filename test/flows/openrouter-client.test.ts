@@ -22,11 +22,11 @@ beforeAll(async () => {
     apiKey: network.sandbox.buyer_key,
     retryConfig: { strategy: 'none' },
   })
-}, 120_000)
+})
 
 afterAll(async () => {
   await network?.remove()
-}, 60_000)
+})
 
 type ChatRequest = Parameters<OpenRouter['chat']['send']>[0]['chatRequest']
 type ResponsesRequest = Parameters<OpenRouter['responses']['send']>[0]['responsesRequest']

@@ -15,8 +15,6 @@ import { until } from '#test/support/until.ts'
 const FILE = new URL('../../docs/outcomes.md', import.meta.url)
 /** Bookings may wait on a busy machine. A batch that a starved worker lost goes to another after fifteen seconds. */
 const BOOKED_MS = 45_000
-const ROW_MS = 60_000
-const ALL_MS = 300_000
 let market: OutcomeMarket
 type Line = { readonly seen: Seen; readonly ended: Ended | undefined }
 /** Each row runs once, for its first reader. */
@@ -64,7 +62,7 @@ beforeAll(async () => {
     ...{ isJob: row.job !== undefined, canStop: row.cannotStop !== true },
   }))
   await market.sell([...listings, ...byWallet, { model: 'end-last', acts: ['not-found'] }])
-}, 120_000)
+})
 afterAll(() => market.stop(), 60_000)
 
 /** The settlement of a call, once it is booked. */
@@ -128,7 +126,7 @@ describe('every end of a call', () => {
   for (const { title, rows } of OUTCOMES) {
     describe(title, () => {
       for (const row of rows) {
-        it(`${row.end} [I6, I11, I13, I15, F30, F33]`, { timeout: ROW_MS }, async () => {
+        it(`${row.end} [I6, I11, I13, I15, F30, F33]`, async () => {
           await drive(row)
         })
       }
@@ -136,7 +134,7 @@ describe('every end of a call', () => {
   }
 
   describe('paid by wallet', () => {
-    it.each(WALLET_OUTCOMES)('$end', { timeout: ROW_MS }, async (row) => {
+    it.each(WALLET_OUTCOMES)('$end', async (row) => {
       await driveWallet(row)
     })
   })
@@ -146,7 +144,7 @@ describe('every end of a call', () => {
     for (const row of WALLET_OUTCOMES) await driveWallet(row)
   }
 
-  it('stands in docs/outcomes.md as it was driven; OUTCOMES_UPDATE=1 writes it anew', { timeout: ALL_MS }, async () => {
+  it('stands in docs/outcomes.md as it was driven; OUTCOMES_UPDATE=1 writes it anew', async () => {
     await driveAll()
     const health = await readHealth()
     const sections = OUTCOMES.map(async ({ title, rows }) => ({
@@ -164,7 +162,7 @@ describe('every end of a call', () => {
     expect(text).toBe(readFileSync(FILE, 'utf8'))
   })
 
-  it('leaves no hold and no unposted capture behind [I10]', { timeout: ALL_MS }, async () => {
+  it('leaves no hold and no unposted capture behind [I10]', async () => {
     await driveAll()
     await until('nothing is held', 10_000, async () => {
       const keys = await market.redis.keys('{m00}:z:*')

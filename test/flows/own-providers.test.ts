@@ -11,11 +11,11 @@ let redis: Redis
 beforeAll(async () => {
   market = await startRoutedMarket()
   redis = new Redis(market.network.sandbox.redis_url)
-}, 120_000)
+})
 afterAll(async () => {
   redis?.disconnect()
   await market?.stop()
-}, 60_000)
+})
 
 const GOOD = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }
 type Asked = { readonly fields?: object; readonly path?: string }

@@ -13,8 +13,6 @@ import { doorsOf } from '#test/support/routed-market.ts'
 import { until } from '#test/support/until.ts'
 import { newWallet } from '#test/support/wallet.ts'
 
-const START_MS = 120_000
-const JOURNEY_MS = 60_000
 const SEEN_MS = 20_000
 const MODEL = 'gpt-5-nano'
 
@@ -25,7 +23,7 @@ let site: string
 beforeAll(async () => {
   ;[network, browser] = await Promise.all([sharedNetwork(), startBrowser()])
   site = network.sandbox.dashboard_url
-}, START_MS)
+})
 
 afterAll(() => browser?.close())
 
@@ -60,129 +58,117 @@ async function simulated(key: string, policy: object): Promise<z.infer<typeof Si
   return z.object({ data: z.object({ routingSimulation: Simulated }) }).parse(answer).data.routingSimulation
 }
 
-it(
-  'a buyer tries a policy on the calls of the last day, and changes nothing by it',
-  async () => {
-    // Other files buy with the sample buyer's key, and a table shows its first models.
-    const { buyerKey: own } = await doorsOf(network).user(1)
-    const messages = [{ role: 'user', content: 'Say hello.' }]
-    const bought = await door('/v1/chat/completions', own, { model: MODEL, max_tokens: 32, messages })
-    await untilBooked(z.object({ id: z.string() }).parse(bought).id)
-    const provider = (await simulated(own, {})).byModel.find(({ model }) => model === MODEL)?.policyProvider
-    const { context, page, complaints } = await open(own)
-    await page.goto(`${site}/buyer/providers`)
-    const form = page.getByRole('region', { name: 'Try a policy on past calls' })
-    await form.getByLabel('Providers that are never asked').fill(provider ?? '')
-    await page.getByRole('button', { name: 'Try it' }).click()
-    await page.waitForURL(/try=yes/)
-    const line = page.getByRole('table', { name: 'Simulation by model' }).getByRole('row', { name: MODEL })
-    await line.waitFor()
-    expect(await line.getByRole('cell').last().textContent()).not.toBe(provider)
-    await page
-      .getByRole('table', { name: 'Under each policy' })
-      .getByRole('row', { name: /^This policy/ })
-      .waitFor()
-    await form.getByLabel('Providers that are never asked').fill('')
-    await form.getByLabel('Least discount, percent').fill('100')
-    await page.getByRole('button', { name: 'Try it' }).click()
-    await page.getByText('no call is served under both').waitFor()
-    const none = await simulated(own, { minDiscountPct: 100 })
-    expect([none.policy.served, none.policy.unserved, none.policy.costMicro]).toEqual([0, none.calls, 0])
-    await form.getByLabel('Only these providers').fill('nobody-sells-here')
-    await page.getByRole('button', { name: 'Try it' }).click()
-    await page.getByRole('alert').getByText('None of these providers is known: nobody-sells-here.').waitFor()
-    await page.goBack()
-    expect(await form.getByLabel('Least discount, percent').inputValue()).toBe('100')
-    expect(await door('/v1/buyer/preferences', own)).toMatchObject({ min_discount_pct: null })
+it('a buyer tries a policy on the calls of the last day, and changes nothing by it', async () => {
+  // Other files buy with the sample buyer's key, and a table shows its first models.
+  const { buyerKey: own } = await doorsOf(network).user(1)
+  const messages = [{ role: 'user', content: 'Say hello.' }]
+  const bought = await door('/v1/chat/completions', own, { model: MODEL, max_tokens: 32, messages })
+  await untilBooked(z.object({ id: z.string() }).parse(bought).id)
+  const provider = (await simulated(own, {})).byModel.find(({ model }) => model === MODEL)?.policyProvider
+  const { context, page, complaints } = await open(own)
+  await page.goto(`${site}/buyer/providers`)
+  const form = page.getByRole('region', { name: 'Try a policy on past calls' })
+  await form.getByLabel('Providers that are never asked').fill(provider ?? '')
+  await page.getByRole('button', { name: 'Try it' }).click()
+  await page.waitForURL(/try=yes/)
+  const line = page.getByRole('table', { name: 'Simulation by model' }).getByRole('row', { name: MODEL })
+  await line.waitFor()
+  expect(await line.getByRole('cell').last().textContent()).not.toBe(provider)
+  await page
+    .getByRole('table', { name: 'Under each policy' })
+    .getByRole('row', { name: /^This policy/ })
+    .waitFor()
+  await form.getByLabel('Providers that are never asked').fill('')
+  await form.getByLabel('Least discount, percent').fill('100')
+  await page.getByRole('button', { name: 'Try it' }).click()
+  await page.getByText('no call is served under both').waitFor()
+  const none = await simulated(own, { minDiscountPct: 100 })
+  expect([none.policy.served, none.policy.unserved, none.policy.costMicro]).toEqual([0, none.calls, 0])
+  await form.getByLabel('Only these providers').fill('nobody-sells-here')
+  await page.getByRole('button', { name: 'Try it' }).click()
+  await page.getByRole('alert').getByText('None of these providers is known: nobody-sells-here.').waitFor()
+  await page.goBack()
+  expect(await form.getByLabel('Least discount, percent').inputValue()).toBe('100')
+  expect(await door('/v1/buyer/preferences', own)).toMatchObject({ min_discount_pct: null })
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+it('a job that its provider cannot stop says so beside it, for as long as the page is open', async () => {
+  const { buyer_key: own } = network.sandbox
+  await door('/v1/videos', own, { model: 'sandbox/job-endless', prompt: 'A boat.' })
+  const { context, page, complaints } = await open(own)
+  await page.goto(`${site}/buyer/jobs`)
+  await page.getByRole('button', { name: 'Cancel the job of sandbox/job-endless' }).first().click()
+  await dialog(page).getByRole('button', { name: 'Cancel the job' }).click()
+  await dialog(page).waitFor({ state: 'detached' })
+  const row = page
+    .getByRole('table', { name: 'Running jobs' })
+    .getByRole('row')
+    .filter({ hasText: 'Its provider cannot stop it' })
+  await row.waitFor()
+  await page.getByRole('link', { name: 'Credit', exact: true }).click()
+  await heading(page, 'Credit').waitFor()
+  await page.getByRole('link', { name: 'Jobs', exact: true }).click()
+  await row.waitFor()
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+it('an owner invites a wallet, gives it a role and removes it, and each of the two sees so', async () => {
+  const people = await Promise.all(
+    [newWallet(), newWallet()].map(async (wallet) => {
+      const person = await open()
+      await openWallet(person.context, wallet)
+      await person.page.goto(`${site}/sign-in?to=/buyer/organizations`)
+      await person.page.getByRole('button', { name: 'Test wallet' }).click()
+      await heading(person.page, 'Organisations').waitFor()
+      return { ...person, wallet }
+    }),
+  )
+  const [owner, guest] = people
+  if (owner === undefined || guest === undefined) throw new Error('two people are missing')
+  await owner.page.getByLabel('Name').fill('Acme')
+  await owner.page.getByRole('button', { name: 'Make it' }).click()
+  await owner.page.getByRole('link', { name: 'Acme' }).click()
+  await heading(owner.page, 'Acme').waitFor()
+  await owner.page.getByLabel('Wallet address').fill(guest.wallet.address)
+  await owner.page.getByLabel('Role', { exact: true }).selectOption('developer')
+  await owner.page.getByRole('button', { name: 'Invite', exact: true }).click()
+  await owner.page
+    .getByRole('table', { name: 'Invitations that wait' })
+    .getByRole('row', { name: /developer/ })
+    .waitFor()
+
+  await guest.page.reload()
+  await guest.page.getByRole('button', { name: 'Accept the invitation of Acme' }).click()
+  await guest.page.getByRole('link', { name: 'Acme' }).click()
+  const members = (page: typeof owner.page) => page.getByRole('table', { name: 'Members' })
+  await members(guest.page)
+    .getByRole('row', { name: /you developer/ })
+    .waitFor()
+  // A developer changes nobody.
+  expect(await guest.page.getByRole('button', { name: /^Change the role of/ }).count()).toBe(0)
+  expect(await guest.page.getByRole('button', { name: 'Invite', exact: true }).count()).toBe(0)
+
+  await owner.page.reload()
+  const row = members(owner.page).getByRole('row', { name: /developer/ })
+  await row.getByRole('button', { name: /^Change the role of/ }).click()
+  await dialog(owner.page).getByLabel('Role', { exact: true }).selectOption('admin')
+  await dialog(owner.page).getByRole('row', { name: 'Role developer admin' }).waitFor()
+  await dialog(owner.page).getByRole('button', { name: 'Change' }).click()
+  const changed = members(owner.page).getByRole('row', { name: /admin/ })
+  await changed.getByRole('button', { name: /^Remove/ }).click()
+  await dialog(owner.page).getByRole('button', { name: 'Remove' }).click()
+  await changed.waitFor({ state: 'detached' })
+  // The last owner cannot leave, and the dialog says so.
+  await owner.page.getByRole('button', { name: 'Leave the organisation' }).click()
+  await dialog(owner.page).getByRole('button', { name: 'Leave' }).last().click()
+  await dialog(owner.page).getByRole('alert').waitFor()
+  await guest.page.reload()
+  await guest.page.getByText('You are in no organisation with this id').waitFor()
+  for (const { complaints, context } of people) {
     expect(complaints).toEqual([])
     await context.close()
-  },
-  JOURNEY_MS,
-)
-
-it(
-  'a job that its provider cannot stop says so beside it, for as long as the page is open',
-  async () => {
-    const { buyer_key: own } = network.sandbox
-    await door('/v1/videos', own, { model: 'sandbox/job-endless', prompt: 'A boat.' })
-    const { context, page, complaints } = await open(own)
-    await page.goto(`${site}/buyer/jobs`)
-    await page.getByRole('button', { name: 'Cancel the job of sandbox/job-endless' }).first().click()
-    await dialog(page).getByRole('button', { name: 'Cancel the job' }).click()
-    await dialog(page).waitFor({ state: 'detached' })
-    const row = page
-      .getByRole('table', { name: 'Running jobs' })
-      .getByRole('row')
-      .filter({ hasText: 'Its provider cannot stop it' })
-    await row.waitFor()
-    await page.getByRole('link', { name: 'Credit', exact: true }).click()
-    await heading(page, 'Credit').waitFor()
-    await page.getByRole('link', { name: 'Jobs', exact: true }).click()
-    await row.waitFor()
-    expect(complaints).toEqual([])
-    await context.close()
-  },
-  JOURNEY_MS,
-)
-
-it(
-  'an owner invites a wallet, gives it a role and removes it, and each of the two sees so',
-  async () => {
-    const people = await Promise.all(
-      [newWallet(), newWallet()].map(async (wallet) => {
-        const person = await open()
-        await openWallet(person.context, wallet)
-        await person.page.goto(`${site}/sign-in?to=/buyer/organizations`)
-        await person.page.getByRole('button', { name: 'Test wallet' }).click()
-        await heading(person.page, 'Organisations').waitFor()
-        return { ...person, wallet }
-      }),
-    )
-    const [owner, guest] = people
-    if (owner === undefined || guest === undefined) throw new Error('two people are missing')
-    await owner.page.getByLabel('Name').fill('Acme')
-    await owner.page.getByRole('button', { name: 'Make it' }).click()
-    await owner.page.getByRole('link', { name: 'Acme' }).click()
-    await heading(owner.page, 'Acme').waitFor()
-    await owner.page.getByLabel('Wallet address').fill(guest.wallet.address)
-    await owner.page.getByLabel('Role', { exact: true }).selectOption('developer')
-    await owner.page.getByRole('button', { name: 'Invite', exact: true }).click()
-    await owner.page
-      .getByRole('table', { name: 'Invitations that wait' })
-      .getByRole('row', { name: /developer/ })
-      .waitFor()
-
-    await guest.page.reload()
-    await guest.page.getByRole('button', { name: 'Accept the invitation of Acme' }).click()
-    await guest.page.getByRole('link', { name: 'Acme' }).click()
-    const members = (page: typeof owner.page) => page.getByRole('table', { name: 'Members' })
-    await members(guest.page)
-      .getByRole('row', { name: /you developer/ })
-      .waitFor()
-    // A developer changes nobody.
-    expect(await guest.page.getByRole('button', { name: /^Change the role of/ }).count()).toBe(0)
-    expect(await guest.page.getByRole('button', { name: 'Invite', exact: true }).count()).toBe(0)
-
-    await owner.page.reload()
-    const row = members(owner.page).getByRole('row', { name: /developer/ })
-    await row.getByRole('button', { name: /^Change the role of/ }).click()
-    await dialog(owner.page).getByLabel('Role', { exact: true }).selectOption('admin')
-    await dialog(owner.page).getByRole('row', { name: 'Role developer admin' }).waitFor()
-    await dialog(owner.page).getByRole('button', { name: 'Change' }).click()
-    const changed = members(owner.page).getByRole('row', { name: /admin/ })
-    await changed.getByRole('button', { name: /^Remove/ }).click()
-    await dialog(owner.page).getByRole('button', { name: 'Remove' }).click()
-    await changed.waitFor({ state: 'detached' })
-    // The last owner cannot leave, and the dialog says so.
-    await owner.page.getByRole('button', { name: 'Leave the organisation' }).click()
-    await dialog(owner.page).getByRole('button', { name: 'Leave' }).last().click()
-    await dialog(owner.page).getByRole('alert').waitFor()
-    await guest.page.reload()
-    await guest.page.getByText('You are in no organisation with this id').waitFor()
-    for (const { complaints, context } of people) {
-      expect(complaints).toEqual([])
-      await context.close()
-    }
-  },
-  JOURNEY_MS,
-)
+  }
+})

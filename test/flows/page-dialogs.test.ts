@@ -12,8 +12,6 @@ import { VIEWS, violationsOf } from '#test/support/page-violations.ts'
 import { openWallet } from '#test/support/page-wallet.ts'
 import { newWallet } from '#test/support/wallet.ts'
 
-const START_MS = 120_000
-const JOURNEY_MS = 60_000
 let network: Network
 let browser: Browser
 /** A call of the buyer, which has a receipt. */
@@ -24,7 +22,7 @@ beforeAll(async () => {
   const messages = [{ role: 'user', content: 'Say hello.' }]
   call = (await ask('/v1/chat/completions', { model: 'gpt-5-nano', max_tokens: 16, messages })) ?? ''
   await ask('/v1/videos', { model: 'sandbox/video-job', prompt: 'Waves', seconds: 4 })
-}, START_MS)
+})
 
 /** Calls as the buyer. Returns the request id. */
 async function ask(path: string, body: object): Promise<string | null> {
@@ -65,283 +63,247 @@ async function lookAt(page: Page, url: string, button: string | RegExp): Promise
   return found
 }
 
-it.each(['buyer', 'seller', 'operator'] as const)(
-  'dialogs can be used by everybody: those of a %s',
-  async (side) => {
-    const { buyer_key: buyer, seller_key: seller, management_key: operator } = network.sandbox
-    const url = network.sandbox.dashboard_url
-    const { context, page, complaints } = await openPerson(browser, { url, key: { buyer, seller, operator }[side] })
-    const found: string[] = []
-    for (const { path, button } of DIALOGS.filter((shown) => shown.side === side)) {
-      found.push(...(await lookAt(page, url + path.replace('{call}', call), button)))
-    }
-    expect(found).toEqual([])
-    expect(complaints).toEqual([])
-    await context.close()
-  },
-  JOURNEY_MS,
-)
+it.each(['buyer', 'seller', 'operator'] as const)('dialogs can be used by everybody: those of a %s', async (side) => {
+  const { buyer_key: buyer, seller_key: seller, management_key: operator } = network.sandbox
+  const url = network.sandbox.dashboard_url
+  const { context, page, complaints } = await openPerson(browser, { url, key: { buyer, seller, operator }[side] })
+  const found: string[] = []
+  for (const { path, button } of DIALOGS.filter((shown) => shown.side === side)) {
+    found.push(...(await lookAt(page, url + path.replace('{call}', call), button)))
+  }
+  expect(found).toEqual([])
+  expect(complaints).toEqual([])
+  await context.close()
+})
 
-it(
-  'dialogs can be used by everybody: those of an organisation',
-  async () => {
-    const url = network.sandbox.dashboard_url
-    const { context, page, complaints } = await openPerson(browser, { url })
-    await openWallet(context, newWallet())
-    await page.goto(`${url}/sign-in?to=/buyer/organizations`)
-    await page.getByRole('button', { name: 'Test wallet' }).click()
-    await page.getByLabel('Name').fill('Dialogs')
-    await page.getByRole('button', { name: 'Make it' }).click()
-    await page.getByRole('link', { name: 'Dialogs' }).click()
-    await page.waitForURL(/organization=org_/)
-    const own = page.url()
-    const found = [
-      ...(await lookAt(page, own, /^Change the role of/)),
-      ...(await lookAt(page, own, 'Leave the organisation')),
-    ]
-    expect(found).toEqual([])
-    expect(complaints).toEqual([])
-    await context.close()
-  },
-  JOURNEY_MS,
-)
+it('dialogs can be used by everybody: those of an organisation', async () => {
+  const url = network.sandbox.dashboard_url
+  const { context, page, complaints } = await openPerson(browser, { url })
+  await openWallet(context, newWallet())
+  await page.goto(`${url}/sign-in?to=/buyer/organizations`)
+  await page.getByRole('button', { name: 'Test wallet' }).click()
+  await page.getByLabel('Name').fill('Dialogs')
+  await page.getByRole('button', { name: 'Make it' }).click()
+  await page.getByRole('link', { name: 'Dialogs' }).click()
+  await page.waitForURL(/organization=org_/)
+  const own = page.url()
+  const found = [
+    ...(await lookAt(page, own, /^Change the role of/)),
+    ...(await lookAt(page, own, 'Leave the organisation')),
+  ]
+  expect(found).toEqual([])
+  expect(complaints).toEqual([])
+  await context.close()
+})
 
 describe('a bad day of the page', () => {
-  it(
-    'a key that is revoked while somebody types: the page says so, keeps what was typed, and goes on after a sign-in',
-    async () => {
-      const { dashboard_url: url, buyer_key: own } = network.sandbox
-      const made = await askMarket(url, { method: 'POST', path: '/v1/buyer/keys', key: own, body: { label: 'brief' } })
-      const { id, key } = z.object({ id: z.string(), key: z.string() }).parse(made)
-      const { context, page, complaints } = await openPerson(browser, { url, key })
-      await page.goto(`${url}/buyer/keys`)
-      await page.getByRole('button', { name: 'New key' }).click()
-      const label = `half-typed-${Date.now()}`
-      await dialog(page).getByLabel('Name').fill(label)
-      await askMarket(url, { method: 'DELETE', path: `/v1/buyer/keys/${id}`, key: own })
-      await dialog(page).getByRole('button', { name: 'Make the key' }).click()
-      await dialog(page).getByText('Nobody is signed in with this browser any more.').waitFor()
-      await page.getByText('This session has ended, or its key was revoked.').waitFor()
-      const [tab] = await Promise.all([
-        context.waitForEvent('page'),
-        dialog(page).getByRole('link', { name: 'Sign in in another tab' }).click(),
-      ])
-      const field = tab.getByLabel('Key', { exact: true })
-      await field.fill('inf_mistyped')
-      await tab.getByRole('button', { name: 'Sign in' }).click()
-      await tab.getByRole('alert').waitFor()
-      // Whoever mistyped a letter of sixty corrects that letter.
-      expect(await field.inputValue()).toBe('inf_mistyped')
-      await field.fill(own)
-      await tab.getByRole('button', { name: 'Sign in' }).click()
-      await tab.getByRole('button', { name: 'Sign out' }).waitFor()
-      await page.bringToFront()
-      expect(await dialog(page).getByLabel('Name').inputValue()).toBe(label)
-      await dialog(page).getByRole('button', { name: 'Make the key' }).click()
-      await dialog(page).getByLabel('I have stored it').check()
-      await dialog(page).getByRole('button', { name: 'Done' }).click()
-      await page.getByText('This session has ended').waitFor({ state: 'detached' })
-      await page.getByRole('row', { name: new RegExp(label) }).waitFor()
-      // Who signs out takes everything along.
-      await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByText('Nobody is signed in').waitFor()
-      expect(await page.locator('main').textContent()).not.toContain(label)
-      expect(complaints).toEqual([])
-      await context.close()
-    },
-    JOURNEY_MS,
-  )
+  it('a key that is revoked while somebody types: the page says so, keeps what was typed, and goes on after a sign-in', async () => {
+    const { dashboard_url: url, buyer_key: own } = network.sandbox
+    const made = await askMarket(url, { method: 'POST', path: '/v1/buyer/keys', key: own, body: { label: 'brief' } })
+    const { id, key } = z.object({ id: z.string(), key: z.string() }).parse(made)
+    const { context, page, complaints } = await openPerson(browser, { url, key })
+    await page.goto(`${url}/buyer/keys`)
+    await page.getByRole('button', { name: 'New key' }).click()
+    const label = `half-typed-${Date.now()}`
+    await dialog(page).getByLabel('Name').fill(label)
+    await askMarket(url, { method: 'DELETE', path: `/v1/buyer/keys/${id}`, key: own })
+    await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+    await dialog(page).getByText('Nobody is signed in with this browser any more.').waitFor()
+    await page.getByText('This session has ended, or its key was revoked.').waitFor()
+    const [tab] = await Promise.all([
+      context.waitForEvent('page'),
+      dialog(page).getByRole('link', { name: 'Sign in in another tab' }).click(),
+    ])
+    const field = tab.getByLabel('Key', { exact: true })
+    await field.fill('inf_mistyped')
+    await tab.getByRole('button', { name: 'Sign in' }).click()
+    await tab.getByRole('alert').waitFor()
+    // Whoever mistyped a letter of sixty corrects that letter.
+    expect(await field.inputValue()).toBe('inf_mistyped')
+    await field.fill(own)
+    await tab.getByRole('button', { name: 'Sign in' }).click()
+    await tab.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.bringToFront()
+    expect(await dialog(page).getByLabel('Name').inputValue()).toBe(label)
+    await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+    await dialog(page).getByLabel('I have stored it').check()
+    await dialog(page).getByRole('button', { name: 'Done' }).click()
+    await page.getByText('This session has ended').waitFor({ state: 'detached' })
+    await page.getByRole('row', { name: new RegExp(label) }).waitFor()
+    // Who signs out takes everything along.
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('Nobody is signed in').waitFor()
+    expect(await page.locator('main').textContent()).not.toContain(label)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
 
-  it(
-    'a market that is away: what was read stays and is marked as old, and the page recovers by itself',
-    async () => {
-      const { dashboard_url: url, seller_key: key } = network.sandbox
-      const { context, page } = await openPerson(browser, { url, key })
-      await page.goto(`${url}/seller/payouts`)
-      const figure = page.getByText('To be paid').first()
-      await figure.waitFor()
-      await page.route('**/graphql', (route) => route.abort())
-      await page.getByText('What you see is what was read last.').waitFor()
-      expect(await figure.isVisible()).toBe(true)
-      await page.unroute('**/graphql')
-      await page.getByText('What you see is what was read last.').waitFor({ state: 'detached' })
-      await figure.waitFor()
-      await context.close()
-    },
-    JOURNEY_MS,
-  )
+  it('a market that is away: what was read stays and is marked as old, and the page recovers by itself', async () => {
+    const { dashboard_url: url, seller_key: key } = network.sandbox
+    const { context, page } = await openPerson(browser, { url, key })
+    await page.goto(`${url}/seller/payouts`)
+    const figure = page.getByText('To be paid').first()
+    await figure.waitFor()
+    await page.route('**/graphql', (route) => route.abort())
+    await page.getByText('What you see is what was read last.').waitFor()
+    expect(await figure.isVisible()).toBe(true)
+    await page.unroute('**/graphql')
+    await page.getByText('What you see is what was read last.').waitFor({ state: 'detached' })
+    await figure.waitFor()
+    await context.close()
+  })
 
-  it(
-    'a change that fails: its dialog says why and keeps what was typed, and nothing else has moved',
-    async () => {
-      const { dashboard_url: url, seller_key: key } = network.sandbox
-      const { context, page, complaints } = await openPerson(browser, { url, key })
-      await page.goto(`${url}/seller/offers`)
-      const edit = page.getByRole('button', { name: /^Edit the offer of/ }).first()
-      const row = page.getByRole('table', { name: 'Offers' }).locator('tbody tr').first()
-      const before = await row.getByRole('cell').nth(2).textContent()
-      const refusal = { errors: [{ message: 'Not <b>today</b>.', extensions: { code: 'conflict' } }] }
-      await page.route('**/graphql', (route) =>
-        route.request().postData()?.includes('PageUpdateOffer') === true
-          ? route.fulfill({ status: 409, json: refusal })
-          : route.continue(),
+  it('a change that fails: its dialog says why and keeps what was typed, and nothing else has moved', async () => {
+    const { dashboard_url: url, seller_key: key } = network.sandbox
+    const { context, page, complaints } = await openPerson(browser, { url, key })
+    await page.goto(`${url}/seller/offers`)
+    const edit = page.getByRole('button', { name: /^Edit the offer of/ }).first()
+    const row = page.getByRole('table', { name: 'Offers' }).locator('tbody tr').first()
+    const before = await row.getByRole('cell').nth(2).textContent()
+    const refusal = { errors: [{ message: 'Not <b>today</b>.', extensions: { code: 'conflict' } }] }
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('PageUpdateOffer') === true
+        ? route.fulfill({ status: 409, json: refusal })
+        : route.continue(),
+    )
+    await edit.click()
+    await dialog(page).getByLabel('Discount, percent').fill('77.25')
+    await dialog(page).getByRole('button', { name: 'Change' }).click()
+    // What the market says is text, never markup.
+    await dialog(page).getByRole('alert').getByText('Not <b>today</b>.').waitFor()
+    expect(await dialog(page).getByLabel('Discount, percent').inputValue()).toBe('77.25')
+    await page.keyboard.press('Escape')
+    expect(await row.getByRole('cell').nth(2).textContent()).toBe(before)
+    // The focus is back at what opened the dialog.
+    expect(await page.evaluate('document.activeElement?.ariaLabel')).toMatch(/^Edit the offer of/)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('letters open screens before it is known who is signed in, and Yield begins with the models that earned or missed most', async () => {
+    const { dashboard_url: url, seller_key: key } = network.sandbox
+    const { context, page, complaints } = await openPerson(browser, { url, key })
+    let tell: () => void = () => undefined
+    const isPressed = new Promise<void>((resolve) => {
+      tell = resolve
+    })
+    await page.route('**/graphql*', async (route) => {
+      if (route.request().postData()?.includes('PageViewer') === true) await isPressed
+      await route.continue()
+    })
+    await page.goto(url)
+    await page.getByText('Saved by buyers').waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('q')
+    tell()
+    await heading(page, 'Yield').waitFor()
+    await page.getByText(/^(?:All of them|\d+ of your \d+ models), those first for which most was paid/).waitFor()
+    const model = page.getByRole('table', { name: 'Your models' }).getByRole('link').first()
+    const name = await model.textContent()
+    await model.click()
+    await page.waitForURL((shown) => shown.searchParams.get('model') === name)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('a call that is opened before it is booked is shown once it is', async () => {
+    const { dashboard_url: url, buyer_key: key } = network.sandbox
+    const { context, page, complaints } = await openPerson(browser, { url, key })
+    let looks = 0
+    await page.route('**/graphql*', (route) => {
+      const asked = route.request().postData() ?? ''
+      const isLook = asked.includes(call)
+      if (isLook) looks += 1
+      // The first look comes too early for the call.
+      return route.continue(
+        isLook && looks === 1 ? { postData: asked.replace(call, '01K00000000000000000000000') } : {},
       )
-      await edit.click()
-      await dialog(page).getByLabel('Discount, percent').fill('77.25')
-      await dialog(page).getByRole('button', { name: 'Change' }).click()
-      // What the market says is text, never markup.
-      await dialog(page).getByRole('alert').getByText('Not <b>today</b>.').waitFor()
-      expect(await dialog(page).getByLabel('Discount, percent').inputValue()).toBe('77.25')
-      await page.keyboard.press('Escape')
-      expect(await row.getByRole('cell').nth(2).textContent()).toBe(before)
-      // The focus is back at what opened the dialog.
-      expect(await page.evaluate('document.activeElement?.ariaLabel')).toMatch(/^Edit the offer of/)
-      expect(complaints).toEqual([])
-      await context.close()
-    },
-    JOURNEY_MS,
-  )
+    })
+    await page.goto(`${url}/buyer/logs?call=${call}`)
+    await dialog(page).getByText('No call of yours has this id').waitFor()
+    await dialog(page)
+      .getByRole('row', { name: /^Charged/ })
+      .waitFor()
+    expect(looks).toBe(2)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
 
-  it(
-    'letters open screens before it is known who is signed in, and Yield begins with the models that earned or missed most',
-    async () => {
-      const { dashboard_url: url, seller_key: key } = network.sandbox
-      const { context, page, complaints } = await openPerson(browser, { url, key })
-      let tell: () => void = () => undefined
-      const isPressed = new Promise<void>((resolve) => {
-        tell = resolve
-      })
-      await page.route('**/graphql*', async (route) => {
-        if (route.request().postData()?.includes('PageViewer') === true) await isPressed
-        await route.continue()
-      })
-      await page.goto(url)
-      await page.getByText('Saved by buyers').waitFor()
-      await page.keyboard.press('g')
-      await page.keyboard.press('q')
-      tell()
-      await heading(page, 'Yield').waitFor()
-      await page.getByText(/^(?:All of them|\d+ of your \d+ models), those first for which most was paid/).waitFor()
-      const model = page.getByRole('table', { name: 'Your models' }).getByRole('link').first()
-      const name = await model.textContent()
-      await model.click()
-      await page.waitForURL((shown) => shown.searchParams.get('model') === name)
-      expect(complaints).toEqual([])
-      await context.close()
-    },
-    JOURNEY_MS,
-  )
+  it('a link to a thing of somebody else says what a link to nothing says, and markup in it is text', async () => {
+    const { dashboard_url: url, seller_key: key } = network.sandbox
+    const { context, page, complaints } = await openPerson(browser, { url })
+    await openWallet(context, newWallet())
+    await page.goto(`${url}/sign-in?to=/seller/offers`)
+    await page.getByRole('button', { name: 'Test wallet' }).click()
+    await heading(page, 'Offers').waitFor()
+    const told = async (path: string, text: string) => {
+      await page.goto(url + path)
+      await page.getByText(text).waitFor()
+      await waitForScreen(page)
+      // Whether the stream stands already is no matter of what is there.
+      return (await page.locator('main').textContent())?.replace(/Connecting|Live/, '')
+    }
+    const nothing = 'ofr_01K00000000000000000000000'
+    const none = await told(`/seller/offers/${nothing}`, 'No such offer')
+    expect(await told(`/seller/offers/${await offerOf(url, key)}`, 'No such offer')).toBe(none)
+    for (const path of ['/buyer/logs?call=', '/receipt?id=']) {
+      await told(`${path}${call}`, 'No call of yours has this id')
+      await told(`${path}01K00000000000000000000000`, 'No call of yours has this id')
+    }
+    const markup = '<img src=x onerror=fail()>'
+    expect(await told(`/model/${encodeURIComponent(markup)}`, 'No such model')).toContain(`${markup} here.`)
+    await told(`/seller/offers/${encodeURIComponent(markup)}`, 'No such offer')
+    expect(await page.locator('main img').count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
 
-  it(
-    'a call that is opened before it is booked is shown once it is',
-    async () => {
-      const { dashboard_url: url, buyer_key: key } = network.sandbox
-      const { context, page, complaints } = await openPerson(browser, { url, key })
-      let looks = 0
-      await page.route('**/graphql*', (route) => {
-        const asked = route.request().postData() ?? ''
-        const isLook = asked.includes(call)
-        if (isLook) looks += 1
-        // The first look comes too early for the call.
-        return route.continue(
-          isLook && looks === 1 ? { postData: asked.replace(call, '01K00000000000000000000000') } : {},
-        )
-      })
-      await page.goto(`${url}/buyer/logs?call=${call}`)
-      await dialog(page).getByText('No call of yours has this id').waitFor()
-      await dialog(page)
-        .getByRole('row', { name: /^Charged/ })
-        .waitFor()
-      expect(looks).toBe(2)
-      expect(complaints).toEqual([])
-      await context.close()
-    },
-    JOURNEY_MS,
-  )
+  it('an account with hundreds of keys: they come page by page, and the limits of the oldest active one can be changed', async () => {
+    const { dashboard_url: url } = network.sandbox
+    const { context, page, complaints } = await openPerson(browser, { url })
+    await openWallet(context, newWallet())
+    await page.goto(`${url}/sign-in?to=/buyer/keys`)
+    await page.getByRole('button', { name: 'Test wallet' }).click()
+    await page.getByRole('button', { name: 'New key' }).click()
+    const label = `oldest-${Date.now()}`
+    await dialog(page).getByLabel('Name').fill(label)
+    await dialog(page).getByLabel('Cap a day, US dollars').fill('4')
+    await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+    await dialog(page).getByLabel('I have stored it').check()
+    await dialog(page).getByRole('button', { name: 'Done' }).click()
+    // A wallet sees both sides, and no two screens have one name.
+    const names = await page.getByRole('navigation').getByRole('link').allTextContents()
+    expect(names).toEqual(expect.arrayContaining(['Buyer keys', 'Seller keys']))
+    expect(new Set(names).size).toBe(names.length)
+    const lines = page.getByRole('table', { name: 'Keys' }).locator('tbody tr')
+    await lines.filter({ hasText: label }).waitFor()
+    await addRevokedKeys(label)
 
-  it(
-    'a link to a thing of somebody else says what a link to nothing says, and markup in it is text',
-    async () => {
-      const { dashboard_url: url, seller_key: key } = network.sandbox
-      const { context, page, complaints } = await openPerson(browser, { url })
-      await openWallet(context, newWallet())
-      await page.goto(`${url}/sign-in?to=/seller/offers`)
-      await page.getByRole('button', { name: 'Test wallet' }).click()
-      await heading(page, 'Offers').waitFor()
-      const told = async (path: string, text: string) => {
-        await page.goto(url + path)
-        await page.getByText(text).waitFor()
-        await waitForScreen(page)
-        // Whether the stream stands already is no matter of what is there.
-        return (await page.locator('main').textContent())?.replace(/Connecting|Live/, '')
-      }
-      const nothing = 'ofr_01K00000000000000000000000'
-      const none = await told(`/seller/offers/${nothing}`, 'No such offer')
-      expect(await told(`/seller/offers/${await offerOf(url, key)}`, 'No such offer')).toBe(none)
-      for (const path of ['/buyer/logs?call=', '/receipt?id=']) {
-        await told(`${path}${call}`, 'No call of yours has this id')
-        await told(`${path}01K00000000000000000000000`, 'No call of yours has this id')
-      }
-      const markup = '<img src=x onerror=fail()>'
-      expect(await told(`/model/${encodeURIComponent(markup)}`, 'No such model')).toContain(`${markup} here.`)
-      await told(`/seller/offers/${encodeURIComponent(markup)}`, 'No such offer')
-      expect(await page.locator('main img').count()).toBe(0)
-      expect(complaints).toEqual([])
-      await context.close()
-    },
-    JOURNEY_MS,
-  )
-
-  it(
-    'an account with hundreds of keys: they come page by page, and the limits of the oldest active one can be changed',
-    async () => {
-      const { dashboard_url: url } = network.sandbox
-      const { context, page, complaints } = await openPerson(browser, { url })
-      await openWallet(context, newWallet())
-      await page.goto(`${url}/sign-in?to=/buyer/keys`)
-      await page.getByRole('button', { name: 'Test wallet' }).click()
-      await page.getByRole('button', { name: 'New key' }).click()
-      const label = `oldest-${Date.now()}`
-      await dialog(page).getByLabel('Name').fill(label)
-      await dialog(page).getByLabel('Cap a day, US dollars').fill('4')
-      await dialog(page).getByRole('button', { name: 'Make the key' }).click()
-      await dialog(page).getByLabel('I have stored it').check()
-      await dialog(page).getByRole('button', { name: 'Done' }).click()
-      // A wallet sees both sides, and no two screens have one name.
-      const names = await page.getByRole('navigation').getByRole('link').allTextContents()
-      expect(names).toEqual(expect.arrayContaining(['Buyer keys', 'Seller keys']))
-      expect(new Set(names).size).toBe(names.length)
-      const lines = page.getByRole('table', { name: 'Keys' }).locator('tbody tr')
-      await lines.filter({ hasText: label }).waitFor()
-      await addRevokedKeys(label)
-
-      await page.reload()
-      await lines.getByText('revoked').first().waitFor()
-      const next = page.getByRole('button', { name: 'Next page' })
-      let read = await lines.count()
-      while (await next.isEnabled()) {
-        const shown = (await lines.first().textContent()) ?? ''
-        await next.click()
-        await lines.first().filter({ hasNotText: shown }).waitFor()
-        read += await lines.count()
-      }
-      expect(read).toBe(MANY_KEYS + 1)
-      await lines.filter({ hasText: label }).waitFor()
-      await page.goto(`${url}/buyer/limits`)
-      const row = page.getByRole('row', { name: new RegExp(label) })
-      await row.getByText('as for all keys').waitFor()
-      await row.getByRole('button', { name: `Change the limits of ${label}` }).click()
-      await dialog(page).getByLabel('Calls a minute').fill('60')
-      await dialog(page).getByRole('row', { name: 'Calls a minute as for all keys 60' }).waitFor()
-      expect(await dialog(page).getByLabel('Cap a day, US dollars').inputValue()).toBe('4')
-      await dialog(page).getByRole('button', { name: 'Change' }).click()
-      await row.getByRole('cell', { name: '60', exact: true }).waitFor()
-      await row.getByText('of $4.00').waitFor()
-      expect(complaints).toEqual([])
-      await context.close()
-    },
-    JOURNEY_MS,
-  )
+    await page.reload()
+    await lines.getByText('revoked').first().waitFor()
+    const next = page.getByRole('button', { name: 'Next page' })
+    let read = await lines.count()
+    while (await next.isEnabled()) {
+      const shown = (await lines.first().textContent()) ?? ''
+      await next.click()
+      await lines.first().filter({ hasNotText: shown }).waitFor()
+      read += await lines.count()
+    }
+    expect(read).toBe(MANY_KEYS + 1)
+    await lines.filter({ hasText: label }).waitFor()
+    await page.goto(`${url}/buyer/limits`)
+    const row = page.getByRole('row', { name: new RegExp(label) })
+    await row.getByText('as for all keys').waitFor()
+    await row.getByRole('button', { name: `Change the limits of ${label}` }).click()
+    await dialog(page).getByLabel('Calls a minute').fill('60')
+    await dialog(page).getByRole('row', { name: 'Calls a minute as for all keys 60' }).waitFor()
+    expect(await dialog(page).getByLabel('Cap a day, US dollars').inputValue()).toBe('4')
+    await dialog(page).getByRole('button', { name: 'Change' }).click()
+    await row.getByRole('cell', { name: '60', exact: true }).waitFor()
+    await row.getByText('of $4.00').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
 })
 
 const MANY_KEYS = 200

@@ -13,8 +13,6 @@ import { askMarket } from '#test/support/page-door.ts'
 import { openWallet } from '#test/support/page-wallet.ts'
 import { payingFetch } from '#test/support/wallet-client.ts'
 
-const START_MS = 120_000
-const JOURNEY_MS = 60_000
 const MODEL = 'gpt-5-nano'
 let network: Network
 let browser: Browser
@@ -23,7 +21,7 @@ let site: string
 beforeAll(async () => {
   ;[network, browser] = await Promise.all([sharedNetwork(), startBrowser()])
   site = network.sandbox.dashboard_url
-}, START_MS)
+})
 
 afterAll(() => browser?.close())
 
@@ -33,298 +31,262 @@ const Answer = z.object({ usage: z.object({ buyer_cost_micro: z.number() }) }).l
 /** The digits of an amount to the micro. */
 const exact = (micro: number) => `$0.${String(micro).padStart(6, '0')}`
 
-it(
-  'shows where accounts are lent, which of them can take a call, and a command that makes one',
-  async () => {
-    const { context, page, complaints } = await open()
-    await page.goto(site)
-    await page.getByText('Saved by buyers').waitFor()
-    await page.keyboard.press('g')
-    await page.keyboard.press('3')
-    await heading(page, 'Lent accounts').waitFor()
-    await page.getByRole('link', { name: 'Provider P2' }).click()
-    await heading(page, 'Provider P2').waitFor()
-    const book = page.getByRole('table', { name: 'Lent accounts' })
-    await book.getByRole('row', { name: /#1 .*% yes/ }).waitFor()
-    const command = (await page.getByRole('region', { name: 'A call to paste' }).locator('pre').textContent()) ?? ''
-    expect(command).toContain('/resources/provider-p2/chat/completions')
-    const { stdout } = await promisify(execFile)('sh', ['-c', command], {
-      env: { ...process.env, MARKET_KEY: network.sandbox.buyer_key },
-    })
-    expect(stdout).toContain('choices')
-    await page.getByLabel('Below list by, percent').fill('100')
-    await page.waitForURL(/floor=100/)
-    await book.getByRole('row', { name: /#1 .* no the discount is smaller/ }).waitFor()
-    await page.reload()
-    expect(await page.getByLabel('Below list by, percent').inputValue()).toBe('100')
-    await page.getByRole('button', { name: 'Any call' }).click()
-    await book.getByRole('row', { name: /#1 .*% yes/ }).waitFor()
-    expect(complaints).toEqual([])
-    await context.close()
-  },
-  JOURNEY_MS,
-)
+it('shows where accounts are lent, which of them can take a call, and a command that makes one', async () => {
+  const { context, page, complaints } = await open()
+  await page.goto(site)
+  await page.getByText('Saved by buyers').waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('3')
+  await heading(page, 'Lent accounts').waitFor()
+  await page.getByRole('link', { name: 'Provider P2' }).click()
+  await heading(page, 'Provider P2').waitFor()
+  const book = page.getByRole('table', { name: 'Lent accounts' })
+  await book.getByRole('row', { name: /#1 .*% yes/ }).waitFor()
+  const command = (await page.getByRole('region', { name: 'A call to paste' }).locator('pre').textContent()) ?? ''
+  expect(command).toContain('/resources/provider-p2/chat/completions')
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+    env: { ...process.env, MARKET_KEY: network.sandbox.buyer_key },
+  })
+  expect(stdout).toContain('choices')
+  await page.getByLabel('Below list by, percent').fill('100')
+  await page.waitForURL(/floor=100/)
+  await book.getByRole('row', { name: /#1 .* no the discount is smaller/ }).waitFor()
+  await page.reload()
+  expect(await page.getByLabel('Below list by, percent').inputValue()).toBe('100')
+  await page.getByRole('button', { name: 'Any call' }).click()
+  await book.getByRole('row', { name: /#1 .*% yes/ }).waitFor()
+  expect(complaints).toEqual([])
+  await context.close()
+})
 
-it(
-  'shows the receipt of a call to its buyer alone, exact to the micro',
-  async () => {
-    const answer = await fetch(`${network.sandbox.api_base_url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-5-mini', max_tokens: 32, messages: [{ role: 'user', content: 'Hello.' }] }),
-    })
-    const cost = Answer.parse(await answer.json()).usage.buyer_cost_micro
-    const id = answer.headers.get('x-request-id') ?? ''
-    expect(cost).toBeGreaterThan(0)
-    const buyer = await open(network.sandbox.buyer_key)
-    await buyer.page.goto(`${site}/receipt`)
-    await buyer.page.getByLabel('Request id, or the hash of a transaction').fill(id)
-    await buyer.page.keyboard.press('Enter')
-    await buyer.page.waitForURL(new RegExp(`id=${id}`))
-    await buyer.page.getByRole('row', { name: `Charged ${exact(cost)}` }).waitFor()
-    await buyer.page.getByText('prepaid credit').waitFor()
-    // A transaction that has paid for nothing of the buyer's.
-    await buyer.page.goto(`${site}/receipt?id=0x${'ab'.repeat(32)}`)
-    await buyer.page.getByText('No call of yours has this id').waitFor()
-    const stranger = await open()
-    await stranger.page.goto(`${site}/receipt?id=${id}`)
-    await stranger.page.getByText('Only its buyer sees it').waitFor()
-    expect(await stranger.page.locator('main').textContent()).not.toContain(exact(cost))
-    expect([...buyer.complaints, ...stranger.complaints]).toEqual([])
-    await Promise.all([buyer.context.close(), stranger.context.close()])
-  },
-  JOURNEY_MS,
-)
+it('shows the receipt of a call to its buyer alone, exact to the micro', async () => {
+  const answer = await fetch(`${network.sandbox.api_base_url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gpt-5-mini', max_tokens: 32, messages: [{ role: 'user', content: 'Hello.' }] }),
+  })
+  const cost = Answer.parse(await answer.json()).usage.buyer_cost_micro
+  const id = answer.headers.get('x-request-id') ?? ''
+  expect(cost).toBeGreaterThan(0)
+  const buyer = await open(network.sandbox.buyer_key)
+  await buyer.page.goto(`${site}/receipt`)
+  await buyer.page.getByLabel('Request id, or the hash of a transaction').fill(id)
+  await buyer.page.keyboard.press('Enter')
+  await buyer.page.waitForURL(new RegExp(`id=${id}`))
+  await buyer.page.getByRole('row', { name: `Charged ${exact(cost)}` }).waitFor()
+  await buyer.page.getByText('prepaid credit').waitFor()
+  // A transaction that has paid for nothing of the buyer's.
+  await buyer.page.goto(`${site}/receipt?id=0x${'ab'.repeat(32)}`)
+  await buyer.page.getByText('No call of yours has this id').waitFor()
+  const stranger = await open()
+  await stranger.page.goto(`${site}/receipt?id=${id}`)
+  await stranger.page.getByText('Only its buyer sees it').waitFor()
+  expect(await stranger.page.locator('main').textContent()).not.toContain(exact(cost))
+  expect([...buyer.complaints, ...stranger.complaints]).toEqual([])
+  await Promise.all([buyer.context.close(), stranger.context.close()])
+})
 
-it(
-  'shows the money of a call that a wallet paid to whoever has its id, and finds it by its transaction for the payer',
-  async () => {
-    const { sandbox } = network
-    const chain = await chainOf()
-    const privateKey = sandbox.buyer_private_key
-    const account = privateKeyToAccount(privateKey)
-    const answer = await payingFetch(
-      chain,
-      { privateKey, account, address: account.address },
-      'exact',
-    )(`${sandbox.base_url}/x402/api/inference/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-5-nano', max_tokens: 16, messages: [{ role: 'user', content: 'Hi.' }] }),
-    })
-    expect(answer.status).toBe(200)
-    const id = answer.headers.get('x-request-id') ?? ''
-    const holder = await open()
-    await holder.page.goto(`${site}/receipt?id=${id}`)
-    await holder.page.getByText('a wallet, by x402').waitFor()
-    const charged = holder.page.getByRole('row', { name: /^Charged/ })
-    const amount = (await charged.getByRole('cell').textContent()) ?? ''
-    expect(amount).toMatch(/^\$0\.\d{6}$/)
-    const hash = await holder.page.getByText(/^0x[0-9a-f]{64}$/).textContent()
-    // What was asked and who served it is not the holder's.
-    expect(await holder.page.locator('main').textContent()).not.toMatch(/gpt-5-nano|Served by/)
-    const wallet = await open()
-    await openWallet(wallet.context, account)
-    await wallet.page.goto(`${site}/sign-in?to=${encodeURIComponent(`/receipt?id=${hash}`)}`)
-    await wallet.page.getByRole('button', { name: 'Test wallet' }).click()
-    await wallet.page.getByRole('heading', { name: `Receipt ${id}` }).waitFor()
-    await wallet.page.getByRole('row', { name: `Charged ${amount}` }).waitFor()
-    expect([...holder.complaints, ...wallet.complaints]).toEqual([])
-    await Promise.all([holder.context.close(), wallet.context.close()])
-  },
-  JOURNEY_MS,
-)
+it('shows the money of a call that a wallet paid to whoever has its id, and finds it by its transaction for the payer', async () => {
+  const { sandbox } = network
+  const chain = await chainOf()
+  const privateKey = sandbox.buyer_private_key
+  const account = privateKeyToAccount(privateKey)
+  const answer = await payingFetch(
+    chain,
+    { privateKey, account, address: account.address },
+    'exact',
+  )(`${sandbox.base_url}/x402/api/inference/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gpt-5-nano', max_tokens: 16, messages: [{ role: 'user', content: 'Hi.' }] }),
+  })
+  expect(answer.status).toBe(200)
+  const id = answer.headers.get('x-request-id') ?? ''
+  const holder = await open()
+  await holder.page.goto(`${site}/receipt?id=${id}`)
+  await holder.page.getByText('a wallet, by x402').waitFor()
+  const charged = holder.page.getByRole('row', { name: /^Charged/ })
+  const amount = (await charged.getByRole('cell').textContent()) ?? ''
+  expect(amount).toMatch(/^\$0\.\d{6}$/)
+  const hash = await holder.page.getByText(/^0x[0-9a-f]{64}$/).textContent()
+  // What was asked and who served it is not the holder's.
+  expect(await holder.page.locator('main').textContent()).not.toMatch(/gpt-5-nano|Served by/)
+  const wallet = await open()
+  await openWallet(wallet.context, account)
+  await wallet.page.goto(`${site}/sign-in?to=${encodeURIComponent(`/receipt?id=${hash}`)}`)
+  await wallet.page.getByRole('button', { name: 'Test wallet' }).click()
+  await wallet.page.getByRole('heading', { name: `Receipt ${id}` }).waitFor()
+  await wallet.page.getByRole('row', { name: `Charged ${amount}` }).waitFor()
+  expect([...holder.complaints, ...wallet.complaints]).toEqual([])
+  await Promise.all([holder.context.close(), wallet.context.close()])
+})
 
-it(
-  'shows an incident that an operator declares, says more of and ends, on the page of its model and among the status',
-  async () => {
-    const { context, page, complaints } = await open(network.sandbox.management_key)
-    const visitor = await open()
-    const title = `Slow answers ${Date.now()}`
-    const row = page.getByRole('table', { name: 'Declared incidents' }).getByRole('row', { name: new RegExp(title) })
-    await page.goto(`${site}/operator/incidents`)
-    await page.getByRole('button', { name: 'Declare an incident' }).click()
-    const act = dialog(page).getByRole('button', { name: 'Publish' })
-    expect(await act.isDisabled()).toBe(true)
-    await dialog(page).getByLabel('Title').fill(title)
-    await dialog(page).getByLabel('Note').fill('<b>We look into it.</b>')
-    await dialog(page).getByLabel('Models').fill('nothing')
-    await act.click()
-    // A refusal leaves what was typed.
-    await dialog(page).getByText('No model is called nothing.').waitFor()
-    await dialog(page).getByLabel('Models').fill(MODEL)
-    await dialog(page)
-      .getByRole('row', { name: `Models nothing ${MODEL}` })
-      .waitFor()
-    await act.click()
-    await row.getByText('investigating').waitFor()
+it('shows an incident that an operator declares, says more of and ends, on the page of its model and among the status', async () => {
+  const { context, page, complaints } = await open(network.sandbox.management_key)
+  const visitor = await open()
+  const title = `Slow answers ${Date.now()}`
+  const row = page.getByRole('table', { name: 'Declared incidents' }).getByRole('row', { name: new RegExp(title) })
+  await page.goto(`${site}/operator/incidents`)
+  await page.getByRole('button', { name: 'Declare an incident' }).click()
+  const act = dialog(page).getByRole('button', { name: 'Publish' })
+  expect(await act.isDisabled()).toBe(true)
+  await dialog(page).getByLabel('Title').fill(title)
+  await dialog(page).getByLabel('Note').fill('<b>We look into it.</b>')
+  await dialog(page).getByLabel('Models').fill('nothing')
+  await act.click()
+  // A refusal leaves what was typed.
+  await dialog(page).getByText('No model is called nothing.').waitFor()
+  await dialog(page).getByLabel('Models').fill(MODEL)
+  await dialog(page)
+    .getByRole('row', { name: `Models nothing ${MODEL}` })
+    .waitFor()
+  await act.click()
+  await row.getByText('investigating').waitFor()
 
-    await visitor.page.goto(`${site}/model/${MODEL}`)
-    await visitor.page.getByText(title).first().waitFor()
+  await visitor.page.goto(`${site}/model/${MODEL}`)
+  await visitor.page.getByText(title).first().waitFor()
 
-    await page.getByRole('button', { name: `Say more of ${title}` }).click()
-    await dialog(page).getByText('Only the note is new.').waitFor()
-    await dialog(page).getByLabel('Note').fill('A provider is slow.')
-    await dialog(page).getByLabel('State').selectOption('identified')
-    await dialog(page).getByRole('row', { name: 'State investigating identified' }).waitFor()
-    await act.click()
-    await row.getByText('identified').waitFor()
-    await page.getByRole('button', { name: `End ${title}` }).click()
-    await dialog(page).getByRole('row', { name: 'State identified resolved' }).waitFor()
-    await dialog(page).getByLabel('Last note').fill('It is over.')
-    await dialog(page).getByRole('button', { name: 'End the incident' }).click()
-    await row.getByText('resolved').waitFor()
+  await page.getByRole('button', { name: `Say more of ${title}` }).click()
+  await dialog(page).getByText('Only the note is new.').waitFor()
+  await dialog(page).getByLabel('Note').fill('A provider is slow.')
+  await dialog(page).getByLabel('State').selectOption('identified')
+  await dialog(page).getByRole('row', { name: 'State investigating identified' }).waitFor()
+  await act.click()
+  await row.getByText('identified').waitFor()
+  await page.getByRole('button', { name: `End ${title}` }).click()
+  await dialog(page).getByRole('row', { name: 'State identified resolved' }).waitFor()
+  await dialog(page).getByLabel('Last note').fill('It is over.')
+  await dialog(page).getByRole('button', { name: 'End the incident' }).click()
+  await row.getByText('resolved').waitFor()
 
-    await visitor.page.goto(`${site}/status`)
-    for (const note of ['<b>We look into it.</b>', 'A provider is slow.', 'It is over.'])
-      await visitor.page.getByText(note).first().waitFor()
-    await page.goto(`${site}/operator/audit?operation=incident.end`)
-    await page.getByRole('cell', { name: 'incident.end' }).first().waitFor()
-    expect([...complaints, ...visitor.complaints]).toEqual([])
-    await Promise.all([context.close(), visitor.context.close()])
-  },
-  JOURNEY_MS,
-)
+  await visitor.page.goto(`${site}/status`)
+  for (const note of ['<b>We look into it.</b>', 'A provider is slow.', 'It is over.'])
+    await visitor.page.getByText(note).first().waitFor()
+  await page.goto(`${site}/operator/audit?operation=incident.end`)
+  await page.getByRole('cell', { name: 'incident.end' }).first().waitFor()
+  expect([...complaints, ...visitor.complaints]).toEqual([])
+  await Promise.all([context.close(), visitor.context.close()])
+})
 
-it(
-  'shows the head of a model before its script and without one, and the script draws the same in the same place',
-  async () => {
-    const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } })
-    const page = await context.newPage()
-    let run = () => {}
-    const mayRun = new Promise<void>((resolve) => {
-      run = resolve
-    })
-    await page.route('**/assets/*.js', async (route) => {
-      await mayRun
-      await route.continue()
-    })
-    // Without an answer the page draws what it knows from the document.
-    await page.route('**/graphql', () => {})
-    const drawn = () =>
-      page.evaluate(`['.page-head', '.stats'].map((name) => {
+it('shows the head of a model before its script and without one, and the script draws the same in the same place', async () => {
+  const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } })
+  const page = await context.newPage()
+  let run = () => {}
+  const mayRun = new Promise<void>((resolve) => {
+    run = resolve
+  })
+  await page.route('**/assets/*.js', async (route) => {
+    await mayRun
+    await route.continue()
+  })
+  // Without an answer the page draws what it knows from the document.
+  await page.route('**/graphql', () => {})
+  const drawn = () =>
+    page.evaluate(`['.page-head', '.stats'].map((name) => {
         const part = document.querySelector('main ' + name)
         const { x, y, width, height } = part.getBoundingClientRect()
         return { html: part.outerHTML, x, y, width, height }
       })`)
-    await page.goto(`${site}/model/${MODEL}`, { waitUntil: 'commit' })
-    await page.locator('main .stats').waitFor()
-    await page.waitForFunction('document.styleSheets.length > 0')
-    const before = await drawn()
-    expect(await page.title()).toBe(`${await page.locator('main h1').textContent()} · Inference market`)
-    run()
-    await page.locator('#navigation').waitFor({ state: 'attached' })
-    expect(await drawn()).toEqual(before)
-    await context.close()
-  },
-  JOURNEY_MS,
-)
+  await page.goto(`${site}/model/${MODEL}`, { waitUntil: 'commit' })
+  await page.locator('main .stats').waitFor()
+  await page.waitForFunction('document.styleSheets.length > 0')
+  const before = await drawn()
+  expect(await page.title()).toBe(`${await page.locator('main h1').textContent()} · Inference market`)
+  run()
+  await page.locator('#navigation').waitFor({ state: 'attached' })
+  expect(await drawn()).toEqual(before)
+  await context.close()
+})
 
-it(
-  'a question that is refused in part or as a whole: the screen says so, claims no zero, and holds no room for it',
-  async () => {
-    const { dashboard_url: url, buyer_key: key } = network.sandbox
-    const { context, page } = await open(key)
-    const errors = [{ message: 'Try again later.', extensions: { code: 'internal_error' } }]
-    const answerTo = (name: string, change: (data: Record<string, unknown>) => object | null) =>
-      page.route('**/graphql*', async (route) => {
-        if (route.request().postData()?.includes(name) !== true) return route.fallback()
-        const { data } = z.object({ data: z.record(z.string(), z.unknown()) }).parse(await (await route.fetch()).json())
-        const changed = change(data)
-        await route.fulfill({ json: changed === null ? { errors } : { data: changed, errors } })
-      })
-    const skeletons = page.locator('main .skeleton')
-    const missing = page.getByText('Try again later. A part of this screen is missing.')
-    await answerTo('PublicHome', (data) => ({ ...data, marketTotals: null, trades: null }))
-    await page.goto(url)
-    await missing.waitFor()
-    await page.getByText('Not known just now').waitFor()
-    const latest = page.getByRole('region', { name: 'Latest calls' })
-    await latest.getByText('this may not have been read').waitFor()
-    expect(await skeletons.count()).toBe(0)
-    await page.unrouteAll()
-    await page.getByRole('button', { name: 'Read again' }).click()
-    await missing.waitFor({ state: 'detached' })
-    await page.getByText('below reference prices, over').waitFor()
+it('a question that is refused in part or as a whole: the screen says so, claims no zero, and holds no room for it', async () => {
+  const { dashboard_url: url, buyer_key: key } = network.sandbox
+  const { context, page } = await open(key)
+  const errors = [{ message: 'Try again later.', extensions: { code: 'internal_error' } }]
+  const answerTo = (name: string, change: (data: Record<string, unknown>) => object | null) =>
+    page.route('**/graphql*', async (route) => {
+      if (route.request().postData()?.includes(name) !== true) return route.fallback()
+      const { data } = z.object({ data: z.record(z.string(), z.unknown()) }).parse(await (await route.fetch()).json())
+      const changed = change(data)
+      await route.fulfill({ json: changed === null ? { errors } : { data: changed, errors } })
+    })
+  const skeletons = page.locator('main .skeleton')
+  const missing = page.getByText('Try again later. A part of this screen is missing.')
+  await answerTo('PublicHome', (data) => ({ ...data, marketTotals: null, trades: null }))
+  await page.goto(url)
+  await missing.waitFor()
+  await page.getByText('Not known just now').waitFor()
+  const latest = page.getByRole('region', { name: 'Latest calls' })
+  await latest.getByText('this may not have been read').waitFor()
+  expect(await skeletons.count()).toBe(0)
+  await page.unrouteAll()
+  await page.getByRole('button', { name: 'Read again' }).click()
+  await missing.waitFor({ state: 'detached' })
+  await page.getByText('below reference prices, over').waitFor()
 
-    await answerTo('PublicHome', () => null)
-    await page.reload()
-    await page.getByRole('alert').getByText('Try again later.').waitFor()
-    await page.getByText('Not known just now').waitFor()
-    expect(await skeletons.count()).toBe(0)
-    await answerTo('PageViewer', () => null)
-    await page.goto(`${url}/buyer/keys`)
-    await page.getByRole('alert').getByText('Try again later.').waitFor()
-    expect(await skeletons.count()).toBe(0)
-    await context.close()
-  },
-  JOURNEY_MS,
-)
+  await answerTo('PublicHome', () => null)
+  await page.reload()
+  await page.getByRole('alert').getByText('Try again later.').waitFor()
+  await page.getByText('Not known just now').waitFor()
+  expect(await skeletons.count()).toBe(0)
+  await answerTo('PageViewer', () => null)
+  await page.goto(`${url}/buyer/keys`)
+  await page.getByRole('alert').getByText('Try again later.').waitFor()
+  expect(await skeletons.count()).toBe(0)
+  await context.close()
+})
 
-it(
-  'sees a job that is begun elsewhere while the list of jobs is open, as soon as the page is told of it',
-  async () => {
-    const { buyer_key: own } = network.sandbox
-    const { context, page, complaints } = await open(own)
-    // The list is not read again every so often, so only what it is told can bring the job.
-    await page.addInitScript('window.setInterval = () => 0')
-    await page.goto(`${site}/buyer/jobs`)
-    await page.getByText('Live', { exact: true }).waitFor()
-    await waitForScreen(page)
-    const rows = page.getByRole('table', { name: 'Jobs', exact: true }).locator('tbody tr')
-    const before = await rows.count()
-    const body = { model: 'sandbox/video-job', prompt: 'Waves', seconds: 4 }
-    await askMarket(site, { method: 'POST', path: '/v1/videos', key: own, body })
-    await rows.nth(before).waitFor()
-    expect(complaints).toEqual([])
-    await context.close()
-  },
-  JOURNEY_MS,
-)
+it('sees a job that is begun elsewhere while the list of jobs is open, as soon as the page is told of it', async () => {
+  const { buyer_key: own } = network.sandbox
+  const { context, page, complaints } = await open(own)
+  // The list is not read again every so often, so only what it is told can bring the job.
+  await page.addInitScript('window.setInterval = () => 0')
+  await page.goto(`${site}/buyer/jobs`)
+  await page.getByText('Live', { exact: true }).waitFor()
+  await waitForScreen(page)
+  const rows = page.getByRole('table', { name: 'Jobs', exact: true }).locator('tbody tr')
+  const before = await rows.count()
+  const body = { model: 'sandbox/video-job', prompt: 'Waves', seconds: 4 }
+  await askMarket(site, { method: 'POST', path: '/v1/videos', key: own, body })
+  await rows.nth(before).waitFor()
+  expect(complaints).toEqual([])
+  await context.close()
+})
 
-it(
-  'leads back from a page of a list to the page before, and out of a call to its list',
-  async () => {
-    const { context, page, complaints } = await open(network.sandbox.buyer_key)
-    await page.goto(`${site}/models`)
-    const name = page.getByRole('table', { name: 'Models' }).locator('tbody tr').first().getByRole('link')
-    const first = (await name.textContent()) ?? ''
-    await page.getByRole('button', { name: 'Next page' }).click()
-    await name.filter({ hasNotText: first }).waitFor()
-    await page.goBack()
-    await name.filter({ hasText: first }).waitFor()
-    await page.goto(`${site}/buyer/logs?period=30d`)
-    await page.getByRole('table', { name: 'Calls' }).locator('tbody tr').first().waitFor()
-    await page.keyboard.press('j')
-    await dialog(page).waitFor()
-    await page.keyboard.press('j')
-    await page.waitForURL(/call=/)
-    await page.goBack()
-    await dialog(page).waitFor({ state: 'detached' })
-    expect(new URL(page.url()).pathname).toBe('/buyer/logs')
-    expect(complaints).toEqual([])
-    await context.close()
-  },
-  JOURNEY_MS,
-)
+it('leads back from a page of a list to the page before, and out of a call to its list', async () => {
+  const { context, page, complaints } = await open(network.sandbox.buyer_key)
+  await page.goto(`${site}/models`)
+  const name = page.getByRole('table', { name: 'Models' }).locator('tbody tr').first().getByRole('link')
+  const first = (await name.textContent()) ?? ''
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await name.filter({ hasNotText: first }).waitFor()
+  await page.goBack()
+  await name.filter({ hasText: first }).waitFor()
+  await page.goto(`${site}/buyer/logs?period=30d`)
+  await page.getByRole('table', { name: 'Calls' }).locator('tbody tr').first().waitFor()
+  await page.keyboard.press('j')
+  await dialog(page).waitFor()
+  await page.keyboard.press('j')
+  await page.waitForURL(/call=/)
+  await page.goBack()
+  await dialog(page).waitFor({ state: 'detached' })
+  expect(new URL(page.url()).pathname).toBe('/buyer/logs')
+  expect(complaints).toEqual([])
+  await context.close()
+})
 
-it(
-  'a screen that is opened while nobody answers comes once somebody does, and who signs out leaves nothing in another tab',
-  async () => {
-    const { context, page } = await open(network.sandbox.buyer_key)
-    await page.goto(`${site}/buyer/logs`)
-    await heading(page, 'Logs').waitFor()
-    await context.setOffline(true)
-    await page.getByRole('link', { name: 'Limits' }).click()
-    await page.waitForURL(/limits/)
-    await heading(page, 'Logs').waitFor()
-    await context.setOffline(false)
-    await heading(page, 'Limits').waitFor()
-    const other = await context.newPage()
-    await other.goto(`${site}/buyer/credit`)
-    await other.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByText('Nobody is signed in with this browser').waitFor()
-    await context.close()
-  },
-  JOURNEY_MS,
-)
+it('a screen that is opened while nobody answers comes once somebody does, and who signs out leaves nothing in another tab', async () => {
+  const { context, page } = await open(network.sandbox.buyer_key)
+  await page.goto(`${site}/buyer/logs`)
+  await heading(page, 'Logs').waitFor()
+  await context.setOffline(true)
+  await page.getByRole('link', { name: 'Limits' }).click()
+  await page.waitForURL(/limits/)
+  await heading(page, 'Logs').waitFor()
+  await context.setOffline(false)
+  await heading(page, 'Limits').waitFor()
+  const other = await context.newPage()
+  await other.goto(`${site}/buyer/credit`)
+  await other.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByText('Nobody is signed in with this browser').waitFor()
+  await context.close()
+})

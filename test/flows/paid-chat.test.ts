@@ -25,11 +25,11 @@ beforeAll(async () => {
   })
   database = new pg.Pool({ connectionString: network.sandbox.database_url, max: 2 })
   database.on('error', () => undefined)
-}, 120_000)
+})
 
 afterAll(async () => {
   await database?.end()
-}, 60_000)
+})
 
 const Lookup = z.object({
   request_id: z.string(),

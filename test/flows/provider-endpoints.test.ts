@@ -24,7 +24,7 @@ beforeAll(async () => {
   expect((await market.post('/v1/seller/offers', seller.sellerKey, offer)).status).toBe(201)
   key = (await market.user(1)).buyerKey
   await until('the job is on sale', 20_000, async () => (await submit(key)).status === 202)
-}, 120_000)
+})
 afterAll(() => market?.stop(), 60_000)
 
 /** Sets the endpoints that a provider's host runs. */

@@ -40,7 +40,7 @@ beforeAll(async () => {
     apiKey: network.sandbox.buyer_key,
     maxRetries: 0,
   })
-}, 120_000)
+})
 
 async function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(network.sandbox.api_base_url + path, {

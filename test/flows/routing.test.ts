@@ -8,7 +8,7 @@ let market: RoutedMarket
 
 beforeAll(async () => {
   market = await startRoutedMarket()
-}, 120_000)
+})
 afterAll(() => market?.stop(), 60_000)
 
 const GOOD = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }

@@ -45,11 +45,11 @@ beforeAll(async () => {
   })
   split = await createDataPlane(config, { log: createLogger('data-plane', 'silent') })
   url = new URL(await split.listen())
-}, 120_000)
+})
 
 afterAll(async () => {
   await split?.close()
-}, 60_000)
+})
 
 type Answer = {
   readonly status: number

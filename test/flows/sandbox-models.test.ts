@@ -12,7 +12,7 @@ let network: Network
 
 beforeAll(async () => {
   network = await sharedNetwork()
-}, 120_000)
+})
 
 afterAll(() => network?.remove(), 60_000)
 

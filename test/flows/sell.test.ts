@@ -11,7 +11,7 @@ let scripts: ScriptFolder
 
 beforeAll(async () => {
   scripts = await openScriptFolder()
-}, 120_000)
+})
 
 afterAll(() => scripts?.remove(), 60_000)
 

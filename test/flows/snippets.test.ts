@@ -12,7 +12,7 @@ let scripts: ScriptFolder
 
 beforeAll(async () => {
   scripts = await openScriptFolder()
-}, 120_000)
+})
 
 afterAll(() => scripts?.remove(), 60_000)
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const { api_base_url: origin, buyer_key: apiKey } = network.sandbox
   chats = new OpenAI({ baseURL: `${origin}/v1`, apiKey, maxRetries: 0 })
   messages = new Anthropic({ baseURL: `${origin}/compat`, apiKey, maxRetries: 0 })
-}, 120_000)
+})
 afterAll(() => network?.remove(), 60_000)
 
 describe.each(CASES)('$model at $provider', ({ model, provider }) => {

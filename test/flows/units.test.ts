@@ -35,8 +35,6 @@ import {
 } from '#test/support/units-of-media.ts'
 import { until } from '#test/support/until.ts'
 
-/** Each command is a process of its own. */
-const SLOW_MS = 90_000
 const SELLER_DISCOUNT = 25
 
 let network: Network
@@ -98,11 +96,11 @@ beforeAll(async () => {
     const rows = z.array(z.object({ model: z.string() })).parse(await read('/api/inference/markets'))
     return NAMES.every((name) => rows.some(({ model }) => model === name))
   })
-}, 120_000)
+})
 afterAll(async () => {
   await provider.close()
   await network?.remove()
-}, 60_000)
+})
 
 describe('the prices of what is not sold by the token', () => {
   it('stand in market rows, in micro-USD and in US dollars', async () => {
@@ -230,33 +228,29 @@ describe('the same prices', () => {
     }
   })
 
-  it(
-    'are for people at the command line',
-    async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'market-units-'))
-      const env = { MARKET_HOME: network.home, MARKET_CONFIG_DIR: folder, MARKET_SELLER_KEY: sellerKey }
-      try {
-        const run = async (...args: string[]) => {
-          const { code, out, err } = await runMarket(args, { env })
-          expect([code, err]).toEqual([0, ''])
-          return out
-        }
-        const [models, book, offers] = await Promise.all([
-          run('models', '--search', 'units-'),
-          run('book', 'units-tiers'),
-          run('offers', 'list'),
-        ])
-        expect(models).toMatch(/^units-tiers .* - +- +image \$0\.04, image_2k \$0\.06, image_4k \$0\.12$/m)
-        expect(models).toMatch(/^units-speech .* - +- +character \$0\.0000008$/m)
-        expect(models).toMatch(/^units-mixed .* \$0\.30 +\$2\.50 +request \$0\.001, image_output \$30\.00$/m)
-        expect(book).toMatch(/ image \$0\.03, image_2k \$0\.045, image_4k \$0\.09 /)
-        expect(offers).toMatch(/ units-minute .* minute \$0\.0045 /)
-      } finally {
-        await rm(folder, { recursive: true, force: true })
+  it('are for people at the command line', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'market-units-'))
+    const env = { MARKET_HOME: network.home, MARKET_CONFIG_DIR: folder, MARKET_SELLER_KEY: sellerKey }
+    try {
+      const run = async (...args: string[]) => {
+        const { code, out, err } = await runMarket(args, { env })
+        expect([code, err]).toEqual([0, ''])
+        return out
       }
-    },
-    SLOW_MS,
-  )
+      const [models, book, offers] = await Promise.all([
+        run('models', '--search', 'units-'),
+        run('book', 'units-tiers'),
+        run('offers', 'list'),
+      ])
+      expect(models).toMatch(/^units-tiers .* - +- +image \$0\.04, image_2k \$0\.06, image_4k \$0\.12$/m)
+      expect(models).toMatch(/^units-speech .* - +- +character \$0\.0000008$/m)
+      expect(models).toMatch(/^units-mixed .* \$0\.30 +\$2\.50 +request \$0\.001, image_output \$30\.00$/m)
+      expect(book).toMatch(/ image \$0\.03, image_2k \$0\.045, image_4k \$0\.09 /)
+      expect(offers).toMatch(/ units-minute .* minute \$0\.0045 /)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
 })
 
 describe('what calls used of them', () => {
@@ -292,7 +286,7 @@ describe('what calls used of them', () => {
         .parse(await read('/v1/seller/earnings', sellerKey))
       return sales.length === SOLD.length
     })
-  }, 60_000)
+  })
 
   it('stands in the look-up of each call, whichever plane answers', async () => {
     for (const [at, { name, units, paid, list }] of SOLD.entries()) {

@@ -12,7 +12,7 @@ import { sharedNetwork } from '#test/support/network.ts'
 let network: Network
 beforeAll(async () => {
   network = await sharedNetwork()
-}, 120_000)
+})
 
 const Info = z.looseObject({
   version: z.literal('3.1.0'),
@@ -161,5 +161,5 @@ describe('the stock validator of MPP', () => {
     } finally {
       await rm(home, { recursive: true })
     }
-  }, 60_000)
+  })
 })

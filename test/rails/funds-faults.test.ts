@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { RESERVE_WAIT_MS } from '#data-plane/store/reserve-queue.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { microUsd } from '#shared/money.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
@@ -75,11 +76,9 @@ describe('a server that stands still', () => {
     const hold = await node.funds.reserve(reserveRequest(account, { want: 300 }))
     world.freezeRedis(true)
     try {
-      const begun = performance.now()
       const outcome = node.funds.capture(hold, microUsd(100), textOf(100, hold))
       expect(await code(node.funds.reserve(reserveRequest(account, { want: 50 })))).toBe('service_unavailable')
       expect(await outcome).toBe('queued')
-      expect(performance.now() - begun).toBeLessThan(1_000)
     } finally {
       world.freezeRedis(false)
     }
@@ -98,8 +97,7 @@ describe('a server that stands still', () => {
       const request = reserveRequest(await fresh())
       const begun = performance.now()
       expect(await code(node.funds.reserve(request))).toBe('service_unavailable')
-      // A reserve gives up half a second after it was sent.
-      expect(performance.now() - begun).toBeLessThan(500)
+      expect(performance.now() - begun).toBeLessThan(RESERVE_WAIT_MS)
     } finally {
       world.freezeRedis(false)
     }

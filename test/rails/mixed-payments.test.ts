@@ -15,4 +15,4 @@ it('chain, ledger, look-ups and credit agree to the micro after mixed payments o
   expect(answers[402]).toBeGreaterThan(0)
   expect(payments['confirmed']).toBeGreaterThan(CALLS / 2)
   expect(creditMicro).toBeGreaterThan(0n)
-}, 240_000)
+})

@@ -12,7 +12,7 @@ let network: Network
 beforeAll(async () => {
   chain = await chainOf()
   network = await sharedNetwork()
-}, 120_000)
+})
 afterAll(() => network?.remove())
 
 const CHAT = '/v1/chat/completions'

@@ -40,11 +40,11 @@ beforeAll(async () => {
     await post(`${network.sandbox.api_base_url}/v1/seller/offers`, network.sandbox.seller_key, offerOf(model))
     await until('it is on sale', 20_000, async () => (await send(PATHS[0], { ...FILM, model })).status === 402)
   }
-}, 120_000)
+})
 afterAll(async () => {
   await db.end()
   await provider.close()
-}, 60_000)
+})
 
 const offerOf = (model: string) => ({ model, api_key: `sk-${model}`, seller_base_url: provider.url, discount: 40 })
 

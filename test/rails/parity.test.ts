@@ -88,7 +88,7 @@ beforeAll(async () => {
       await fetch(new URL('/__sandbox/behave', provider.url), { method: 'POST', body })
     }
   }
-}, 120_000)
+})
 afterAll(() => market?.stop(), 60_000)
 
 /** The facts in which a call by wallet differs from the same call by key, beside those of the table. */
@@ -234,7 +234,7 @@ describe('the same call by key, x402 upto, x402 exact and MPP', () => {
       await off.text()
       expect([buyer.way, off.headers.get('x-mkt-provider-family')]).toEqual([buyer.way, 'rt-cheap'])
     }
-  }, 60_000)
+  })
 
   it('is explained in the same words; a wallet signs in for the key that asks', async () => {
     const Explained = z.looseObject({ would_serve: z.literal(true), hold_micro: z.number() })

@@ -17,7 +17,7 @@ let scripts: ScriptFolder
 beforeAll(async () => {
   chain = await chainOf()
   scripts = await openScriptFolder(await sharedNetwork())
-}, 120_000)
+})
 
 afterAll(() => scripts?.remove(), 60_000)
 

@@ -18,7 +18,7 @@ let network: Network
 beforeAll(async () => {
   chain = await chainOf()
   network = await sharedNetwork()
-}, 120_000)
+})
 
 const CHAT = '/v1/chat/completions'
 const RICH = { usdc: 1_000_000n, eth: 10n ** 16n }

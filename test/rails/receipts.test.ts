@@ -22,7 +22,7 @@ beforeAll(async () => {
     await chain.approvePermit2(wallet)
     wallets.set(way, wallet)
   }
-}, 120_000)
+})
 
 /** A call of a path. A body is JSON, or a form with a sound. */
 type Call = {

@@ -18,7 +18,7 @@ beforeAll(async () => {
   chain = await chainOf()
   network = await sharedNetwork()
   redis = new Redis(network.sandbox.redis_url)
-}, 120_000)
+})
 afterAll(() => redis?.disconnect())
 
 const RICH = { usdc: 1_000_000n }

@@ -14,13 +14,13 @@ let network: Network
 beforeAll(async () => {
   chain = await chainOf()
   network = await sharedNetwork()
-}, 120_000)
+})
 
 // The market is shared with other files.
 afterAll(async () => {
   for (const name of NAMES) await turn(name, true)
   await until('all is on', 10_000, async () => (await offered()).length === 3)
-}, 60_000)
+})
 
 const BODY = JSON.stringify({ model: 'gpt-5-mini', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] })
 const Demand = z.object({ accepts: z.array(z.object({ scheme: z.string() })) })
@@ -71,7 +71,7 @@ it('a way to pay that operators switch off is offered no more and takes nothing,
   await turn('x402_upto', true)
   await until('it is offered again', 10_000, async () => (await offered()).length === 3)
   expect((await ask(upto)).status).toBe(200)
-}, 60_000)
+})
 
 it('without any of them a stranger is offered nothing, and keys go on', async () => {
   for (const name of NAMES) await turn(name, false)
@@ -80,4 +80,4 @@ it('without any of them a stranger is offered nothing, and keys go on', async ()
   expect([answer.status, Demand.parse(await answer.json()).accepts]).toEqual([402, []])
   expect(answer.headers.get('www-authenticate')).toBeNull()
   expect((await ask({ authorization: `Bearer ${network.sandbox.buyer_key}` })).status).toBe(200)
-}, 60_000)
+})

@@ -19,13 +19,13 @@ beforeAll(async () => {
   network = await sharedNetwork()
   office = await openVoucherOffice()
   plane = await startPlane()
-}, 120_000)
+})
 
 afterAll(async () => {
   plane.child.kill('SIGKILL')
   await office.close()
   await network?.remove()
-}, 60_000)
+})
 
 const startPlane = () =>
   startPlaneBeside(network, 'test/rails/fixtures/voucher-plane.ts', 'voucher', { VOUCHER_OFFICE: office.url })

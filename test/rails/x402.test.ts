@@ -22,11 +22,11 @@ beforeAll(async () => {
   db = new pg.Client(network.sandbox.database_url)
   await db.connect()
   treasury = (await demandFor()).accepts[0]?.payTo ?? ''
-}, 120_000)
+})
 
 afterAll(async () => {
   await db.end()
-}, 60_000)
+})
 
 const addressOf = (text: string) => `0x${text.slice(2)}` as const
 const CHAT = '/v1/chat/completions'

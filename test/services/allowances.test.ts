@@ -32,14 +32,14 @@ beforeAll(async () => {
   world = await startPayouts(chain)
   wallets = allowing(world)
   await wallets.turn()
-}, 60_000)
+})
 afterAll(async () => {
   const { mismatches, failure } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
   expect({ mismatches, failure }).toEqual({ mismatches: [], failure: null })
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await chain.stop()
-}, 60_000)
+})
 
 const turn = (ctx = wallets.ctx) => wallets.turn(ctx)
 const turns = (count: number, ctx = wallets.ctx) => wallets.turns(count, ctx)

@@ -41,14 +41,14 @@ beforeAll(async () => {
   await callChain(chain.rpcUrl, [['anvil_setBalance', [privateKeyToAccount(KEY).address, '0x3635c9adc5dea00000']]])
   await chain.mine()
   await takeDeposits(world.ctx)
-}, 60_000)
+})
 afterAll(async () => {
   const { mismatches, failure } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
   expect({ mismatches, failure }).toEqual({ mismatches: [], failure: null })
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await chain.stop()
-}, 60_000)
+})
 
 function reading(ctx = world.ctx) {
   const found = withMoves(ctx)

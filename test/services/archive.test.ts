@@ -56,7 +56,7 @@ beforeEach(async () => {
     )
   }
   await drainAccountChanges(ctx())
-}, 60_000)
+})
 afterEach(() => world.stop())
 
 const ctx = () => ({ db: world.db, ledger: createMoneyLedger(world.db), gate: world.gate, clock: systemClock, log })

@@ -34,7 +34,7 @@ beforeAll(async () => {
   buyers = depositing(world)
   await chain.mine()
   await takeDeposits(world.ctx)
-}, 60_000)
+})
 afterEach(() => relay.pass())
 afterAll(async () => {
   expect(await buyers.mismatches()).toEqual([])
@@ -42,7 +42,7 @@ afterAll(async () => {
   await world.stop()
   await relay.close()
   await chain.stop()
-}, 60_000)
+})
 
 const turn = (ctx = world.ctx) => takeDeposits(ctx)
 const turns = async (count: number, ctx = world.ctx) => {

@@ -98,7 +98,6 @@ describe('a worker that is killed', () => {
       expect(methods).toEqual(point === 'job_asked' ? ['GET', 'GET'] : ['GET'])
       expect(await jobs.breaches()).toEqual([])
     },
-    90_000,
   )
 })
 

@@ -31,8 +31,8 @@ beforeAll(async () => {
   node = await market.world.node('n1')
   await untilOpen(node)
   seller = await newAccount(market.world.db, 'seller_available')
-}, 60_000)
-afterAll(() => market?.stop(), 30_000)
+})
+afterAll(() => market?.stop())
 
 const idem = () => ({ idempotencyKey: market.plane.ids.ulid() })
 const View = z.object({ id: z.string(), key: z.string().optional(), former_expires_at: z.number().optional() }).loose()

@@ -17,12 +17,12 @@ let world: PaymentWorld
 beforeAll(async () => {
   chain = await startChain()
   world = await startPayments(chain, { CHAIN_CONFIRMATIONS: '1' })
-}, 60_000)
+})
 afterAll(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await chain.stop()
-}, 60_000)
+})
 
 type Lost = { readonly rid: string; readonly account: string; readonly event: string; readonly wallet: ChainWallet }
 

@@ -26,14 +26,14 @@ beforeAll(async () => {
   facilitator = await stockFacilitator(chain)
   // The chain is known beside the facilitator, so its word is looked into.
   world = await startPayments(chain, { FACILITATOR_URL: facilitator.url, CHAIN_CONFIRMATIONS: '2' })
-}, 60_000)
+})
 afterEach(() => facilitator.honest())
 afterAll(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await facilitator.close()
   await chain.stop()
-}, 60_000)
+})
 
 const dueOf = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)
 const spent = async ({ address }: ChainWallet) => RICH - (await chain.usdcBalance(address))

@@ -13,11 +13,11 @@ let world: PaymentWorld
 beforeAll(async () => {
   chain = await chainOf()
   world = await startPayments(chain)
-}, 60_000)
+})
 afterAll(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
-}, 60_000)
+})
 
 describe('a payment by upto', () => {
   it.each([

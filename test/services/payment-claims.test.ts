@@ -17,12 +17,12 @@ let world: PaymentWorld
 beforeAll(async () => {
   chain = await startChain()
   world = await startPayments(chain)
-}, 60_000)
+})
 afterAll(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await chain.stop()
-}, 60_000)
+})
 
 describe('contracts that pay', () => {
   /** Claims a payment of a new contract, which takes its word back before it is to pay. */

@@ -28,14 +28,14 @@ beforeAll(async () => {
   chain = await startChain()
   relay = await rpcRelay(chain.rpcUrl)
   world = await startPayments(chain, { rpcUrl: relay.url, CHAIN_CONFIRMATIONS: '4' })
-}, 60_000)
+})
 afterEach(() => relay.pass())
 afterAll(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await relay.close()
   await chain.stop()
-}, 60_000)
+})
 
 const claimed = (scheme: Scheme, money = RICH) => claimAnew(world, { scheme, amount: PRICE, money })
 
@@ -307,7 +307,7 @@ describe('an authorization that somebody else has sent', () => {
     const [first, second] = [await world.booked(payments[0].rid), await world.booked(payments[1].rid)]
     expect(first).toMatchObject({ state: 'confirmed', transaction: exact.transaction, came: PRICE })
     expect(second).toMatchObject({ state: 'confirmed', transaction: upto.transaction, came: CHARGE })
-  }, 180_000)
+  })
 
   it('by upto does not count for another payment whose number stands among its bytes', async () => {
     const wallet = await chain.newWallet({ ...RICH, eth: 10n ** 18n })

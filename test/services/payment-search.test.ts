@@ -31,14 +31,14 @@ beforeAll(async () => {
   chain = await startChain()
   relay = await rpcRelay(chain.rpcUrl)
   world = await startPayments(chain, { rpcUrl: relay.url, CHAIN_CONFIRMATIONS: '1' })
-}, 60_000)
+})
 afterEach(() => relay.pass())
 afterAll(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await relay.close()
   await chain.stop()
-}, 60_000)
+})
 
 const claimed = () => claimAnew(world, { scheme: 'exact', amount: PRICE, money: RICH })
 

@@ -24,12 +24,12 @@ beforeAll(async () => {
   chain = await startChain()
   world = await startPayments(chain)
   treasury = world.environment.TREASURY_ADDRESS
-}, 60_000)
+})
 afterAll(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await chain.stop()
-}, 60_000)
+})
 
 const balanceOf = async (account: string) =>
   BigInt(

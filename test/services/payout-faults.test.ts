@@ -27,14 +27,14 @@ beforeAll(async () => {
   relay = await rpcRelay(chain.rpcUrl)
   world = await startPayouts(chain, { rpcUrl: relay.url, CHAIN_CONFIRMATIONS: '4', PAYOUT_EVERY_SECONDS: '86400' })
   await drainBalances(world.ctx, { isForced: true })
-}, 60_000)
+})
 afterEach(() => relay.pass())
 afterAll(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await relay.close()
   await chain.stop()
-}, 60_000)
+})
 
 const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
 

@@ -26,15 +26,15 @@ let chain: OwnChain
 let world: PayoutWorld
 beforeAll(async () => {
   chain = await startChain()
-}, 60_000)
+})
 beforeEach(async () => {
   world = await startPayouts(chain, { ALLOWANCE_LINE_MICRO: '10000000' })
   await takeDeposits(world.ctx)
-}, 60_000)
+})
 afterEach(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
-}, 60_000)
+})
 afterAll(() => chain.stop())
 
 const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
@@ -68,7 +68,7 @@ const pay = async () => {
   await world.settle()
 }
 
-describe('a ledger that went back in time', { timeout: 120_000 }, () => {
+describe('a ledger that went back in time', () => {
   // It is the first one, because a permit has run out once the chain's clock has been put on a few times.
   it('takes nothing from wallets twice', async () => {
     const lines = allowing(world)

@@ -23,12 +23,12 @@ const RICH = 10_000_000_000n
 beforeAll(async () => {
   chain = await startChain()
   world = await startPayouts(chain)
-}, 60_000)
+})
 afterAll(async () => {
   expect(await world.breaches()).toEqual([])
   await world.stop()
   await chain.stop()
-}, 60_000)
+})
 
 const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
 const only = async (seller: TestSeller) => {

@@ -161,5 +161,5 @@ describe('a process of the control plane', () => {
       )
       return counts.every((count) => count === 0)
     })
-  }, 60_000)
+  })
 })

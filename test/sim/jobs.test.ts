@@ -35,7 +35,7 @@ type Played = {
 describe('long jobs on the simulated ledger', () => {
   it(`come to their end once and leave no escrow, in ${SEEDS} runs of ${JOBS} jobs`, async () => {
     for (let seed = 1; seed <= SEEDS; seed++) expect(await playJobs(seed), `seed ${seed}`).toEqual([])
-  }, 120_000)
+  })
 })
 
 /**

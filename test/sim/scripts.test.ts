@@ -31,12 +31,12 @@ describe('the money scripts in memory', () => {
     const semantics = createSemantics()
     const same = fc.asyncProperty(stepLists, (steps) => compareList(redis, semantics, steps))
     await fc.assert(same, { numRuns: LISTS, seed: 20_261_121 })
-  }, 120_000)
+  })
 
   it('are told apart from the Lua texts when one of them is wrong', async () => {
     const semantics = createSemantics(new Set(['ack_without_version']))
     const same = fc.asyncProperty(stepLists, (steps) => compareList(redis, semantics, steps))
     const { failed } = await fc.check(same, { numRuns: LISTS, seed: 20_261_121, endOnFailure: true })
     expect(failed).toBe(true)
-  }, 120_000)
+  })
 })

@@ -146,7 +146,7 @@ describe('the program without a market', () => {
     const plain = await runMarket(['models', '--url', 'http://market.example'], { env })
     expect([plain.code, plain.err]).toEqual([2, expect.stringContaining('not https')])
     expect((await runMarket(['balance', '--url', 'https://127.0.0.1:9'], { env })).code).toBe(3)
-  }, 60_000)
+  })
 
   it('ends with 5 where nobody answers, and says so in JSON when asked', async () => {
     const ran = await runMarket(['models', '--url', 'http://127.0.0.1:9', '--json'], { env })

@@ -331,5 +331,5 @@ describe('the files of a job', () => {
     expect(await arrived(one)).toMatchObject({ isWhole: true })
     expect(host.asked).toHaveLength(2)
     expect(await left()).toEqual([`${rid}-0`])
-  }, 30_000)
+  })
 })

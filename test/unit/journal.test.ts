@@ -212,7 +212,7 @@ describe('what a dead process left', () => {
       await heir.close()
       opened.splice(opened.indexOf(heir), 1)
     }
-  }, 60_000)
+  })
 
   it('may be damaged in its last segment, but not before it', async () => {
     const journal = await open({ segmentBytes: 600 })

@@ -8,7 +8,7 @@ import {
 } from '#control-plane/db/accounts.ts'
 import { chainPaymentReads, chainPaymentRows } from '#control-plane/db/chain-payments.ts'
 import type { Database, Trx } from '#control-plane/db/database.ts'
-import { isTransient, refusalOf, transact } from '#control-plane/db/database.ts'
+import { refusalOf, transact } from '#control-plane/db/database.ts'
 import { jobRows } from '#control-plane/db/jobs.ts'
 import {
   claimLedgerKey,
@@ -38,6 +38,7 @@ import {
 } from '#control-plane/db/money-epoch.ts'
 import { addOfferEarnings } from '#control-plane/db/offer-earnings.ts'
 import { findSettled, insertConflicts, insertPoison, insertSettlements } from '#control-plane/db/settlements.ts'
+import { isTransient } from '#shared/transient.ts'
 import type { MoneyLedger, MoneyReads, MoneyTransaction } from './money-ledger.ts'
 
 /** Binds functions that take a handle first to that handle. */

@@ -156,7 +156,7 @@ export type SeedCtx = {
 const REQUESTS_AT_ONCE = 500
 const REQUEST_WAIT_MS = 1 * SECOND
 
-/** A call waits for its account for a quarter of a second, so the first tries follow each other fast. */
+/** A call waits two seconds for its account, so the first tries follow each other fast. */
 const FIRST_SEED_PAUSE_MS = 10
 /** After so many tries the calls that asked are over. Later ones ask again. */
 const MAX_SEED_TRIES = 10

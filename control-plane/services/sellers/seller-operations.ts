@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
-import { isTransient, transact } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
 import type { SellerOperation } from '#control-plane/db/seller-operations.ts'
 import {
   cancelNextOffers,
@@ -20,6 +20,7 @@ import { AppError } from '#shared/errors.ts'
 import type { OperationId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
+import { isTransient } from '#shared/transient.ts'
 
 /** Offers in one transaction. The progress stays visible, and locks are short. */
 const STEP_OFFERS = 500

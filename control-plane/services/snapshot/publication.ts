@@ -1,4 +1,3 @@
-import { isTransient } from '#control-plane/db/database.ts'
 import type { Publication } from '#control-plane/ports/publisher/publication.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import type { PublishCtx } from './publish-documents.ts'
@@ -11,9 +10,7 @@ export function createPublication(ctx: PublishCtx): Publication {
     try {
       await publishChanged(ctx, names)
     } catch (error) {
-      // Somebody else holds the lock, or a store is away: a state of the system, which a stack does not explain.
-      const fault = isTransient(error) ? { reason: String(error) } : { err: error }
-      ctx.log.warn({ ...fault, documents: names }, 'a change is published later')
+      ctx.log.warn({ err: error, documents: names }, 'a change is published later')
     }
   }
   return {

@@ -44,7 +44,15 @@ export function openPayments(
   const { facilitator: how } = payments
   if ('url' in how) {
     const facilitator = onKnownChain(createRemoteFacilitator(how.url), know)
-    return { ...settings, facilitator, chain, gasMoney: null, sendAgain: () => Promise.resolve(0), unmine }
+    return {
+      ...settings,
+      facilitator,
+      chain,
+      settler: null,
+      gasMoney: null,
+      sendAgain: () => Promise.resolve(0),
+      unmine,
+    }
   }
   const rpcUrl = how.rpcUrl.reveal()
   const account = privateKeyToAccount(`0x${how.key.reveal().slice(2)}`)
@@ -54,7 +62,8 @@ export function openPayments(
   const sender = createChainSender({ ...keeping, rpc, chainId: payments.chainId, account, know })
   const schemes = createPaymentSchemes({ network, rpcUrl, sender, times })
   const facilitator = onKnownChain(createOwnFacilitator({ ...keeping, network, schemes, sender }), know)
-  return { ...settings, facilitator, chain, gasMoney: sender.gasMoney, sendAgain: sender.sendAgain, unmine }
+  const { gasMoney, sendAgain } = sender
+  return { ...settings, facilitator, chain, settler: account.address.toLowerCase(), gasMoney, sendAgain, unmine }
 }
 
 /** Throws while the chain is another one than the treasury's that was read. */

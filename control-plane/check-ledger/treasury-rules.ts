@@ -42,7 +42,8 @@ export const TREASURY_RULES: readonly Rule[] = [
       union all select ref || ' is credited by ' || count(*) || ' transfers' from treasury_move
         where kind = 'deposit' group by ref having count(*) > 1
       union all select m.tx_hash || ' is a deposit and pays for ' || p.rid from treasury_move m
-        join chain_payment p on p.payer = m.party and p.nonce = m.nonce and p.came is not null where m.kind = 'deposit'`,
+        join chain_payment p on p.payer = m.party and p.came is not null
+          and (p.nonce = m.nonce or (p.nonce ~ '^[0-9]+$' and p.tx_hash = m.tx_hash)) where m.kind = 'deposit'`,
   },
   {
     id: 'I17',

@@ -7,6 +7,7 @@ import { readRows } from './rows.ts'
 import type { ChainPaymentState } from './tables/chain-payments.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
 import { bigint, integer, text, timestamp } from './tables/column.ts'
+import type { CreditQuery } from './treasury-moves.ts'
 import { wasCreditedBy, wasMovedBy } from './treasury-moves.ts'
 import type { User } from './users.ts'
 import { ensureUser } from './users.ts'
@@ -328,8 +329,8 @@ export type ChainPaymentRows = {
   insert(payment: NewChainPayment): Promise<boolean>
   /** True when the authorization has moved money here already. Ask under the lock of the payer's exposure. */
   wasMoved(authorization: Authorization): Promise<boolean>
-  /** True when what it moved here is its payer's credit. */
-  wasCredited(authorization: Authorization): Promise<boolean>
+  /** True when what it moved here was credited as a deposit. */
+  wasCredited(query: CreditQuery): Promise<boolean>
   /** Changes a locked payment. */
   change(rid: RequestId, change: PaymentChange): Promise<void>
   markBooked(rid: string): Promise<void>
@@ -348,7 +349,7 @@ export function chainPaymentRows(trx: Trx): ChainPaymentRows {
     lock: (rid) => lockChainPayment(trx, rid),
     insert: (payment) => insertChainPayment(trx, payment),
     wasMoved: (authorization) => wasMovedBy(trx, authorization),
-    wasCredited: (authorization) => wasCreditedBy(trx, authorization),
+    wasCredited: (query) => wasCreditedBy(trx, query),
     change: (rid, change) => changeChainPayment(trx, rid, change),
     markBooked: (rid) => markChainPaymentBooked(trx, rid),
     markSought: (rid) => markChainPaymentSought(trx, rid),

@@ -4,7 +4,7 @@ import { transact } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
-import { integer, nullable } from './tables/column.ts'
+import { boolean, integer, nullable } from './tables/column.ts'
 
 const TABLE = CHAIN_PAYMENT_TABLES.chain_transaction
 const ROW = {
@@ -35,6 +35,16 @@ export async function listChainTransactionsOf(db: Database | Trx, ref: string): 
     sql`select ${COLUMNS} from chain_transaction where ref = ${ref} and dead_at is null
       order by signed_at desc limit ${MAX_OF_ONE}`,
   )
+}
+
+/** True for an address whose transactions are or were stored here. */
+export async function isChainSender(db: Database, address: string): Promise<boolean> {
+  const rows = await readRows(
+    db,
+    { found: boolean() },
+    sql`select exists (select from chain_sender where lower(address) = ${address}) as found`,
+  )
+  return rows[0]?.found === true
 }
 
 type NewChainTransaction = {

@@ -117,6 +117,8 @@ const MOVE_ROW = {
   party: MOVE.party,
   amount: MOVE.amount,
   nonce: MOVE.nonce,
+  permitNonce: MOVE.permit_nonce,
+  permitBy: MOVE.permit_by,
   kind: MOVE.kind,
   ref: MOVE.ref,
   reason: MOVE.reason,
@@ -124,7 +126,7 @@ const MOVE_ROW = {
 }
 export type TreasuryMove = RowOf<typeof MOVE_ROW>
 const MOVE_COLUMNS = sql`era, direction, tx_hash as "transaction", place, block, log_index as "logIndex", party, amount, nonce,
-  kind, ref, reason, seen_at as "seenAt"`
+  permit_nonce as "permitNonce", permit_by as "permitBy", kind, ref, reason, seen_at as "seenAt"`
 
 export type NewMove = Pick<
   TreasuryMove,
@@ -227,6 +229,18 @@ export async function lockMove(
   return rows[0]
 }
 
+/** Notes the Permit2 authorization by which a locked move came, and the only sender that could use it. */
+export async function notePermit(
+  trx: Trx,
+  purse: Purse,
+  { direction, transaction, place }: MoveName,
+  { nonce, sender }: { readonly nonce: string; readonly sender: string },
+): Promise<void> {
+  await sql`update treasury_move set permit_nonce = ${nonce}, permit_by = ${sender}
+    where ${ofChain(purse)} and direction = ${direction} and tx_hash = ${transaction} and place = ${place}
+      and permit_nonce is null`.execute(trx)
+}
+
 export type MoveChange = {
   readonly kind: MoveKind
   readonly ref: string | null
@@ -255,7 +269,9 @@ export async function renewKnownMoves(db: Database, purse: Purse): Promise<bigin
   const ofPayments = await sql`update treasury_move m set kind = 'new', changed_at = now()
     where ${ofPurse(purse)} and m.direction = 'in' and ((m.kind = 'payment' and m.ref is null)
       or (m.kind = 'unknown' and m.reason = 'unknown_payment' and exists
-        (select from chain_payment p where p.payer = m.party and p.tx_hash = m.tx_hash)))`.execute(db)
+        (select from chain_payment p where p.payer = m.party and p.tx_hash = m.tx_hash
+        union all select from chain_payment p where p.network = 'eip155:' || m.chain_id and p.asset = m.asset
+          and p.payer = m.party and p.nonce = m.permit_nonce)))`.execute(db)
   return (ofUsers.numAffectedRows ?? 0n) + (ofPayments.numAffectedRows ?? 0n)
 }
 
@@ -268,21 +284,38 @@ export async function wasMovedBy(
     db,
     { found: boolean() },
     sql`select exists (select from treasury_move
-      where party = ${payer} and nonce = ${nonce} and asset = ${asset} and direction = 'in') as found`,
+      where party = ${payer} and (nonce = ${nonce} or permit_nonce = ${nonce}) and asset = ${asset}
+        and direction = 'in') as found`,
   )
   return rows[0]?.found === true
 }
 
-/** True when what an authorization of a payer moved here was credited as a deposit. */
+/** An authorization with what tells what came by it. */
+export type CreditQuery = {
+  readonly asset: string
+  readonly payer: string
+  readonly nonce: string
+  /** The only sender that can use a Permit2 authorization, in lower case; null where anybody can. */
+  readonly settledBy: string | null
+  /** The transaction that used it, where that is known. */
+  readonly transaction: string | null
+}
+
+/**
+ * True when what an authorization of a payer moved here was credited as a deposit. A transaction of x402's proxy uses one
+ * Permit2 authorization (digits), so it names what came, too.
+ */
 export async function wasCreditedBy(
   db: Database | Trx,
-  { asset, payer, nonce }: { readonly asset: string; readonly payer: string; readonly nonce: string },
+  { asset, payer, nonce, settledBy, transaction }: CreditQuery,
 ): Promise<boolean> {
+  const used = nonce.startsWith('0x') ? null : transaction
   const rows = await readRows(
     db,
     { found: boolean() },
-    sql`select exists (select from treasury_move where party = ${payer} and nonce = ${nonce} and asset = ${asset}
-      and direction = 'in' and kind = 'deposit') as found`,
+    sql`select exists (select from treasury_move where party = ${payer} and asset = ${asset} and direction = 'in'
+      and kind = 'deposit' and (nonce = ${nonce} or (permit_nonce = ${nonce} and permit_by = ${settledBy})
+        or tx_hash = ${used})) as found`,
   )
   return rows[0]?.found === true
 }

@@ -15,6 +15,7 @@ import { eventText } from '#test/support/usage-events.ts'
 
 const WALLET = `0x${'12'.repeat(20)}`
 const HASH = `0x${'1'.repeat(64)}`
+const NONCE = `0x${'7'.repeat(64)}`
 const CHARGE = 700
 const PAST = new Date(Date.now() - 2 * HOUR).toISOString()
 
@@ -45,12 +46,14 @@ beforeEach(async () => {
 })
 afterEach(() => books.drop())
 
-async function breaches(): Promise<string[]> {
+async function findings() {
   // The books have no gate: another database of the same Redis is empty.
   const where = { databaseUrl: books.url, redisUrl: `${world.redisUrl}/9`, journalDir: undefined }
   const { findings } = await checkMoney(where, { isQuiesced: false, maxLooks: 1 })
-  return findings.filter(({ state }) => state === 'breach').map(({ id }) => id)
+  return findings.filter(({ state }) => state === 'breach')
 }
+
+const breaches = async () => (await findings()).map(({ id }) => id)
 
 /** Runs statements without the triggers that would refuse them. */
 async function force(...statements: string[]): Promise<void> {
@@ -71,6 +74,12 @@ const sent = (digit: number, isReverted = false) =>
     values ('0x${String(digit).repeat(64)}', '${WALLET}', ${digit}, 'one', '0x', ${isReverted}, now())`
 const SHORT = `state = 'written_off', reason = 'x'`
 const ENTRIES = `tx = (select tx from ledger_key where key like 'payment:%')`
+/** A transfer of the treasury that is credited as a deposit. */
+const credited = (nonce: string | null, transaction: string) =>
+  `insert into treasury_move (chain_id, asset, treasury, direction, tx_hash, place, block, log_index, party, amount, nonce,
+      kind, ref)
+    values (8453, '${WALLET}', '${WALLET}', 'in', '${transaction}', 0, 1, 0, '${WALLET}', 1000,
+      ${nonce === null ? 'null' : `'${nonce}'`}, 'deposit', 'dep_1')`
 const OPEN = { nonce: '8', event: null, charge: null, tx_hash: null, booked_at: null, due: null, came: null }
 
 const PLANTS: readonly (readonly [id: string, what: string, statements: () => string[]])[] = [
@@ -129,6 +138,18 @@ describe('the rules of payments by wallet', () => {
       ),
     )
     expect(await breaches()).toEqual([])
+  })
+
+  it('find a breach of I16: a transfer that is a deposit and pays for a call, by its authorization or its transaction', async () => {
+    const both = async () => (await findings()).filter(({ detail }) => detail.includes('is a deposit and pays for'))
+    await force(credited(NONCE, `0x${'3'.repeat(64)}`))
+    expect(await both()).toEqual([])
+    await force(`update treasury_move set tx_hash = '${HASH}'`)
+    expect(await both()).toMatchObject([{ id: 'I16' }])
+    await force(set(`nonce = '${NONCE}'`), `update treasury_move set nonce = null`)
+    expect(await both()).toEqual([])
+    await force(`update treasury_move set nonce = '${NONCE}'`)
+    expect(await both()).toMatchObject([{ id: 'I16' }])
   })
 
   it.each(PLANTS)('find a breach of %s: %s', async (id, _, statements) => {

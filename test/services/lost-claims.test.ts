@@ -1,9 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { transact } from '#control-plane/db/database.ts'
+import { listMoves } from '#control-plane/db/treasury-moves.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
+import { assignMove } from '#control-plane/services/deposits/operator-moves.ts'
+import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
+import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
+import { watchMoves } from '#control-plane/services/deposits/watch-moves.ts'
+import { callChain } from '#dev/chain/call-chain.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
+import { depositing } from '#test/support/deposits.ts'
 import { ids } from '#test/support/gate.ts'
+import { newAccount } from '#test/support/ledger.ts'
 import type { PaymentWorld, Scheme, Signed } from '#test/support/payments.ts'
-import { startPayments } from '#test/support/payments.ts'
+import { paidCalls, startPayments } from '#test/support/payments.ts'
+import type { PayoutWorld } from '#test/support/payouts.ts'
+import { startPayouts } from '#test/support/payouts.ts'
 import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
@@ -26,14 +42,12 @@ afterAll(async () => {
 
 type Lost = { readonly rid: string; readonly account: string; readonly event: string; readonly wallet: ChainWallet }
 
-/** A call whose claim and account the ledger lost, as the journal has it. */
-async function lost(
-  scheme: Scheme,
-  { hasClaim = true, signed }: { hasClaim?: boolean; signed?: Signed } = {},
-): Promise<Lost> {
-  const wallet = await chain.newWallet(RICH)
-  const { payload, requirement } = signed ?? (await world.sign(wallet, scheme, PRICE))
-  const [rid, account] = [ids.ulid(), ids.make('acc')]
+type Told = Pick<Lost, 'rid' | 'account' | 'wallet'> & { readonly signed: Signed; readonly seller: string }
+
+/** The event of a call as the journal has it. */
+function tellEvent({ rid, account, wallet, seller, signed }: Told, hasClaim = true): string {
+  const { payload, requirement } = signed
+  const { scheme, network } = requirement
   const claim = {
     amountMicro: String(PRICE),
     bodyDigest: 'cd'.repeat(32),
@@ -41,13 +55,24 @@ async function lost(
     requirement,
     serveUntil: Date.now(),
   }
-  const event = eventText(
-    { rid, account, sellerAccount: world.seller, charge: Number(CHARGE), hold: Number(PRICE) },
+  return eventText(
+    { rid, account, sellerAccount: seller, charge: Number(CHARGE), hold: Number(PRICE) },
     {
       ...{ rail: `x402-${scheme}`, keyId: null, wallet: wallet.address.toLowerCase() },
-      payment: { network: requirement.network, scheme, ...(hasClaim ? { claim } : {}) },
+      payment: { network, scheme, ...(hasClaim ? { claim } : {}) },
     },
   )
+}
+
+/** A call whose claim and account the ledger lost, as the journal has it. */
+async function lost(
+  scheme: Scheme,
+  { hasClaim = true, signed: given }: { hasClaim?: boolean; signed?: Signed } = {},
+): Promise<Lost> {
+  const wallet = await chain.newWallet(RICH)
+  const signed = given ?? (await world.sign(wallet, scheme, PRICE))
+  const [rid, account] = [ids.ulid(), ids.make('acc')]
+  const event = tellEvent({ rid, account, wallet, signed, seller: world.seller }, hasClaim)
   return { rid, account, event, wallet }
 }
 
@@ -105,5 +130,142 @@ describe('a claim that the ledger lost', () => {
     expect(await world.claim(signed)).toMatchObject({ state: 'closed', reason: 'ledger_restored' })
     world.gate.startRebuilder()
     await until('a claim is taken', 30_000, async () => (await world.claim(signed)).state === 'claimed')
+  })
+})
+
+describe('a payment that came, and whose claim the ledger lost', { timeout: 120_000 }, () => {
+  const KEY: Hex = `0x${'43'.repeat(32)}`
+  const WAIT_MS = 30_000
+  let treasury: PayoutWorld
+  beforeEach(async () => {
+    treasury = await startPayouts(chain, { FACILITATOR_PRIVATE_KEY: KEY })
+    await callChain(chain.rpcUrl, [['anvil_setBalance', [privateKeyToAccount(KEY).address, '0x3635c9adc5dea00000']]])
+    await chain.mine()
+    await takeDeposits(treasury.ctx)
+  }, 60_000)
+  afterEach(async () => {
+    const { failure, mismatches } = await reconcile({ ...treasury.ctx, moves: requireMoves(treasury.ctx) })
+    expect({ failure, mismatches }).toEqual({ failure: null, mismatches: [] })
+    expect(await treasury.breaches()).toEqual([])
+    await treasury.stop()
+  }, 60_000)
+
+  const record = () => treasury.gate.ledger.readEpoch()
+  const untilBeat = async () => {
+    const { beat } = await record()
+    const told = async () => Number(await treasury.gate.redis.get(moneyKeys.beat))
+    await until('two beats', WAIT_MS, async () => (await told()) >= beat + 2)
+  }
+  const moveOf = async (hash: string) => {
+    const purse = purseOf(requireMoves(treasury.ctx))
+    const moves = await listMoves(treasury.db, purse, { kind: undefined, direction: 'in' }, 100)
+    return moves.find(({ transaction }) => transaction === hash.toLowerCase())
+  }
+  const calling = async () => {
+    const { payments } = treasury.ctx
+    if (payments === null) throw new Error('no payments')
+    const seller = await newAccount(treasury.db, 'seller_available')
+    return { seller, ...paidCalls({ ...treasury.ctx, payments }, chain, seller) }
+  }
+
+  /** A call that was paid for and settled, of which the ledger went back to before. Its transfer was read again. */
+  async function settledAndLost(scheme: Scheme, { by = treasury.ctx, isKnown = true } = {}) {
+    const calls = await calling()
+    const buyers = depositing(treasury)
+    const purse = await chain.newWallet(RICH)
+    const user = isKnown ? await buyers.signIn(purse) : undefined
+    const signed = await calls.sign(purse, scheme, PRICE)
+    await untilBeat()
+    const restore = await treasury.gate.backUpLedger()
+    const rid = await calls.claimed(signed)
+    const { account } = await calls.row(rid)
+    const event = tellEvent({ rid, account, wallet: purse, signed, seller: calls.seller })
+    const { transaction } = await calls.settle(rid, CHARGE, { event })
+    if (transaction === null) throw new Error('not settled')
+    await calls.booked(rid)
+    await untilBeat()
+    await restore()
+    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the transfer is judged', WAIT_MS, async () => {
+      await takeDeposits(by)
+      return ((await moveOf(transaction))?.kind ?? 'new') !== 'new'
+    })
+    const credit = async () => buyers.credit({ user: user ?? (await buyers.signIn(purse)), purse })
+    return { calls, rid, event, transaction, credit, wallet: purse }
+  }
+  const named = async (transaction: string) => {
+    await watchMoves(treasury.ctx)
+    await takeDeposits(treasury.ctx)
+    return moveOf(transaction)
+  }
+
+  it('by upto is nobody’s credit until its journal tells, and is booked once', async () => {
+    const { calls, rid, event, transaction, credit } = await settledAndLost('upto')
+    expect(await moveOf(transaction)).toMatchObject({ kind: 'unknown', reason: 'unknown_payment', amount: CHARGE })
+    expect(await credit()).toBe(0)
+    expect(await calls.settle(rid, CHARGE, { event })).toMatchObject({ state: 'settled', transaction })
+    expect(await named(transaction)).toMatchObject({ kind: 'payment', ref: rid })
+    expect(await calls.booked(rid)).toMatchObject({ state: 'confirmed', came: CHARGE, charge: CHARGE })
+    expect(await credit()).toBe(0)
+  })
+
+  /** A process whose facilitator offers nothing, because its key is out of gas money. */
+  const poor = async () => {
+    const { payments, ...rest } = treasury.process()
+    if (payments === null) throw new Error('no payments')
+    const supported = async () => ({ kinds: [], extensions: [], signers: {} })
+    return { ...rest, payments: { ...payments, facilitator: { ...payments.facilitator, supported } } }
+  }
+
+  it('by upto is told by our key, though it has no gas money left', async () => {
+    const { calls, rid, event, transaction, credit } = await settledAndLost('upto', {
+      by: await poor(),
+    })
+    expect(await moveOf(transaction)).toMatchObject({ kind: 'unknown', reason: 'unknown_payment' })
+    expect(await calls.settle(rid, CHARGE, { event })).toMatchObject({ state: 'settled' })
+    await calls.booked(rid)
+    expect(await credit()).toBe(0)
+    await named(transaction)
+  })
+
+  it('by upto that was credited all the same is not booked again, and its call is charged to that credit', async () => {
+    // Nobody here knows the settlement key.
+    const other = treasury.process({ FACILITATOR_PRIVATE_KEY: `0x${'44'.repeat(32)}` })
+    const { calls, rid, event, transaction, credit } = await settledAndLost('upto', { by: other })
+    expect(await moveOf(transaction)).toMatchObject({ kind: 'deposit' })
+    expect(await credit()).toBe(Number(CHARGE))
+    expect(await calls.settle(rid, CHARGE, { event })).toMatchObject({ state: 'settled' })
+    expect(await calls.booked(rid)).toMatchObject({ state: 'released', charge: CHARGE, came: null })
+    expect(await credit()).toBe(0)
+  })
+
+  it.each([true, false])('by exact is booked once, its payer known: %s', async (isKnown) => {
+    const { calls, rid, event, transaction, credit } = await settledAndLost('exact', { isKnown })
+    expect(await calls.settle(rid, CHARGE, { event })).toMatchObject({ state: 'settled' })
+    await calls.booked(rid)
+    expect(await named(transaction)).toMatchObject({ kind: isKnown ? 'deposit' : 'payment' })
+    expect(await credit()).toBe(Number(PRICE - CHARGE))
+  })
+
+  it('is an account’s by an operator, unless its claim has been made again', async () => {
+    const operator = { kind: 'operator', keyId: null, source: 'test' } as const
+    const assign = (transaction: string, account: string) => {
+      const change: RunCtx['change'] = (run) => transact(treasury.db, run)
+      const party = assignMove.input.parse({ account, transaction, place: 0, reason: 'it is theirs' })
+      return assignMove.run({ ...treasury.ctx, change } as RunCtx, operator, party)
+    }
+    const first = await settledAndLost('upto')
+    expect(await first.calls.settle(first.rid, CHARGE, { event: first.event })).toMatchObject({ state: 'settled' })
+    const account = await newAccount(treasury.db, 'buyer_credit')
+    await expect(assign(first.transaction, account)).rejects.toMatchObject({ code: 'conflict' })
+    await first.calls.booked(first.rid)
+    await named(first.transaction)
+    const second = await settledAndLost('upto')
+    const { buyerAccount } = await depositing(treasury).signIn(second.wallet)
+    await assign(second.transaction, buyerAccount)
+    expect(await second.credit()).toBe(Number(CHARGE))
+    expect(await second.calls.settle(second.rid, CHARGE, { event: second.event })).toMatchObject({ state: 'settled' })
+    await second.calls.booked(second.rid)
+    expect(await second.credit()).toBe(0)
   })
 })

@@ -9,8 +9,8 @@ export type DepositState = (typeof DEPOSIT_STATES)[number]
 export const DEPOSIT_METHODS = ['transfer', 'authorization', 'allowance'] as const
 
 /**
- * Tables of `0095_deposits.sql`, `0096_reconciliation.sql`, `0129_known_chain.sql`, `0134_accepted_chain.sql` and
- * `0155_anybodys_transfers.sql`. Amounts are micro-USD.
+ * Tables of `0095_deposits.sql`, `0096_reconciliation.sql`, `0129_known_chain.sql`, `0134_accepted_chain.sql`,
+ * `0155_anybodys_transfers.sql` and `0156_permit_uses.sql`. Amounts are micro-USD.
  */
 export const DEPOSIT_TABLES = {
   treasury_cursor: {
@@ -47,6 +47,8 @@ export const DEPOSIT_TABLES = {
     party: text(),
     amount: bigint(),
     nonce: nullable(text()),
+    permit_nonce: nullable(text()),
+    permit_by: nullable(text()),
     kind: withDefault(oneOf(MOVE_KINDS)),
     ref: nullable(text()),
     reason: nullable(text()),

@@ -45,6 +45,8 @@ export type PaymentParts = PaymentSettings & {
   readonly facilitator: Facilitator
   /** Null where only an outside facilitator knows the chain. Its word is then final. */
   readonly chain: Chain | null
+  /** The address of the settlement key, in lower case; null where the facilitator is another's. */
+  readonly settler: string | null
   /** The settlement key's money for gas in wei; null where it is not ours. */
   readonly gasMoney: (() => Promise<bigint>) | null
   /** Sends stored transactions again. */

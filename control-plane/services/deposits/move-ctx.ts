@@ -6,7 +6,7 @@ import { AppError } from '#shared/errors.ts'
 /** The context of what comes to the treasury, whether its transfers are read or not. */
 export type DepositCtx = Pick<
   Ctx,
-  'db' | 'clock' | 'ids' | 'log' | 'ledger' | 'gate' | 'metrics' | 'treasury' | 'moves'
+  'db' | 'clock' | 'ids' | 'log' | 'ledger' | 'gate' | 'metrics' | 'treasury' | 'moves' | 'payments'
 >
 
 /** The same where its transfers are read. */

@@ -9,7 +9,7 @@ import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.
 import { AppError } from '#shared/errors.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
 import { purseOf, requireMoves, withMoves } from './move-ctx.ts'
-import { creditMove, tellGate } from './take-moves.ts'
+import { creditMove, findClaim, tellGate } from './take-moves.ts'
 
 const SHOWN_ROWS = 100
 
@@ -139,6 +139,10 @@ export const assignMove = defineOperation({
         if (move === undefined) throw new AppError('not_found', { message: 'No such transfer is final.' })
         if (move.kind !== 'unknown') {
           throw new AppError('conflict', { message: `The transfer is a ${move.kind}.`, detail: { kind: move.kind } })
+        }
+        const claim = await findClaim(moves, trx, move)
+        if (claim !== undefined) {
+          throw new AppError('conflict', { message: 'The transfer pays for a call.', detail: { rid: claim.rid } })
         }
         const balances = await creditMove({ ...ctx, moves }, trx, move, { account, deposit: undefined })
         const after = await lockMove(trx, purseOf(moves), name)

@@ -1,3 +1,4 @@
+import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import { findChainPaymentOf, lockPayer } from '#control-plane/db/chain-payments.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
@@ -11,16 +12,19 @@ import {
   listNewMoves,
   lockMove,
   lockTransaction,
+  notePermit,
 } from '#control-plane/db/treasury-moves.ts'
 import { findUserByWallet } from '#control-plane/db/users.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import type { ProxyUse } from '#control-plane/ports/treasury/treasury-chain.ts'
 import { landDraw, lockDrawOf } from '#control-plane/services/allowances/land-draw.ts'
 import { confirmBuyers, postTransaction } from '#control-plane/services/money/ledger.ts'
 import { JOURNAL_MS, noticeSpent } from '#control-plane/services/money/ledger-restores.ts'
 import { isIncomplete } from '#control-plane/services/money/may-leave.ts'
 import { takeUpArrival } from '#control-plane/services/payments/late-arrival.ts'
-import { isSettledBy } from '#control-plane/services/payments/payment-on-chain.ts'
+import { settlerOf } from '#control-plane/services/payments/payment-on-chain.ts'
+import { isOurSettler } from '#control-plane/services/payments/payment-terms.ts'
 import { findDeparture, LostEarningsError } from '#control-plane/services/payouts/find-departure.ts'
 import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
 import { MINUTE } from '#shared/clock.ts'
@@ -94,13 +98,13 @@ async function tryTake(ctx: MoveCtx, move: TreasuryMove): Promise<boolean> {
 export async function takeMove(ctx: MoveCtx, { direction, transaction, place, nonce }: TreasuryMove): Promise<boolean> {
   const name = { direction, transaction, place }
   // Of a payment by Permit2 only the call tells what it is, and nobody waits for the chain inside a transaction.
-  const use = direction === 'in' && nonce === null ? await ctx.moves.chain.proxyUseOf(transaction) : null
+  const use = direction === 'in' && nonce === null ? await findUse(ctx, transaction) : null
   const credit = await transact(ctx.db, async (trx) => {
-    await lockTransaction(trx, transaction)
-    const move = await lockMove(trx, purseOf(ctx.moves), name)
-    if (move === undefined || move.kind !== 'new') return undefined
-    if ((await readStanding(trx, undefined)) === 'joining') return undefined
-    const verdict = direction === 'in' ? await judgeArrival(ctx, trx, move, use) : await judgeDeparture(ctx, trx, move)
+    const move = await lockNewMove(ctx, trx, name, use)
+    if (move === undefined || (await readStanding(trx, undefined)) === 'joining') return undefined
+    const isOurs = use?.isOurs === true
+    const verdict =
+      direction === 'in' ? await judgeArrival(ctx, trx, move, isOurs) : await judgeDeparture(ctx, trx, move)
     if ('account' in verdict) return creditMove(ctx, trx, move, verdict)
     await nameMove(ctx, trx, move, verdict)
     return undefined
@@ -116,6 +120,25 @@ export async function takeMove(ctx: MoveCtx, { direction, transaction, place, no
   return true
 }
 
+/** A use of x402's proxy. `isOurs` when a lost claim of ours may be behind it. */
+type Use = ProxyUse & { readonly isOurs: boolean }
+
+async function findUse(ctx: MoveCtx, transaction: string): Promise<Use | null> {
+  const use = await ctx.moves.chain.proxyUseOf(transaction)
+  return use && { ...use, isOurs: await isOurSettler(ctx, use.sender) }
+}
+
+/** Locks a move that nobody has looked at, with the Permit2 authorization that brought it. */
+async function lockNewMove(ctx: MoveCtx, trx: Trx, name: MoveName, use: Use | null): Promise<TreasuryMove | undefined> {
+  const purse = purseOf(ctx.moves)
+  await lockTransaction(trx, name.transaction)
+  const move = await lockMove(trx, purse, name)
+  if (move?.kind !== 'new') return undefined
+  if (use?.payer !== move.party) return move
+  await notePermit(trx, purse, move, use)
+  return { ...move, permitNonce: use.nonce, permitBy: use.sender }
+}
+
 /** Tells the gate of balances that a deposit changed. The outbox row stays when this fails, and a later drain tells it. */
 export async function tellGate(
   ctx: Pick<MoveCtx, 'ledger' | 'gate' | 'log'>,
@@ -128,12 +151,11 @@ export async function tellGate(
 }
 
 /** Leaves a move to a person whose account cannot hold it. */
-function setAside(ctx: MoveCtx, name: MoveName, use: ProxyUse | null): Promise<void> {
+function setAside(ctx: MoveCtx, name: MoveName, use: Use | null): Promise<void> {
   return transact(ctx.db, async (trx) => {
-    await lockTransaction(trx, name.transaction)
-    const move = await lockMove(trx, purseOf(ctx.moves), name)
-    if (move?.kind !== 'new') return
-    const verdict = await judgeArrival(ctx, trx, move, use)
+    const move = await lockNewMove(ctx, trx, name, use)
+    if (move === undefined) return
+    const verdict = await judgeArrival(ctx, trx, move, use?.isOurs === true)
     const waitsFor = 'account' in verdict ? verdict.account : undefined
     await nameMove(ctx, trx, move, { kind: 'unknown', ref: null, reason: UNKNOWN.limit, waitsFor })
   })
@@ -153,21 +175,34 @@ async function nameMove(ctx: MoveCtx, trx: Trx, move: TreasuryMove, { waitsFor, 
 }
 
 /**
+ * The payment whose authorization brought a locked move. A claim of the authorization waits until the end of the
+ * transaction, and finds what is said of the move there.
+ */
+export async function findClaim(
+  { chainId, asset }: Pick<MoveParts, 'chainId' | 'asset'>,
+  trx: Trx,
+  { party, nonce, permitNonce, permitBy }: TreasuryMove,
+): Promise<ChainPayment | undefined> {
+  const authorization = nonce ?? permitNonce
+  if (authorization === null) return undefined
+  await lockPayer(trx, party)
+  const name = { network: `eip155:${chainId}`, asset, payer: party, nonce: authorization }
+  const claim = await findChainPaymentOf(trx, name)
+  // A payer can sign the same number of Permit2 for another facilitator, which takes other money by it.
+  return claim === undefined || nonce !== null || settlerOf(claim) === permitBy ? claim : undefined
+}
+
+/**
  * Whose money it is. A payment's is booked with its call, so it is nobody's deposit. Anybody can send anything, by any
  * contract: what is no payment that the books know is its sender's, or waits for an operator.
  */
-async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, use: ProxyUse | null): Promise<Verdict> {
-  const { chainId, asset, coldAddress } = ctx.moves
-  const { party, nonce, transaction, logIndex } = move
-  const claimOf = (authorization: string) =>
-    findChainPaymentOf(trx, { network: `eip155:${chainId}`, asset, payer: party, nonce: authorization })
-  const payment = (rid: string): Verdict => ({ kind: 'payment', ref: rid })
+async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, isOurs: boolean): Promise<Verdict> {
+  const { chainId, coldAddress } = ctx.moves
+  const { party, nonce, permitNonce, transaction, logIndex } = move
+  const claim = await findClaim(ctx.moves, trx, move)
+  if (claim !== undefined) return { kind: 'payment', ref: claim.rid }
   let waitsFor: AccountId | undefined
   if (nonce !== null) {
-    // A claim of the same authorization waits until this is said, and finds it said.
-    await lockPayer(trx, party)
-    const claim = await claimOf(nonce)
-    if (claim !== undefined) return payment(claim.rid)
     const deposit = await lockDepositByNonce(trx, nonce)
     // Anybody can use a nonce once more for money of another wallet. That is a transfer like others.
     if (deposit?.sender === party) {
@@ -176,17 +211,15 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, use: Pro
     }
     waitsFor = deposit?.account
   } else {
-    const isProxied = use?.payer === party
-    const claim = isProxied ? await claimOf(use.nonce) : undefined
-    // A payer can sign the same number for another facilitator, which takes other money by it.
-    if (claim !== undefined && isSettledBy(claim, use?.sender)) return payment(claim.rid)
     const own = await findOwnTransaction(trx, transaction)
     const draw = own === undefined ? undefined : await lockDrawOf(trx, own)
     if (draw?.wallet === party) {
       const again = { account: draw.account, deposit: undefined }
       return draw.state === 'settled' ? again : { ...again, draw: draw.id }
     }
-    if (own !== undefined && isProxied) return { kind: 'unknown', ref: null, reason: UNKNOWN.payment }
+    // Our facilitator sends what calls have claimed. A claim that the ledger lost is made again from a journal.
+    const isSentHere = own !== undefined || isOurs
+    if (permitNonce !== null && isSentHere) return { kind: 'unknown', ref: null, reason: UNKNOWN.payment }
   }
   if ((await findLedgerKey(trx, fundKey(move.era, chainId, transaction, logIndex))) !== undefined) {
     return { kind: 'capital', ref: null }

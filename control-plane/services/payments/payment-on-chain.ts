@@ -21,9 +21,9 @@ export function onChain({ rid, asset, payer, nonce, due, requirement }: ChainPay
   return { asset, payer, nonce, payTo, amount: due ?? 0n, settledBy: extra.facilitatorAddress, since }
 }
 
-/** True when a sender is the one that a payment was signed for. */
-export function isSettledBy({ requirement }: Pick<ChainPayment, 'requirement'>, sender: string | undefined): boolean {
-  return SignedFor.parse(requirement).extra.facilitatorAddress?.toLowerCase() === sender
+/** The only sender that a payment was signed for, in lower case; null where anybody can bring it. */
+export function settlerOf({ requirement }: Pick<ChainPayment, 'requirement'>): string | null {
+  return SignedFor.parse(requirement).extra.facilitatorAddress?.toLowerCase() ?? null
 }
 
 /** True when nobody can take a payment any more. `at` is an instant in Unix milliseconds, best by the chain's own clock. */

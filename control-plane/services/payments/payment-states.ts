@@ -5,7 +5,8 @@ import type { PaymentStanding } from '#shared/contract/chain-payments.ts'
  * What happens to a payment. `charge`: the call told what it owes. `release`: it owes nothing. `mine`: the transfer is in
  * a block. `confirm`: the block is deep enough. `unmine`: the block is gone. `refuse`: the transfer can never be.
  * `underpay`: it is, and moved less than the call costs. `disprove`: the named transaction is none that pays us, and no
- * other can be. `appear`: a transfer that was given up, or that nobody wanted, is in a block all the same.
+ * other can be. `appear`: a transfer that was given up, or that nobody wanted, is in a block all the same. `credit`: what
+ * came by it was credited as a deposit.
  */
 export type PaymentEvent =
   | 'charge'
@@ -17,6 +18,7 @@ export type PaymentEvent =
   | 'refuse'
   | 'disprove'
   | 'appear'
+  | 'credit'
 
 type Row = Readonly<Record<PaymentEvent, ChainPaymentState | null>>
 
@@ -31,12 +33,13 @@ const NOTHING: Row = {
   refuse: null,
   disprove: null,
   appear: null,
+  credit: null,
 }
 
 /** The life of a payment by wallet: the state after each event. */
 export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
-  claimed: { ...NOTHING, charge: 'due', release: 'released' },
-  due: { ...NOTHING, mine: 'mined', refuse: 'written_off' },
+  claimed: { ...NOTHING, charge: 'due', release: 'released', credit: 'released' },
+  due: { ...NOTHING, mine: 'mined', refuse: 'written_off', credit: 'released' },
   // A facilitator of others may take too little, or name a transfer that is none.
   mined: { ...NOTHING, confirm: 'confirmed', underpay: 'written_off', unmine: 'due', disprove: 'written_off' },
   confirmed: NOTHING,

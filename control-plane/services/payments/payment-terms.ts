@@ -1,3 +1,6 @@
+import { isChainSender } from '#control-plane/db/chain-transactions.ts'
+import type { Database } from '#control-plane/db/database.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { FacilitatorStanding, PaymentParts } from '#control-plane/ports/facilitator/payment-parts.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
@@ -35,6 +38,23 @@ export async function readPaymentTerms({ payments, clock, log }: PaymentCtx): Pr
 function whyClosed(known: FacilitatorStanding | undefined, now: number): string | null {
   if (known === undefined || now - known.at > DEAD_AFTER_MS) return 'chain_unreachable'
   return known.schemes.has('exact') ? null : 'no_gas_or_kinds'
+}
+
+type SettlerCtx = Omit<PaymentCtx, 'payments'> & Pick<Ctx, 'payments'> & { readonly db: Database }
+
+/**
+ * True for a sender that uses Permit2 authorizations of claimed payments: our settlement key, or one of before. A
+ * facilitator of others brings payments of strangers, too, so it is one only while the ledger may lack claims. Throws
+ * while nobody can say which it is.
+ */
+export async function isOurSettler(ctx: SettlerCtx, sender: string): Promise<boolean> {
+  const { payments } = ctx
+  if (payments?.settler === sender || (await isChainSender(ctx.db, sender))) return true
+  if (payments === null || payments.settler !== null) return false
+  if ((await ctx.ledger.readEpoch()).restore === undefined) return false
+  const { facilitator } = await readPaymentTerms({ ...ctx, payments })
+  if (facilitator === null) throw new Error('the facilitator does not say who settles')
+  return facilitator.toLowerCase() === sender
 }
 
 async function ask({ facilitator, network, chain }: PaymentParts, now: () => number): Promise<FacilitatorStanding> {

@@ -7,6 +7,8 @@ import { newUser } from '#control-plane/services/users.ts'
 import { CHAIN_RAILS, KeptClaimSchema } from '#shared/contract/chain-payments.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
+import { settlerOf } from './payment-on-chain.ts'
+import { PAYMENT_STATES } from './payment-states.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
 /** The part of an event's payment in which the claim stands. */
@@ -52,10 +54,12 @@ export async function rebuildClaim(
   if (payment === undefined) return undefined
   ctx.log.warn({ rid, payer }, 'the claim of a call was lost, and is made again')
   const own = user.buyerAccount === event.account ? text : withAccount(text, user.buyerAccount)
-  if (!(await trx.payments.wasCredited(name))) return { payment, event: own }
+  const came = { ...name, settledBy: settlerOf(payment), transaction: null }
+  if (!(await trx.payments.wasCredited(came))) return { payment, event: own }
   // Its money is the payer's credit by now, so nothing is due, and the charge is booked by itself.
   const charge: bigint = event.chargeMicro
-  const change: PaymentChange = { event: own, charge, due: payment.amount, state: 'released' }
+  const state = PAYMENT_STATES[payment.state].credit ?? payment.state
+  const change: PaymentChange = { event: own, charge, due: payment.amount, state }
   await trx.payments.change(rid, change)
   return { payment: { ...payment, ...change }, event: own }
 }

@@ -15,7 +15,7 @@ import type { BookCtx } from './book-payment.ts'
 import { bookLateCharge } from './book-payment.ts'
 import { takeUpArrival } from './late-arrival.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
-import { isOver, onChain } from './payment-on-chain.ts'
+import { isOver, onChain, settlerOf } from './payment-on-chain.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { chainIdOf } from './payment-terms.ts'
@@ -242,12 +242,18 @@ async function lastWord(ctx: PaymentCtx, payment: ChainPayment, outcome: Transfe
   return (await takenByOthers(ctx, payment)) ?? { state: 'refused', reason: NOT_ON_CHAIN }
 }
 
+/** A transfer that was credited as a deposit before anybody knew what it pays for. */
+type Credited = { readonly state: 'credited' }
+
 /** Stores what became of a transfer. */
 async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer): Promise<void> {
   await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     if (payment === undefined) throw new Error('a payment without a row')
-    const change = changeFor(payment, outcome)
+    const transaction = outcome.state === 'mined' ? outcome.transaction : null
+    const found = { ...payment, settledBy: settlerOf(payment), transaction }
+    const isCredit = transaction !== null && (await trx.payments.wasCredited(found))
+    const change = changeFor(payment, isCredit ? { state: 'credited' } : outcome)
     if (change === undefined) return
     if (change.state === 'written_off') {
       ctx.log.error(
@@ -260,7 +266,7 @@ async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer):
   })
 }
 
-function changeFor({ state }: ChainPayment, outcome: Transfer): PaymentChange | undefined {
+function changeFor({ state }: ChainPayment, outcome: Transfer | Credited): PaymentChange | undefined {
   const after = (event: PaymentEvent) => PAYMENT_STATES[state][event]
   switch (outcome.state) {
     case 'mined': {
@@ -270,6 +276,11 @@ function changeFor({ state }: ChainPayment, outcome: Transfer): PaymentChange | 
     case 'pending':
       if (after('mine') === null) return undefined
       return { reason: outcome.reason, ...(outcome.transaction === null ? {} : { transaction: outcome.transaction }) }
+    case 'credited': {
+      // Its money is the payer's credit by now, and the charge is booked by itself.
+      const next = after('credit')
+      return next === null ? undefined : { state: next, reason: null }
+    }
     case 'refused': {
       const next = after('refuse')
       return next === null ? undefined : { state: next, reason: outcome.reason.slice(0, 200) }

@@ -3,6 +3,7 @@ import type { TestMutant } from './mutated.ts'
 const PAYOUTS = 'control-plane/services/payouts'
 const PAYMENTS = 'control-plane/services/payments'
 const LIFT = 'control-plane/services/treasury/lift-hold.ts'
+const TAKE = 'control-plane/services/deposits/take-moves.ts'
 const EPOCH = 'control-plane/db/money-epoch.ts'
 
 /** Mistakes with money that leaves after the ledger went back in time. */
@@ -70,6 +71,30 @@ const CLAIMS: readonly Omit<TestMutant, 'caughtBy'>[] = [
     file: `${PAYMENTS}/rebuild-claim.ts`,
     find: 'await trx.payments.ensureUser({ ...newUser(ctx, payer), ...account }, ctx.clock.now())',
     replace: 'await trx.payments.ensureUser({ ...account, ...newUser(ctx, payer) }, ctx.clock.now())',
+  },
+  {
+    name: 'a-payment-without-its-claim-is-a-deposit',
+    file: TAKE,
+    find: 'const isSentHere = own !== undefined || isOurs',
+    replace: 'const isSentHere = own !== undefined && isOurs',
+  },
+  {
+    name: 'our-key-is-unknown-while-it-is-out-of-gas-money',
+    file: `${PAYMENTS}/payment-terms.ts`,
+    find: 'if (payments?.settler === sender || (await isChainSender(ctx.db, sender))) return true',
+    replace: 'if (payments?.memory.standing?.facilitator?.toLowerCase() === sender) return true',
+  },
+  {
+    name: 'what-was-credited-is-booked-as-a-payment-too',
+    file: `${PAYMENTS}/payment-states.ts`,
+    find: "due: { ...NOTHING, mine: 'mined', refuse: 'written_off', credit: 'released' }",
+    replace: "due: { ...NOTHING, mine: 'mined', refuse: 'written_off', credit: 'mined' }",
+  },
+  {
+    name: 'an-operator-assigns-what-pays-for-a-call',
+    file: 'control-plane/services/deposits/operator-moves.ts',
+    find: 'if (claim !== undefined) {',
+    replace: "if (claim?.state === 'claimed') {",
   },
 ]
 

@@ -199,8 +199,8 @@ const IN: readonly TreasuryMutant[] = [
   {
     name: 'whoever-uses-the-proxy-pays-for-a-call',
     file: `${DEPOSITS}/take-moves.ts`,
-    find: 'if (claim !== undefined && isSettledBy(claim, use?.sender))',
-    replace: 'if (claim !== undefined && isSettledBy !== undefined)',
+    find: 'nonce !== null || settlerOf(claim) === permitBy ? claim : undefined',
+    replace: 'nonce !== null || settlerOf(claim) !== undefined ? claim : undefined',
     caughtBy: 'anybodys-transfers',
   },
   {

@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { mutated } from './test/faults/mutants/mutated.ts'
 import { LongFilesFirst } from './test/support/long-files-first.ts'
+import { memoryFolder } from './test/support/run-folder.ts'
 
 /** `npm run check` runs the tidy test alone, which needs no servers. */
 const named = process.argv.filter((argument) => argument.endsWith('.test.ts'))
@@ -8,6 +9,10 @@ const isTidyOnly = named.length > 0 && named.every((argument) => argument.endsWi
 
 /** `test/faults/treasury-mutants.ts` names a mistake, which is made while the code is loaded. */
 const mutant = process.env['TREASURY_MUTANT']
+
+// Workers and the processes of tests inherit it. A folder that you name has its way.
+const folder = process.env['TMPDIR'] ?? memoryFolder()
+if (folder !== undefined) process.env['TMPDIR'] = folder
 
 export default defineConfig({
   plugins: mutant === undefined ? [] : [mutated(mutant)],

@@ -103,8 +103,13 @@ function createStateMemory(maxBytes: number): StateMemory {
   }
 }
 
-/** The texts that stand for one character or byte of a block. */
-type Place = readonly string[]
+/** The texts that stand for one character or byte of a block, and the pairs of bytes within them and at their edges. */
+type Place = {
+  readonly texts: readonly string[]
+  readonly firsts: readonly number[]
+  readonly inner: readonly number[]
+  readonly lasts: readonly number[]
+}
 /** Those at the beginning of a block, and those behind another character. */
 type Places = { readonly first: Place; readonly later: Place }
 
@@ -138,7 +143,7 @@ function waysToWrite(block: Buffer): readonly Way[] {
 /** The texts of a character of a way. */
 function placeOf({ table, signs }: Way, at: number): Place {
   const places = table[signs.charCodeAt(at)]
-  return (at === 0 ? places?.first : places?.later) ?? []
+  return (at === 0 ? places?.first : places?.later) ?? NO_PLACE
 }
 
 /** The characters of base64 that a block alone decides, where `shift` bytes of a group of three stand before it. */
@@ -146,6 +151,9 @@ function base64Of(block: Buffer, shift: number): string {
   const text = Buffer.concat([Buffer.alloc(shift), block]).toString('base64')
   return text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + block.length) * 8) / 6))
 }
+
+/** The place of what is no character of a way. */
+const NO_PLACE: Place = { texts: [], firsts: [], inner: [], lasts: [] }
 
 /** How each byte is written in each way. It is the same for all credentials. */
 const BYTES: readonly (readonly Places[])[] = [
@@ -170,12 +178,24 @@ function tableOf(write: (sign: string) => Places): readonly Places[] {
   return Array.from({ length: 256 }, (_, byte) => write(String.fromCharCode(byte)))
 }
 
-function alike(texts: Place): Places {
-  return { first: texts, later: texts }
+function alike(texts: readonly string[]): Places {
+  const place = placeFor(texts)
+  return { first: place, later: place }
 }
 
-function separated(texts: Place, separators: readonly string[]): Places {
-  return { first: texts, later: separators.flatMap((separator) => texts.map((text) => separator + text)) }
+function separated(texts: readonly string[], separators: readonly string[]): Places {
+  const later = separators.flatMap((separator) => texts.map((text) => separator + text))
+  return { first: placeFor(texts), later: placeFor(later) }
+}
+
+function placeFor(texts: readonly string[]): Place {
+  const bytes = texts.map((text) => Buffer.from(text, 'latin1'))
+  return {
+    texts,
+    firsts: unique(bytes.map((text) => text[0] ?? 0)),
+    inner: unique(bytes.flatMap((text) => [...text.subarray(1)].map((byte, at) => pairOf(text[at] ?? 0, byte)))),
+    lasts: unique(bytes.map((text) => text.at(-1) ?? 0)),
+  }
 }
 
 /** A text in small and in capital letters. */
@@ -187,7 +207,7 @@ function hex(sign: string): string {
   return sign.charCodeAt(0).toString(16).padStart(2, '0')
 }
 
-function asText(sign: string): Place {
+function asText(sign: string): readonly string[] {
   const escaped = casesOf(sign).flatMap((each) => [
     ...casesOf(hex(each)).flatMap((pair) => [`%${pair}`, `%25${pair}`, `\\u00${pair}`, `\\x${pair}`, `&#x${pair};`]),
     `&#${each.charCodeAt(0)};`,
@@ -196,7 +216,7 @@ function asText(sign: string): Place {
 }
 
 /** A sign that JSON may escape by itself. */
-function slashed(sign: string): Place {
+function slashed(sign: string): readonly string[] {
   return '/"\\'.includes(sign) ? [`\\${sign}`] : []
 }
 
@@ -227,7 +247,7 @@ function automatonOf({ ofBlocks: ways, ofWhole }: Ways, memory: StateMemory): Ke
       const [index, at, text, offset] = partsOf(code)
       const way = ways[index]
       if (way === undefined) continue
-      for (const [number, each] of placeOf(way, at).entries()) {
+      for (const [number, each] of placeOf(way, at).texts.entries()) {
         if ((offset > 0 && number !== text) || each.charCodeAt(offset) !== byte) continue
         if (offset + 1 < each.length) reached.add(codeOf(index, at, number, offset + 1))
         else if (at + 1 === way.signs.length) isFound = true
@@ -238,7 +258,7 @@ function automatonOf({ ofBlocks: ways, ofWhole }: Ways, memory: StateMemory): Ke
   }
 
   const starts = new Uint8Array(256)
-  for (const way of ways) for (const text of placeOf(way, 0)) starts[text.charCodeAt(0)] = 1
+  for (const way of ways) for (const text of placeOf(way, 0).texts) starts[text.charCodeAt(0)] = 1
   return {
     root,
     starts,
@@ -260,7 +280,7 @@ function lengthsOf(way: Way): { readonly least: number; readonly most: number } 
   let least = 0
   let most = 0
   for (let at = 0; at < way.signs.length; at++) {
-    const lengths = placeOf(way, at).map((text) => text.length)
+    const lengths = placeOf(way, at).texts.map((text) => text.length)
     least += Math.min(...lengths)
     most += Math.max(...lengths)
   }
@@ -283,32 +303,13 @@ function pairsOf(ways: readonly Way[]): Uint8Array {
   for (const way of ways) {
     let lasts: readonly number[] = []
     for (let at = 0; at < way.signs.length; at++) {
-      const { firsts, inner, ends } = edgesOf(placeOf(way, at))
+      const { firsts, inner, lasts: ends } = placeOf(way, at)
       for (const pair of inner) add(pair)
       for (const last of lasts) for (const first of firsts) add(pairOf(last, first))
       lasts = ends
     }
   }
   return pairs
-}
-
-/** The bytes with which texts begin and end, and the pairs within them. */
-type Edges = { readonly firsts: readonly number[]; readonly inner: readonly number[]; readonly ends: readonly number[] }
-
-/** The tables are the same for all credentials, and so are their edges. */
-const EDGES = new WeakMap<Place, Edges>()
-
-function edgesOf(place: Place): Edges {
-  const known = EDGES.get(place)
-  if (known !== undefined) return known
-  const bytes = place.map((text) => Buffer.from(text, 'latin1'))
-  const edges = {
-    firsts: unique(bytes.map((text) => text[0] ?? 0)),
-    inner: unique(bytes.flatMap((text) => [...text.subarray(1)].map((byte, at) => pairOf(text[at] ?? 0, byte)))),
-    ends: unique(bytes.map((text) => text.at(-1) ?? 0)),
-  }
-  EDGES.set(place, edges)
-  return edges
 }
 
 function unique(numbers: readonly number[]): readonly number[] {

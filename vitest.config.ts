@@ -1,27 +1,21 @@
 import { defineConfig } from 'vitest/config'
-import { mutated } from './test/faults/mutants/mutated.ts'
 import { LongFilesFirst } from './test/support/long-files-first.ts'
 import { memoryFolder } from './test/support/run-folder.ts'
 
-/** Kinds of tests that need no servers: those of `npm run test:fast`. */
-const SERVERLESS = /^(?:test\/(?:unit|wires)\b|.*\btidy\.test\.ts$)/
-const named = process.argv.filter((argument) => argument.startsWith('test/'))
-const isServerless = named.length > 0 && named.every((argument) => SERVERLESS.test(argument))
-
-/** `test/faults/treasury-mutants.ts` names a mistake, which is made while the code is loaded. */
-const mutant = process.env['TREASURY_MUTANT']
+/** `npm run check` runs the tidy test alone, which needs no servers. */
+const named = process.argv.filter((argument) => argument.endsWith('.test.ts'))
+const isTidyOnly = named.length > 0 && named.every((argument) => argument.endsWith('tidy.test.ts'))
 
 // Workers and the processes of tests inherit it. A folder that you name has its way.
 const folder = process.env['TMPDIR'] ?? memoryFolder()
 if (folder !== undefined) process.env['TMPDIR'] = folder
 
 export default defineConfig({
-  plugins: mutant === undefined ? [] : [mutated(mutant)],
   // The packages around GraphQL load its CommonJS build; ours has to be the same one, or its types are not its types.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: isServerless ? [] : ['test/support/services.ts'],
+    globalSetup: isTidyOnly ? [] : ['test/support/services.ts'],
     reporters: ['default', './test/support/summary-reporter.ts'],
     // Most of a test's time is waiting for processes: three files at once, whatever the machine has.
     maxWorkers: 3,

@@ -11,8 +11,6 @@ import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { createRefusedWork } from '#shared/refused-work.ts'
 import type { Tracer } from '#shared/telemetry/tracer.ts'
-import type { UntrustedProxies } from '#shared/untrusted-proxies.ts'
-import { createUntrustedProxies } from '#shared/untrusted-proxies.ts'
 import { checkMoney } from './check-ledger/check.ts'
 import type { Config } from './config.ts'
 import type { PoolFigures } from './db/database.ts'
@@ -77,7 +75,7 @@ const RATE_LIMITS: OperationLimits = {
 const KEY_RATE_PER_MINUTE = 600
 const KEY_IN_FLIGHT = 200
 
-export type Readiness = { readonly isReady: boolean; readonly parts: Readonly<Record<string, boolean | number>> }
+export type Readiness = { readonly isReady: boolean; readonly parts: Readonly<Record<string, boolean>> }
 
 /** One process of the control plane with all its parts. */
 export type ControlPlane = WorkerPlane & {
@@ -90,8 +88,6 @@ export type ControlPlane = WorkerPlane & {
   readonly traces: Traces | undefined
   /** The clock watch compares nothing until main.ts starts it. */
   readonly clocks: ClockWatch
-  /** Proxies that the server sees and may not believe. Readiness counts them. */
-  readonly untrustedProxies: UntrustedProxies
   /** Reports whether each part of the process can serve. */
   readiness(): Promise<Readiness>
   /** Waits at most `timeoutMs` until Redis answers, and says whether it did. The plane also starts without Redis. */
@@ -118,7 +114,7 @@ export type Overrides = Partial<
 /** Builds the control plane. Postgres and Redis need not be up yet. */
 export function createControlPlane(config: Config, overrides: Overrides = {}): ControlPlane {
   const parts = openParts(config, overrides)
-  const { db, money, cache, registry, traces, clocks, updates, untrustedProxies } = parts
+  const { db, money, cache, registry, traces, clocks, updates } = parts
   const ctx = createCtx(config, overrides, parts)
   let isDraining = false
   const plane: WorkerPlane = {
@@ -141,7 +137,6 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     traces,
     clocks,
     updates,
-    untrustedProxies,
     async readiness() {
       const answered = new AbortController()
       const late = ctx.clock.sleep(READY_LIMIT_MS, answered.signal).then(() => false)
@@ -151,10 +146,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
       )
       const database = await Promise.race([asked, late]).finally(() => answered.abort())
       const workers = background?.isReady()
-      const parts = {
-        ...{ database, redis: isConnected(), ...(workers !== undefined && { workers }), draining: isDraining },
-        untrusted_proxies: untrustedProxies.count(),
-      }
+      const parts = { database, redis: isConnected(), ...(workers !== undefined && { workers }), draining: isDraining }
       return { isReady: database && workers !== false && !isDraining, parts }
     },
     async connected(timeoutMs) {
@@ -200,11 +192,10 @@ function openParts(config: Config, overrides: Overrides) {
     { name: 'postgres', read: () => readDatabaseClock(db) },
   ]
   const clocks = createClockWatch({ clock, log, others })
-  const untrustedProxies = createUntrustedProxies(log)
-  mountFigures(registry, { db, pool: () => pool(), desk, clocks, untrustedProxies, clock })
+  mountFigures(registry, { db, pool: () => pool(), desk, clocks, clock })
   return {
     ...{ clock, log, db, money, cache, provider, waker, webhooks, desk, registry, metrics },
-    ...{ traces, telemetry, clocks, updates, untrustedProxies },
+    ...{ traces, telemetry, clocks, updates },
     async close() {
       clocks.close()
       updates.close()

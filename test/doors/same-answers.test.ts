@@ -58,7 +58,6 @@ const TRPC_ALONE = [
     'treasury.chain',
     'treasury.fund',
     'treasury.reconcile',
-    'treasury.retire',
     'treasury.withdraw',
     'user.create',
   ],

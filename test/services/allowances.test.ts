@@ -7,18 +7,16 @@ import { listOwing } from '#control-plane/services/allowances/operator-allowance
 import { sendDraws } from '#control-plane/services/allowances/send-draws.ts'
 import { tendLines } from '#control-plane/services/allowances/tend-lines.ts'
 import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
-import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
 import { recordFiatDeposit, refundFiat } from '#control-plane/services/money/ledger-operations.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { microUsd } from '#shared/money.ts'
 import { allowing } from '#test/support/allowances.ts'
 import type { OwnChain } from '#test/support/chain.ts'
-import { startChain } from '#test/support/chain.ts'
-import type { Depositor } from '#test/support/deposits.ts'
+import type { Depositor, DepositWorld } from '#test/support/deposits.ts'
+import { startDeposits } from '#test/support/deposits.ts'
 import { reserveRequest, untilOpen } from '#test/support/gate.ts'
 import type { PayoutWorld } from '#test/support/payouts.ts'
-import { startPayouts } from '#test/support/payouts.ts'
 
 const FIVE = 5_000_000n
 const TWENTY = 20_000_000n
@@ -26,20 +24,13 @@ const LINE = 1_000_000
 let chain: OwnChain
 let world: PayoutWorld
 let wallets: ReturnType<typeof allowing>
+let stop: DepositWorld['stop']
 
 beforeAll(async () => {
-  chain = await startChain()
-  world = await startPayouts(chain)
+  ;({ chain, world, stop } = await startDeposits())
   wallets = allowing(world)
-  await wallets.turn()
 })
-afterAll(async () => {
-  const { mismatches, failure } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
-  expect({ mismatches, failure }).toEqual({ mismatches: [], failure: null })
-  expect(await world.breaches()).toEqual([])
-  await world.stop()
-  await chain.stop()
-})
+afterAll(() => stop())
 
 const turn = (ctx = wallets.ctx) => wallets.turn(ctx)
 const turns = (count: number, ctx = wallets.ctx) => wallets.turns(count, ctx)

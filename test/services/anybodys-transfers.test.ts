@@ -2,79 +2,32 @@ import { authorizationTypes, uptoPermit2WitnessTypes } from '@x402/evm'
 import { sql } from 'kysely'
 import type { Hex } from 'viem'
 import { createWalletClient, encodeFunctionData, http, parseAbi } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { transact } from '#control-plane/db/database.ts'
-import { listMoves } from '#control-plane/db/treasury-moves.ts'
-import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { MULTICALL, MULTICALL_ABI, manyCalls } from '#control-plane/ports/chain/multicall.ts'
-import { useOf } from '#control-plane/ports/treasury/authorization.ts'
-import { purseOf, requireMoves, withMoves } from '#control-plane/services/deposits/move-ctx.ts'
+import { requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
 import { assignMove } from '#control-plane/services/deposits/operator-moves.ts'
 import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
-import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
-import { callChain } from '#dev/chain/call-chain.ts'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
-import { CHAIN, startChain } from '#test/support/chain.ts'
-import type { Depositor } from '#test/support/deposits.ts'
-import { depositing } from '#test/support/deposits.ts'
-import { newAccount } from '#test/support/ledger.ts'
+import { CHAIN } from '#test/support/chain.ts'
+import type { Depositor, DepositWorld } from '#test/support/deposits.ts'
+import { OPERATOR, startDeposits } from '#test/support/deposits.ts'
 import type { Signed } from '#test/support/payments.ts'
-import { paidCalls } from '#test/support/payments.ts'
 import type { PayoutWorld } from '#test/support/payouts.ts'
-import { startPayouts } from '#test/support/payouts.ts'
 import { sendAsStranger } from '#test/support/wallet-client.ts'
 
 const FIVE = 5_000_000n
-const KEY: Hex = `0x${'41'.repeat(32)}`
 let chain: OwnChain
 let world: PayoutWorld
-let buyers: ReturnType<typeof depositing>
+let buyers: DepositWorld['buyers']
+let stop: DepositWorld['stop']
 
 beforeAll(async () => {
-  chain = await startChain()
-  world = await startPayouts(chain, { FACILITATOR_PRIVATE_KEY: KEY })
-  buyers = depositing(world)
-  await callChain(chain.rpcUrl, [['anvil_setBalance', [privateKeyToAccount(KEY).address, '0x3635c9adc5dea00000']]])
-  await chain.mine()
-  await takeDeposits(world.ctx)
+  ;({ chain, world, buyers, stop } = await startDeposits())
 })
-afterAll(async () => {
-  const { mismatches, failure } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
-  expect({ mismatches, failure }).toEqual({ mismatches: [], failure: null })
-  expect(await world.breaches()).toEqual([])
-  await world.stop()
-  await chain.stop()
-})
-
-function reading(ctx = world.ctx) {
-  const found = withMoves(ctx)
-  if (found === undefined) throw new Error('no moves')
-  return found
-}
-const purse = () => purseOf(reading().moves)
-const turn = (ctx = world.ctx) => takeDeposits(ctx)
-const turns = async (count: number, ctx = world.ctx) => {
-  for (let at = 0; at < count; at++) await turn(ctx)
-}
-const moveOf = async (hash: string) => {
-  const moves = await listMoves(world.db, purse(), { kind: undefined, direction: undefined }, 500)
-  return moves.find(({ transaction }) => transaction === hash.toLowerCase())
-}
-const credits = (buyer: Depositor) => buyers.credit(buyer)
-const operator = { kind: 'operator', keyId: null, source: 'test' } as const
-const change: RunCtx['change'] = (run) => transact(world.db, run)
-const runCtx = () => ({ ...world.ctx, change }) as RunCtx
-
-const paying = async () => {
-  const { payments } = world.ctx
-  if (payments === null) throw new Error('no payments')
-  const ctx = { ...world.ctx, payments }
-  return { ctx, ...paidCalls(ctx, chain, await newAccount(world.db, 'seller_available')) }
-}
+afterAll(() => stop())
 
 /** Signs for x402's proxy with another facilitator than ours, which then takes the money. Answers the transaction. */
 async function useProxy(purse: ChainWallet, amount: bigint, by: ChainWallet, nonce = BigInt(Date.now())): Promise<Hex> {
@@ -113,14 +66,14 @@ describe('what anybody can send', () => {
   const GAS = { usdc: FIVE, eth: 10n ** 18n }
   /** What the reconciliation would say of it after a day, and whether it stops anybody's money. */
   const settles = async () => {
-    await turns(2)
+    await buyers.turns(2)
     await sql`update treasury_move set seen_at = seen_at - interval '1 day'`.execute(world.db)
     const { mismatches } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
     expect({ mismatches, stop: await findPayoutStop(world.ctx) }).toEqual({ mismatches: [], stop: undefined })
     expect(await world.breaches()).toEqual([])
   }
   const assign = (transaction: string, { user }: Depositor) =>
-    assignMove.run(runCtx(), operator, {
+    assignMove.run(buyers.runCtx(), OPERATOR, {
       ...{ wallet: undefined, account: user.buyerAccount, transaction: transaction.toLowerCase(), place: 0 },
       reason: 'it is theirs',
     })
@@ -131,28 +84,28 @@ describe('what anybody can send', () => {
     const stranger = await chain.newWallet(GAS)
     const hash = await useProxy(stranger, 1n, stranger)
     await settles()
-    expect(await credits(buyer)).toBe(1)
-    expect(await moveOf(hash)).toMatchObject({ kind: 'unknown', reason: 'unknown_sender', amount: 1n })
+    expect(await buyers.credit(buyer)).toBe(1)
+    expect(await buyers.moveOf(hash)).toMatchObject({ kind: 'unknown', reason: 'unknown_sender', amount: 1n })
     await assign(hash, buyer)
-    expect(await credits(buyer)).toBe(2)
+    expect(await buyers.credit(buyer)).toBe(2)
     await settles()
   })
 
   it('by the number of a payment for another facilitator is a deposit beside the payment', async () => {
-    const calls = await paying()
+    const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const signed = await calls.sign(buyer.purse, 'upto', 20_000n)
     const rid = await calls.claimed(signed)
     const { nonce } = Object(signed.payload.payload).permit2Authorization
     const hash = await useProxy(buyer.purse, 3n, buyer.purse, BigInt(nonce))
     await settles()
-    expect(await moveOf(hash)).toMatchObject({ kind: 'deposit' })
-    expect(await credits(buyer)).toBe(3)
+    expect(await buyers.moveOf(hash)).toMatchObject({ kind: 'deposit' })
+    expect(await buyers.credit(buyer)).toBe(3)
     await calls.release(rid)
   })
 
   it('in one transaction with payments is told apart from them, to the micro', async () => {
-    const calls = await paying()
+    const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const { address, account } = buyer.purse
     const signed = [await calls.sign(buyer.purse, 'exact', 20_000n), await calls.sign(buyer.purse, 'exact', 30_000n)]
@@ -178,11 +131,11 @@ describe('what anybody can send', () => {
     await settles()
     expect(await calls.row(rids[0] ?? '')).toMatchObject({ came: 20_000n, state: 'confirmed' })
     expect(await calls.row(rids[1] ?? '')).toMatchObject({ came: 30_000n, state: 'confirmed' })
-    expect(await credits(buyer)).toBe(20_000 + 50_000 - 2 * 7_321)
+    expect(await buyers.credit(buyer)).toBe(20_000 + 50_000 - 2 * 7_321)
   })
 
   it('by another authorization of a payment’s number is the payer’s credit, though it is more than was asked', async () => {
-    const calls = await paying()
+    const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const signed = await calls.sign(buyer.purse, 'exact', 20_000n)
     const rid = await calls.claimed(signed)
@@ -194,11 +147,11 @@ describe('what anybody can send', () => {
       message,
     })
     const typed = { domain: { verifyingContract: CONTRACTS.LocalUsdc }, message }
-    await submit(buyer.purse, { typedData: JSON.stringify(typed) }, signature, buyer.purse)
+    await buyers.submit(buyer.purse, { typedData: JSON.stringify(typed) }, signature)
     expect(await calls.settle(rid, 7_321n)).toMatchObject({ state: 'settled' })
     await calls.booked(rid)
     await settles()
-    expect(await credits(buyer)).toBe(60_000 - 7_321)
+    expect(await buyers.credit(buyer)).toBe(60_000 - 7_321)
   })
 
   it('as nothing, from itself, or as ETH and logs of other tokens by the thousand stops nothing', async () => {
@@ -209,7 +162,7 @@ describe('what anybody can send', () => {
     await chain.publicClient.waitForTransactionReceipt({ hash })
     await buyers.transfer(buyer.purse, 7n)
     await settles()
-    expect(await credits(buyer)).toBe(7)
+    expect(await buyers.credit(buyer)).toBe(7)
   })
 })
 
@@ -217,56 +170,30 @@ describe('an exact payment whose call owes nothing', () => {
   const CHARGELESS = 20_000n
 
   it.each(['after', 'before'] as const)('and that comes %s it is released is the payer’s credit', async (when) => {
-    const calls = await paying()
+    const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const signed = await calls.sign(buyer.purse, 'exact', CHARGELESS)
     const rid = await calls.claimed(signed)
     if (when === 'after') await calls.release(rid)
     const hash = await sendAsStranger(chain, signed.payload)
-    await turns(2)
+    await buyers.turns(2)
     if (when === 'before') await calls.release(rid)
     expect(await calls.row(rid)).toMatchObject({ state: 'mined', transaction: hash })
     await sql`update chain_payment set serve_until = now() - interval '1 hour' where rid = ${rid}`.execute(world.db)
     expect(await calls.booked(rid)).toMatchObject({ state: 'confirmed', came: CHARGELESS, charge: null })
-    expect(await credits(buyer)).toBe(Number(CHARGELESS))
+    expect(await buyers.credit(buyer)).toBe(Number(CHARGELESS))
   })
 
   it('is the payer’s credit beside the call that cost nothing and is booked', async () => {
-    const calls = await paying()
+    const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const signed = await calls.sign(buyer.purse, 'exact', CHARGELESS)
     const rid = await calls.claimed(signed)
     await calls.settle(rid, 0n)
     expect(await calls.booked(rid)).toMatchObject({ state: 'released', charge: 0n })
     await sendAsStranger(chain, signed.payload)
-    await turns(2)
+    await buyers.turns(2)
     expect(await calls.booked(rid)).toMatchObject({ state: 'confirmed', came: CHARGELESS, charge: 0n })
-    expect(await credits(buyer)).toBe(Number(CHARGELESS))
+    expect(await buyers.credit(buyer)).toBe(Number(CHARGELESS))
   })
 })
-
-async function submit(
-  payer: ChainWallet,
-  { typedData }: { typedData: string | null },
-  signature: Hex,
-  by: ChainWallet,
-) {
-  const { domain, message } = JSON.parse(typedData ?? '')
-  const use = useOf(
-    {
-      ...{
-        kind: 'transfer',
-        chainId: CHAIN.id,
-        asset: domain.verifyingContract,
-        assetName: 'USD Coin',
-        assetVersion: '2',
-      },
-      ...{ payer: payer.address, recipient: message.to, amount: BigInt(message.value) },
-      ...{ validBefore: BigInt(message.validBefore), nonce: message.nonce },
-    },
-    signature,
-  )
-  const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: by.account })
-  const hash = await wallet.writeContract({ address: CONTRACTS.LocalUsdc, ...use })
-  await chain.publicClient.waitForTransactionReceipt({ hash })
-}

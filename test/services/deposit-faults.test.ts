@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
+import { keccak256 } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
 import { changeCursor, findCursor, listMoves } from '#control-plane/db/treasury-moves.ts'
-import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
-import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
+import { requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
 import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { withdrawCapital } from '#control-plane/services/deposits/withdraw-capital.ts'
@@ -15,13 +15,14 @@ import { HOUR, MINUTE, SECOND, systemClock } from '#shared/clock.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import type { Depositor } from '#test/support/deposits.ts'
-import { depositing } from '#test/support/deposits.ts'
+import { depositing, OPERATOR } from '#test/support/deposits.ts'
 import type { PayoutWorld } from '#test/support/payouts.ts'
 import { startPayouts } from '#test/support/payouts.ts'
 import type { RpcFault, RpcRelay } from '#test/support/rpc-relay.ts'
 import { rpcRelay } from '#test/support/rpc-relay.ts'
 
 const FIVE = 5_000_000n
+const GWEI = 1_000_000_000n
 let chain: OwnChain
 let relay: RpcRelay
 let world: PayoutWorld
@@ -44,18 +45,12 @@ afterAll(async () => {
   await chain.stop()
 })
 
-const turn = (ctx = world.ctx) => takeDeposits(ctx)
-const turns = async (count: number, ctx = world.ctx) => {
-  for (let at = 0; at < count; at++) await turn(ctx)
-}
-const purse = () => purseOf(requireMoves(world.ctx))
+const turn = (ctx = world.ctx) => buyers.turn(ctx)
+const turns = (count: number, ctx = world.ctx) => buyers.turns(count, ctx)
 const BEGUN = Date.now()
 /** Workers whose clock stands so many milliseconds after the begin of these tests. */
 const later = (ms: number) => ({ ...world.ctx, clock: { ...systemClock, now: () => BEGUN + ms } })
 const credits = (buyer: Depositor) => buyers.credit(buyer)
-const operator = { kind: 'operator', keyId: null, source: 'test' } as const
-const change: RunCtx['change'] = (run) => transact(world.db, run)
-const runCtx = () => ({ ...world.ctx, change }) as RunCtx
 
 describe('what leaves the treasury', () => {
   it('and nobody here sent stops all payouts', async () => {
@@ -66,15 +61,16 @@ describe('what leaves the treasury', () => {
     await callChain(chain.rpcUrl, [['anvil_stopImpersonatingAccount', [world.treasury]]])
     await turn()
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
-    const [gone] = await listMoves(world.db, purse(), { kind: 'unknown', direction: 'out' }, 10)
+    const [gone] = await listMoves(world.db, buyers.purse(), { kind: 'unknown', direction: 'out' }, 10)
     const transaction = gone?.transaction ?? ''
     expect(await buyers.mismatches()).toEqual([`out ${transaction} 0 of 1000 was sent by nobody here`])
     // The operator took it, of what it had brought.
-    const withdraw = () => withdrawCapital.run(runCtx(), operator, { transaction, place: 0, reason: 'taken out' })
+    const withdraw = () =>
+      withdrawCapital.run(buyers.runCtx(), OPERATOR, { transaction, place: 0, reason: 'taken out' })
     await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' })
     const donor = await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })
     const brought = await buyers.transfer(donor, 1_000n)
-    await fundTreasury.run(runCtx(), operator, { transaction: brought, reason: 'capital' })
+    await fundTreasury.run(buyers.runCtx(), OPERATOR, { transaction: brought, reason: 'capital' })
     await withdraw()
     await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' })
     expect(await buyers.mismatches()).toEqual([])
@@ -83,7 +79,7 @@ describe('what leaves the treasury', () => {
     await world.request(seller)
     await world.settle()
     await turn()
-    const out = await listMoves(world.db, purse(), { kind: 'payout', direction: 'out' }, 10)
+    const out = await listMoves(world.db, buyers.purse(), { kind: 'payout', direction: 'out' }, 10)
     expect(out).toMatchObject([{ amount: 2_000_000n, party: seller.purse.address.toLowerCase() }])
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
   })
@@ -97,7 +93,7 @@ describe('a reconciliation', () => {
     expect(await buyers.mismatches()).toEqual([])
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
     const [deposit] = await buyers.deposits(buyer)
-    const { chainId, asset, treasury } = purse()
+    const { chainId, asset, treasury } = buyers.purse()
     const fake = `0x${'fe'.repeat(32)}`
     await sql`insert into treasury_move (chain_id, asset, treasury, direction, tx_hash, place, block, log_index, party, amount,
       kind, ref) values (${chainId}, ${asset}, ${treasury}, 'in', ${fake}, 0, 1, 0, ${asset}, 9, 'deposit', 'dep_fake')`.execute(
@@ -165,7 +161,7 @@ describe('an endpoint that fails', () => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 900_000n)
     relay.fault('eth_getLogs', { kind: 'answer', result: [] })
-    const misses = async () => (await findCursor(world.db, purse()))?.misses
+    const misses = async () => (await findCursor(world.db, buyers.purse()))?.misses
     await turns(2, later(0))
     expect(await misses()).toBe(1)
     let at = 0
@@ -204,12 +200,15 @@ describe('a chain without a new block', () => {
     const asked = relay.calls()
     await turns(3)
     expect(relay.calls() - asked).toBe(3)
-    const { nextBlock, provenBlock } = (await findCursor(world.db, purse())) ?? { nextBlock: 0n, provenBlock: 0n }
+    const { nextBlock, provenBlock } = (await findCursor(world.db, buyers.purse())) ?? {
+      nextBlock: 0n,
+      provenBlock: 0n,
+    }
     await transact(world.db, (trx) =>
-      changeCursor(trx, purse(), { nextBlock: provenBlock, provenBlock: provenBlock - 1n }),
+      changeCursor(trx, buyers.purse(), { nextBlock: provenBlock, provenBlock: provenBlock - 1n }),
     )
     await turn()
-    expect((await findCursor(world.db, purse()))?.nextBlock).toBe(nextBlock)
+    expect((await findCursor(world.db, buyers.purse()))?.nextBlock).toBe(nextBlock)
   })
 })
 
@@ -245,12 +244,14 @@ describe('a chain that is reorganised', () => {
     await turns(2, later(HOUR))
     await turns(2, later(HOUR + 3 * MINUTE))
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
-    // The same transaction in a later block, at another place of it.
+    // The same transaction in a later block, behind one that pays more for its gas.
     const other = await buyers.depositor(FIVE)
-    const before = await buyers.rawTransfer(other.purse, 10_000n)
+    const before = await buyers.rawTransfer(other.purse, 10_000n, 1_000n * GWEI)
     await chain.mining('off')
     for (const sent of [before, raw]) await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [sent]]])
     await chain.mining('automatic')
+    const { logs } = await chain.publicClient.getTransactionReceipt({ hash: keccak256(raw) })
+    expect(logs.map(({ logIndex }) => logIndex)).toEqual([1])
     await turns(3, later(2 * HOUR))
     expect(await credits(buyer)).toBe(600_000)
     expect(await buyers.deposits(buyer)).toHaveLength(1)

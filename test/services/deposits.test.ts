@@ -1,77 +1,38 @@
 import { sql } from 'kysely'
 import type { Hex } from 'viem'
 import { createWalletClient, http } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
-import { listDeposits } from '#control-plane/db/deposits.ts'
 import type { WebhookEvent } from '#control-plane/db/tables/webhooks.ts'
-import { changeCursor, listMoves, listStrayTokens, lockCursor } from '#control-plane/db/treasury-moves.ts'
+import { changeCursor, listStrayTokens, lockCursor } from '#control-plane/db/treasury-moves.ts'
 import { listDeliveries } from '#control-plane/db/webhook-deliveries.ts'
 import { insertWebhook } from '#control-plane/db/webhooks.ts'
-import type { RunCtx } from '#control-plane/operation/operation.ts'
-import { useOf } from '#control-plane/ports/treasury/authorization.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
-import { purseOf, requireMoves, withMoves } from '#control-plane/services/deposits/move-ctx.ts'
 import { assignMove } from '#control-plane/services/deposits/operator-moves.ts'
 import { readMoves } from '#control-plane/services/deposits/read-moves.ts'
-import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
-import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { takeMoves } from '#control-plane/services/deposits/take-moves.ts'
 import { watchMoves } from '#control-plane/services/deposits/watch-moves.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
-import { CHAIN, startChain } from '#test/support/chain.ts'
-import type { Depositor } from '#test/support/deposits.ts'
-import { depositing } from '#test/support/deposits.ts'
+import { CHAIN } from '#test/support/chain.ts'
+import type { Depositor, DepositWorld } from '#test/support/deposits.ts'
+import { OPERATOR, startDeposits } from '#test/support/deposits.ts'
 import { ids } from '#test/support/gate.ts'
-import { newAccount } from '#test/support/ledger.ts'
-import { paidCalls } from '#test/support/payments.ts'
 import type { PayoutWorld } from '#test/support/payouts.ts'
-import { startPayouts } from '#test/support/payouts.ts'
 
 const FIVE = 5_000_000n
-const KEY: Hex = `0x${'41'.repeat(32)}`
 let chain: OwnChain
 let world: PayoutWorld
-let buyers: ReturnType<typeof depositing>
+let buyers: DepositWorld['buyers']
+let stop: DepositWorld['stop']
 
 beforeAll(async () => {
-  chain = await startChain()
-  world = await startPayouts(chain, { FACILITATOR_PRIVATE_KEY: KEY })
-  buyers = depositing(world)
-  await callChain(chain.rpcUrl, [['anvil_setBalance', [privateKeyToAccount(KEY).address, '0x3635c9adc5dea00000']]])
-  await chain.mine()
-  await takeDeposits(world.ctx)
+  ;({ chain, world, buyers, stop } = await startDeposits())
 })
-afterAll(async () => {
-  const { mismatches, failure } = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
-  expect({ mismatches, failure }).toEqual({ mismatches: [], failure: null })
-  expect(await world.breaches()).toEqual([])
-  await world.stop()
-  await chain.stop()
-})
+afterAll(() => stop())
 
-function reading(ctx = world.ctx) {
-  const found = withMoves(ctx)
-  if (found === undefined) throw new Error('no moves')
-  return found
-}
-const purse = () => purseOf(reading().moves)
-const turn = (ctx = world.ctx) => takeDeposits(ctx)
-const turns = async (count: number, ctx = world.ctx) => {
-  for (let at = 0; at < count; at++) await turn(ctx)
-}
-const deposits = ({ user }: Depositor) => listDeposits(world.db, user.buyerAccount, { before: undefined, limit: 20 })
-const moveOf = async (hash: string) => {
-  const moves = await listMoves(world.db, purse(), { kind: undefined, direction: undefined }, 500)
-  return moves.find(({ transaction }) => transaction === hash.toLowerCase())
-}
-const credits = (buyer: Depositor) => buyers.credit(buyer)
-const operator = { kind: 'operator', keyId: null, source: 'test' } as const
-const change: RunCtx['change'] = (run) => transact(world.db, run)
-const runCtx = () => ({ ...world.ctx, change }) as RunCtx
+const turn = (ctx = world.ctx) => buyers.turn(ctx)
 
 describe('a transfer of a wallet that has signed in', () => {
   it('is credited exactly and once, however many workers look', async () => {
@@ -81,8 +42,8 @@ describe('a transfer of a wallet that has signed in', () => {
     const others = [world.ctx, world.process(), world.process()]
     await Promise.all(others.map((ctx) => turn(ctx)))
     await Promise.all(others.map((ctx) => turn(ctx)))
-    expect(await credits(buyer)).toBe(1_234_568)
-    const listed = await deposits(buyer)
+    expect(await buyers.credit(buyer)).toBe(1_234_568)
+    const listed = await buyers.deposits(buyer)
     expect(listed.toSorted((one, other) => Number(one.amount - other.amount))).toMatchObject([
       { method: 'transfer', state: 'credited', amount: 1n },
       { method: 'transfer', state: 'credited', amount: 1_234_567n, transaction: hash },
@@ -92,12 +53,16 @@ describe('a transfer of a wallet that has signed in', () => {
   it('is credited once when a worker died after it read, or while it booked', async () => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 700_000n)
-    expect(await readMoves(reading())).toBe(1)
-    expect(await credits(buyer)).toBe(0)
-    const [one, two, three] = await Promise.all([takeMoves(reading()), takeMoves(reading()), turn(world.process())])
+    expect(await readMoves(buyers.reading())).toBe(1)
+    expect(await buyers.credit(buyer)).toBe(0)
+    const [one, two, three] = await Promise.all([
+      takeMoves(buyers.reading()),
+      takeMoves(buyers.reading()),
+      turn(world.process()),
+    ])
     expect(one + two + three.credited).toBe(1)
     await turn()
-    expect(await credits(buyer)).toBe(700_000)
+    expect(await buyers.credit(buyer)).toBe(700_000)
   })
 })
 
@@ -106,13 +71,13 @@ describe('a transfer of an unknown wallet', () => {
     const stranger = await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })
     const hash = await buyers.transfer(stranger, 2_000_000n)
     await turn()
-    expect(await moveOf(hash)).toMatchObject({ kind: 'unknown', reason: 'unknown_sender', amount: 2_000_000n })
+    expect(await buyers.moveOf(hash)).toMatchObject({ kind: 'unknown', reason: 'unknown_sender', amount: 2_000_000n })
     const buyer = { purse: stranger, user: await buyers.signIn(stranger) }
     await watchMoves(world.ctx)
     await turn()
-    expect(await credits(buyer)).toBe(2_000_000)
+    expect(await buyers.credit(buyer)).toBe(2_000_000)
     await watchMoves(world.ctx)
-    expect(await moveOf(hash)).toMatchObject({ kind: 'deposit' })
+    expect(await buyers.moveOf(hash)).toMatchObject({ kind: 'deposit' })
   })
 
   it('is given to an account by an operator, once', async () => {
@@ -127,29 +92,30 @@ describe('a transfer of an unknown wallet', () => {
       place: 0,
       reason: 'asked',
     }
-    const done = await Promise.allSettled([1, 2].map(() => assignMove.run(runCtx(), operator, wish)))
+    const done = await Promise.allSettled([1, 2].map(() => assignMove.run(buyers.runCtx(), OPERATOR, wish)))
     expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-    await expect(assignMove.run(runCtx(), operator, wish)).rejects.toMatchObject({ code: 'conflict' })
-    expect(await credits(buyer)).toBe(3_000_000)
+    await expect(assignMove.run(buyers.runCtx(), OPERATOR, wish)).rejects.toMatchObject({ code: 'conflict' })
+    expect(await buyers.credit(buyer)).toBe(3_000_000)
   })
 
   it('is the operator’s capital where an operator says so, and then nobody’s deposit', async () => {
     const stranger = await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })
-    const fund = (transaction: string) => fundTreasury.run(runCtx(), operator, { transaction, reason: 'capital' })
+    const fund = (transaction: string) =>
+      fundTreasury.run(buyers.runCtx(), OPERATOR, { transaction, reason: 'capital' })
     const before = await buyers.transfer(stranger, 1_000_000n)
     expect(await fund(before)).toMatchObject({ amountMicro: '1000000', isRepeat: false })
     await turn()
-    expect(await moveOf(before)).toMatchObject({ kind: 'capital' })
+    expect(await buyers.moveOf(before)).toMatchObject({ kind: 'capital' })
     const after = await buyers.transfer(stranger, 1_000_000n)
     await turn()
     expect(await fund(after)).toMatchObject({ isRepeat: false })
     expect(await fund(after)).toMatchObject({ isRepeat: true })
-    expect(await moveOf(after)).toMatchObject({ kind: 'capital' })
+    expect(await buyers.moveOf(after)).toMatchObject({ kind: 'capital' })
     const buyer = await buyers.depositor(FIVE)
     const deposited = await buyers.transfer(buyer.purse, 1_000_000n)
     await turn()
     await expect(fund(deposited)).rejects.toMatchObject({ code: 'conflict', detail: { kind: 'deposit' } })
-    expect(await credits(buyer)).toBe(1_000_000)
+    expect(await buyers.credit(buyer)).toBe(1_000_000)
   })
 })
 
@@ -172,9 +138,9 @@ describe('other tokens', () => {
     await buyers.transfer(buyer.purse, FIVE, token)
     await turn()
     await turn()
-    const strays = (await listStrayTokens(world.db, purse(), 10)).filter((stray) => stray.token === token)
+    const strays = (await listStrayTokens(world.db, buyers.purse(), 10)).filter((stray) => stray.token === token)
     expect(strays).toMatchObject([{ transfers: 1n, amount: '5000000' }])
-    expect(await credits(buyer)).toBe(0)
+    expect(await buyers.credit(buyer)).toBe(0)
   })
 })
 
@@ -204,7 +170,7 @@ describe('a webhook', () => {
     for (let time = 0; time < 3; time++) await Promise.all(others.map((ctx) => turn(ctx)))
     const sender = buyer.purse.address.toLowerCase()
     const of = { event: 'deposit.credited', sender, block: expect.any(Number) }
-    const [first] = (await deposits(buyer)).filter(({ method }) => method === 'transfer')
+    const [first] = (await buyers.deposits(buyer)).filter(({ method }) => method === 'transfer')
     expect(await told()).toEqual([
       { ...of, deposit_id: first?.id, method: 'transfer', amount_usdc: '1500000', tx_hash: transaction },
       {
@@ -220,14 +186,14 @@ describe('a webhook', () => {
     const told = await listen(buyer)
     const tooMuch = await buyers.transfer(buyer.purse, sum)
     await turn()
-    expect([await credits(buyer), (await moveOf(tooMuch))?.reason]).toEqual([0, 'balance_limit'])
+    expect([await buyers.credit(buyer), (await buyers.moveOf(tooMuch))?.reason]).toEqual([0, 'balance_limit'])
     // An authorization of this account's deposit, used with the money of a wallet that nobody knows.
     const way = await buyers.open(buyer, 2_000_000n)
     const typed = { ...JSON.parse(way.typedData ?? '') }
     typed.message.from = stranger.address
     const forged = { ...way, typedData: JSON.stringify(typed) }
-    await submit(stranger, forged, await buyers.signatureOf(forged, stranger), stranger)
-    await turns(2)
+    await buyers.submit(stranger, forged, await buyers.signatureOf(forged, stranger))
+    await buyers.turns(2)
     expect(await told()).toMatchObject([
       { event: 'deposit.waiting', reason: 'balance_limit', tx_hash: tooMuch, amount_usdc: sum.toString() },
       { event: 'deposit.waiting', reason: 'unknown_sender', sender: stranger.address.toLowerCase() },
@@ -254,8 +220,8 @@ describe('a webhook', () => {
     await turn()
     // The same blocks once more.
     await transact(world.db, async (trx) => {
-      const cursor = await lockCursor(trx, purse())
-      await changeCursor(trx, purse(), {
+      const cursor = await lockCursor(trx, buyers.purse())
+      await changeCursor(trx, buyers.purse(), {
         nextBlock: cursor?.firstBlock ?? 0n,
         provenBlock: (cursor?.firstBlock ?? 1n) - 1n,
       })
@@ -274,10 +240,10 @@ describe('a deposit by signature', () => {
     const handed = await Promise.all([1, 2, 3].map(() => buyers.hand(buyer, id, signature)))
     expect(handed.map(({ status }) => status)).toEqual(['signed', 'signed', 'signed'])
     await Promise.all([turn(), turn(world.process())])
-    await turns(3)
-    expect(await credits(buyer)).toBe(4_000_000)
+    await buyers.turns(3)
+    expect(await buyers.credit(buyer)).toBe(4_000_000)
     expect(await chain.usdcBalance(buyer.purse.address)).toBe(1_000_000n)
-    expect(await deposits(buyer)).toMatchObject([{ id, state: 'credited', amount: 4_000_000n }])
+    expect(await buyers.deposits(buyer)).toMatchObject([{ id, state: 'credited', amount: 4_000_000n }])
     expect(await buyers.hand(buyer, id, signature)).toMatchObject({ status: 'credited' })
   })
 
@@ -285,11 +251,11 @@ describe('a deposit by signature', () => {
     const [buyer, other] = [await buyers.depositor(0n), await buyers.depositor(FIVE)]
     const way = await buyers.open(buyer, 2_000_000n, other.purse.address.toLowerCase())
     const signature = await buyers.signatureOf(way, other.purse)
-    await submit(other.purse, way, signature, other.purse)
+    await buyers.submit(other.purse, way, signature)
     await turn()
-    expect([await credits(buyer), await credits(other)]).toEqual([2_000_000, 0])
+    expect([await buyers.credit(buyer), await buyers.credit(other)]).toEqual([2_000_000, 0])
     // It was not handed in, and is credited all the same.
-    expect(await deposits(buyer)).toMatchObject([{ state: 'credited' }])
+    expect(await buyers.deposits(buyer)).toMatchObject([{ state: 'credited' }])
   })
 
   it('is not named by the nonce alone: another wallet that uses it deposits for itself', async () => {
@@ -298,10 +264,10 @@ describe('a deposit by signature', () => {
     const typed = { ...JSON.parse(way.typedData ?? '') }
     typed.message.from = thief.purse.address
     const forged = { ...way, typedData: JSON.stringify(typed) }
-    await submit(thief.purse, forged, await buyers.signatureOf(forged, thief.purse), thief.purse)
+    await buyers.submit(thief.purse, forged, await buyers.signatureOf(forged, thief.purse))
     await turn()
-    expect([await credits(buyer), await credits(thief)]).toEqual([0, 2_000_000])
-    expect(await deposits(buyer)).toMatchObject([{ state: 'opened' }])
+    expect([await buyers.credit(buyer), await buyers.credit(thief)]).toEqual([0, 2_000_000])
+    expect(await buyers.deposits(buyer)).toMatchObject([{ state: 'opened' }])
   })
 
   it('is refused for a stranger’s signature, another’s deposit, and a wallet without the money', async () => {
@@ -325,8 +291,8 @@ describe('a deposit by signature', () => {
     const way = await buyers.open(blocked, 2_000_000n)
     await buyers.hand(blocked, way.deposit?.id ?? '', await buyers.signatureOf(way, blocked.purse))
     await chain.blacklist(blocked.purse.address)
-    await turns(2)
-    expect(await deposits(blocked)).toMatchObject([{ state: 'refused', reason: 'token_refused' }])
+    await buyers.turns(2)
+    expect(await buyers.deposits(blocked)).toMatchObject([{ state: 'refused', reason: 'token_refused' }])
     await buyers.open(idle, 2_000_000n)
     await sql`alter table deposit disable trigger deposit_keeps`.execute(world.db)
     await sql`update deposit set valid_until = now() - interval '1 minute' where account = ${idle.user.buyerAccount}`.execute(
@@ -335,65 +301,31 @@ describe('a deposit by signature', () => {
     await sql`alter table deposit enable trigger deposit_keeps`.execute(world.db)
     await chain.mine()
     await turn()
-    expect(await deposits(idle)).toMatchObject([{ state: 'expired', reason: 'not_used' }])
+    expect(await buyers.deposits(idle)).toMatchObject([{ state: 'expired', reason: 'not_used' }])
   })
 })
 
-/** Brings a signed deposit to the chain by another sender than us. */
-async function submit(
-  payer: ChainWallet,
-  { typedData }: { typedData: string | null },
-  signature: Hex,
-  by: ChainWallet,
-) {
-  const { domain, message } = JSON.parse(typedData ?? '')
-  const use = useOf(
-    {
-      ...{
-        kind: 'transfer',
-        chainId: CHAIN.id,
-        asset: domain.verifyingContract,
-        assetName: 'USD Coin',
-        assetVersion: '2',
-      },
-      ...{ payer: payer.address, recipient: message.to, amount: BigInt(message.value) },
-      ...{ validBefore: BigInt(message.validBefore), nonce: message.nonce },
-    },
-    signature,
-  )
-  const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: by.account })
-  const hash = await wallet.writeContract({ address: CONTRACTS.LocalUsdc, ...use })
-  await chain.publicClient.waitForTransactionReceipt({ hash })
-}
-
 describe('money of calls that wallets pay', () => {
-  const paying = async () => {
-    const { payments } = world.ctx
-    if (payments === null) throw new Error('no payments')
-    const ctx = { ...world.ctx, payments }
-    return { ctx, ...paidCalls(ctx, chain, await newAccount(world.db, 'seller_available')) }
-  }
-
   it.each(['exact', 'upto'] as const)('by %s is booked with its call, and is no deposit', async (scheme) => {
-    const calls = await paying()
+    const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const rid = await calls.claimed(await calls.sign(buyer.purse, scheme, 20_000n))
     const { transaction } = await calls.settle(rid, 7_321n)
-    await turns(2)
-    expect(await moveOf(transaction ?? '')).toMatchObject({ kind: 'payment' })
+    await buyers.turns(2)
+    expect(await buyers.moveOf(transaction ?? '')).toMatchObject({ kind: 'payment' })
     await calls.booked(rid)
-    expect(await credits(buyer)).toBe(scheme === 'exact' ? 20_000 - 7_321 : 0)
+    expect(await buyers.credit(buyer)).toBe(scheme === 'exact' ? 20_000 - 7_321 : 0)
   })
 
   it('cannot be claimed for a call once it came as a deposit', async () => {
-    const calls = await paying()
+    const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const signed = await calls.sign(buyer.purse, 'exact', 20_000n)
     const { authorization, signature } = Object(signed.payload.payload)
     const typed = { domain: { verifyingContract: CONTRACTS.LocalUsdc }, message: authorization }
-    await submit(buyer.purse, { typedData: JSON.stringify(typed) }, signature, buyer.purse)
+    await buyers.submit(buyer.purse, { typedData: JSON.stringify(typed) }, signature)
     await turn()
-    expect(await credits(buyer)).toBe(20_000)
+    expect(await buyers.credit(buyer)).toBe(20_000)
     // The facilitator looked before it came.
     const verify = () => Promise.resolve({ isValid: true, payer: buyer.purse.address } as const)
     const facilitator = { ...calls.ctx.payments.facilitator, verify }

@@ -102,18 +102,6 @@ describe('a drain', () => {
     await world.settle()
     expect(await chain.usdcBalance(contract)).toBe(1_250_000n)
   })
-
-  it('waits for a refill, and pays what the treasury has meanwhile', async () => {
-    const [large, small] = [await world.seller(9_000_000), await world.seller(1_100_000)]
-    await setTreasury(world, 2_000_000n)
-    await drainBalances(world.ctx, { isForced: true })
-    for (let turn = 0; turn < 4; turn++) await moveTransfers(world.ctx)
-    expect([await received(large), await received(small)]).toEqual([0n, 1_100_000n])
-    expect(await only(large)).toMatchObject({ state: 'scheduled', reason: 'treasury_low' })
-    await setTreasury(world, RICH)
-    await world.settle()
-    expect(await received(large)).toBe(9_000_000n)
-  })
 })
 
 describe('a hold', () => {

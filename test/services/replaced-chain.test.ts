@@ -7,7 +7,7 @@ import { listMoves } from '#control-plane/db/treasury-moves.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { owedOf } from '#control-plane/services/allowances/weigh-line.ts'
 import { acceptChain } from '#control-plane/services/deposits/accept-chain.ts'
-import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
+import { requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
 import { readMoves } from '#control-plane/services/deposits/read-moves.ts'
 import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
 import { readTreasuryChain } from '#control-plane/services/deposits/replaced-chain.ts'
@@ -20,7 +20,7 @@ import { allowing } from '#test/support/allowances.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import type { Depositor } from '#test/support/deposits.ts'
-import { depositing } from '#test/support/deposits.ts'
+import { depositing, OPERATOR } from '#test/support/deposits.ts'
 import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
 import { startPayouts } from '#test/support/payouts.ts'
 import type { RpcRelay } from '#test/support/rpc-relay.ts'
@@ -51,13 +51,9 @@ afterAll(async () => {
   await Promise.all([chain.stop(), last?.stop()])
 })
 
-const turn = (ctx = world.ctx) => takeDeposits(ctx)
-const turns = async (count: number, ctx = world.ctx) => {
-  for (let at = 0; at < count; at++) await turn(ctx)
-}
-const purse = () => purseOf(requireMoves(world.ctx))
+const turn = (ctx = world.ctx) => buyers.turn(ctx)
+const turns = (count: number, ctx = world.ctx) => buyers.turns(count, ctx)
 const credits = (buyer: Depositor) => buyers.credit(buyer)
-const operator = { kind: 'operator', keyId: null, source: 'test' } as const
 /** What the last change told the audit. */
 let told: unknown
 const change: RunCtx['change'] = (run, tell) =>
@@ -80,7 +76,13 @@ describe('a chain that was begun anew under these books', () => {
     await buyers.hand(buyer, way.deposit?.id ?? '', await buyers.signatureOf(way, buyer.purse))
     const seller = await world.seller(2_000_000)
     await world.request(seller)
+    // It is signed, and no transaction carries it yet.
+    relay.fault('eth_getTransactionCount', { kind: 'down' })
+    await moveTransfers(world.ctx)
+    relay.pass()
+    expect(await world.payouts(seller)).toMatchObject([{ state: 'signed', transaction: null }])
     const other = await startChain()
+    await fundWallets(other.rpcUrl, [{ address: world.treasury, usdcMicro: FIVE, wei: 10n ** 18n }])
     const { newWallet } = other
     const anew = depositing({ ...world, chain: other })
     const known = await newWallet({ usdc: FIVE, eth: 10n ** 18n })
@@ -137,9 +139,9 @@ describe('a chain that was begun anew under these books', () => {
 })
 
 describe('another chain that an operator accepts', () => {
-  const preview = () => readTreasuryChain.run(runCtx(), operator, {})
+  const preview = () => readTreasuryChain.run(runCtx(), OPERATOR, {})
   const accept = (genesis: string, fromBlock?: number) =>
-    acceptChain.run(runCtx(), operator, { genesis, reason: 'the test chain was begun anew', fromBlock })
+    acceptChain.run(runCtx(), OPERATOR, { genesis, reason: 'the test chain was begun anew', fromBlock })
   /** Money for a wallet on a chain. */
   const fund = (of: OwnChain, address: Hex, usdcMicro = 2n * FIVE) =>
     fundWallets(of.rpcUrl, [{ address, usdcMicro, wei: 10n ** 18n }])
@@ -156,6 +158,11 @@ describe('another chain that an operator accepts', () => {
     const buyer = await buyers.depositor(FIVE)
     const raw = await buyers.rawTransfer(buyer.purse, 700_000n)
     await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
+    await turn()
+    const saver = await buyers.depositor(FIVE, 0n)
+    const saved = await buyers.open(saver, 1_100_000n)
+    const authorization = await buyers.signatureOf(saved, saver.purse)
+    await buyers.submit(saver.purse, saved, authorization, buyer.purse)
     await turn()
     const payer = await lines.payer(FIVE, FIVE)
     await lines.spend(payer, 600_000)
@@ -236,7 +243,7 @@ describe('another chain that an operator accepts', () => {
     expect((await buyers.deposits(buyer)).find(({ id }) => id === way.deposit?.id)).toMatchObject({
       ...{ state: 'refused', reason: 'chain_replaced' },
     })
-    const lost = await listMoves(world.db, purse(), { kind: 'unknown', direction: 'in' }, 500)
+    const lost = await listMoves(world.db, buyers.purse(), { kind: 'unknown', direction: 'in' }, 500)
     expect(lost.filter(({ party }) => party === buyer.purse.address.toLowerCase())).toMatchObject([
       { amount: 50_000n, reason: 'chain_replaced' },
     ])
@@ -251,6 +258,17 @@ describe('another chain that an operator accepts', () => {
     await callChain(last.rpcUrl, [['eth_sendRawTransaction', [raw]]])
     await turns(2)
     expect(await credits(buyer)).toBe(1_400_000)
+    // So is an authorization, which stays the deposit that it was, and is a transfer here.
+    const before = await buyers.deposits(saver)
+    await fund(last, saver.purse.address)
+    const there = depositing({ ...world, chain: last })
+    await there.submit(saver.purse, saved, authorization, buyer.purse)
+    await turns(2)
+    expect(await credits(saver)).toBe(2_200_000)
+    expect(await buyers.deposits(saver)).toEqual([
+      expect.objectContaining({ method: 'transfer', state: 'credited', amount: 1_100_000n }),
+      ...before,
+    ])
   })
 
   it('is read from there, pays sellers, and takes what wallets owe', async () => {

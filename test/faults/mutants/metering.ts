@@ -1,4 +1,4 @@
-import type { TestMutant } from './mutated.ts'
+import type { TestMutant } from './test-mutants.ts'
 
 const IMAGES = 'data-plane/pipeline/meter-images.ts'
 const UNITS = 'data-plane/pipeline/meter-units.ts'

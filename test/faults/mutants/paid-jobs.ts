@@ -1,4 +1,4 @@
-import type { TestMutant } from './mutated.ts'
+import type { TestMutant } from './test-mutants.ts'
 
 const SUBMIT = 'data-plane/pipeline/submit-job.ts'
 const CLAIM = 'data-plane/rails/claim.ts'

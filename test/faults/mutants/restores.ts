@@ -1,4 +1,4 @@
-import type { TestMutant } from './mutated.ts'
+import type { TestMutant } from './test-mutants.ts'
 
 const PAYOUTS = 'control-plane/services/payouts'
 const PAYMENTS = 'control-plane/services/payments'
@@ -21,28 +21,28 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
     replace: '',
   },
   {
-    name: 'only-the-treasury-of-the-settings-is-awaited',
+    name: 'a-hold-ends-before-the-nodes-have-told',
     file: LIFT,
-    find: '  for (const purse of await listFormerPurses(db, own)) {',
-    replace: '  for (const purse of (await listFormerPurses(db, own)).slice(0, 0)) {',
+    find: "  if (joinedAt === undefined) return 'journals'\n",
+    replace: '',
   },
   {
-    name: 'a-treasury-of-before-is-not-read',
-    file: 'control-plane/services/deposits/take-deposits.ts',
-    find: 'await takeMoves({ ...ctx, moves })',
-    replace: 'void takeMoves',
+    name: 'whoever-finds-the-chain-read-ends-a-hold',
+    file: EPOCH,
+    find: ' and joined_at is not null`.execute(trx)',
+    replace: '`.execute(trx)',
   },
   {
-    name: 'what-comes-to-a-treasury-of-before-is-credited',
-    file: TAKE,
-    find: "ctx.moves.isFormer ? 'out' : undefined",
-    replace: 'undefined',
+    name: 'draws-that-the-books-lost-are-sent-again',
+    file: LIFT,
+    find: 'const draws = await failUnsentDraws(trx, LOST)',
+    replace: 'const draws = trx === undefined ? await failUnsentDraws(trx, LOST) : 0n',
   },
   {
-    name: 'a-treasury-whose-cursor-is-lost-begins-anew',
-    file: 'control-plane/services/deposits/read-moves.ts',
-    find: 'const firstBlock = named ?? lost ?? final + 1n',
-    replace: 'const firstBlock = named ?? final + 1n + (lost ?? 0n) * 0n',
+    name: 'a-payout-planned-again-has-another-number',
+    file: 'control-plane/db/treasury-transfers.ts',
+    find: 'select coalesce(max(number), 0) + 1 as number',
+    replace: 'select coalesce(max(number), 0) + 1 + (extract(epoch from clock_timestamp())::bigint % 97) as number',
   },
   {
     name: 'a-departure-without-a-row-is-nobodys',

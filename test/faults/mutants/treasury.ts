@@ -9,6 +9,7 @@ export type TreasuryMutant = {
   /** The test file that must fail because of it. */
   readonly caughtBy:
     | 'payouts'
+    | 'payout-cover'
     | 'payout-faults'
     | 'replaced-chain'
     | 'replaced-chain-payments'
@@ -57,7 +58,14 @@ const OUT: readonly TreasuryMutant[] = [
     file: `${PAYOUTS}/sign-transfers.ts`,
     find: "const isCovered = verdict !== 'sign' || transfer.amount <= left",
     replace: 'const isCovered = true || left > 0n',
-    caughtBy: 'payouts',
+    caughtBy: 'payout-cover',
+  },
+  {
+    name: 'what-is-on-its-way-is-still-in-the-books',
+    file: `${PAYOUTS}/sign-transfers.ts`,
+    find: 'PLATFORM_ACCOUNTS.externalUsdc)) - open.unbooked',
+    replace: 'PLATFORM_ACCOUNTS.externalUsdc))',
+    caughtBy: 'payout-cover',
   },
   {
     name: 'a-signature-that-is-good-is-given-back',
@@ -136,8 +144,8 @@ const IN: readonly TreasuryMutant[] = [
   {
     name: 'a-payment-is-a-deposit-too',
     file: `${DEPOSITS}/take-moves.ts`,
-    find: '    if (claim !== undefined) return payment(claim.rid)\n',
-    replace: '    void claim\n',
+    find: "  if (claim !== undefined) return { kind: 'payment', ref: claim.rid }\n",
+    replace: "  if (claim !== undefined && nonce === null) return { kind: 'payment', ref: claim.rid }\n",
     caughtBy: 'deposits',
   },
   {
@@ -188,6 +196,20 @@ const IN: readonly TreasuryMutant[] = [
     find: 'const place = places.get(transfer.transaction) ?? 0',
     replace: 'const place = (places.get(transfer.transaction) ?? 0) + Number(transfer.block % 1_000_000n)',
     caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'a-deposit-is-told-by-the-log-of-its-block',
+    file: 'control-plane/ports/treasury/rpc-chain-moves.ts',
+    find: 'const place = places.get(transfer.transaction) ?? 0',
+    replace: 'const place = places.get(transfer.transaction) ?? transfer.logIndex',
+    caughtBy: 'deposit-faults',
+  },
+  {
+    name: 'two-transfers-of-a-transaction-are-one',
+    file: 'control-plane/ports/treasury/rpc-chain-moves.ts',
+    find: 'places.set(transfer.transaction, place + 1)',
+    replace: 'places.set(transfer.transaction, place)',
+    caughtBy: 'anybodys-transfers',
   },
   {
     name: 'a-payment-is-final-one-block-early',
@@ -303,6 +325,13 @@ const TOLD: readonly TreasuryMutant[] = [
     file: 'control-plane/db/treasury-moves.ts',
     find: ', * from unnest(',
     replace: ' * 0, * from unnest(',
+    caughtBy: 'replaced-chain',
+  },
+  {
+    name: 'a-deposit-that-is-credited-is-credited-anew',
+    file: `${DEPOSITS}/take-moves.ts`,
+    find: "deposit: deposit.state === 'credited' ? undefined : deposit.id }",
+    replace: "deposit: deposit.state === 'opened' && deposit.amount < 0n ? undefined : deposit.id }",
     caughtBy: 'replaced-chain',
   },
   {

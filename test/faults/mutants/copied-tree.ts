@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { REPOSITORY } from '#dev/network/programs.ts'
+import type { Edit } from '#test/support/replace-once.ts'
+import { replaceOnce } from '#test/support/replace-once.ts'
+
+/** A copy of the sources, in which a mistake reaches tests, bundles and started processes alike. */
+export type CopiedTree = {
+  readonly folder: string
+  /** Makes a mistake. The answer takes it back. Throws unless its text is in the file exactly once. */
+  mutate(edit: Edit): () => void
+  remove(): void
+}
+
+/** Copies the files that git knows or would add. The packages are shared with the repository. */
+export function copyTree(): CopiedTree {
+  const folder = mkdtempSync(join(tmpdir(), 'market-mutants-'))
+  const listed = execFileSync('git', ['ls-files', '-coz', '--exclude-standard'], { cwd: REPOSITORY, encoding: 'utf8' })
+  for (const path of new Set(listed.split('\0').filter((name) => name !== ''))) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    copyFileSync(join(REPOSITORY, path), join(folder, path))
+  }
+  symlinkSync(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'))
+  return {
+    folder,
+    mutate(edit) {
+      const path = join(folder, edit.file)
+      const source = readFileSync(path, 'utf8')
+      writeFileSync(path, replaceOnce(source, edit))
+      return () => writeFileSync(path, source)
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sumAccount } from '#control-plane/db/ledger.ts'
+import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
+import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { OwnChain } from '#test/support/chain.ts'
+import { startChain } from '#test/support/chain.ts'
+import { ids } from '#test/support/gate.ts'
+import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
+import { setTreasury, startPayouts } from '#test/support/payouts.ts'
+
+const RICH = 10_000_000_000n
+const FIVE = 5_000_000n
+let chain: OwnChain
+let world: PayoutWorld
+
+beforeAll(async () => {
+  chain = await startChain()
+  world = await startPayouts(chain)
+})
+afterAll(async () => {
+  expect(await world.breaches()).toEqual([])
+  await world.stop()
+  await chain.stop()
+})
+
+const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
+
+/** Has so many micro-USD of what buyers paid in tokens be paid in other money. */
+async function payInFiat(amount: bigint): Promise<void> {
+  const id = ids.ulid()
+  const entries = [
+    { account: PLATFORM_ACCOUNTS.externalUsdc, amount },
+    { account: PLATFORM_ACCOUNTS.externalFiat, amount: -amount },
+  ]
+  const head = { id, key: `deposit:test:${id}`, kind: 'deposit' }
+  await world.gate.ledger.transact((trx) => postTransaction(trx, { ...head, entries }))
+}
+
+describe('a payout that is not covered', () => {
+  it('waits for a refill, and pays what the treasury has meanwhile', async () => {
+    const [large, small] = [await world.seller(9_000_000), await world.seller(1_100_000)]
+    await setTreasury(world, 2_000_000n)
+    await drainBalances(world.ctx, { isForced: true })
+    for (let turn = 0; turn < 4; turn++) await moveTransfers(world.ctx)
+    expect([await received(large), await received(small)]).toEqual([0n, 1_100_000n])
+    expect(await world.payouts(large)).toMatchObject([{ state: 'scheduled', reason: 'treasury_low' }])
+    await setTreasury(world, RICH)
+    await world.settle()
+    expect(await received(large)).toBe(9_000_000n)
+  })
+
+  it('waits while payouts that nobody has booked yet take all that the books have of the treasury', async () => {
+    const inTokens = -(await sumAccount(world.db, PLATFORM_ACCOUNTS.externalUsdc))
+    await payInFiat(inTokens - FIVE)
+    const [first, second] = [await world.seller(4_000_000), await world.seller(4_000_000)]
+    await world.request(first)
+    await chain.mining('off')
+    await moveTransfers(world.ctx)
+    await world.request(second)
+    await moveTransfers(world.ctx)
+    await chain.mining('automatic')
+    // It is in a block, and not deep enough to be booked.
+    const deep = world.process({ CHAIN_CONFIRMATIONS: '50' })
+    await moveTransfers(deep)
+    expect(await world.payouts(first)).toMatchObject([{ state: 'mined' }])
+    expect(await world.payouts(second)).toMatchObject([{ state: 'scheduled', reason: 'treasury_low' }])
+    await payInFiat(FIVE - inTokens)
+    await world.settle()
+    expect([await received(first), await received(second)]).toEqual([4_000_000n, 4_000_000n])
+  })
+})

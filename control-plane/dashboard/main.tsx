@@ -36,7 +36,7 @@ if (place !== null) {
         </QueryClientProvider>
       </StrictMode>,
     )
-  // What the server has drawn stays until the screen can be drawn in its place, and not only the frame.
+  // The server's drawing stays until the whole screen can replace it, not only the frame.
   if (known === undefined) draw()
   else router.load().then(draw, draw)
 }

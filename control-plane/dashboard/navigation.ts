@@ -1,4 +1,4 @@
-/** What stands above the screens of a side. */
+/** The heading over the screens of each side. */
 export const TITLES = { market: 'Market', buyer: 'Buying', seller: 'Selling', operator: 'Operating' } as const
 
 /** The screens, as the navigation and the command palette list them. `g` and the letter open one. */

@@ -4,7 +4,7 @@ import { percent } from '#control-plane/dashboard/data/format.ts'
 import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 
-/** What bounds the spending of a key. */
+/** The spending limits of a key. */
 export type KeyCaps = NonNullable<BuyerOverviewQuery['caps']>['keys'][number]
 type Cap = NonNullable<KeyCaps['daily']>
 

@@ -150,7 +150,7 @@ function shadesOf(rows: readonly HeatRow[], top: number): ReadonlyMap<number, re
     for (const hour of HOURS) {
       const value = hours[hour] ?? null
       if (value === null) continue
-      // What is more than zero is never as faint as zero.
+      // The shade is rounded up, so that a value above zero never looks like zero.
       const share = top === 0 ? 0 : Math.ceil((value / top) * STEPS) / STEPS
       const places = found.get(share) ?? []
       places.push({ row, hour })

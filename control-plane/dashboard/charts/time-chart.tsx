@@ -7,9 +7,9 @@ import { useWidth } from './use-width.ts'
 
 export type Series = {
   readonly name: string
-  /** One value for each instant; null where nobody knows. */
+  /** A value for each instant; null where none is known. */
   readonly values: readonly (number | null)[]
-  /** What lies around each value, drawn as an area. */
+  /** The range around each value, drawn as an area. */
   readonly band?: readonly (readonly [low: number, high: number] | null)[]
 }
 
@@ -23,9 +23,9 @@ type Props = {
   readonly formatTime: (at: number) => string
   /** The zone of the instants, which stands on the chart. */
   readonly zone: string
-  /** What runs along the chart where it is not time. */
+  /** The name of the horizontal axis where it is not time. */
   readonly axis?: string
-  /** What happened meanwhile: areas behind the values, named in the table. */
+  /** Events over the same time, such as incidents: areas behind the values, named in the table. */
   readonly marks?: readonly Mark[]
   readonly height?: number
 }
@@ -164,7 +164,7 @@ type MarksProps = {
   readonly height: number
 }
 
-/** What happened meanwhile, behind the values. */
+/** The areas of events, behind the values. */
 function Marks({ marks, times, x, inset, height }: MarksProps) {
   return marks.map((mark) => {
     const places = placesOf(mark, times)

@@ -68,7 +68,7 @@ export async function ask<Result, Variables>(
   }
   const [error] = errors
   if (error !== undefined) throw refusalOf(error, answer)
-  // What stands before the door refuses in its own shape, as while the control plane is away.
+  // A proxy before the control plane refuses in REST's shape, for example while the control plane is away.
   if (hasRestError(body)) throw restRefusalOf(body, answer)
   throw new MarketError('internal_error', 'The market answered with something else.')
 }

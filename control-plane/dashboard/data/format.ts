@@ -107,7 +107,7 @@ export function words(name: string): string {
   return name.replaceAll(/[_-]/g, ' ').replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }
 
-/** What a call or a trade was of: tokens, or units of media. */
+/** The size of a call or a trade: tokens, or units of media. */
 export type Amounts = {
   readonly inputTokens: number
   readonly outputTokens: number
@@ -123,7 +123,7 @@ export function volume(amounts: Amounts): string {
   if (seconds > 0) return `${count(seconds)} s`
   if (characters > 0) return `${compact(characters)} characters`
   if (megapixels > 0) return `${count(megapixels)} MP`
-  // What is sold by the request has no amount.
+  // A sale by the request has no amount.
   if (inputTokens + outputTokens === 0) return '1 request'
   return `${compact(inputTokens)} in · ${compact(outputTokens)} out`
 }

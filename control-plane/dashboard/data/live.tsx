@@ -3,7 +3,7 @@ import { createContext, useContext, useEffect, useMemo, useState } from 'react'
 import type { LiveState, Updates, Wish } from './live-stream.ts'
 import { openStream } from './live-stream.ts'
 
-/** What one screen wants to see move. */
+/** A part of the market that a screen follows live. */
 export type Topic =
   | { readonly kind: 'book'; readonly model: string }
   | { readonly kind: 'trades'; readonly limit: number }
@@ -30,8 +30,8 @@ type Message =
   | { readonly kind: 'told'; readonly told: Told }
 
 /**
- * One stream for all tabs of a browser: HTTP/1.1 gives it six connections, and each tab would take one. The tab that
- * holds the lock reads for all; the others tell it what they want. Hidden tabs want nothing.
+ * Live updates over one stream for all tabs of a browser: HTTP/1.1 gives it six connections, and each tab would take
+ * one. The tab that holds the lock reads for all; the others send it their topics. Hidden tabs have none.
  */
 export function createLive(): Live & { close(): void } {
   const tab = crypto.randomUUID()
@@ -132,7 +132,7 @@ function createLead(onTold: (told: Told) => void) {
       const before = JSON.stringify(tabs.get(tab)?.topics ?? [])
       tabs.set(tab, { topics, at: performance.now() })
       renew()
-      // Who comes later sees what is known, and does not wait for the next change.
+      // A tab that joins later gets the last updates now, and does not wait for the next change.
       if (updates !== undefined && before !== JSON.stringify(topics)) onTold({ updates, state: 'live' })
     },
     close() {

@@ -26,8 +26,8 @@ export function numberOf(search: Given, name: string, [least, most]: readonly [n
 }
 
 /**
- * What a screen has of its address. A member that did not fit is undefined and stays: left out, the router would fill it
- * with what stands in the address.
+ * The members that a screen reads from its address. A member that did not fit is undefined and stays: left out, the
+ * router would fill it with the text in the address.
  */
 export function defined<Members extends object>(members: Members): Defined<Members> {
   return members

@@ -22,7 +22,7 @@ export type Viewer = {
   readonly failure: Error | null
 }
 
-/** Who is signed in with this browser. */
+/** The viewer who is signed in with this browser. */
 export function useViewer(): Viewer {
   const { data, error } = useScreen(PageViewerDocument, {}, { everyMs: RECHECK_MS })
   return { ...viewerOf(data), failure: error }
@@ -58,7 +58,7 @@ export function isOfSide({ kind }: Pick<Viewer, 'kind'>, side: Side): boolean {
   return kind === side || (kind === 'session' && side !== 'operator')
 }
 
-/** What signs this browser in: a key, or the code of a link. */
+/** The proof that signs this browser in: a key, or the code of a link. */
 export type Proof = { readonly key: string } | { readonly code: string }
 
 export function useSignIn() {
@@ -78,7 +78,7 @@ export function useSignIn() {
     },
     out: async (kind: ViewerKind) => {
       await call('DELETE', kind === 'session' ? '/v1/auth/session' : '/v1/auth/key-session')
-      // Who signs out leaves nothing in another tab either.
+      // A sign-out clears the other tabs as well.
       new BroadcastChannel(SIGNED_OUT).postMessage(kind)
       await renew()
     },

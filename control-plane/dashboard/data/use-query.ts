@@ -72,7 +72,7 @@ export function useChange<Result, Variables>(
       return cache.invalidateQueries()
     },
     onError: (error) => {
-      // Whoever is refused for want of a session is shown as signed out at once.
+      // A refusal for want of a session shows the viewer as signed out at once.
       if (error instanceof MarketError && error.code === 'authentication_required') void cache.invalidateQueries()
     },
   })

@@ -13,7 +13,7 @@ const STATES: Readonly<Record<string, readonly [tone: Tone, buyer: string, selle
 
 type Props = { readonly status: string; readonly side?: 'buyer' | 'seller' }
 
-/** How the money of one call stands, in the words of who pays or of who earns. */
+/** The settlement state of a call, in words for its buyer or its seller. */
 export function Settlement({ status, side = 'buyer' }: Props) {
   const [tone, buyer, seller] = STATES[status] ?? ['plain', words(status), words(status)]
   return <Badge tone={tone}>{side === 'buyer' ? buyer : seller}</Badge>

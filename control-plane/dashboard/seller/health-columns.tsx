@@ -5,7 +5,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 
 export type HealthLine = NonNullable<SellerOfferQuery['healthLog']>['edges'][number]['node']
 
-/** What happened to the health of an offer. */
+/** Columns of an offer's health log. */
 export const HEALTH_COLUMNS: readonly Column<HealthLine>[] = [
   { label: 'When', cell: ({ timestamp }) => <Time at={timestamp} />, text: ({ timestamp }) => timestamp },
   { label: 'What', cell: ({ actionTaken }) => words(actionTaken), text: ({ actionTaken }) => actionTaken },

@@ -21,7 +21,7 @@ export function OfferState({ state }: { readonly state: State }) {
   return <Badge tone={tone}>{label}</Badge>
 }
 
-/** What a seller can do about a stop. */
+/** The next step for a seller whose offer is stopped. */
 export function nextStepOf({ stoppedBy, delistedReason }: State): string | undefined {
   if (stoppedBy === null) return undefined
   const reason = stoppedBy === 'delisted' && delistedReason !== null ? `Because: ${delistedReason}. ` : ''

@@ -5,7 +5,7 @@ import { Dialog } from './dialog.tsx'
 import { Input } from './fields.tsx'
 import { ErrorNotice } from './states.tsx'
 
-/** What a thing is now, and what it will be. */
+/** A value now, and after the change. */
 export type DiffLine = { readonly name: string; readonly now: ReactNode; readonly after: ReactNode }
 
 export function Diff({ lines }: { readonly lines: readonly DiffLine[] }) {

@@ -40,7 +40,8 @@ export function Dialog({ dialog, title, place = 'middle', isClosable = true, act
     const { activeElement: before } = document
     if (element.current?.open === false) {
       element.current.showModal()
-      // Who opens a form or a search writes next, and the button that closes it stands before its fields.
+      // The reader of a form or a search types next, so its first field has the focus. The close button stands before
+      // it.
       element.current.querySelector<HTMLElement>(`.dialog-body :is(${FIELDS})`)?.focus()
     }
     // A dialog that is taken out of the page gives the focus back to nobody.

@@ -103,7 +103,7 @@ export function Search({ label, value, onSearch, placeholder }: SearchProps) {
   const [text, setText] = useState(value)
   const asked = useRef(value)
   useEffect(() => {
-    // What was typed while the last words were asked for stays. Back and a link bring their own.
+    // Text that was typed while a search ran stays. The back button and a link bring their own text.
     if (value !== asked.current) setText(value)
     asked.current = value
   }, [value])

@@ -9,7 +9,7 @@ type Props = {
 const TONES = { connecting: 'plain', live: 'good', broken: 'warn', paused: 'info' } as const
 const NAMES = { connecting: 'Connecting', live: 'Live', broken: 'Reconnecting', paused: 'Paused' } as const
 
-/** How a live part is, and the button that holds it still. */
+/** The connection of a live part, and the button that pauses it. */
 export function LiveMark({ state, onPause }: Props) {
   const isPaused = state === 'paused'
   return (

@@ -38,7 +38,7 @@ export function Time({ at }: { readonly at: number | null | undefined }) {
   )
 }
 
-/** How long ago something was; the instant on hover. */
+/** The age of an event, such as "3 min ago". The instant shows on hover. */
 export function Ago({ at, now = Date.now() }: { readonly at: number | null | undefined; readonly now?: number }) {
   const { zone } = useSettings()
   if (at === null || at === undefined) return <Unknown />
@@ -55,7 +55,7 @@ export function Transaction({ hash }: { readonly hash: string | null }) {
   return <code className="nowrap" title={hash}>{`${hash.slice(0, 10)}…`}</code>
 }
 
-/** How something stands, and why. */
+/** A badge of a state, with its reason. */
 export function State({ tone, name, reason }: { tone: Tone; name: string; reason: string | null }) {
   return (
     <>

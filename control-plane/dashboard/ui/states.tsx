@@ -53,7 +53,7 @@ export function Notice({ tone, children }: { readonly tone?: 'bad' | 'warn' | 'g
   )
 }
 
-/** What a refusal means to a reader, in place of the market's sentence to programs. */
+/** A refusal in words for a reader, in place of the market's sentence for programs. */
 function sentenceOf(error: Error): string {
   if (!(error instanceof MarketError)) return 'This screen could not be drawn.'
   if (error.code === 'authentication_required') return 'Nobody is signed in with this browser any more.'
@@ -96,9 +96,9 @@ export function isMissing(error: Error | null): boolean {
 
 type LoadedProps<Data extends object> = {
   readonly query: UseQueryResult<Data, Error>
-  /** What holds the room meanwhile. */
+  /** The placeholder until the data is there. */
   readonly waiting?: ReactNode
-  /** What a screen of one thing shows when there is none, or it is somebody else's. */
+  /** The content of a screen of one thing that does not exist, or that belongs to somebody else. */
   readonly missing?: ReactNode
   readonly children: (data: Data) => ReactNode
 }

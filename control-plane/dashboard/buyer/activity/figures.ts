@@ -5,11 +5,11 @@ import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents
 import { compact, money } from '#control-plane/dashboard/data/format.ts'
 
 export type Bucket = NonNullable<BuyerActivityQuery['usageBuckets']>[number]
-/** What a figure is read from. */
+/** The members of a bucket that figures are read from. */
 type Summed = NonNullable<BuyerActivityQuery['hours']>[number]
 type Figure = { readonly label: string; read(bucket: Summed): number; format(value: number): string }
 
-/** What can be drawn over time. Each is a sum, so a bucket without a call is zero. */
+/** Figures of the time chart. Each is a sum, so a bucket without a call is zero. */
 export const FIGURES = {
   spent: { label: 'Spent', read: ({ buyerCostMicro }) => buyerCostMicro, format: money },
   saved: { label: 'Saved', read: savedOf, format: money },

@@ -96,7 +96,7 @@ async function linksOf(path: string, key: string): Promise<readonly FileLink[]> 
   if (!Array.isArray(files)) return []
   return files.flatMap((file: unknown) => {
     const [href, type] = [at(file, 'url'), at(file, 'content_type')]
-    // What is no address of the web is no link, whatever a provider said.
+    // A provider may send any text as an address. Only an http or https address becomes a link.
     if (typeof href !== 'string' || !/^https?:\/\//.test(href)) return []
     return [{ href, type: typeof type === 'string' ? type : '' }]
   })

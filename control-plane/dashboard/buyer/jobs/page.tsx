@@ -118,7 +118,7 @@ function NoJobs({ url }: { readonly url: string }) {
 
 type RunningProps = {
   readonly jobs: readonly Job[]
-  /** What became of attempts to stop a job, by its id. */
+  /** The outcome of each attempt to stop a job, by the job's id. */
   readonly notes: Readonly<Record<string, string>>
   readonly onAsk: (asked: Asked) => void
 }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 
-/** What became of attempts to stop a job, by the job's id. */
+/** The outcome of each attempt to stop a job, by the job's id. */
 export type StopNotes = Readonly<Record<string, string>>
 
 const NOTES = ['stop-notes']

@@ -35,7 +35,7 @@ function useCall(id: string) {
   return query
 }
 
-/** One call: what it was, what it cost line by line, and why it went where it went. */
+/** The record of a call: its request, its cost line by line, and the reasons for its route. */
 export function CallDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const query = useCall(id)
   return (
@@ -85,7 +85,7 @@ function Overview({ entry }: { readonly entry: Entry }) {
   return <Facts facts={facts} />
 }
 
-/** What was used, and how the cost comes about. The last line is what was charged, to the micro. */
+/** The usage, and how the cost is made of it. The last line is the charge, exact to the micro-USD. */
 function Price({ entry }: { readonly entry: Entry }) {
   const { buyerCostMicro, listCostMicro, inputTokens, cacheReadTokens, outputTokens, reasoningTokens } = entry
   const lines = [

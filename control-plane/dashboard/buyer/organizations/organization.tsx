@@ -25,7 +25,7 @@ import { rolesFor } from './roles.ts'
 type Member = NonNullable<BuyerOrganizationQuery['members']>[number]
 type Asked = { readonly what: 'role' | 'remove'; readonly member: Member }
 
-/** One organisation: who is in it, who is invited, and what each may do. */
+/** The screen of an organisation: its members, its invitations, and the rights of each. */
 export function Organization({ id }: { readonly id: string }) {
   const query = useScreen(BuyerOrganizationDocument, { organization: id })
   const name = query.data?.organization?.name

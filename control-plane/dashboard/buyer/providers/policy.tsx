@@ -24,8 +24,8 @@ const draftOf = ({ minDiscountPct, providersBlocked, allowUntrusted }: Preferenc
 })
 
 /**
- * What every call of the account wants. It changes after a look at the difference. What somebody has begun to write stays
- * when the market's figures are read again.
+ * Routing preferences for every call of the account. A dialog shows the difference before a change is stored. A draft
+ * stays when the market's figures are read again.
  */
 export function Policy({ preferences }: { readonly preferences: Preferences }) {
   const say = useToast()

@@ -59,7 +59,7 @@ function Waiting() {
 /** Null totals are not known, undefined ones are on their way. */
 type HeroProps = { readonly totals: PublicHomeQuery['marketTotals'] | undefined }
 
-/** What the market is, which needs no figures, and what it has saved, once that is known. */
+/** The introduction to the market, which needs no figures, and the savings, once they are known. */
 function Hero({ totals }: HeroProps) {
   return (
     <section className="hero">

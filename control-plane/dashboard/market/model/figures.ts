@@ -2,7 +2,7 @@ import { compact, count, milliseconds, percent, UNKNOWN } from '#control-plane/d
 import type { Prices } from '#control-plane/dashboard/market/price-text.ts'
 import { priceText } from '#control-plane/dashboard/market/price-text.ts'
 
-/** What stands above all else on the page of a model. The server writes it into the document. */
+/** The first figures on the page of a model. The server writes them into the document. */
 export type ModelHead = {
   readonly name: string
   readonly description: string

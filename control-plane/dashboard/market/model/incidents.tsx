@@ -7,7 +7,7 @@ import { Notice } from '#control-plane/dashboard/ui/states.tsx'
 const incidentsOf = ({ declaredIncidents }: PublicModelQuery) =>
   (declaredIncidents?.edges ?? []).map(({ node }) => node)
 
-/** What operators told of the model, for its charts. */
+/** Incidents that operators declared for the model, as areas of its charts. */
 export function marksOf(data: PublicModelQuery): readonly Mark[] {
   return incidentsOf(data).map(({ title, startedAt, endedAt }) => ({ name: title, from: startedAt, to: endedAt }))
 }

@@ -121,7 +121,7 @@ const STANDARD = { input: 10_000, output: 1_000 }
 
 type PriceProps = Omit<Props, 'before' | 'curl'> & { readonly offers: readonly Offer[] }
 
-/** What a typed workload costs at the best offer, beside the reference price. */
+/** The cost of a typed workload at the best offer, beside the reference price. */
 function WorkloadPrice({ market, offers, workload, onWorkload }: PriceProps) {
   const { input = STANDARD.input, output = STANDARD.output } = workload
   const best = offers.find(({ available }) => available)

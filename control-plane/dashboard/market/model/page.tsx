@@ -91,7 +91,7 @@ export function ModelPage() {
 
 export type ShownModel = NonNullable<PublicModelQuery['market']>
 
-/** What came with the document stays where it stands, above the room for the rest. */
+/** The figures that came with the document keep their place, above the room for the rest. */
 function Waiting({ known }: { readonly known: ModelHead | undefined }) {
   return (
     <div className="grid">

@@ -42,7 +42,7 @@ type Props = {
   readonly onFigure: (figure: SpeedFigure) => void
 }
 
-/** How quick each provider was: the median of each hour, and around it where four of five calls lay. */
+/** The speed of each provider: the median of each hour, and the range of the middle four of five calls. */
 export function Speed({ data, figure, onFigure }: Props) {
   const { zone } = useSettings()
   const { title, value, ends, samples, format } = FIGURES[figure]

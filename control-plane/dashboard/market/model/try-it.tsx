@@ -4,7 +4,7 @@ import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { ShownModel } from './page.tsx'
 
-/** It stands below everything that a reader sees first, so its script comes after theirs. */
+/** The form stands at the end of the screen, so its script loads after the scripts of the parts above. */
 const Asking = lazy(() => import('./asking.tsx').then(({ Asking: part }) => ({ default: part })))
 
 export function TryIt({ market, url }: { readonly market: ShownModel; readonly url: string }) {

@@ -84,7 +84,7 @@ function Own({ id }: { readonly id: string }) {
   const isTransaction = TRANSACTION.test(id)
   const variables = { id, isTransaction, ...(isTransaction ? { transaction: id } : {}) }
   const query = useScreen(BuyerReceiptDocument, variables)
-  // What is not the buyer's own may still be a payment of a wallet, which its holder may see.
+  // An id of no call of the buyer may be a wallet's payment, whose receipt is open to the holder of the id.
   if (!isTransaction && isMissing(query.error)) return <Public id={id} otherwise={<Unknown />} />
   const calls = query.data?.requests?.edges.map(({ node }) => node) ?? []
   return (
@@ -102,7 +102,7 @@ function Own({ id }: { readonly id: string }) {
 
 type PublicProps = {
   readonly id: string
-  /** What is said of a call that no wallet paid, or that does not exist: the market does not tell which. */
+  /** Content for a call that no wallet paid, or that does not exist. The market does not tell the two apart. */
   readonly otherwise: ReactNode
 }
 

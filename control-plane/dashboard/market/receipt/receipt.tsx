@@ -121,7 +121,7 @@ function moneyFacts(payment: Payment): readonly Fact[] {
   ]
 }
 
-/** What was used, in words: "1,200 tokens in, of which 800 from the cache, 300 out". */
+/** The usage in words: "1,200 tokens in, of which 800 from the cache, 300 out". */
 function usedBy(call: ReceiptFragment): string {
   const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens, images, megapixels, seconds, characters } = call
   const parts = [

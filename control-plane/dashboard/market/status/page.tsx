@@ -104,7 +104,7 @@ function Uptime({
   isModel = false,
 }: {
   readonly title: string
-  /** What the share is of, and what that means. */
+  /** The name of the share, such as "Answered", and a sentence on its meaning. */
   readonly measure: string
   readonly about: string
   readonly points: readonly Point[] | null
@@ -128,7 +128,7 @@ function Uptime({
     const share = calls === 0 ? null : known.reduce((sum, point) => sum + point.uptimePct * point.calls, 0) / calls
     return { name, cells, share, calls: own.reduce((sum, point) => sum + point.calls, 0) }
   })
-  // What can be told comes first, and of that what answered least.
+  // Rows with a known share come first, and of those the lowest share.
   rows.sort(
     (a, b) => (a.share ?? Number.POSITIVE_INFINITY) - (b.share ?? Number.POSITIVE_INFINITY) || b.calls - a.calls,
   )

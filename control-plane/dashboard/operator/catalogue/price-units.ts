@@ -3,7 +3,7 @@ import type { PagePutPricesMutationVariables } from '#control-plane/dashboard/da
 type Pricing = PagePutPricesMutationVariables['pricing']
 type UnitPricing = NonNullable<PagePutPricesMutationVariables['unitPricing']>
 
-/** How a price is typed, and under which name a catalogue has it. */
+/** The unit in which a price is typed, and the price's name in a catalogue. */
 type Unit = { readonly label: string; readonly places: number } & (
   | { readonly part: 'pricing'; readonly name: keyof Pricing }
   | { readonly part: 'unitPricing'; readonly name: keyof UnitPricing }

@@ -23,7 +23,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const REFRESH_MS = 5_000
-/** What the query asks for. */
+/** The number of holds that the query asks for. */
 const HOLDS = 50
 
 export function CockpitPage() {

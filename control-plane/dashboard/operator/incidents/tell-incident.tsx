@@ -39,7 +39,7 @@ function draftOf({ title, state, models, providers }: Told): Draft {
   return { title, state, models: models.join(', '), providers: providers.join(', ') }
 }
 
-/** What everybody reads now, and what they will read. */
+/** The public text of an incident now, and after the change. */
 function linesOf(before: Draft | undefined, draft: Draft): readonly DiffLine[] {
   const rows = [
     ['Title', (of: Draft) => of.title],

@@ -21,7 +21,7 @@ type Transfer = NonNullable<OperatorMoneyQuery['treasuryTransfers']>[number]
 type Kind = 'hold' | 'release'
 type Asked = { readonly kind: Kind; readonly transfer: Transfer }
 
-/** What an operator can do with a payout in a state. One that is signed is on its way. */
+/** The change that an operator can make to a payout in each state. A signed payout is on its way and has none. */
 const MOVES: Readonly<Partial<Record<Transfer['state'], Kind>>> = { scheduled: 'hold', held: 'release' }
 const LABELS = { hold: 'Hold', release: 'Release' } as const
 

@@ -165,7 +165,7 @@ function Figures({ offer }: { readonly offer: Offer }) {
   )
 }
 
-/** What became of the offer in the calls that considered it. */
+/** The offer's share of the calls that considered it. */
 function Share({ data: { offerShare } }: { readonly data: SellerOfferQuery }) {
   if (offerShare === null) return null
   const { won, failedOver, outranked, excluded } = offerShare

@@ -51,7 +51,7 @@ const STATES = [
 
 type Draft = { readonly discount: string; readonly cap: string; readonly status: string }
 
-/** What a draft changes of an offer. Undefined where it changes nothing. */
+/** The change that a draft makes to an offer; undefined where it makes none. */
 function stepOf(offer: Edited, { discount, cap, status }: Draft): Step | undefined {
   const wanted = status === 'active' || status === 'paused' ? status : undefined
   const isPriced = discount.trim() !== '' && Number(discount) !== offer.discount

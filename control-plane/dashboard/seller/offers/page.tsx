@@ -172,7 +172,7 @@ function choiceOf(chosen: ReadonlySet<string>, onChoose: (next: ReadonlySet<stri
 
 type ChangedProps = { readonly applied: Applied; readonly onDone: (applied: Applied | undefined) => void }
 
-/** What a change of several offers did, with the way back. */
+/** The result of a change of several offers, with a button to undo it. */
 function Changed({ applied: { done, failed }, onDone }: ChangedProps) {
   const cache = useQueryClient()
   const undo = useMutation({

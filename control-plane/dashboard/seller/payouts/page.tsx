@@ -44,7 +44,7 @@ function Payouts() {
       if (payoutId !== null) say(`The payout is ${words(status)}.`)
     },
   })
-  // What was answered last stands as long as the screen: a toast would be gone before it is understood.
+  // The last answer stays on the screen: a toast would be gone before it is understood.
   const last = request.data?.requestPayout
   const withheldBy = last?.payoutId === null ? last.reason : null
   return (

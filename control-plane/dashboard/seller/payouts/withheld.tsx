@@ -17,7 +17,7 @@ const OFFERS = (
   </>
 )
 
-/** What each reason means, and what its reader can do. */
+/** The meaning of each reason, and the reader's next step. */
 const ADVICE: Readonly<Record<string, Advice>> = {
   not_set_up: {
     what: 'This market pays nobody out yet: its treasury has no wallet.',

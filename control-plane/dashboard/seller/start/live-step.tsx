@@ -13,7 +13,7 @@ import { shownPlace } from './shown-place.ts'
 
 type Props = { readonly place: Place; readonly listed: readonly Listed[] }
 
-/** What became of each model, and a first real call to each. */
+/** The result for each model, and a first real call to each. */
 export function LiveStep({ place, listed }: Props) {
   const probe = useChange(PageProbeDocument)
   const models = listed.filter(({ offerId }) => offerId !== null).map(({ model }) => model)

@@ -13,7 +13,7 @@ type Props = {
   readonly found: readonly Discovered[]
   readonly markets: readonly Market[]
   readonly curl: string
-  /** What was chosen before a later step led back. */
+  /** The choice before a later step led back. */
   readonly before: readonly Chosen[]
   readonly onChosen: (chosen: readonly Chosen[]) => void
 }

@@ -34,7 +34,7 @@ export function StartPage() {
   )
 }
 
-/** What the steps have said so far. Nothing of it is stored before the last step but one is sent. */
+/** The answers of the steps so far. The market stores none of them before the last step but one is sent. */
 type Draft = {
   readonly place: Place | undefined
   readonly found: readonly Discovered[]

@@ -3,7 +3,7 @@ import { toMicro } from '#control-plane/dashboard/data/format.ts'
 
 export type Step = NonNullable<SellerYieldQuery['demand']>['steps'][number]
 
-/** What an offer at a discount would have come first for in the last day. */
+/** The calls of the last day for which an offer at a discount would have ranked first. */
 export type Reach = {
   readonly discountPct: number
   readonly calls: number

@@ -2,9 +2,10 @@ import { defineConfig } from 'vitest/config'
 import { LongFilesFirst } from './test/support/long-files-first.ts'
 import { memoryFolder } from './test/support/run-folder.ts'
 
-/** `npm run check` runs the tidy test alone, which needs no servers. */
-const named = process.argv.filter((argument) => argument.endsWith('.test.ts'))
-const isTidyOnly = named.length > 0 && named.every((argument) => argument.endsWith('tidy.test.ts'))
+/** Kinds of tests that need no servers: those of `npm run test:fast`. */
+const SERVERLESS = /^(?:test\/(?:unit|wires)\b|.*\btidy\.test\.ts$)/
+const named = process.argv.filter((argument) => argument.startsWith('test/'))
+const isServerless = named.length > 0 && named.every((argument) => SERVERLESS.test(argument))
 
 // Workers and the processes of tests inherit it. A folder that you name has its way.
 const folder = process.env['TMPDIR'] ?? memoryFolder()
@@ -15,7 +16,7 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: isTidyOnly ? [] : ['test/support/services.ts'],
+    globalSetup: isServerless ? [] : ['test/support/services.ts'],
     reporters: ['default', './test/support/summary-reporter.ts'],
     // Most of a test's time is waiting for processes: three files at once, whatever the machine has.
     maxWorkers: 3,

@@ -9,6 +9,7 @@ import { createSettlementRpc } from './ports/facilitator/settlement-rpc.ts'
 import { createAddressFile, EMPTY_LIST } from './ports/treasury/address-list.ts'
 import { createLocalSigner } from './ports/treasury/local-signer.ts'
 import type { MoveParts } from './ports/treasury/move-parts.ts'
+import { newMoveMemory } from './ports/treasury/move-parts.ts'
 import { createRemoteSigner } from './ports/treasury/remote-signer.ts'
 import { createRpcTreasuryChain } from './ports/treasury/rpc-treasury-chain.ts'
 import type { TreasuryParts } from './ports/treasury/treasury-parts.ts'
@@ -61,7 +62,8 @@ export function openMoves({ moves }: Pick<Config, 'moves'>): MoveParts | null {
     treasury: address.toLowerCase(),
     coldAddress: coldAddress?.toLowerCase() ?? null,
     chain: createRpcTreasuryChain(rpcUrl.reveal()),
-    memory: { seen: undefined },
+    isFormer: false,
+    memory: newMoveMemory(),
   }
 }
 

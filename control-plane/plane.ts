@@ -11,6 +11,8 @@ import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { createRefusedWork } from '#shared/refused-work.ts'
 import type { Tracer } from '#shared/telemetry/tracer.ts'
+import type { UntrustedProxies } from '#shared/untrusted-proxies.ts'
+import { createUntrustedProxies } from '#shared/untrusted-proxies.ts'
 import { checkMoney } from './check-ledger/check.ts'
 import type { Config } from './config.ts'
 import type { PoolFigures } from './db/database.ts'
@@ -75,7 +77,7 @@ const RATE_LIMITS: OperationLimits = {
 const KEY_RATE_PER_MINUTE = 600
 const KEY_IN_FLIGHT = 200
 
-export type Readiness = { readonly isReady: boolean; readonly parts: Readonly<Record<string, boolean>> }
+export type Readiness = { readonly isReady: boolean; readonly parts: Readonly<Record<string, boolean | number>> }
 
 /** One process of the control plane with all its parts. */
 export type ControlPlane = WorkerPlane & {
@@ -88,6 +90,8 @@ export type ControlPlane = WorkerPlane & {
   readonly traces: Traces | undefined
   /** The clock watch compares nothing until main.ts starts it. */
   readonly clocks: ClockWatch
+  /** Proxies that the server sees and may not believe. Readiness counts them. */
+  readonly untrustedProxies: UntrustedProxies
   /** Reports whether each part of the process can serve. */
   readiness(): Promise<Readiness>
   /** Waits at most `timeoutMs` until Redis answers, and says whether it did. The plane also starts without Redis. */
@@ -114,7 +118,7 @@ export type Overrides = Partial<
 /** Builds the control plane. Postgres and Redis need not be up yet. */
 export function createControlPlane(config: Config, overrides: Overrides = {}): ControlPlane {
   const parts = openParts(config, overrides)
-  const { db, money, cache, registry, traces, clocks, updates } = parts
+  const { db, money, cache, registry, traces, clocks, updates, untrustedProxies } = parts
   const ctx = createCtx(config, overrides, parts)
   let isDraining = false
   const plane: WorkerPlane = {
@@ -137,6 +141,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     traces,
     clocks,
     updates,
+    untrustedProxies,
     async readiness() {
       const answered = new AbortController()
       const late = ctx.clock.sleep(READY_LIMIT_MS, answered.signal).then(() => false)
@@ -146,7 +151,10 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
       )
       const database = await Promise.race([asked, late]).finally(() => answered.abort())
       const workers = background?.isReady()
-      const parts = { database, redis: isConnected(), ...(workers !== undefined && { workers }), draining: isDraining }
+      const parts = {
+        ...{ database, redis: isConnected(), ...(workers !== undefined && { workers }), draining: isDraining },
+        untrusted_proxies: untrustedProxies.count(),
+      }
       return { isReady: database && workers !== false && !isDraining, parts }
     },
     async connected(timeoutMs) {
@@ -192,10 +200,11 @@ function openParts(config: Config, overrides: Overrides) {
     { name: 'postgres', read: () => readDatabaseClock(db) },
   ]
   const clocks = createClockWatch({ clock, log, others })
-  mountFigures(registry, { db, pool: () => pool(), desk, clocks, clock })
+  const untrustedProxies = createUntrustedProxies(log)
+  mountFigures(registry, { db, pool: () => pool(), desk, clocks, untrustedProxies, clock })
   return {
     ...{ clock, log, db, money, cache, provider, waker, webhooks, desk, registry, metrics },
-    ...{ traces, telemetry, clocks, updates },
+    ...{ traces, telemetry, clocks, updates, untrustedProxies },
     async close() {
       clocks.close()
       updates.close()

@@ -55,6 +55,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   const faultOfHead = createHeadCheck()
   server.addHook('onRequest', async (request, reply) => {
     markAnswer(request, reply)
+    plane.untrustedProxies.see(request)
     const fault = faultOfHead(request.raw)
     if (fault !== undefined) return sendError(plane, { ...fault, request, reply })
     // The page and the documents are for everybody.

@@ -15,6 +15,7 @@ import type { Secret } from '#shared/secret.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
 import { openTracer } from '#shared/telemetry/open-tracer.ts'
 import { createTurnoverMap } from '#shared/turnover-map.ts'
+import { createUntrustedProxies } from '#shared/untrusted-proxies.ts'
 import type { Config } from './config.ts'
 import { createAdmission } from './http/admission.ts'
 import { watchSlowBodies } from './http/connection-limits.ts'
@@ -83,8 +84,11 @@ import { createSnapshotStore } from './store/snapshot.ts'
 import { createSpentCaps } from './store/spent-caps.ts'
 import { createTradeFeed } from './store/trade-feed.ts'
 import { createWarmOffers } from './store/warm-offers.ts'
+import type { OpenCredential } from './upstream/credentials.ts'
 import { createCredentialOpener } from './upstream/credentials.ts'
 import { createFileFetcher } from './upstream/fetch-file.ts'
+import type { KeyPatterns } from './upstream/key-pattern.ts'
+import { createKeyPatterns } from './upstream/key-pattern.ts'
 import { createUpstream } from './upstream/send.ts'
 
 /**
@@ -305,11 +309,14 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   const funds = watchFunds(stores.funds, { clock, metrics, traces, news: stores.fundNews })
   const rails = openRails(basics, stores, funds)
   const { credit } = rails
-  const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing, credit })
-  const files = openJobFiles(basics, stores, calls)
+  const keys = openKeys(basics)
+  const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing, credit, keys })
+  const files = openJobFiles(basics, stores, calls, keys)
   const { figures: answers } = calls.answers
   const { figures: refusedWork } = calls.refusedWork
-  metrics.mount(figureSources(stores, { open, drains, ready, admission, answers, refusedWork, copies: files.figures }))
+  const untrustedProxies = createUntrustedProxies(basics.log)
+  const counts = { open, drains, ready, admission, answers, refusedWork, copies: files.figures, untrustedProxies }
+  metrics.mount(figureSources(stores, counts))
   const more = watchers.more({ watched: stores.pending.watched, credit })
   const everyRail = [credit, ...rails.x402, ...rails.mpp, defineRail(stores.ownProviders), ...more.rails]
   const railsByName = new Map(everyRail.map((rail) => [rail.name, rail]))
@@ -335,6 +342,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     maxHeldBodyBytes: config.maxHeldBodyBytes,
     maxConnectionsPerAddress: config.maxConnectionsPerAddress,
     trustedProxies: config.trustedProxies,
+    untrustedProxies,
     admission,
     slowBodies: watchSlowBodies(clock),
     open,
@@ -346,18 +354,32 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
 }
 
 /** Opens the files of long jobs. They are fetched under the same guard as everything of a provider. */
-function openJobFiles({ config, clock, log }: Basics, stores: Stores, { upstream, market }: CallPlane): JobFiles {
+function openJobFiles(
+  { config, clock, log }: Basics,
+  stores: Stores,
+  { upstream, market }: CallPlane,
+  keys: OpenKeys,
+): JobFiles {
   const { jobs, artifacts } = stores
   const policy = { allowsLoopback: config.allowsLoopbackUpstreams }
-  const openCredential = createCredentialOpener(config.keyRing, clock)
-  const fetcher = createFileFetcher({ policy, openCredential, clock })
+  const fetcher = createFileFetcher({ policy, ...keys, clock })
   return createJobFiles({
     ...{ artifacts, jobs, fetcher, upstream, market, policy, clock, log },
     limits: config.artifacts,
   })
 }
 
-type Counted = Pick<CallPlane, 'drains' | 'observe' | 'tracing' | 'credit'> & { readonly limits: Partial<CallLimits> }
+/** The providers' keys that are open in this process, and their patterns. */
+type OpenKeys = { readonly openCredential: OpenCredential; readonly patterns: KeyPatterns }
+
+function openKeys({ config, clock }: Pick<Basics, 'config' | 'clock'>): OpenKeys {
+  return { openCredential: createCredentialOpener(config.keyRing, clock).open, patterns: createKeyPatterns() }
+}
+
+type Counted = Pick<CallPlane, 'drains' | 'observe' | 'tracing' | 'credit'> & {
+  readonly limits: Partial<CallLimits>
+  readonly keys: OpenKeys
+}
 
 /** Puts together everything that serving a call uses. */
 function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted: Counted): CallPlane {
@@ -386,7 +408,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     refusedWork: createRefusedWork({ clock, perMinute: config.addressWorkPerMinute, resetUnitMs: SECOND }),
     upstream: createUpstream({
       policy: { allowsLoopback: config.allowsLoopbackUpstreams },
-      openCredential: createCredentialOpener(config.keyRing, clock),
+      ...counted.keys,
       clock,
       allowedHosts: () => market().hosts,
     }),
@@ -404,18 +426,19 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
   }
 }
 
-type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission' | 'answers' | 'refusedWork' | 'copies'> & {
-  readonly ready: { readonly isDraining: boolean }
-}
+type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission' | 'answers' | 'refusedWork' | 'copies'> &
+  Pick<FigureSources, 'untrustedProxies'> & {
+    readonly ready: { readonly isDraining: boolean }
+  }
 
 /** The sources of figures that are read on demand. */
 function figureSources(
   stores: Stores,
-  { open, drains, admission, answers, refusedWork, copies, ready }: Counts,
+  { open, drains, admission, answers, refusedWork, copies, untrustedProxies, ready }: Counts,
 ): FigureSources {
   const { snapshot, health, funds, buyerKeys, rates, events, journal, clocks } = stores
   return {
-    ...{ open, drains, admission, answers, refusedWork, copies, funds, journal },
+    ...{ open, drains, admission, answers, refusedWork, copies, untrustedProxies, funds, journal },
     isDraining: () => ready.isDraining,
     offers: () => offersIn(snapshot.market()),
     rates: rates.figures,

@@ -295,7 +295,12 @@ const FREE_ROWS: readonly Row[] = [
     ...BOTH,
     ...GET,
     path: '/health/ready',
-    serves: { kind: 'health', words: ['ready', 'not ready'], isWell: (plane) => plane.isReady() },
+    serves: {
+      kind: 'health',
+      words: ['ready', 'not ready'],
+      isWell: (plane) => plane.isReady(),
+      figures: (plane) => ({ untrusted_proxies: plane.untrustedProxies.count() }),
+    },
   },
   // This is separate from readiness, because reads and running calls go on while the gate is rebuilt.
   {

@@ -27,12 +27,14 @@ const CURSOR_ROW = {
   eraAt: CURSOR.era_at,
   missingSince: CURSOR.missing_since,
   rereadAt: CURSOR.reread_at,
+  isOpeningKnown: CURSOR.is_opening_known,
 }
 export type TreasuryCursor = RowOf<typeof CURSOR_ROW>
 const CURSOR_COLUMNS = sql`first_block as "firstBlock", opening, next_block as "nextBlock", balance,
   proven_block as "provenBlock", proven_at as "provenAt", misses, difference, proven_hash as "provenHash",
   anchor_block as "anchorBlock", anchor_hash as "anchorHash", strange_since as "strangeSince", era, era_at as "eraAt",
-  missing_since as "missingSince", reread_at as "rereadAt"`
+  missing_since as "missingSince", reread_at as "rereadAt",
+  is_opening_known as "isOpeningKnown"`
 /** Rows of a purse, in any table that names one. */
 export const ofPurse = ({ chainId, asset, treasury }: Purse) =>
   sql`chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}`
@@ -60,23 +62,62 @@ export async function lockCursor(trx: Trx, purse: Purse): Promise<TreasuryCursor
   return rows[0]
 }
 
-/** Begins to read at a block, unless somebody has begun. */
+const PURSE_ROW = { chainId: integer(), asset: CURSOR.asset, treasury: CURSOR.treasury }
+/** Treasuries of before that are looked at. */
+const MOST_FORMER = 100
+
+/**
+ * The treasuries beside one, or all, from which money may have left that a held ledger lacks: those that were read within
+ * 48 hours before the instant to which it went back or since then, or that were not read to a proven end, and for which no
+ * operator has answered since.
+ */
+export async function listFormerPurses(db: Database, own: Purse | null): Promise<Purse[]> {
+  const others = own === null ? sql`true` : sql`not (${ofPurse(own)})`
+  return readRows(
+    db,
+    PURSE_ROW,
+    sql`select chain_id::int as "chainId", asset, treasury from treasury_cursor, money_epoch
+      where ${others} and (retired_at is null or retired_at < held_at)
+        and (proven_at >= coalesce(restored_to, held_at) - interval '48 hours'
+          or difference <> 0 or proven_block <> next_block - 1)
+      order by proven_at desc limit ${MOST_FORMER}`,
+  )
+}
+
+/** Notes that an operator answers for what left a treasury. Answers the number of its chains and tokens. */
+export async function retireTreasury(trx: Trx, treasury: string): Promise<bigint> {
+  const { numAffectedRows } =
+    await sql`update treasury_cursor set retired_at = clock_timestamp() where treasury = ${treasury}`.execute(trx)
+  return numAffectedRows ?? 0n
+}
+
+/** Begins to read at a block, unless somebody has begun. Without an opening the first proof tells it. */
 export async function insertCursor(
   db: Database,
   { chainId, asset, treasury }: Purse,
-  start: { readonly firstBlock: bigint; readonly opening: bigint },
+  start: { readonly firstBlock: bigint; readonly opening: bigint | undefined },
 ): Promise<void> {
-  const { firstBlock, opening } = start
+  const { firstBlock, opening = 0n } = start
+  const isKnown = start.opening !== undefined
   await sql`insert into treasury_cursor
-      (chain_id, asset, treasury, first_block, opening, next_block, balance, proven_block)
-    values (${chainId}, ${asset}, ${treasury}, ${firstBlock}, ${opening}, ${firstBlock}, ${opening}, ${firstBlock - 1n})
+      (chain_id, asset, treasury, first_block, opening, next_block, balance, proven_block, is_opening_known)
+    values (${chainId}, ${asset}, ${treasury}, ${firstBlock}, ${opening}, ${firstBlock}, ${opening}, ${firstBlock - 1n},
+      ${isKnown})
     on conflict do nothing`.execute(db)
 }
 
 export type CursorChange = Partial<
   Pick<
     TreasuryCursor,
-    'nextBlock' | 'balance' | 'provenBlock' | 'provenHash' | 'misses' | 'difference' | 'missingSince' | 'rereadAt'
+    | 'opening'
+    | 'nextBlock'
+    | 'balance'
+    | 'provenBlock'
+    | 'provenHash'
+    | 'misses'
+    | 'difference'
+    | 'missingSince'
+    | 'rereadAt'
   >
 > & {
   /** The block to remember. */
@@ -87,10 +128,11 @@ export type CursorChange = Partial<
 /** Changes a locked cursor. */
 export async function changeCursor(trx: Trx, purse: Purse, change: CursorChange): Promise<void> {
   const { nextBlock, balance, provenBlock, provenHash, misses, difference, anchor, isStrange } = change
-  const { missingSince, rereadAt } = change
+  const { missingSince, rereadAt, opening } = change
   await trx
     .updateTable('treasury_cursor')
     .set({
+      ...(opening === undefined ? {} : { opening, is_opening_known: true }),
       ...(nextBlock === undefined ? {} : { next_block: nextBlock }),
       ...(balance === undefined ? {} : { balance }),
       ...(provenBlock === undefined ? {} : { proven_block: provenBlock, proven_at: sql`now()` }),
@@ -169,29 +211,43 @@ export async function lockTransaction(trx: Trx, hash: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${hash}, 8453))`.execute(trx)
 }
 
-/** Moves that nobody has looked at, oldest first. */
-export async function listNewMoves(db: Database, purse: Purse, limit: number): Promise<TreasuryMove[]> {
+/** Moves that nobody has looked at, or those of one direction, oldest first. */
+export async function listNewMoves(
+  db: Database,
+  purse: Purse,
+  direction: 'in' | 'out' | undefined,
+  limit: number,
+): Promise<TreasuryMove[]> {
+  const way = direction === undefined ? sql`` : sql`and direction = ${direction}`
   return readRows(
     db,
     MOVE_ROW,
-    sql`select ${MOVE_COLUMNS} from treasury_move where kind = 'new' and ${ofChain(purse)}
+    sql`select ${MOVE_COLUMNS} from treasury_move where kind = 'new' and ${ofChain(purse)} ${way}
       order by block, log_index limit ${limit}`,
   )
 }
 
 /**
- * Departures that nobody has looked at, or that nobody here sent, and what came unseen from wallets with an allowance,
- * which may be a draw. What came from others keeps nothing here.
+ * The transactions of departures that nobody has looked at, or that nobody here sent, and of what came unseen from wallets
+ * with an allowance, which may be a draw. What came from others keeps nothing here, and what came to a treasury of before
+ * is not looked at.
  */
-export async function countUnsettledMoves(db: Database, purse: Purse): Promise<number> {
+export async function listUnsettledMoves(
+  db: Database,
+  purse: Purse,
+  { isFormer, limit }: { readonly isFormer: boolean; readonly limit: number },
+): Promise<string[]> {
+  const draws = isFormer
+    ? sql``
+    : sql`or (kind = 'new' and exists (select from allowance_line l where l.wallet = party))`
   const rows = await readRows(
     db,
-    { count: integer() },
-    sql`select count(*)::int as count from treasury_move
-      where ${ofChain(purse)} and ((direction = 'out' and kind in ('new', 'unknown'))
-        or (kind = 'new' and exists (select from allowance_line l where l.wallet = party)))`,
+    { transaction: MOVE.tx_hash },
+    sql`select tx_hash as "transaction" from treasury_move
+      where ${ofChain(purse)} and ((direction = 'out' and kind in ('new', 'unknown')) ${draws})
+      order by block, log_index limit ${limit}`,
   )
-  return rows[0]?.count ?? 0
+  return rows.map(({ transaction }) => transaction)
 }
 
 /** Moves of some kind, or of all, newest first. */

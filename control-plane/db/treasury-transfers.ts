@@ -133,14 +133,15 @@ export async function listSellersAt(
   )
 }
 
-/** The nonces of transfers that wait for a signature or a decision, oldest first. */
-export async function listUnbookedDepartures(db: Database, limit: number): Promise<`0x${string}`[]> {
-  const rows = await readRows(
+const WAITING_ROW = { id: TABLE.id, nonce: TABLE.nonce }
+
+/** The transfers that wait for a signature or a decision, oldest first. */
+export async function listUnbookedDepartures(db: Database, limit: number): Promise<RowOf<typeof WAITING_ROW>[]> {
+  return readRows(
     db,
-    { nonce: TABLE.nonce },
-    sql`select nonce from treasury_transfer where state in ('scheduled', 'held') order by id limit ${limit}`,
+    WAITING_ROW,
+    sql`select id, nonce from treasury_transfer where state in ('scheduled', 'held') order by id limit ${limit}`,
   )
-  return rows.map(({ nonce }) => nonce)
 }
 
 /** Locks the payouts of a seller that wait for a signature or a decision and have a name, newest first. */

@@ -6,6 +6,7 @@ import type { Desk } from '#control-plane/ports/desk/desk.ts'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
+import type { UntrustedProxies } from '#shared/untrusted-proxies.ts'
 
 /** Figures that need a question to a server are read at most this often, however many read the page. */
 const ASK_EVERY_MS = 5 * SECOND
@@ -15,11 +16,12 @@ type Sources = {
   readonly pool: () => PoolFigures
   readonly desk: Pick<Desk, 'countJobs'>
   readonly clocks: Pick<ClockWatch, 'skews'>
+  readonly untrustedProxies: Pick<UntrustedProxies, 'count'>
   readonly clock: Clock
 }
 
 /** Registers gauges that are read on request. A figure that cannot be read is left out; no old value is shown. */
-export function mountFigures(registry: Registry, { db, pool, desk, clocks, clock }: Sources): void {
+export function mountFigures(registry: Registry, { db, pool, desk, clocks, untrustedProxies, clock }: Sources): void {
   const gauge = (name: string, help: string, labels: readonly string[], fill: (gauge: Gauge) => void | Promise<void>) =>
     new Gauge({
       ...{ name, help, registers: [registry], labelNames: [...labels] },
@@ -31,6 +33,8 @@ export function mountFigures(registry: Registry, { db, pool, desk, clocks, clock
   const outboxes = askedSeldom(clock, () => readOutboxes(db))
   const jobs = askedSeldom(clock, () => desk.countJobs())
 
+  const missing = 'Proxies that pass requests on and are missing in TRUSTED_PROXIES'
+  gauge('control_untrusted_proxies', missing, [], (to) => to.set(untrustedProxies.count()))
   gauge('control_db_connections', 'Connections to Postgres; waiting is callers without one', ['state'], (to) => {
     for (const [state, count] of Object.entries(pool())) to.set({ state }, count)
   })

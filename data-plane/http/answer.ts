@@ -124,11 +124,11 @@ export function leadToFile({ surface, row, reading }: Mounted, route: ServesOf<'
   }
 }
 
-export function answerHealth({ surface }: Mounted, { isWell, words }: ServesOf<'health'>): Handler {
+export function answerHealth({ surface }: Mounted, { isWell, words, figures }: ServesOf<'health'>): Handler {
   return (_request, reply) => {
     const [well, ill] = words
     const isAllWell = isWell(surface)
-    return reply.code(isAllWell ? 200 : 503).send({ status: isAllWell ? well : ill })
+    return reply.code(isAllWell ? 200 : 503).send({ status: isAllWell ? well : ill, ...figures?.(surface) })
   }
 }
 

@@ -6,6 +6,7 @@ import type { JobListRoute, JobRoute, SubmitRoute } from '#data-plane/pipeline/j
 import type { LookUp } from '#data-plane/reads/look-up.ts'
 import type { Read } from '#data-plane/reads/read.ts'
 import type { Envelope } from '#data-plane/wires/wire.ts'
+import type { UntrustedProxies } from '#shared/untrusted-proxies.ts'
 
 /** Methods that a row may name. A row that answers HEAD names it beside GET, because a paid GET has no free HEAD. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -37,6 +38,8 @@ export type Voice = { readonly envelope: Envelope; readonly idHeader?: 'request-
 
 /** The state of the process for health checks. */
 export type PlaneState = {
+  /** Proxies that the server sees and may not believe. */
+  readonly untrustedProxies: UntrustedProxies
   isReady(): boolean
   /** True while money may be held. It is false during a rebuild of the gate. */
   takesPaidCalls(): boolean
@@ -68,7 +71,12 @@ type ServedBy = {
   /** An answer to the holder of a key. */
   readonly lookup: QueryRule & { readonly look: LookUp }
   /** 200 with the first word while all is well, otherwise 503 with the second. */
-  readonly health: { readonly words: readonly [well: string, ill: string]; isWell(state: PlaneState): boolean }
+  readonly health: {
+    readonly words: readonly [well: string, ill: string]
+    isWell(state: PlaneState): boolean
+    /** Figures that stand beside the word. */
+    figures?(state: PlaneState): Readonly<Record<string, number>>
+  }
   readonly metrics: object
   /** Leads a person with a browser to another path. */
   readonly redirect: { readonly to: string }

@@ -66,6 +66,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   limitConnections(app.server, surface.maxConnectionsPerAddress)
   watchOpenRequests(app.server, refusePipelined(surface.ids))
   app.addHook('onRequest', (request, reply, done) => {
+    surface.untrustedProxies.see(request)
     const fault = faultOfHead(request.raw)
     if (fault !== undefined) {
       // Nobody knows where the next request would begin.

@@ -10,6 +10,7 @@ import type { RateFigures } from '#data-plane/store/rate-limits.ts'
 import type { SnapshotFigures } from '#data-plane/store/snapshot.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { RefusedWork } from '#shared/refused-work.ts'
+import type { UntrustedProxies } from '#shared/untrusted-proxies.ts'
 
 /** Sources of figures that are read on demand. Nothing is counted twice, and a call pays nothing for them. */
 export type FigureSources = {
@@ -23,6 +24,7 @@ export type FigureSources = {
   readonly answers: () => { readonly bytes: number; readonly waiting: number; readonly refused: number }
   readonly rates: () => RateFigures
   readonly refusedWork: RefusedWork['figures']
+  readonly untrustedProxies: Pick<UntrustedProxies, 'count'>
   readonly keys: () => KeyFigures
   readonly snapshot: () => SnapshotFigures
   readonly health: () => { readonly backedOff: number; readonly suspect: number }
@@ -86,7 +88,7 @@ function createFigures(registry: Registry) {
 }
 
 function mountTraffic(to: Figures, sources: FigureSources): void {
-  const { open, drains, isDraining, admission, answers, rates, refusedWork, keys } = sources
+  const { open, drains, isDraining, admission, answers, rates, refusedWork, untrustedProxies, keys } = sources
   to.gauge('market_open_calls', 'Calls under way', () => open.count)
   to.gauge('market_detached_streams', 'Streams read on without a buyer', () => drains.count)
   to.gauge('market_draining', '1 while the process is about to end', () => Number(isDraining()))
@@ -112,6 +114,8 @@ function mountTraffic(to: Figures, sources: FigureSources): void {
   const spentWork = 'Requests refused because their address had spent its refused work'
   to.counter('market_refused_work_refusals_total', spentWork, () => refusedWork().refused)
   to.gauge('market_refused_work_addresses', 'Addresses with refused work in this minute', () => refusedWork().names)
+  const missing = 'Proxies that pass requests on and are missing in TRUSTED_PROXIES'
+  to.gauge('market_untrusted_proxies', missing, untrustedProxies.count)
   to.gauge('market_rate_callers', 'Callers whose rate is counted', () => rates().callers)
   to.gauge('market_known_keys', 'Keys in memory', () => keys().known)
   to.counters('market_key_finds_total', 'Keys found in memory, or looked up in Redis', 'where', () => [

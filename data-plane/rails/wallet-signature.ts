@@ -3,6 +3,7 @@ import { recoverAddress } from 'viem/utils'
 import type { PaymentDesk } from '#data-plane/payment.ts'
 import type { Time } from '#shared/clock.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
 import { isOfNoContractYet } from '#shared/wallet-words.ts'
 
 // The signature of a payment is checked here before anybody else is asked. Only the facilitator has the last word: it
@@ -18,6 +19,9 @@ const OF_A_KEY = /^0x[0-9a-f]{64}([0-9a-f]{64})(?:1b|1c)$/
  * comes beyond is left to the facilitator, so a flood of forgeries slows no other call.
  */
 const MAX_CHECKS_PER_SECOND = 100
+/** Payments of one network address that nobody has checked here and that are with the facilitator at once. */
+const MAX_UNPROVEN_OF_ADDRESS = 8
+const RETRY_SECONDS = 1
 /** The longest time for which it is remembered whether a wallet is a contract, and for how many. */
 const KNOWN_MS = MINUTE / 2
 const MAX_KNOWN = 5_000
@@ -27,9 +31,16 @@ const MAX_ASKED = 32
 /** What a payer signs: its hash by EIP-712, the signature, and the wallet that it is said to be of. */
 export type SignedHash = { readonly hash: Hex; readonly signature: string; readonly wallet: string }
 
+/** Unproven where nobody can say without the facilitator whether the wallet has made the signature. */
+export type Verdict = 'good' | 'forged' | 'unproven'
+
 export type WalletSignatures = {
-  /** False for a signature that its wallet has not made. True where that cannot be said without the facilitator. */
-  mayBeGood(signed: SignedHash): Promise<boolean>
+  judge(signed: SignedHash): Promise<Verdict>
+  /**
+   * Passes a payment on to the control plane and the facilitator. Throws `rate_limited` for an unproven one whose network
+   * address has as many there as it may have.
+   */
+  passOn<Result>(verdict: Verdict, address: string, claim: () => Promise<Result>): Promise<Result>
 }
 
 export type SignatureParts = {
@@ -43,6 +54,7 @@ export type SignatureParts = {
 export function createWalletSignatures({ desk, clock, recover = recoverSigner }: SignatureParts): WalletSignatures {
   const known = new Map<string, { readonly isContract: boolean; readonly until: number }>()
   const asked = new Map<string, Promise<boolean | undefined>>()
+  const unproven = new Map<string, number>()
   let second = { begun: Number.NEGATIVE_INFINITY, checks: 0 }
 
   function mayCheck(): boolean {
@@ -83,13 +95,40 @@ export function createWalletSignatures({ desk, clock, recover = recoverSigner }:
   }
 
   return {
-    async mayBeGood(given) {
-      if (!mayCheck()) return true
+    async judge(given) {
+      if (!mayCheck()) return 'unproven'
       const signed = { ...given, signature: given.signature.toLowerCase(), wallet: given.wallet.toLowerCase() }
-      if (await isOfKey(signed)) return true
-      return isOfNoContractYet(signed.signature) || (await isContract(signed.wallet)) !== false
+      if (await isOfKey(signed)) return 'good'
+      if (isOfNoContractYet(signed.signature)) return 'unproven'
+      return (await isContract(signed.wallet)) === false ? 'forged' : 'unproven'
+    },
+    async passOn(verdict, address, claim) {
+      if (verdict !== 'unproven') return claim()
+      const before = unproven.get(address) ?? 0
+      if (before >= MAX_UNPROVEN_OF_ADDRESS) throw tooManyUnproven()
+      unproven.set(address, before + 1)
+      try {
+        return await claim()
+      } finally {
+        const left = (unproven.get(address) ?? 1) - 1
+        if (left === 0) unproven.delete(address)
+        else unproven.set(address, left)
+      }
     },
   }
+}
+
+function tooManyUnproven(): AppError {
+  return new AppError('rate_limited', {
+    message: 'Too many payments of this address wait for their check.',
+    detail: {
+      limit_source: 'address_payments',
+      limit_scope: 'address',
+      limit: MAX_UNPROVEN_OF_ADDRESS,
+      resets_at: null,
+    },
+    retryAfterSeconds: RETRY_SECONDS,
+  })
 }
 
 const recoverSigner = (hash: Hex, signature: Hex): Promise<string> => recoverAddress({ hash, signature })

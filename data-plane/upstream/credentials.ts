@@ -1,28 +1,64 @@
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { SealedCredential } from '#shared/contract/sealed-credential.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import { openCredential } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
 
 /** An opened credential may stay in memory for so many milliseconds. At most so many stay. */
-const KEEP_MS = 60_000
+const KEEP_MS = MINUTE
 const MAX_OPEN = 10_000
+/** The least pause between two sweeps, so that credentials of one burst go together. */
+const LEAST_PAUSE_MS = SECOND
 
 /** Opens sealed credentials. Throws an Error for one that does not open. */
 export type OpenCredential = (sealed: SealedCredential) => Secret
 
+/** An opened credential. `until` is a monotonic reading. */
+type Opened = { readonly ciphertext: string; readonly secret: Secret; readonly until: number }
+
 /**
- * Keeps opened credentials for at most a minute, because opening one costs more than all other headers of a request.
+ * Keeps opened credentials for at most a minute, because opening one costs more than all other headers of a request. A
+ * timer deletes those whose minute is over, whether or not another is opened.
  */
-export function createCredentialOpener(ring: KeyRing, clock: Pick<Clock, 'monotonic'>): OpenCredential {
-  const open = new Map<string, { readonly ciphertext: string; readonly secret: Secret; readonly until: number }>()
-  return (sealed) => {
+export function createCredentialOpener(
+  ring: KeyRing,
+  clock: Pick<Time, 'monotonic' | 'after'>,
+): { readonly open: OpenCredential; readonly kept: () => number } {
+  // The oldest stands first, because all stay equally long.
+  const opened = new Map<string, Opened>()
+  let isTimed = false
+  const sweep = () => {
+    isTimed = false
     const now = clock.monotonic()
-    const known = open.get(sealed.id)
-    if (known !== undefined && known.until > now && known.ciphertext === sealed.ciphertext) return known.secret
-    const secret = openCredential(ring, sealed)
-    if (open.size >= MAX_OPEN) open.clear()
-    open.set(sealed.id, { ciphertext: sealed.ciphertext, secret, until: now + KEEP_MS })
-    return secret
+    for (const [id, { until }] of opened) {
+      if (until > now) break
+      opened.delete(id)
+    }
+    plan()
+  }
+  const plan = () => {
+    const [oldest] = opened.values()
+    if (isTimed || oldest === undefined) return
+    isTimed = true
+    clock.after(Math.max(LEAST_PAUSE_MS, oldest.until - clock.monotonic()), sweep)
+  }
+  const keep = (id: string, credential: Opened) => {
+    opened.delete(id)
+    const [oldest] = opened.keys()
+    if (opened.size >= MAX_OPEN && oldest !== undefined) opened.delete(oldest)
+    opened.set(id, credential)
+    plan()
+  }
+  return {
+    open(sealed) {
+      const now = clock.monotonic()
+      const known = opened.get(sealed.id)
+      if (known !== undefined && known.until > now && known.ciphertext === sealed.ciphertext) return known.secret
+      const secret = openCredential(ring, sealed)
+      keep(sealed.id, { ciphertext: sealed.ciphertext, secret, until: now + KEEP_MS })
+      return secret
+    },
+    kept: () => opened.size,
   }
 }

@@ -6,6 +6,9 @@ import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl } from '#shared/outbound-guard.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 import type { OpenCredential } from './credentials.ts'
+import type { KeyMask } from './key-mask.ts'
+import { createKeyMask, isCompressed } from './key-mask.ts'
+import type { KeyPattern, KeyPatterns } from './key-pattern.ts'
 import { HEAD_BYTES, mediaTypeOf } from './media-type.ts'
 import type { Destination } from './send.ts'
 import { FORBIDDEN_ADDRESS, guardedLookup, USER_AGENT } from './send.ts'
@@ -83,14 +86,16 @@ export type FileFetcher = {
 type Parts = {
   readonly policy: OutboundPolicy
   readonly openCredential: OpenCredential
+  readonly patterns: KeyPatterns
   readonly clock: Time
 }
 
 /**
  * Fetches files of providers under the rules of the one client for sellers' hosts: https, a host on the list, an address
- * that is checked when it is dialled, no redirects, headers of our own. No file is in memory as a whole.
+ * that is checked when it is dialled, no redirects, headers of our own. A file that was asked for with a key comes without
+ * it. No file is in memory as a whole.
  */
-export function createFileFetcher({ policy, openCredential, clock }: Parts): FileFetcher {
+export function createFileFetcher({ policy, openCredential, patterns, clock }: Parts): FileFetcher {
   const agent = new Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
     connections: MAX_CONNECTIONS_AN_ORIGIN,
@@ -110,7 +115,8 @@ export function createFileFetcher({ policy, openCredential, clock }: Parts): Fil
       const watch = watchFetch(clock, limits, signal)
       try {
         const headers = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', USER_AGENT]
-        if (key !== undefined) protocolOf(key).addCredential(headers, openCredential(key.credential).reveal())
+        const secret = key && openCredential(key.credential)
+        if (key !== undefined && secret !== undefined) protocolOf(key).addCredential(headers, secret.reveal())
         const { origin, pathname, search } = url
         const answer = await watch.within(limits.firstByteMs, 'unreachable', () =>
           agent.request({
@@ -122,7 +128,7 @@ export function createFileFetcher({ policy, openCredential, clock }: Parts): Fil
             highWaterMark: READ_AHEAD_BYTES,
           }),
         )
-        return await takeFile(answer, { limits, watch, spent })
+        return await takeFile(answer, { limits, watch, spent, pattern: secret && patterns.of(secret) })
       } catch (error) {
         watch.end()
         throw watch.faultOf(error, 'unreachable')
@@ -179,13 +185,19 @@ function watchFetch(clock: Timers, { totalMs }: FileLimits, outer: AbortSignal |
   }
 }
 
-type Taking = { readonly limits: FileLimits; readonly watch: Watch; readonly spent: SpentMemory }
+type Taking = {
+  readonly limits: FileLimits
+  readonly watch: Watch
+  readonly spent: SpentMemory
+  /** Finds the key that the file was asked for with. */
+  readonly pattern: KeyPattern | undefined
+}
 
 /** Checks the head of an answer and the first bytes behind it. */
 async function takeFile({ statusCode, headers, body }: Dispatcher.ResponseData, at: Taking): Promise<FetchedFile> {
   // An aborted body says so to nobody who reads it later.
   body.on('error', () => undefined)
-  const { limits, watch, spent } = at
+  const { limits, watch, spent, pattern } = at
   checkStatus(statusCode)
   const declared = readLength(headers)
   if (declared !== undefined && declared > limits.maxBytes) throw new FileFault('too_large')
@@ -201,20 +213,32 @@ async function takeFile({ statusCode, headers, body }: Dispatcher.ResponseData, 
     bytes += value.length
   }
   const type = headers['content-type']
-  const contentType = mediaTypeOf(Buffer.concat(first), typeof type === 'string' ? type : '')
+  const head = Buffer.concat(first)
+  const contentType = mediaTypeOf(head, typeof type === 'string' ? type : '')
   if (contentType === undefined) throw new FileFault('no_media')
+  // Nobody can say what stands in compressed bytes.
+  if (pattern !== undefined && isCompressed(head) === true) throw new FileFault('encoded')
+  const mask = pattern && createKeyMask(pattern)
   async function* whole() {
     try {
-      yield* first
+      for (const piece of first) yield* masked(mask, piece)
       for await (const piece of pieces) {
-        yield piece
+        yield* masked(mask, piece)
         spent.giveBack(piece)
       }
+      const rest = mask?.end()
+      if (rest !== undefined && rest.length > 0) yield rest
     } finally {
       watch.end()
     }
   }
   return { contentType, pieces: whole(), close: watch.end }
+}
+
+/** A piece without the key. What may be the beginning of it comes with the next piece. */
+function* masked(mask: KeyMask | undefined, piece: Buffer): Generator<Buffer> {
+  const part = mask === undefined ? piece : mask.push(piece)
+  if (part.length > 0) yield part
 }
 
 type SpentMemory = { giveBack(piece: Buffer): void; close(): void }

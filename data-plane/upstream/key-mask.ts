@@ -1,4 +1,5 @@
 import type { KeyPattern } from './key-pattern.ts'
+import { pairOf } from './key-pattern.ts'
 
 const STAR = 42
 
@@ -13,11 +14,12 @@ export type KeyMask = {
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Puts stars in the place of a credential, as many as it has bytes, so that lengths stay. Each byte is looked at once. At
- * most as many bytes wait as a block of the credential has, and none while nothing looks like one.
+ * Puts stars in the place of a credential, as many as it has bytes, so that lengths stay. Most bytes are not looked at: a
+ * block of the credential is so many pairs of its bytes in a row, and a pair that is none of them rules out every block
+ * over it. At most as many bytes wait as a block of the credential has, and none while nothing looks like one.
  */
 export function createKeyMask(pattern: KeyPattern): KeyMask {
-  const { root, starts, maxBytes } = pattern
+  const { root, starts, leastBytes, maxBytes } = pattern
   let state = root
   let waiting = NOTHING
   return {
@@ -26,9 +28,16 @@ export function createKeyMask(pattern: KeyPattern): KeyMask {
       let bytes = from === 0 ? chunk : Buffer.concat([waiting, chunk])
       // The first byte that may be part of a credential, of which the end has not come.
       let open = 0
+      // The end of the bytes that the pairs did not rule out.
+      let likely = from
       for (let at = from; at < bytes.length; at++) {
+        if (state === root && at >= likely) {
+          at = nextLikely(pattern, bytes, at)
+          likely = at + leastBytes
+          open = at
+          if (at === bytes.length) break
+        }
         const byte = bytes[at] ?? 0
-        // Most bytes of most answers begin nothing.
         if (state === root && starts[byte] === 0) {
           open = at + 1
           continue
@@ -51,6 +60,26 @@ export function createKeyMask(pattern: KeyPattern): KeyMask {
       return last
     },
   }
+}
+
+/**
+ * The first place at or behind `from` where a block may begin: all pairs of so many bytes as the shortest block has, or
+ * of all bytes that have come, are pairs of the credential. Each window is read from its end, so that a pair that is none
+ * of them rules out as many places as it can.
+ */
+function nextLikely({ pairs, leastBytes }: KeyPattern, bytes: Buffer, from: number): number {
+  let begin = from
+  while (begin < bytes.length) {
+    let at = Math.min(begin + leastBytes, bytes.length) - 2
+    while (at >= begin) {
+      const pair = pairOf(bytes[at] ?? 0, bytes[at + 1] ?? 0)
+      if (((pairs[pair >> 3] ?? 0) & (1 << (pair & 7))) === 0) break
+      at--
+    }
+    if (at < begin) return begin
+    begin = at + 1
+  }
+  return begin
 }
 
 /** A short text without the credential. */

@@ -1,3 +1,5 @@
+import type { Secret } from '#shared/secret.ts'
+
 /**
  * The ways in which a credential is looked for in the bytes of an answer, and the automaton that finds them all in one
  * pass. A credential is cut into blocks, so that a part of one is found, too. Each block is looked for
@@ -11,7 +13,10 @@ export type KeyPattern = {
   readonly root: KeyState
   /** 1 for each byte that leads away from the root. */
   readonly starts: Uint8Array
-  /** The most bytes that a block takes in any of these ways. */
+  /** The pairs of bytes that follow each other in a block, one bit for each {@link pairOf}. */
+  readonly pairs: Uint8Array
+  /** The fewest and the most bytes that a block takes in any of these ways. */
+  readonly leastBytes: number
   readonly maxBytes: number
   /** The state behind a byte. */
   step(state: KeyState, byte: number): KeyState
@@ -26,52 +31,129 @@ export type KeyState = {
   readonly next: (KeyState | undefined)[]
 }
 
+/** Makes the patterns of credentials, and keeps each as long as its credential is open. */
+export type KeyPatterns = {
+  /** Undefined for a credential that is too short to be told from a word. */
+  of(key: Secret): KeyPattern | undefined
+  /** The memory of the states of all patterns. */
+  figures(): { readonly states: number; readonly bytes: number }
+}
+
 /** Characters of a block. A shorter credential is one block, and one below the least is not looked for: it could be a word. */
 const BLOCK_CHARS = 16
 const LEAST_CHARS = 8
 /** A longer credential is looked for by so many of its blocks. */
 const MAX_BLOCKS = 256
-/** States that are kept for one credential. An answer that leads to more makes them anew. */
-const MAX_STATES = 2_048
+/** Bytes of the states that are kept for all credentials of a process. An answer that leads to more makes them anew. */
+const MAX_STATE_BYTES = 33_554_432
+/** Bytes of a slot of an array, of the slots that each state has, and of its other members. */
+const SLOT_BYTES = 8
+const NEXT_SLOTS = 256
+const OTHER_BYTES = 256
 
-/** The texts that stand for one character or byte of a block. */
-type Place = readonly string[]
+export function createKeyPatterns(maxStateBytes = MAX_STATE_BYTES): KeyPatterns {
+  const states = createStateMemory(maxStateBytes)
+  const patterns = new WeakMap<Secret, { readonly pattern: KeyPattern | undefined }>()
+  return {
+    of(key) {
+      const known = patterns.get(key)
+      if (known !== undefined) return known.pattern
+      const bytes = Buffer.from(key.reveal())
+      const pattern = bytes.length < LEAST_CHARS ? undefined : automatonOf(waysOf(bytes), states)
+      patterns.set(key, { pattern })
+      return pattern
+    },
+    figures: states.figures,
+  }
+}
+
+/** The states of all patterns under one bound. */
+type StateMemory = {
+  find(root: KeyState, name: string): KeyState | undefined
+  keep(root: KeyState, name: string, state: KeyState): void
+  figures: KeyPatterns['figures']
+}
+
+/**
+ * When the memory is full, all states are let go, and none leads to another any more. Whoever is at one goes on from it,
+ * so that an answer on its way holds one state at most.
+ */
+function createStateMemory(maxBytes: number): StateMemory {
+  const byRoot = new Map<KeyState, Map<string, KeyState>>()
+  let states = 0
+  let bytes = 0
+  const clear = () => {
+    for (const [root, known] of byRoot) for (const state of [root, ...known.values()]) state.next.fill(undefined)
+    byRoot.clear()
+    states = 0
+    bytes = 0
+  }
+  return {
+    find: (root, name) => byRoot.get(root)?.get(name),
+    keep(root, name, state) {
+      const size = (NEXT_SLOTS + state.codes.length) * SLOT_BYTES + name.length + OTHER_BYTES
+      if (bytes + size > maxBytes) clear()
+      states++
+      bytes += size
+      const known = byRoot.get(root)
+      if (known === undefined) byRoot.set(root, new Map([[name, state]]))
+      else known.set(name, state)
+    },
+    figures: () => ({ states, bytes }),
+  }
+}
+
+/** The texts that stand for one character or byte of a block, and the pairs of bytes within them and at their edges. */
+type Place = {
+  readonly texts: readonly string[]
+  readonly firsts: readonly number[]
+  readonly inner: readonly number[]
+  readonly lasts: readonly number[]
+}
 /** Those at the beginning of a block, and those behind another character. */
 type Places = { readonly first: Place; readonly later: Place }
 
-/** Undefined for a credential that is too short to be told from a word. */
-export function keyPattern(key: string): KeyPattern | undefined {
-  const bytes = Buffer.from(key)
-  if (bytes.length < LEAST_CHARS) return undefined
-  return automatonOf(blocksOf(bytes).flatMap(waysOf))
+/** A way to write a block: its characters, and how each is written. */
+type Way = { readonly table: readonly Places[]; readonly signs: string }
+
+/** The ways of all blocks, and those of the whole credential, in which the blocks follow each other. */
+type Ways = { readonly ofBlocks: readonly Way[]; readonly ofWhole: readonly Way[] }
+
+function waysOf(key: Buffer): Ways {
+  return { ofBlocks: blocksOf(key).flatMap(waysToWrite), ofWhole: waysToWrite(key) }
 }
 
-/** Blocks that follow each other, and one that ends with the credential. */
+/** Blocks that follow each other, and one that ends with the credential. The same block is looked for once. */
 function blocksOf(key: Buffer): readonly Buffer[] {
-  const blocks: Buffer[] = []
-  for (let at = 0; at + BLOCK_CHARS < key.length && blocks.length < MAX_BLOCKS; at += BLOCK_CHARS) {
-    blocks.push(key.subarray(at, at + BLOCK_CHARS))
+  const blocks = new Map<string, Buffer>()
+  const add = (block: Buffer) => blocks.set(block.toString('latin1'), block)
+  for (let at = 0; at + BLOCK_CHARS < key.length && blocks.size < MAX_BLOCKS; at += BLOCK_CHARS) {
+    add(key.subarray(at, at + BLOCK_CHARS))
   }
-  return [...blocks, key.subarray(-BLOCK_CHARS)]
+  add(key.subarray(-BLOCK_CHARS))
+  return [...blocks.values()]
 }
 
-function waysOf(block: Buffer): readonly (readonly Place[])[] {
-  const codes = [0, 1, 2].flatMap((shift) => [base64Of(block, shift, 'base64'), base64Of(block, shift, 'base64url')])
-  return [
-    ...BYTES.map((table) => [...block].map((byte, at) => placeAt(table[byte], at))),
-    ...[...new Set(codes)].map((code) => [...code].map((sign, at) => placeAt(BASE64.get(sign), at))),
-  ]
+function waysToWrite(block: Buffer): readonly Way[] {
+  const signs = block.toString('latin1')
+  const codes = [0, 1, 2].map((shift) => base64Of(block, shift))
+  return [...BYTES.map((table) => ({ table, signs })), ...codes.map((code) => ({ table: BASE64, signs: code }))]
 }
 
-function placeAt(places: Places | undefined, at: number): Place {
-  return (at === 0 ? places?.first : places?.later) ?? []
+/** The texts of a character of a way. */
+function placeOf({ table, signs }: Way, at: number): Place {
+  const places = table[signs.charCodeAt(at)]
+  return (at === 0 ? places?.first : places?.later) ?? NO_PLACE
 }
 
 /** The characters of base64 that a block alone decides, where `shift` bytes of a group of three stand before it. */
-function base64Of(block: Buffer, shift: number, alphabet: 'base64' | 'base64url'): string {
-  const text = Buffer.concat([Buffer.alloc(shift), block]).toString(alphabet)
+function base64Of(block: Buffer, shift: number): string {
+  const text = Buffer.concat([Buffer.alloc(shift), block]).toString('base64')
   return text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + block.length) * 8) / 6))
 }
+
+/** The place of what is no character of a way. */
+const NO_PLACE: Place = { texts: [], firsts: [], inner: [], lasts: [] }
 
 /** How each byte is written in each way. It is the same for all credentials. */
 const BYTES: readonly (readonly Places[])[] = [
@@ -81,23 +163,39 @@ const BYTES: readonly (readonly Places[])[] = [
   tableOf((sign) => separated(casesOf(hex(sign)), ['', ' ', ':', '-', ',', ', '])),
   tableOf((sign) => separated([String(sign.charCodeAt(0))], [',', ', ', ' ', '\n', ',\n'])),
 ]
-const BASE64: ReadonlyMap<string, Places> = new Map(
-  [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_'].map((sign) => {
-    const escaped = /\w/.test(sign) ? [] : [...slashed(sign), ...casesOf(hex(sign)).map((pair) => `%${pair}`)]
-    return [sign, separated([sign, ...escaped], ['', '\n', '\r\n', '\\n', '\\r\\n'])]
-  }),
-)
+/** How each character of base64 is written, in the alphabet of URLs, too. */
+const BASE64: readonly Places[] = tableOf((sign) => {
+  const signs = sign === '+' ? ['+', '-'] : sign === '/' ? ['/', '_'] : [sign]
+  return separated(
+    signs.flatMap((each) =>
+      /\w/.test(each) ? [each] : [each, ...slashed(each), ...casesOf(hex(each)).map((pair) => `%${pair}`)],
+    ),
+    ['', '\n', '\r\n', '\\n', '\\r\\n'],
+  )
+})
 
 function tableOf(write: (sign: string) => Places): readonly Places[] {
   return Array.from({ length: 256 }, (_, byte) => write(String.fromCharCode(byte)))
 }
 
-function alike(texts: Place): Places {
-  return { first: texts, later: texts }
+function alike(texts: readonly string[]): Places {
+  const place = placeFor(texts)
+  return { first: place, later: place }
 }
 
-function separated(texts: Place, separators: readonly string[]): Places {
-  return { first: texts, later: separators.flatMap((separator) => texts.map((text) => separator + text)) }
+function separated(texts: readonly string[], separators: readonly string[]): Places {
+  const later = separators.flatMap((separator) => texts.map((text) => separator + text))
+  return { first: placeFor(texts), later: placeFor(later) }
+}
+
+function placeFor(texts: readonly string[]): Place {
+  const bytes = texts.map((text) => Buffer.from(text, 'latin1'))
+  return {
+    texts,
+    firsts: unique(bytes.map((text) => text[0] ?? 0)),
+    inner: unique(bytes.flatMap((text) => [...text.subarray(1)].map((byte, at) => pairOf(text[at] ?? 0, byte)))),
+    lasts: unique(bytes.map((text) => text.at(-1) ?? 0)),
+  }
 }
 
 /** A text in small and in capital letters. */
@@ -109,7 +207,7 @@ function hex(sign: string): string {
   return sign.charCodeAt(0).toString(16).padStart(2, '0')
 }
 
-function asText(sign: string): Place {
+function asText(sign: string): readonly string[] {
   const escaped = casesOf(sign).flatMap((each) => [
     ...casesOf(hex(each)).flatMap((pair) => [`%${pair}`, `%25${pair}`, `\\u00${pair}`, `\\x${pair}`, `&#x${pair};`]),
     `&#${each.charCodeAt(0)};`,
@@ -118,69 +216,55 @@ function asText(sign: string): Place {
 }
 
 /** A sign that JSON may escape by itself. */
-function slashed(sign: string): Place {
+function slashed(sign: string): readonly string[] {
   return '/"\\'.includes(sign) ? [`\\${sign}`] : []
 }
 
 /**
- * One automaton for all ways. A code is a place in the list of all places and, within one of the place's texts, the text
- * and the bytes of it that have come. States are made as bytes lead to them, so most are never made.
+ * One automaton for all ways. A code is a way, a place in it and, within one of the place's texts, the text and the bytes
+ * of it that have come. States are made as bytes lead to them, so most are never made.
  */
-function automatonOf(ways: readonly (readonly Place[])[]): KeyPattern {
-  const places = ways.flat()
-  const ends = new Set<number>()
-  const begins: number[] = []
-  let count = 0
-  let maxBytes = 0
-  for (const way of ways) {
-    begins.push(codeOf(count))
-    count += way.length
-    ends.add(count - 1)
-    const longest = way.map((texts) => Math.max(...texts.map((text) => text.length)))
-    maxBytes = Math.max(
-      maxBytes,
-      longest.reduce((sum, length) => sum + length, 0),
-    )
-  }
+function automatonOf({ ofBlocks: ways, ofWhole }: Ways, memory: StateMemory): KeyPattern {
   const root: KeyState = { isFound: false, codes: [], next: noneYet() }
-  let states = new Map([['', root]])
+  const begins = ways.map((_way, at) => codeOf(at, 0))
+  const lengths = ways.map(lengthsOf)
 
   function stateOf(codes: ReadonlySet<number>, isFound: boolean): KeyState {
+    if (codes.size === 0 && !isFound) return root
     const sorted = [...codes].sort((one, other) => one - other)
     const name = (isFound ? '!' : '') + sorted.join()
-    const known = states.get(name)
+    const known = memory.find(root, name)
     if (known !== undefined) return known
-    // Whoever is at a state of before goes on from it.
-    if (states.size >= MAX_STATES) {
-      root.next.fill(undefined)
-      states = new Map([['', root]])
-    }
     const state: KeyState = { isFound, codes: sorted, next: noneYet() }
-    states.set(name, state)
+    memory.keep(root, name, state)
     return state
   }
 
   function behind({ codes }: KeyState, byte: number): KeyState {
     const reached = new Set<number>()
     let isFound = false
-    for (const code of [...codes, ...begins]) {
-      const [place, text, offset] = [code >>> PLACE_SHIFT, (code >>> TEXT_SHIFT) & TEXT_MASK, code & OFFSET_MASK]
-      for (const [at, each] of places[place]?.entries() ?? []) {
-        if ((offset > 0 && at !== text) || each.charCodeAt(offset) !== byte) continue
-        if (offset + 1 < each.length) reached.add(codeOf(place, at, offset + 1))
-        else if (ends.has(place)) isFound = true
-        else reached.add(codeOf(place + 1))
+    for (const code of codes.length === 0 ? begins : [...codes, ...begins]) {
+      const [index, at, text, offset] = partsOf(code)
+      const way = ways[index]
+      if (way === undefined) continue
+      for (const [number, each] of placeOf(way, at).texts.entries()) {
+        if ((offset > 0 && number !== text) || each.charCodeAt(offset) !== byte) continue
+        if (offset + 1 < each.length) reached.add(codeOf(index, at, number, offset + 1))
+        else if (at + 1 === way.signs.length) isFound = true
+        else reached.add(codeOf(index, at + 1))
       }
     }
     return stateOf(reached, isFound)
   }
 
   const starts = new Uint8Array(256)
-  for (const code of begins) for (const text of places[code >>> PLACE_SHIFT] ?? []) starts[text.charCodeAt(0)] = 1
+  for (const way of ways) for (const text of placeOf(way, 0).texts) starts[text.charCodeAt(0)] = 1
   return {
     root,
     starts,
-    maxBytes,
+    pairs: pairsOf(ofWhole),
+    leastBytes: Math.min(...lengths.map(({ least }) => least)),
+    maxBytes: Math.max(...lengths.map(({ most }) => most)),
     step(state, byte) {
       const known = state.next[byte]
       if (known !== undefined) return known
@@ -191,16 +275,61 @@ function automatonOf(ways: readonly (readonly Place[])[]): KeyPattern {
   }
 }
 
-/** An array of one shape with room for each byte, so that a look-up is one step. */
-function noneYet(): (KeyState | undefined)[] {
-  return new Array<KeyState | undefined>(256).fill(undefined)
+/** The fewest and the most bytes that a way takes. */
+function lengthsOf(way: Way): { readonly least: number; readonly most: number } {
+  let least = 0
+  let most = 0
+  for (let at = 0; at < way.signs.length; at++) {
+    const lengths = placeOf(way, at).texts.map((text) => text.length)
+    least += Math.min(...lengths)
+    most += Math.max(...lengths)
+  }
+  return { least, most }
 }
 
-const PLACE_SHIFT = 12
-const TEXT_SHIFT = 4
-const TEXT_MASK = 255
-const OFFSET_MASK = 15
+/** The number of a pair of bytes. Bytes that differ in their highest bit alone count as one: their tables are small. */
+export function pairOf(one: number, other: number): number {
+  return ((one & 127) << 7) | (other & 127)
+}
 
-function codeOf(place: number, text = 0, offset = 0): number {
-  return (place << PLACE_SHIFT) | (text << TEXT_SHIFT) | offset
+const PAIRS = 16_384
+
+/** All pairs of bytes that follow each other in a credential, in any of these ways. */
+function pairsOf(ways: readonly Way[]): Uint8Array {
+  const pairs = new Uint8Array(PAIRS / 8)
+  const add = (pair: number) => {
+    pairs[pair >> 3] = (pairs[pair >> 3] ?? 0) | (1 << (pair & 7))
+  }
+  for (const way of ways) {
+    let lasts: readonly number[] = []
+    for (let at = 0; at < way.signs.length; at++) {
+      const { firsts, inner, lasts: ends } = placeOf(way, at)
+      for (const pair of inner) add(pair)
+      for (const last of lasts) for (const first of firsts) add(pairOf(last, first))
+      lasts = ends
+    }
+  }
+  return pairs
+}
+
+function unique(numbers: readonly number[]): readonly number[] {
+  return [...new Set(numbers)]
+}
+
+/** An array of one shape with room for each byte, so that a look-up is one step. */
+function noneYet(): (KeyState | undefined)[] {
+  return new Array<KeyState | undefined>(NEXT_SLOTS).fill(undefined)
+}
+
+/** Bits of a code: 12 of the way, 5 of the place in it, 6 of the text, 4 of the offset. */
+const WAY_SHIFT = 15
+const PLACE_SHIFT = 10
+const TEXT_SHIFT = 4
+
+function codeOf(way: number, place: number, text = 0, offset = 0): number {
+  return (way << WAY_SHIFT) | (place << PLACE_SHIFT) | (text << TEXT_SHIFT) | offset
+}
+
+function partsOf(code: number): readonly [way: number, place: number, text: number, offset: number] {
+  return [code >>> WAY_SHIFT, (code >>> PLACE_SHIFT) & 31, (code >>> TEXT_SHIFT) & 63, code & 15]
 }

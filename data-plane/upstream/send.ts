@@ -11,13 +11,11 @@ import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 import { readRetryAfter } from '#shared/retry-after.ts'
-import type { Secret } from '#shared/secret.ts'
 import { MAX_RETRY_AFTER_MS } from './classify.ts'
 import type { OpenCredential } from './credentials.ts'
 import type { KeyMask } from './key-mask.ts'
 import { createKeyMask, isCompressed, maskedText } from './key-mask.ts'
-import type { KeyPattern } from './key-pattern.ts'
-import { keyPattern } from './key-pattern.ts'
+import type { KeyPattern, KeyPatterns } from './key-pattern.ts'
 import { holdsKey } from './key-traces.ts'
 
 const CONNECT_TIMEOUT_MS = 2_000
@@ -72,6 +70,7 @@ export type Upstream = {
 type Parts = {
   readonly policy: OutboundPolicy
   readonly openCredential: OpenCredential
+  readonly patterns: KeyPatterns
   readonly clock: Clock
   /** Hosts of the provider allow-list in the current snapshot. */
   readonly allowedHosts: () => ReadonlySet<string>
@@ -82,11 +81,10 @@ type Parts = {
  * on the allow-list and must be the one for which the credential was sealed. The address is checked when it is dialled.
  * No redirect is followed. An answer of a good status passes on without the credential.
  */
-export function createUpstream({ policy, openCredential, clock, allowedHosts }: Parts): Upstream {
+export function createUpstream({ policy, openCredential, patterns, clock, allowedHosts }: Parts): Upstream {
   const agent = createAgent(policy, MAX_RESPONSE_BYTES)
   const passingAgent = createAgent(policy, MAX_PASSED_ON_BYTES)
   const findAddress = addressBook(policy, allowedHosts)
-  const patternOf = patternMemory()
   return {
     send(offer, request, options, events) {
       const sending: Sending = {
@@ -95,7 +93,7 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
       }
       try {
         const key = openCredential(offer.credential)
-        sending.pattern = patternOf(key)
+        sending.pattern = patterns.of(key)
         const { passedOn } = request
         const { origin, path } = passedOn === undefined ? findAddress(offer) : targetOf(passedOn, offer, policy)
         const client = passedOn === undefined ? agent : passingAgent
@@ -316,18 +314,6 @@ function createHandler(sending: Sending): Dispatcher.DispatchHandler {
     onResponseError(_controller, error) {
       failSending(sending, error)
     },
-  }
-}
-
-/** Keeps the pattern of each key as long as the key itself is open. */
-function patternMemory(): (key: Secret) => KeyPattern | undefined {
-  const patterns = new WeakMap<Secret, { readonly pattern: KeyPattern | undefined }>()
-  return (key) => {
-    const known = patterns.get(key)
-    if (known !== undefined) return known.pattern
-    const made = { pattern: keyPattern(key.reveal()) }
-    patterns.set(key, made)
-    return made.pattern
   }
 }
 

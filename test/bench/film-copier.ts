@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import { openArtifactFolder } from '#data-plane/store/artifact-folder.ts'
 import { createFileFetcher, FILE_TIMES } from '#data-plane/upstream/fetch-file.ts'
+import { createKeyPatterns } from '#data-plane/upstream/key-pattern.ts'
 import { HOUR, systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
@@ -23,7 +24,9 @@ const clock = systemClock
 const bytes = 2 * FILM_BYTES
 const limits = { fileBytes: bytes, ownerBytes: bytes, totalBytes: bytes, keepMs: HOUR }
 const store = openArtifactFolder({ dir: values.dir, node: 'bench', limits, clock, log: createLogger('bench', 'error') })
-const fetcher = createFileFetcher({ policy: { allowsLoopback: true }, openCredential: () => new Secret(''), clock })
+const policy = { allowsLoopback: true }
+const openCredential = () => new Secret('')
+const fetcher = createFileFetcher({ policy, openCredential, patterns: createKeyPatterns(), clock })
 const ids = createIds(clock)
 const copied: { readonly addedBytes: number; readonly seconds: number }[] = []
 for (let each = 0; each < Number(values.copies); each++) {

@@ -107,6 +107,17 @@ describe('work that is refused', () => {
     expect((await market.rest('GET', '/v1/seller/offers', { key: ada.sellerKey, headers })).status).toBe(200)
   })
 
+  it('is told in readiness to be of one address behind a proxy that is not trusted', async () => {
+    const behind = await startMarket({ environment: { TRUSTED_PROXIES: '192.0.2.1' } })
+    const ready = async () => JSON.parse((await behind.rest('GET', '/health/ready', { headers: from(1) })).text)
+    try {
+      expect(await ready()).toMatchObject({ status: 'ok', untrusted_proxies: 1 })
+      expect(JSON.parse((await get('/health/ready')(from(1))).text)).toMatchObject({ untrusted_proxies: 0 })
+    } finally {
+      await behind.stop()
+    }
+  })
+
   it('does not close health, metrics or the page', async () => {
     const address = from(103)
     expect(await spend(get('/v1/nothing'), address)).toBeDefined()

@@ -58,6 +58,7 @@ const TRPC_ALONE = [
     'treasury.chain',
     'treasury.fund',
     'treasury.reconcile',
+    'treasury.retire',
     'treasury.withdraw',
     'user.create',
   ],

@@ -171,6 +171,13 @@ describe('work that is refused', () => {
   )
 })
 
+describe('readiness', () => {
+  it('counts proxies that are missing in the list of trusted ones', async () => {
+    const ready = await fetch(new URL('/health/ready', url), { headers: { 'x-forwarded-for': '198.51.100.1' } })
+    expect(await ready.json()).toEqual({ status: 'ready', untrusted_proxies: 0 })
+  })
+})
+
 describe('the rate of a key', () => {
   it('stands on every answer and on the refusal, with when it lifts', async () => {
     const made = await fetch(new URL('/v1/buyer/keys', url), {

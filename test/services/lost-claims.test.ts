@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -228,16 +229,29 @@ describe('a payment that came, and whose claim the ledger lost', { timeout: 120_
     await named(transaction)
   })
 
-  it('by upto that was credited all the same is not booked again, and its call is charged to that credit', async () => {
-    // Nobody here knows the settlement key.
-    const other = treasury.process({ FACILITATOR_PRIVATE_KEY: `0x${'44'.repeat(32)}` })
-    const { calls, rid, event, transaction, credit } = await settledAndLost('upto', { by: other })
-    expect(await moveOf(transaction)).toMatchObject({ kind: 'deposit' })
-    expect(await credit()).toBe(Number(CHARGE))
-    expect(await calls.settle(rid, CHARGE, { event })).toMatchObject({ state: 'settled' })
-    expect(await calls.booked(rid)).toMatchObject({ state: 'released', charge: CHARGE, came: null })
-    expect(await credit()).toBe(0)
-  })
+  it.each([
+    ['by its authorization', false],
+    ['by its transaction alone', true],
+  ])(
+    'by upto that was credited all the same, known %s, is not booked again: its call is charged to the credit',
+    async (_, isOld) => {
+      // Nobody here knows the settlement key.
+      const other = treasury.process({ FACILITATOR_PRIVATE_KEY: `0x${'44'.repeat(32)}` })
+      const { calls, rid, event, transaction, credit } = await settledAndLost('upto', { by: other })
+      expect(await moveOf(transaction)).toMatchObject({ kind: 'deposit', permitNonce: expect.any(String) })
+      if (isOld) {
+        await treasury.db.connection().execute(async (connection) => {
+          await sql`set session_replication_role = replica`.execute(connection)
+          await sql`update treasury_move set permit_nonce = null, permit_by = null`.execute(connection)
+          await sql`reset session_replication_role`.execute(connection)
+        })
+      }
+      expect(await credit()).toBe(Number(CHARGE))
+      expect(await calls.settle(rid, CHARGE, { event })).toMatchObject({ state: 'settled' })
+      expect(await calls.booked(rid)).toMatchObject({ state: 'released', charge: CHARGE, came: null })
+      expect(await credit()).toBe(0)
+    },
+  )
 
   it.each([true, false])('by exact is booked once, its payer known: %s', async (isKnown) => {
     const { calls, rid, event, transaction, credit } = await settledAndLost('exact', { isKnown })

@@ -76,7 +76,7 @@ export const PAYMENT_MUTANTS = [
   mutant(
     'forged_payment_reaches_the_facilitator',
     X402,
-    'if (!(await signatures.mayBeGood(signedBy(payment, terms)))) throw paymentRefused(FORGED[scheme])',
+    "if (verdict === 'forged') throw paymentRefused(FORGED[scheme])",
     '',
   ),
   mutant(

@@ -6,6 +6,7 @@ import type { ArtifactLimits } from '#data-plane/store/artifact-store.ts'
 import { createArtifacts } from '#data-plane/store/artifacts.ts'
 import type { StoredJob } from '#data-plane/store/jobs.ts'
 import { createFileFetcher } from '#data-plane/upstream/fetch-file.ts'
+import { createKeyPatterns } from '#data-plane/upstream/key-pattern.ts'
 import type { Time } from '#shared/clock.ts'
 import { HOUR } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
@@ -38,7 +39,7 @@ export function openJobFiles({ dir, clock, host, fileHosts = [], find = async ()
   const openCredential = () => new Secret(SELLER_KEY)
   const files = createJobFiles({
     ...{ artifacts, jobs: { find }, policy, clock, log, limits: FILE_LIMITS },
-    fetcher: createFileFetcher({ policy, openCredential, clock }),
+    fetcher: createFileFetcher({ policy, openCredential, patterns: createKeyPatterns(), clock }),
     upstream: { holdsKey: (_to, text) => text.includes(SELLER_KEY) },
     market: () => ({ hosts: new Set([host]), findProvider: () => ({ id: 'sample', fileHosts }) as never }),
   })

@@ -5,6 +5,7 @@ import { changeDeposit, insertDeposit } from '#control-plane/db/deposits.ts'
 import { upsertMoves } from '#control-plane/db/treasury-moves.ts'
 import { nonceOf } from '#control-plane/ports/treasury/authorization.ts'
 import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
+import { newMoveMemory } from '#control-plane/ports/treasury/move-parts.ts'
 import { createRpcTreasuryChain } from '#control-plane/ports/treasury/rpc-treasury-chain.ts'
 import { HOUR } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -18,7 +19,8 @@ export const FAR_MOVES: MoveParts = {
   ...PURSE,
   ...{ assetName: 'USD Coin', assetVersion: '2', confirmations: 12, firstBlock: null, coldAddress: null },
   chain: createRpcTreasuryChain('http://127.0.0.1:1'),
-  memory: { seen: undefined },
+  isFormer: false,
+  memory: newMoveMemory(),
 }
 
 /** Stores a signed deposit of an account, and a transfer of somebody unknown. Answers the deposit's id. */

@@ -1,14 +1,17 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { FileFetcher, FileLimits, FilePlace } from '#data-plane/upstream/fetch-file.ts'
 import { createFileFetcher } from '#data-plane/upstream/fetch-file.ts'
+import { createKeyPatterns } from '#data-plane/upstream/key-pattern.ts'
 import { mediaTypeOf } from '#data-plane/upstream/media-type.ts'
 import { systemClock } from '#shared/clock.ts'
 import { Secret } from '#shared/secret.ts'
 import { until } from '#test/support/until.ts'
 
 const MP4 = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypisom'), Buffer.alloc(20_000, 9)])
+const KEY = 'sk-canary-of-a-seller-9fK2_mZ+xQ/7vLw3'
 const LIMITS: FileLimits = { maxBytes: 50_000, firstByteMs: 5_000, idleMs: 5_000, totalMs: 20_000 }
 const PATIENCE_MS = 80
 
@@ -45,7 +48,8 @@ afterAll(async () => {
 function open(allowsLoopback: boolean): FileFetcher {
   return createFileFetcher({
     policy: { allowsLoopback },
-    openCredential: () => new Secret('sk-canary'),
+    openCredential: () => new Secret(KEY),
+    patterns: createKeyPatterns(),
     clock: systemClock,
   })
 }
@@ -55,6 +59,14 @@ const placeOf = (changes: Partial<FilePlace> = {}): FilePlace => ({
   hosts: new Set([`127.0.0.1:${port}`]),
   ...changes,
 })
+
+/** A key that belongs to the server. */
+const keyOf = () =>
+  ({
+    baseUrl: `http://127.0.0.1:${port}`,
+    apiFormat: 'openai',
+    credential: { host: `127.0.0.1:${port}` },
+  }) as never
 
 /** An answer with a head and a body. */
 const answer =
@@ -129,10 +141,8 @@ describe('a file of a provider', () => {
 
   it('is asked for with the provider’s key only where the key is that host’s', async () => {
     script = good
-    const credential = { host: `127.0.0.1:${port}` }
-    const key = { baseUrl: `http://127.0.0.1:${port}`, apiFormat: 'openai', credential } as never
-    expect(await take(placeOf({ key }))).toMatchObject({ isWhole: true })
-    expect(asked).toContain('authorization: Bearer sk-canary')
+    expect(await take(placeOf({ key: keyOf() }))).toMatchObject({ isWhole: true })
+    expect(asked).toContain(`authorization: Bearer ${KEY}`)
     asked = ''
     const foreign = {
       baseUrl: 'https://else.example',
@@ -141,6 +151,33 @@ describe('a file of a provider', () => {
     } as never
     expect(await take(placeOf({ key: foreign }))).toBe('forbidden')
     expect(asked).toBe('')
+  })
+
+  it.each<[string, Buffer, (key: string) => string | Buffer]>([
+    ['a picture with it as text', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), (key) => key],
+    ['a sound with it as base64', Buffer.from('ID3\x04'), (key) => Buffer.from(`a${key}`).toString('base64')],
+    ['a film with it as UTF-16', MP4, (key) => Buffer.from(key, 'utf16le')],
+    ['a file of no known kind', Buffer.alloc(8, 1), (key) => `{"key":"${key}"}`],
+  ])('comes without the key that it was asked for with: %s', async (_what, head, write) => {
+    const written = Buffer.from(write(KEY))
+    const film = Buffer.concat([head, written, Buffer.alloc(20_000, 2), written])
+    script = (socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${film.length}\r\n\r\n`)
+      for (let at = 0; at < film.length; at += 1_009) socket.write(film.subarray(at, at + 1_009))
+    }
+    const { pieces } = await files.fetch(placeOf({ key: keyOf() }), LIMITS)
+    const bytes = await bytesOf(pieces)
+    expect(bytes).toHaveLength(film.length)
+    expect(bytes.includes(written)).toBe(false)
+    expect(bytes.subarray(0, head.length).equals(head)).toBe(true)
+    expect(bytes.subarray(-written.length).includes('*'.repeat(16))).toBe(true)
+  })
+
+  it('that comes compressed to a request with a key is refused, because nobody can search it', async () => {
+    const packed = gzipSync(Buffer.concat([MP4, Buffer.from(KEY)]))
+    script = answer(`200 OK\r\ncontent-length: ${packed.length}\r\nconnection: close`, packed)
+    expect(await take(placeOf({ key: keyOf() }))).toBe('encoded')
+    expect(await take()).toMatchObject({ bytes: packed.length })
   })
 
   it.each([

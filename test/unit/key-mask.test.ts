@@ -2,12 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createKeyMask, isCompressed, maskedText } from '#data-plane/upstream/key-mask.ts'
 import type { KeyPattern } from '#data-plane/upstream/key-pattern.ts'
-import { keyPattern } from '#data-plane/upstream/key-pattern.ts'
+import { createKeyPatterns, pairOf } from '#data-plane/upstream/key-pattern.ts'
 import { holdsKey } from '#data-plane/upstream/key-traces.ts'
+import { Secret } from '#shared/secret.ts'
 
 const KEY = 'sk-proj-9fK2_mZ+xQ/7vLw3TbYc81HdRaeN'
-const patternOf = (key: string): KeyPattern => {
-  const pattern = keyPattern(key)
+const patternOf = (key: string, patterns = createKeyPatterns()): KeyPattern => {
+  const pattern = patterns.of(new Secret(key))
   if (pattern === undefined) throw new Error('too short')
   return pattern
 }
@@ -27,6 +28,32 @@ function passed(bytes: Buffer, pieces: readonly number[] = [], pattern = PATTERN
     at += length
   }
   return Buffer.concat([...out, mask.end()])
+}
+
+/** The ends of blocks that the automaton finds where it looks at every byte, and the least and the most that it stars. */
+function foundByteByByte(bytes: Buffer, pattern: KeyPattern) {
+  const least = Buffer.from(bytes)
+  const most = Buffer.from(bytes)
+  let state = pattern.root
+  let open = 0
+  for (const [at, byte] of bytes.entries()) {
+    state = pattern.step(state, byte)
+    if (state === pattern.root) open = at + 1
+    else if (state.isFound) {
+      least.fill('*', Math.max(open, at + 1 - pattern.leastBytes), at + 1)
+      most.fill('*', Math.max(open, at + 1 - pattern.maxBytes), at + 1)
+    }
+  }
+  return { least, most }
+}
+
+/** Expects that the same blocks were found. How far before a block the stars begin depends on how the answer is cut. */
+function expectFound(out: Buffer, bytes: Buffer, pattern: KeyPattern): void {
+  const { least, most } = foundByteByByte(bytes, pattern)
+  const wrong = [...out.keys()].filter(
+    (at) => out[at] !== (least[at] === bytes[at] && out[at] === bytes[at] ? bytes[at] : most[at]),
+  )
+  expect([out.length, wrong]).toEqual([bytes.length, []])
 }
 
 const hex = (text: string) => Buffer.from(text).toString('hex')
@@ -83,10 +110,10 @@ describe('an answer with the credential in it', () => {
     expect(out.toString('latin1')).toMatch(/^before \{"a":1\} .*, after$/s)
     expect(out.includes('*')).toBe(true)
     expect(holdsKey(out.toString('latin1').replaceAll('\0', ''), KEY)).toBe(false)
-    // In pieces it is the same.
+    // In pieces the same is found.
     for (const size of [1, 2, 3, 7]) {
       const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, () => size)
-      expect(passed(bytes, pieces).equals(out)).toBe(true)
+      expectFound(passed(bytes, pieces), bytes, PATTERN)
     }
   })
 
@@ -122,6 +149,113 @@ describe('an answer with the credential in it', () => {
   })
 })
 
+describe('the bytes that the search passes over', () => {
+  const key = fc.stringMatching(/^[A-Za-z0-9+/_.:-]{8,120}$/)
+  /** Parts of a key in all its forms, words, and bytes of any kind, so that much is nearly a key. */
+  const text = (secret: string) =>
+    fc
+      .array(
+        fc.oneof(
+          fc
+            .tuple(fc.constantFrom(...Object.values(WAYS)), fc.nat(secret.length), fc.nat(secret.length))
+            .map(([write, one, other]) =>
+              Buffer.from(write(secret.slice(Math.min(one, other), Math.max(one, other))), 'latin1'),
+            ),
+          fc.constantFrom(...Object.values(WAYS)).map((write) => Buffer.from(write(secret), 'latin1')),
+          fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+          fc.string({ maxLength: 40 }).map((words) => Buffer.from(words)),
+        ),
+        { maxLength: 12 },
+      )
+      .map((parts) => Buffer.concat(parts))
+  const case_ = key.chain((secret) =>
+    fc.record({
+      secret: fc.constant(secret),
+      bytes: text(secret),
+      cuts: fc.array(fc.nat(60), { maxLength: 20 }),
+    }),
+  )
+
+  it('hold nothing that a search of every byte finds', () => {
+    fc.assert(
+      fc.property(case_, ({ secret, bytes, cuts }) => {
+        const pattern = patternOf(secret)
+        expectFound(passed(bytes, cuts, pattern), bytes, pattern)
+      }),
+      { seed: 33, numRuns: 1_000 },
+    )
+  })
+
+  it('are most bytes of an answer', () => {
+    let looked = 0
+    const counting = new Proxy(PATTERN.pairs, {
+      get: (pairs, name) => {
+        looked++
+        return Reflect.get(pairs, name)
+      },
+    })
+    let stepped = 0
+    const starts = new Proxy(PATTERN.starts, {
+      get: (bytes, name) => {
+        stepped++
+        return Reflect.get(bytes, name)
+      },
+    })
+    const counted: KeyPattern = { ...PATTERN, pairs: counting, starts }
+    const words = 'data: {"choices":[{"delta":{"content":" the quick brown fox jumps over the lazy dog"}}]}\n\n'
+    const picture = `{"b64_json":"${Buffer.from(fc.sample(fc.uint8Array({ minLength: 30_000, maxLength: 30_000 }), { seed: 34, numRuns: 1 })[0] ?? []).toString('base64')}"}`
+    for (const answer of [words.repeat(400), picture]) {
+      ;[looked, stepped] = [0, 0]
+      const bytes = Buffer.from(answer)
+      expect(passed(bytes, [], counted).equals(bytes)).toBe(true)
+      expect((looked + stepped) / bytes.length).toBeLessThan(0.4)
+    }
+    // In the worst case each byte is looked at a few times, never more with the length of the answer.
+    const worst = Buffer.from(KEY.slice(0, 15).repeat(4_000))
+    ;[looked, stepped] = [0, 0]
+    expect(passed(worst, [], counted).equals(worst)).toBe(true)
+    expect((looked + stepped) / worst.length).toBeLessThan(4)
+    expect(PATTERN.pairs[pairOf(0x73, 0x6b) >> 3]).toBeGreaterThan(0)
+  })
+})
+
+describe('the memory of all patterns', () => {
+  it('is bounded together, and forgets nothing of what an answer on its way may hold', () => {
+    const bound = 1_000_000
+    const patterns = createKeyPatterns(bound)
+    const keys = fc.sample(fc.stringMatching(/^[A-Za-z0-9+/_.:-]{60,512}$/), { seed: 35, numRuns: 40 })
+    const open = keys.map((key) => ({ key, pattern: patternOf(key, patterns) }))
+    const masks = open.map(({ key, pattern }) => ({
+      mask: createKeyMask(pattern),
+      bytes: Buffer.from(
+        Object.values(WAYS)
+          .map((write) => `${write(key.slice(0, 33)).slice(0, -2)} ${write(key)} `)
+          .join(''),
+        'latin1',
+      ),
+      out: [] as Buffer[],
+    }))
+    let cleared = 0
+    let before = 0
+    // All answers come at once, piece by piece.
+    const longest = Math.max(...masks.map(({ bytes }) => bytes.length))
+    for (let at = 0; at < longest; at += 50) {
+      for (const { mask, bytes, out } of masks) {
+        out.push(Buffer.from(mask.push(bytes.subarray(at, at + 50))))
+        const { states, bytes: kept } = patterns.figures()
+        expect(kept).toBeLessThanOrEqual(bound)
+        expect(states * 2_048).toBeLessThanOrEqual(kept)
+        if (kept < before) cleared++
+        before = kept
+      }
+    }
+    expect(cleared).toBeGreaterThan(3)
+    for (const [at, { mask, bytes, out }] of masks.entries()) {
+      expectFound(Buffer.concat([...out, mask.end()]), bytes, patternOf(keys[at] ?? ''))
+    }
+  })
+})
+
 describe('an answer without the credential', () => {
   it('goes on as it came, and nothing of it waits', () => {
     const given = { seed: 32, numRuns: 300 }
@@ -140,7 +274,7 @@ describe('an answer without the credential', () => {
     for (const text of ['sk-proj-', 'sk-proj-9fK2', 'a key of the form sk-proj-…', hex('sk-proj-')]) {
       expect(passed(Buffer.from(text)).toString()).toBe(text)
     }
-    expect(keyPattern('short')).toBeUndefined()
+    expect(createKeyPatterns().of(new Secret('short'))).toBeUndefined()
   })
 })
 

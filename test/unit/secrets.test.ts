@@ -1,10 +1,13 @@
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { createCredentialOpener } from '#data-plane/upstream/credentials.ts'
 import { hashApiKey, isWellFormedKey, keyTypeOf, newApiKey } from '#shared/api-key.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError, describeCause, toAppError } from '#shared/errors.ts'
 import { fingerprintCredential, openCredential, parseKeyRing, sealCredential } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
+import { createManualTime } from './fixtures/manual-time.ts'
 
 const ring = parseKeyRing(`k2:${Buffer.alloc(32, 2).toString('base64')},k1:${Buffer.alloc(32, 1).toString('base64')}`)
 const oldRing = parseKeyRing(`k1:${Buffer.alloc(32, 1).toString('base64')}`)
@@ -82,6 +85,38 @@ describe('sealed credentials', () => {
   })
   it('need a sane ring', () => {
     for (const text of ['', 'k1', 'k1:AAAA', ':x']) expect(() => parseKeyRing(text)).toThrow()
+  })
+})
+
+describe('opened credentials', () => {
+  it('are kept for a minute, and deleted then, whether or not another is opened', async () => {
+    const { time, pass } = createManualTime()
+    const { open, kept } = createCredentialOpener(ring, time)
+    const sealed = Array.from({ length: 100 }, (_, at) =>
+      sealCredential(ring, { ...binding, id: `crd_${at}` as never }, new Secret(`${canary}-${at}`)),
+    )
+    for (const one of sealed) {
+      expect(open(one)).toBe(open(one))
+      await pass(SECOND)
+    }
+    expect(kept()).toBeLessThanOrEqual(61)
+    // A credential that changed under its name is opened anew, and its minute begins anew.
+    const last = sealed[99]
+    if (last === undefined) throw new Error('no credential')
+    const changed = sealCredential(ring, { ...binding, id: 'crd_99' }, new Secret('another'))
+    expect(open(changed).reveal()).toBe('another')
+    await pass(MINUTE + 2 * SECOND)
+    expect(kept()).toBe(0)
+    expect(open(last).reveal()).toBe(`${canary}-99`)
+  })
+
+  it('are at most ten thousand', () => {
+    const { open, kept } = createCredentialOpener(ring, createManualTime().time)
+    const sealed = sealCredential(ring, binding, new Secret(canary))
+    for (let at = 0; at < 10_050; at++)
+      open({ ...sealCredential(ring, { ...binding, id: `crd_${at}` as never }, new Secret(canary)) })
+    expect(kept()).toBe(10_000)
+    expect(open(sealed).reveal()).toBe(canary)
   })
 })
 

@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import { concat, hashMessage, toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
+import type { Verdict } from '#data-plane/rails/wallet-signature.ts'
 import { createWalletSignatures } from '#data-plane/rails/wallet-signature.ts'
 import { createManualTime } from './fixtures/manual-time.ts'
 
@@ -37,7 +38,7 @@ describe('the signature of a payment', () => {
   it('C275: of its wallet is good, and nobody is asked', async () => {
     const { asked, signatures } = world()
     for (const given of [signature, `0x${signature.slice(2).toUpperCase()}`]) {
-      expect(await signatures.mayBeGood({ hash, signature: given, wallet })).toBe(true)
+      expect(await signatures.judge({ hash, signature: given, wallet })).toBe('good')
     }
     expect(asked).toEqual([])
   })
@@ -53,36 +54,65 @@ describe('the signature of a payment', () => {
     ['of one byte', () => '0x00'],
   ])('C275: %s is refused for a plain wallet, and left to the facilitator for a contract', async (_what, make) => {
     const forged = { hash, wallet, signature: await make() }
-    expect(await world([]).signatures.mayBeGood(forged)).toBe(false)
-    expect(await world([wallet]).signatures.mayBeGood(forged)).toBe(true)
+    expect(await world([]).signatures.judge(forged)).toBe('forged')
+    expect(await world([wallet]).signatures.judge(forged)).toBe('unproven')
     // While nobody knows, it is not refused.
-    expect(await world(null).signatures.mayBeGood(forged)).toBe(true)
+    expect(await world(null).signatures.judge(forged)).toBe('unproven')
   })
 
   it('of a contract that is not deployed yet is left to the facilitator', async () => {
     const { asked, signatures } = world([])
-    expect(await signatures.mayBeGood({ hash, wallet, signature: `0x1234${'6492'.repeat(16)}` })).toBe(true)
+    expect(await signatures.judge({ hash, wallet, signature: `0x1234${'6492'.repeat(16)}` })).toBe('unproven')
     expect(asked).toEqual([])
   })
 
   it('asks once about a wallet for half a minute, however many forgeries come', async () => {
     const { pass, asked, signatures } = world([])
     const forged = { hash, wallet, signature: await stranger.sign({ hash }) }
-    await Promise.all(Array.from({ length: 20 }, () => signatures.mayBeGood(forged)))
+    await Promise.all(Array.from({ length: 20 }, () => signatures.judge(forged)))
     await pass(29_000)
-    expect(await signatures.mayBeGood(forged)).toBe(false)
+    expect(await signatures.judge(forged)).toBe('forged')
     expect(asked).toHaveLength(1)
     await pass(2_000)
-    expect(await signatures.mayBeGood(forged)).toBe(false)
+    expect(await signatures.judge(forged)).toBe('forged')
     expect(asked).toHaveLength(2)
   })
 
   it('is left to the facilitator beyond a hundred checks a second', async () => {
     const { pass, signatures } = world([])
     const forged = { hash, wallet, signature: '0x00' }
-    const verdicts = await Promise.all(Array.from({ length: 120 }, () => signatures.mayBeGood(forged)))
-    expect(verdicts.filter((mayBeGood) => !mayBeGood)).toHaveLength(100)
+    const verdicts = await Promise.all(Array.from({ length: 120 }, () => signatures.judge(forged)))
+    expect(verdicts.filter((verdict) => verdict === 'forged')).toHaveLength(100)
     await pass(1_000)
-    expect(await signatures.mayBeGood(forged)).toBe(false)
+    expect(await signatures.judge(forged)).toBe('forged')
+  })
+
+  it('that nobody proved is passed on for eight payments of an address at once, and for no more', async () => {
+    const { signatures } = world([])
+    const ends: (() => void)[] = []
+    let passed = 0
+    const claim = () => {
+      passed++
+      return new Promise<void>((resolve) => void ends.push(resolve))
+    }
+    const pass = (verdict: Verdict, address: string) => signatures.passOn(verdict, address, claim)
+    const flood = Array.from({ length: 500 }, () => pass('unproven', '198.51.100.1').catch((error) => error))
+    expect(passed).toBe(8)
+    // Other addresses, and payments that were proved, are passed on.
+    const others = [pass('unproven', '198.51.100.2'), pass('good', '198.51.100.1')]
+    expect(passed).toBe(10)
+    for (const end of ends) end()
+    const refused = (await Promise.all(flood)).filter((each) => each !== undefined)
+    expect(refused).toHaveLength(492)
+    expect(refused[0]).toMatchObject({
+      code: 'rate_limited',
+      retryAfterSeconds: 1,
+      detail: { limit_source: 'address_payments', limit: 8 },
+    })
+    await Promise.all(others)
+    const again = pass('unproven', '198.51.100.1')
+    expect(passed).toBe(11)
+    ends.at(-1)?.()
+    await again
   })
 })

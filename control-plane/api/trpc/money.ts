@@ -4,6 +4,7 @@ import { listOwnDeposits, openDeposit, signDeposit } from '#control-plane/servic
 import { assignMove, listStrays, listTreasuryMoves } from '#control-plane/services/deposits/operator-moves.ts'
 import { readReconciliations, reconcileNow } from '#control-plane/services/deposits/reconcile.ts'
 import { readTreasuryChain } from '#control-plane/services/deposits/replaced-chain.ts'
+import { retireFormerTreasury } from '#control-plane/services/deposits/retire-treasury.ts'
 import { withdrawCapital } from '#control-plane/services/deposits/withdraw-capital.ts'
 import {
   adjustLedger,
@@ -116,6 +117,7 @@ export const treasury = router({
   withdraw: mutationOf(withdrawCapital),
   chain: queryOf(readTreasuryChain),
   acceptChain: mutationOf(acceptChain),
+  retire: mutationOf(retireFormerTreasury),
 })
 
 export const payments = router({

@@ -136,6 +136,14 @@ export const acceptChain: Action = async (cli, given) => {
   return { json: done, blocks: [shown] }
 }
 
+export const retire: Action = async (cli, given) => {
+  const wanted = { treasury: argument(given, 0), reason: requiredOption(given.options, 'reason') }
+  const question = `Is all that left ${wanted.treasury} in the books? What is not may be paid again.`
+  await confirm(cli, question, isSet(given.options, 'yes'))
+  const done = await cli.connection.asOperator((client) => client.treasury.retire.mutate(wanted))
+  return { json: done, blocks: [facts({ treasury: done.treasury, 'tokens and chains': done.purses })] }
+}
+
 /** Accounts whose wallets owe, and those whose lines are stopped. */
 export const listOwing: Action = async ({ connection }) => {
   const lines = await connection.asOperator((client) => client.allowance.owing.query({}))

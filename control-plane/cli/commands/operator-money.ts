@@ -241,4 +241,11 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).acceptChain,
   },
+  {
+    name: 'operator treasury retire',
+    summary: 'Answer for a treasury of before, so that a held ledger waits for it no longer.',
+    arguments: [{ name: '<treasury>', text: 'its address, as operator payouts state shows it' }],
+    options: [REASON, YES],
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).retire,
+  },
 ]

@@ -1,4 +1,4 @@
-import { bigint, id, integer, json, nullable, numeric, oneOf, text, timestamp, withDefault } from './column.ts'
+import { bigint, boolean, id, integer, json, nullable, numeric, oneOf, text, timestamp, withDefault } from './column.ts'
 
 /** What a transfer of the treasury is; see services/deposits/take-moves.ts. */
 export const MOVE_KINDS = ['new', 'deposit', 'payment', 'capital', 'payout', 'sweep', 'unknown'] as const
@@ -10,7 +10,7 @@ export const DEPOSIT_METHODS = ['transfer', 'authorization', 'allowance'] as con
 
 /**
  * Tables of `0095_deposits.sql`, `0096_reconciliation.sql`, `0129_known_chain.sql`, `0134_accepted_chain.sql`,
- * `0155_anybodys_transfers.sql` and `0156_permit_uses.sql`. Amounts are micro-USD.
+ * `0155_anybodys_transfers.sql`, `0156_permit_uses.sql` and `0157_former_treasuries.sql`. Amounts are micro-USD.
  */
 export const DEPOSIT_TABLES = {
   treasury_cursor: {
@@ -33,6 +33,8 @@ export const DEPOSIT_TABLES = {
     era_at: nullable(timestamp()),
     missing_since: nullable(timestamp()),
     reread_at: nullable(timestamp()),
+    retired_at: nullable(timestamp()),
+    is_opening_known: withDefault(boolean()),
   },
   treasury_move: {
     chain_id: bigint(),

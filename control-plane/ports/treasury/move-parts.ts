@@ -14,6 +14,8 @@ export type MoveParts = {
   /** What comes from there was swept, and is in the books. */
   readonly coldAddress: string | null
   readonly chain: TreasuryChain
+  /** True for a treasury of before, which is read for what left it alone. */
+  readonly isFormer: boolean
   readonly memory: MoveMemory
 }
 
@@ -21,4 +23,10 @@ export type MoveParts = {
 export type MoveMemory = {
   /** The newest block and the cursor with which there was nothing left to read. */
   seen: string | undefined
+  /** What was told last of a held ledger. */
+  told: string | undefined
+}
+
+export function newMoveMemory(): MoveMemory {
+  return { seen: undefined, told: undefined }
 }

@@ -1,6 +1,6 @@
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
-import type { NewMove, Stray, TreasuryCursor } from '#control-plane/db/treasury-moves.ts'
+import type { NewMove, Purse, Stray, TreasuryCursor } from '#control-plane/db/treasury-moves.ts'
 import {
   changeCursor,
   countStrays,
@@ -10,6 +10,7 @@ import {
   upsertMoves,
 } from '#control-plane/db/treasury-moves.ts'
 import type { ChainMove, ChainMoves } from '#control-plane/ports/treasury/treasury-chain.ts'
+import { JOURNAL_MS } from '#control-plane/services/money/ledger-restores.ts'
 import { holdPayouts, liftPayouts } from '#control-plane/services/payouts/payout-stops.ts'
 import { goBackIfReplaced, headOfKnownChain, nextAnchor } from '#control-plane/services/treasury/known-chain.ts'
 import { lower } from '#shared/bigints.ts'
@@ -89,12 +90,36 @@ async function openCursor(ctx: MoveCtx, final: bigint): Promise<TreasuryCursor> 
   const purse = purseOf(ctx.moves)
   const known = await findCursor(ctx.db, purse)
   if (known !== undefined) return known
-  const firstBlock = ctx.moves.firstBlock ?? final + 1n
-  const opening = firstBlock === 0n ? 0n : await ctx.moves.chain.balanceOf(purse.asset, purse.treasury, firstBlock - 1n)
+  const { chain, firstBlock: named } = ctx.moves
+  const lost = named === null ? await firstLostBlock(ctx, final) : undefined
+  const firstBlock = named ?? lost ?? final + 1n
+  // Endpoints may not have balances of so long ago.
+  const opening = lost === undefined ? await openingOf(chain, purse, firstBlock) : undefined
   await insertCursor(ctx.db, purse, { firstBlock, opening })
   const cursor = await findCursor(ctx.db, purse)
   if (cursor === undefined) throw new Error('a cursor is gone')
   return cursor
+}
+
+async function openingOf(chain: MoveCtx['moves']['chain'], { asset, treasury }: Purse, first: bigint): Promise<bigint> {
+  return first === 0n ? 0n : chain.balanceOf(asset, treasury, first - 1n)
+}
+
+/**
+ * The first block that may hold transfers which a held ledger lacks: it has lost where the treasury was read. Undefined
+ * while nothing is held.
+ */
+async function firstLostBlock({ ledger, moves }: MoveCtx, final: bigint): Promise<bigint | undefined> {
+  const { heldAt, restore } = await ledger.readEpoch()
+  if (heldAt === undefined) return undefined
+  const since = restore?.to ?? heldAt - JOURNAL_MS
+  let [first, after] = [0n, final + 1n]
+  while (first < after) {
+    const middle = (first + after) / 2n
+    if ((await moves.chain.blockAt(middle)).at < since) first = middle + 1n
+    else after = middle
+  }
+  return first
 }
 
 type Span = { readonly fromBlock: bigint; readonly toBlock: bigint }
@@ -162,7 +187,10 @@ async function prove(ctx: MoveCtx, known: TreasuryCursor, hash: string): Promise
     const cursor = await lockCursor(trx, purse)
     if (cursor === undefined || cursor.nextBlock !== nextBlock) return
     const missing = says - cursor.balance
-    if (missing === 0n) {
+    if (missing !== 0n && !cursor.isOpeningKnown) {
+      await changeCursor(trx, purse, { opening: cursor.opening + missing, balance: says })
+    }
+    if (missing === 0n || !cursor.isOpeningKnown) {
       const whole = { misses: 0, difference: 0n, missingSince: null, rereadAt: null }
       await changeCursor(trx, purse, { provenBlock: block, provenHash: hash, anchor, ...whole })
       if (cursor.difference !== 0n) await liftPayouts(ctx, trx, BALANCE_HOLD)

@@ -3,8 +3,9 @@ import { transact } from '#control-plane/db/database.ts'
 import type { Deposit } from '#control-plane/db/deposits.ts'
 import { changeDeposit, expireDeposits, listSignedDeposits, lockDeposit } from '#control-plane/db/deposits.ts'
 import { findDepositWork } from '#control-plane/db/open-work.ts'
-import { findCursor } from '#control-plane/db/treasury-moves.ts'
+import { findCursor, listFormerPurses } from '#control-plane/db/treasury-moves.ts'
 import { useOf } from '#control-plane/ports/treasury/authorization.ts'
+import { newMoveMemory } from '#control-plane/ports/treasury/move-parts.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { authorizationOf } from './deposit-views.ts'
@@ -39,8 +40,30 @@ export async function takeDeposits(ctx: DepositCtx): Promise<Taken> {
   const sent = isSigned ? await attempt('send', () => sendDeposits(reading)) : 0
   const read = await attempt('read', () => readMoves(reading))
   const credited = isNew || read > 0 ? await attempt('credit', () => takeMoves(reading)) : 0
+  await attempt('former', () => readFormer(reading))
   if (isOverdue) await attempt('expire', () => endOverdue(reading))
   return { sent, read, credited }
+}
+
+/**
+ * Reads what left treasuries of before, of which a held ledger may lack transfers. What came to them is credited to nobody:
+ * whoever has an old key could bring the same money again and again.
+ */
+async function readFormer(ctx: MoveCtx): Promise<number> {
+  const { heldAt, joinedAt } = await ctx.ledger.readEpoch()
+  if (heldAt === undefined || joinedAt === undefined) return 0
+  let read = 0
+  for (const purse of await listFormerPurses(ctx.db, purseOf(ctx.moves))) {
+    if (purse.chainId !== ctx.moves.chainId) continue
+    const moves = { ...ctx.moves, ...purse, isFormer: true, memory: newMoveMemory() }
+    try {
+      read += await readMoves({ ...ctx, moves })
+      await takeMoves({ ...ctx, moves })
+    } catch (error) {
+      ctx.log.warn({ err: error, treasury: purse.treasury }, 'a treasury of before will be read again')
+    }
+  }
+  return read
 }
 
 /** Sends signed deposits that no transaction carries. The treasury pays for the gas. */

@@ -72,7 +72,7 @@ type Credit = {
 export async function takeMoves(ctx: MoveCtx): Promise<number> {
   // What the ledger lost says whose money it is, so nothing is said before it is back.
   if (await isIncomplete(ctx, await ctx.gate.ledgerBeat())) return 0
-  const moves = await listNewMoves(ctx.db, purseOf(ctx.moves), MAX_A_TURN)
+  const moves = await listNewMoves(ctx.db, purseOf(ctx.moves), ctx.moves.isFormer ? 'out' : undefined, MAX_A_TURN)
   let credited = 0
   for (let at = 0; at < moves.length; at += AT_ONCE) {
     const done = await Promise.all(moves.slice(at, at + AT_ONCE).map((move) => tryTake(ctx, move)))
@@ -240,7 +240,10 @@ export function eraSuffix(era: number): string {
   return era === 0 ? '' : `:${era}`
 }
 
-/** Who sent it. What nobody here sent is a key in wrong hands, so payouts stop. */
+/**
+ * Who sent it. What nobody here sent is a key in wrong hands, so payouts stop. The key of a treasury of before signs for
+ * nothing that is still here.
+ */
 async function judgeDeparture(ctx: MoveCtx, trx: Trx, move: TreasuryMove): Promise<MoveChange> {
   const { nonce, party, amount, transaction } = move
   const { heldAt, joinedAt } = await readMoneyEpoch(trx)
@@ -254,7 +257,12 @@ async function judgeDeparture(ctx: MoveCtx, trx: Trx, move: TreasuryMove): Promi
     if (found.isLost && heldAt === undefined) await markRestored(trx, ctx.clock.now() - JOURNAL_MS)
     return { kind: found.purpose === 'sweep' ? 'sweep' : 'payout', ref: found.id }
   }
-  ctx.log.error({ transaction, to: party, amount: amount.toString() }, 'money left the treasury unasked: payouts stop')
+  const facts = { transaction, to: party, amount: amount.toString() }
+  if (ctx.moves.isFormer) {
+    ctx.log.error(facts, 'money left a treasury of before unasked')
+    return { kind: 'unknown', ref: null, reason: UNKNOWN.sent }
+  }
+  ctx.log.error(facts, 'money left the treasury unasked: payouts stop')
   await holdPayouts(ctx, trx, `chain:${transaction}`)
   return { kind: 'unknown', ref: null, reason: UNKNOWN.sent }
 }

@@ -2,25 +2,43 @@ import { failUnsentDraws } from '#control-plane/db/allowance-draws.ts'
 import { transact } from '#control-plane/db/database.ts'
 import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import { liftHold } from '#control-plane/db/money-epoch.ts'
-import { countUnsettledMoves, findCursor } from '#control-plane/db/treasury-moves.ts'
+import type { Purse } from '#control-plane/db/treasury-moves.ts'
+import { findCursor, listFormerPurses, listUnsettledMoves } from '#control-plane/db/treasury-moves.ts'
 import { listUnbookedDepartures } from '#control-plane/db/treasury-transfers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import { headOfKnownChain } from './known-chain.ts'
 
 /**
  * What a held ledger waits for. `journals`: the nodes register again what they captured. `chain`: the blocks are read in
  * which what was signed before may still leave, and they leave the balance that the chain says. `transfers`: each transfer
- * of these blocks is in the books.
+ * of these blocks is in the books. `treasury`: a treasury of before cannot be read here, and an operator has to answer for it.
  */
-export const HOLD_WAITS = ['journals', 'chain', 'transfers'] as const
+export const HOLD_WAITS = ['journals', 'chain', 'transfers', 'treasury'] as const
 export type HoldWait = (typeof HOLD_WAITS)[number]
 
+/** What a held ledger waits for, and where. */
+export type HoldReason = {
+  readonly wait: HoldWait
+  /** The treasury whose blocks or transfers are awaited. */
+  readonly treasury: string | null
+  /** The last block of it that was read and proven. */
+  readonly block: bigint | null
+  /** The instant past which its blocks have to be read, in Unix milliseconds. */
+  readonly until: number | null
+  /** Transactions, or ids of transfers, that are not in the books as what they are. */
+  readonly open: readonly string[]
+}
+
 export type LiftCtx = Pick<Ctx, 'db' | 'ids' | 'log' | 'ledger' | 'metrics' | 'moves' | 'treasury'>
+type FindCtx = Pick<LiftCtx, 'db' | 'ids' | 'log' | 'moves' | 'treasury'>
+type Held = Pick<MoneyRecord, 'heldAt' | 'joinedAt'>
 
 /** Why a draw was given up: the books went back, and cannot say whether it was sent. What is still owed is drawn anew. */
 const LOST = 'ledger_restored'
-/** Departures of one look. */
+/** Departures of one look, and those that are named. */
 const MOST_LOOKED_UP = 2_000
+const MOST_NAMED = 20
 
 /**
  * Lets money leave again once a ledger that went back in time agrees with the journals and the chain. Answers what it waits
@@ -31,10 +49,10 @@ export async function liftWhenWhole(ctx: LiftCtx): Promise<HoldWait | undefined>
   const { heldAt } = record
   ctx.metrics.findings('departures_held', heldAt === undefined ? 0 : 1)
   if (heldAt === undefined) return undefined
-  const wait = await findWait(ctx, record)
-  if (wait !== undefined) {
-    ctx.log.debug({ heldAt, wait }, 'nothing leaves: the ledger went back in time')
-    return wait
+  const reason = await findReason(ctx, record)
+  if (reason !== undefined) {
+    tellReason(ctx, heldAt, reason)
+    return reason.wait
   }
   await transact(ctx.db, async (trx) => {
     if (!(await liftHold(trx, heldAt))) return
@@ -44,36 +62,85 @@ export async function liftWhenWhole(ctx: LiftCtx): Promise<HoldWait | undefined>
   return undefined
 }
 
-/** What a held ledger still waits for. Throws while the chain is silent, or is another one. */
-export async function findWait(
-  ctx: Pick<LiftCtx, 'db' | 'ids' | 'log' | 'moves' | 'treasury'>,
-  { heldAt, joinedAt }: Pick<MoneyRecord, 'heldAt' | 'joinedAt'>,
-): Promise<HoldWait | undefined> {
-  const { db, moves, treasury } = ctx
-  if (heldAt === undefined) return undefined
-  if (joinedAt === undefined) return 'journals'
-  if (moves === null) return undefined
-  const { chain, chainId, asset } = moves
-  const purse = { chainId, asset, treasury: moves.treasury }
-  const head = await headOfKnownChain(ctx, chain, purse)
-  const cursor = await findCursor(db, purse)
-  const isProven = cursor !== undefined && cursor.provenBlock === cursor.nextBlock - 1n
-  if (!isProven || cursor.difference !== 0n) return 'chain'
-  // What was signed in the time that the ledger lost can be used until then.
-  const { at } = await chain.blockAt(cursor.provenBlock)
-  if (at < heldAt + (treasury?.validMs ?? 0)) return 'chain'
-  if ((await countUnsettledMoves(db, purse)) > 0) return 'transfers'
-  return (await hasSpent(ctx, purse.treasury, head.block)) ? 'transfers' : undefined
+/** Says once what the hold waits for. What a person has to do is told as a warning. */
+function tellReason({ log, moves }: LiftCtx, heldAt: number, { block, ...reason }: HoldReason): void {
+  const facts = { heldAt, ...reason, block: block === null ? null : Number(block) }
+  const told = `${heldAt} ${reason.wait} ${reason.treasury} ${reason.open.join()}`
+  if (moves !== null && moves.memory.told === told) return
+  if (moves !== null) moves.memory.told = told
+  if (reason.wait === 'treasury') {
+    log.warn(facts, 'nothing leaves: a treasury of before cannot be read, so an operator has to answer for it')
+  } else {
+    log.info(facts, 'nothing leaves: the ledger went back in time')
+  }
 }
 
-/** True while a transfer has left that the books have as waiting. */
-async function hasSpent(
-  { db, moves }: Pick<LiftCtx, 'db' | 'moves'>,
-  treasury: string,
+/** What a held ledger still waits for, as a code. Throws while the chain is silent, or is another one. */
+export async function findWait(ctx: FindCtx, held: Held): Promise<HoldWait | undefined> {
+  return (await findReason(ctx, held))?.wait
+}
+
+const NOTHING = { treasury: null, block: null, until: null, open: [] }
+
+/**
+ * What a held ledger still waits for. Money may have left by each treasury that was in use in the time that the ledger lost,
+ * whichever is the settings' now. Throws while the chain is silent, or is another one.
+ */
+export async function findReason(ctx: FindCtx, { heldAt, joinedAt }: Held): Promise<HoldReason | undefined> {
+  const { db, moves } = ctx
+  if (heldAt === undefined) return undefined
+  if (joinedAt === undefined) return { ...NOTHING, wait: 'journals' }
+  const own = moves && { chainId: moves.chainId, asset: moves.asset, treasury: moves.treasury }
+  const reason = moves && own && (await findReasonOf(ctx, moves, own, { heldAt, isFormer: false }))
+  if (reason !== null && reason !== undefined) return reason
+  for (const purse of await listFormerPurses(db, own)) {
+    const unread = { ...NOTHING, wait: 'treasury', treasury: purse.treasury } as const
+    if (moves === null || purse.chainId !== moves.chainId) return unread
+    const former = await findReasonOf(ctx, moves, purse, { heldAt, isFormer: true }).catch((error: unknown) => {
+      ctx.log.debug({ err: error, treasury: purse.treasury }, 'a treasury of before cannot be read')
+      return unread
+    })
+    if (former !== undefined) return former
+  }
+  return undefined
+}
+
+type Look = { readonly heldAt: number; readonly isFormer: boolean }
+
+async function findReasonOf(
+  ctx: FindCtx,
+  { chain }: MoveParts,
+  purse: Purse,
+  { heldAt, isFormer }: Look,
+): Promise<HoldReason | undefined> {
+  const { db, treasury: signing } = ctx
+  const head = await headOfKnownChain(ctx, chain, purse)
+  const cursor = await findCursor(db, purse)
+  const until = heldAt + (signing?.validMs ?? 0)
+  const { treasury } = purse
+  const facts = { treasury, block: cursor?.provenBlock ?? null, until, open: [] }
+  const isProven = cursor !== undefined && cursor.provenBlock === cursor.nextBlock - 1n && cursor.provenBlock >= 0n
+  if (!isProven || cursor.difference !== 0n) return { ...facts, wait: 'chain' }
+  // A clock of the chain that is ahead says nothing of blocks that nobody has read since.
+  if (isFormer && cursor.provenAt.getTime() < heldAt) return { ...facts, wait: 'chain' }
+  // What was signed in the time that the ledger lost can be used until then.
+  const { at } = await chain.blockAt(cursor.provenBlock)
+  if (at < until) return { ...facts, wait: 'chain' }
+  const unsettled = await listUnsettledMoves(db, purse, { isFormer, limit: MOST_NAMED })
+  const open = unsettled.length > 0 ? unsettled : await listSpent(ctx, chain, purse, head.block)
+  return open.length === 0 ? undefined : { ...facts, wait: 'transfers', open }
+}
+
+/** The transfers that the books have as waiting and that have left a treasury. */
+async function listSpent(
+  { db }: FindCtx,
+  chain: MoveParts['chain'],
+  { asset, treasury }: Purse,
   block: bigint,
-): Promise<boolean> {
-  if (moves === null) return false
-  const nonces = await listUnbookedDepartures(db, MOST_LOOKED_UP)
-  if (nonces.length === 0) return false
-  return (await moves.chain.listSpent({ asset: moves.asset, treasury, nonces }, block)).size > 0
+): Promise<readonly string[]> {
+  const waiting = await listUnbookedDepartures(db, MOST_LOOKED_UP)
+  if (waiting.length === 0) return []
+  const nonces = waiting.map(({ nonce }) => nonce)
+  const spent = await chain.listSpent({ asset, treasury, nonces }, block)
+  return waiting.flatMap(({ id, nonce }) => (spent.has(nonce) ? [id] : [])).slice(0, MOST_NAMED)
 }

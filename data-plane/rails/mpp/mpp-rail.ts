@@ -74,15 +74,15 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
       const requirement = requirementFor('exact', terms, amountMicro, undefined)
       const { signature, from, to, value, validAfter, validBefore, nonce } = read.credential.payload
       const signed = { signature, authorization: { from, to, value, validAfter, validBefore, nonce } }
-      const forged = { hash: exactHash(terms, signed), signature, wallet: from }
-      if (!(await signatures.mayBeGood(forged))) throw refused('verification-failed')
+      const verdict = await signatures.judge({ hash: exactHash(terms, signed), signature, wallet: from })
+      if (verdict === 'forged') throw refused('verification-failed')
       const payload = { x402Version: 2, accepted: requirement, payload: signed }
       const { network } = terms
       // Of a challenge only a hash of its id gets to the chain.
       const proof = repeatProof(raw, read.credential.challenge.id)
       const wallet = from.toLowerCase()
       const paid = { rail: NAME, amountMicro, payload, requirement, network, wallet, proof, telling } as const
-      return claimHold(desk, paid, quote, raw)
+      return signatures.passOn(verdict, raw.peer(), () => claimHold(desk, paid, quote, raw))
     },
     settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, telling),
     release: (hold) => desk.release(hold.rid),

@@ -69,14 +69,15 @@ export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf 
       const { amountMicro } = checked
       // A price of before may no longer cover the call.
       if (amountMicro < quote.minMicro) throw paymentRefused('price_has_risen')
-      if (!(await signatures.mayBeGood(signedBy(payment, terms)))) throw paymentRefused(FORGED[scheme])
+      const verdict = await signatures.judge(signedBy(payment, terms))
+      if (verdict === 'forged') throw paymentRefused(FORGED[scheme])
       const requirement = requirementFor(scheme, terms, amountMicro, undefined)
       const payload = payloadOf(payment, requirement)
       const { network } = terms
       const { wallet } = payerOf(payment)
       const proof = repeatProof(raw, word)
       const paid = { rail: name, amountMicro, payload, requirement, network, wallet, proof, telling: TELLING } as const
-      return claimHold(desk, paid, quote, raw)
+      return signatures.passOn(verdict, raw.peer(), () => claimHold(desk, paid, quote, raw))
     },
     settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, TELLING),
     release: (hold) => desk.release(hold.rid),

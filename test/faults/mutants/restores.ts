@@ -21,6 +21,30 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
     replace: '',
   },
   {
+    name: 'only-the-treasury-of-the-settings-is-awaited',
+    file: LIFT,
+    find: '  for (const purse of await listFormerPurses(db, own)) {',
+    replace: '  for (const purse of (await listFormerPurses(db, own)).slice(0, 0)) {',
+  },
+  {
+    name: 'a-treasury-of-before-is-not-read',
+    file: 'control-plane/services/deposits/take-deposits.ts',
+    find: 'await takeMoves({ ...ctx, moves })',
+    replace: 'void takeMoves',
+  },
+  {
+    name: 'what-comes-to-a-treasury-of-before-is-credited',
+    file: TAKE,
+    find: "ctx.moves.isFormer ? 'out' : undefined",
+    replace: 'undefined',
+  },
+  {
+    name: 'a-treasury-whose-cursor-is-lost-begins-anew',
+    file: 'control-plane/services/deposits/read-moves.ts',
+    find: 'const firstBlock = named ?? lost ?? final + 1n',
+    replace: 'const firstBlock = named ?? final + 1n + (lost ?? 0n) * 0n',
+  },
+  {
     name: 'a-hold-ends-before-the-nodes-have-told',
     file: LIFT,
     find: "  if (joinedAt === undefined) return 'journals'\n",

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { retireTreasury } from '#control-plane/db/treasury-moves.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Wallet } from '#control-plane/services/fields.ts'
+import { Count } from '#control-plane/services/view-fields.ts'
+import { AppError } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
+
+const RetiredSchema = z.object({
+  treasury: z.string(),
+  /** The tokens and chains on which it was read. */
+  purses: Count,
+})
+
+/**
+ * Answers for a treasury of before: what left it is in the books, or is nobody's here, so a held ledger waits for it no
+ * longer. A later step back waits again. Throws `not_found` for one that was never read, and `conflict` for the treasury of
+ * the settings and while nothing is held.
+ */
+export const retireFormerTreasury = defineOperation({
+  name: 'treasury.retire',
+  access: 'operator',
+  input: z.strictObject({ treasury: Wallet, reason: oneLine(400).trim().min(1) }),
+  limit: 'none',
+  idempotency: 'none',
+  output: RetiredSchema,
+  run: async (ctx, _actor, { treasury, reason }): Promise<z.infer<typeof RetiredSchema>> => {
+    if (ctx.moves?.treasury === treasury) {
+      throw new AppError('conflict', { message: 'The treasury is the one of the settings.' })
+    }
+    if ((await ctx.ledger.readEpoch()).heldAt === undefined) {
+      throw new AppError('conflict', { message: 'Nothing is held: no treasury is awaited.' })
+    }
+    return ctx.change(
+      async (trx) => {
+        const purses = Number(await retireTreasury(trx, treasury))
+        if (purses === 0) throw new AppError('not_found', { message: 'No such treasury was read.' })
+        return { treasury, purses }
+      },
+      (after) => ({ subject: treasury, before: null, after: { ...after, reason } }),
+    )
+  },
+})

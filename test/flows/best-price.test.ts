@@ -8,7 +8,7 @@ let market: RoutedMarket
 beforeAll(async () => {
   market = await startRoutedMarket()
 })
-afterAll(() => market?.stop(), 60_000)
+afterAll(() => market?.stop())
 
 const GOOD = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }
 

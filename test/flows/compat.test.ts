@@ -23,7 +23,7 @@ beforeAll(async () => {
   chats = new OpenAI({ baseURL: `${origin}/v1`, apiKey, maxRetries: 0 })
 })
 
-afterAll(() => network?.remove(), 60_000)
+afterAll(() => network?.remove())
 
 const Body = z.looseObject({
   type: z.literal('error'),

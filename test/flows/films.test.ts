@@ -20,7 +20,7 @@ let network: Network
 beforeAll(async () => {
   network = await sharedNetwork()
 })
-afterAll(() => network?.remove(), 60_000)
+afterAll(() => network?.remove())
 
 const keyed = () => ({ authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' })
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
   client = new OpenAI({ ...address, maxRetries: 0 })
 })
 
-afterAll(() => network?.remove(), 60_000)
+afterAll(() => network?.remove())
 
 /** Width and height of a PNG. */
 function sizeOf(picture: string | Uint8Array): string {

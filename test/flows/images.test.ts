@@ -23,7 +23,7 @@ beforeAll(async () => {
   })
 })
 
-afterAll(() => network?.remove(), 60_000)
+afterAll(() => network?.remove())
 
 const Answer = z.object({
   created: z.number().int(),

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterEach(() => {
   for (const each of open.splice(0)) each.destroy()
 })
-afterAll(() => network?.remove(), 60_000)
+afterAll(() => network?.remove())
 
 const GOOD = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'hi' }] }
 const PAID = { ...GOOD, model: 'gpt-5-mini', max_tokens: 16 }

@@ -19,7 +19,7 @@ beforeAll(async () => {
   await market.sell([...jobs, { model: 'dripping', acts: ['drip'] }])
   key = await market.buyer(1)
 })
-afterAll(() => market.stop(), 60_000)
+afterAll(() => market.stop())
 
 const Submitted = z.object({ id: z.string(), status: z.literal('queued'), job_token: z.string(), model: z.string() })
 const Shown = z.object({

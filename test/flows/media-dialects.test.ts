@@ -13,7 +13,7 @@ beforeAll(async () => {
   network = await sharedNetwork()
 })
 
-afterAll(() => network?.remove(), 60_000)
+afterAll(() => network?.remove())
 
 const Answer = z.object({
   provider: z.literal('sandbox-e'),

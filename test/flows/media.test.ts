@@ -17,7 +17,7 @@ beforeAll(async () => {
   client = clientOf(network.sandbox.buyer_key)
 })
 
-afterAll(() => network?.remove(), 60_000)
+afterAll(() => network?.remove())
 
 function clientOf(apiKey: string, path = '/v1'): OpenAI {
   return new OpenAI({ baseURL: network.sandbox.api_base_url + path, apiKey, maxRetries: 0 })

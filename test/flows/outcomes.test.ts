@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Seen } from '#test/support/outcome-call.ts'
 import { makeCall } from '#test/support/outcome-call.ts'
@@ -12,7 +11,6 @@ import type { Ended, Health } from '#test/support/outcome-words.ts'
 import { EndedSchema, tableOf, wordsOf } from '#test/support/outcome-words.ts'
 import { until } from '#test/support/until.ts'
 
-const FILE = new URL('../../docs/outcomes.md', import.meta.url)
 /** Bookings may wait on a busy machine. A batch that a starved worker lost goes to another after fifteen seconds. */
 const BOOKED_MS = 45_000
 let market: OutcomeMarket
@@ -63,7 +61,7 @@ beforeAll(async () => {
   }))
   await market.sell([...listings, ...byWallet, { model: 'end-last', acts: ['not-found'] }])
 })
-afterAll(() => market.stop(), 60_000)
+afterAll(() => market.stop())
 
 /** The settlement of a call, once it is booked. */
 async function endedOf(rid: string): Promise<Ended> {
@@ -144,7 +142,7 @@ describe('every end of a call', () => {
     for (const row of WALLET_OUTCOMES) await driveWallet(row)
   }
 
-  it('stands in docs/outcomes.md as it was driven; OUTCOMES_UPDATE=1 writes it anew', async () => {
+  it('stands in docs/outcomes.md as it was driven', async () => {
     await driveAll()
     const health = await readHealth()
     const sections = OUTCOMES.map(async ({ title, rows }) => ({
@@ -158,8 +156,7 @@ describe('every end of a call', () => {
     }))
     const wallets = (await Promise.all(WALLET_OUTCOMES.map(driveWallet))).flat()
     const text = tableOf(await Promise.all(sections), walletSection(wallets))
-    if (process.env['OUTCOMES_UPDATE'] === '1') writeFileSync(FILE, text)
-    expect(text).toBe(readFileSync(FILE, 'utf8'))
+    await expect(text).toMatchFileSnapshot('../../docs/outcomes.md')
   })
 
   it('leaves no hold and no unposted capture behind [I10]', async () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   key = (await market.user(1)).buyerKey
   await until('the job is on sale', 20_000, async () => (await submit(key)).status === 202)
 })
-afterAll(() => market?.stop(), 60_000)
+afterAll(() => market?.stop())
 
 /** Sets the endpoints that a provider's host runs. */
 const host = (provider: number, endpoints: readonly Endpoint[] | null) =>

@@ -9,7 +9,7 @@ let market: RoutedMarket
 beforeAll(async () => {
   market = await startRoutedMarket()
 })
-afterAll(() => market?.stop(), 60_000)
+afterAll(() => market?.stop())
 
 const GOOD = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }
 type Ask = { fields?: object; headers?: Record<string, string>; path?: string; key?: string }

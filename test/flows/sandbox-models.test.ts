@@ -14,7 +14,7 @@ beforeAll(async () => {
   network = await sharedNetwork()
 })
 
-afterAll(() => network?.remove(), 60_000)
+afterAll(() => network?.remove())
 
 /** Sandbox models with the status that a buyer gets, on every wire and from every seller's protocol. */
 const ENDS: readonly (readonly [model: string, status: number])[] = [

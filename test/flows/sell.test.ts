@@ -13,7 +13,7 @@ beforeAll(async () => {
   scripts = await openScriptFolder()
 })
 
-afterAll(() => scripts?.remove(), 60_000)
+afterAll(() => scripts?.remove())
 
 it(
   'the script of docs/sell.md goes from a fresh wallet to an offer that serves a paid call and shows in earnings',

@@ -14,7 +14,7 @@ beforeAll(async () => {
   scripts = await openScriptFolder()
 })
 
-afterAll(() => scripts?.remove(), 60_000)
+afterAll(() => scripts?.remove())
 
 type Snippet = { readonly title: string; readonly language: string; readonly text: string }
 

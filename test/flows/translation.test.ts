@@ -31,7 +31,7 @@ beforeAll(async () => {
   chats = new OpenAI({ baseURL: `${origin}/v1`, apiKey, maxRetries: 0 })
   messages = new Anthropic({ baseURL: `${origin}/compat`, apiKey, maxRetries: 0 })
 })
-afterAll(() => network?.remove(), 60_000)
+afterAll(() => network?.remove())
 
 describe.each(CASES)('$model at $provider', ({ model, provider }) => {
   const response_format = zodResponseFormat(City, 'city')

@@ -89,7 +89,7 @@ beforeAll(async () => {
     }
   }
 })
-afterAll(() => market?.stop(), 60_000)
+afterAll(() => market?.stop())
 
 /** The facts in which a call by wallet differs from the same call by key, beside those of the table. */
 function unexplained(byKey: Facts, { way }: Buyer, facts: Facts): string[] {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   scripts = await openScriptFolder(await sharedNetwork())
 })
 
-afterAll(() => scripts?.remove(), 60_000)
+afterAll(() => scripts?.remove())
 
 async function runScript(name: string): Promise<string> {
   const path = LINES.find(([, , title]) => title === name)?.[1]

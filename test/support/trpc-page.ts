@@ -3,7 +3,7 @@ import { appRouter } from '#control-plane/api/trpc/router.ts'
 
 const HEAD = `# tRPC
 
-A test writes this page: \`TRPC_UPDATE=1 npx vitest run test/unit/trpc-page.test.ts\` writes it anew.
+A test compares this page with the router. \`npm run generate\` writes it.
 
 The door is \`/trpc\`. A query is \`GET /trpc/{procedure}?input={JSON}\`, a mutation \`POST /trpc/{procedure}\` with the input as
 JSON. The key goes in \`Authorization: Bearer …\`: a buyer's, a seller's or a management key. An answer is

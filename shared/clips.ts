@@ -22,7 +22,7 @@ const LengthsSchema = LengthsShape.refine(({ usual, ...lengths }) => isLength({ 
   message: 'usual is one of the lengths from least to most',
 })
 
-/** What can be asked of a model that makes films or music. */
+/** Limits of a request to a model that makes films or music. */
 export const ClipSchema = z
   .strictObject({
     /** Null where the model alone decides how long its work is. */
@@ -39,7 +39,7 @@ export const ClipSchema = z
   })
 export type Clip = z.infer<typeof ClipSchema>
 
-/** What is assumed of a model whose catalogue entry says nothing. */
+/** The limits of a model whose catalogue entry gives none. */
 export const ANY_CLIP: Clip = {
   lengths: { least: 1, most: 60, step: 1, usual: 5 },
   resolutions: [],

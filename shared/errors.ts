@@ -6,7 +6,7 @@ export type ErrorCode = keyof typeof ERRORS
 /** The codes, in the order of the table. */
 export const ERROR_CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
 
-/** One fault of an input: a public sentence, and the field if the fault has one. */
+/** A fault of an input: a public sentence, and the field if the fault has one. */
 export type Problem = { readonly param: string | null; readonly message: string }
 
 /** Public facts about an error, such as limits with their owner and end, ids and numbers. It never holds a secret. */

@@ -40,7 +40,7 @@ const NAMED_SIZES: ReadonlyMap<string, ImageSize> = new Map([
   ['landscape_16_9', { width: 1_024, height: 576 }],
 ])
 
-/** What a text says of a size: the pixels, a tier, or nothing (`auto`). Undefined for a text that says no size. */
+/** Reads the text of a size: pixels, a tier, or no choice (`auto`). Undefined for a text that is no size. */
 export function readSize(
   text: string,
 ): { readonly size?: ImageSize; readonly resolution?: Resolution; readonly isAuto?: true } | undefined {
@@ -154,8 +154,8 @@ function scaled(row: Readonly<Record<string, number>>, size: ImageSize | undefin
 export type ImageBounds = ShownShape & { readonly count: number }
 
 /**
- * What `count` pictures of a shape use by the unit that a model sells them in: pictures of a tier, or pixels. Undefined
- * for a model that sells them by tokens.
+ * The usage of `count` pictures of a shape in the unit that a model sells them in: pictures of a tier, or pixels.
+ * Undefined for a model that sells them by tokens.
  */
 export function imageUsage(prices: UnitPrices, shape: ImageShape, count: number, pixels?: number): Usage | undefined {
   if (prices.pixels !== undefined) return { pixels: pixels ?? pixelsOf(shape) * count }

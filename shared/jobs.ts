@@ -11,15 +11,15 @@ export const JOB_STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelle
 export type JobState = (typeof JOB_STATES)[number]
 
 /**
- * Who can load a file from its provider: anybody for days (`lasting`), anybody for a while (`brief`), or only the holder
- * of the provider's key (`keyed`).
+ * The access to a file at its provider: for anybody for days (`lasting`), for anybody for a while (`brief`), or only
+ * for the holder of the provider's key (`keyed`).
  */
 export const ARTIFACT_ACCESS = ['lasting', 'brief', 'keyed'] as const
 export type ArtifactAccess = (typeof ARTIFACT_ACCESS)[number]
 
 /** A file that a job has made. */
 export type Artifact = {
-  /** Its address at the provider: a URL, or for a `keyed` file the path behind the provider's base URL. */
+  /** The file's address at the provider: a URL, or for a `keyed` file the path behind the provider's base URL. */
   readonly url: string
   readonly contentType: string
   readonly access: ArtifactAccess
@@ -30,7 +30,7 @@ export type ProviderJob = {
   /** The provider's id of the job, by which it is asked about. */
   readonly id: string
   readonly state: JobState
-  /** How far it is, in percent, where the provider says so. */
+  /** The progress in percent, where the provider reports it. */
   readonly progress?: number
   /** Milliseconds of what was made. Undefined when the provider says nothing that can be true. */
   readonly milliseconds: number | undefined

@@ -12,7 +12,7 @@ export const CLOSE_LIST = 93
 export const OPEN_OBJECT = 123
 export const CLOSE_OBJECT = 125
 
-/** One for each structural character that has a meaning outside texts, zero for other bytes. */
+/** Marks each structural character that has a meaning outside texts with 1, and other bytes with 0. */
 export const isStructure = Uint8Array.from({ length: 256 }, (_, byte) =>
   [QUOTE, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT].includes(byte) ? 1 : 0,
 )

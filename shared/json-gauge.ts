@@ -40,7 +40,7 @@ export type JsonGauge = {
   readonly spans: ReadonlyMap<number, InlinedSpan>
   /** Bytes that have come. */
   bytes(): number
-  /** What they weigh. */
+  /** The weight of those bytes. */
   weight(): number
 }
 
@@ -55,7 +55,7 @@ type State = {
   readonly spans: Map<number, InlinedSpan>
   /** Bytes beside data. */
   size: number
-  /** What is built of them. */
+  /** The weight of the values that are built of them. */
   weight: number
   depth: number
   /** Bytes that came before the ones that are looked at. */

@@ -116,7 +116,7 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
   }
 }
 
-/** What a call used beside plain tokens, in the spelling of a look-up. */
+/** A call's usage beside plain tokens, in the spelling of a look-up. */
 export function mediaMembers(units: MediaUnits) {
   return {
     image_input_tokens: units.imageInputTokens,

@@ -53,7 +53,7 @@ export type LiveState = {
   usedToday(offer: BookOffer): MicroUsd | undefined
 }
 
-/** One offer in the public order book. No member tells who the seller is. */
+/** An offer in the public order book. No member tells who the seller is. */
 export type BookEntry = {
   readonly offer: BookOffer
   readonly rank: number

@@ -2,8 +2,9 @@ import type { Usage } from './usage.ts'
 import { imageCount, usedTime } from './usage.ts'
 
 /**
- * What a call used beside plain tokens, as readers are told it. Images and seconds count every resolution; those of
- * the larger ones are told apart where they have a price of their own. Tokens of images are part of input and output.
+ * A call's usage beside plain tokens, in the units that readers see. Images and seconds count every resolution; those
+ * of the larger ones are told apart where they have a price of their own. Tokens of images are part of input and
+ * output.
  */
 export type MediaUnits = {
   readonly images: number

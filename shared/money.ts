@@ -73,7 +73,7 @@ export function max(left: MicroUsd, right: MicroUsd): MicroUsd {
   return left > right ? left : right
 }
 
-/** One line of a bill before rounding: a number of units and the price of each. */
+/** A line of a bill before rounding: a number of units and the price of each. */
 export type Line = { readonly units: number; readonly price: PicoUsd }
 
 /**

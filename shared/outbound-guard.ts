@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { hostOf } from './catalog/providers.ts'
 
-/** What a plane may dial beyond public https. Loopback hosts are allowed in development only. */
+/** The hosts that a plane may dial beyond public https. Loopback hosts are allowed in development only. */
 export type OutboundPolicy = { readonly allowsLoopback: boolean }
 
 const MAX_URL_LENGTH = 2_048

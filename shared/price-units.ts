@@ -9,9 +9,9 @@ import type { Usage, UsageClass } from './usage.ts'
 type PriceUnit = {
   readonly usageClass: UsageClass
   readonly units: bigint
-  /** Its name in price lists. */
+  /** The unit's name in price lists. */
   readonly name: string
-  /** Its name in words, for readers of market rows. */
+  /** The unit's name in words, for readers of market rows. */
   readonly words: string
 }
 
@@ -47,7 +47,7 @@ const BPS = 10_000n
 /** Decimals of a price in pico-USD times basis points. */
 const DECIMALS = 16
 
-/** What decides the unit of a model's media beside its prices. */
+/** The part of a model that decides its media unit beside its prices. */
 type Sold = Pick<Model, 'mediaUnit'>
 
 /** The price of one unit at a kept share, in US dollars. It is exact as far as a double is. */

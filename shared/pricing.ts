@@ -7,7 +7,7 @@ import { USAGE_CLASSES } from './usage.ts'
 /** Reference prices of a model: pico-USD of one unit, by usage class. */
 export type UnitPrices = { readonly [Class in UsageClass]?: PicoUsd }
 
-/** One dated version of a model's reference prices. A call carries the version that priced it. */
+/** A dated version of a model's reference prices. A call carries the version that priced it. */
 export type ReferencePrice = {
   readonly version: string
   readonly unitPrices: UnitPrices
@@ -60,7 +60,7 @@ export function listCost(prices: UnitPrices, usage: Usage): MicroUsd {
   return chargeUsage(prices, usage, KEEP_ALL)
 }
 
-/** What the input of a usage costs at the reference price. It is rounded up, and never more than the {@link listCost}. */
+/** The cost of a usage's input at the reference price, rounded up, and never more than the {@link listCost}. */
 export function listInputCost(prices: UnitPrices, usage: Usage): MicroUsd {
   let pico = 0n
   for (const name of INPUT_CLASSES) {

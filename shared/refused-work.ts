@@ -3,7 +3,7 @@ import { MINUTE, SECOND } from './clock.ts'
 import { AppError } from './errors.ts'
 
 /**
- * What refused work costs, in units of about a millisecond of processor time. A kind of work that strangers can cause
+ * The cost of refused work, in units of about a millisecond of processor time. A kind of work that strangers can cause
  * has its row here.
  */
 export const WORK_UNITS = {
@@ -23,8 +23,8 @@ const MAX_NAMES = 100_000
 
 /**
  * The account of work that was done for nothing: requests that were refused, and prices that nobody paid. It is charged
- * to the network address of a stranger (see networkOf), or to the name of a credential that is good. Who has caused more than
- * `perMinute` units in a minute is refused further work with `rate_limited` before it is done.
+ * to the network address of a stranger (see networkOf), or to the name of a credential that is good. A name that has caused
+ * more than `perMinute` units in a minute is refused further work with `rate_limited` before it is done.
  *
  * How a place charges its work:
  * 1. Before the work, it calls `refuseSpent(who)` where the caller is a stranger. A caller whose key is good is never

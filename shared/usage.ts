@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 /**
- * What a call can use, as classes of whole units that do not overlap. Every wire derives its usage object from them.
- * `input` excludes audio, pictures and what was read from or written to a prompt cache; `output` excludes reasoning,
- * audio and pictures. `imageInput` and `imageOutput` are tokens; `images` counts pictures, those of the larger tiers of
+ * The classes of usage, in whole units that do not overlap. Every wire derives its usage object from them. `input`
+ * excludes audio, pictures and what was read from or written to a prompt cache; `output` excludes reasoning, audio and
+ * pictures. `imageInput` and `imageOutput` are tokens; `images` counts pictures, those of the larger tiers of
  * resolution apart where they have a price of their own, and so is the time of films. Area is in pixels and time in
  * milliseconds, so that all units are whole.
  */

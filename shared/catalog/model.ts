@@ -45,7 +45,7 @@ export const ModelSchema = z.object({
   imageTokens: z.number().int().positive(),
   /** The tokens of pictures that it makes; null where it makes none or they are not sold by tokens. */
   imageOutput: ImageTokensSchema.nullable().default(null),
-  /** What can be asked of a maker of films or music; null where nobody said. */
+  /** Limits of a request to a maker of films or music; null where the catalogue gives none. */
   clip: ClipSchema.nullable().default(null),
   /** True for the sandbox models: price 0, last in listings, on no market page. */
   isSandbox: z.boolean(),
@@ -59,7 +59,7 @@ export function isImageCapable(model: Model): boolean {
   return model.inputModalities.includes('image') || model.features.includes('vision')
 }
 
-/** What can be asked of a maker of films or music. */
+/** The limits of a request for a film or music; those of {@link ANY_CLIP} where the catalogue gives none. */
 export function clipOf({ clip }: Pick<Model, 'clip'>): Clip {
   return clip ?? ANY_CLIP
 }

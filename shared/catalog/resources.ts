@@ -89,7 +89,7 @@ const GoodSchema = z.strictObject({
   mustQueue: z.boolean().default(false),
 })
 
-/** What an answer says of how a call or a job goes. A state that is in neither list means that it goes on. */
+/** The state of a call or job in an answer. A state that is in neither list means that it goes on. */
 const StateSchema = z.strictObject({
   at: BareAnswerRule,
   done: z.array(State).max(MAX_STATES).default([]),
@@ -126,15 +126,15 @@ const RpcSchema = z.strictObject({
     ),
 })
 
-/** What a call of a route is to the market. */
+/** The kind of a route, which decides how the market charges its calls. */
 const ROUTE_KINDS = [
-  /** It is paid when its answer is there. */
+  /** A call that is paid once its answer is there. */
   'sale',
-  /** It costs nothing, like a list of models. */
+  /** A free call, such as a list of models. */
   'free',
-  /** It starts a job at the provider. */
+  /** The start of a job at the provider. */
   'submit',
-  /** It asks about a job, fetches its result, or ends it. The job's id stands in the path as `{job}`. */
+  /** The question about a job, the fetch of its result, and its end. The job's id stands in the path as `{job}`. */
   'status',
   'result',
   'cancel',
@@ -145,7 +145,7 @@ export type RouteKind = (typeof ROUTE_KINDS)[number]
 const RouteSchema = z.strictObject({
   /** The name in scopes, figures and statements: `text-to-image`. */
   id: Slug,
-  /** What it does, for a reader. */
+  /** The route's purpose, for a reader. */
   title: oneLine(100).min(1),
   kind: z.enum(ROUTE_KINDS),
   methods: z.array(z.enum(RESOURCE_METHODS)).min(1).max(RESOURCE_METHODS.length),
@@ -163,13 +163,13 @@ const RouteSchema = z.strictObject({
   quote: unitRules(RequestRule).optional(),
   /** Members that are set in the request where its buyer left them open. */
   fills: z.array(FillSchema).max(MAX_FILLS).default([]),
-  /** What the provider says that was consumed. */
+  /** Units that the provider reports as consumed. */
   reported: unitRules(AnswerRule).optional(),
   /** Bytes of content in a JSON answer, or in one event of a stream. They are summed up. */
   content: AnswerRule.optional(),
-  /** What was consumed where the provider says nothing. Without these rules the quote counts. */
+  /** Units that count as consumed where the provider reports none. Without these rules the quote counts. */
   estimated: unitRules(EstimateRule).optional(),
-  /** How an answer of a good status may still be a failure, or where a job's state stands. */
+  /** The state by which an answer of a good status may still be a failure, or the place of a job's state. */
   state: StateSchema.optional(),
   /** The id that the provider gives to the job which a `submit` starts. */
   jobAt: BareAnswerRule.optional(),
@@ -229,7 +229,7 @@ const RecordSchema = z.strictObject({
   id: Slug,
   kind: z.enum(['resource', 'family']),
   name: oneLine(100).min(1),
-  /** What it is sold by, for a reader: `per image`. */
+  /** The unit of sale, for a reader: `per image`. */
   unit: oneLine(60).min(1),
   /** `header`: the target is a URL in `x-target-url`. `path`: it follows the resource in the path. */
   style: z.enum(['header', 'path']),

@@ -19,7 +19,7 @@ const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 const Hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
 const Word = z.string().min(1).max(200)
 
-/** What a wallet has to sign, and whether payments are taken at all. */
+/** The terms that a wallet signs, and whether payments are taken at all. */
 export const PaymentTermsSchema = z.object({
   isOpen: z.boolean(),
   /** Why not, for operators; null while it is open. */
@@ -55,8 +55,8 @@ export const ClaimAskSchema = z.strictObject({
 export type ClaimAsk = z.input<typeof ClaimAskSchema>
 
 /**
- * What the record of a hold keeps of a claim: enough to make it again where the ledger lost it. Without it the event alone
- * could not be settled.
+ * The claim as the record of a hold keeps it: enough to make it again where the ledger lost it. Without it the event
+ * alone could not be settled.
  */
 export const KeptClaimSchema = ClaimAskSchema.omit({ rid: true, rail: true })
 
@@ -65,7 +65,7 @@ export const WalletAskSchema = z.strictObject({ wallet: Address })
 export const WalletAnswerSchema = z.object({ isContract: z.boolean().nullable() })
 export type WalletAnswer = z.infer<typeof WalletAnswerSchema>
 
-/** How a payment stands for its buyer. */
+/** The standing of a payment for its buyer. */
 export const PAYMENT_STANDINGS = ['serving', 'pending', 'settled', 'released', 'failed'] as const
 export type PaymentStanding = (typeof PAYMENT_STANDINGS)[number]
 
@@ -82,7 +82,7 @@ export const ClaimAnswerSchema = z.discriminatedUnion('state', [
     bodyDigest: z.string(),
     standing: z.enum(PAYMENT_STANDINGS),
     transaction: Hash.nullable(),
-    /** What was or will be transferred; 0 while that is not known. */
+    /** The amount that was or will be transferred; 0 while it is not known. */
     amountMicro: MicroUsdText,
   }),
   z.object({ state: z.literal('closed'), reason: Word, retryAfterSeconds: z.number().int().positive() }),
@@ -104,7 +104,7 @@ export type SettleAsk = z.input<typeof SettleAskSchema>
 export const SettleAnswerSchema = z.object({
   state: z.enum(['settled', 'pending', 'failed']),
   transaction: Hash.nullable(),
-  /** What was or will be transferred. */
+  /** The amount that was or will be transferred. */
   amountMicro: MicroUsdText,
   reason: Word.nullable(),
 })

@@ -28,7 +28,7 @@ export const HealthEventSchema = z.object({
   rid: z.string().nullable(),
   errorClass: z.enum(ERROR_CLASSES).nullable(),
   statusCode: z.number().int().nullable(),
-  /** One line without secrets and without a body. */
+  /** A line without secrets and without a body. */
   detail: z.string().max(300),
   /** `flagged` asks a person to look. The offer goes on selling. */
   action: z.enum(['counted', 'backed_off', 'recovered', 'flagged']),

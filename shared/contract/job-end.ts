@@ -5,7 +5,7 @@ import type { JobEnd } from './job-record.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { jobEndId, readUsageEvent } from './usage-event.ts'
 
-/** What a buyer is told of a job that failed. */
+/** The buyer's text for each way in which a job fails. */
 export const JOB_FAILURES = {
   failed: 'The provider could not finish the job.',
   forgotten: 'The provider does not know the job any more.',
@@ -13,7 +13,7 @@ export const JOB_FAILURES = {
   keyless: 'Nobody here can ask the provider of the job any more: the key that began it is gone.',
 } as const
 
-/** What an end adds to the submit of its job. */
+/** The facts that an end adds to the submit of its job. */
 export type JobOutcome = {
   readonly outcome: EndedJob['state']
   readonly errorCode: UsageEvent['errorCode']

@@ -62,7 +62,7 @@ export const JobRecordSchema = z.object({
   /** The upper bounds of usage from which the quote was made. */
   bound: z.record(z.string(), z.number()),
   attempts: z.array(AttemptRow),
-  /** What it was asked to be, never in its buyer's words. */
+  /** The length and size that were asked for, never the buyer's words. */
   asked: z
     .object({ seconds: z.number().nullable(), size: z.string().nullable() })
     .default({ seconds: null, size: null }),
@@ -133,8 +133,8 @@ export function isHidden({ isWithheld, isDeleted }: Pick<StoredJob, 'isWithheld'
 export const JOB_FIELDS = ['job', 'end', 'booked', 'stopped', 'withheld', 'deleted', 'asked', 'lost'] as const
 
 /**
- * How far jobs were written to Redis again, from the newest to the oldest: the last one's request id, which `none` is
- * after and before which nothing is left at `all`. At `begun` the ledger does not have yet what processes brought.
+ * The progress of writing jobs to Redis again, from the newest to the oldest: the request id of the last one. `none`
+ * sorts after every id. `all` means that none is left. At `begun` the ledger does not have yet what processes brought.
  */
 export const JOBS_RESTORED = { begun: '~begun', none: '~', all: 'all' } as const
 
@@ -143,7 +143,7 @@ export function isJobRestored(to: string | null | undefined, rid: string): boole
   return to === JOBS_RESTORED.all || (typeof to === 'string' && to <= rid)
 }
 
-/** What a buyer does to a job and no event tells. */
+/** A buyer's changes to a job that no event carries. */
 export const JOB_MARKS = ['stopped', 'deleted'] as const
 export type JobMark = { readonly rid: string; readonly mark: (typeof JOB_MARKS)[number] }
 

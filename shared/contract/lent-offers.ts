@@ -9,11 +9,11 @@ import { SealedCredentialSchema } from './sealed-credential.ts'
 /** The most entries of each list in a seller's rules. */
 const MAX_SCOPE_ENTRIES = 100
 
-/** What a seller's rules are about, in the order in which they are checked. Each refuses a call by itself. */
+/** The subjects of a seller's rules, in the order in which they are checked. Each refuses a call by itself. */
 export const LENT_RULES = ['models', 'methods', 'paths', 'rate', 'buyer_share'] as const
 export type LentRule = (typeof LENT_RULES)[number]
 
-/** What a lent key may be used for. Null allows everything that the resource's record allows. */
+/** The uses that a seller allows of a lent key. Null allows everything that the resource's record allows. */
 export const LentScopeSchema = z.object({
   /** Goods of the record, by id. Calls that buy none, such as lists and polls, pass. */
   models: z.array(GoodId).min(1).max(MAX_SCOPE_ENTRIES).nullable(),
@@ -27,7 +27,7 @@ export const LentScopeSchema = z.object({
 })
 export type LentScope = z.infer<typeof LentScopeSchema>
 
-/** One lent key with all that a filter, the ranking and a relay need. Its health stands beside those of other offers. */
+/** A lent key with all that a filter, the ranking and a relay need. Its health stands beside those of other offers. */
 export const LentOfferSchema = z.object({
   id: z.string().startsWith('ofr_'),
   /** The id of the resource or family. */
@@ -64,7 +64,7 @@ export const LentDocumentSchema = z.object({
 /** Milliseconds that a job at a provider stays bound to its buyer and to the key that started it: 27 hours. */
 export const JOB_BINDING_MS = 27 * 3_600_000
 
-/** Who may ask about a provider's job, and by which key. Kept in Redis for {@link JOB_BINDING_MS}. */
+/** The buyer who may ask about a provider's job, and the key for it. Kept in Redis for {@link JOB_BINDING_MS}. */
 export const JobBindingSchema = z.object({
   /** The call that started it. */
   rid: z.string().length(26),

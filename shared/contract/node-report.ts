@@ -2,12 +2,12 @@ import { z } from 'zod'
 
 /** The time between two reports of a data-plane process. */
 export const NODE_REPORT_EVERY_MS = 5_000
-/** How long the last report of a process stays readable after its end, in milliseconds. */
+/** The time for which the last report of a process stays readable after its end, in milliseconds. */
 export const NODE_REPORT_KEPT_MS = 3_600_000
 
 /** A data-plane process's report of itself. */
 export const NodeReportSchema = z.object({
-  /** Its name at the gate. */
+  /** The name of the process at the gate. */
   node: z.string(),
   /** Version of the program. */
   version: z.string(),

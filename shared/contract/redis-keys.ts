@@ -37,7 +37,10 @@ export const moneyKeys = {
   /** List of accounts that wait to be seeded. */
   seedRequests: 'm:seed-requests',
   account: (bucket: string, account: string) => `{${bucket}}:a:${account}`,
-  /** What keeps the wallet of an account from paying more: `balance` or `allowance`. Only accounts that pay so have it. */
+  /**
+   * The reason why an account's wallet can pay no more: `balance` or `allowance`. Only accounts that pay by wallet have
+   * it.
+   */
   walletBound: (bucket: string, account: string) => `{${bucket}}:w:${account}`,
   hold: (bucket: string, rid: string) => `{${bucket}}:h:${rid}`,
   /** Held and used amounts of a key in the current UTC day and month. money-scripts/uses.ts has the fields. */
@@ -60,12 +63,12 @@ export const moneyKeys = {
   filesDue: 'jobs:files',
   /** Hash of `{rid} {mark}` → 1: what buyers did to their jobs and the ledger does not know yet. */
   jobMarks: 'jobs:marks',
-  /** How far jobs were written here again, see JOBS_RESTORED. A new epoch forgets it, and it is lost with what else is lost. */
+  /** The progress of writing jobs here again, see JOBS_RESTORED. A new epoch resets it. It is lost with the jobs. */
   jobsRestored: 'jobs:restored',
   /** Takes of an offer's daily cap. */
   offerCap: (offer: string) => `{${offer}}:cap`,
   /**
-   * What each buyer took of a lent key's daily cap on a UTC day: a hash of account or wallet → micro-USD. It lasts two
+   * Each buyer's use of a lent key's daily cap on a UTC day: a hash of account or wallet → micro-USD. It lasts two
    * days, and bounds the share of one buyer.
    */
   offerBuyers: (offer: string, day: string) => `{${offer}}:buyers:${day}`,

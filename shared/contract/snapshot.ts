@@ -16,7 +16,7 @@ import { TradesText } from './trades.ts'
  */
 const SNAPSHOT_SCHEMA_VERSION = 1
 
-/** One offer with all that a filter, the ranking and an attempt need. */
+/** An offer with all that a filter, the ranking and an attempt need. */
 export const OfferRowSchema = z.object({
   id: z.string().startsWith('ofr_'),
   model: z.string(),
@@ -92,7 +92,7 @@ export const MarketsDocumentSchema = z.object({ rows: z.array(MarketRowSchema) }
 /** Sales of each offer over the same hours, one text a model. An offer without an entry sold nothing. */
 export const TradesDocumentSchema = z.object({ models: z.record(z.string(), TradesText) })
 
-/** What was sold of each resource and family, by its name in the ledger, over the last day and the last seven. */
+/** Sales of each resource and family, by its name in the ledger, over the last day and the last seven. */
 export const SoldDocumentSchema = z.object({
   rows: z.array(
     z.object({

@@ -18,7 +18,7 @@ const MAX_CAPTURE_CHARS = 2_048
 
 export const SERVED_BY = ['marketplace', 'own_key', 'fallback_key'] as const
 
-/** One try at one offer. `status` is the provider's HTTP status, 0 without an answer. */
+/** An attempt at an offer. `status` is the provider's HTTP status, 0 without an answer. */
 const AttemptSchema = z.object({
   offer: Word.nullable(),
   provider: Word,
@@ -54,12 +54,12 @@ const SubmittedJobSchema = z.object({
   /** The parts of the quote, for an end that no data plane comes to. Without them the job costs the quote. */
   unitPrices: UnitPricesSchema.optional(),
   bound: UsageSchema.optional(),
-  /** What the path of a forwarded submit captured. Paths about its job are made of it. */
+  /** Captures from the path of a forwarded submit. Paths about its job are made of them. */
   captures: z.record(z.string().max(40), z.string().max(MAX_CAPTURE_CHARS)).optional(),
 })
 export type SubmittedJob = z.infer<typeof SubmittedJobSchema>
 
-/** What was bought when it was no model. `model` of the event is then `resource/…` or `family/…` with the id. */
+/** The resource or family that was bought. `model` of the event is then `resource/…` or `family/…` with the id. */
 const SoldSchema = z.object({
   kind: z.enum(['resource', 'family']),
   /** The id of the record. */
@@ -93,8 +93,9 @@ export function jobOfEnd(rid: string): string | undefined {
 }
 
 /**
- * What one call did and cost, version 1: the same bytes stand in the hold, in the journal and in the queue, and the
- * payload hash of a settlement is taken over them. Every admitted call has one, failed ones with a charge of zero.
+ * The facts and the cost of one call, version 1: the same bytes stand in the hold, in the journal and in the queue, and
+ * the payload hash of a settlement is taken over them. Every admitted call has an event, failed ones with a charge of
+ * zero.
  *
  * A long job has two. Its `submit` has the quote as `holdMicro` and as `chargeMicro`, with `sellerNetMicro` and
  * `feeMicro` zero, since nobody is paid yet, and `outcome` `succeeded`. Its `end` has {@link jobEndId} as `rid`, the
@@ -119,7 +120,7 @@ export const UsageEventSchema = z.object({
   /** The wallet that pays for the call. Absent when an account pays. */
   wallet: z.string().min(1).max(100).optional(),
   rail: RailNameSchema,
-  /** What the rail needs to finish the payment in another process. Absent when the ids are enough. */
+  /** The data with which the rail finishes the payment in another process. Absent when the ids are enough. */
   payment: z
     .record(z.string(), z.unknown())
     .refine((kept) => JSON.stringify(kept).length <= MAX_PAYMENT_CHARS, 'too long')

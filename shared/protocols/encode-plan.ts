@@ -1,6 +1,6 @@
 import type { Model } from '#shared/catalog/model.ts'
 
-/** What the writer of a request needs beside the conversation. */
+/** The data that the writer of a request needs beside the conversation. */
 export type EncodePlan = {
   readonly offer: { readonly providerModel: string }
   readonly target: { readonly model: Model }

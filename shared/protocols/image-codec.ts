@@ -3,7 +3,7 @@ import type { JsonObject } from '#shared/json-members.ts'
 import type { EncodePlan } from './encode-plan.ts'
 import type { EncodedRequest } from './provider-request.ts'
 
-/** How a picture is answered: as a URL to load it from, or as base64 in the answer. */
+/** The form of a picture in an answer: a URL to load it from, or base64. */
 export type ImageFormat = 'url' | 'b64_json'
 
 /** A picture to begin with. Data in its URL may be a stand-in for bytes elsewhere. */
@@ -22,7 +22,7 @@ export type ImageAsk = ImageShape & {
   readonly format: ImageFormat | undefined
   /** Set where the answer is a stream: the partial pictures that are shown before the whole one. */
   readonly stream: { readonly partials: number } | undefined
-  /** What else the request says, by member: each goes to a provider that knows it, or is named as left out. */
+  /** All other members of the request: each goes to a provider that knows it, or is named as left out. */
   readonly extras: JsonObject
 }
 
@@ -40,13 +40,13 @@ export type GivenImage = {
 /** Pictures as a provider answered. */
 export type ImageAnswer = {
   readonly images: readonly GivenImage[]
-  /** Its `usage`, if any, in OpenAI's chat members or OpenAI's image members. */
+  /** The answer's `usage`, if any, in OpenAI's chat members or OpenAI's image members. */
   readonly usage: unknown
-  /** What it says of all pictures together: `background`, `output_format`, `quality`, `size`. */
+  /** Members that are about all pictures together: `background`, `output_format`, `quality`, `size`. */
   readonly told: Readonly<Record<string, string>>
 }
 
-/** What one event of a streamed answer brings. */
+/** The content of an event in a streamed answer. */
 export type ImageEvent =
   | {
       readonly kind: 'partial' | 'whole'
@@ -68,7 +68,7 @@ export type ImageForm = {
   readonly adaptedParams: readonly string[]
 }
 
-/** One protocol's messages for pictures. Its answers are JSON. */
+/** The messages of a protocol for pictures. Its answers are JSON. */
 export type ImageCodec = {
   encode(ask: ImageAsk, plan: EncodePlan): EncodedRequest
   /** The request as a form, for pictures that came as files. Absent where the protocol takes no form. */

@@ -36,8 +36,8 @@ export function protocolOf({ apiFormat }: Speaker): Protocol {
 }
 
 /**
- * What a call needs of a provider's protocol: a conversation, the parts that only OpenAI's protocols have, pictures,
- * whole or streamed, or a long job.
+ * A call's need that a provider's protocol has to meet: a conversation, the parts that only OpenAI's protocols have,
+ * pictures, whole or streamed, or a long job.
  */
 export type ProtocolNeed = 'chat' | 'openai' | 'images' | 'image-stream' | JobKind
 export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = ['chat', 'openai', 'images', 'image-stream', ...JOB_KINDS]

@@ -22,7 +22,7 @@ export type VideoAsk = ClipShape & {
   /** `16:9` and the like. */
   readonly aspectRatio: string | undefined
   readonly sources: readonly ClipSource[]
-  /** What else the request says, by member: each goes to a provider that knows it, or is named as left out. */
+  /** All other members of the request: each goes to a provider that knows it, or is named as left out. */
   readonly extras: JsonObject
 }
 
@@ -46,10 +46,10 @@ export function isJobKind(name: string): name is JobKind {
 /** A provider's answer to a question about a job. */
 export type JobReply = { readonly status: number; readonly text: string }
 
-/** What the writer of a submit needs beside the request. */
+/** The data that the writer of a submit needs beside the request. */
 export type JobPlan = Pick<EncodePlan, 'offer' | 'target'>
 
-/** One protocol's messages for one kind of long job. */
+/** The messages of a protocol for one kind of long job. */
 export type JobCodec<Ask> = {
   /** Throws AppError `model_capability_unsupported` for what the protocol cannot say and the answer cannot do without. */
   submit(ask: Ask, plan: JobPlan): EncodedRequest

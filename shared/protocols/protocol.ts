@@ -40,7 +40,7 @@ export type Protocol = {
   readonly jobs: { readonly [Kind in keyof JobAsks]?: JobCodec<JobAsks[Kind]> }
 }
 
-/** One protocol's messages for conversations. */
+/** The messages of a protocol for conversations. */
 export type ChatCodec = {
   /** True when a request can ask the model itself for an answer in the format. */
   saysFormat(model: Model, format: ResponseFormat): boolean

@@ -26,7 +26,7 @@ export type Route = Pick<ResourceRoute, 'id' | 'kind' | 'title' | 'methods' | 'h
   readonly good: string | undefined
   readonly goodAt: Rule | undefined
   readonly quote: UnitRules
-  /** What the rules of good and quote look at in a request. */
+  /** The parts of a request that the rules of good and quote read. */
   readonly reads: RequestNames
   readonly reported: UnitRules
   readonly fills: readonly Fill[]
@@ -39,7 +39,7 @@ export type Route = Pick<ResourceRoute, 'id' | 'kind' | 'title' | 'methods' | 'h
   readonly jobAt: Rule | undefined
 }
 
-/** What rules look at in a request's body and query. Undefined for a part that none looks at. */
+/** The names in a request's body and query that rules read. Undefined for a part that no rule reads. */
 export type RequestNames = { readonly body: NamesRead | undefined; readonly query: NamesRead | undefined }
 
 /** A member that is set in a request, with its rules read. */
@@ -186,7 +186,7 @@ export function findRoute(
   return { reason: 'No route of the provider that is sold here has this method and path.' }
 }
 
-/** What a fence's path captures of a call, if the fence is about calls of its kind. */
+/** The captures of a fence's path in a call. Undefined where the fence is not about such calls. */
 export function capturedBy({ methods, host, path }: Pick<Fence, 'methods' | 'host' | 'path'>, asked: AskedRoute) {
   const isMeant = (methods?.has(asked.method) ?? true) && (host ?? asked.role) === asked.role
   return isMeant ? matchPath(path, asked.path) : undefined

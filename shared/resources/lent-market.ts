@@ -3,7 +3,7 @@ import { LENT_RULES } from '#shared/contract/lent-offers.ts'
 import { meetsFloor } from '#shared/discount.ts'
 import { refusedByScope } from './lent-scope.ts'
 
-/** What both planes show of the market of lent keys, so that they say the same of it. */
+/** The market of lent keys as both planes show it, so that their answers agree. */
 
 /** The most traits that a call may require. */
 export const MAX_REQUIRED_TRAITS = 16

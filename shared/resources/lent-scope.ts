@@ -1,7 +1,7 @@
 import type { LentRule, LentScope } from '#shared/contract/lent-offers.ts'
 import { matchPath, parsePathPattern } from '#shared/rules/path-pattern.ts'
 
-/** What a seller's scope is asked about. An absent part passes. */
+/** The parts of a call that a seller's scope checks. An absent part passes. */
 export type ScopedCall = {
   readonly good?: string | undefined
   readonly method?: string | undefined

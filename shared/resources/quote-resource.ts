@@ -7,8 +7,8 @@ import type { Usage, UsageClass } from '#shared/usage.ts'
 import type { CompiledResource, Fill, FoundRoute, Good, Route, UnitRules } from './compile-resource.ts'
 
 /**
- * What rules see of a request. A body that is no JSON is absent. A body in which an object names a member twice must be
- * refused before, because the provider may read the other of the two.
+ * The parts of a request that rules read. A body that is no JSON is absent. A body in which an object names a member
+ * twice must be refused before, because the provider may read the other of the two.
  */
 export type AskedCall = {
   readonly body: unknown
@@ -17,7 +17,9 @@ export type AskedCall = {
   readonly size: number
 }
 
-/** What rules see of an answer: a JSON body, or the data of one event of a stream, and headers in lower case. */
+/**
+ * The parts of an answer that rules read: a JSON body, or the data of one event of a stream, and headers in lower case.
+ */
 export type GivenAnswer = {
   readonly answer: unknown
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -75,7 +77,7 @@ export function contentIn({ route, captures }: FoundRoute, good: Good, { answer,
   return content && applyCount(content, { answer, header: headers, path: captures, model: good.facts })
 }
 
-/** What an answer has consumed of which nobody reports the usage. A unit without a rule is taken from the quote. */
+/** The usage of an answer for which nobody reports it. A unit without a rule is taken from the quote. */
 export function estimatedUnits(
   { route, captures }: FoundRoute,
   good: Good,
@@ -108,7 +110,7 @@ export function reportedUnits(
   return { ...Object.fromEntries(rest), ...units }
 }
 
-/** What is charged: the reported usage or the quote, whichever costs less. */
+/** The usage that is charged: the reported usage or the quote, whichever costs less. */
 export function chargeableUnits(good: Good, quoted: Usage, reported: Usage | undefined): Usage {
   return reported !== undefined && billFor(good, reported) < billFor(good, quoted) ? reported : quoted
 }
@@ -119,7 +121,7 @@ export function rpcUnits({ rpc }: Pick<Route, 'rpc'>, method: string): number | 
   return rpc.classes[rpc.methods[method] ?? '']
 }
 
-/** How an answer of a good status says that its call or job goes. */
+/** The state of the call or job in an answer of a good status. */
 export function stateOf({ state }: Pick<Route, 'state'>, given: GivenAnswer): 'done' | 'failed' | 'unknown' {
   const text = state === undefined ? undefined : applyText(state.at, { answer: given.answer, header: given.headers })
   if (state === undefined || text === undefined) return 'unknown'

@@ -22,7 +22,7 @@ export function reasonInRequest(
   return undefined
 }
 
-/** What the rules of a call look at in its request: those of its price, and those of every fence that is about it. */
+/** The names that rules read in a call's request: those of its price, and those of every fence that is about it. */
 export function readsOf(
   { fences }: CompiledResource,
   { route }: FoundRoute,

@@ -27,7 +27,7 @@ export type OfferIndex<Of extends RoutableOffer> = {
 /** Bits of {@link OfferIndex.flags}. */
 export const TRUSTED = 1
 export const CAPPED = 2
-/** One bit for each need that an offer's protocol cannot meet. */
+/** The bit of each need that an offer's protocol cannot meet. */
 export const LACKS: Readonly<Record<ProtocolNeed, number>> = {
   ...{ openai: 4, video: 8, images: 16, chat: 64, music: 128 },
   'image-stream': 32,

@@ -12,7 +12,7 @@ const UNKNOWN = 0
 const REFUSED = 1
 const WANTED = 2
 
-/** What a call wants of its offers, whoever they are. Providers are named by their ids. */
+/** A call's demands on its offers, the same for all of them. Providers are named by their ids. */
 export type RoutingWants = {
   readonly only: ReadonlySet<string> | undefined
   readonly blocked: ReadonlySet<string> | undefined
@@ -30,8 +30,8 @@ export type RoutingWants = {
 }
 
 /**
- * What the walk asks its caller, made once. Every call of a buyer walks, so what changes from call to call comes as
- * `ports` and no closure is made.
+ * The walk's questions to its caller, made once. Every call of a buyer walks, so the values that change from call to
+ * call come as `ports` and no closure is made.
  */
 export type Walk<Of extends RoutableOffer, Wants, Ports> = {
   /** True when an offer that meets the wants can be used now. Asked only of offers that would be taken. */

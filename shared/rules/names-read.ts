@@ -7,7 +7,7 @@ export type NamesRead = {
   readonly members: ReadonlyMap<string, NamesRead>
   /** The names of the members in one letter case. */
   readonly folded: ReadonlySet<string>
-  /** What rules look at in the elements of a list at that place. */
+  /** The names that rules read in the elements of a list at that place. */
   readonly elements: NamesRead | undefined
 }
 
@@ -60,7 +60,10 @@ export function findNamesake(value: unknown, { members, folded, elements }: Name
   return undefined
 }
 
-/** One spelling for all letter cases, as Unicode's simple folding has it: a long s and a Kelvin sign are letters, too. */
+/**
+ * A single spelling for all letter cases, as Unicode's simple folding has it: a long s and a Kelvin sign are letters,
+ * too.
+ */
 function fold(name: string): string {
   return name.toUpperCase().toLowerCase()
 }

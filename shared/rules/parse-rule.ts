@@ -14,13 +14,13 @@ export type Rule =
   | { readonly is: 'path'; readonly root: RuleRoot; readonly steps: readonly Step[] }
   | { readonly is: 'call'; readonly name: RuleFunction; readonly args: readonly Rule[] }
 
-/** One step of a path: a member, a place from the front or, below zero, from the back, or all elements. */
+/** A step of a path: a member, a place from the front or, below zero, from the back, or all elements. */
 export type Step = string | number | typeof EVERY
 export const EVERY = Symbol('every element')
 
 /**
- * What a rule may look at. `size` is the number of bytes of the request's body, `content` that of an answer's content;
- * `model` holds the facts of a good.
+ * The values that a rule may read. `size` is the number of bytes of the request's body, `content` that of an answer's
+ * content; `model` holds the facts of a good.
  */
 export const RULE_ROOTS = ['body', 'query', 'path', 'size', 'model', 'answer', 'header', 'content'] as const
 export type RuleRoot = (typeof RULE_ROOTS)[number]
@@ -40,7 +40,7 @@ const FUNCTIONS = {
   floor: [1, 1],
   /** The number in a text of plain digits, as queries have them. */
   number: [1, 1],
-  /** How many values there are: elements of a list, or places that a path with `[*]` finds. */
+  /** The number of values: elements of a list, or places that a path with `[*]` finds. */
   count: [1, 1],
   /** The sum of those values. */
   sum: [1, 1],

@@ -64,7 +64,7 @@ export function isPlainPath(path: string): boolean {
   )
 }
 
-/** What a pattern captures of a path. Undefined where the path is not plain or does not fit. */
+/** The captures of a pattern in a path. Undefined where the path is not plain or does not fit. */
 export function matchPath(pattern: PathPattern, path: string): Readonly<Record<string, string>> | undefined {
   if (!isPlainPath(path)) return undefined
   const { segments, openAt } = pattern

@@ -62,7 +62,10 @@ export type Answer =
 const DONE: Answer = { kind: 'done' }
 const DONE_LATE: Answer = { kind: 'done', isLate: true }
 
-/** One answer per operation, in their order. Throws an Error when the reply is not that of a money script. */
+/**
+ * Reads the answers of a batch, one for each operation, in their order. Throws an Error when the reply is not that of a
+ * money script.
+ */
 export function decodeAnswers(reply: unknown, count: number): Answer[] {
   return answersOf(reply, count).map((text) => {
     if (text === 'K') return DONE

@@ -44,10 +44,10 @@ export type ReserveAnswer =
 const FIELDS = 9
 
 /**
- * What a reserve writes goes to replicas and not to the log on disk (redis.set_repl, since Redis 5): a server that starts
- * from its log knows no script, so it is rebuilt, and a rebuild counts the calls that their processes bring and no hold
- * that it finds. So the disk is waited for once a call, at its capture, which writes the whole record. A server without
- * that command logs reserves as everything else.
+ * The writes of a reserve go to replicas and not to the log on disk (redis.set_repl, since Redis 5): a server that
+ * starts from its log knows no script, so it is rebuilt, and a rebuild counts the calls that their processes bring and
+ * no hold that it finds. So the disk is waited for once a call, at its capture, which writes the whole record. A server
+ * without that command logs reserves as everything else.
  *
  * An emptied server still knows the script: the bucket's own note of its epoch closes the gate there and then.
  */
@@ -135,7 +135,10 @@ export function encodeReserve(place: Place, operations: readonly ReserveOperatio
   return { keys, args }
 }
 
-/** One answer per operation, in their order. Throws an Error when the reply is not that of the script. */
+/**
+ * Reads the answers of a batch, one for each operation, in their order. Throws an Error when the reply is not that of
+ * the script.
+ */
 export function decodeReserve(reply: unknown, count: number): ReserveAnswer[] {
   return answersOf(reply, count).map(readAnswer)
 }

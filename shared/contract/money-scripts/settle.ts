@@ -12,7 +12,7 @@ import {
   writeFields,
 } from './prologue.ts'
 
-/** How long a released or expired hold can be looked up. */
+/** The time for which a released or expired hold can be looked up, in milliseconds. */
 export const ENDED_HOLD_TTL_MS = 15 * 60_000
 
 type Capture = {

@@ -13,7 +13,7 @@ export type StreamState = {
 
 /** A protocol's reading of the frames of a stream. Each part adds to its own state, or sets its failure. */
 export type FrameGrammar = {
-  /** One frame: the JSON object in the data of one event. */
+  /** Takes a frame: the JSON object in the data of one event. */
   takeFrame(frame: JsonObject): void
   /** Takes `[DONE]`, which some providers send without need. Answers false when nothing after it is read. */
   takeDoneMark(): boolean

@@ -54,7 +54,7 @@ function isSide(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value <= 65_536
 }
 
-/** What an answer says of all its pictures together. */
+/** Reads the members of an answer that are about all its pictures together. */
 export function toldIn(body: JsonObject): Readonly<Record<string, string>> {
   const told: Record<string, string> = {}
   for (const name of TOLD) {

@@ -20,7 +20,7 @@ export function readFalError(text: string): ErrorBody {
   }
 }
 
-/** What a model's schema refuses of an input. Empty where a text is no such refusal. */
+/** The faults that a model's schema found in an input. Empty where the text is no such refusal. */
 export function faultsIn(text: string): readonly Readonly<Record<string, unknown>>[] {
   const body = parseJson(text)
   const detail = isRecord(body) ? body['detail'] : undefined

@@ -46,7 +46,7 @@ export const falImages: ImageCodec = {
   },
 }
 
-/** One source has a member of its own, but for models that take a list alone. */
+/** A single source has a member of its own, but for models that take a list alone. */
 function sourceMembers(sources: readonly ImageSource[], parameters: readonly string[]): JsonObject {
   const [base] = sources
   if (base === undefined) return {}

@@ -2,7 +2,7 @@ import { AppError } from '#shared/errors.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import type { ClipSource, MusicAsk, VideoAsk } from '#shared/protocols/job-codec.ts'
 
-/** What the input of some models calls things. The first row whose beginning fits a model's path counts. */
+/** Names of input members that differ from model to model. The first row whose beginning fits a model's path counts. */
 type Names = {
   /** Beginning of the model's path. */
   readonly of: string

@@ -97,7 +97,7 @@ function readState(status: number, text: string, id: string): ProviderJob | unde
   switch (read.data.status) {
     case 'IN_QUEUE':
       return { id, state: 'queued', ...NOTHING_YET }
-    // What was asked to stop may have gone on: only its result tells.
+    // A job that was asked to stop may have gone on. Only its result tells.
     case 'CANCELLATION_REQUESTED':
     case 'IN_PROGRESS':
       return { id, state: 'running', ...NOTHING_YET }

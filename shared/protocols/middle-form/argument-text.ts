@@ -4,7 +4,7 @@ import { readJsonObject } from '#shared/json-members.ts'
 export type ArgumentText = {
   /** The next part of the text, as far as it is certain. */
   take(piece: string): string
-  /** What is left when the call is over: all that came, where it is no object with the argument. */
+  /** The rest of the text when the call is over. All that came, where it is no object with the argument. */
   end(): string
 }
 

@@ -7,7 +7,7 @@ import type { FunctionTool, ToolOrigins } from './conversation.ts'
 /** The one argument of a function that stands for a custom tool. */
 const INPUT = 'input'
 
-/** What a buyer says of a custom tool. */
+/** A custom tool as its buyer describes it. */
 export type CustomTool = {
   readonly name: string
   readonly description: string | undefined
@@ -74,7 +74,7 @@ function translate(event: AnswerEvent, origins: ToolOrigins, texts: Map<number, 
   }
 }
 
-/** What the texts hold back until no more can come. */
+/** The text that was held back until no more can come. */
 function rest(texts: Map<number, ArgumentText>): readonly AnswerEvent[] {
   const events = [...texts].flatMap(([index, found]) => inputEvents(index, found.end()))
   texts.clear()

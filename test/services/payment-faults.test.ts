@@ -8,38 +8,29 @@ import { readPaymentTerms } from '#control-plane/services/payments/payment-terms
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
-import { CHAIN, startChain } from '#test/support/chain.ts'
-import type { Claimed, PaymentWorld, Scheme, Signed } from '#test/support/payments.ts'
-import { claimAnew, startPayments } from '#test/support/payments.ts'
+import { CHAIN } from '#test/support/chain.ts'
+import type { Claimed, PaymentWorld, RelayedPayments, Scheme, Signed } from '#test/support/payments.ts'
+import { PAID_CALL, startRelayedPayments } from '#test/support/payments.ts'
 import type { RpcFault, RpcRelay } from '#test/support/rpc-relay.ts'
-import { rpcRelay } from '#test/support/rpc-relay.ts'
 import { until } from '#test/support/until.ts'
 import { sendAsStranger } from '#test/support/wallet-client.ts'
 
 const RICH = { usdc: 1_000_000n }
-const PRICE = 20_000n
-const CHARGE = 7_321n
+const { price: PRICE, charge: CHARGE } = PAID_CALL
 const TOKEN = parseAbi(['function transfer(address, uint256) returns (bool)'])
 let chain: OwnChain
 let relay: RpcRelay
 let world: PaymentWorld
+let claimed: RelayedPayments['claimed']
+let spent: RelayedPayments['spent']
+let stop: RelayedPayments['stop']
 
 beforeAll(async () => {
-  chain = await startChain()
-  relay = await rpcRelay(chain.rpcUrl)
-  world = await startPayments(chain, { rpcUrl: relay.url, CHAIN_CONFIRMATIONS: '4' })
+  ;({ chain, relay, world, claimed, spent, stop } = await startRelayedPayments(4))
 })
 afterEach(() => relay.pass())
-afterAll(async () => {
-  expect(await world.breaches()).toEqual([])
-  await world.stop()
-  await relay.close()
-  await chain.stop()
-})
+afterAll(() => stop())
 
-const claimed = (scheme: Scheme, money = RICH) => claimAnew(world, { scheme, amount: PRICE, money })
-
-const spent = async ({ wallet }: Claimed) => 1_000_000n - (await chain.usdcBalance(wallet.address))
 const owed = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)
 
 /** Waits until the worker has brought a payment to a deep block and into the books, and expects one transfer of it. */

@@ -8,17 +8,15 @@ import { finishOpenPayments } from '#control-plane/services/payments/finish-paym
 import { onChain } from '#control-plane/services/payments/payment-on-chain.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
-import { CHAIN, startChain } from '#test/support/chain.ts'
-import type { Claimed, PaymentWorld, Signed } from '#test/support/payments.ts'
-import { claimAnew, startPayments } from '#test/support/payments.ts'
+import { CHAIN } from '#test/support/chain.ts'
+import type { Claimed, PaymentWorld, RelayedPayments, Signed } from '#test/support/payments.ts'
+import { PAID_CALL, startRelayedPayments } from '#test/support/payments.ts'
 import type { RpcRelay } from '#test/support/rpc-relay.ts'
-import { rpcRelay } from '#test/support/rpc-relay.ts'
 import { until } from '#test/support/until.ts'
 import { sendAsStranger } from '#test/support/wallet-client.ts'
 
 const RICH = { usdc: 1_000_000n }
-const PRICE = 20_000n
-const CHARGE = 7_321n
+const { price: PRICE, charge: CHARGE } = PAID_CALL
 const CANCEL = parseAbi([
   'function cancelAuthorization(address, bytes32, bytes)',
   'function invalidateUnorderedNonces(uint256, uint256)',
@@ -26,21 +24,14 @@ const CANCEL = parseAbi([
 let chain: OwnChain
 let relay: RpcRelay
 let world: PaymentWorld
+let claimed: RelayedPayments['claimed']
+let stop: RelayedPayments['stop']
 
 beforeAll(async () => {
-  chain = await startChain()
-  relay = await rpcRelay(chain.rpcUrl)
-  world = await startPayments(chain, { rpcUrl: relay.url, CHAIN_CONFIRMATIONS: '1' })
+  ;({ chain, relay, world, claimed, stop } = await startRelayedPayments(1))
 })
 afterEach(() => relay.pass())
-afterAll(async () => {
-  expect(await world.breaches()).toEqual([])
-  await world.stop()
-  await relay.close()
-  await chain.stop()
-})
-
-const claimed = () => claimAnew(world, { scheme: 'exact', amount: PRICE, money: RICH })
+afterAll(() => stop())
 
 /** Waits until a payment that was given up is found, and is in the books. */
 async function comes({ rid }: Claimed) {
@@ -120,7 +111,7 @@ describe('a payment that is looked for', () => {
   })
 
   it('that was stored before payments were read more strictly ends with its time', async () => {
-    const [sent, unsent] = [await claimed(), await claimed()]
+    const [sent, unsent] = [await claimed('exact'), await claimed('exact')]
     const amend = (rid: string, change: string) =>
       sql`set session_replication_role = replica;
         update chain_payment set ${sql.raw(change)} where rid = ${sql.lit(rid)};
@@ -137,7 +128,7 @@ describe('a payment that is looked for', () => {
   })
 
   it('is found after its write-off while another cannot be looked for', async () => {
-    const [first, second] = [await claimed(), await claimed()]
+    const [first, second] = [await claimed('exact'), await claimed('exact')]
     for (const { rid, wallet } of [first, second]) {
       await chain.blacklist(wallet.address)
       expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'failed' })

@@ -6,35 +6,25 @@ import { finishOpenPayments } from '#control-plane/services/payments/finish-paym
 import { chainIdOf, readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
-import type { Claimed, PaymentWorld, Scheme } from '#test/support/payments.ts'
-import { claimAnew, startPayments } from '#test/support/payments.ts'
+import type { PaymentWorld, RelayedPayments, Scheme } from '#test/support/payments.ts'
+import { PAID_CALL, startRelayedPayments } from '#test/support/payments.ts'
 import type { RpcRelay } from '#test/support/rpc-relay.ts'
-import { rpcRelay } from '#test/support/rpc-relay.ts'
 import { until } from '#test/support/until.ts'
 
-const RICH = { usdc: 1_000_000n }
-const PRICE = 20_000n
-const CHARGE = 7_321n
+const { price: PRICE, charge: CHARGE } = PAID_CALL
 let chain: OwnChain
 let relay: RpcRelay
 let world: PaymentWorld
+let claimed: RelayedPayments['claimed']
+let spent: RelayedPayments['spent']
+let stop: RelayedPayments['stop']
 
 beforeAll(async () => {
-  chain = await startChain()
-  relay = await rpcRelay(chain.rpcUrl)
-  world = await startPayments(chain, { rpcUrl: relay.url, CHAIN_CONFIRMATIONS: '4' })
+  ;({ chain, relay, world, claimed, spent, stop } = await startRelayedPayments(4))
 })
 afterEach(() => relay.pass())
-afterAll(async () => {
-  expect(await world.breaches()).toEqual([])
-  await world.stop()
-  await relay.close()
-  await chain.stop()
-})
+afterAll(() => stop())
 
-const claimed = (scheme: Scheme) => claimAnew(world, { scheme, amount: PRICE, money: RICH })
-
-const spent = async ({ wallet }: Claimed) => 1_000_000n - (await chain.usdcBalance(wallet.address))
 const owed = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)
 
 /** The treasury's money as the books of its transfers know it. */
@@ -82,5 +72,23 @@ describe('a chain that was begun anew', () => {
       expect(await world.booked(payment.rid)).toMatchObject({ state: 'confirmed', due: owed(scheme) })
       expect(await spent(payment)).toBe(owed(scheme))
     }
+  })
+})
+
+describe('a payment whose block is gone', () => {
+  it.each(['exact', 'upto'] as const)('still counts against the money of its payer: %s', async (scheme) => {
+    const { rid, wallet } = await claimed(scheme, { usdc: PRICE })
+    await chain.mine()
+    expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'settled' })
+    await chain.reorganise(1)
+    expect([await chain.usdcBalance(wallet.address), (await world.row(rid)).state]).toEqual([PRICE, 'mined'])
+    const second = await world.sign(wallet, 'exact', PRICE)
+    expect(await world.claim(second)).toEqual({ state: 'refused', reason: 'insufficient_funds' })
+    await until('it is mined again', 30_000, async () => {
+      await finishOpenPayments(world.ctx)
+      return (await chain.usdcBalance(wallet.address)) < PRICE
+    })
+    await chain.mine(4)
+    expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', came: owed(scheme) })
   })
 })

@@ -1,5 +1,6 @@
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { sql } from 'kysely'
+import { expect } from 'vitest'
 import { checkMoney } from '#control-plane/check-ledger/check.ts'
 import { readConfig } from '#control-plane/config.ts'
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
@@ -14,10 +15,13 @@ import { systemClock } from '#shared/clock.ts'
 import type { ClaimAnswer, SettleAnswer } from '#shared/contract/chain-payments.ts'
 import { ClaimAskSchema, SettleAskSchema } from '#shared/contract/chain-payments.ts'
 import type { AccountId } from '#shared/ids.ts'
-import type { ChainEnvironment, ChainWallet, TestChain } from './chain.ts'
+import type { ChainEnvironment, ChainWallet, OwnChain, TestChain } from './chain.ts'
+import { startChain } from './chain.ts'
 import type { GateWorld } from './gate.ts'
 import { ids, log, startGateWorld } from './gate.ts'
 import { newAccount } from './ledger.ts'
+import type { RpcRelay } from './rpc-relay.ts'
+import { rpcRelay } from './rpc-relay.ts'
 import { until } from './until.ts'
 import { eventText } from './usage-events.ts'
 import { stockClient } from './wallet-client.ts'
@@ -80,6 +84,41 @@ export async function claimAnew(
   const wallet = await world.chain.newWallet(wish.money)
   const signed = await world.sign(wallet, wish.scheme, wish.amount)
   return { wallet, signed, rid: await world.claimed(signed) }
+}
+
+/** A payment of a call, in micro-USD: the wallet's money, what is signed for, and what the call costs. */
+export const PAID_CALL = { money: 1_000_000n, price: 20_000n, charge: 7_321n } as const
+
+/** Payments on a chain of their own, which the control plane reaches by a relay. */
+export type RelayedPayments = {
+  readonly chain: OwnChain
+  readonly relay: RpcRelay
+  readonly world: PaymentWorld
+  /** Claims a payment by a new wallet. */
+  claimed(scheme: Scheme, money?: Parameters<TestChain['newWallet']>[0]): Promise<Claimed>
+  /** What the wallet of a payment has paid. */
+  spent(payment: Claimed): Promise<bigint>
+  /** Expects that the books are sound, and ends all. */
+  stop(): Promise<void>
+}
+
+/** Starts payments that are final after so many blocks. */
+export async function startRelayedPayments(confirmations: number): Promise<RelayedPayments> {
+  const chain = await startChain()
+  const relay = await rpcRelay(chain.rpcUrl)
+  const world = await startPayments(chain, { rpcUrl: relay.url, CHAIN_CONFIRMATIONS: String(confirmations) })
+  return {
+    ...{ chain, relay, world },
+    claimed: (scheme, money = { usdc: PAID_CALL.money }) =>
+      claimAnew(world, { scheme, amount: PAID_CALL.price, money }),
+    spent: async ({ wallet }) => PAID_CALL.money - (await chain.usdcBalance(wallet.address)),
+    async stop() {
+      expect(await world.breaches()).toEqual([])
+      await world.stop()
+      await relay.close()
+      await chain.stop()
+    },
+  }
 }
 
 /** Waits that are short, because a local chain answers at once. */

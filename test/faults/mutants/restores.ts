@@ -17,7 +17,7 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'a-hold-ends-before-signatures-have-run-out',
     file: LIFT,
-    find: "  if (at < heldAt + (treasury?.validMs ?? 0)) return 'chain'\n",
+    find: "  if (at < until) return { ...facts, wait: 'chain' }\n",
     replace: '',
   },
   {
@@ -47,7 +47,7 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'a-hold-ends-before-the-nodes-have-told',
     file: LIFT,
-    find: "  if (joinedAt === undefined) return 'journals'\n",
+    find: "  if (joinedAt === undefined) return { ...NOTHING, wait: 'journals' }\n",
     replace: '',
   },
   {

@@ -219,6 +219,14 @@ const IN: readonly TreasuryMutant[] = [
     caughtBy: 'payment-faults',
   },
   {
+    // The simulation met it in too few of its seeds.
+    name: 'a-payment-whose-block-is-gone-has-left-its-purse',
+    file: 'control-plane/services/payments/claim-payment.ts',
+    find: '(used.has(nonce) ? [rid] : [])',
+    replace: "(used.has(nonce) || open.some((row) => row.rid === rid && row.state === 'mined') ? [rid] : [])",
+    caughtBy: 'replaced-chain-payments',
+  },
+  {
     name: 'whoever-uses-the-proxy-pays-for-a-call',
     file: `${DEPOSITS}/take-moves.ts`,
     find: 'nonce !== null || settlerOf(claim) === permitBy ? claim : undefined',

@@ -43,7 +43,7 @@ export type RawRequest = RequestHead & {
   readonly stream?: Readable
   /** SHA-256 in hex of that stream as far as it has come. Set where a wallet pays. */
   contentDigest?(): string
-  /** What a large JSON body says. It was read in steps, so that it stalls nobody. */
+  /** The value of a large JSON body. It was read in steps, so that it stalls nobody. */
   readonly json?: JsonBody
 }
 
@@ -210,11 +210,11 @@ export type UnitBounds = { readonly most: Usage; readonly least: Usage }
 
 /** The members of every target. */
 type AnyTarget = {
-  /** Its name in the ledger, in events and in look-ups. */
+  /** The resource's name in the ledger, in events and in look-ups. */
   readonly id: string
   /** The name under which the snapshot lists its offers. */
   readonly listing: string
-  /** Its name in the buyer's request. */
+  /** The resource's name in the buyer's request. */
   readonly requested: string
   readonly price: ReferencePrice
 }
@@ -253,7 +253,7 @@ export type MarketOffer = OfferRow & {
   readonly lent?: LentTerms
 }
 
-/** What the lender of a key allows. Null allows everything. */
+/** The uses that the lender of a key allows. Null allows everything. */
 export type LentTerms = {
   readonly traits: ReadonlySet<string>
   readonly goods: ReadonlySet<string> | null
@@ -350,7 +350,7 @@ export type ForwardedUsage = {
 
 /** A file within an answer that its buyer wants a link to. */
 export type AnswerFile = {
-  /** Its place in the answer. */
+  /** The file's place in the answer. */
   readonly index: number
   readonly contentType: string
   readonly pieces: Iterable<Uint8Array>
@@ -362,7 +362,7 @@ export type AnswerFile = {
 export type StartedJob = {
   /** The provider's id of it. */
   readonly id: string
-  /** What the path of its submit captured. */
+  /** Captures from the path of its submit. */
   readonly captures: FoundRoute['captures']
 }
 
@@ -386,7 +386,7 @@ export type Decoder = {
   isPriced?(): boolean
   /** The job that the request has started at its provider; absent for requests that start none. */
   startedJob?(): StartedJob | undefined
-  /** What a held answer says of the job that was asked about; undefined before its end. */
+  /** The state of the job in a held answer to a question about it; undefined before the answer's end. */
   toldOfJob?(): JobWord | undefined
   /** Takes bytes and answers with what may be sent now. An empty string means nothing. */
   push(chunk: Buffer): string | Buffer

@@ -83,8 +83,8 @@ export type Settled = {
   /** `final` when nothing can change it any more; `pending` while the rail may still need its record in the journal. */
   readonly state: 'final' | 'pending'
   /**
-   * How the booking learns of the call. `by-name`: the rail keeps the event, so the name suffices. `by-event`: the
-   * event is sent. `later`: the rail sends it once the charge is final.
+   * The way in which the booking learns of the call. `by-name`: the rail keeps the event, so the name suffices.
+   * `by-event`: the event is sent. `later`: the rail sends it once the charge is final.
    */
   readonly booking: 'by-name' | 'by-event' | 'later'
   /** Headers to add to the buyer's answer while its head has not been sent; undefined for none. */

@@ -232,7 +232,7 @@ function keyedRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
   ]
 }
 
-/** What can be paid for by wallet, for agents and crawlers. */
+/** The paths that a wallet can pay for, as agents and crawlers read them. */
 function paymentRows(sold: readonly Row[], rails: Rails): readonly Row[] {
   const [paths, families] = [payablePaths(sold, rails), familyPaths(sold)]
   return [

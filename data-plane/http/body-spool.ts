@@ -41,7 +41,7 @@ export function createBodySpool(maxBytes: number): BodySpool {
  */
 const LARGE_BYTES = 1_048_576
 
-/** Those who are told of a body while it comes. What they throw refuses it. */
+/** The readers of a body while it comes. An error that one throws refuses the body. */
 export type BodyWatch = {
   /** Takes each part of it before it is kept. */
   readonly gauge?: JsonGauge | undefined

@@ -88,7 +88,10 @@ function kindOf({ accept }: { readonly accept?: unknown }): PassedOnKind {
   return typeof accept === 'string' && accept.includes('text/event-stream') ? 'stream' : 'call'
 }
 
-/** What some reader of a path takes for a separator, for the beginning of something else, or for a second encoding. */
+/**
+ * Characters that some reader of a path takes for a separator, for the beginning of something else, or for a second
+ * encoding.
+ */
 const AMBIGUOUS = /[/\\%;#?\p{Cc}]/u
 
 /**

@@ -20,7 +20,7 @@ export type RowBody =
   | { readonly kind: 'none' }
   | PlainRowBody
   | JsonRowBody
-  /** What the content type says. */
+  /** The content type decides between the two. */
   | { readonly kind: 'json-or-form'; readonly json: JsonRowBody; readonly form: PlainRowBody }
   | { readonly kind: 'json-or-raw'; readonly json: JsonRowBody; readonly raw: PlainRowBody }
 
@@ -86,7 +86,7 @@ type ServedBy = {
 export type Kind = keyof ServedBy
 export type ServesOf<K extends Kind> = { readonly [Each in K]: { readonly kind: Each } & ServedBy[Each] }[K]
 
-/** One path of the surface, and all decisions about it that need no request. */
+/** A path of the surface, and all decisions about it that need no request. */
 export type Row = Voice & {
   readonly methods: readonly Method[]
   readonly host: RowHost

@@ -24,7 +24,10 @@ export function refusalOf(index: RowIndex, hosts: Hosts, { request, reply }: Exc
   return here.length > 0 ? new AppError('method_not_allowed') : noSuchPath(meantBy(index, path, isHere))
 }
 
-/** How a client's base URL goes wrong, and the path that was meant: what it lacks, what it has twice, what others have. */
+/**
+ * Mistakes in a client's base URL, each with the path that was meant: a part is missing, stands twice, or belongs to
+ * another API.
+ */
 const SLIPS: readonly ((path: string) => string)[] = [
   (path) => path.replace(/^(\/compat)?(?:\/v1){2,4}(?=\/)/, '$1/v1'),
   (path) => `/v1${path}`,

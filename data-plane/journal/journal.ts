@@ -54,7 +54,7 @@ export type JournalReplay = {
    * so once for each step back. Rejects when the disk takes nothing.
    */
   recapture(restore: LedgerRestore): Promise<void>
-  /** How often captures were made unposted again; see {@link JournalReplay.recapture}. */
+  /** The number of times that captures were made unposted again; see {@link JournalReplay.recapture}. */
   recaptures(): number
   /** Says that the rail has its captures of an inheritance and waits for nothing more of its member. */
   crossOff(inheritance: Inheritance): void

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 /** Facts that tell one process from all others, also from a later one with the same pid. */
 export type ProcessMark = {
   readonly pid: number
-  /** Its start in the kernel's ticks since boot; null where the kernel does not tell. */
+  /** The start of the process in the kernel's ticks since boot; null where the kernel does not tell. */
   readonly startTicks: string | null
   readonly host: string
 }

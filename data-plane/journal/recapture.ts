@@ -31,7 +31,10 @@ export type Recapture = {
    * through last.
    */
   since(restore: LedgerRestore, left: readonly string[]): Promise<void>
-  /** How often captures were made unposted again. Rails whose captures are not in the gate settle theirs once more. */
+  /**
+   * The number of times that captures were made unposted again. Rails whose captures are not in the gate settle theirs
+   * once more.
+   */
   times(): number
   /** Goes through a directory that was just taken over, if the ledger went back. */
   takenOver(left: string): Promise<void>
@@ -72,7 +75,10 @@ export function createRecapture(parts: Parts): Recapture {
   }
 }
 
-/** What this captures itself is unposted when the reading comes to it, and so is every call that ends meanwhile. */
+/**
+ * Captures again the calls that the ledger may have lost. A call that is unposted is passed over: that includes calls
+ * that end meanwhile, and those that this function captures itself, once the reading comes to them.
+ */
 async function captureAgain(parts: Parts, directory: string, instant: number): Promise<number> {
   const { files, capture, sync, isUnposted } = parts
   const isOwn = directory === parts.directory

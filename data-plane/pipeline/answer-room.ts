@@ -97,7 +97,7 @@ export function createAnswerRoom(maxBytes: number): AnswerRoom {
       if (answer.heldBytes <= SMALL_ANSWER_BYTES) return
       used += coming.has(answer) ? bytes : answer.heldBytes
       coming.add(answer)
-      // What is being sent on leaves by itself. A provider is held back for a slow buyer elsewhere.
+      // Bytes that are sent on leave by themselves. Other code holds a provider back for a slow buyer.
       if (isShown || answer.isWaiting || hasRoom(answer, used)) return
       answer.isWaiting = true
       answer.hasWaited = true

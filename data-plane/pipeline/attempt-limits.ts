@@ -13,12 +13,12 @@ export const OVERRUN_PIECES = 64
  */
 const CEILING_SLACK_TOKENS = 8
 
-/** What the exchanges of an attempt before the one under way have brought. */
+/** Content from the exchanges of an attempt before the one under way. */
 export type Earlier = { readonly pieces: number; readonly contentBytes: number }
 
 export const NOTHING_EARLIER: Earlier = { pieces: 0, contentBytes: 0 }
 
-/** How far an attempt has come. `firstContentAt` is monotonic milliseconds. */
+/** The progress of an attempt. `firstContentAt` is monotonic milliseconds. */
 type Progress = {
   readonly job: Pick<AttemptJob, 'plan' | 'turn' | 'decoder' | 'request'>
   readonly pieces: number

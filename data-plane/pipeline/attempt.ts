@@ -172,7 +172,8 @@ function takeFirst(run: Running, taking: Promise<TakenAhead>): void {
     run.receipt = taken.headers
     const now = run.plane.clock.monotonic()
     for (const [index, part] of held.entries()) show(run, part, index === 0, now)
-    // What the client has kept meanwhile comes within this call, so it must come after what was held here.
+    // Resuming delivers at once the bytes that the client has kept meanwhile, so they must come after those that were
+    // held here.
     if (!run.stream.isPaused() && !run.isWaiting) run.flow?.resume()
     if (ending !== undefined) finish(run, ending)
   })

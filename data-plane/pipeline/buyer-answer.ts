@@ -80,7 +80,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
   const { raw, reply, standing, demand } = call
   const { last, error } = relay
   const isStreamed = demand.isStreamed && last?.decoder.isHeld?.() !== true
-  // Whoever paid for a whole answer and lost the connection may come back for it.
+  // A buyer who paid for a whole answer and lost the connection may come back for it.
   const isKept = settlement.headers !== undefined && !isStreamed
   if (reply.isGone() && !isKept) return
   if (error !== undefined) {
@@ -89,7 +89,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     return
   }
   if (last === undefined) return
-  // The answer was not paid, so it stays here. One that is kept can be had once its transfer has come all the same.
+  // The answer was not paid, so it stays here. A kept answer can be read again once its transfer is on the chain.
   const withheld = reply.isStarted() ? undefined : settlement.refusal
   if (withheld !== undefined && (isStreamed || !isKept)) {
     refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
@@ -124,7 +124,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
   reply.end(decoder.finish(settlement.receipt), told(settlement))
 }
 
-/** What trailers may tell of the end of a call. */
+/** Trailers for the end of a call: its cost, and the headers of its rail. */
 function told({ headers, receipt }: Settlement): Readonly<Record<string, string>> {
   return { ...costHeaders(receipt), ...headers }
 }

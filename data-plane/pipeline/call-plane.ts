@@ -126,6 +126,8 @@ export type CallRoute = {
   /** The answer to a request without a credential. */
   readonly withoutCredential: 'challenge' | 'reject'
   readonly failover: Failover
-  /** What a 402 of this path says to catalogues of paid paths, as extensions of x402; absent where nobody can pay so. */
+  /**
+   * Members of a 402 of this path for catalogues of paid paths, as extensions of x402; absent where nobody can pay so.
+   */
   readonly extensions?: Readonly<Record<string, unknown>>
 }

@@ -119,7 +119,7 @@ function settleRate({ rates }: Ports, visit: Visit, { status }: AppError): void 
     if (asked === undefined || bytes === 0) return
     rates.charge(asked.scope, Math.floor(bytes / BYTES_A_CALL) + (scope === undefined ? 1 : 0))
   }
-  // What it was told at the entrance is not so any more.
+  // The standing that was read at the entrance no longer holds.
   visit.standing = undefined
 }
 

@@ -41,7 +41,7 @@ export type Wanted = {
   readonly tried: Asked
 }
 
-/** One kind of offers, and the rail that pays for them. */
+/** Offers of one kind, and the rail that pays for them. */
 export type Turn = {
   readonly payment: Pick<Payment, 'reserve' | 'settle' | 'release'>
   readonly offers: readonly Offer[]

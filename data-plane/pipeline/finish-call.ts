@@ -19,7 +19,7 @@ export const NOTHING_BEFORE: Before = { attempts: [], waitedMs: 0 }
 /** A relay that is over and not settled yet. */
 export type Relayed = { readonly relay: Relay; readonly hasProgress: boolean; readonly decisionMs: number }
 
-/** One turn of an admitted call: the attempts that it may make, and whether it has progress in the journal. */
+/** A turn of an admitted call: the attempts that it may make, and whether it has progress in the journal. */
 export type Turn = {
   readonly call: AdmittedCall
   readonly before: Before

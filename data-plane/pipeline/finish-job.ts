@@ -85,7 +85,7 @@ type Viewed = {
 async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCancel: boolean): Promise<Viewed> {
   const { id = '' } = head.params
   const rid = requestOfJob(id)
-  // Whoever may not ask at all is told the same of a job that is there and of one that is not.
+  // A caller who may not ask at all gets the same answer for a job that exists and for one that does not.
   const asker = await readAsker(route, head)
   const stored = rid === undefined ? undefined : await plane.jobs.find(rid)
   // A job has one kind, whatever path asks.
@@ -145,7 +145,7 @@ async function viewLostEnd(plane: JobPlane, route: JobRoute, { rid, stored, lost
 
 type Owned = { readonly rid: RequestId; readonly job: JobRecord }
 
-/** Whoever asks about a job: the holder of a token, or a payer. */
+/** The caller who asks about a job: the holder of a token, or a payer. */
 type Asker = { readonly token: string } | PayerIdentity
 
 /** Throws `authentication_required` without a credential, and the refusals of its rail. */

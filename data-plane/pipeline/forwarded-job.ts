@@ -136,7 +136,7 @@ function endOf(plane: CallPlane, { asked, submit, told, isDone }: Ending): JobEn
   return { event, state: outcome, artifacts: [], error: null, endedAt: now }
 }
 
-/** What the provider reports with the result, or the quote, whichever is lower. */
+/** The charge of a job: the usage that the provider reports with the result, or the quote, whichever is lower. */
 function chargeOf({ question, job }: AskedJob, submit: UsageEvent, told: JobWord): JobCharge {
   const { unitPrices = {}, bound = {} } = submit.job ?? {}
   const good = question.record.goods.get(job.binding.good ?? '')

@@ -56,6 +56,6 @@ function headOf(
 
 function receiptOf({ event }: JobEnd): Receipt | undefined {
   const read = readUsageEvent(event)
-  // What a job is sold by is its output.
+  // A job is sold by its output, so its input has no list price.
   return read && { chargeMicro: read.chargeMicro, listMicro: read.listMicro, listInputMicro: ZERO, usage: read.usage }
 }

@@ -28,7 +28,7 @@ export async function listJobs(
   if (payment === undefined) throw new AppError('authentication_required')
   const { account } = await payment.identify()
   const { wire } = route
-  // One more than was asked for says whether there are more.
+  // An extra job beyond the limit says whether there are more.
   const asked = { ...wish, kind: wire.name, limit: wish.limit + 1 }
   const jobs = account === null ? [] : await plane.jobs.list(account, asked)
   const shown = jobs.slice(0, wish.limit)

@@ -113,7 +113,7 @@ function estimateOutput(plan: ModelPlan, { bounds }: ModelDemand, { contentBytes
   return Math.min(tokens, plan.maxOutputTokens * bounds.choices)
 }
 
-/** What a chat leaves open of its pictures: all. */
+/** The shape of a chat's pictures: a chat names none. */
 const ANY_SHAPE = { size: undefined, resolution: undefined, quality: undefined }
 
 /** Tokens of the pictures that came in a conversation, by the catalogue's figures. */

@@ -52,7 +52,7 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
 
 export const COST_HEADERS = ['x-mkt-buyer-cost-micro', 'x-mkt-list-cost-micro'] as const
 
-/** What a call costs its buyer, and what it costs by the list. */
+/** Headers of a call's cost: its charge, and its price by the list. */
 export function costHeaders({
   chargeMicro,
   listMicro,

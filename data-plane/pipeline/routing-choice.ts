@@ -16,7 +16,7 @@ export type Choice = RoutingWants & {
   readonly unknown: readonly string[] | undefined
   /** True where the buyer wants the first offer or none. */
   readonly isFirstOnly: boolean
-  /** What the rules of lent keys are asked about; undefined for a model. */
+  /** The facts of the call that the rules of lent keys check; undefined for a model. */
   readonly wish: LentWish | undefined
 }
 

@@ -13,7 +13,7 @@ import type { CallPlane } from './call-plane.ts'
 import type { Turn } from './finish-call.ts'
 import type { Watcher } from './ticker.ts'
 
-/** One try at one offer: one exchange with its provider, or several where requests follow the first. */
+/** An attempt at one offer: one exchange with its provider, or several where requests follow the first. */
 export type AttemptJob = {
   readonly plan: AttemptPlan
   readonly request: UpstreamRequest

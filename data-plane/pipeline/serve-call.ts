@@ -197,7 +197,7 @@ async function serveInTurn(call: Planned, journey: Journey): Promise<void> {
   }
   if (first.length > 0) {
     const own = await admitOwn(call, first)
-    // One attempt is kept for the marketplace and one for the turn after it.
+    // An attempt is kept for the marketplace, and another for the turn after it.
     const relayed = await relayCall(plane, own, before, MAX_ATTEMPTS - 1 - kept)
     if (!goOn(relayed)) return finishCall(plane, own, relayed)
   }

@@ -96,7 +96,7 @@ export async function settleCall(
 /** A hold that was given back. Its event goes to the booking. */
 const RELEASED: Settled = { state: 'final', booking: 'by-event' }
 
-/** What stands in the body beside the usage and its cost. */
+/** Members of the body beside the usage and its cost. */
 type Told = {
   readonly members: Settled['members'] | undefined
   readonly adaptedParams: Receipt['adaptedParams'] | undefined

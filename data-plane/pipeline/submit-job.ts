@@ -95,7 +95,7 @@ const ACCEPTED = 202
 type Accepted = {
   readonly text: string
   readonly offer: Pick<Offer, 'servedBy' | 'provider'>
-  /** What its provider was told; undefined for a job of before. */
+  /** The request as its provider got it; undefined for a job that existed already. */
   readonly request: UpstreamRequest | undefined
   /** Headers of the rail. */
   readonly own: Settled['headers']
@@ -290,7 +290,7 @@ async function book(
   return { text, offer, request, own: settled.headers }
 }
 
-/** How long a buyer waits for Redis to take the record of a job, and the pause between two tries. Milliseconds. */
+/** The time that a buyer waits for Redis to take the record of a job, and the pause between two tries. Milliseconds. */
 const RECORD_MS = 30_000
 const RECORD_PAUSE_MS = 250
 

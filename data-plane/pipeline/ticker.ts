@@ -5,11 +5,11 @@ const TICK_MS = 250
 /** An object that looks at the time now and then, such as a relay with its deadlines. */
 export type Watcher = {
   tick(now: number): void
-  /** Its place in the ticker's list; -1 while it is not in it. */
+  /** The watcher's place in the ticker's list; -1 while it is not in it. */
   place: number
 }
 
-/** One timer for all calls. Thousands of streams with four deadlines each need no timers of their own. */
+/** A single timer for all calls. Thousands of streams with four deadlines each need no timers of their own. */
 export type Ticker = {
   add(watcher: Watcher): void
   remove(watcher: Watcher): void

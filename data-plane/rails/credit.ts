@@ -72,7 +72,7 @@ function settledAs(outcome: CaptureOutcome): Settled {
 function bearerKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const scheme = SCHEME.exec(header)
-  // Another scheme belongs to another rail, or to none.
+  // A header of another scheme belongs to another rail, or to none.
   if (!scheme) return undefined
   return checkedKey(header.slice(scheme[0].length).trim())
 }

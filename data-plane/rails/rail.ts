@@ -14,7 +14,7 @@ export type Challenge = {
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
-/** One way to pay. An `event` is the usage event of the call as text; its bytes have to be kept. */
+/** A way to pay. An `event` is the usage event of the call as text; its bytes have to be kept. */
 export type Rail<Proof> = {
   readonly name: RailName
   /** The credential in the headers; undefined when there is none of this rail. Throws on a malformed one. */
@@ -44,7 +44,7 @@ export type Rail<Proof> = {
   release(hold: Hold, reason: string, event: string): Promise<void>
 }
 
-/** What became of money that is taken ahead: its refusal, its receipt, or nothing that is known yet. */
+/** The result of taking money ahead: a refusal, a receipt, or neither while it is not known. */
 export type TakenAhead = Pick<Settled, 'refusal' | 'headers'>
 
 /** The ways to end a hold. */

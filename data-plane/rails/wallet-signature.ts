@@ -28,7 +28,7 @@ const MAX_KNOWN = 5_000
 /** Most questions about wallets that wait for their answers. */
 const MAX_ASKED = 32
 
-/** What a payer signs: its hash by EIP-712, the signature, and the wallet that it is said to be of. */
+/** A payer's signed message: its hash by EIP-712, the signature, and the wallet that is said to have signed it. */
 export type SignedHash = { readonly hash: Hex; readonly signature: string; readonly wallet: string }
 
 /** Unproven where nobody can say without the facilitator whether the wallet has made the signature. */

@@ -24,7 +24,7 @@ export type KeySources = {
 
 export type KeyAbout = { readonly label: string; readonly expiresAt: number | null }
 
-/** What a key has used: in all, and since the start of the UTC month, of the week's Monday, and of the day. */
+/** The use of a key: in all, and since the start of the UTC month, of the week's Monday, and of the day. */
 export type KeyUse = {
   readonly totalMicro: MicroUsd
   readonly monthMicro: MicroUsd

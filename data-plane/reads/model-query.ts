@@ -16,7 +16,7 @@ const MAX_FILTER_CHARS = 1_000
 type Test = (listed: ListedModel) => boolean
 type Order = (sources: Pick<ReadSources, 'market'>) => (left: ListedModel, right: ListedModel) => number
 
-/** What a query asks of a list of models. */
+/** A query on a list of models. */
 export type ModelWish = {
   readonly tests: readonly Test[]
   readonly order: Order | undefined

@@ -143,7 +143,7 @@ export function inListOrder(models: readonly Model[]): Model[] {
   )
 }
 
-/** One model. Members that clients of OpenRouter demand and that mean nothing here are null. */
+/** A model in OpenRouter's shape. Members that its clients demand and that mean nothing here are null. */
 function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
   return {
     id: model.id,
@@ -173,7 +173,7 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
   }
 }
 
-/** What a model reads and writes, in OpenRouter's shape. */
+/** The modalities that a model reads and writes, in OpenRouter's shape. */
 export function architectureOf(model: Model) {
   return {
     modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,

@@ -11,10 +11,10 @@ import type { ReadSources } from './read.ts'
 /** Only an order book shows the trades of each offer. */
 const NO_TRADES: ReadonlyMap<string, OfferTrades> = new Map()
 
-/** What is on sale of one model, with the offers as the data plane routes to them. */
+/** The market of one model, with the offers as the data plane routes to them. */
 export type OnSale = MarketParts & { readonly offers: readonly MarketOffer[] }
 
-/** What is on sale of a model under any of its names, also where nobody offers it. Throws AppError `not_found`. */
+/** Finds the market of a model under any of its names, also where nobody offers it. Throws AppError `not_found`. */
 export function findParts(market: Market, asked: string): OnSale {
   const model = market.resolve(asked)
   if (!model) throw new AppError('not_found', { message: 'The model does not exist.' })
@@ -30,7 +30,7 @@ export function findParts(market: Market, asked: string): OnSale {
   )
 }
 
-/** What is on sale of a model by its id; undefined where nothing is. */
+/** The market of a model by its id; undefined where nothing is on sale. */
 export function partsOf(market: Market, id: string): OnSale | undefined {
   const offers = market.offers.get(id)?.inBookOrder()
   const model = market.resolve(id)

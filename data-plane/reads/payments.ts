@@ -23,7 +23,7 @@ export type FamilyPath = {
   readonly family: string
 }
 
-/** What a 402 demands at least, on present terms, in x402's form: by all schemes, or by those that a path takes. */
+/** The least that a 402 demands on present terms, in x402's form: by all schemes, or by those that a path takes. */
 export type LeastDemands = (
   terms: PaymentTerms,
   taken?: PayablePath['schemes'],

@@ -63,7 +63,7 @@ function lookupOf(
     if (hold.state === 'posted') return undefined
     return lookupRecordOf(event, RUNNING_JOB)
   }
-  // Another event than this one was booked. Then the ledger counts.
+  // The booking was of another event than this one. Then the ledger counts.
   if (hold.state === 'posted' && hold.postedAt === null) return undefined
   if (event !== undefined) {
     const { chargeMicro: charge, outcome, errorCode, rail } = event

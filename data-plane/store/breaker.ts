@@ -4,7 +4,8 @@ import type { ErrorClass, HealthRecord } from '#shared/contract/health-event.ts'
 /** An offer is backed off after so many failures in a row. */
 const CONSECUTIVE_LIMIT = 5
 /**
- * It is also backed off when this share of its calls in a window failed, and the window holds at least so many calls.
+ * An offer is also backed off when this share of its calls in a window failed, and the window holds at least so many
+ * calls.
  */
 const WINDOW_MS = 30 * SECOND
 const WINDOW_MIN_CALLS = 20

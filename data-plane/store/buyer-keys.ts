@@ -24,7 +24,7 @@ export type KeyFigures = { readonly known: number; readonly hits: number; readon
 export type BuyerKeyStore = {
   /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
   identify(key: string): Promise<AccountPayer>
-  /** What the owner knows a key by, once it is identified. */
+  /** The label and the expiry by which the owner knows a key, once the key is identified. */
   aboutOf(key: string): Pick<KeyRecord, 'label' | 'expiresAt'>
   figures(): KeyFigures
   start(): Promise<void>

@@ -11,10 +11,10 @@ import { createTurnoverMap } from '#shared/turnover-map.ts'
 /** Seconds that a day's counts last. */
 const KEEP_SECONDS = 2 * 86_400
 
-/** One buyer's use of a lent key. */
+/** A buyer's use of a lent key. */
 export type ShareUse = { readonly offer: OfferId; readonly buyer: string; readonly limitMicro: MicroUsd }
 
-/** What each buyer has taken of lent keys today. A take that is never settled counts until the day is over. */
+/** Each buyer's takes of lent keys today. A take that is never settled counts until the day is over. */
 export type BuyerShares = {
   /** Takes an amount from a buyer's share. Answers false when it does not fit. Throws `service_unavailable`. */
   take(use: ShareUse, attempt: string, amountMicro: MicroUsd): Promise<boolean>

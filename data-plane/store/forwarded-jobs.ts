@@ -54,7 +54,7 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
     },
     async find(resource, job) {
       const key = jobBindingKey(resource, job)
-      // One of before was written to the cache.
+      // Earlier versions wrote bindings to the cache.
       const text = (await guarded(money.get(key))) ?? (await guarded(cache.get(key)))
       const binding = JobBindingSchema.safeParse(parse(text)).data
       // Nothing is under a key without a request id.

@@ -173,7 +173,7 @@ type ReservePorts = {
   readonly node: string
 }
 
-/** What a reserve uses that is not granted at once. */
+/** The parts that answer a reserve which is not granted at once. */
 function refusing(connection: MoneyConnection, buckets: number, clock: Time) {
   return {
     seeds: createSeedRequests(connection, clock),

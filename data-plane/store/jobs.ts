@@ -157,8 +157,8 @@ export function createJobs({ redis, isSure }: Ports): JobStore {
 }
 
 /**
- * What buyers did to their jobs and no event tells. A worker takes it to the ledger soon. This process remembers it too,
- * because Redis may forget it before.
+ * Buyers' changes to their jobs that no event carries. A worker takes them to the ledger soon. This process remembers
+ * them too, because Redis may forget them before.
  */
 function createMarks(redis: Redis) {
   const known = new Map<string, JobMark>()

@@ -27,7 +27,7 @@ export type MarketBodies = {
   readonly rows: readonly MarketRow[]
   /** Traded amounts of models' offers, by model, as {@link parseTrades} reads them. */
   readonly trades: ReadonlyMap<string, string>
-  /** What was sold of resources and families. */
+  /** Sales of resources and families. */
   readonly sold: readonly SoldRow[]
   readonly limits: Limits
   readonly offers: ReadonlyMap<string, OfferBook<MarketOffer>>
@@ -121,7 +121,10 @@ function rankLent(rows: readonly LentOffer[]): MarketOffer[] {
   return offers.sort(byRank)
 }
 
-/** Its addresses, and how its key is sent, stand in the record. All accounts at a provider are as good as it is. */
+/**
+ * The addresses of a lent offer, and the header that carries its key, stand in the record. All accounts at a provider
+ * are as good as the provider.
+ */
 function lentOffer(row: LentOffer, id: OfferId): MarketOffer {
   const { resource, sellerAccount, sellerAlias, keptBps, capDailyMicro, credential, createdAt } = row
   const common = { sellerAccount, sellerAlias, keptBps, capDailyMicro, credential, createdAt }

@@ -34,8 +34,8 @@ export type OfferCapsStore = OfferCaps & {
   usedToday(offers: readonly OfferId[]): Promise<ReadonlyMap<OfferId, MicroUsd>>
   /**
    * Brings takes into an epoch that this process registers in: those of running calls and those whose settlement waits.
-   * They go before the holds, so that a process that finds a hold there can rely on its take. Throws AppError
-   * `service_unavailable` when the epoch moved on, and passes on what the connection throws.
+   * Takes go before the holds, so that a process that finds a hold there can rely on its take. Throws AppError
+   * `service_unavailable` when the epoch moved on, and passes on the errors of the connection.
    */
   bringAll(membership: Membership): Promise<void>
   /** Sends the waiting settlements. It is called when the gate opens. */

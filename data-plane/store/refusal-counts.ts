@@ -8,7 +8,7 @@ import type { MicroUsd } from '#shared/money.ts'
 /** At most so many offers are told of the demand that one call meant. */
 const MAX_TOLD = 100
 
-/** One offer whose lender's rule has refused a call. */
+/** An offer whose lender's rule has refused a call. */
 export type Refused = { readonly offer: string; readonly rule: LentRule }
 
 /** Counts of the demand that lenders' own rules refuse, for their analytics. Losing some is acceptable. */

@@ -201,7 +201,7 @@ function watch(clock: Time, state: State): void {
     const longest = clock.monotonic() - CAPTURE_WAIT_MS
     for (const waiting of state.unsettled.values()) {
       if (waiting.pushedAt > longest) {
-        // They are in the order of their arrival. This one and all after it may still wait.
+        // The calls are in the order of their arrival. This one and all after it may still wait.
         watch(clock, state)
         return
       }

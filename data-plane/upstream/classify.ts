@@ -19,7 +19,7 @@ export type UpstreamFailure = {
   readonly fault: 'offer' | 'buyer' | 'ours'
   /** Milliseconds for which the provider asked not to be called. */
   readonly retryAfterMs: number | undefined
-  /** One line for the seller's health log. It holds no secret. */
+  /** A line for the seller's health log. It holds no secret. */
   readonly detail: string
   /** The error for the buyer when this was the last attempt. */
   readonly error: AppError

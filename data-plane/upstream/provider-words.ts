@@ -13,7 +13,7 @@ export type ProviderWords = {
   readonly forBuyer: string
   /** The parameter of the buyer's request that the provider names, if any. */
   readonly param: string | undefined
-  /** One line for the seller's health log. */
+  /** A line for the seller's health log. */
   readonly forLog: string
 }
 

@@ -2,7 +2,7 @@ import type { Receipt } from '#data-plane/call.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { AnswerEvent, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 
-/** How an answer ended: what a writer is told last. */
+/** The end of an answer, which a writer takes last. */
 export type AnswerEnd = {
   readonly reason: FinishReason
   readonly stopSequence: string | null
@@ -18,6 +18,6 @@ export type AnswerWriter = {
   finish(receipt: Receipt, end: AnswerEnd): string
   /** The wire's error as part of a stream that has begun. */
   fail(error: AppError): string
-  /** What to send in a silence; also before anything else was written. */
+  /** The bytes to send in a silence; also before anything else was written. */
   keepAlive(): string
 }

@@ -1,14 +1,14 @@
 import type { InlinedSource } from '#data-plane/call.ts'
 import { fullLength } from './inlined-data.ts'
 
-/** What a conversation holds: images and documents, characters of inlined data, and characters that somebody said. */
+/** The size of a conversation: images and documents, characters of inlined data, and characters of other text. */
 export type Content = {
   images: number
   inlinedChars: number
   spokenChars: number
   /** Kinds of blocks or parts that only some sellers know. Absent where there are none. */
   otherKinds?: Set<string>
-  /** How long a text of the request is, with the data that was left in its bytes. */
+  /** The length of a text of the request, with the data that was left in its bytes. */
   readonly lengthOf: (text: string) => number
 }
 

@@ -1,7 +1,7 @@
 import type { JsonBody, ModelPlan } from '#data-plane/call.ts'
 import { ROUTING_FIELDS } from './hints.ts'
 
-/** How a request's own text becomes a seller's. */
+/** The edits that make a seller's request of a buyer's own text. */
 export type Edits = {
   /** Members that are left out without a word. */
   readonly hidden: ReadonlySet<string>

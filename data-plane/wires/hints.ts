@@ -35,7 +35,10 @@ const UNKEPT_PROMISES: ReadonlyMap<string, readonly unknown[]> = new Map([
   ['require_parameters', [false]],
 ])
 
-/** What OpenRouter's `sort` may say, and whether it puts speed before price; one measure of speed stands for both words. */
+/**
+ * The values of OpenRouter's `sort`, and whether each puts speed before price. A single measure of speed stands for
+ * both words.
+ */
 const SORTS: ReadonlyMap<unknown, boolean> = new Map([
   ['price', false],
   ['throughput', true],
@@ -195,7 +198,7 @@ export function readMaxCost(headers: IncomingHttpHeaders): MicroUsd | undefined 
   return microUsd(BigInt(header))
 }
 
-/** What every paid request says of where it may go and what it may cost. */
+/** The limits that every paid request sets for its route and its cost. */
 export type Routing = Pick<Demand, 'hints' | 'floorPercents' | 'maxCostMicro'>
 
 /** Reads it off the body's members, or the form's, and the headers. Throws as {@link readHints} and its kin do. */

@@ -14,7 +14,7 @@ import { joined } from './joined.ts'
 const EDGE = '\uffff'
 const STAND_IN = /\uffff(\d+):(\d+)\uffff/g
 const FIRST_STAND_IN = new RegExp(STAND_IN.source)
-/** What could be taken for an edge, as itself or escaped. */
+/** Texts that could be taken for an edge, as itself or escaped. */
 const EDGE_LIKE = /\uffff|\\uffff/i
 
 /** True for a text that could be taken for a stand-in. */
@@ -101,7 +101,7 @@ function standIn(span: InlinedSpan | undefined): string {
   return span === undefined ? '' : `${EDGE}${span.start}:${span.end - span.start}${EDGE}`
 }
 
-/** How long a text of a request is, its inlined data counted by bytes. */
+/** The length of a text of a request, with its inlined data counted by bytes. */
 export function fullLength(text: string): number {
   if (!text.includes(EDGE)) return text.length
   let length = text.length
@@ -219,7 +219,7 @@ function readShort(chunks: readonly Buffer[]): AnswerAround | undefined {
 }
 
 function readAround(chunks: readonly Buffer[], gauge: JsonGauge): AnswerAround | undefined {
-  // They are found in the order in which they stand.
+  // Spans are found in the order in which they stand.
   const spans = [...gauge.spans.values()]
   const kept: string[] = []
   for (const [at, from] of [0, ...spans.map(({ end }) => end)].entries()) {

@@ -4,7 +4,10 @@ import type { RequestId } from '#shared/ids.ts'
 import { openAiErrorBody } from './envelopes/openai.ts'
 import { chatUsageJson } from './usage-json.ts'
 
-/** What the OpenAI wires send in a silence: a comment line, which no reader takes for an event, not even an empty one. */
+/**
+ * The bytes that the OpenAI wires send in a silence: a comment line, which no reader takes for an event, not even an
+ * empty one.
+ */
 export const KEEP_ALIVE = ': keep-alive\n'
 
 const DONE_MARK = 'data: [DONE]\n\n'

@@ -30,7 +30,7 @@ function isResponseFormat(format: unknown): boolean {
   return isRecord(schema) && isRecord(schema['schema'])
 }
 
-/** What each known parameter must be, in words and as a check; null counts as absent everywhere. */
+/** The check of each known parameter, with its words; null counts as absent everywhere. */
 const CHECKS: readonly (readonly [name: string, words: string, check: Check])[] = [
   ['temperature', 'a number from 0 to 2', between(0, 2)],
   ['top_p', 'a number from 0 to 1', between(0, 1)],

@@ -4,12 +4,12 @@ import type { Routing } from './hints.ts'
 /** Tokens that the frame around each message, item or prompt may cost. */
 export const TOKENS_A_MESSAGE = 64
 
-/** What every request for text says, whatever its protocol. */
+/** The members that every request for text has, whatever its protocol. */
 export type SpokenRequest = Routing & {
   readonly model: string
   readonly isStreamed: boolean
   readonly maxTokens: number | undefined
-  /** How many answers; one unless said. */
+  /** The number of answers; one unless the request names it. */
   readonly choices?: number
   readonly content: { readonly images: number; readonly spokenChars: number }
   /** UTF-8 bytes of the request without inlined data. */

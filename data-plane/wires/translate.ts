@@ -23,7 +23,7 @@ type State = {
   readonly plan: ModelPlan
   readonly reader: AnswerReader
   readonly writer: AnswerWriter
-  /** What the end of the provider's bytes brought: it is sent with the last bytes. */
+  /** The text that the end of the provider's bytes brought: it is sent with the last bytes. */
   late: string
   pieces: number
   contentBytes: number

@@ -4,7 +4,7 @@ import type { MicroUsd } from '#shared/money.ts'
 import { subtractToZero } from '#shared/money.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
 
-/** How a wire names the two parts of the list cost. */
+/** A wire's names for the two parts of the list cost. */
 type PartNames = { readonly input: string; readonly output: string }
 
 /** The most names of adapted parameters that are told, and their longest. */
@@ -15,7 +15,7 @@ const PROMPT_AND_COMPLETIONS: PartNames = { input: 'prompt', output: 'completion
 /** The names of the responses wire. */
 export const INPUT_AND_OUTPUT: PartNames = { input: 'input', output: 'output' }
 
-/** What a call cost, as the members with which the `usage` object of every wire ends; those of its rail come last. */
+/** The cost of a call, as the members with which the `usage` object of every wire ends; those of its rail come last. */
 export function costMembers(receipt: Receipt, parts: PartNames = PROMPT_AND_COMPLETIONS): string {
   const { chargeMicro, listMicro, listInputMicro, adaptedParams, members } = receipt
   return (

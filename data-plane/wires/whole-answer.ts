@@ -14,7 +14,7 @@ export type WholeAnswer = {
   readonly body: JsonObject
 }
 
-/** What was found in an answer. */
+/** The findings in an answer. */
 export type Found = {
   readonly failure?: BadAnswer | undefined
   /** UTF-8 bytes of content; 0 is an empty answer, which costs nothing. */

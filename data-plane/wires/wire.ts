@@ -24,12 +24,12 @@ export type Refusal = {
   readonly body: string
 }
 
-/** How a protocol says no. */
+/** A protocol's form of a refusal. */
 export type Envelope = (error: AppError, requestId: RequestId) => Refusal
 
 /** A pure codec for one buyer-facing protocol by which models are sold: no sockets, no Redis, no clock. */
 export type Wire<Request> = {
-  /** One of few: figures are labelled with it. */
+  /** The name of the wire. Figures are labelled with it, so there are few. */
   readonly name: string
   readonly envelope: Envelope
   /** Reads and checks the request. Throws AppError: `invalid_json`, `invalid_request` and their kin. */
@@ -109,12 +109,12 @@ export function defineWire<Request>(wire: Wire<Request>): ModelWire {
 /** A long job as its buyer asked for it. */
 export type ParsedJob = {
   readonly demand: Demand
-  /** What the job is asked to be, for the views of it. */
+  /** The length and size that are asked for, for the views of the job. */
   readonly asked: JobAsked
   encode(offer: Offer, target: Target): UpstreamRequest
 }
 
-/** What a job was asked to be, as far as it is kept: never the buyer's words. */
+/** The length and size that a job was asked for, as far as they are kept: never the buyer's words. */
 export type JobAsked = { readonly seconds: number | null; readonly size: string | null }
 
 /** A file of a job where its buyer can load it, and its place among all that the job made. */

@@ -75,7 +75,7 @@ export function readCredential(authorization: string | undefined): ReadCredentia
   return read.success ? { credential: read.data } : { problem: 'malformed-credential' }
 }
 
-/** What a credential has to meet. */
+/** The requirements that a credential has to meet. */
 export type Needed = {
   readonly terms: PaymentTerms
   readonly realm: string

@@ -14,7 +14,7 @@ const SKEW_MS = 5 * SECOND
 /** The largest amount that is read as one. */
 const MAX_AMOUNT = 10n ** 13n
 
-/** What a payment has to meet. */
+/** The requirements that a payment has to meet. */
 export type Needed = {
   readonly terms: PaymentTerms
   /** The price of this very request now, and the one that we gave our word for; undefined when there is none. */
@@ -55,7 +55,7 @@ function checkExact({ accepted, signed }: SentPayment & { scheme: 'exact' }, nee
   if (accepted !== undefined && accepted.amount !== value) {
     return { reason: 'invalid_exact_evm_payload_authorization_value_mismatch' }
   }
-  // What is signed exactly has to be the price exactly: today's, or the one that we gave our word for.
+  // An exact payment has to be the price exactly: today's, or the one that we gave our word for.
   const isPrice = amount === needed.quotedMicro || (needed.quotedMicro === undefined && amount === needed.priceMicro)
   if (!isPrice) return { reason: 'invalid_exact_evm_payload_authorization_value' }
   return { amountMicro: microUsd(amount) }

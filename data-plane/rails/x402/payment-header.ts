@@ -62,7 +62,7 @@ export type SentPayment = {
   | { readonly scheme: 'upto'; readonly signed: UptoSigned }
 )
 
-/** What a header holds: a payment, or why it is none, in the words of x402. */
+/** The content of a header: a payment, or the reason why it is none, in the words of x402. */
 export type ReadHeader = { readonly payment: SentPayment } | { readonly reason: string }
 
 /**

@@ -1,11 +1,11 @@
 import type { ModelPlan } from '#data-plane/call.ts'
 
-/** How every frame of a streamed answer begins, up to the first of its choices. */
+/** The beginning of every frame of a streamed answer, up to the first of its choices. */
 export function frameHead(plan: ModelPlan): string {
   return `data: ${head(plan, 'chat.completion.chunk')}[`
 }
 
-/** How a whole answer begins, up to its list of choices. */
+/** The beginning of a whole answer, up to its list of choices. */
 export function wholeHead(plan: ModelPlan): string {
   return head(plan, 'chat.completion')
 }

@@ -2,7 +2,7 @@ import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { streamEnd } from '#data-plane/wires/openai-frames.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
 
-/** How every frame of a streamed answer begins, up to the first of its choices. */
+/** The beginning of every frame of a streamed answer, up to the first of its choices. */
 export function frameHead(plan: ModelPlan): string {
   return `data: ${answerHead(plan)}`
 }

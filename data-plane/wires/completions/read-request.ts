@@ -65,7 +65,7 @@ export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
   }
 }
 
-/** One text or a list of them; lists of tokens are not taken, because no tokenizer is ours to choose. */
+/** Reads a text or a list of texts. Lists of tokens are not taken, because no tokenizer is ours to choose. */
 function readPrompts(prompt: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(prompt) ? prompt : [prompt]
   if (list.length === 0 || list.length > MAX_CHOICES) throw mustBe('prompt', `a text or 1 to ${MAX_CHOICES} texts`)

@@ -6,10 +6,10 @@ import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { AppError } from '#shared/errors.ts'
 import { isGiven } from '#shared/json-members.ts'
 
-/** How a vector is written: a list of numbers, or its 32-bit floats, little-endian, in base64. */
+/** The form of a vector: a list of numbers, or its 32-bit floats, little-endian, in base64. */
 export type Encoding = 'float' | 'base64'
 
-/** What is to be embedded: how many inputs, and bounds of their tokens. */
+/** The inputs of a request: their number, and bounds of their tokens. */
 export type Inputs = {
   readonly count: number
   /** A text's UTF-8 bytes, a token array's length. */

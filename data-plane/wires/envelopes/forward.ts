@@ -15,7 +15,7 @@ export const forwardEnvelope: Envelope = (error, requestId) => {
   return openAiEnvelope(new AppError('insufficient_credit', { detail, cause }), requestId)
 }
 
-/** What only a provider can be the cause of. */
+/** Codes of which only a provider can be the cause. */
 const OF_PROVIDER: ReadonlySet<ErrorCode> = new Set([
   'upstream_timeout',
   'upstream_rejected',

@@ -22,7 +22,7 @@ const MAX_HELD_BYTES = 8_388_608
 const ACCEPTED = 202
 const NO_CONTENT = 204
 
-/** What was bought, and what it costs unless the provider reports less. */
+/** The good that was bought, and its cost unless the provider reports less. */
 export type Bought = {
   readonly resource: CompiledResource
   readonly found: FoundRoute
@@ -105,7 +105,7 @@ export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
       forwarded: usageOf(passing),
     }),
     stop() {
-      // It ends when its provider ends it.
+      // A forwarded answer ends only when its provider ends it.
     },
     finish: () => '',
     finishInPieces: () => (passing.mode === 'held' ? passing.held : []),

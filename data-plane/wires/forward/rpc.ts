@@ -18,7 +18,7 @@ export type RpcBatch = {
   readonly rewrite: Rewrite
 }
 
-/** One request. Its id is the buyer's own text, undefined for a notification, which nobody answers. */
+/** A request of a batch. Its id is the buyer's own text, undefined for a notification, which nobody answers. */
 type RpcRequest = { readonly id: string | undefined; readonly method: string; readonly params: string | undefined }
 
 const MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params'])

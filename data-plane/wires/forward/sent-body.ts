@@ -61,7 +61,7 @@ function readBody(raw: RawRequest, { route }: FoundRoute, isLookedInto: boolean)
   if (stream !== undefined) {
     if (isLookedInto) throw unreadable()
     const length = raw.headers['content-length']
-    // What has no length cannot be priced by it.
+    // A body without a length cannot be priced by it.
     return { ...NOTHING, size: length === undefined ? Number.POSITIVE_INFINITY : Number(length) }
   }
   if (bytes.length === 0) return NOTHING

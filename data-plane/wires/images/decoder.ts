@@ -129,7 +129,7 @@ function putLink(state: State, place: number, url: string): void {
     return { ...rest, url }
   })
   state.answer = { ...state.answer, images }
-  // What came is not needed once a link stands for all of it.
+  // The data that came is not needed once a link stands for all of it.
   if (images.every(({ base64 }) => base64 === undefined)) state.inlined = NO_DATA
 }
 

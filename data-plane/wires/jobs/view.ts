@@ -27,7 +27,7 @@ export function showJob(view: JobView, object: string) {
   }
 }
 
-/** What a job that is over used and costs; null until then. */
+/** The usage and the cost of a job that is over; null until then. */
 export function usageOf({ receipt }: JobView) {
   if (receipt === undefined) return null
   const { chargeMicro, listMicro } = receipt

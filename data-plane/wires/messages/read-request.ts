@@ -7,7 +7,7 @@ import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkMessages, checkSystem } from './content.ts'
 import { checkParameters, checkThinking, readMaxTokens } from './parameters.ts'
 
-/** What a message request says, before anything about money and routing. */
+/** A message request, before anything about money and routing. */
 export type SaidRequest = JsonBody & {
   readonly model: string
   readonly content: Content

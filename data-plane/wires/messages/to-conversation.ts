@@ -31,7 +31,7 @@ const SAID: ReadonlySet<string> = new Set([
   ...['tools', 'tool_choice', 'thinking', 'metadata', 'output_config', 'output_format'],
 ])
 
-/** How this wire spells what OpenAI has other words for. */
+/** This wire's names for parameters that OpenAI names otherwise. */
 const SPELLING: Readonly<Record<string, string>> = {
   stop: 'stop_sequences',
   reasoning: 'thinking',

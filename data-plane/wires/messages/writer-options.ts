@@ -1,7 +1,7 @@
 import type { ModelPlan } from '#data-plane/call.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 
-/** What the writers of a message need to know of its call. */
+/** The facts of a call that the writers of a message need. */
 export type WriterOptions = {
   readonly plan: ModelPlan
   readonly isStreamed: boolean

@@ -19,7 +19,7 @@ const MAX_ITEMS = 10_000
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What the input of a request says. */
+/** The input of a request. */
 export type Input = {
   readonly system: readonly TextPart[]
   readonly turns: readonly Turn[]
@@ -73,7 +73,7 @@ function readItem(reading: Reading, item: unknown, param: string): void {
       readReference(reading, item, param)
       break
     case 'additional_tools':
-      // They are read with the other tools.
+      // Tools of this item are read with the other tools.
       checkTools(item, param)
       break
     case 'tool_search_output':

@@ -26,7 +26,7 @@ type EventType =
   | 'response.output_item.done'
   | `response.${Terminal}`
 
-/** How a response can be over. */
+/** The ways in which a response can be over. */
 export type Terminal = 'completed' | 'incomplete' | 'failed'
 
 /**
@@ -228,7 +228,7 @@ function endMessage(state: State, message: OpenMessage, status: ItemStatus): voi
 
 function think(state: State, text: string): void {
   const { phase } = state
-  // What follows a seal is another thought.
+  // A sealed thought is complete, so text after a seal begins another thought.
   const isOpen = phase.at === 'thought' && phase.thought.seal === undefined
   const thought = isOpen ? phase.thought : startThought(state)
   const at = summaryAt(thought)

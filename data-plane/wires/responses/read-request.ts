@@ -35,7 +35,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...ROUTING_FIELDS,
 ])
 
-/** How this protocol calls what the chat wire calls otherwise. */
+/** This protocol's names for parameters that the chat wire names otherwise. */
 const SPELLING = {
   max_tokens: 'max_output_tokens',
   max_completion_tokens: 'max_output_tokens',

@@ -5,7 +5,7 @@ import { inputTokens, outputTokens } from '#shared/usage.ts'
 import type { ResponsesRequest } from './read-request.ts'
 import { UNNAMED_FORMAT } from './read-request.ts'
 
-/** How far a response has come, with what belongs to it as JSON text. */
+/** The progress of a response, with its parts as JSON text. */
 export type ResponseState = {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
   /** Items, with commas between them. */

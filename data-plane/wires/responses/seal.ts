@@ -1,4 +1,7 @@
-/** What only the maker of a thought can read: its signature over a text that is shown, or the thought itself, sealed. */
+/**
+ * Data that only the maker of a thought can read: its signature over a text that is shown, or the thought itself,
+ * sealed.
+ */
 export type Seal = { readonly kind: 'signature' | 'redacted'; readonly text: string }
 
 const MARKS = { signature: 'sig.', redacted: 'red.' } as const

@@ -59,7 +59,7 @@ function readSearch(item: Json): ToolCallPart | undefined {
   return id === undefined ? undefined : { kind: 'toolCall', id, name: SEARCH, input }
 }
 
-/** What a search found: the names under which the model may call the tools, which are added to the others. */
+/** The result of a search: the names under which the model may call the tools, which are added to the others. */
 function readFound(item: Json, content: Content): ToolResultPart | undefined {
   const callId = wordOf(item['call_id'])
   if (callId === undefined) return undefined

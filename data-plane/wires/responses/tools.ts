@@ -176,7 +176,7 @@ function functionTool(tool: Json, name: string, param: string): FunctionTool {
   }
 }
 
-/** What may be called, and whether something must be. */
+/** The tools that may be called, and whether one must be. */
 export type Choice = {
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice | undefined

@@ -1,8 +1,8 @@
-/** How long audio lasts, in milliseconds, as far as its bytes tell. */
+/** The duration of audio in milliseconds, as far as its bytes tell. */
 export type AudioDuration = {
   /** No longer than this: what a hold is made for. */
   readonly mostMs: number
-  /** What its header or frames say, else no shorter than this: what counts where a provider gives no figure. */
+  /** The duration by its header or frames, else a lower bound: the figure that counts where a provider gives none. */
   readonly leastMs: number
 }
 
@@ -61,7 +61,7 @@ const MP3_KILOBITS = [
   [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
 ] as const
 const FEWEST_MP3_FRAMES = 2
-/** What may stand after the last frame without being audio. */
+/** Bytes that may follow the last frame without being audio. */
 const TAG_BYTES = 512
 
 /** Every frame of an MP3, each of which lasts its samples. */
@@ -75,7 +75,7 @@ function mp3Ms(bytes: Buffer): AudioDuration | undefined {
     at += frame.bytes
   }
   if (frames < FEWEST_MP3_FRAMES) return undefined
-  // What follows the last frame that was found may be audio, packed as tightly as can be.
+  // Bytes after the last frame that was found may be audio, packed as tightly as can be.
   const rest = Math.max(0, bytes.length - at - TAG_BYTES)
   return { mostMs: ms + (rest / LEAST_BYTES_A_SECOND) * 1_000, leastMs: ms }
 }

@@ -28,7 +28,7 @@ export const openAiVideos: JobListWire = {
   read: (raw) => videoJob(isForm(raw) ? readFormRequest(raw) : readJsonRequest(raw)),
   submitted: (view, token) => JSON.stringify({ ...show(view), job_token: token }),
   shown: (view) => JSON.stringify(show(view)),
-  // One that its provider has only promised to stop is there until it has.
+  // A job that its provider has only promised to stop is not deleted until it has stopped.
   cancelled: ({ id, endedAt }) => JSON.stringify({ id, object: 'video.deleted', deleted: endedAt !== undefined }),
   deletesEnded: true,
   listed(views, hasMore) {

@@ -2,7 +2,7 @@ import { isRecord } from '#shared/json-members.ts'
 import { areCallPieces, isAnswerRole, partsText } from '#shared/protocols/answers/chat-choice.ts'
 import { argumentsText } from './loose-calls.ts'
 
-/** What a choice has sent so far, as far as the next delta depends on it. */
+/** The part of a choice so far on which the next delta depends. */
 export type DeltaState = {
   hasRole: boolean
   hasToolCalls: boolean

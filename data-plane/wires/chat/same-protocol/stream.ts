@@ -22,7 +22,7 @@ type State = StreamState & {
   readonly plan: ModelPlan
   /** Choices that the provider was asked for. */
   readonly count: number
-  /** How every frame begins. */
+  /** The beginning of every frame. */
   readonly head: string
   readonly reported: ReportedUsage
   readonly choices: (Choice | undefined)[]
@@ -147,7 +147,7 @@ function hasFinished({ choices, count }: State): boolean {
   return finished >= count
 }
 
-/** What an answer ended with; one that had content and no reason has simply stopped, or been stopped. */
+/** The finish reason of a choice. A choice that had content and no reason has simply stopped, or been stopped. */
 function finishReasonOf({ isStopped }: State, choice: Choice | undefined): string {
   if (isStopped) return 'length'
   return choice?.finishReason ?? (choice?.delta.hasToolCalls === true ? 'tool_calls' : 'stop')

@@ -170,8 +170,8 @@ type Known = {
 }
 
 /**
- * Returns false for a job whose record nobody can make any more: its key was destroyed, or was its buyer's own. One that
- * nobody may see is hidden all the same.
+ * Returns false for a job whose record nobody can make any more, because its submit cannot be read. One that nobody may see
+ * is hidden all the same.
  */
 async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: Known): Promise<boolean> {
   const { rid, endEvent, deletedAt } = job

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { REPOSITORY } from '#dev/network/programs.ts'
@@ -18,7 +27,9 @@ export type CopiedTree = {
 export function copyTree(): CopiedTree {
   const folder = mkdtempSync(join(tmpdir(), 'market-mutants-'))
   const listed = execFileSync('git', ['ls-files', '-coz', '--exclude-standard'], { cwd: REPOSITORY, encoding: 'utf8' })
-  for (const path of new Set(listed.split('\0').filter((name) => name !== ''))) {
+  // The list has files that are deleted, and packages that are a link.
+  const isFile = (path: string) => statSync(join(REPOSITORY, path), { throwIfNoEntry: false })?.isFile() === true
+  for (const path of new Set(listed.split('\0').filter((name) => name !== '' && isFile(name)))) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     copyFileSync(join(REPOSITORY, path), join(folder, path))
   }

@@ -142,10 +142,10 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
     caughtBy: 'services/lost-jobs',
   },
   {
-    name: 'an-unpaid-job-without-a-record-gives-its-file-out',
+    name: 'an-unpaid-job-whose-record-is-lost-gives-its-file-out',
     file: RESTORE,
-    find: 'if (isDeleted || isWithheld) await jobBook.hide(',
-    replace: 'if (isDeleted) await jobBook.hide(',
+    find: '  const standing = {\n    isWithheld,\n',
+    replace: '  const standing = {\n    isWithheld: isWithheld && isDeleted,\n',
     caughtBy: 'services/lost-jobs',
   },
   {

@@ -1,11 +1,19 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { methodsOf } from '#control-plane/api/rest/door.ts'
+import { checkBatch } from '#control-plane/api/trpc/door.ts'
 import { splitFloor } from '#data-plane/http/path-floor.ts'
 import { createRowIndex } from '#data-plane/http/row-index.ts'
+import { readCredential } from '#data-plane/rails/mpp/credential.ts'
+import { sentPayment } from '#data-plane/rails/x402/payment-header.ts'
+import { bearerOf } from '#data-plane/reads/bearer.ts'
 import { surfaceRows } from '#data-plane/routes.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { readForm } from '#data-plane/wires/form.ts'
+import { readRpc } from '#data-plane/wires/forward/rpc.ts'
+import { readJsonBody } from '#data-plane/wires/json-body.ts'
+import { isWellFormedKey } from '#shared/api-key.ts'
 import { createHeadCheck } from '#shared/http-head.ts'
+import { createJsonGauge } from '#shared/json-gauge.ts'
 import { createSseReader } from '#shared/protocols/answers/sse.ts'
 import { isPlainPath } from '#shared/rules/path-pattern.ts'
 
@@ -26,7 +34,10 @@ function stepsOf(work: () => void): number {
     return made
   }
   const texts = String.prototype
-  const { slice, split, indexOf, startsWith, toLowerCase, trim } = texts
+  const { slice, split, indexOf, startsWith, toLowerCase, trim, charCodeAt } = texts
+  const { exec } = RegExp.prototype
+  const { parse } = JSON
+  const { toString: textOf } = Buffer.prototype
   const { join } = Array.prototype
   vi.spyOn(texts, 'slice').mockImplementation(function (this: string, ...range) {
     return count(slice.apply(this, range))
@@ -50,6 +61,26 @@ function stepsOf(work: () => void): number {
   vi.spyOn(texts, 'trim').mockImplementation(function (this: string) {
     return count(trim.apply(this))
   })
+  vi.spyOn(texts, 'charCodeAt').mockImplementation(function (this: string, at) {
+    steps++
+    return charCodeAt.call(this, at)
+  })
+  // The engine calls it for `test`, `match`, `replace` and `split` as well.
+  vi.spyOn(RegExp.prototype, 'exec').mockImplementation(function (this: RegExp, text) {
+    const from = this.global || this.sticky ? this.lastIndex : 0
+    const found = exec.call(this, text)
+    // A sticky one looks at one place alone.
+    const end = found === null ? (this.sticky ? from : text.length) : found.index + found[0].length
+    steps += 1 + end - from
+    return found
+  })
+  vi.spyOn(JSON, 'parse').mockImplementation((text) => {
+    count(text)
+    return parse(text)
+  })
+  vi.spyOn(Buffer.prototype, 'toString').mockImplementation(function (this: Buffer, ...how) {
+    return count(textOf.apply(this, how))
+  })
   vi.spyOn(Array.prototype, 'join').mockImplementation(function (this: unknown[], by) {
     return count(join.call(this, by))
   })
@@ -61,6 +92,72 @@ function stepsOf(work: () => void): number {
     vi.restoreAllMocks()
   }
   return steps
+}
+
+/** A header of about so many characters, whose value is refused in each of these ways. */
+const HEADERS: Readonly<Record<string, (size: number) => string>> = {
+  spaces: (size) => `Bearer${' '.repeat(size)}`,
+  'spaces and a word': (size) => `Bearer${' '.repeat(size)}x x`,
+  'words that do not end': (size) => `Bearer ${'x '.repeat(size / 2)}`,
+  'a long key': (size) => `Bearer inf_${'x'.repeat(size)}`,
+  'a credential of Payment': (size) => `Payment ${'A'.repeat(size)}`,
+  'a credential of Payment that is JSON': (size) =>
+    `Payment ${Buffer.from(JSON.stringify({ challenge: { id: 'x'.repeat(size) } })).toString('base64')}`,
+  'Payment and spaces': (size) => `Payment${' '.repeat(size)}=`,
+}
+
+/** What both planes read of such a header. */
+function readHeader(authorization: string): void {
+  const key = /^bearer +/i.test(authorization) ? authorization.slice('Bearer '.length) : ''
+  isWellFormedKey(key)
+  readCredential(authorization)
+  sentPayment({ headers: { 'payment-signature': authorization, authorization } })
+  sentPayment({ headers: { 'payment-signature': authorization.slice('Payment '.length) } })
+  bearerOf(authorization)
+}
+
+/** Bodies of JSON that are refused. */
+const BODIES: Readonly<Record<string, (size: number) => string>> = {
+  lists: (size) => '['.repeat(size),
+  objects: (size) => '{"a":'.repeat(size / 5),
+  'a text that does not end': (size) => `{"a":"${'x'.repeat(size)}`,
+  escapes: (size) => `{"a":"${'\\"'.repeat(size / 2)}"}`,
+  'an escape that does not end': (size) => `{"a":"${'\\\\'.repeat(size / 2)}`,
+  'many members': (size) => `{${Array.from({ length: size / 8 }, (_, at) => `"m${at}":1`).join()}}`,
+  'one member many times': (size) => `{${'"a":1,'.repeat(size / 6)}"a":1}`,
+  spaces: (size) => `${' '.repeat(size)}x`,
+  'spaces between members': (size) => `{"a":1${' '.repeat(size)}`,
+  'many elements': (size) => `{"model":"m","messages":[${'0,'.repeat(size / 2)}`,
+  'numbers that are none': (size) => `{"a":${'1'.repeat(size)}x}`,
+}
+
+/** Batches of JSON-RPC that are refused. */
+const BATCHES: Readonly<Record<string, (size: number) => string>> = {
+  'many requests': (size) => `[${'{},'.repeat(size / 3)}{}]`,
+  'many requests that are none': (size) => `[${'1,'.repeat(size / 2)}1]`,
+  'lists of lists': (size) => `[${'[],'.repeat(size / 3)}[]]`,
+  'one request of many members': (size) =>
+    `[{"jsonrpc":"2.0",${Array.from({ length: size / 8 }, (_, at) => `"m${at}":1`).join()}}]`,
+  'a request whose id is long': (size) => `[{"jsonrpc":"2.0","method":"m","id":"${'x'.repeat(size)}"}]`,
+  'a request whose method is long': (size) => `{"jsonrpc":"2.0","method":"${'x'.repeat(size)}"}`,
+  'a batch that does not end': (size) => `[${'{"jsonrpc":"2.0"},'.repeat(size / 18)}`,
+}
+
+/** One work for each of these texts. */
+function worksOf(
+  what: string,
+  texts: Readonly<Record<string, (size: number) => string>>,
+  work: (text: string) => void,
+): Readonly<Record<string, (size: number) => () => void>> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, textOf]) => [
+      `${what}: ${name}`,
+      (size: number) => {
+        const text = textOf(size)
+        return () => work(text)
+      },
+    ]),
+  )
 }
 
 const BOUNDARY = 'multipart/form-data; boundary=b'
@@ -119,6 +216,28 @@ const WORKS: Readonly<Record<string, (size: number) => () => void>> = {
       for (let at = 0; at < size; at++) reader.push(letter)
       reader.end()
     }
+  },
+  ...worksOf('an Authorization header', HEADERS, readHeader),
+  ...worksOf('a body of JSON', BODIES, (text) => void readJsonBody({ body: Buffer.from(text) })),
+  ...worksOf('a batch of JSON-RPC', BATCHES, (text) => void readRpc({ rpc: undefined } as never, Buffer.from(text))),
+  'a body that is weighed letter by letter': (size) => {
+    const letters = Buffer.from(`{"a":"data:image/png;base64,${'A'.repeat(size)}`)
+    return () => {
+      const gauge = createJsonGauge()
+      for (let at = 0; at < letters.length; at++) gauge.add(letters.subarray(at, at + 1))
+    }
+  },
+  'a batch of tRPC': (size) => {
+    const url = `/trpc/${'a,'.repeat(size / 2)}?batch=1`
+    return () => checkBatch({ url, method: 'GET' })
+  },
+  'a batch of tRPC of encoded commas': (size) => {
+    const url = `/trpc/${'%2C'.repeat(size / 3)}`
+    return () => checkBatch({ url, method: 'POST' })
+  },
+  'a batch of tRPC whose query does not say so': (size) => {
+    const url = `/trpc/a,b?${'batch=1x&'.repeat(size / 9)}`
+    return () => checkBatch({ url, method: 'GET' })
   },
   'an event of many lines': (size) => {
     const lines = Buffer.from('data: x\n'.repeat(size / 8))

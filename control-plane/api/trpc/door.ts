@@ -21,12 +21,7 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
       // Calls are JSON. tRPC would take forms and files, too, and nothing here wants them.
       const type = request.headers['content-type'] ?? ''
       if (request.method !== 'GET' && !/^application\/json\b/i.test(type)) throw new AppError('unsupported_media_type')
-      const [path = '', query = ''] = request.url.split('?', 2)
-      // tRPC splits a batch at encoded commas as well.
-      const calls = path.slice(PREFIX.length).split(/,|%2c/i).length
-      if (calls > MAX_BATCH) throw batchRefused(`A batch holds at most ${MAX_BATCH} calls.`)
-      if (calls > 1 && request.method !== 'GET') throw batchRefused('A mutation comes alone.')
-      if (calls > 1 && !/(^|&)batch=1(&|$)/.test(query)) throw batchRefused('A batch is marked as one.')
+      checkBatch(request)
     })
     scope.register(fastifyTRPCPlugin, {
       prefix: PREFIX,
@@ -43,6 +38,16 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
     })
     done()
   })
+}
+
+/** Throws `invalid_request` for a batch that is too large, holds a mutation, or does not say that it is one. */
+export function checkBatch({ url, method }: Pick<FastifyRequest, 'url' | 'method'>): void {
+  const [path = '', query = ''] = url.split('?', 2)
+  // tRPC splits a batch at encoded commas as well.
+  const calls = path.slice(PREFIX.length).split(/,|%2c/i).length
+  if (calls > MAX_BATCH) throw batchRefused(`A batch holds at most ${MAX_BATCH} calls.`)
+  if (calls > 1 && method !== 'GET') throw batchRefused('A mutation comes alone.')
+  if (calls > 1 && !/(^|&)batch=1(&|$)/.test(query)) throw batchRefused('A batch is marked as one.')
 }
 
 type Failed = { readonly req: FastifyRequest; readonly error: TRPCError }

@@ -17,7 +17,10 @@ const ModelSpending = BuyerMeSchema.shape.modelBreakdown.unwrap().element.extend
   requests: Count,
 })
 
-export const NamedMeSchema = BuyerMeSchema.extend({ modelBreakdown: z.array(ModelSpending) }).meta({ id: 'Buyer' })
+export const NamedMeSchema = BuyerMeSchema.extend({ modelBreakdown: z.array(ModelSpending) }).meta({
+  id: 'Buyer',
+  description: 'The account of a buyer: balances, spending by model and recent calls.',
+})
 
 export function nameMe(me: BuyerMe): z.infer<typeof NamedMeSchema> {
   const modelBreakdown = me.modelBreakdown.map((row) => ({
@@ -51,7 +54,10 @@ export const NamedSavingsSchema = SavingsSchema.extend({
     }),
   ),
   buckets: z.array(SavingsSchema.shape.buckets.unwrap().element.extend(SavingsTotals.shape)),
-}).meta({ id: 'Savings' })
+}).meta({
+  id: 'Savings',
+  description: 'What a buyer paid, what it would have cost at reference prices, and the difference.',
+})
 
 export function nameSavings(savings: Savings): z.infer<typeof NamedSavingsSchema> {
   const { period, byModel, buckets } = savings
@@ -79,7 +85,10 @@ function totalsOf({ requests, savedPct, spentMicro, listMicro, savedMicro }: Fig
 
 export const NamedPreferencesSchema = PreferencesViewSchema.extend({
   preferences: z.object(PreferencesViewSchema.shape),
-}).meta({ id: 'Preferences' })
+}).meta({
+  id: 'Preferences',
+  description: 'What holds for all calls of an account: its discount floor, blocked providers and trust.',
+})
 
 export function namePreferences(preferences: PreferencesView): z.infer<typeof NamedPreferencesSchema> {
   return { ...preferences, preferences }

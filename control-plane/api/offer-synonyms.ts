@@ -11,7 +11,7 @@ export const NamedOfferSchema = OfferViewSchema.extend({
   priceInputPer1m: z.number().nullable(),
   priceOutputPer1m: z.number().nullable(),
   mediaUnitPrice: z.number().nullable(),
-}).meta({ id: 'Offer' })
+}).meta({ id: 'Offer', description: 'An offer of a seller: a model at a provider, its price, caps, health and state.' })
 export type NamedOffer = z.infer<typeof NamedOfferSchema>
 
 export const NamedOfferPageSchema = signedPageSchema(NamedOfferSchema)

@@ -30,7 +30,7 @@ export const AuditEntrySchema = z
     before: z.unknown(),
     after: z.unknown(),
   })
-  .meta({ id: 'AuditEntry' })
+  .meta({ id: 'AuditEntry', description: 'A change of an account, with who made it and when.' })
 export type AuditEntry = z.infer<typeof AuditEntrySchema>
 
 export function entryOf({ at, ...row }: AuditRow): AuditEntry {

@@ -150,7 +150,10 @@ export const PaymentRecordSchema = LookupRecordSchema.pick({
   confirmed_at: true,
   buyer_cost_micro: true,
   tx_hash: true,
-}).meta({ id: 'PaymentRecord' })
+}).meta({
+  id: 'PaymentRecord',
+  description: 'The payment of a call by a wallet: its amount, its state and its transaction.',
+})
 export type PaymentRecord = z.infer<typeof PaymentRecordSchema>
 
 /**

@@ -29,6 +29,11 @@ function isStream(value: unknown): boolean {
 
 /** Prices in US dollars by unit: of media, and of a million tokens of pictures or sound. */
 export const UnitPriceList = z
-  .array(z.object({ unit: z.string(), usd: z.number() }).meta({ id: 'ShownUnitPrice' }))
+  .array(
+    z.object({ unit: z.string(), usd: z.number() }).meta({
+      id: 'ShownUnitPrice',
+      description: 'The price of one unit, such as a picture or a second, in US dollars.',
+    }),
+  )
   .readonly()
   .describe('US dollars of each unit: media, and a million tokens of pictures or sound.')

@@ -96,6 +96,7 @@ function bodyOf(shape: ErrorShape, codes: readonly ErrorCode[]): Json {
 /** The answer of a paid path to a call without a key (x402, version 2). */
 export const PAYMENT_REQUIRED: Json = {
   type: 'object',
+  description: 'The demand for a payment by a wallet, as x402 has it, or why the payment that came was refused.',
   required: ['x402Version', 'error', 'accepts', 'resource', 'request_id'],
   properties: {
     x402Version: { const: 2 },

@@ -61,5 +61,8 @@ export const LookupRecordSchema = z
       })
       .nullable(),
   })
-  .meta({ id: 'RequestRecord' })
+  .meta({
+    id: 'RequestRecord',
+    description: 'A call: its model, its attempts, its cost and how far its payment has come.',
+  })
 export type LookupRecord = z.infer<typeof LookupRecordSchema>

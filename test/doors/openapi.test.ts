@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { DESCRIPTIONS } from '#control-plane/api/reference/rows/index.ts'
 import { ROWS } from '#control-plane/api/rest/door.ts'
 import { surfaceRows } from '#data-plane/routes.ts'
@@ -72,6 +73,18 @@ describe('docs/openapi.json', () => {
     ])
     const tags = DOCUMENT.tags.filter(({ description }) => description === '').map(({ name }) => name)
     expect([...silent, ...tags]).toEqual([])
+  })
+
+  it('describes every schema of its components in a sentence', () => {
+    const { components } = z
+      .object({
+        components: z.object({ schemas: z.record(z.string(), z.object({ description: z.string().default('') })) }),
+      })
+      .parse(JSON.parse(DOCUMENT_TEXT))
+    const silent = Object.entries(components.schemas).filter(
+      ([, { description }]) => !/^[A-Z].{10,}\.$/.test(description),
+    )
+    expect(silent.map(([name]) => name)).toEqual([])
   })
 
   it('names each operation once, as a function may be named', () => {

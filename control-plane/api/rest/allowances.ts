@@ -15,7 +15,10 @@ const Typed = z.record(z.string(), z.unknown())
 const SHOWN = writtenAs(
   AllowanceViewSchema.extend({
     typedData: Typed.nullable().describe('The permit that the wallet signs (EIP-712).'),
-  }).meta({ id: 'AllowanceAnswer' }),
+  }).meta({
+    id: 'AllowanceAnswer',
+    description: 'The allowance of a wallet: what the market may draw from it, what it drew, and how to change that.',
+  }),
   ({ typedData, ...rest }: AllowanceView) => ({
     ...rest,
     typedData: typedData === null ? null : asWritten(Typed.parse(JSON.parse(typedData))),

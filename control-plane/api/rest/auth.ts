@@ -31,17 +31,26 @@ function challengeRow(path: string, envelope: 'v1' | 'seller'): RestRow {
 
 /** Only the cookie carries the token. */
 const SIGNED_IN = writtenAs(
-  CreatedSessionSchema.omit({ token: true }).meta({ id: 'Session' }),
+  CreatedSessionSchema.omit({ token: true }).meta({
+    id: 'Session',
+    description: 'The session of a wallet that signed in.',
+  }),
   ({ token: _, ...session }: CreatedSession) => session,
 )
 
 const SIGNED_IN_BY_KEY = writtenAs(
-  CreatedKeySessionSchema.omit({ token: true }).meta({ id: 'KeySession' }),
+  CreatedKeySessionSchema.omit({ token: true }).meta({
+    id: 'KeySession',
+    description: 'The session of a browser that signed in with a key.',
+  }),
   ({ token: _, ...session }: CreatedKeySession) => session,
 )
 
 const NEW_CODE = writtenAs(
-  SignInCodeSchema.extend({ code: z.string() }).meta({ id: 'SignInCode' }),
+  SignInCodeSchema.extend({ code: z.string() }).meta({
+    id: 'SignInCode',
+    description: 'A code that signs a browser in once, with the link that holds it.',
+  }),
   ({ code, expiresAt }: SignInCode) => ({ code: code.reveal(), expiresAt }),
 )
 

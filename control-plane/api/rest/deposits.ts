@@ -17,7 +17,10 @@ const Typed = z.record(z.string(), z.unknown())
 const WAY = writtenAs(
   DepositWaySchema.extend({
     typedData: Typed.nullable().describe('What the sender signs for the deposit (EIP-712).'),
-  }).meta({ id: 'DepositInstruction' }),
+  }).meta({
+    id: 'DepositInstruction',
+    description: 'How to make a deposit: an address to send to, or an authorization to sign.',
+  }),
   ({ typedData, ...rest }: DepositWay) => ({
     ...rest,
     typedData: typedData === null ? null : asWritten(Typed.parse(JSON.parse(typedData))),

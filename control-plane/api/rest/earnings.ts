@@ -17,14 +17,20 @@ const envelope = 'seller'
 /** An authorization with what was signed as an object of EIP-712, whose names are that standard's. */
 const AuthorizationBody = PayoutAuthorizationSchema.extend({
   typedData: z.record(z.string(), z.unknown()).describe('The domain, types and message that were signed (EIP-712).'),
-}).meta({ id: 'SignedPayoutAuthorization' })
+}).meta({
+  id: 'SignedPayoutAuthorization',
+  description: 'A transfer by EIP-3009 that the treasury signed, with calldata ready to send.',
+})
 
 function writeAuthorization({ typedData, ...rest }: PayoutAuthorization): z.infer<typeof AuthorizationBody> {
   return { ...rest, typedData: asWritten(z.record(z.string(), z.unknown()).parse(JSON.parse(typedData))) }
 }
 
 const ANSWER = writtenAs(
-  PayoutAnswerSchema.extend({ authorization: AuthorizationBody.optional() }).meta({ id: 'PayoutRequestAnswer' }),
+  PayoutAnswerSchema.extend({ authorization: AuthorizationBody.optional() }).meta({
+    id: 'PayoutRequestAnswer',
+    description: 'The payout that was scheduled, a signed transfer to send, or why it is held.',
+  }),
   ({ authorization, ...rest }: PayoutAnswer) => ({
     ...rest,
     ...(authorization && { authorization: writeAuthorization(authorization) }),
@@ -32,7 +38,10 @@ const ANSWER = writtenAs(
 )
 
 const REPORT = writtenAs(
-  PayoutReportSchema.extend({ authorization: AuthorizationBody.optional() }).meta({ id: 'PayoutTransaction' }),
+  PayoutReportSchema.extend({ authorization: AuthorizationBody.optional() }).meta({
+    id: 'PayoutTransaction',
+    description: 'The transfer of a payout: its hash, its block and when it was confirmed.',
+  }),
   ({ authorization, ...rest }: PayoutReport) => ({
     ...rest,
     ...(authorization && { authorization: writeAuthorization(authorization) }),

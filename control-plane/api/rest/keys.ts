@@ -13,18 +13,27 @@ const Shown = z.object({
   key: z.string().optional().describe('The key itself: shown once, never in a replayed answer.'),
   apiKey: z.string().optional().describe('The same.'),
 })
-const SellerKey = KeyFacts.meta({ id: 'SellerKey' })
-const BuyerKey = KeyFacts.extend(KeyTermsViewSchema.shape).meta({ id: 'BuyerKey' })
+const SellerKey = KeyFacts.meta({ id: 'SellerKey', description: 'A seller key. The key itself is not shown again.' })
+const BuyerKey = KeyFacts.extend(KeyTermsViewSchema.shape).meta({
+  id: 'BuyerKey',
+  description: 'A buyer key with its limits. The key itself is not shown again.',
+})
 const SellerKeyCreated = Shown.extend(KeyFacts.shape)
   .extend({ keyType: z.literal('seller'), wallet: z.string() })
-  .meta({ id: 'SellerKeyCreated' })
+  .meta({ id: 'SellerKeyCreated', description: 'A new seller key. This answer alone has the key itself.' })
 const BuyerKeyMade = Shown.extend(KeyFacts.shape)
   .extend(KeyTermsViewSchema.shape)
   .extend({ keyType: z.literal('buyer'), wallet: z.string() })
-const BuyerKeyCreated = BuyerKeyMade.meta({ id: 'BuyerKeyCreated' })
+const BuyerKeyCreated = BuyerKeyMade.meta({
+  id: 'BuyerKeyCreated',
+  description: 'A new buyer key. This answer alone has the key itself.',
+})
 const BuyerKeyRotated = BuyerKeyMade.extend({
   formerExpiresAt: UnixMs.describe('Until when the secret before it goes on, in Unix milliseconds.'),
-}).meta({ id: 'BuyerKeyRotated' })
+}).meta({
+  id: 'BuyerKeyRotated',
+  description: 'A buyer key in place of another, with the instant at which the other one ends.',
+})
 
 /** The token of the next page. Such a list is whole as a rule, and then has none. */
 export const NextTokenIfAny = z.string().optional().describe('Give it back as next_token for the next page.')

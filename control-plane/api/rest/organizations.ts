@@ -45,7 +45,10 @@ const WORKSPACE = `${ONE}/workspaces/:workspace`
 const NEW_KEY = writtenAs(
   OrganizationKeySchema.extend({
     key: z.string().optional().describe('The key itself: shown once, never in a replayed answer.'),
-  }).meta({ id: 'OrganizationKeyCreated' }),
+  }).meta({
+    id: 'OrganizationKeyCreated',
+    description: 'A new key of an organization. This answer alone has the key itself.',
+  }),
   ({ secret, ...view }: CreatedOrganizationKey) => ({ ...(secret === null ? {} : { key: secret.reveal() }), ...view }),
 )
 

@@ -20,7 +20,10 @@ const one = '/v1/buyer/webhooks/:id'
 const WITH_SECRET = writtenAs(
   WebhookViewSchema.extend({
     secret: z.string().optional().describe('Signs what is sent (Standard Webhooks): shown once.'),
-  }).meta({ id: 'WebhookWithSecret' }),
+  }).meta({
+    id: 'WebhookWithSecret',
+    description: 'A webhook with the secret that signs its deliveries. It is shown this once.',
+  }),
   ({ secret, ...hook }: WebhookWithSecret) => (secret === null ? hook : { ...hook, secret: secret.reveal() }),
 )
 

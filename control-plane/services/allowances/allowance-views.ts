@@ -28,7 +28,7 @@ export const DrawViewSchema = z
     block: Count.nullable(),
     createdAt: UnixMs,
   })
-  .meta({ id: 'AllowanceDraw' })
+  .meta({ id: 'AllowanceDraw', description: 'A transfer from a wallet’s allowance to the treasury.' })
 export type DrawView = z.infer<typeof DrawViewSchema>
 
 export const PermitViewSchema = z
@@ -38,7 +38,10 @@ export const PermitViewSchema = z
     valueUsdc: MicroDigits,
     validUntil: UnixMs,
   })
-  .meta({ id: 'AllowancePermit' })
+  .meta({
+    id: 'AllowancePermit',
+    description: 'The message of EIP-2612 that a wallet signs to give the market an allowance.',
+  })
 export type PermitView = z.infer<typeof PermitViewSchema>
 
 /** How an account pays from its wallet. */
@@ -67,7 +70,10 @@ export const AllowanceViewSchema = z
       .nullable()
       .describe('The permit that the wallet signs: domain, types and message of EIP-712, as JSON.'),
   })
-  .meta({ id: 'Allowance' })
+  .meta({
+    id: 'Allowance',
+    description: 'The allowance of a wallet: what the market may draw from it and what it drew.',
+  })
 export type AllowanceView = z.infer<typeof AllowanceViewSchema>
 
 type Shown = {

@@ -25,7 +25,10 @@ const ActivityItemSchema = z
     completionTokens: Count,
     reasoningTokens: Count,
   })
-  .meta({ id: 'ActivityItem' })
+  .meta({
+    id: 'ActivityItem',
+    description: 'What one model cost a buyer on one UTC day, as OpenRouter’s activity has it.',
+  })
 
 /** Sums the caller's calls by day, model and provider, newest first, for clients of OpenRouter. */
 export const listActivity = defineOperation({

@@ -27,7 +27,10 @@ export const PreferencesViewSchema = z
     providersBlocked: z.array(z.string()),
     minDiscountPct: z.number().int().nullable(),
   })
-  .meta({ id: 'Preferences' })
+  .meta({
+    id: 'Preferences',
+    description: 'What holds for all calls of an account: its discount floor, blocked providers and trust.',
+  })
 export type PreferencesView = z.infer<typeof PreferencesViewSchema>
 
 function viewOf({ allowsUntrusted, providersBlocked, minDiscountPct }: Preferences): PreferencesView {

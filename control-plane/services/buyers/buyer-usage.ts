@@ -96,7 +96,7 @@ export const UsageItemSchema = TokenViewSchema.extend({
   ttftMs: z.number().nullable(),
   durationMs: z.number(),
   txHash: z.string().nullable(),
-}).meta({ id: 'UsageItem' })
+}).meta({ id: 'UsageItem', description: 'A call of a buyer with its tokens, its cost and its payment.' })
 export type UsageItem = z.infer<typeof UsageItemSchema>
 
 function usageItemOf(row: UsageRow, payment: PaymentFacts | undefined): UsageItem {
@@ -168,7 +168,7 @@ function figuresOf(sums: UsageSums): UsageFigures {
 export const UsageBucketSchema = UsageFiguresSchema.extend({
   bucket: UnixMs,
   group: z.string().nullable(),
-}).meta({ id: 'UsageBucket' })
+}).meta({ id: 'UsageBucket', description: 'What was used and paid in one part of a time, for one group.' })
 export type UsageBucket = z.infer<typeof UsageBucketSchema>
 export const UsageBucketsSchema = z.object({
   interval: z.enum(USAGE_INTERVALS),

@@ -64,7 +64,7 @@ export const BuyerMeSchema = CreditBalanceSchema.extend({
     .readonly(),
   /** In the spelling of `GET /v1/requests/{id}`. */
   recentUsage: z.array(LookupRecordSchema).readonly(),
-}).meta({ id: 'Buyer' })
+}).meta({ id: 'Buyer', description: 'The account of a buyer: balances, spending by model and recent calls.' })
 export type BuyerMe = z.infer<typeof BuyerMeSchema>
 
 /** Reads the caller's account in short. It also serves as a free check of a key. */

@@ -31,7 +31,7 @@ export const BuyerJobSchema = z
     /** The number of its files; null until that is known. */
     artifacts: Count.nullable(),
   })
-  .meta({ id: 'Job' })
+  .meta({ id: 'Job', description: 'A long call of a buyer: its state, its files and its cost.' })
 export type BuyerJob = z.infer<typeof BuyerJobSchema>
 
 export function viewOfJob({

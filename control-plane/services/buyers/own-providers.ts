@@ -40,7 +40,10 @@ export const OwnProviderViewSchema = z
     keyFingerprint: z.string(),
     createdAt: z.number(),
   })
-  .meta({ id: 'OwnProvider' })
+  .meta({
+    id: 'OwnProvider',
+    description: 'A provider of a buyer’s own, tried before the market or after it. The key is not shown.',
+  })
 export type OwnProviderView = z.infer<typeof OwnProviderViewSchema>
 
 function viewOf(row: OwnProviderRow): OwnProviderView {

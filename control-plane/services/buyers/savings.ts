@@ -68,7 +68,10 @@ export const SavingsSchema = SavingsFiguresSchema.extend({
       }),
     )
     .readonly(),
-}).meta({ id: 'Savings' })
+}).meta({
+  id: 'Savings',
+  description: 'What a buyer paid, what it would have cost at reference prices, and the difference.',
+})
 export type Savings = z.infer<typeof SavingsSchema>
 
 /**

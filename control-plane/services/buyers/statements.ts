@@ -22,7 +22,7 @@ export const StatementLineSchema = z
     keyId: z.string().nullable(),
     txHash: z.string().nullable(),
   })
-  .meta({ id: 'StatementLine' })
+  .meta({ id: 'StatementLine', description: 'A line of an account’s statement, with the balance behind it.' })
 export type StatementLine = z.infer<typeof StatementLineSchema>
 export const StatementPageSchema = signedPageSchema(StatementLineSchema)
 export type StatementPage = z.infer<typeof StatementPageSchema>

@@ -50,7 +50,7 @@ export const DepositWaySchema = z
       .nullable()
       .describe('What the sender signs for it: domain, types and message of EIP-712, as JSON.'),
   })
-  .meta({ id: 'DepositWay' })
+  .meta({ id: 'DepositWay', description: 'A way to make a deposit.' })
 export type DepositWay = z.infer<typeof DepositWaySchema>
 
 /**

@@ -23,7 +23,7 @@ export const CapViewSchema = z
     /** Null when it lasts. */
     runsOutAt: UnixMs.nullable().describe('When it is used up at the pace of this period so far.'),
   })
-  .meta({ id: 'Cap' })
+  .meta({ id: 'Cap', description: 'A limit of spending in one period: what is used of it and what is left.' })
 export type CapView = z.infer<typeof CapViewSchema>
 /** The caps of one key, and which of the caps and the balance has the least left. Spending ends there first. */
 export const KeyCapsSchema = z.object({
@@ -42,7 +42,7 @@ export const CapsSchema = z
     /** The keys that may spend at present, newest first. */
     keys: z.array(KeyCapsSchema).readonly(),
   })
-  .meta({ id: 'Caps' })
+  .meta({ id: 'Caps', description: 'The balance of an account, and the limits of spending of its keys.' })
 export type Caps = z.infer<typeof CapsSchema>
 
 /** Lists the bounds of the caller's spending: the balance, and the caps of each key. Throws `service_unavailable`. */

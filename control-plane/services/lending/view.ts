@@ -34,7 +34,7 @@ export const LentOfferViewSchema = z
     createdAt: z.number(),
     updatedAt: z.number(),
   })
-  .meta({ id: 'KeyOffer' })
+  .meta({ id: 'KeyOffer', description: 'A provider key that a seller lends, with its scope, price, caps and health.' })
 export type LentOfferView = z.infer<typeof LentOfferViewSchema>
 
 export type LentViewCtx = Pick<Ctx, 'db' | 'clock' | 'liveOffers'>

@@ -12,7 +12,10 @@ export const CreditBalanceSchema = z
     creditBalanceUsdc: MicroDigits.describe('What can be spent now, in micro-USD as decimal digits.'),
     heldUsdc: MicroDigits.describe('Set aside for calls under way.'),
   })
-  .meta({ id: 'Credit' })
+  .meta({
+    id: 'Credit',
+    description: 'The balance of an account: what it may spend, and what is held for running calls.',
+  })
 export type CreditBalance = z.infer<typeof CreditBalanceSchema>
 
 /**

@@ -43,7 +43,10 @@ export const BulkLineSchema = z
     z.object({ model: z.string(), status: z.literal('created'), offerId: z.string() }),
     z.object({ model: z.string(), status: z.literal('error'), error: z.string(), code: z.string() }),
   ])
-  .meta({ id: 'BulkLine' })
+  .meta({
+    id: 'BulkLine',
+    description: 'A line of the answer to a bulk listing: the offer that was created, or why its row was not.',
+  })
 /** The result of one row. */
 export type BulkLine = z.infer<typeof BulkLineSchema>
 

@@ -85,7 +85,7 @@ export const HealthLineSchema = z
     actionTaken: z.enum(HEALTH_ACTIONS),
     backedOffUntil: UnixMs.nullable(),
   })
-  .meta({ id: 'HealthLine' })
+  .meta({ id: 'HealthLine', description: 'A change in the health of an offer: what failed, and what the market did.' })
 export type HealthLine = z.infer<typeof HealthLineSchema>
 export const HealthPageSchema = signedPageSchema(HealthLineSchema)
 export type HealthPage = z.infer<typeof HealthPageSchema>

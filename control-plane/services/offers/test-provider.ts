@@ -22,7 +22,7 @@ export const ConnectionTestSchema = z
       status: z.number().int().optional(),
     }),
   ])
-  .meta({ id: 'ConnectionTest' })
+  .meta({ id: 'ConnectionTest', description: 'Whether a provider answered with a key, and how fast.' })
 export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
 
 /**
@@ -55,7 +55,7 @@ export const HealthTestSchema = z
     latencyMs: z.number().optional(),
     error: z.string().optional(),
   })
-  .meta({ id: 'HealthTest' })
+  .meta({ id: 'HealthTest', description: 'Whether a model of a provider answered with a key, and how fast.' })
 export type HealthTest = z.infer<typeof HealthTestSchema>
 
 /**

@@ -36,7 +36,7 @@ export const InvitationViewSchema = z
     createdAt: UnixMs,
     expiresAt: UnixMs,
   })
-  .meta({ id: 'Invitation' })
+  .meta({ id: 'Invitation', description: 'An invitation to an organization, with its role and its end.' })
 export type InvitationView = z.infer<typeof InvitationViewSchema>
 
 function viewOf({ createdAt, expiresAt, ...facts }: InvitationRow): InvitationView {

@@ -24,7 +24,7 @@ export const MemberViewSchema = z
     role: RoleField,
     createdAt: UnixMs,
   })
-  .meta({ id: 'Member' })
+  .meta({ id: 'Member', description: 'A wallet in an organization, with its role.' })
 export type MemberView = z.infer<typeof MemberViewSchema>
 
 function viewOf({ user, wallet, role, createdAt }: MemberRow): MemberView {

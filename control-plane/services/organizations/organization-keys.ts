@@ -37,7 +37,7 @@ export const OrganizationKeySchema = z
     expiresAt: z.number().nullable(),
     revokedAt: z.number().nullable(),
   })
-  .meta({ id: 'OrganizationKey' })
+  .meta({ id: 'OrganizationKey', description: 'A key of an organization with its workspace and its limits.' })
 export type OrganizationKeyView = z.infer<typeof OrganizationKeySchema>
 
 export const CreatedOrganizationKeySchema = OrganizationKeySchema.extend({

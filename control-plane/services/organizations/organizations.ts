@@ -34,7 +34,7 @@ export const OrganizationViewSchema = z
     role: RoleField,
     createdAt: UnixMs,
   })
-  .meta({ id: 'Organization' })
+  .meta({ id: 'Organization', description: 'An organization with its name and the caller’s role.' })
 export type OrganizationView = z.infer<typeof OrganizationViewSchema>
 
 function viewOf({ id, name, createdAt }: OrganizationRow, role: Role): OrganizationView {

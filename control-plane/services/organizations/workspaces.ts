@@ -39,7 +39,7 @@ export const WorkspaceViewSchema = z
     createdAt: UnixMs,
     closedAt: UnixMs.nullable(),
   })
-  .meta({ id: 'Workspace' })
+  .meta({ id: 'Workspace', description: 'A part of an organization with a buyer’s and a seller’s account of its own.' })
 export type WorkspaceView = z.infer<typeof WorkspaceViewSchema>
 
 export function viewOfWorkspace({ createdAt, closedAt, ...facts }: WorkspaceRow): WorkspaceView {

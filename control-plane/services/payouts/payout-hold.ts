@@ -20,7 +20,7 @@ export const PayoutHoldViewSchema = z
     reason: z.string().describe('The reason in words.'),
     since: UnixMs.nullable().describe('Since when, in Unix milliseconds; null where nobody notes it.'),
   })
-  .meta({ id: 'PayoutHold' })
+  .meta({ id: 'PayoutHold', description: 'Why payouts wait, and until when as far as that is known.' })
 export type PayoutHoldView = z.infer<typeof PayoutHoldViewSchema>
 
 /** Sellers do not see which check failed. */

@@ -51,7 +51,7 @@ export const PayoutPositionSchema = z
     payoutHold: PayoutHoldViewSchema.optional(),
     payoutStop: z.enum(PAYOUT_STOPS).nullable().describe('Why nobody is paid out now. Null when payouts go.'),
   })
-  .meta({ id: 'PayoutPosition' })
+  .meta({ id: 'PayoutPosition', description: 'What a seller may be paid, what is on its way, and what was paid.' })
 export type PayoutPosition = z.infer<typeof PayoutPositionSchema>
 
 /** Reads the payout position of the caller, or of a workspace, with a page of its payouts. */
@@ -124,7 +124,7 @@ async function viewRecipients(
 /** The report of one payout: the payout, its transaction, and the authorization as long as it can be submitted. */
 export const PayoutReportSchema = PayoutViewSchema.extend({
   authorization: PayoutAuthorizationSchema.optional(),
-}).meta({ id: 'PayoutReport' })
+}).meta({ id: 'PayoutReport', description: 'The transfer of a payout.' })
 export type PayoutReport = z.infer<typeof PayoutReportSchema>
 
 /** Reads one payout of the caller, or of a workspace. Throws `not_found`, also for another seller's. */

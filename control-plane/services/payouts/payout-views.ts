@@ -27,7 +27,7 @@ export const PayoutViewSchema = z
     createdAt: UnixMs,
     confirmedAt: UnixMs.nullable().describe('When it was final, in Unix milliseconds.'),
   })
-  .meta({ id: 'Payout' })
+  .meta({ id: 'Payout', description: 'A payment of earnings to a seller, with its transfer.' })
 export type PayoutView = z.infer<typeof PayoutViewSchema>
 
 export function statusOf({ state, mode }: Pick<TreasuryTransfer, 'state' | 'mode'>): PayoutStatus {
@@ -65,7 +65,7 @@ export const PayoutAuthorizationSchema = z
     typedData: z.string().describe('The domain, types and message that were signed (EIP-712), as JSON.'),
     validUntil: UnixMs,
   })
-  .meta({ id: 'PayoutAuthorization' })
+  .meta({ id: 'PayoutAuthorization', description: 'A transfer that the treasury signed and the seller may send.' })
 export type PayoutAuthorization = z.infer<typeof PayoutAuthorizationSchema>
 
 /** The authorization of a signed payout that its seller brings to the chain. */

@@ -21,7 +21,10 @@ export const ConfigCardSchema = z
     hint: z.string(),
     createdAt: UnixMs,
   })
-  .meta({ id: 'SavedKey' })
+  .meta({
+    id: 'SavedKey',
+    description: 'A provider key that a seller has saved: its place and its fingerprint, never the key.',
+  })
 export type ConfigCard = z.infer<typeof ConfigCardSchema>
 
 export const ConfigListSchema = z.object({

@@ -40,7 +40,7 @@ export const DiscoveredModelSchema = z
       availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price', 'not_run_there']),
     }),
   })
-  .meta({ id: 'DiscoveredModel' })
+  .meta({ id: 'DiscoveredModel', description: 'A model that a provider’s key reaches, with the prices known of it.' })
 export type DiscoveredModel = z.infer<typeof DiscoveredModelSchema>
 
 /**

@@ -77,7 +77,10 @@ export const EarningsSchema = z
     recentSales: z.array(SaleViewSchema).readonly(),
     payoutHold: PayoutHoldViewSchema.optional(),
   })
-  .meta({ id: 'Earnings' })
+  .meta({
+    id: 'Earnings',
+    description: 'What a seller earned: totals of all time, and the days and models of a range.',
+  })
 export type Earnings = z.infer<typeof EarningsSchema>
 
 /** Reads the caller's earnings, computed at the time of the call from booked calls and the account. */

@@ -52,7 +52,7 @@ export const SaleViewSchema = z
     effectiveUnitPrices: UnitPriceList,
     txHash: z.string().nullable(),
   })
-  .meta({ id: 'Sale' })
+  .meta({ id: 'Sale', description: 'A call that a seller served, with what it earned.' })
 export type SaleView = z.infer<typeof SaleViewSchema>
 
 /** A sale, whether it is booked or waits for the chain. */
@@ -139,7 +139,7 @@ export const SalesPageSchema = z
     nextToken: NextToken,
     cursorOf: cursorOf<SaleView>(),
   })
-  .meta({ id: 'SalesPage' })
+  .meta({ id: 'SalesPage', description: 'A page of a seller’s sales, newest first.' })
 export type SalesPage = z.infer<typeof SalesPageSchema>
 
 /** Lists the caller's sales, newest first. The cursor is signed, so an edited one or another seller's is refused. */

@@ -67,7 +67,7 @@ export const OperationViewSchema = z
     total: z.number(),
     failedCount: z.number(),
   })
-  .meta({ id: 'SellerOperation' })
+  .meta({ id: 'SellerOperation', description: 'Work on many offers that goes on after its answer, and how far it is.' })
 
 export function viewOperation({ id, status, processed, total, failedCount }: SellerOperation): OperationView {
   return { operationId: id, status, processed, total, failedCount }

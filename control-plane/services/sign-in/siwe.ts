@@ -27,7 +27,10 @@ export const SignInMessageSchema = z
     nonce: z.string(),
     expiresAt: UnixMs,
   })
-  .meta({ id: 'Challenge' })
+  .meta({
+    id: 'Challenge',
+    description: 'A message for a wallet to sign in with (EIP-4361). Its nonce is good for 5 minutes.',
+  })
 export type SignInMessage = z.infer<typeof SignInMessageSchema>
 
 /** A message and its signature from the caller. */

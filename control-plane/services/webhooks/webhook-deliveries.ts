@@ -117,7 +117,7 @@ export const DeliveryViewSchema = z
     attemptedAt: UnixMs.nullable(),
     deliveredAt: UnixMs.nullable(),
   })
-  .meta({ id: 'Delivery' })
+  .meta({ id: 'Delivery', description: 'An attempt to send an event to a webhook.' })
 export type DeliveryView = z.infer<typeof DeliveryViewSchema>
 export const DeliveryPageSchema = signedPageSchema(DeliveryViewSchema)
 export type DeliveryPage = z.infer<typeof DeliveryPageSchema>

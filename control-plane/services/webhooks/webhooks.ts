@@ -46,7 +46,7 @@ export const WebhookViewSchema = z
     createdAt: z.number(),
     updatedAt: z.number(),
   })
-  .meta({ id: 'Webhook' })
+  .meta({ id: 'Webhook', description: 'An address that gets events, with the kinds of events that it gets.' })
 export type WebhookView = z.infer<typeof WebhookViewSchema>
 
 /** A webhook with its signing secret. Only the first answer has the secret; a replay has null. */

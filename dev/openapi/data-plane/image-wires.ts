@@ -53,10 +53,10 @@ const SOURCES = {
 
 const ImageRequest = z
   .looseObject({ ...SHAPE, n: Count.min(1).max(10).nullish().describe(alsoAs(names.n)), ...SOURCES, ...ROUTING })
-  .meta({ id: 'ImageRequest' })
+  .meta({ id: 'ImageRequest', description: 'A prompt for pictures, with their size, number and form.' })
 const ImageEditRequest = z
   .looseObject({ ...SHAPE, n: z.literal(1).nullish(), ...SOURCES, ...ROUTING })
-  .meta({ id: 'ImageEditRequest' })
+  .meta({ id: 'ImageEditRequest', description: 'Pictures and a prompt that says how to change them.' })
 
 const Tokens = z.object({ text_tokens: Count, image_tokens: Count })
 const ImageAnswer = z
@@ -89,7 +89,7 @@ const ImageAnswer = z
       megapixels: z.number().optional().describe('The area, where the model is sold by it.'),
     }),
   })
-  .meta({ id: 'ImageAnswer' })
+  .meta({ id: 'ImageAnswer', description: 'The pictures of a call, as links or as base64, and what the call cost.' })
 
 /** One white pixel. */
 const PIXEL =

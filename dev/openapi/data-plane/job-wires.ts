@@ -46,12 +46,12 @@ const VideoRequest = z
     ...ROUTING,
   })
   .describe(refusedOf(video))
-  .meta({ id: 'VideoRequest' })
+  .meta({ id: 'VideoRequest', description: 'A prompt for a film. The answer is a long job.' })
 const Lyrics = z.string().max(32_768).nullish().describe(alsoAs(music.read.lyrics))
 const MusicRequest = z
   .looseObject({ model: Model, prompt: Prompt, lyrics: Lyrics, seconds: Seconds, ...ROUTING })
   .describe(refusedOf(music))
-  .meta({ id: 'MusicRequest' })
+  .meta({ id: 'MusicRequest', description: 'A prompt for music. The answer is a long job.' })
 const OpenAiVideoRequest = z
   .looseObject({
     model: Model,
@@ -64,13 +64,16 @@ const OpenAiVideoRequest = z
     input_reference: z.unknown().optional().describe('A file in a form, or an object with image_url in JSON.'),
     ...ROUTING,
   })
-  .meta({ id: 'OpenAiVideoRequest' })
+  .meta({ id: 'OpenAiVideoRequest', description: 'A prompt for a film in the shape of OpenAI’s videos.' })
 
 const AdaptedParams = z.array(z.string()).optional().describe('Members that the provider was not told.')
 const JobUsage = Cost.extend({ seconds: z.number() })
 
+/** What the jobs make. */
+const THINGS = { Video: 'A film', Music: 'A piece of music' } as const
+
 /** A job of ours in the answer to its submit, and as it is shown later. `object` is its kind. */
-function jobOf(object: string, name: string) {
+function jobOf(object: string, name: 'Video' | 'Music') {
   const head = z.object({
     id: z.string(),
     object: z.literal(object),
@@ -80,9 +83,10 @@ function jobOf(object: string, name: string) {
     adapted_params: AdaptedParams,
   })
   return {
-    submitted: head
-      .extend({ job_token: z.string().describe('Opens the job without its key.') })
-      .meta({ id: `${name}JobSubmitted` }),
+    submitted: head.extend({ job_token: z.string().describe('Opens the job without its key.') }).meta({
+      id: `${name}JobSubmitted`,
+      description: `${THINGS[name]} that was taken on as a long job, with the token that reads it without a key.`,
+    }),
     shown: head
       .extend({
         progress: z.number().optional(),
@@ -92,7 +96,7 @@ function jobOf(object: string, name: string) {
         usage: JobUsage.nullable(),
         error: z.object({ type: z.string(), code: z.string(), message: z.string() }).nullable(),
       })
-      .meta({ id: `${name}Job` }),
+      .meta({ id: `${name}Job`, description: `${THINGS[name]} as a long job: its state, its files and its cost.` }),
   }
 }
 
@@ -116,7 +120,7 @@ const OpenAiVideo = z
     usage: JobUsage.optional(),
     adapted_params: AdaptedParams,
   })
-  .meta({ id: 'OpenAiVideo' })
+  .meta({ id: 'OpenAiVideo', description: 'A film as a long job in the shape of OpenAI’s videos.' })
 
 const jobs = {
   takesFloor: true,
@@ -179,11 +183,14 @@ export const JOB_ROUTES: readonly DataRoute[] = [
   ...routesOf({
     ...{ path: '/v1/videos', tag: 'Video', word: 'a video in the shapes of OpenAI' },
     body: OpenAiVideoRequest,
-    submitted: OpenAiVideo.extend({ job_token: z.string() }).meta({ id: 'OpenAiVideoSubmitted' }),
+    submitted: OpenAiVideo.extend({ job_token: z.string() }).meta({
+      id: 'OpenAiVideoSubmitted',
+      description: 'A film that was taken on, with the token that reads it without a key.',
+    }),
     shown: OpenAiVideo,
     cancelled: z
       .object({ id: z.string(), object: z.literal('video.deleted'), deleted: z.boolean() })
-      .meta({ id: 'OpenAiVideoDeleted' }),
+      .meta({ id: 'OpenAiVideoDeleted', description: 'The name of a film that was deleted.' }),
     example: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: '2' },
   }),
   {
@@ -204,7 +211,7 @@ export const JOB_ROUTES: readonly DataRoute[] = [
           last_id: z.string().nullable(),
           has_more: z.boolean(),
         })
-        .meta({ id: 'OpenAiVideoList' }),
+        .meta({ id: 'OpenAiVideoList', description: 'A page of the films of a key, newest first.' }),
     },
     examples: { whole: { limit: 2 } },
   },

@@ -59,8 +59,14 @@ const MarketQuery = z.object({
     .optional()
     .describe('Only rows whose token prices are all whole numbers, or only those with a unit of media.'),
 })
-const MarketRow = marketRow(Price, Count.nullable()).meta({ id: 'MarketRow' })
-const DollarRow = marketRow(DollarPrice, z.number().nullable()).meta({ id: 'MarketRowInDollars' })
+const MarketRow = marketRow(Price, Count.nullable()).meta({
+  id: 'MarketRow',
+  description: 'The market of one model: best and direct prices, sellers, health and 24 hours of trade.',
+})
+const DollarRow = marketRow(DollarPrice, z.number().nullable()).meta({
+  id: 'MarketRowInDollars',
+  description: 'The market of one model, with prices in US dollars for a million tokens.',
+})
 const BookOffer = z
   .object({
     id: z.string(),
@@ -88,7 +94,11 @@ const BookOffer = z
     direct_media_unit_price: z.number().nullable(),
     unit_prices: UnitPriceList,
   })
-  .meta({ id: 'BookOffer' })
+  .meta({
+    id: 'BookOffer',
+    description:
+      'An offer in the order book of a model, with its price, what is left of its cap and what it sold in 24 hours.',
+  })
 const OrderBook = z
   .object({
     model: z.string(),
@@ -105,13 +115,13 @@ const OrderBook = z
     }),
     offers: z.array(BookOffer),
   })
-  .meta({ id: 'OrderBook' })
+  .meta({ id: 'OrderBook', description: 'The offers of one model, best first, with the model’s reference prices.' })
 const Performance = z
   .object({
     model: z.string(),
     providers: z.array(z.object({ provider: z.string(), ...Speed, uptime_pct: Figure })),
   })
-  .meta({ id: 'Performance' })
+  .meta({ id: 'Performance', description: 'The speed and health of a model, by provider.' })
 const Trade = z
   .object({
     model: z.string(),
@@ -124,7 +134,7 @@ const Trade = z
     cost_usd: z.number(),
     created_at: Count,
   })
-  .meta({ id: 'Trade' })
+  .meta({ id: 'Trade', description: 'A call that was sold, without anything that names its buyer or its seller.' })
 
 const json = (schema: z.ZodType) => ({ 'application/json': schema })
 const read = {
@@ -155,7 +165,12 @@ export const FIGURE_READS: readonly DataRoute[] = [
     description: 'The rows of `/api/markets` as a bare list.',
     query: MarketQuery,
     answers: json(
-      z.array(DollarRow.extend({ providerBreakdown: DollarRow.shape.providers }).meta({ id: 'DollarMarketRow' })),
+      z.array(
+        DollarRow.extend({ providerBreakdown: DollarRow.shape.providers }).meta({
+          id: 'DollarMarketRow',
+          description: 'The market of one model, with prices in US dollars for a million tokens.',
+        }),
+      ),
     ),
     examples: { one: { model: 'gpt-5-mini' } },
   },

@@ -25,7 +25,7 @@ const EmbeddingRequest = z
     user: z.string().max(4_096).nullish(),
     ...ROUTING,
   })
-  .meta({ id: 'EmbeddingRequest' })
+  .meta({ id: 'EmbeddingRequest', description: 'Texts or tokens to make vectors of.' })
 const EmbeddingAnswer = z
   .object({
     object: z.literal('list'),
@@ -40,7 +40,7 @@ const EmbeddingAnswer = z
     provider: z.string(),
     usage: Cost.extend({ prompt_tokens: Count, total_tokens: Count }),
   })
-  .meta({ id: 'EmbeddingAnswer' })
+  .meta({ id: 'EmbeddingAnswer', description: 'Vectors of the inputs, in their order.' })
 const { speech } = MEDIA_MEMBERS
 const SpeechRequest = z
   .looseObject({
@@ -59,7 +59,7 @@ const SpeechRequest = z
     stream_format: z.enum(['audio', 'sse']).nullish(),
     ...ROUTING,
   })
-  .meta({ id: 'SpeechRequest' })
+  .meta({ id: 'SpeechRequest', description: 'A text to be spoken, with its voice and its form.' })
 const TranscriptionForm = z
   .looseObject({
     file: z.string().meta({ format: 'binary', description: 'Audio of at most 25 MB.' }),
@@ -70,8 +70,10 @@ const TranscriptionForm = z
     temperature: z.string().optional().describe('A number from 0 to 1.'),
     stream: z.enum(['true', 'false']).optional(),
   })
-  .meta({ id: 'TranscriptionForm' })
-const Transcript = z.looseObject({ text: z.string(), usage: z.looseObject(Cost.shape) }).meta({ id: 'Transcript' })
+  .meta({ id: 'TranscriptionForm', description: 'A recording to be written down, with its language and its form.' })
+const Transcript = z
+  .looseObject({ text: z.string(), usage: z.looseObject(Cost.shape) })
+  .meta({ id: 'Transcript', description: 'The text of a recording, and what the call cost.' })
 
 const FILE = z.string().meta({ format: 'binary' })
 

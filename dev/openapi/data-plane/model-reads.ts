@@ -32,13 +32,16 @@ const CatalogEntry = z
     endpoints: Names,
     ...AVAILABLE,
   })
-  .meta({ id: 'CatalogEntry' })
+  .meta({
+    id: 'CatalogEntry',
+    description: 'A model that is sold, with its context, modalities, parameters and prices.',
+  })
 const CompatModel = z
   .object({
     ...{ type: z.literal('model'), id: z.string(), display_name: z.string(), created_at: z.string() },
     ...AVAILABLE,
   })
-  .meta({ id: 'CompatModel' })
+  .meta({ id: 'CompatModel', description: 'A model in the shape of Anthropic’s list.' })
 
 const json = (schema: z.ZodType) => ({ 'application/json': schema })
 const open = { method: 'get', envelope: 'v1', access: 'public', refusals: READ_REFUSALS } as const

@@ -59,7 +59,10 @@ export const Endpoint = z
     uptime_last_30m: z.null(),
     uptime_last_5m: z.null(),
   })
-  .meta({ id: 'Endpoint' })
+  .meta({
+    id: 'Endpoint',
+    description: 'A seller of a model in OpenRouter’s shape, with its price, limits and health.',
+  })
 export const Endpoints = z
   .object({
     id: z.string(),
@@ -69,7 +72,7 @@ export const Endpoints = z
     architecture: Architecture.extend({ tokenizer: z.null(), instruct_type: z.null() }),
     endpoints: z.array(Endpoint),
   })
-  .meta({ id: 'Endpoints' })
+  .meta({ id: 'Endpoints', description: 'A model with its sellers in OpenRouter’s shape.' })
 export const Credits = z
   .object({
     data: z.object({
@@ -79,4 +82,7 @@ export const Credits = z
     balance: z.string().describe('USD that can be spent now: what is left, less what is held for calls under way.'),
     total_used: z.string().describe('USD, as `total_usage`.'),
   })
-  .meta({ id: 'Credits' })
+  .meta({
+    id: 'Credits',
+    description: 'Credits that were bought and used, in US dollars, as OpenRouter’s clients read them.',
+  })

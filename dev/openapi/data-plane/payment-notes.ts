@@ -54,7 +54,10 @@ export const PaymentNotes = z
     }),
     discovery: z.object({ well_known: z.string(), openapi: z.string(), llms_txt: z.string(), bazaar: z.boolean() }),
   })
-  .meta({ id: 'PaymentNotes' })
+  .meta({
+    id: 'PaymentNotes',
+    description: 'How wallets pay here: schemes, network, asset, recipient, headers and prices.',
+  })
 /** What crawlers of x402 are told. */
 export const PayableResources = z
   .object({
@@ -65,4 +68,4 @@ export const PayableResources = z
       z.object({ resource: z.string(), method: z.string(), accepts: z.array(z.record(z.string(), z.unknown())) }),
     ),
   })
-  .meta({ id: 'PayableResources' })
+  .meta({ id: 'PayableResources', description: 'The paid operations of this market, as x402 lists them.' })

@@ -49,7 +49,7 @@ const PriceList = z
       }),
     ),
   })
-  .meta({ id: 'PriceList' })
+  .meta({ id: 'PriceList', description: 'Each model with its providers and their reference prices in US dollars.' })
 const Provider = z
   .object({
     id: z.string(),
@@ -65,7 +65,7 @@ const Provider = z
     headquarters: z.null(),
     datacenters: z.null(),
   })
-  .meta({ id: 'Provider' })
+  .meta({ id: 'Provider', description: 'A provider of the catalogue, with its address, its terms and its places.' })
 const Cap = z.object({
   cap_usdc: z.string(),
   used_usdc: z.string().nullable(),
@@ -114,7 +114,7 @@ const KeyStanding = z
     allow_untrusted: z.boolean(),
     models_allowed: Names.nullable(),
   })
-  .meta({ id: 'KeyStanding' })
+  .meta({ id: 'KeyStanding', description: 'The key of the request: its limits, and what is spent of them.' })
 const Generation = z
   .looseObject({
     id: z.string(),
@@ -124,7 +124,7 @@ const Generation = z
     total_cost: z.number(),
     settlement_status: LookupRecordSchema.shape.settlement_status,
   })
-  .meta({ id: 'Generation' })
+  .meta({ id: 'Generation', description: 'A call in OpenRouter’s shape: its model, tokens, times and cost.' })
 const ShownOffer = { offer: z.string(), provider: z.string(), trusted: z.boolean(), discount_pct: z.number() }
 const Explanation = z
   .object({
@@ -142,7 +142,10 @@ const Explanation = z
     own_providers: z.object({ before: Names, after: Names }),
     refusal: z.object({ status: Count, error: z.unknown() }).nullable(),
   })
-  .meta({ id: 'RouteExplanation' })
+  .meta({
+    id: 'RouteExplanation',
+    description: 'Where a call would go now, at what price, and why other offers are left out.',
+  })
 
 const json = (schema: z.ZodType) => ({ 'application/json': schema })
 const open = { method: 'get', envelope: 'v1', access: 'public', refusals: READ_REFUSALS } as const
@@ -152,6 +155,12 @@ const once = { examples: { whole: {} } }
 const floored = { ...open, takesFloor: true } as const
 /** Each plane adds the state of its own parts. */
 const state = json(z.looseObject({ status: z.string() }))
+const readiness = json(
+  z.looseObject({
+    status: z.string(),
+    untrusted_proxies: Count.describe('Private addresses that pass requests on and are missing in TRUSTED_PROXIES.'),
+  }),
+)
 
 const CATALOG_READS: readonly DataRoute[] = [
   ...MODEL_READS,
@@ -243,7 +252,10 @@ const KEY_READS: readonly DataRoute[] = [
     tag: 'Calls',
     summary: 'Explain where a call would go',
     description: 'Runs a call up to the money and no further: nothing is held, nobody is asked.',
-    body: z.object({ path: z.string(), body: z.looseObject({}) }).meta({ id: 'ExplainRequest' }),
+    body: z.object({ path: z.string(), body: z.looseObject({}) }).meta({
+      id: 'ExplainRequest',
+      description: 'A call to explain: its path and its body. Nothing is sent to a provider.',
+    }),
     answers: json(Explanation),
     examples: {
       whole: {
@@ -272,7 +284,7 @@ const HEALTH_READS: readonly DataRoute[] = [
     tag: 'Health',
     summary: 'Say whether calls can be served',
     description: 'Answers 503 while calls would be refused.',
-    answers: state,
+    answers: readiness,
   },
   {
     ...open,

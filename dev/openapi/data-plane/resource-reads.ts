@@ -18,7 +18,7 @@ const MarketListing = z
     best_discount_pct: Percent,
     median_discount_pct: Percent,
   })
-  .meta({ id: 'ResourceMarket' })
+  .meta({ id: 'ResourceMarket', description: 'A provider whose keys are lent, with its prices, sellers and trade.' })
 
 const Capabilities = z
   .object({
@@ -50,7 +50,10 @@ const Capabilities = z
     fences: z.array(z.object({ methods: Names.nullable(), path: z.string(), reason: z.string() })),
     traits: Names,
   })
-  .meta({ id: 'ResourceCapabilities' })
+  .meta({
+    id: 'ResourceCapabilities',
+    description: 'What may be asked of a provider with a lent key: hosts, paths, models, fences and traits.',
+  })
 
 const Trait = z
   .object({
@@ -60,7 +63,7 @@ const Trait = z
       z.object({ resource_id: z.string(), provenance: z.enum(TRAIT_PROVENANCES), live_offers: Count }),
     ),
   })
-  .meta({ id: 'ResourceTrait' })
+  .meta({ id: 'ResourceTrait', description: 'A trait of a lent key, and whether it was declared or probed.' })
 
 const BookLine = z
   .object({
@@ -81,7 +84,10 @@ const BookLine = z
     paths: Names.nullable(),
     traits: z.array(z.object({ name: z.string(), provenance: z.enum(TRAIT_PROVENANCES) })),
   })
-  .meta({ id: 'ResourceBookLine' })
+  .meta({
+    id: 'ResourceBookLine',
+    description: 'A lent key in the order book of a provider, with its price, traits and scope.',
+  })
 
 const Figures = z.object({
   resource_id: z.string(),

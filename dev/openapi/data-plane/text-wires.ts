@@ -20,7 +20,7 @@ const Message = z
     role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
     content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })).max(2_000)]).nullish(),
   })
-  .meta({ id: 'ChatMessage' })
+  .meta({ id: 'ChatMessage', description: 'A message of a conversation in OpenAI’s chat protocol.' })
 const ChatRequest = z
   .looseObject({
     model: Model,
@@ -40,7 +40,10 @@ const ChatRequest = z
     ...Sampling.shape,
     ...ROUTING,
   })
-  .meta({ id: 'ChatRequest' })
+  .meta({
+    id: 'ChatRequest',
+    description: 'A call in OpenAI’s chat protocol, with the routing members of this market.',
+  })
 
 const Usage = Cost.extend({
   prompt_tokens: Count,
@@ -48,7 +51,7 @@ const Usage = Cost.extend({
   total_tokens: Count,
   prompt_tokens_details: z.record(z.string(), Count),
   completion_tokens_details: z.record(z.string(), Count),
-}).meta({ id: 'ChatUsage' })
+}).meta({ id: 'ChatUsage', description: 'The tokens of a chat call and what it cost.' })
 const Answer = z.looseObject({
   role: z.literal('assistant'),
   content: z.string().nullable(),
@@ -80,7 +83,10 @@ const ChatAnswer = z
     ),
     usage: Usage,
   })
-  .meta({ id: 'ChatAnswer' })
+  .meta({
+    id: 'ChatAnswer',
+    description: 'A whole answer in OpenAI’s chat protocol. Its usage says what the call cost.',
+  })
 
 const CompletionRequest = z
   .looseObject({
@@ -95,7 +101,7 @@ const CompletionRequest = z
     ...Sampling.shape,
     ...ROUTING,
   })
-  .meta({ id: 'CompletionRequest' })
+  .meta({ id: 'CompletionRequest', description: 'A call in OpenAI’s completions protocol: one prompt or several.' })
 const CompletionAnswer = z
   .object({
     id: z.string(),
@@ -108,7 +114,7 @@ const CompletionAnswer = z
     ),
     usage: Usage,
   })
-  .meta({ id: 'CompletionAnswer' })
+  .meta({ id: 'CompletionAnswer', description: 'A whole answer in OpenAI’s completions protocol.' })
 
 const ResponseRequest = z
   .looseObject({
@@ -125,7 +131,10 @@ const ResponseRequest = z
     metadata: z.record(z.string(), z.unknown()).nullish(),
     ...ROUTING,
   })
-  .meta({ id: 'ResponseRequest' })
+  .meta({
+    id: 'ResponseRequest',
+    description: 'A call in OpenAI’s responses protocol, with the routing members of this market.',
+  })
 const ResponseAnswer = z
   .looseObject({
     id: z.string(),
@@ -142,7 +151,10 @@ const ResponseAnswer = z
       output_tokens_details: z.record(z.string(), Count),
     }),
   })
-  .meta({ id: 'ResponseAnswer' })
+  .meta({
+    id: 'ResponseAnswer',
+    description: 'A whole answer in OpenAI’s responses protocol. Its usage says what the call cost.',
+  })
 
 const MessageBody = {
   model: Model,
@@ -161,7 +173,10 @@ const MessageRequest = z
     thinking: z.looseObject({ type: z.string() }).nullish(),
     ...ROUTING,
   })
-  .meta({ id: 'MessageRequest' })
+  .meta({
+    id: 'MessageRequest',
+    description: 'A call in Anthropic’s messages protocol, with the routing members of this market.',
+  })
 const MessageAnswer = z
   .object({
     id: z.string(),
@@ -178,7 +193,10 @@ const MessageAnswer = z
       output_tokens: Count,
     }),
   })
-  .meta({ id: 'MessageAnswer' })
+  .meta({
+    id: 'MessageAnswer',
+    description: 'A whole answer in Anthropic’s messages protocol. Its usage says what the call cost.',
+  })
 
 const hello = [{ role: 'user', content: 'Say hello.' }]
 const answers = (whole: z.ZodType) => ({ 'application/json': whole, 'text/event-stream': STREAM })
@@ -282,7 +300,9 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     envelope: 'messages',
     summary: 'Estimate the tokens of a message',
     description: 'Our own estimate: nobody is asked and nothing is charged.',
-    body: z.looseObject(MessageBody).meta({ id: 'CountRequest' }),
+    body: z
+      .looseObject(MessageBody)
+      .meta({ id: 'CountRequest', description: 'A request whose input tokens are counted. It costs nothing.' }),
     answers: { 'application/json': z.object({ input_tokens: Count }) },
     examples: { whole: { model: 'claude-haiku-latest', messages: hello } },
     refusals: CALL_REFUSALS.filter((status) => status !== 402),

@@ -2,21 +2,16 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
 import { liftHold } from '#control-plane/db/money-epoch.ts'
-import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { withAllowances } from '#control-plane/services/allowances/allowance-ctx.ts'
 import { sendDraws } from '#control-plane/services/allowances/send-draws.ts'
 import { tendLines } from '#control-plane/services/allowances/tend-lines.ts'
-import { requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
-import { readMoves } from '#control-plane/services/deposits/read-moves.ts'
-import { retireFormerTreasury } from '#control-plane/services/deposits/retire-treasury.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { stepTransfer } from '#control-plane/services/payouts/end-transfer.ts'
 import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
 import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
 import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
 import { REASONS } from '#control-plane/services/payouts/transfer-states.ts'
-import { findReason, findWait, liftWhenWhole } from '#control-plane/services/treasury/lift-hold.ts'
-import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { findWait, liftWhenWhole } from '#control-plane/services/treasury/lift-hold.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
@@ -25,7 +20,7 @@ import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import { depositing } from '#test/support/deposits.ts'
 import { balanceOf } from '#test/support/ledger.ts'
-import type { PayoutWorld, TestSeller, TreasuryWorldCtx } from '#test/support/payouts.ts'
+import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
 import { startPayouts } from '#test/support/payouts.ts'
 import { until } from '#test/support/until.ts'
 
@@ -54,9 +49,9 @@ async function untilBeat(): Promise<void> {
   await until('two beats', WAIT_MS, async () => Number(await world.gate.redis.get(moneyKeys.beat)) >= beat + 2)
 }
 /** Lets the chain's clock run past every signature. */
-const outlast = (seconds = 700) =>
+const outlast = () =>
   callChain(chain.rpcUrl, [
-    ['evm_increaseTime', [seconds]],
+    ['evm_increaseTime', [700]],
     ['evm_mine', []],
   ])
 /** One turn of everything that lets money leave. */
@@ -229,121 +224,6 @@ describe('a ledger that went back in time', () => {
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: PAID })
     await outlast()
     await untilLifted()
-  })
-
-  /** Another treasury in the settings: a key of its own, and money. */
-  const otherTreasury = async (more: Partial<Record<string, string>> = {}) => {
-    const { address, privateKey } = await chain.newWallet({ eth: 10n ** 20n })
-    const funder = await chain.newWallet({ usdc: 100_000_000n, eth: 10n ** 18n })
-    await depositing(world).transfer(funder, 100_000_000n, CONTRACTS.LocalUsdc, address)
-    return world.process({ TREASURY_ADDRESS: address, TREASURY_PRIVATE_KEY: privateKey, ...more })
-  }
-  const turnBy = async (by: TreasuryWorldCtx) => {
-    await drainBalances(by, { isForced: true })
-    await moveTransfers(by)
-    await takeDeposits(by)
-    return liftWhenWhole(by)
-  }
-  const untilLiftedBy = (by: TreasuryWorldCtx) =>
-    until('money may leave', WAIT_MS, async () => {
-      await turnBy(by)
-      return (await record()).heldAt === undefined
-    })
-
-  it('pays nobody again by another treasury, and reads what left the one before', async () => {
-    const seller = await world.seller(PAID)
-    await untilBeat()
-    const restore = await world.gate.backUpLedger()
-    await pay()
-    await untilBeat()
-    const by = await otherTreasury()
-    await restore()
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
-    await world.earn(seller, 1_000_000)
-    await outlast()
-    // Its own blocks are read, and those of the treasury before are not.
-    await until('its own blocks are read', WAIT_MS, async () => {
-      await readMoves({ ...by, moves: requireMoves(by) })
-      const reason = await findReason(by, await record())
-      expect(reason).toBeDefined()
-      return reason?.wait === 'chain' && reason.treasury === world.treasury.toLowerCase()
-    })
-    expect(await findPayoutStop(by)).toBe('ledger_check')
-    await untilLiftedBy(by)
-    expect(await world.books(seller)).toMatchObject({ available: 1_000_000, paid: PAID })
-    await drainBalances(by, { isForced: true })
-    await world.settle(by)
-    expect(await received(seller)).toBe(BigInt(PAID) + 1_000_000n)
-    const rows = await world.payouts(seller)
-    expect(rows.map(({ treasury, state }) => ({ treasury, state }))).toEqual([
-      { treasury: by.treasury?.address, state: 'paid' },
-      { treasury: world.treasury.toLowerCase(), state: 'paid' },
-    ])
-  })
-
-  it('waits until the treasury before has let the last signature run out', async () => {
-    const seller = await world.seller(PAID)
-    await untilBeat()
-    const restore = await world.gate.backUpLedger()
-    const signed = await world.request(seller, { selfSubmit: true })
-    await untilBeat()
-    // The chain's clock has been put on by other tests.
-    const by = await otherTreasury({ PAYOUT_VALID_SECONDS: '86400' })
-    await restore()
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
-    for (let number = 0; number < 3; number++) expect(await turnBy(by)).toBe('chain')
-    expect(await world.submit(signed, seller.purse)).toBe('success')
-    await outlast(90_000)
-    await untilLiftedBy(by)
-    await drainBalances(by, { isForced: true })
-    await world.settle(by)
-    expect(await received(seller)).toBe(BigInt(PAID))
-  })
-
-  it('reads a treasury of which it lost the beginning', async () => {
-    const seller = await world.seller(PAID)
-    await untilBeat()
-    const restore = await world.gate.backUpLedger()
-    const by = await otherTreasury()
-    await takeDeposits(by)
-    await drainBalances(by, { isForced: true })
-    await world.settle(by)
-    expect(await received(seller)).toBe(BigInt(PAID))
-    await untilBeat()
-    await restore()
-    await outlast()
-    await untilLiftedBy(by)
-    expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: PAID })
-  })
-
-  it('credits nothing that comes to a treasury of before, and an operator answers for one on another chain', async () => {
-    const by = await otherTreasury()
-    await takeDeposits(by)
-    const buyer = await depositing(world).depositor(5_000_000n)
-    await world.gate.ledger.markRestored(Date.now())
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
-    await depositing(world).transfer(buyer.purse, 3_000_000n)
-    await sql`insert into treasury_cursor (chain_id, asset, treasury, first_block, opening, next_block, balance, proven_block)
-      select 84532, asset, treasury, 0, 0, 0, 0, -1 from treasury_cursor where treasury = ${world.treasury.toLowerCase()}`.execute(
-      world.db,
-    )
-    await outlast()
-    await until('only the other chain is awaited', WAIT_MS, async () => (await turnBy(by)) === 'treasury')
-    expect(await turnBy(by)).toBe('treasury')
-    expect(await depositing(world).credit(buyer)).toBe(0)
-    const change: RunCtx['change'] = (run) => transact(world.db, run)
-    const operator = { kind: 'operator', keyId: null, source: 'test' } as const
-    const retire = (treasury: string | undefined) =>
-      retireFormerTreasury.run({ ...by, change } as RunCtx, operator, {
-        treasury: treasury ?? '',
-        reason: 'all is booked',
-      })
-    await expect(retire(by.treasury?.address)).rejects.toMatchObject({ code: 'conflict' })
-    await expect(retire(`0x${'9'.repeat(40)}`)).rejects.toMatchObject({ code: 'not_found' })
-    expect(await retire(world.treasury.toLowerCase())).toMatchObject({ purses: 2 })
-    await untilLiftedBy(by)
-    await expect(retire(world.treasury.toLowerCase())).rejects.toMatchObject({ code: 'conflict' })
-    await sql`delete from treasury_cursor where chain_id = 84532`.execute(world.db)
   })
 
   it('that nobody has noticed yet is noticed by whoever plans first, and nothing is planned', async () => {

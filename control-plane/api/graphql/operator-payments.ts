@@ -30,6 +30,8 @@ import {
   TransferCountSchema,
 } from '#control-plane/services/payouts/operator-payouts.ts'
 import { TransferStateSchema } from '#control-plane/services/payouts/payout-views.ts'
+import type { DepartureHold } from '#control-plane/services/treasury/departure-hold.ts'
+import { DepartureHoldSchema } from '#control-plane/services/treasury/departure-hold.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { membersOf } from './members.ts'
@@ -95,11 +97,16 @@ const Stop = builder.objectRef<SellerStopView>('SellerStop').implement({
   description: 'A seller whom an operator does not pay.',
   fields: (t) => membersOf(t, SellerStopSchema, { ids: ['seller'] }),
 })
+const Held = builder.objectRef<DepartureHold>('DepartureHold').implement({
+  description: 'What payouts, sweeps and draws wait for after the ledger went back in time.',
+  fields: (t) => membersOf(t, DepartureHoldSchema),
+})
 const Treasury = builder.objectRef<PayoutsState>('Treasury').implement({
   description: 'How the treasury stands, and what is on its way out of it. Amounts are micro-USD as plain digits.',
   authScopes: { operator: true },
   fields: (t) => ({
-    ...membersOf(t, PayoutsStateSchema, { without: ['states', 'stops'] }),
+    ...membersOf(t, PayoutsStateSchema, { without: ['departureHold', 'states', 'stops'] }),
+    departureHold: t.field({ type: Held, nullable: true, resolve: ({ departureHold }) => departureHold }),
     states: t.field({ type: [TransferCountType], resolve: ({ states }) => states }),
     stops: t.field({ type: [Stop], complexity: COST, resolve: ({ stops }) => stops }),
   }),

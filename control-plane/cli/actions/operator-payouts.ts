@@ -1,16 +1,33 @@
 import { dollars, eth, instant, yesNo } from '#control-plane/cli/amounts.ts'
 import type { Action, Given } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
+import type { OperatorClient } from '#control-plane/cli/operator-client.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
 import { argument, choiceOption, isSet, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
 
 const STATES = ['scheduled', 'held', 'signed', 'mined', 'paid', 'returned'] as const
+
+type State = Awaited<ReturnType<OperatorClient['payouts']['state']['query']>>
+
+/** What money waits for that would leave, after the ledger went back in time. */
+function heldFacts(hold: State['departureHold']) {
+  if (hold === null) return {}
+  return {
+    'held since': instant(hold.since),
+    'waits for': hold.waitsFor,
+    'of the treasury': hold.treasury,
+    'read up to block': hold.block,
+    'has to be read past': hold.until === null ? null : instant(hold.until),
+    'not in the books': hold.open.length === 0 ? null : hold.open.join(', '),
+  }
+}
 
 export const readState: Action = async ({ connection }) => {
   const state = await connection.asOperator((client) => client.payouts.state.query())
   const known = facts({
     'set up': yesNo(state.isSetUp),
     'stopped for': state.stoppedFor,
+    ...heldFacts(state.departureHold),
     treasury: state.treasury,
     balance: dollars(state.balanceMicro),
     gas: eth(state.gasWei),

@@ -16,6 +16,7 @@ import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
 import { findParty, namesOneParty, ONE_PARTY, PartyFields } from '#control-plane/services/money/ledger-moves.ts'
+import { DepartureHoldSchema, readDepartureHold } from '#control-plane/services/treasury/departure-hold.ts'
 import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -51,6 +52,8 @@ export const PayoutsStateSchema = z.object({
   isSetUp: z.boolean(),
   /** Why nobody is paid; null when payouts go. */
   stoppedFor: z.string().nullable(),
+  /** What payouts, sweeps and draws wait for after the ledger went back in time; null while nothing is held. */
+  departureHold: DepartureHoldSchema.nullable(),
   treasury: z.string().nullable(),
   coldAddress: z.string().nullable(),
   /** The treasury's balance and its money for gas in wei; null where the chain does not say. */
@@ -78,8 +81,9 @@ export const readPayoutsState = defineOperation({
   output: PayoutsStateSchema,
   run: async (ctx): Promise<PayoutsState> => {
     const { treasury } = ctx
-    const [stop, open, stops, drainedAt, money] = await Promise.all([
+    const [stop, departureHold, open, stops, drainedAt, money] = await Promise.all([
       findPayoutStop(ctx),
+      readDepartureHold(ctx),
       countOpenTransfers(ctx.db),
       listSellerStops(ctx.db, SHOWN_ROWS),
       readDrainedAt(ctx.db),
@@ -90,6 +94,7 @@ export const readPayoutsState = defineOperation({
     return {
       isSetUp: treasury !== null,
       stoppedFor: stop ?? null,
+      departureHold,
       treasury: treasury?.address ?? null,
       coldAddress: treasury?.coldAddress ?? null,
       balanceMicro: balanceMicro?.toString() ?? null,

@@ -21,30 +21,6 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
     replace: '',
   },
   {
-    name: 'only-the-treasury-of-the-settings-is-awaited',
-    file: LIFT,
-    find: '  for (const purse of await listFormerPurses(db, own)) {',
-    replace: '  for (const purse of (await listFormerPurses(db, own)).slice(0, 0)) {',
-  },
-  {
-    name: 'a-treasury-of-before-is-not-read',
-    file: 'control-plane/services/deposits/take-deposits.ts',
-    find: 'await takeMoves({ ...ctx, moves })',
-    replace: 'void takeMoves',
-  },
-  {
-    name: 'what-comes-to-a-treasury-of-before-is-credited',
-    file: TAKE,
-    find: "ctx.moves.isFormer ? 'out' : undefined",
-    replace: 'undefined',
-  },
-  {
-    name: 'a-treasury-whose-cursor-is-lost-begins-anew',
-    file: 'control-plane/services/deposits/read-moves.ts',
-    find: 'const firstBlock = named ?? lost ?? final + 1n',
-    replace: 'const firstBlock = named ?? final + 1n + (lost ?? 0n) * 0n',
-  },
-  {
     name: 'a-hold-ends-before-the-nodes-have-told',
     file: LIFT,
     find: "  if (joinedAt === undefined) return { ...NOTHING, wait: 'journals' }\n",
@@ -85,6 +61,28 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
     file: `${PAYOUTS}/move-transfers.ts`,
     find: '  if (ground.spent.size > 0) return noticeSpent(ctx, ground.spent)\n',
     replace: '  void noticeSpent\n',
+  },
+]
+
+/** Mistakes with treasuries that are the settings' no more. */
+const FORMER: readonly Omit<TestMutant, 'caughtBy'>[] = [
+  {
+    name: 'only-the-treasury-of-the-settings-is-awaited',
+    file: LIFT,
+    find: '  for (const purse of await listFormerPurses(db, own)) {',
+    replace: '  for (const purse of (await listFormerPurses(db, own)).slice(0, 0)) {',
+  },
+  {
+    name: 'what-comes-to-a-treasury-of-before-is-credited',
+    file: TAKE,
+    find: "ctx.moves.isFormer ? 'out' : undefined",
+    replace: 'undefined',
+  },
+  {
+    name: 'a-treasury-whose-cursor-is-lost-begins-anew',
+    file: 'control-plane/services/deposits/read-moves.ts',
+    find: 'const firstBlock = named ?? lost ?? final + 1n',
+    replace: 'const firstBlock = named ?? final + 1n + (lost ?? 0n) * 0n',
   },
 ]
 
@@ -149,5 +147,6 @@ const CLAIMS: readonly Omit<TestMutant, 'caughtBy'>[] = [
 /** Mistakes with what a ledger lost that went back in time. */
 export const RESTORE_MUTANTS: readonly TestMutant[] = [
   ...OUT.map((mutant) => ({ ...mutant, caughtBy: 'services/payout-restores' })),
+  ...FORMER.map((mutant) => ({ ...mutant, caughtBy: 'services/former-treasuries' })),
   ...CLAIMS.map((mutant) => ({ ...mutant, caughtBy: 'services/lost-claims' })),
 ]

@@ -4,7 +4,7 @@ import { OperatorMoneyDocument } from '#control-plane/dashboard/data/documents/o
 import { words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -46,6 +46,33 @@ function MoneyScreen() {
   )
 }
 
+type Departures = NonNullable<NonNullable<OperatorMoneyQuery['treasury']>['departureHold']>
+
+const AWAITED: Readonly<Record<string, string>> = {
+  journals: 'the journals of the data planes',
+  chain: 'the chain to be read',
+  transfers: 'transfers that are in no books',
+  treasury: 'your word on a treasury of before (operator treasury retire)',
+  endpoint: 'the endpoint of the chain',
+}
+
+function Held({ hold: { since, waitsFor, treasury, block, until, open } }: { readonly hold: Departures }) {
+  return (
+    <Notice tone="warn">
+      Nothing leaves since <Time at={since} />, because the ledger went back in time. It waits for{' '}
+      {AWAITED[waitsFor] ?? waitsFor}
+      {treasury === null ? null : `, of ${treasury}`}
+      {block === null ? null : `, read up to block ${block}`}
+      {until === null ? null : (
+        <>
+          , past <Time at={until} />
+        </>
+      )}
+      {open.length === 0 ? null : `: ${open.join(', ')}`}.
+    </Notice>
+  )
+}
+
 function Standing({
   data: { treasury, shortfall, walletPaymentsState: wallets },
 }: {
@@ -56,6 +83,7 @@ function Standing({
       {treasury?.stoppedFor === null || treasury === null ? null : (
         <Notice tone="bad">Payouts have stopped: {treasury.stoppedFor}</Notice>
       )}
+      {treasury?.departureHold == null ? null : <Held hold={treasury.departureHold} />}
       {treasury?.needsRefill === true ? (
         <Notice tone="warn">The treasury is below its floor and needs a refill.</Notice>
       ) : null}

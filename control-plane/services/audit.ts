@@ -12,7 +12,7 @@ import { RecordId } from './organizations/organizations.ts'
 import { UnixMs } from './view-fields.ts'
 
 /**
- * One audited change: the actor, the operation, the subject, and the subject before and after. `at` is Unix
+ * An audited change: the actor, the operation, the subject, and the subject before and after. `at` is Unix
  * milliseconds.
  */
 export const AuditEntrySchema = z

@@ -141,7 +141,7 @@ export const getRequest = defineOperation({
   },
 })
 
-/** How the money of a call stands: the members of its look-up that concern no one but the payer and the chain. */
+/** The settlement of a call: the members of its look-up that concern no one but the payer and the chain. */
 export const PaymentRecordSchema = LookupRecordSchema.pick({
   request_id: true,
   settlement_status: true,
@@ -219,7 +219,7 @@ export const listRequests = defineOperation({
     const scope = { list: 'request.list', tenant: actor.account, ...filters }
     const after = input.nextToken === undefined ? undefined : readCursor(ctx, scope, input.nextToken)
     const before = oneOf(['nextToken', after], ['before', input.before])
-    // One extra row shows whether another page follows.
+    // An extra row shows whether another page follows.
     const page = { before, limit: size + 1 }
     const calls =
       transaction === undefined

@@ -7,7 +7,7 @@ import type { Usage } from '#shared/usage.ts'
 import { sumUsage } from '#shared/usage.ts'
 import { Count } from './view-fields.ts'
 
-/** What calls used beside plain tokens. */
+/** Usage of calls beside plain tokens. */
 export const MediaUnitsSchema = z.object({
   images: Count.describe('Images of every resolution.'),
   images2k: Count.describe('Of the images, those that were charged as 2K.'),

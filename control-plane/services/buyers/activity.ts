@@ -10,7 +10,7 @@ import { tokensOf } from './buyer-usage.ts'
 const DAYS = 31
 const MAX_ROWS = 10_000
 
-/** What an account's calls of one UTC day, model and provider came to, in OpenRouter's shape. Amounts are USD. */
+/** Sums of an account's calls of one UTC day, model and provider, in OpenRouter's shape. Amounts are USD. */
 const ActivityItemSchema = z
   .object({
     date: z.string().describe('The UTC day: YYYY-MM-DD.'),

@@ -73,7 +73,7 @@ export function tokensOf(sums: TokenSums): TokenView {
   }
 }
 
-/** One booked call. Instants are Unix milliseconds, `*Micro` whole micro-USD. */
+/** A booked call. Instants are Unix milliseconds, `*Micro` whole micro-USD. */
 export const UsageItemSchema = TokenViewSchema.extend({
   ...MediaUnitsSchema.shape,
   /** The request id, as the cursor of a list. */

@@ -119,7 +119,7 @@ function statsOf(sums: UsageSums): UsageStats {
   }
 }
 
-/** One ledger line of the caller, in signed micro-USD as plain digits. */
+/** A ledger line of the caller, in signed micro-USD as plain digits. */
 export const CreditEntrySchema = z.object({
   id: z.string(),
   kind: z.string(),

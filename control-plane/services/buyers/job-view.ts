@@ -12,7 +12,7 @@ export const BuyerJobSchema = z
     model: z.string(),
     provider: z.string().nullable(),
     endpoint: z.string(),
-    /** What is made: `video` or `music`. */
+    /** The kind of output: `video` or `music`. */
     kind: z.string(),
     keyId: z.string().nullable(),
     /** `running` until its end is booked, then the kind of end. */

@@ -9,7 +9,7 @@ import type { OfferBook } from '#shared/routing/offer-book.ts'
 import type { RoutingWants } from '#shared/routing/walk-offers.ts'
 import { walkOffers } from '#shared/routing/walk-offers.ts'
 
-/** What the routing looks at: the books by model, and what hosts cannot run. */
+/** The market that the routing reads: the books by model, and the endpoints that hosts do not run. */
 export type ReplayMarket = {
   readonly books: ReadonlyMap<string, OfferBook<BookOffer>>
   readonly unable: ReadonlyMap<Endpoint, ReadonlySet<string>>

@@ -40,14 +40,14 @@ const PolicySchema = z.strictObject({
 })
 type Policy = z.infer<typeof PolicySchema>
 
-/** What becomes of the sample under one policy, on the book of now. */
+/** The result of a policy for the sample, on the book of now. */
 export const SimulatedSideSchema = z.object({
   /** Calls that an offer would serve, and those that none would. */
   served: Count,
   unserved: Count,
   /** The share of calls without an offer, in percent with two decimals. Null without calls. */
   unservedPct: z.number().nullable(),
-  /** What the served calls would cost, and their cost at the reference prices. */
+  /** The cost of the served calls, and their cost at the reference prices. */
   costMicro: WholeMicro,
   listMicro: WholeMicro,
   /**
@@ -80,7 +80,7 @@ export const RoutingSimulationSchema = z.object({
   calls: Count,
   /** False when the window has more calls than are replayed. */
   isWhole: z.boolean(),
-  /** What was really paid for the sample, its cost at the reference prices, and its measured median. */
+  /** The real cost of the sample, its cost at the reference prices, and its measured median. */
   paidMicro: WholeMicro,
   listMicro: WholeMicro,
   paidTtftMs: z.number().nullable(),
@@ -161,7 +161,7 @@ function wantsOf(find: FindProvider, policy: Policy): PolicyWants {
     order: policy.providerOrder.length === 0 ? undefined : providerOrder(find, policy.providerOrder),
     allowsUntrusted: policy.allowUntrusted,
     floorPercent: policy.minDiscountPct ?? undefined,
-    // One measure of speed stands for both words, as it does for calls.
+    // A single measure of speed stands for both words, as it does for calls.
     isFastestFirst: policy.sort !== 'price',
   }
 }

@@ -7,7 +7,7 @@ import { readWindow, WindowFields } from '#control-plane/services/usage-window.t
 import { UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { ulidTime } from '#shared/ids.ts'
 
-/** One ledger line in whole micro-USD: positive for money in, negative for money out, with the balance after it. */
+/** A ledger line in whole micro-USD: positive for money in, negative for money out, with the balance after it. */
 export const StatementLineSchema = z
   .object({
     id: z.string(),

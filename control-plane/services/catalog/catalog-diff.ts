@@ -4,7 +4,7 @@ import { ModelSchema } from '#shared/catalog/model.ts'
 import { byText } from '#shared/text-order.ts'
 
 /**
- * One field of a model before and after. `price.` and a usage class stand for a price in pico-USD. Null means no value.
+ * A field of a model before and after. `price.` and a usage class stand for a price in pico-USD. Null means no value.
  */
 export const FieldChangeSchema = z.object({
   field: z.string(),

@@ -72,7 +72,7 @@ export const CatalogItem = z.object({
   endpoints: z.array(z.enum(ENDPOINTS)).min(1),
   image_tokens: z.number().int().positive().optional(),
   image_output_tokens: ImageTokensSchema.optional(),
-  /** What can be asked of a maker of films or music. */
+  /** Limits of a request to a maker of films or music. */
   clip: ClipSchema.optional(),
 })
 export type CatalogItem = z.infer<typeof CatalogItem>

@@ -30,7 +30,7 @@ const RowPricing = pricing.transform((prices) => ({
 }))
 
 /**
- * One model of a list in the shape of OpenRouter's `/api/v1/models`. A row may add fields that such a list lacks: our
+ * A model of a list in the shape of OpenRouter's `/api/v1/models`. A row may add fields that such a list lacks: our
  * canonical id, other names, endpoints, features, prices of media. Fields that are not listed here are dropped.
  */
 export const CatalogRow = z.object({

@@ -1,4 +1,4 @@
-/** One cell of a CSV file. Null gives an empty cell. */
+/** A cell of a CSV file. Null gives an empty cell. */
 export type Cell = string | number | bigint | null
 
 export const LINE_END = '\r\n'

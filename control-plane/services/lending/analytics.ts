@@ -107,7 +107,7 @@ const BuyerAnalyticsSchema = z.object({
 })
 export type ResourceBuyerAnalytics = z.infer<typeof BuyerAnalyticsSchema>
 
-/** What the caller spent and saved on lent keys. */
+/** The caller's spending and savings on lent keys. */
 export const getResourceAnalytics = defineOperation({
   name: 'resource.buyer-analytics',
   access: 'buyer',

@@ -45,7 +45,7 @@ function writeLentOffer(resource: string, offer: PublishedLentOffer, alias: stri
   return `${JSON.stringify(row).slice(0, -1)},"credential":${offer.sealed}}`
 }
 
-/** What was sold of each resource. */
+/** Sales of each resource. */
 export async function buildSold(db: Database | Trx, now: number): Promise<z.input<typeof SoldDocumentSchema>> {
   const rows = await sumSoldOfMarket(db, now - FIGURES_MS, now - DAY)
   return {

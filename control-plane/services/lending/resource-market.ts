@@ -31,7 +31,7 @@ export const ResourceMarketSchema = z.object({
   id: z.string(),
   kind: z.enum(['resource', 'family']),
   name: z.string(),
-  /** What it is sold by, for a reader: `per image`. */
+  /** The unit of sale, for a reader: `per image`. */
   unit: z.string(),
   /** `header`: the target is a URL in `x-target-url`. `path`: it follows the resource in the path. */
   style: z.enum(['header', 'path']),
@@ -199,7 +199,10 @@ function viewCapabilities(record: Resource, traits: ReadonlyMap<string, number>)
   }
 }
 
-/** What sellers' own rules refused of all offers on sale together, so it tells of no single one where there are more. */
+/**
+ * Calls that sellers' own rules refused, summed over all offers on sale. So the sum tells of no single offer where
+ * there are more.
+ */
 async function readRefusedDemand(ctx: Pick<Ctx, 'db' | 'clock' | 'liveOffers'>, resource: string) {
   const { since, days } = lastUtcDays(ctx.clock.now(), FIGURE_DAYS)
   const offers = await listLentIds(ctx.db, resource, MAX_DEMAND_OFFERS)

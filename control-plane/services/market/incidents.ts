@@ -30,7 +30,7 @@ export const IncidentSchema = z.object({
   /** The number of offers that were down, and of offers on sale at present. */
   offers: z.number(),
   offersOnSale: z.number(),
-  /** How often an offer was taken out of the rotation. */
+  /** The number of times that an offer was taken out of the rotation. */
   backOffs: z.number(),
   /** The most frequent error class: `timeout`, `rate_limit` …; null when none was reported. */
   cause: z.string().nullable(),

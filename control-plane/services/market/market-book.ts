@@ -31,7 +31,7 @@ import {
   rememberedOffers,
 } from './market-parts.ts'
 
-/** One model on the market with its best prices at present and its figures of the last day. */
+/** A model on the market with its best prices at present and its figures of the last day. */
 export const MarketViewSchema = z.object({
   /** The canonical id of the model. */
   id: z.string(),

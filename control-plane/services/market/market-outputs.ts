@@ -31,7 +31,7 @@ export const MarketSummarySchema = z.object({
 /** The figures of a published row in memory, where the sum is an amount instead of text. */
 export const MarketFiguresSchema = MarketRowSchema.extend({ volume24hMicro: Amount.nullable() })
 
-/** One offer of the public order book. */
+/** An offer of the public order book. */
 export const BookEntrySchema = z.object({
   offer: OfferRowSchema.pick({
     ...{ id: true, sellerAlias: true, provider: true, isTrusted: true, baseUrl: true, apiFormat: true },

@@ -192,7 +192,7 @@ export async function readFigures(ctx: MarketCtx, models: readonly string[]): Pr
 
 type Age = { readonly key: string; readonly now: number; readonly maxAgeMs: number }
 
-/** What was read before, or what `read` answers now where that is older than `maxAgeMs`. */
+/** The value that was read before, or a new one from `read` where that is older than `maxAgeMs`. */
 export function aged<Value>(kept: Map<string, Aged<Value>>, age: Age, read: () => Promise<Value>): Promise<Value> {
   const { key, now, maxAgeMs } = age
   const known = kept.get(key)

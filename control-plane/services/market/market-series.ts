@@ -54,7 +54,7 @@ const SeriesInput = z.strictObject({
 })
 type SeriesWish = Partial<z.output<typeof SeriesInput>>
 
-/** What was sold beside tokens. */
+/** Sales beside tokens. */
 const MediaSums = { images: Count, megapixels: z.number(), seconds: z.number(), characters: Count }
 
 const PIXELS = 1_000_000
@@ -81,7 +81,7 @@ export const SeriesPointSchema = SpeedSchema.extend({
   calls: Count,
   trades: z.number(),
   volumeMicro: z.bigint(),
-  /** What the same would have cost at reference prices. */
+  /** The cost of the same sales at reference prices. */
   listMicro: z.bigint(),
   inputTokens: Count,
   cacheReadTokens: Count,
@@ -222,7 +222,7 @@ const PriceHistoryInput = z.strictObject({
   bucket: z.enum(['hour', 'day']).default('day'),
 })
 
-/** What buyers paid of a model in one bucket. */
+/** Buyers' payments for a model in one bucket. */
 export const PaidPointSchema = SeriesPointSchema.pick({
   bucket: true,
   trades: true,

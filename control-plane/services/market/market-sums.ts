@@ -86,7 +86,7 @@ export function shownSpeed({ ttftP50Ms, ttftSamples, tpsP50, tpsSamples }: Speed
   }
 }
 
-/** What a tenth of the calls stayed below, and what a tenth passed. Null below {@link MIN_SAMPLES}. */
+/** The tenth and the ninetieth percentile of the calls. Null below {@link MIN_SAMPLES}. */
 export const BandSchema = z.object({
   ttftP10Ms: z.number().nullable(),
   ttftP90Ms: z.number().nullable(),

@@ -14,7 +14,7 @@ import { JOB_POLLS } from './job-schedule.ts'
 
 export type AttendCtx = IngestCtx & { readonly jobBook: JobBook }
 
-/** How a job can be asked about. */
+/** A way to ask about a job. */
 export type Line = {
   /** The record to write again when Redis has lost it; undefined when it has it, and when nobody can make it again. */
   readonly record: JobRecordText | undefined

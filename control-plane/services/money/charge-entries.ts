@@ -45,7 +45,7 @@ export function splitCharges(
   return { entries, movements: [...moved].map(([account, sum]) => ({ account, ...sum })) }
 }
 
-/** What a sale brought the offer that served it. */
+/** The earning from a sale, for the offer that served it. */
 export function earningOf({ offer, sellerAccount, sellerNetMicro }: UsageEvent): OfferEarning[] {
   if (offer === null || sellerAccount === null || sellerNetMicro === 0n) return []
   return [{ offer, seller: sellerAccount, amount: sellerNetMicro }]

@@ -7,8 +7,8 @@ import type { EndedJob, JobCharge } from '#shared/jobs.ts'
 import { chargeJob, NO_CHARGE } from '#shared/jobs.ts'
 
 /**
- * How a job ends: as its provider says, forgotten by its provider, with its key gone, or without its provider's word at the
- * deadline.
+ * The end of a job: as its provider says, forgotten by its provider, with its key gone, or without its provider's word
+ * at the deadline.
  */
 export type Ending = EndedJob | 'forgotten' | 'keyless' | 'overdue'
 
@@ -17,7 +17,7 @@ export type Ending = EndedJob | 'forgotten' | 'keyless' | 'overdue'
  * other costs nothing. Undefined when the submit cannot be read any more.
  */
 export function endOfJob(job: Job, ending: Ending, now: number): JobEnd | undefined {
-  // It was checked when it was booked, by the rules of its rail.
+  // The event was checked when it was booked, by the rules of its rail.
   const submit = readUsageEvent(job.event)
   if (submit === undefined) return undefined
   const said = typeof ending === 'object' ? ending : undefined

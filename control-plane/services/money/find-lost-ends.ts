@@ -14,7 +14,7 @@ const AT_ONCE = 32
 /** After so many questions, some ten minutes, a job is shown as its bill tells it, without files. */
 const MAX_QUESTIONS = 10
 
-/** One worker's questions about ends that are booked, and of which Redis has lost how they are shown. */
+/** A worker's questions about booked ends of which Redis has lost the shown form. */
 export type LostEnds = {
   /** Asks about those that are due and writes what is found to their records. Returns their number. */
   turn(): Promise<number>
@@ -47,7 +47,7 @@ export function createLostEnds(ctx: LineCtx): LostEnds {
   return {
     async turn() {
       const lost = await listLost(ctx)
-      // Those that somebody else has found, or that were told, are forgotten.
+      // Ends that another worker has found, or whose alerts were sent, are forgotten.
       const rids = new Set(lost.map(({ job }) => job.rid))
       for (const rid of asked.keys()) if (!rids.has(rid)) asked.delete(rid)
       const now = ctx.clock.now()

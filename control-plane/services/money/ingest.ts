@@ -23,7 +23,7 @@ import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf
 export type IngestCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'> & {
   /** Receives new trades. Left out where no feed is shown. */
   readonly feed?: TradeFeed
-  /** How each rail is booked; the product's rails when left out. */
+  /** The postings of each rail; the product's rails when left out. */
   readonly postings?: RailPostings
 }
 

@@ -200,8 +200,9 @@ async function requireOwnMoney(ctx: Pick<DebitCtx, 'gate'>, trx: Trx, debit: Deb
 }
 
 /**
- * What of a posted debit would be out of credit that was advanced to a wallet. Calls spend an account's own credit first, so
- * what they hold and what is not booked yet counts as taken from that. What the gate holds includes this debit.
+ * The part of a posted debit that would be out of credit that was advanced to a wallet. Calls spend an account's own
+ * credit first, so amounts that they hold and that are not booked yet count as taken from it. The gate's held amount
+ * includes this debit.
  */
 async function findLent({ gate }: Pick<DebitCtx, 'gate'>, trx: Trx, { account, amount }: Debit): Promise<bigint> {
   const line = await findLine(trx, account)

@@ -19,7 +19,7 @@ const MAX_ENDS = 100
 /** Most offers whose providers are left alone. */
 const MAX_RESTING = 1_000
 
-/** One worker's questions about open jobs. */
+/** A worker's questions about open jobs. */
 export type JobPolls = {
   /** Takes the jobs that are due and begins to ask about them. Does not wait for the answers. Returns their number. */
   turn(): Promise<number>

@@ -7,7 +7,7 @@ import { isId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
 
-/** How the events of one rail are booked. */
+/** The booking of one rail's events. */
 export type RailPosting = {
   /** The account that pays a charge; undefined where the event names nobody who can pay by this rail. */
   payerOf(event: UsageEvent): AccountId | undefined

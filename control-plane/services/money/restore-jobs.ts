@@ -49,7 +49,7 @@ export async function noteJobMarks({ db, jobBook, clock }: Pick<LineCtx, 'db' | 
   return noted.length
 }
 
-/** What the ledger knows of jobs that somebody may ask about. */
+/** The ledger's facts about jobs that somebody may ask about. */
 export type JobArchive = {
   /** The newest ones before a request id, whose deadline is after an instant in Unix milliseconds. */
   list(page: KeptPage): Promise<readonly KeptJob[]>
@@ -57,9 +57,9 @@ export type JobArchive = {
   placesOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, Place>>
   /** The sealed keys that have started these forwarded jobs, by offer. */
   lentKeysOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, unknown>>
-  /** Those whose payment could not be taken. */
+  /** The given jobs whose payment could not be taken. */
   writtenOff(rids: readonly string[]): Promise<ReadonlySet<string>>
-  /** How the end of a job was shown. Undefined where nobody knows that, or may know it. */
+  /** The end of a job as it was shown. Undefined where nobody knows that, or may know it. */
   shownOf(job: KeptJob): Shown | undefined
 }
 
@@ -170,8 +170,8 @@ type Known = {
 }
 
 /**
- * Returns false for a job whose record nobody can make any more, because its submit cannot be read. One that nobody may see
- * is hidden all the same.
+ * Returns false for a job whose record nobody can make any more, because its submit cannot be read. A job that nobody
+ * may see is still marked as hidden.
  */
 async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: Known): Promise<boolean> {
   const { rid, endEvent, deletedAt } = job

@@ -6,14 +6,14 @@ import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { openCredential, sealCredential } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 
-/** How the end of a job is shown, beyond what its two events say. */
+/** The end of a job as it is shown, beyond the members of its two events. */
 const ShownSchema = JobEndSchema.omit({ event: true }).extend(
   JobRecordSchema.pick({ asked: true, adaptedParams: true }).shape,
 )
 export type Shown = z.infer<typeof ShownSchema>
 
 type SealCtx = Pick<Ctx, 'ids' | 'settings'>
-/** What a record says of how its job is shown. */
+/** The members of a record that decide how its job is shown. */
 type KeptEnd = Pick<StoredJob, 'end'> & { readonly job: Pick<StoredJob['job'], 'asked' | 'adaptedParams'> }
 type Owned = { readonly rid: string; readonly account: string }
 

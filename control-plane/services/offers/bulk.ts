@@ -27,7 +27,7 @@ const ROWS_AT_ONCE = 4
 /** Up to this many models are published before the last line. The models of a longer request follow within seconds. */
 const MAX_WAITED_FOR = 8
 
-/** One row of a bulk listing. */
+/** A row of a bulk listing. */
 export const BulkRow = z.strictObject({
   model: ModelName,
   ...Pricing,

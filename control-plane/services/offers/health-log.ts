@@ -72,7 +72,7 @@ export async function logHealth(
   )
 }
 
-/** One line of the log. `timestamp` is Unix milliseconds, `category` the cause, `action` the reaction. */
+/** A line of the log. `timestamp` is Unix milliseconds, `category` the cause, `action` the reaction. */
 export const HealthLineSchema = z
   .object({
     id: z.string(),

@@ -70,7 +70,7 @@ export const declareIncident = defineOperation({
     state: OpenState.default('investigating'),
     models: Models.default([]),
     providers: Providers.default([]),
-    /** Its beginning, if that was earlier than now. */
+    /** The beginning of the incident, if that was earlier than now. */
     startedAt: Instant.optional(),
   }),
   limit: 'none',

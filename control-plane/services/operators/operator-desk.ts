@@ -134,7 +134,7 @@ export const retryFailedJobs = defineOperation({
 /** A data-plane process. `isAlive` is true when it was heard within the last seconds. */
 export const NodeViewSchema = z.object({
   node: z.string(),
-  /** Its last sign of life; null for a process that signed off with nothing to settle. */
+  /** The last sign of life; null for a process that signed off with nothing to settle. */
   lastSeenAt: UnixMs.nullable(),
   /** True when its membership is on record. Only a member admits paid calls. */
   isMember: z.boolean(),

@@ -58,7 +58,7 @@ export const PlaceInput = {
   apiKey: ProviderKey.optional(),
   reuseKeyFingerprint: Fingerprint.optional(),
   baseUrl: oneLine(2_048).min(1).optional(),
-  /** Another name of the base URL, as in the input of single offers. */
+  /** An alias of the base URL, as in the input of single offers. */
   sellerBaseUrl: oneLine(2_048).min(1).optional(),
   apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
 }

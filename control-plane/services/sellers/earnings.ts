@@ -66,11 +66,11 @@ export const EarningsSchema = z
     range: z.enum(RANGE_NAMES),
     /** The earnings of all time, whatever the range: what is pending, in flight and paid. */
     totalEarnedUsdc: MicroDigits,
-    /** What is not yet paid out: the seller's balance, and sales that wait for the chain. */
+    /** Earnings not yet paid out: the seller's balance, and sales that wait for the chain. */
     pendingUsdc: MicroDigits,
     inFlightUsdc: MicroDigits,
     paidUsdc: MicroDigits,
-    /** One entry for each day of the range. A lifetime has only days with sales. */
+    /** An entry for each day of the range. A lifetime has only days with sales. */
     daily: z.array(EarningsDaySchema).readonly(),
     byModel: z.array(EarningsModelSchema).readonly(),
     share: EarningsShareSchema,

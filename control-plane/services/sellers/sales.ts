@@ -29,7 +29,7 @@ const TokenPrice = z
   .nullable()
   .describe('US dollars per million tokens as sold; null for what is not sold by tokens.')
 
-/** One sale: the call's id, the seller's earnings, and the price. */
+/** A sale: the call's id, the seller's earnings, and the price. */
 export const SaleViewSchema = z
   .object({
     id: z.string(),

@@ -14,15 +14,15 @@ import { tellAccount } from './tell-account.ts'
 /** Ends that are read together, and that one turn tells at least while there are so many that do not wait. */
 const PAGE = 200
 const MAX_PAGES = 10
-/** How an end is shown that nobody knows. */
+/** The shown form of an end that nobody knows. */
 const UNKNOWN = ''
 
 type TellCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings' | 'jobBook' | 'announce' | 'log'>
 
 /**
  * Tells of jobs that ended: writes a delivery to each webhook that listens, once, and announces the change to watchers.
- * How the end is shown is kept as well, for a Redis that loses it. One that Redis has lost before is told when its record
- * is there again, with what its provider says then.
+ * The shown form of the end is kept as well, for a Redis that loses it. An end that Redis has lost before waits until
+ * its record is there again, and is then told with the provider's present answer.
  * Returns the deliveries. Rejects while Redis is away, because only there is known which files a job made.
  */
 export async function tellEndedJobs(ctx: TellCtx): Promise<DeliveryId[]> {

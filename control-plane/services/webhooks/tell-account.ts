@@ -7,7 +7,7 @@ import { addDelivery } from './webhook-deliveries.ts'
 
 export type TellCtx = Pick<Ctx, 'ids' | 'clock'>
 
-/** What an account is told of. */
+/** An event that an account's webhooks hear of. */
 export type Told = { readonly event: WebhookEvent; readonly data: object }
 
 /**

@@ -28,7 +28,7 @@ const MAX_LOW_BALANCES = 1_000
 
 type AlertCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'keyCounters'>
 
-/** One of a key's caps in the present day or month. */
+/** A cap of a key in the present day or month. */
 type Cap = {
   readonly period: 'day' | 'month'
   /** `day 2026-11-21`, `month 2026-11`. */

@@ -44,7 +44,7 @@ export type Config = {
   readonly chainRpcUrl: Secret | undefined
   /** Payments by wallets. Undefined without an address to pay to, or without a way to settle. */
   readonly payments: PaymentConfig | undefined
-  /** What leaves the treasury. Undefined without somebody who signs for it: then nobody is paid out. */
+  /** The treasury's account for transfers out. Undefined without somebody who signs for it: then nobody is paid out. */
   readonly treasury: TreasuryConfig | undefined
   /** Where the treasury's transfers are read. Undefined without a treasury or without a chain: then nobody deposits. */
   readonly moves: MoveConfig | undefined
@@ -91,7 +91,7 @@ export type TreasuryConfig = Pick<
 > & {
   readonly address: ChainAddress
   readonly rpcUrl: Secret
-  /** Its key, or the URL of a service that signs. */
+  /** The treasury's key, or the URL of a service that signs. */
   readonly signing: { readonly key: Secret } | { readonly url: string }
   readonly validMs: number
   readonly coldAddress: ChainAddress | undefined
@@ -273,7 +273,7 @@ function allowancesOf(found: z.output<typeof Variables>): AllowanceSettings {
   }
 }
 
-/** Who signs for the treasury. Throws an Error when several are named. */
+/** The signer of the treasury. Throws an Error when several are named. */
 function signingOf(found: z.output<typeof Variables>): TreasuryConfig['signing'] | undefined {
   const { TREASURY_PRIVATE_KEY: key, TREASURY_KEY_FILE: filed, TREASURY_SIGNER_URL: url } = found
   const named = [key && { key }, filed && { key: filed }, url && { url }].filter((one) => one !== undefined)

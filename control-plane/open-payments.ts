@@ -76,7 +76,7 @@ function knowerOf({ chainId, asset, payTo }: PaymentConfig, db: Database, rpcUrl
   return () => requireKnownChain(db, chain, purse)
 }
 
-/** What a chain that was begun anew says of a payment is no word on it: its transfer is on the other one. */
+/** A chain that was begun anew says nothing of a payment: its transfer is on the chain before. */
 function knownChain(chain: Chain, know: Know): Chain {
   return { ...chain, checkChain: (chainId) => chain.checkChain(chainId).then(know) }
 }

@@ -49,7 +49,10 @@ async function readStatus(plane: ControlPlane): Promise<GateStatus> {
   }
 }
 
-/** What only the machine itself may do, or can when nothing else runs. All else is in `market operator`. */
+/**
+ * Commands that only the machine itself may run, or that need all else to be stopped. All others are in `market
+ * operator`.
+ */
 const COMMANDS: Readonly<Record<string, Command>> = {
   'user:create': command('--wallet 0x… [--label text] [--keys buyer,seller]', createUser, ({ keys, ...rest }) => ({
     ...rest,

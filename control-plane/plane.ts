@@ -79,7 +79,7 @@ const KEY_IN_FLIGHT = 200
 
 export type Readiness = { readonly isReady: boolean; readonly parts: Readonly<Record<string, boolean | number>> }
 
-/** One process of the control plane with all its parts. */
+/** A process of the control plane with all its parts. */
 export type ControlPlane = WorkerPlane & {
   readonly config: Config
   /** Metrics of the process, not of one of its servers. */

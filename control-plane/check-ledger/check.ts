@@ -76,7 +76,8 @@ export async function checkMoney(config: Config, options: Options): Promise<Repo
 type Look = { findings: Finding[]; evidence: Evidence }
 
 /**
- * One look. It reads journals first, then the gate, then the ledger, so that nothing that moves on meanwhile is missed.
+ * Reads all stores once. Journals come first, then the gate, then the ledger, so that nothing that moves on meanwhile
+ * is missed.
  */
 async function look(config: Config, client: pg.Client, redis: Redis): Promise<Look> {
   const journals = await readJournals(config.journalDir)

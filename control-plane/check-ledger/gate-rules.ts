@@ -115,7 +115,7 @@ function lostCaptures(evidence: Evidence): string[] {
   return [...lost, ...other]
 }
 
-/** What the id of a job's end has behind the job's. The checker shares no code with what it checks. */
+/** The suffix of the id of a job's end behind the job's id. The checker shares no code with the code that it checks. */
 const JOB_END = '.end'
 
 function wrongAmounts({ gate, facts }: Evidence): string[] {
@@ -140,7 +140,7 @@ function wrongBalances(evidence: Evidence): string[] {
   const { gate, facts } = evidence
   const pending = new Map<string, bigint>()
   for (const { account, charge, isCredit } of journalOnly(evidence)) {
-    // What a wallet owes comes from the chain.
+    // A wallet's debt comes from the chain, not from its credit.
     if (isCredit) pending.set(account, (pending.get(account) ?? 0n) + charge)
   }
   return [...gate.accounts.values()].flatMap((account) => {

@@ -21,7 +21,7 @@ export type JournalCapture = {
   readonly payloadHash: string
 }
 
-/** One folder: the journal of one boot of a process. */
+/** A folder of the journal: that of one boot of a process. */
 export type JournalFolder = {
   readonly name: string
   readonly captures: readonly JournalCapture[]

@@ -6,10 +6,10 @@ export type LedgerFacts = {
   readonly balances: ReadonlyMap<string, { readonly balance: bigint; readonly version: bigint }>
   /** The settlements of the request ids asked for. */
   readonly settled: ReadonlyMap<string, { readonly charge: bigint; readonly payloadHash: string }>
-  /** Those request ids whose event a person discarded, or that belong to jobs and their ends. */
+  /** The request ids whose event a person discarded, or that belong to jobs and their ends. */
   readonly discarded: ReadonlySet<string>
   readonly jobs: ReadonlyMap<string, { readonly charge: bigint; readonly payloadHash: string }>
-  /** Those request ids whose event a payment by wallet keeps until it is booked. */
+  /** The request ids whose event a payment by wallet keeps until it is booked. */
   readonly paying: ReadonlySet<string>
   /** The highest daily cap that each capped offer had today. Amounts taken under it are right. */
   readonly offerCaps: ReadonlyMap<string, bigint>

@@ -8,7 +8,7 @@ export type Rule = {
 /** Time after the end of its call in which a payment is settled and booked, or a person is told. */
 const ALARM_AGE = `interval '1 hour'`
 
-/** What never came of a payment's charge. The platform stands in for it. */
+/** The part of a payment's charge that never came. The platform stands in for it. */
 const MISSING = `(case p.state when 'written_off' then greatest(coalesce(p.charge, 0) - coalesce(p.came, 0), 0) else 0 end)`
 /** The ledger's keys of a payment. */
 const KEYS = `('payment:' || p.rid, 'late_payment:' || p.rid, 'write_off:' || p.rid)`

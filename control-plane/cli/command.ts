@@ -9,7 +9,7 @@ export type Given = { readonly args: readonly string[]; readonly options: Option
 /** All commands and their groups. */
 export type CommandTable = { readonly groups: readonly Group[]; readonly commands: readonly Command[] }
 
-/** What a command may use. */
+/** The parts that a command may use. */
 export type Cli = {
   readonly terminal: Terminal
   readonly connection: Connection

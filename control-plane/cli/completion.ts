@@ -4,7 +4,7 @@ import { COMMON_OPTIONS, splitName } from './command.ts'
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** What may follow a sequence of words: the next words with their descriptions, and options. */
+/** The words that may follow a sequence of words, with their descriptions, and the options. */
 type Place = { readonly path: string; readonly words: readonly Word[]; readonly options: readonly Word[] }
 type Word = { readonly word: string; readonly text: string }
 

@@ -53,7 +53,7 @@ export function openTerminal({ allowsColor, columns }: Wishes): Terminal {
       const lines = createInterface({ input: stdin, output: nowhere, terminal: true, historySize: 0 })
       try {
         const answer = lines.question('', { signal: interruption.signal })
-        // Who is asked now types unseen.
+        // The reader is up before the question is written, so an answer is never echoed.
         stderr.write(question)
         return new Secret(await answer)
       } finally {

@@ -40,7 +40,7 @@ export function wholeOption(options: Options, name: string, bounds: { min: numbe
   return value
 }
 
-/** One of several words. */
+/** Reads an option that takes one of several words. */
 export function choiceOption<const Word extends string>(
   options: Options,
   name: string,

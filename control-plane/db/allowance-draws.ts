@@ -24,7 +24,7 @@ const DRAW_ROW = {
   block: DRAW.block,
   plannedAt: DRAW.planned_at,
 }
-/** What the treasury takes from a wallet in one transaction. */
+/** A transfer from a wallet to the treasury in one transaction. */
 export type AllowanceDraw = RowOf<typeof DRAW_ROW>
 const DRAW_COLUMNS = sql`id, account, wallet, amount, chain_id as "chainId", asset, treasury, state, reason, deposit,
   tx_hash as "transaction", block, planned_at as "plannedAt"`

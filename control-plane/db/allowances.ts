@@ -154,7 +154,7 @@ export async function listOwingLines(db: Database, limit: number): Promise<Allow
   return rows.map(read)
 }
 
-/** What was advanced to all accounts and not taken back. */
+/** The sum of all advances that were not taken back. */
 export async function sumAdvanced(db: Database | Trx): Promise<bigint> {
   const rows = await readRows(
     db,

@@ -7,7 +7,7 @@ import { nullable } from './tables/column.ts'
 import type { AuditNote } from './tables/operations.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
-/** One audited change. `at` is Unix milliseconds. */
+/** An audited change. `at` is Unix milliseconds. */
 export type AuditEntry = AuditNote & { readonly id: string; readonly at: number }
 
 export async function insertAuditEntries(db: Database | Trx, entries: readonly AuditEntry[]): Promise<void> {

@@ -39,7 +39,7 @@ const TOKEN_SUMS_ROW = {
 }
 export type TokenSums = RowOf<typeof TOKEN_SUMS_ROW>
 
-/** One booked call. Amounts are micro-USD; token classes are disjoint. */
+/** A booked call. Amounts are micro-USD; token classes are disjoint. */
 const USAGE_ROW = {
   ...TOKEN_SUMS_ROW,
   ...MEDIA_ROW,
@@ -141,7 +141,7 @@ const USAGE_LINE_ROW = {
   figures: text(),
   /** Cost and list cost in US dollars with six decimals, separated by a comma. */
   usd: text(),
-  /** What it used beside tokens, separated by commas. */
+  /** Counts of media units, separated by commas. */
   media: text(),
   charge: bigint(),
   outcome: text<UsageEvent['outcome']>(),
@@ -254,7 +254,7 @@ export async function sumUsage(
 
 /** Every call as one row of what is summed of all, and no media. Their index holds these columns. */
 const CALL = sql`started_at at time zone 'UTC' as at, 1 as requests, ${KIND}, ${EACH}, ${NO_MEDIA}`
-/** What a call used beside plain tokens, as a row that counts for nothing else. The index of such calls holds it. */
+/** A call's media units, as a row that counts for nothing else. The index of such calls holds it. */
 const MEDIA_OF_CALL = sql`started_at at time zone 'UTC' as at, 0 as requests, ${KIND}, ${NOTHING_COUNTED}, ${MEDIA_COLUMNS}`
 
 /** Similar calls of a summed day as one row. `at` is then the day. */

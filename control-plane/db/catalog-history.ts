@@ -4,7 +4,7 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
 
-/** One changed field of a model. `before` and `after` are plain JSON, null for an absent value. */
+/** A changed field of a model. `before` and `after` are plain JSON, null for an absent value. */
 const CATALOG_CHANGE_ROW = {
   id: CATALOG_TABLES.catalog_change.id,
   at: CATALOG_TABLES.catalog_change.at,

@@ -193,7 +193,7 @@ export async function findModelByName(db: Database | Trx, name: string): Promise
   return row?.model
 }
 
-/** One version of a model's reference prices. `unitPrices` is JSON as the contract carries it. */
+/** A version of a model's reference prices. `unitPrices` is JSON as the contract carries it. */
 const PRICE_ROW = {
   version: CATALOG_TABLES.model_price.version,
   model: CATALOG_TABLES.model_alias.model,

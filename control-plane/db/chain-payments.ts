@@ -141,7 +141,7 @@ export async function markChainPaymentBooked(trx: Trx, rid: string): Promise<voi
   await sql`update chain_payment set booked_at = now() where rid = ${rid} and booked_at is null`.execute(trx)
 }
 
-/** What a payer's open payments may come to, and what it owes for calls that it never paid. */
+/** The most that a payer's open payments may come to, and its debt for calls that it never paid. */
 const EXPOSURE_ROW = {
   ...{ open: bigint(), owed: bigint(), unmoved: bigint(), all: bigint(), payments: integer() },
   ...{ fromAllowance: bigint(), permits: integer() },

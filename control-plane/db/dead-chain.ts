@@ -8,7 +8,7 @@ import { ofChain, ofPurse } from './treasury-moves.ts'
 import type { TreasuryTransfer } from './treasury-transfers.ts'
 import { TRANSFER_COLUMNS, TRANSFER_ROW } from './treasury-transfers.ts'
 
-/** What was under way on a chain that is gone: each kind with its number and its sum in micro-USD. */
+/** The kinds of money under way on a chain that is gone. Each has its number and its sum in micro-USD. */
 export const UNDER_WAY = ['payout', 'sweep', 'draw', 'deposit', 'permit', 'transfer', 'payment'] as const
 
 const ROW = { what: oneOf(UNDER_WAY), count: integer(), amount: bigint() }
@@ -16,7 +16,10 @@ export type UnderWay = RowOf<typeof ROW>
 
 const isOpenMove = (purse: Purse) => sql`${ofChain(purse)} and kind in ('new', 'unknown')`
 
-/** What is under way on the chain of a purse: signed payouts, draws, deposits, permits, transfers that nobody has booked. */
+/**
+ * Lists the money under way on the chain of a purse: signed payouts, draws, deposits, permits, transfers that nobody
+ * has booked.
+ */
 export async function listUnderWay(db: Database, purse: Purse): Promise<UnderWay[]> {
   const { chainId, asset } = purse
   const sums = sql`count(*)::int as count, coalesce(sum(amount), 0)::bigint as amount`

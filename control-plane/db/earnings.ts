@@ -60,7 +60,7 @@ export async function sumEarnings(
   return rows
 }
 
-/** One sale. Amounts are micro-USD. `unitPrices` is JSON in the contract's form, null when no longer known. */
+/** A sale. Amounts are micro-USD. `unitPrices` is JSON in the contract's form, null when no longer known. */
 const SALE_ROW = {
   rid: SETTLEMENT_TABLES.settlement.rid,
   model: CATALOG_TABLES.model_price.model,
@@ -134,7 +134,7 @@ const SOLD_ROW = {
   createdAt: text(),
   /** Input, output, cached, reasoning tokens, earned and charged micro-USD, separated by commas. */
   figures: text(),
-  /** What it sold beside tokens, separated by commas. */
+  /** Counts of media units, separated by commas. */
   media: text(),
   charge: SETTLEMENT_TABLES.settlement.charge,
   outcome: SETTLEMENT_TABLES.settlement.outcome,

@@ -10,7 +10,7 @@ import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
 const RID = { rid: SETTLEMENT_TABLES.job.rid }
 
-/** What a mark changes. How a deleted job was shown is forgotten. */
+/** The columns that a mark changes. The end of a deleted job is not shown any more. */
 const MARKED: Readonly<Record<JobMark['mark'], (at: Date) => RawBuilder<unknown>>> = {
   stopped: (at) => sql`stopped_at = coalesce(stopped_at, ${at})`,
   deleted: (at) => sql`deleted_at = coalesce(deleted_at, ${at}), shown = ''`,

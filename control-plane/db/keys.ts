@@ -112,7 +112,7 @@ export async function listLivingKeys(db: Database, owner: KeyOwner, now: number)
   return rows
 }
 
-/** One key of an owner. */
+/** A key of an owner. */
 export async function findKey(db: Database | Trx, owner: KeyOwner, id: string): Promise<KeyRow | undefined> {
   const rows = await readRows(
     db,

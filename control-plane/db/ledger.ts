@@ -6,7 +6,7 @@ import type { Database, Trx } from './database.ts'
 import { readRows } from './rows.ts'
 import { bigint } from './tables/column.ts'
 
-/** One line of a transaction in signed micro-USD. An account has at most one line in a transaction. */
+/** A line of a transaction in signed micro-USD. An account has at most one line in a transaction. */
 export type Entry = { readonly tx: string; readonly account: AccountId; readonly amount: bigint }
 export type LedgerTransaction = { readonly id: string; readonly kind: string; readonly note: string | null }
 

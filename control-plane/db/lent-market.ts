@@ -8,7 +8,7 @@ import { RESOURCE_TABLES } from './tables/resources.ts'
 
 const { lent_offer: LENT } = RESOURCE_TABLES
 
-/** What is on sale: published offers whose key was not destroyed. */
+/** Offers on sale: published ones whose key was not destroyed. */
 const ON_SALE = sql`status = 'active' and sealed is not null`
 
 /** Numbers of a resource's offers, and the kept shares of those that do not rest. */

@@ -137,7 +137,7 @@ export async function destroyLentKey(trx: Trx, id: string, at: number): Promise<
     where id = ${id} and purged_at is null`.execute(trx)
 }
 
-/** One offer of a seller, locked until the transaction ends where `isLocked` is given. */
+/** An offer of a seller, locked until the transaction ends where `isLocked` is given. */
 export async function findLentOffer(
   db: Database | Trx,
   seller: AccountId,

@@ -25,7 +25,7 @@ export type BookedOffer = RowOf<typeof BOOKED_OFFER_ROW>
 const LISTED_OFFER_ROW = {
   ...BOOKED_OFFER_ROW,
   providerModel: OFFER_TABLES.offer.provider_model,
-  /** Its sealed credential, as the text of a JSON object. */
+  /** The sealed credential, as the text of a JSON object. */
   sealed: text(),
   /** Unix milliseconds. */
   createdAt: double(),

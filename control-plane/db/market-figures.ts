@@ -28,7 +28,7 @@ export type Counted = {
   readonly ttftSketch: Buffer
   readonly tpsSamples: number
   readonly tpsSketch: Buffer
-  /** What was used beside tokens; null for tokens alone. */
+  /** Usage beside tokens; null for tokens alone. */
   readonly media: MediaCounts | null
   /** The medians of the sketches; null without a sample. */
   readonly ttftP50Ms: number | null

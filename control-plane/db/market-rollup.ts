@@ -225,7 +225,7 @@ async function insertOfferHours(trx: Trx): Promise<void> {
     group by 1, 2`.execute(trx)
 }
 
-/** One sketch for each hour, model and provider: the sample buckets with their counts. */
+/** A sketch for each hour, model and provider: the sample buckets with their counts. */
 function sketchesOf(value: 'ttft' | 'tps') {
   const bucket = sql.ref(value)
   return sql`select starts_at, model, provider, sum(n) as samples,

@@ -7,7 +7,7 @@ import type { Database } from './database.ts'
 import { readRows } from './rows.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
-/** One migration file, whether it has run or not. */
+/** A migration file, whether it has run or not. */
 export type Migration = { readonly name: string; readonly checksum: string; readonly text: string }
 
 /** Number of the advisory lock that lets one migrator work at a time. */

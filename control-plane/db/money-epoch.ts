@@ -37,7 +37,7 @@ export async function releaseRebuildLock(connection: Database): Promise<void> {
   await sql`select pg_advisory_unlock(${sql.lit(REBUILD_LOCK)})`.execute(connection)
 }
 
-/** What the ledger knows of the gate, and of itself as a database that may be restored. */
+/** The ledger's record of the gate, and of itself as a database that may be restored. */
 export type MoneyRecord = {
   /** The newest epoch issued; 0 before the first. */
   readonly epoch: number
@@ -106,7 +106,7 @@ export async function raiseBeat(db: Database): Promise<number> {
   return Number(rows[0]?.beat ?? 0n)
 }
 
-/** One run of a Postgres cluster. A cluster that was restored or promoted is on another timeline or is another one. */
+/** A run of a Postgres cluster. A cluster that was restored or promoted is on another timeline or is another one. */
 export type DatabaseIdentity = { readonly systemId: string; readonly timeline: number }
 
 const IDENTITY_ROW = {
@@ -143,9 +143,9 @@ export async function noteIdentity(db: Database, { systemId, timeline }: Databas
 }
 
 /**
- * How the ledger stands to the gate. `behind`: it lacks what it had told the gate, or is another database, and nobody has
- * recorded that yet. `joining`: that is recorded, and the nodes have not registered their captures again. `held`: they
- * have, and what left since is not known for good. `sound`: money may leave.
+ * The standing of the ledger to the gate. `behind`: it lacks captures that it had confirmed to the gate, or is another
+ * database, and nobody has recorded that yet. `joining`: that is recorded, and the nodes have not registered their
+ * captures again. `held`: they have, and the money that left since is not known for good. `sound`: money may leave.
  */
 const STANDINGS = ['behind', 'joining', 'held', 'sound'] as const
 export type LedgerStanding = (typeof STANDINGS)[number]
@@ -354,9 +354,9 @@ export type OfferUses = {
   readonly day: string
   /** Charges of the day by capped offer. A long job counts with its quote. */
   readonly totals: ReadonlyMap<string, bigint>
-  /** Those of the given calls that the totals include. */
+  /** The given calls that the totals include. */
   readonly posted: ReadonlySet<string>
-  /** Those of the given offers that have a cap. */
+  /** The given offers that have a cap. */
   readonly capped: ReadonlySet<string>
 }
 

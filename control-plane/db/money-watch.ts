@@ -86,7 +86,7 @@ export async function liftPayoutHold(db: Database, reason: string): Promise<bool
   return numAffectedRows === 1n
 }
 
-/** One difference that a comparison found. */
+/** A difference that a comparison found. */
 export type Difference = { readonly subject: string; readonly detail: string }
 
 /** Stores the differences that a comparison found, and marks those that it no longer finds as gone. */

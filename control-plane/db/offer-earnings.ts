@@ -6,7 +6,7 @@ import { readRows } from './rows.ts'
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { bigint, id, nullable, text, timestamp } from './tables/column.ts'
 
-/** What a sale brought an offer, in micro-USD. */
+/** The earnings of an offer from a sale, in micro-USD. */
 export type OfferEarning = { readonly offer: string; readonly seller: string; readonly amount: bigint }
 
 /** Adds what offers earned. The sellers' accounts are locked, so nobody else writes these rows. */
@@ -21,7 +21,7 @@ export async function addOfferEarnings(trx: Trx, earnings: readonly OfferEarning
     on conflict (offer) do update set earned = known.earned + excluded.earned`.execute(trx)
 }
 
-/** What an offer has earned and not given to payouts, with the address that it is to be paid to. */
+/** The earnings of an offer, and the part not given to payouts, with the address for its payouts. */
 const OPEN_EARNING_ROW = {
   offer: text(),
   earned: bigint(),
@@ -29,7 +29,7 @@ const OPEN_EARNING_ROW = {
   /** Null for the seller's own wallet. */
   recipient: nullable(text()),
   recipientSince: nullable(timestamp()),
-  /** What it earned so lately that it waits. */
+  /** Earnings still inside the hold period. */
   recent: bigint(),
 }
 export type OpenEarning = RowOf<typeof OPEN_EARNING_ROW>
@@ -56,7 +56,10 @@ export async function listOpenEarnings(
   )
 }
 
-/** What recently came into a seller's account, from sales or otherwise. What a payout gave back had waited before. */
+/**
+ * Recent income of a seller's account, from sales or otherwise. Money that a payout gave back is left out: it had
+ * waited before.
+ */
 export async function sumRecentEntries(db: Database | Trx, seller: AccountId, waitsAfter: string): Promise<bigint> {
   const rows = await readRows(
     db,
@@ -68,7 +71,7 @@ export async function sumRecentEntries(db: Database | Trx, seller: AccountId, wa
   return rows[0]?.amount ?? 0n
 }
 
-/** Who owns a seller's account. */
+/** The owner of a seller's account. */
 const OWNER_ROW = {
   owner: nullable(text()),
   /** The wallet that money goes to where an offer names no other; null in a workspace. */

@@ -109,7 +109,7 @@ export async function findPayee(
   return rows[0]
 }
 
-/** One offer of a seller. */
+/** An offer of a seller. */
 export async function findOffer(db: Database | Trx, seller: AccountId, id: string): Promise<StoredOffer | undefined> {
   const rows = await readRows(
     db,
@@ -120,7 +120,7 @@ export async function findOffer(db: Database | Trx, seller: AccountId, id: strin
   return rows[0]
 }
 
-/** Those of the given offers that belong to the seller, in no order. */
+/** The given offers that belong to the seller, in no order. */
 export async function listOffersById(
   db: Database | Trx,
   seller: AccountId,

@@ -29,7 +29,7 @@ export function hasOpenTransfers(db: Database): Promise<boolean> {
   return isThere(db, sql`exists (select from treasury_transfer where state in ('scheduled', 'signed', 'mined'))`)
 }
 
-/** What there is to do for money that comes to the treasury. */
+/** The work for money that comes to the treasury. */
 export type DepositWork = { readonly isSigned: boolean; readonly isNew: boolean; readonly isOverdue: boolean }
 
 /** Says whether deposits are signed or overdue, and whether moves are new. */

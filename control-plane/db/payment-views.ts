@@ -12,7 +12,7 @@ import { bigint, nullable, text } from './tables/column.ts'
 
 const TABLE = CHAIN_PAYMENT_TABLES.chain_payment
 
-/** How a call that a wallet paid stands on the chain. */
+/** The state on the chain of a call that a wallet paid. */
 const CARRIED_ROW = {
   rid: TABLE.rid,
   state: TABLE.state,
@@ -94,7 +94,7 @@ export async function listPendingSales(
   )
 }
 
-/** What a seller's sales that are not booked come to, in micro-USD. */
+/** The sum of a seller's sales that are not booked, in micro-USD. */
 export async function sumPendingSales(db: Database, seller: AccountId): Promise<bigint> {
   const rows = await readRows(
     db,

@@ -13,7 +13,7 @@ export const OUTPUT_TOKENS = sql.raw('output_tokens + reasoning_tokens + audio_o
 /** The time of admission in ISO 8601. Text from the database is much cheaper than a Date that is only printed. */
 export const STARTED_AT_TEXT = sql.raw(`to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`)
 
-/** What a call used, a column for each kind of unit but the call itself. */
+/** The units that a call used, a column for each kind but the call itself. */
 const USED_UNITS = [
   'input_tokens',
   'cache_read_tokens',

@@ -105,7 +105,7 @@ export async function listMissingMoves(
   return rows
 }
 
-/** How many deposits the ledger has for a chain, and how many transfers are deposits. */
+/** Counts the ledger's deposits of a chain, and the transfers that are deposits. */
 export async function countDeposits(
   trx: Trx,
   chainId: number,

@@ -174,7 +174,7 @@ export type NewMove = Pick<
   TreasuryMove,
   'direction' | 'transaction' | 'place' | 'block' | 'logIndex' | 'party' | 'amount' | 'nonce'
 >
-/** What names a move among those of a purse. */
+/** The name of a move among those of a purse. */
 export type MoveName = Pick<TreasuryMove, 'direction' | 'transaction' | 'place'>
 
 /**
@@ -433,7 +433,7 @@ export async function listStrayTokens(db: Database, purse: Purse, limit: number)
 const SUM_ROW = { direction: MOVE.direction, kind: MOVE.kind, count: integer(), amount: bigint() }
 export type MoveSum = RowOf<typeof SUM_ROW>
 
-/** What came and went by kind, of the blocks that were read of this chain. */
+/** Sums of incoming and outgoing moves by kind, of the blocks that were read of this chain. */
 export async function sumMoves(db: Database | Trx, purse: Purse): Promise<MoveSum[]> {
   return readRows(
     db,

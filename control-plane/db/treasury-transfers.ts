@@ -267,7 +267,7 @@ export async function releasePayoutItems(trx: Trx, payout: string): Promise<void
     where i.payout = ${payout} and e.offer = i.offer`.execute(trx)
 }
 
-/** What a payout has in the ledger: how often it was begun, and how it ended. */
+/** The ledger's entries of a payout: the amount that it began with, and the number of its ends. */
 const BOOKED_ROW = {
   id: TABLE.id,
   begun: bigint(),
@@ -278,8 +278,8 @@ const BOOKED_ROW = {
 export type BookedPayout = RowOf<typeof BOOKED_ROW>
 
 /**
- * What the ledger says of payouts: what each took from its seller's account into the one of money on its way, the number
- * of its ends, the balance of that account, and whether an operator does not pay the seller.
+ * The ledger's facts about payouts: the amount that each took from its seller's account into the one of money on its
+ * way, the number of its ends, the balance of that account, and whether an operator has stopped the seller's payouts.
  */
 export async function listBookedPayouts(trx: Trx, ids: readonly string[]): Promise<Map<string, BookedPayout>> {
   const rows = await readRows(
@@ -300,8 +300,9 @@ export async function listBookedPayouts(trx: Trx, ids: readonly string[]): Promi
 }
 
 /**
- * What transfers that are not at their end bind of the treasury's money as of a block: what waits for a signature, and
- * what is signed and may leave at any time. `unbooked` is what of payouts is signed, wherever it is, and still in the books.
+ * Sums of the treasury's money that open transfers bind as of a block: transfers that wait for a signature, and signed
+ * ones that may leave at any time. `unbooked` is the sum of signed payouts, in a block or not, that are still in the
+ * books.
  */
 export async function sumOpenTransfers(
   db: Database | Trx,
@@ -364,7 +365,7 @@ export async function listPayouts(
   )
 }
 
-/** What a seller was paid and has on its way, by recipient. */
+/** A seller's payouts by recipient: the sums paid and on their way. */
 const RECIPIENT_ROW = { recipient: TABLE.recipient, inFlight: bigint(), paid: bigint() }
 export type RecipientSums = RowOf<typeof RECIPIENT_ROW>
 

@@ -65,7 +65,7 @@ export type OperatorActor = {
 /** A caller without a credential. */
 export type Nobody = { readonly kind: 'nobody' }
 
-/** Who calls an operation. */
+/** The caller of an operation. */
 export type Actor = Nobody | BuyerActor | SellerActor | SessionActor | OrgActor | OperatorActor
 
 export const NOBODY: Nobody = { kind: 'nobody' }

@@ -8,12 +8,14 @@ import type { Actor } from './actor.ts'
 import { tenantOf } from './actor.ts'
 import type { Ctx } from './ctx.ts'
 
-/** One change for the audit: its subject, and the state before and after. Plain JSON without secrets. */
+/** A change for the audit: its subject, and the state before and after. Plain JSON without secrets. */
 export type Change = {
   readonly subject: string
   readonly before: object | null
   readonly after: object | null
-  /** Who is behind the change, where only the operation can find that out: a user, or a key that belongs to none. */
+  /**
+   * The user or key behind the change, where only the operation can find that out; a key where it belongs to no user.
+   */
   readonly by?: UserId | KeyId
   /** The key behind the change, where it came in the input and not with the call. */
   readonly keyId?: KeyId

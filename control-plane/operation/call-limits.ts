@@ -19,10 +19,10 @@ type Counting = {
   readonly kind: LimitKind | 'none'
   readonly options: CountOptions
 }
-/** One counter that a call adds to: that of a key, a wallet, or a network address. */
+/** A counter that a call adds to: that of a key, a wallet, or a network address. */
 type Counter = { readonly source: 'key' | 'wallet' | 'address'; readonly who: string; readonly most: number }
 
-/** One network address may make this many times the limit of one subject over all subjects. */
+/** A network address may make this many times the limit of one subject over all subjects. */
 const SUBJECTS_PER_ADDRESS = 20
 
 /**

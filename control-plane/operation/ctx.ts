@@ -46,20 +46,20 @@ export type PayoutSettings = {
   readonly approvalMicro: bigint
   /** Milliseconds from one drain to the next. */
   readonly everyMs: number
-  /** How long earnings wait after the call that brought them, and payouts to a new address. */
+  /** The wait of earnings after the call that brought them, and of payouts to a new address. Milliseconds. */
   readonly holdMs: number
   readonly coolingMs: number
 }
 
-/** What buyers may spend whose wallets pay afterwards. Amounts are micro-USD. */
+/** Credit of buyers whose wallets pay afterwards. Amounts are micro-USD. */
 export type AllowanceSettings = {
   /** The most that is advanced to one account, and to all. 0 advances nothing. */
   readonly lineMicro: bigint
   readonly totalMicro: bigint
-  /** What is owed is drawn from this amount on, or after this time in milliseconds. */
+  /** A debt is drawn from this amount on, or after this time in milliseconds. */
   readonly batchMicro: bigint
   readonly batchMs: number
-  /** How old a reading of the chain may be, in milliseconds. */
+  /** The greatest age of a reading of the chain, in milliseconds. */
   readonly readMs: number
 }
 

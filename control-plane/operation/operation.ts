@@ -27,7 +27,7 @@ export type ActorsByAccess = {
 }
 export type Access = keyof ActorsByAccess
 
-/** One thing a caller can do. */
+/** An action that a caller can take. */
 export type Operation<A extends Access, Input extends z.ZodType, Output> = {
   /** `noun.verb`; audit rows and metrics use this name. */
   readonly name: string

@@ -5,7 +5,7 @@ import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
 const EVERY_MS = 15 * SECOND
-/** One turn can process a backlog of a month. */
+/** A single turn can process a backlog of a month. */
 const LEASE_MS = 5 * MINUTE
 
 /** Updates the market's figures from posted calls. Publishes them when they change or an hour is over. */

@@ -4,7 +4,7 @@ import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
 const EVERY_MS = 5 * MINUTE
-/** One turn can sum a backlog of a hundred busy days. */
+/** A single turn can sum a backlog of a hundred busy days. */
 const LEASE_MS = 15 * MINUTE
 
 /** Sums finished days for buyers and sellers. Each turn also compares one summed day with its calls. */

@@ -99,7 +99,7 @@ function measure(context: ValidationContext, root: SelectionSetNode): Measure {
     if (!fragment) return { depth: 0, fields: 0 }
     const before = known.get(fragment)
     if (before !== undefined) return before
-    // Another rule refuses a fragment that spreads itself. Here it only has to end.
+    // A fragment that spreads itself is refused by another rule. The measure only has to end.
     known.set(fragment, { depth: 0, fields: 0 })
     const measured = ofSelection(fragment.selectionSet)
     known.set(fragment, measured)

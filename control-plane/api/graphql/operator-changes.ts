@@ -14,7 +14,7 @@ import { Alias } from './operator-market.ts'
 import { TransferType } from './operator-payments.ts'
 import { Declared } from './status.ts'
 
-/** What operators change on their screens. Each has a reason, a source or a note, which the audit keeps. */
+/** Changes that operators make on their screens. Each has a reason, a source or a note, which the audit keeps. */
 
 /** The prices of a catalogue under the catalogue's own names: US dollars of one unit, as decimal texts. */
 const Pricing = builder.inputType('PricingInput', {

@@ -62,7 +62,7 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
     throw error
   })
   reply.hijack()
-  // Who has left meanwhile will not leave again.
+  // A client that has left meanwhile sends no second close event.
   if (reply.raw.destroyed) {
     place.leave()
     void results.return?.()
@@ -87,7 +87,7 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
       return results
     },
   })
-  // Another caller asked the same question. The one source serves both.
+  // A caller asked the same question before. Its source serves both.
   if (!isUsed) void results.return?.()
   return true
 }

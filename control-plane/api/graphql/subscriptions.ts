@@ -206,7 +206,7 @@ builder.subscriptionFields((t) => ({
   }),
 }))
 
-/** What a reader of several subjects sees of them now. */
+/** The present values for a reader of several subjects. */
 type UpdatesState = {
   readonly books: readonly BookState[]
   readonly trades: readonly TradeView[]

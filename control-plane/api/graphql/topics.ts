@@ -5,7 +5,7 @@ const COALESCE_MS = 100
 /** After a break every topic may have changed. Their reads are spread over this time to spare the database. */
 const CATCH_UP_MS = 1_000
 
-/** One thing that can be watched. */
+/** A subject that can be watched. */
 export type Topic<Value> = {
   readonly key: string
   /** The announcements after which it may have changed. */

@@ -55,7 +55,7 @@ export function openPageFiles(folder: URL): PageFiles | undefined {
     const links = scripts.map((file) => `<link rel="modulepreload" crossorigin href="/${file}">`).join('')
     return inTheme(html, theme).replace('</head>', `${links}</head>`)
   }
-  // One for each screen and theme, however many paths there are.
+  // A document for each screen and theme, however many paths there are.
   const documents = new Map<string, PageDocument>()
   return {
     asset: (name) => files.get(name),

@@ -1,9 +1,9 @@
 import { escapeHtml } from '#control-plane/api/reference/markup.ts'
 
-/** What the page's cache knows from the start: keys, and what they stand for. */
+/** Data in the page's cache from the start: keys, and the data of each. */
 export type Known = readonly (readonly [key: readonly string[], data: unknown])[]
 
-/** What stands above all else on a screen. All of it is text. */
+/** The head of a screen, above all else. All of it is text. */
 export type Head = {
   readonly title: string
   /** Empty when there is nothing to say. */
@@ -37,7 +37,7 @@ export function withHead(html: string, head: Head, known: Known): string {
 <div class="actions"><a href="${escapeHtml(head.up.path)}">${escapeHtml(head.up.label)}</a></div></header>\
 <div class="grid"><div class="stats">${head.figures.map(figureMarkup).join('')}</div><div aria-busy="true"></div></div>\
 </div></main></div></div>`
-  // What is written may contain the patterns of a replacement, as prices do: `$0`.
+  // The texts may contain the patterns of a replacement, as prices do: `$0`.
   return html
     .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(head.title)} · Inference market</title>`)
     .replace(/(<meta name="description" content=")[^"]*/, (_, start) => `${start}${escapeHtml(descriptionOf(head))}`)

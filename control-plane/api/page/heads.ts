@@ -15,9 +15,9 @@ import type { Head, Known } from './head-markup.ts'
 const HEAD_MS = 200
 const MODEL = '/model/'
 
-/** What a document tells of its screen before anything is asked for. */
+/** The part of a screen that its document has before any request. */
 export type Foretold = {
-  /** What is drawn before the script comes. Undefined when that is nothing. */
+  /** The markup that is drawn before the script comes. Undefined when there is none. */
   readonly head: Head | undefined
   readonly known: Known
 }

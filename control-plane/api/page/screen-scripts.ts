@@ -6,7 +6,7 @@ const Manifest = z.record(z.string(), Chunk)
 type Manifest = z.infer<typeof Manifest>
 
 const SIDES = ['buyer', 'seller', 'operator']
-/** What stands at the address of a side alone, and at addresses that end with the name of a thing. */
+/** Screens at the address of a side alone, and at addresses that end with the name of a thing. */
 const ALONE = new Map([
   ['', 'market/home'],
   ['buyer', 'buyer/overview'],

@@ -34,7 +34,7 @@ export type RestAnswer =
   | { readonly kind: 'redirect'; readonly location: string }
   | ({ readonly kind: 'file' } & ExportFile)
 
-/** One row of the REST surface. */
+/** A row of the REST surface. */
 export type RestRow = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string

@@ -47,7 +47,7 @@ import {
 } from '#control-plane/services/payouts/operator-payouts.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 
-/** What buyers deposit, and operators' operations on money: payments, cases for a person, and the checker's findings. */
+/** Buyers' deposits, and operators' operations on money: payments, cases for a person, and the checker's findings. */
 
 export const deposit = router({
   open: mutationOf(openDeposit),

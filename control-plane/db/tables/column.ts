@@ -55,7 +55,7 @@ function column<Value>(type: PgType): Column<Value> {
 /** `Text` narrows the type beyond any check of the database. The code that writes the column keeps to it. */
 export const text = <Text extends string = string>() => column<Text>('text')
 export const texts = <Text extends string = string>() => column<Text[]>('text[]')
-/** One of a few words that a check of the column lists. */
+/** A word of a few that a check of the column lists. */
 export const oneOf = <const Word extends string>(values: readonly Word[]): Column<Word> => ({ ...text<Word>(), values })
 export const id = <Prefix extends IdPrefix>(prefix: Prefix): Column<Id<Prefix>> => ({ ...text<Id<Prefix>>(), prefix })
 export const bigint = () => column<bigint>('bigint')

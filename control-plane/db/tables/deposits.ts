@@ -1,6 +1,6 @@
 import { bigint, boolean, id, integer, json, nullable, numeric, oneOf, text, timestamp, withDefault } from './column.ts'
 
-/** What a transfer of the treasury is; see services/deposits/take-moves.ts. */
+/** The kinds of the treasury's transfers; see services/deposits/take-moves.ts. */
 export const MOVE_KINDS = ['new', 'deposit', 'payment', 'capital', 'payout', 'sweep', 'unknown'] as const
 export type MoveKind = (typeof MOVE_KINDS)[number]
 

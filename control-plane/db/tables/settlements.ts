@@ -20,7 +20,7 @@ const USAGE_SOURCES: readonly UsageEvent['usageSource'][] = ['reported', 'estima
 
 /** Tables of `0007_settlements.sql`. Amounts are micro-USD, durations milliseconds. */
 export const SETTLEMENT_TABLES = {
-  /** One call as it was charged. A row is written once and never changed. */
+  /** A call as it was charged. A row is written once and never changed. */
   settlement: {
     /** The request id. */
     rid: text(),
@@ -82,7 +82,7 @@ export const SETTLEMENT_TABLES = {
     images_4k: withDefault(bigint()),
     milliseconds_1080p: withDefault(bigint()),
     milliseconds_4k: withDefault(bigint()),
-    /** What was bought when it was no model (`0067_sold_resources.sql`). */
+    /** The resource or family that was bought (`0067_sold_resources.sql`). */
     sold: nullable(json<Sold>()),
   },
   /**
@@ -148,7 +148,7 @@ export const SETTLEMENT_TABLES = {
     /** When it was noted here that its buyer had stopped it, and had deleted it. */
     stopped_at: nullable(timestamp()),
     deleted_at: nullable(timestamp()),
-    /** How its end is shown, sealed. Empty once its buyer has deleted it. */
+    /** The end of the job as it is shown, sealed. Empty once the buyer has deleted the job. */
     shown: nullable(text()),
   },
   job_end: {

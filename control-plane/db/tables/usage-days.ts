@@ -1,6 +1,6 @@
 import { bigint, boolean, date, id, made, nullable, text, timestamp, withDefault } from './column.ts'
 
-/** What the calls of a day or an hour used beside plain tokens. */
+/** Usage of the calls of a day or an hour beside plain tokens. */
 const MEDIA = {
   characters: withDefault(bigint()),
   images: withDefault(bigint()),
@@ -15,7 +15,7 @@ const MEDIA = {
   image_output_tokens: withDefault(bigint()),
 }
 
-/** What calls of a buyer come to. */
+/** Sums of a buyer's calls. */
 const SUMS = {
   requests: bigint(),
   charge: bigint(),

@@ -12,7 +12,7 @@ export type PaymentOnChain = {
   readonly since: number
 }
 
-/** What is asked about a payer's money: nonces of its authorizations, and what Permit2 may take from it. */
+/** A question about a payer's money: nonces of its authorizations, and the allowance of Permit2. */
 export type PurseWish = {
   readonly nonces: readonly string[]
   readonly hasAllowance: boolean
@@ -22,7 +22,7 @@ export type PurseWish = {
 /** A payer's money, in the token's units. */
 export type Purse = {
   readonly balance: bigint
-  /** What Permit2 may take from the balance; 0 where nobody asked. */
+  /** The amount that Permit2 may take from the balance; 0 where nobody asked. */
   readonly allowance: bigint
   /** The nonce of the next EIP-2612 permit that the token takes; 0 where nobody asked. */
   readonly nextPermit: bigint

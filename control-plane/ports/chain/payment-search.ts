@@ -7,7 +7,7 @@ import type { PaymentOnChain } from './chain.ts'
 import { readPurse } from './read-purse.ts'
 import { permitOf } from './upto-call.ts'
 
-/** How far one look goes. The next one goes on from there. */
+/** Limits of a search in one turn. The next turn goes on from there. */
 export type LookLimits = {
   /** Blocks of one question for logs. */
   readonly blocksARead: bigint
@@ -40,7 +40,7 @@ export function createPaymentSearch(client: PublicClient, { blocksARead, reads }
     return permit?.nonce === BigInt(nonce) && isAddressEqual(permit.owner, getAddress(payer))
   }
 
-  /** What a transaction moved by the payment's authorization. */
+  /** The amount that a transaction moved by the payment's authorization. */
   async function movedBy(hash: Hex, logs: readonly Log[], payment: PaymentOnChain): Promise<bigint> {
     const transfers = transfersOf(logs, payment)
     if (payment.nonce.startsWith('0x')) return usedTransfer(logs, transfers, payment)
@@ -144,7 +144,7 @@ export async function readReceipt(client: PublicClient, hash: Hex) {
 
 type Moved = { readonly amount: bigint; readonly index: number }
 
-/** What a transaction moved from the payer to us, by transfer. */
+/** Transfers of a transaction from the payer to us. */
 function transfersOf(
   logs: readonly Log[],
   { asset, payer, payTo }: Pick<PaymentOnChain, 'asset' | 'payer' | 'payTo'>,

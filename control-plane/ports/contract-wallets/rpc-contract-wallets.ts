@@ -8,7 +8,7 @@ const RPC_TIMEOUT_MS = 2_500
 /** Checks signatures of contract wallets through a chain's JSON-RPC endpoint. */
 export function createRpcContractWallets(rpcUrl: string): ContractWallets {
   return async ({ wallet, message, signature }) => {
-    // One signal ends all requests of this check, however many there are.
+    // A single signal ends all requests of this check, however many there are.
     const signal = AbortSignal.timeout(RPC_TIMEOUT_MS)
     const endpoint = http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS, fetchOptions: { signal } })({})
     let failure: unknown

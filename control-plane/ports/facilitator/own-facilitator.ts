@@ -75,7 +75,7 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
     const settled = await settle(payment.payload, payment.requirements)
     // The schemes name what they sent. With a raised fee another transaction with its nonce is in the block.
     if (settled.success) return { state: 'mined', transaction: (inBlock ?? settled.transaction).toLowerCase() }
-    // What was signed may be mined whatever the scheme thinks of it.
+    // A signed transaction may be mined whatever the scheme thinks of it.
     const signed = (await store.list(ref)).find(({ minedAt }) => minedAt === null)
     if (signed !== undefined) {
       const hasWaited = settled.errorReason === PENDING

@@ -23,9 +23,9 @@ export type PaymentSettings = {
 
 /** Milliseconds between the tries of one payment. Tests are in more of a hurry. */
 export type PaymentTimes = {
-  /** How long one try waits for its block. A later try goes on waiting. */
+  /** Milliseconds that a try waits for its block. A later try goes on waiting. */
   readonly confirmationMs: number
-  /** How old a transaction without a block is before it is sent again. */
+  /** The age at which a transaction without a block is sent again, in milliseconds. */
   readonly againAfterMs: number
   /** The time that the process has which was told the charge, before the worker tries. */
   readonly restingMs: number
@@ -65,7 +65,7 @@ export type FacilitatorStanding = {
   readonly schemes: ReadonlySet<string>
 }
 
-/** What a process remembers of payments. */
+/** A process's memory of payments. */
 export type PaymentMemory = {
   standing: FacilitatorStanding | undefined
   asking: Promise<void> | undefined

@@ -27,12 +27,12 @@ export type BlockReceipt = {
   readonly logs?: readonly Log[]
 }
 
-/** One use of the schemes. They read a silent chain as a bad payment, so silence is noted beside them. */
+/** A use of the schemes. They read a silent chain as a bad payment, so silence is noted beside them. */
 export type SchemeUse = {
   verify(payload: PaymentPayload, requirements: PaymentRequirements): Promise<VerifyResponse>
   settle(payload: PaymentPayload, requirements: PaymentRequirements): Promise<SettleResponse>
   getSupported: x402Facilitator['getSupported']
-  /** What the chain failed with; undefined when it answered everything. */
+  /** The error with which the chain failed; undefined when it answered everything. */
   silence(): unknown
 }
 

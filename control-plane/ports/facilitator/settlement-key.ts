@@ -35,7 +35,7 @@ type Wish = Fees & { readonly to: Hex; readonly data?: Hex; readonly nonce: bigi
 
 export type SettlementKey = ReturnType<typeof openSettlementKey>
 
-/** What a key does with one transaction: it signs and sends it, and reads where the chain stands. */
+/** The actions of a key for a transaction: it signs and sends it, and reads where the chain stands. */
 export function openSettlementKey({ rpc, chainId, account, store, clock, log }: Omit<SenderParts, 'times'>) {
   const { address } = account
   return {
@@ -53,7 +53,7 @@ export function openSettlementKey({ rpc, chainId, account, store, clock, log }: 
       try {
         await rpc.send(asHex(raw))
       } catch (error) {
-        // What the chain has already is what we want. Anything else is tried again, with the same bytes.
+        // A transaction that the chain has already needs no second send. Any other is sent again, with the same bytes.
         log.debug({ err: error, hash }, 'a transaction was not taken at once')
       }
       crashPoint('after_broadcast')

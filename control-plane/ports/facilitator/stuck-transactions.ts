@@ -47,7 +47,7 @@ export function createSendAgain(
   async function fillGaps(count: bigint): Promise<void> {
     const missing = await store.missing(sender, count, MAX_AGAIN)
     const [first] = missing
-    // Another program of the key has sent it, and it waits for its block.
+    // Another program of the key has sent a transaction with this nonce, which waits for its block.
     if (first === undefined || (await rpc.countOf('pending')) > first) return
     const fees = await readFees()
     for (const nonce of missing) {
@@ -68,11 +68,11 @@ export function createSendAgain(
     }
     const { nonce, ageMs, sentMs } = newest
     if (nonce < count) {
-      // Another transaction has its nonce, so it can never be.
+      // Another transaction has the nonce, so this one can never be mined.
       if (ageMs > DEAD_AFTER_MS) await store.markMined(newest.hash, true)
       return
     }
-    // One that the chain has forgotten is sent as it is before it costs more.
+    // A transaction that the chain has forgotten is sent as it is before it costs more.
     const isStuck = ageMs > BUMP_AFTER_MS && sentMs !== null && sentMs < BUMP_AFTER_MS
     if (nonce === count && isStuck && tries.length < MAX_BUMPS) await bump(newest)
     else await broadcast(newest)

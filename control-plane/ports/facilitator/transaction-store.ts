@@ -20,7 +20,7 @@ export type NewTransaction = {
   readonly sender: string
   /** The nonce to begin with where the sender is new, or where another program has used its key. */
   readonly first: bigint
-  /** How far `first` may be ahead of our own count. */
+  /** The most by which `first` may be ahead of our own count. */
   readonly maxJump: bigint
 }
 

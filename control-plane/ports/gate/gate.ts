@@ -17,7 +17,7 @@ export type PostedChange = {
   readonly keyId?: string | null
 }
 
-/** What keeps a wallet from paying more. */
+/** The reason why a wallet can pay no more. */
 export type WalletBound = 'balance' | 'allowance'
 
 /** The request ids of calls that were posted before the gate heard of their capture in this epoch. */

@@ -18,7 +18,7 @@ import { ZERO } from '#shared/money.ts'
 import type { CountedKey, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
 import { gateClosed, runBatches, runEach } from './redis-money.ts'
 
-/** How long the gate knows what keeps a wallet from paying more. It is told again at every reading. */
+/** The time for which the gate keeps a wallet's bound, in milliseconds. Every reading writes it again. */
 const BOUND_MS = 2 * HOUR
 
 type Options = {

@@ -30,7 +30,7 @@ export type JobBook = {
   /** Some of the marks that the ledger does not know yet, in no order. They stay until {@link JobBook.dropMarks}. */
   readMarks(limit: number): Promise<JobMark[]>
   dropMarks(marks: readonly JobMark[]): Promise<void>
-  /** How far jobs were written again since Redis was empty; undefined where that has not begun. */
+  /** The progress of writing jobs again since Redis was empty; undefined where that has not begun. */
   restoredTo(): Promise<string | undefined>
   /** Does nothing where it has begun. */
   beginRestore(to: string): Promise<void>
@@ -38,7 +38,7 @@ export type JobBook = {
   noteRestored(to: string): Promise<boolean>
 }
 
-/** What is known of a job whose record is written again. One that is withheld or deleted is shown to nobody. */
+/** The facts about a job whose record is written again. A job that is withheld or deleted is shown to nobody. */
 export type JobStanding = {
   readonly isWithheld: boolean
   readonly isStopped?: boolean
@@ -49,13 +49,16 @@ export type JobStanding = {
   readonly lostEnd?: string
 }
 
-/** What is kept of a forwarded job: the event of its submit. `deadlineAt` is Unix milliseconds. */
+/** The record of a forwarded job: the event of its submit. `deadlineAt` is Unix milliseconds. */
 export type ForwardedSubmit = {
   readonly rid: string
   readonly submit: string
   readonly deadlineAt: number
-  /** Who may ask about it, at which resource, and the provider's id of it. Undefined where its submit does not say. */
+  /**
+   * The buyer who may ask about the job, the resource, and the provider's id of the job. Undefined where its submit
+   * does not say.
+   */
   readonly bound?: { readonly resource: string; readonly job: string; readonly to: JobBinding } | undefined
-  /** Its end, where that is booked. */
+  /** The job's end, where that is booked. */
   readonly end?: JobEnd | undefined
 }

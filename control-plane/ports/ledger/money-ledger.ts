@@ -25,13 +25,13 @@ export type MoneyReads = {
   findLedgerKey(key: string): Promise<string | undefined>
   /** The entries of one transaction, by account id. */
   findEntries(tx: string): Promise<Entry[]>
-  /** How the ledger stands to a beat that the gate had before. */
+  /** Reads the standing of the ledger to a beat that the gate had before. */
   readStanding(beatInGate: number | undefined): Promise<LedgerStanding>
 }
 
 /**
- * One READ COMMITTED transaction on the ledger: everything in it happens or nothing does. It waits for a row that
- * another running transaction has written.
+ * A READ COMMITTED transaction on the ledger: everything in it happens or nothing does. It waits for a row that another
+ * running transaction has written.
  */
 export type MoneyTransaction = MoneyReads & {
   /** Inserts settlements in the order of their request ids and skips those that exist. Returns the ids that are new. */

@@ -22,7 +22,7 @@ export type MarketMemory = {
   readonly live: Map<string, Aged<LiveState>>
   readonly liveRows: Map<string, LiveRow>
   readonly trades: Map<string, Aged<ReadonlyMap<string, OfferTrades>>>
-  /** What was sold on lent keys, of all resources together. */
+  /** Sales on lent keys, of all resources together. */
   readonly sold: Map<string, Aged<readonly SoldRow[]>>
   readonly figures: Map<string, { readonly at: number; readonly row: MarketRow }>
   /** Values computed from a book. They are dropped together with the book. */

@@ -10,7 +10,7 @@ export type ProbeTarget = {
   readonly apiKey: Secret
   /** Null asks only whether the key is accepted. */
   readonly providerModel: string | null
-  /** What the model is for; a conversation unless it is named. */
+  /** The purpose of the model; a conversation unless it is named. */
   readonly endpoint?: Endpoint
   /** True asks the model itself, even when the provider's list already names it. */
   readonly asksModel?: boolean
@@ -52,7 +52,7 @@ export type KeyProbeResult =
 /** Asks a provider once with a key. No behaviour of the provider makes it throw. */
 export type KeyProbe = (target: KeyProbeTarget) => Promise<KeyProbeResult>
 
-/** One request with a lent key, about a job that the key has started. */
+/** A request with a lent key, about a job that the key has started. */
 export type LentQuestion = Pick<KeyProbeTarget, 'url' | 'header' | 'prefix' | 'apiKey'> & {
   readonly method: 'GET' | 'POST' | 'PUT'
 }

@@ -13,7 +13,7 @@ export type MoneyBacklog = {
   readonly shortfallMicro: bigint
 }
 
-/** How the treasury stands. Null is what the chain did not say. */
+/** Figures of the treasury. Null where the chain did not say. */
 export type TreasuryFigures = {
   readonly balanceMicro: bigint | null
   readonly gasWei: bigint | null

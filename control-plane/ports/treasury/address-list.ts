@@ -6,7 +6,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/
 
 /** Addresses that are not paid. */
 export type AddressList = {
-  /** Those of the addresses that stand on the list. Throws when the list cannot be read, because then nobody is clear. */
+  /** The given addresses that stand on the list. Throws when the list cannot be read, because then nobody is clear. */
   listed(addresses: readonly string[]): Promise<ReadonlySet<string>>
 }
 

@@ -44,7 +44,9 @@ export function nonceOf(id: string): Hex {
   return keccak256(stringToHex(`transfer ${id}`))
 }
 
-/** What names a transfer out of the treasury: its recipient, its seller, and its number among those of both, from 1. */
+/**
+ * The name of a transfer out of the treasury: its recipient, its seller, and its number among those of both, from 1.
+ */
 export type TransferName = {
   /** Null for a sweep. */
   readonly seller: AccountId | null
@@ -60,7 +62,7 @@ export function nonceOfTransfer({ seller, recipient, number }: TransferName): He
   return keccak256(stringToHex(`transfer ${seller ?? 'sweep'} ${recipient} ${number}`))
 }
 
-/** What is signed, in the form of EIP-712. */
+/** The data that is signed, in the form of EIP-712. */
 export function typedDataOf(authorization: Authorization) {
   const { kind, chainId, asset, assetName, assetVersion, payer, recipient, amount, validBefore, nonce } = authorization
   const primaryType = NAMES[kind]

@@ -11,7 +11,7 @@ export type MoveParts = {
   readonly confirmations: number
   /** The first block to read; null begins with the next one. */
   readonly firstBlock: bigint | null
-  /** What comes from there was swept, and is in the books. */
+  /** Money from this address was swept there before, and is in the books. */
   readonly coldAddress: string | null
   readonly chain: TreasuryChain
   /** True for a treasury of before, which is read for what left it alone. */
@@ -19,7 +19,7 @@ export type MoveParts = {
   readonly memory: MoveMemory
 }
 
-/** What a process remembers of the transfers that it has read. */
+/** A process's memory of the transfers that it has read. */
 export type MoveMemory = {
   /** The newest block and the cursor with which there was nothing left to read. */
   seen: string | undefined

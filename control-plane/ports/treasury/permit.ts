@@ -4,7 +4,7 @@ import { getAddress } from 'viem/utils'
 
 // EIP-2612 of the token: a wallet lets a spender take tokens, by a signature that anybody can bring to the chain.
 
-/** What a wallet lets a spender take. Addresses are in lower case, the value is in the token's units. */
+/** A wallet's permit for a spender. Addresses are in lower case, the value is in the token's units. */
 export type Permit = {
   readonly chainId: number
   readonly asset: string
@@ -31,7 +31,7 @@ const TOKEN = parseAbi([
   'function transferFrom(address,address,uint256) returns (bool)',
 ])
 
-/** What is signed, in the form of EIP-712. */
+/** The data that is signed, in the form of EIP-712. */
 export function permitDataOf(permit: Permit) {
   const { chainId, asset, assetName, assetVersion, owner, spender, value, nonce, deadline } = permit
   return {

@@ -20,7 +20,7 @@ export type AuthorizationQuery = {
 export type Block = {
   readonly block: bigint
   readonly hash: string
-  /** Its time in Unix milliseconds. */
+  /** The block's time in Unix milliseconds. */
   readonly at: number
 }
 
@@ -60,7 +60,7 @@ export type ProxyUse = {
   readonly nonce: string
 }
 
-/** What wallets have, and let a spender take. Addresses are in lower case. */
+/** A question for the balances of wallets, and for the amounts that a spender may take. Addresses are in lower case. */
 export type AllowanceQuery = { readonly asset: string; readonly spender: string; readonly wallets: readonly string[] }
 export type WalletReading = { readonly balance: bigint; readonly allowance: bigint }
 
@@ -84,7 +84,7 @@ export type TreasuryChain = {
   proxyUseOf(hash: string): Promise<ProxyUse | null>
   /** The authorizations that were used, by nonce. A canceled one is not. */
   findUsed(query: AuthorizationQuery): Promise<Map<string, UsedAuthorization>>
-  /** Those of the nonces that the token does not take any more as of a block. */
+  /** The given nonces that the token does not take any more as of a block. */
   listSpent(query: Omit<AuthorizationQuery, 'fromBlock'>, block: bigint): Promise<ReadonlySet<string>>
   /** Says of each call of the token whether it would succeed now, made by `from`. */
   tryCalls(asset: string, from: string, calls: readonly Hex[]): Promise<readonly boolean[]>

@@ -14,7 +14,7 @@ export type TreasuryParts = {
   readonly address: string
   /** Blocks, its own included, after which a transfer counts as final. */
   readonly confirmations: number
-  /** How long a signed transfer can be used. */
+  /** The time for which a signed transfer can be used, in milliseconds. */
   readonly validMs: number
   /** Above this balance the rest goes to the cold address; null sweeps nothing. */
   readonly coldAddress: string | null

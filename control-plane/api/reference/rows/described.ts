@@ -3,7 +3,7 @@ import type { z } from 'zod'
 /** The description of a REST row, beside what the row itself holds. */
 export type Described = {
   readonly tag: string
-  /** One line in the imperative. */
+  /** A line in the imperative. */
   readonly summary: string
   readonly description: string
   /** The operation's full input, where its own schema parses a part of it later. */

@@ -80,7 +80,7 @@ export function createMachine(parts: NodeParts, id: string, onDeath: OnDeath): M
       // A clock may have jumped meanwhile. Then the failure is long past, but the disk has had no time to take anything
       // since.
       const isFailing = now - failedAt < RECOVERY_MS || !disk.hasRecovered()
-      const since = isFailing ? failedAt - RECOVERY_MS : now - UNWRITTEN_MS
+      const since = isFailing ? scheduler.before(failedAt, RECOVERY_MS) : scheduler.before(now, UNWRITTEN_MS)
       onDeath(running.process.pid, since)
     }
     running?.process.kill()

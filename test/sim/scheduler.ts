@@ -34,6 +34,8 @@ export type Scheduler = {
   jump(ms: number): void
   /** Milliseconds since the last jump. */
   sinceJump(): number
+  /** The instant before `at` with so many milliseconds between them in which things ran. Jumps do not count. */
+  before(at: number, ms: number): number
   /**
    * Runs everything that is due within so many milliseconds, or until `until` holds. Rejects with what a step throws.
    */
@@ -53,7 +55,8 @@ export function createScheduler(): Scheduler {
   let order = 0
   let steps = 0
   let pids = 0
-  let jumpedAt = Number.NEGATIVE_INFINITY
+  /** The jumps so far, oldest first. */
+  const jumps: { readonly from: number; readonly to: number }[] = []
 
   function after(ms: number, run: () => void, owner?: SimProcess): Cancel {
     const event: Event = { at: now + Math.max(0, ms), order: order++, run, owner }
@@ -89,10 +92,20 @@ export function createScheduler(): Scheduler {
     after,
     process: (name) => createProcess(name, ++pids, { after, now: () => now }),
     jump(ms) {
+      jumps.push({ from: now, to: now + ms })
       now += ms
-      jumpedAt = now
     },
-    sinceJump: () => now - jumpedAt,
+    sinceJump: () => now - (jumps.at(-1)?.to ?? Number.NEGATIVE_INFINITY),
+    before(at, ms) {
+      let [instant, left] = [at, ms]
+      for (const { from, to } of jumps.toReversed()) {
+        if (to > instant) continue
+        if (instant - to >= left) break
+        left -= instant - to
+        instant = from
+      }
+      return instant - left
+    },
     run(ms, until) {
       const limit = now + ms
       return new Promise((resolve, reject) => {

@@ -179,6 +179,27 @@ describe('a ledger that goes back in time', () => {
     expect((await world.ledger.readIdentity()).known).toEqual(here)
   })
 
+  it('is rebuilt once where another database answers with a lower beat', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    await until('the database is on record', 5_000, async () => (await world.ledger.readIdentity()).known !== undefined)
+    const { here } = await world.ledger.readIdentity()
+    await world.stopRebuilder()
+    const before = (await epoch())?.epoch ?? 0
+    const inGate = (await world.ledger.readEpoch()).beat + 1_000
+    await world.redis.set(moneyKeys.beat, inGate)
+    await world.ledger.noteIdentity({ ...here, timeline: here.timeline + 1 })
+    world.startRebuilder()
+    await untilBookedAgain(node, before)
+    // A beat is told only once nothing is left to be noticed.
+    await until(
+      'a beat after those of the gate',
+      20_000,
+      async () => Number(await world.redis.get(moneyKeys.beat)) > inGate,
+    )
+    expect((await epoch())?.epoch).toBe(before + 1)
+  })
+
   it('is seen where a balance is only told, and not where an older one is told late', async () => {
     const account = await world.account(1_000)
     const told = (version: bigint) => world.gate.seed([{ account, balanceMicro: microUsd(1_000), version }])

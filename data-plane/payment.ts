@@ -1,4 +1,11 @@
-import type { ClaimAnswer, ClaimAsk, PaymentTerms, SettleAnswer, SettleAsk } from '#shared/contract/chain-payments.ts'
+import type {
+  ClaimAnswer,
+  ClaimAsk,
+  HeldClaimText,
+  PaymentTerms,
+  SettleAnswer,
+  SettleAsk,
+} from '#shared/contract/chain-payments.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { OwnProvider } from '#shared/contract/key-record.ts'
 import type { RailName } from '#shared/contract/rails.ts'
@@ -103,6 +110,8 @@ export type PaymentDesk = {
   isContract(wallet: string): Promise<boolean | undefined>
   /** Throws `service_unavailable` when the desk does not answer. The claim may stand then; nobody else gets it. */
   claim(ask: ClaimAsk): Promise<ClaimAnswer>
+  /** Tells claims that stand to a ledger that went back in time, a few at once. Throws when the desk does not answer. */
+  claimAgain(claims: readonly HeldClaimText[]): Promise<void>
   /** Undefined when the desk does not answer, or not in words that are known. Never rejects. */
   settle(ask: SettleAsk): Promise<SettleAnswer | undefined>
   /** Never rejects. A claim that nobody releases ends with its authorization. */

@@ -205,12 +205,12 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
   const funds = openFunds({
     connect: (listeners) => connectMoney({ url: config.redisUrl.reveal(), clock, log }, listeners),
     ...{ buckets: config.moneyBuckets, clock, log },
-    ...{ journal: journal.replay(CREDIT_RAIL), bringMore: jobs.bringMarks },
+    journal: journal.replay(CREDIT_RAIL),
+    bringMore: (restore) => Promise.all([jobs.bringMarks(), pending.bringClaims(restore)]),
   })
   const snapshot = createSnapshotStore({ redis: cache, subscriptions, clock, log, file: config.snapshotFile })
   const events = createEventQueues({ queues: openBullQueues(queueRedis, log), node: config.nodeId, ids, clock, log })
   const ownCalls = createOwnCalls(cache)
-  const pending = createPendingSettlements({ journal, events, clock, log })
   const health = createHealth({ redis: cache, subscriptions, clock, ids, node: config.nodeId, emit: events.health })
   const buyerKeys = createBuyerKeys({ redis: cache, subscriptions, clock, pepper: config.keyPepper })
   const rates = createRateLimits({ redis: cache, clock })
@@ -221,6 +221,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
   })
   const clocks = watchClock(queueRedis, { clock, log })
   const paymentDesk = openDesk({ config, clock, log })
+  const pending = createPendingSettlements({ journal, events, desk: paymentDesk, clock, log })
   const artifacts = await openArtifacts({ config, clock, log })
   return {
     journal,

@@ -4,6 +4,7 @@ import { SECOND } from '#shared/clock.ts'
 import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 import type { CaptureOperation } from '#shared/contract/money-scripts/settle.ts'
 import { capUseOf, encodeCapCount } from '#shared/contract/money-scripts/uses.ts'
+import type { LedgerRestore } from '#shared/contract/money-scripts.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
@@ -29,8 +30,8 @@ type HeirPorts = {
   readonly offerCaps: Pick<OfferCapsStore, 'bringAll'>
   readonly settles: SettleQueue
   readonly journal: JournalReplay
-  /** Brings what is no money. */
-  bringMore(): Promise<void>
+  /** Brings what the gate does not count: marks of jobs, and claims of wallets after a step back of the ledger. */
+  bringMore(restore: LedgerRestore | undefined): Promise<unknown>
   readonly node: string
   readonly buckets: number
   readonly clock: Pick<Clock, 'monotonic'>
@@ -83,8 +84,8 @@ export function createHeir(ports: HeirPorts): Heir {
 
   return {
     async bringAll(membership) {
-      await ports.bringMore()
       if (membership.restore !== undefined) await journal.recapture(membership.restore)
+      await ports.bringMore(membership.restore)
       const inherited = journal.inherited()
       const registrar = registrarIn(membership)
       // The take goes first: an heir that finds a hold here counts its capture only by its take.

@@ -4,6 +4,7 @@ import type { Time } from '#shared/clock.ts'
 import { nextUtcDay, nextUtcMonth, SECOND } from '#shared/clock.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { ReserveAnswer } from '#shared/contract/money-scripts/reserve.ts'
+import type { LedgerRestore } from '#shared/contract/money-scripts.ts'
 import { readHold } from '#shared/contract/money-scripts.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError, describeCause } from '#shared/errors.ts'
@@ -42,7 +43,7 @@ type Options = {
   readonly log: Logger
   readonly journal: JournalReplay
   /** Brings what else this process knows and Redis may have lost, before the gate opens again. */
-  readonly bringMore?: () => Promise<void>
+  readonly bringMore?: (restore: LedgerRestore | undefined) => Promise<unknown>
 }
 
 export type FundsStore = Funds & {

@@ -91,6 +91,9 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
         throw new AppError('service_unavailable', { cause, retryAfterSeconds: RETRY_SECONDS })
       }
     },
+    async claimAgain(claims) {
+      await ask('claims-again', { claims }, CLAIM_MS)
+    },
     async settle(owed) {
       try {
         return SettleAnswerSchema.parse(await ask('settle', owed, owed.waitMs + BEYOND_WAIT_MS))
@@ -120,6 +123,7 @@ export const NO_PAYMENT_DESK: PaymentDeskStore = {
   terms: () => undefined,
   isContract: () => Promise.resolve(undefined),
   claim: () => Promise.reject(new AppError('service_unavailable')),
+  claimAgain: () => Promise.resolve(),
   settle: () => Promise.resolve(undefined),
   release: () => Promise.resolve(),
   start: () => Promise.resolve(),

@@ -60,6 +60,17 @@ export type ClaimAsk = z.input<typeof ClaimAskSchema>
  */
 export const KeptClaimSchema = ClaimAskSchema.omit({ rid: true, rail: true })
 
+/** A claim that stands, as the process that serves its call has it. */
+export const HeldClaimSchema = ClaimAskSchema.extend({ account: Word })
+export type HeldClaim = z.output<typeof HeldClaimSchema>
+/** The same as JSON. */
+export type HeldClaimText = z.input<typeof HeldClaimSchema>
+
+/** Most claims that are told together. One is 15,000 characters at most. */
+export const MAX_HELD_CLAIMS = 20
+/** Claims that stand, told to a ledger that went back in time. Those that it lost are made again. */
+export const HeldClaimsSchema = z.strictObject({ claims: z.array(HeldClaimSchema).max(MAX_HELD_CLAIMS) })
+
 /** The question whether a wallet is a contract. Null is an answer that nobody can give now. */
 export const WalletAskSchema = z.strictObject({ wallet: Address })
 export const WalletAnswerSchema = z.object({ isContract: z.boolean().nullable() })

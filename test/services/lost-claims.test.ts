@@ -10,7 +10,9 @@ import { assignMove } from '#control-plane/services/deposits/operator-moves.ts'
 import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { watchMoves } from '#control-plane/services/deposits/watch-moves.ts'
+import { keepClaims } from '#control-plane/services/payments/rebuild-claim.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
+import { HeldClaimSchema } from '#shared/contract/chain-payments.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
@@ -76,6 +78,40 @@ async function lost(
   const event = tellEvent({ rid, account, wallet, signed, seller: world.seller }, hasClaim)
   return { rid, account, event, wallet }
 }
+
+/** A claim that stands, as the process that serves its call tells it again. */
+function heldClaim({ rid, account, signed }: Pick<Told, 'rid' | 'account' | 'signed'>) {
+  const { payload, requirement } = signed
+  const kept = { amountMicro: String(PRICE), bodyDigest: 'cd'.repeat(32), payload, requirement, serveUntil: Date.now() }
+  return HeldClaimSchema.parse({ rid, account, rail: `x402-${requirement.scheme}`, ...kept })
+}
+
+describe('a claim that stands when the ledger went back in time', () => {
+  it.each(['exact', 'upto'] as const)('is told again, and pays for no second call: %s', async (scheme) => {
+    const wallet = await chain.newWallet(RICH)
+    const signed = await world.sign(wallet, scheme, PRICE)
+    const [rid, account] = [ids.ulid(), ids.make('acc')]
+    const held = heldClaim({ rid, account, signed })
+    await Promise.all([1, 2].map(() => keepClaims(world.ctx, [held])))
+    expect(await world.claim(signed)).toMatchObject({ state: 'used', rid, standing: 'serving' })
+    const event = tellEvent({ rid, account, wallet, signed, seller: world.seller })
+    expect(await world.settle(rid, CHARGE, { event })).toMatchObject({ state: 'settled' })
+    expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', charge: CHARGE, account, event })
+    await keepClaims(world.ctx, [held])
+    expect((await world.row(rid)).state).toBe('confirmed')
+    expect(await chain.usdcBalance(wallet.address)).toBe(1_000_000n - (scheme === 'upto' ? CHARGE : PRICE))
+  })
+
+  it('leaves the authorization to another call that has claimed it since', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const signed = await world.sign(wallet, 'upto', PRICE)
+    const other = await world.claimed(signed)
+    const [rid, account] = [ids.ulid(), ids.make('acc')]
+    await keepClaims(world.ctx, [heldClaim({ rid, account, signed })])
+    await expect(world.row(rid)).rejects.toThrow('no payment')
+    await world.release(other)
+  })
+})
 
 describe('a claim that the ledger lost', () => {
   it.each(['exact', 'upto'] as const)('is made again from the journal, settled and booked once: %s', async (scheme) => {

@@ -118,6 +118,7 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
     clock,
     log,
     journal: journal.replay(CREDIT_RAIL),
+    bringMore: async (restore) => wallets.pending?.bringClaims(restore),
   })
   const caps = funds.offerCaps
   const queues = ground.queue.transportOf(process)
@@ -174,9 +175,9 @@ function openWalletRails(
 ): Wallets {
   if (deskOf === undefined) return { rails: [], pending: undefined }
   const clock = process.time
-  const pending = createPendingSettlements({ journal, events, clock, log })
-  const urlOf = ({ path }: RequestHead) => `https://api.example${path}`
   const desk = deskOf(process)
+  const pending = createPendingSettlements({ journal, events, desk, clock, log })
+  const urlOf = ({ path }: RequestHead) => `https://api.example${path}`
   const pepper = new Secret('pepper')
   const signatures = createWalletSignatures({ desk, clock, recover: recoverWallet })
   const ports = { desk, signatures, clock, urlOf }

@@ -1,8 +1,9 @@
 import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
 import { isContract } from '#control-plane/services/payments/is-contract.ts'
+import { keepClaims } from '#control-plane/services/payments/rebuild-claim.ts'
 import { releasePayment, settlePayment } from '#control-plane/services/payments/settle-payment.ts'
 import type { PaymentDesk } from '#data-plane/payment.ts'
-import { ClaimAskSchema, ReleaseAskSchema, SettleAskSchema } from '#shared/contract/chain-payments.ts'
+import { ClaimAskSchema, HeldClaimsSchema, ReleaseAskSchema, SettleAskSchema } from '#shared/contract/chain-payments.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ChainHost } from './chain-host.ts'
 import type { Random } from './random.ts'
@@ -66,6 +67,7 @@ export function createSimDesk({ scheduler, random, workers, unknownWallets }: Pa
         throw new AppError('service_unavailable', { cause })
       }
     },
+    claimAgain: (claims) => ask(CLAIM_MS, ({ ctx }) => keepClaims(ctx, HeldClaimsSchema.parse({ claims }).claims)),
     settle: (given) =>
       ask(given.waitMs + BEYOND_WAIT_MS, ({ ctx }) => settlePayment(ctx, SettleAskSchema.parse(given))).catch(
         () => undefined,

@@ -63,7 +63,7 @@ export const PAYMENT_MUTANTS = [
   mutant(
     'left_charges_are_crossed_off',
     PENDING,
-    'for await (const text of replay.unposted(inheritance)) await settleAgain(settle, text)',
+    'for await (const text of replay.unposted(inheritance)) await again(settle, text)',
     '',
   ),
   mutant('pending_charges_are_forgotten', PENDING, 'pending.add(rid)\n      return', 'return'),

@@ -6,11 +6,13 @@ import { claimPayment } from '#control-plane/services/payments/claim-payment.ts'
 import { isContract } from '#control-plane/services/payments/is-contract.ts'
 import { withPayments } from '#control-plane/services/payments/payment-ctx.ts'
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
+import { keepClaims } from '#control-plane/services/payments/rebuild-claim.ts'
 import { releasePayment, settlePayment } from '#control-plane/services/payments/settle-payment.ts'
 import { listSwitchedOff, refuseSwitchedOff } from '#control-plane/services/payments/switched-rails.ts'
 import type { ClaimAnswer, PaymentTerms, SettleAnswer, WalletAnswer } from '#shared/contract/chain-payments.ts'
 import {
   ClaimAskSchema,
+  HeldClaimsSchema,
   INTERNAL_TOKEN_HEADER,
   PAYMENTS_PATH,
   ReleaseAskSchema,
@@ -47,6 +49,10 @@ export function mountPayments(server: FastifyInstance, plane: Ctx): void {
     const ask = read(ClaimAskSchema, request.body)
     const answer = (await refuseSwitchedOff(plane, ask.rail)) ?? (await claimPayment(entered, ask))
     return answer.state === 'used' ? { ...answer, amountMicro: answer.amountMicro.toString() } : answer
+  })
+  server.post(`${PAYMENTS_PATH}/claims-again`, async (request): Promise<object> => {
+    await keepClaims(enter(request), read(HeldClaimsSchema, request.body).claims)
+    return {}
   })
   server.post(`${PAYMENTS_PATH}/settle`, async (request): Promise<Written<SettleAnswer>> => {
     const answer = await settlePayment(enter(request), read(SettleAskSchema, request.body))

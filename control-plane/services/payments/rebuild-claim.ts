@@ -4,6 +4,7 @@ import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.
 import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
 import { isPoison, readEvent } from '#control-plane/services/money/usage-reading.ts'
 import { newUser } from '#control-plane/services/users.ts'
+import type { HeldClaim } from '#shared/contract/chain-payments.ts'
 import { CHAIN_RAILS, KeptClaimSchema } from '#shared/contract/chain-payments.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
@@ -34,34 +35,73 @@ export async function rebuildClaim(
   const rail = CHAIN_RAILS.find((name) => name === event.rail)
   const record = RecordSchema.safeParse(event.payment)
   if (rid === undefined || !record.success || rail === undefined) return undefined
-  const { claim } = record.data
-  const signed = readSignedPayment(claim.payload, claim.requirement)
-  if (signed === undefined) return undefined
-  const { network, asset } = signed.signed.requirements
-  const { payer, nonce, validUntil, isOfKey } = signed
-  const name = { network, asset: asset.toLowerCase(), payer, nonce }
-  await trx.payments.lockExposure(payer, { at: new Date(ctx.clock.now()), moved: [] })
-  const account = event.account !== null && isId('acc', event.account) ? { buyerAccount: event.account } : {}
-  const user = await trx.payments.ensureUser({ ...newUser(ctx, payer), ...account }, ctx.clock.now())
-  if (user === undefined) throw new Error(`the user of ${payer} is being made`)
-  const isNew = await trx.payments.insert({
-    ...name,
-    ...{ rid, rail, account: user.buyerAccount, amount: claim.amountMicro, bodyDigest: claim.bodyDigest },
-    ...{ payload: signed.signed.payload, requirement: signed.signed.requirements },
-    ...{ validUntil, serveUntil: new Date(claim.serveUntil), isContract: !isOfKey },
-  })
-  const payment = isNew ? await trx.payments.lock(rid) : undefined
-  if (payment === undefined) return undefined
-  ctx.log.warn({ rid, payer }, 'the claim of a call was lost, and is made again')
-  const own = user.buyerAccount === event.account ? text : withAccount(text, user.buyerAccount)
-  const came = { ...name, settledBy: settlerOf(payment), transaction: null }
-  if (!(await trx.payments.wasCredited(came))) return { payment, event: own }
+  const held = { ...record.data.claim, rid, rail, account: event.account }
+  const made = await makeAgain(ctx, trx, held, { sparesCredit: false })
+  if (made === undefined) return undefined
+  const { payment, isCredited } = made
+  const own = payment.account === event.account ? text : withAccount(text, payment.account)
+  if (!isCredited) return { payment, event: own }
   // Its money is the payer's credit by now, so nothing is due, and the charge is booked by itself.
   const charge: bigint = event.chargeMicro
   const state = PAYMENT_STATES[payment.state].credit ?? payment.state
   const change: PaymentChange = { event: own, charge, due: payment.amount, state }
   await trx.payments.change(rid, change)
   return { payment: { ...payment, ...change }, event: own }
+}
+
+type Held = Omit<HeldClaim, 'account'> & { readonly account: string | null }
+type MadeAgain = { readonly payment: ChainPayment; readonly isCredited: boolean }
+
+/**
+ * Undefined for a claim that cannot be read, and when another call has the authorization. `isCredited`: its money came, and
+ * is its payer's credit. With `sparesCredit` such a claim is not made.
+ */
+async function makeAgain(
+  ctx: Pick<PaymentCtx, 'ids' | 'clock' | 'log'>,
+  trx: MoneyTransaction,
+  { rid, rail, account, ...claim }: Held,
+  { sparesCredit }: { readonly sparesCredit: boolean },
+): Promise<MadeAgain | undefined> {
+  const signed = readSignedPayment(claim.payload, claim.requirement)
+  if (signed === undefined) return undefined
+  const { payload, requirements: requirement } = signed.signed
+  const { network, asset } = requirement
+  const { payer, nonce, validUntil, isOfKey } = signed
+  const name = { network, asset: asset.toLowerCase(), payer, nonce }
+  await trx.payments.lockExposure(payer, { at: new Date(ctx.clock.now()), moved: [] })
+  const came = { ...name, settledBy: settlerOf({ requirement }), transaction: null }
+  const isCredited = await trx.payments.wasCredited(came)
+  if (isCredited && sparesCredit) return undefined
+  const own = account !== null && isId('acc', account) ? { buyerAccount: account } : {}
+  const user = await trx.payments.ensureUser({ ...newUser(ctx, payer), ...own }, ctx.clock.now())
+  if (user === undefined) throw new Error(`the user of ${payer} is being made`)
+  const isNew = await trx.payments.insert({
+    ...name,
+    ...{ rid, rail, account: user.buyerAccount, amount: claim.amountMicro, bodyDigest: claim.bodyDigest },
+    ...{ payload, requirement, validUntil, serveUntil: new Date(claim.serveUntil), isContract: !isOfKey },
+  })
+  const payment = isNew ? await trx.payments.lock(rid) : undefined
+  if (payment === undefined) return undefined
+  ctx.log.warn({ rid, payer }, 'the claim of a call was lost, and is made again')
+  return { payment, isCredited }
+}
+
+/**
+ * Makes the claims again that a ledger lost when it went back in time. Data planes tell those that stand before anybody may
+ * claim again: otherwise the same authorization would pay for a second call while the first is served, or waits to be
+ * settled.
+ */
+export async function keepClaims(
+  ctx: Pick<PaymentCtx, 'ids' | 'clock' | 'log' | 'ledger'>,
+  claims: readonly HeldClaim[],
+): Promise<void> {
+  for (const claim of claims) {
+    await ctx.ledger.transact(async (trx) => {
+      if ((await trx.payments.lock(claim.rid)) !== undefined) return
+      // A charge beside credit is noted with its claim, when it is told.
+      await makeAgain(ctx, trx, claim, { sparesCredit: true })
+    })
+  }
 }
 
 /** An event of a wallet that has another account than when it paid. */

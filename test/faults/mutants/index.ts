@@ -58,7 +58,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'nobody-settles-later',
     file: 'data-plane/pipeline/pending-settlements.ts',
-    find: 'if (isAll || due.has(ridOf(text))) await settleAgain(settle, text)',
+    find: 'if (isAll || due.has(ridOf(text))) await again(settle, text)',
     replace: 'void isAll',
     caughtBy: 'F35b',
   },

@@ -1,3 +1,4 @@
+import type { Poison } from '#control-plane/db/settlements.ts'
 import type { Cancel } from '#shared/clock.ts'
 import { utcDay } from '#shared/clock.ts'
 import { OWNER_DIED } from '#shared/contract/hold.ts'
@@ -275,8 +276,15 @@ function createLedgerCheck({ ground, model }: CheckParts): () => void {
   const checkExposure = createExposureCheck()
   let seenEntries = 0
   let seenSettlements = 0
+  let timeline = 1
   return () => {
     const tables = ground.postgres.tables()
+    if (tables.identity.here !== timeline) {
+      timeline = tables.identity.here
+      balances.clear()
+      seenEntries = 0
+      seenSettlements = 0
+    }
     const { entries, accounts, settlements, poison } = tables
     const sums = new Map<string, bigint>()
     for (const { tx, account, amount } of entries.slice(seenEntries)) {
@@ -294,7 +302,11 @@ function createLedgerCheck({ ground, model }: CheckParts): () => void {
       }
       if (balance < 0n && kind !== 'platform_shortfall') throw violation('I4', `${account} has ${balance}`)
     }
-    if (poison.length > 0) throw violation('poison', `${poison[0]?.reason} ${poison[0]?.detail}`)
+    // A wallet's account that a restore lost is made again with its next charge. A call of it that cost nothing moves nothing.
+    const isOfLost = ({ reason, event }: Poison) =>
+      timeline > 1 && reason === 'unknown_account' && event.includes('"chargeMicro":"0"')
+    const wrong = poison.find((row) => !isOfLost(row))
+    if (wrong !== undefined) throw violation('poison', `${wrong.reason} ${wrong.detail}`)
     for (const row of [...settlements.values()].slice(seenSettlements)) {
       const job = model.jobs.get(row.rid)
       if (job === undefined) checkSettlement(model, row)

@@ -38,7 +38,7 @@ function checkGateRest({ ground, accounts, machines }: World): string[] {
   const { data } = redis.server
   const tables = postgres.tables()
   const left: string[] = []
-  const epoch = Number(/^(\d+):open$/.exec(data.get(moneyKeys.epoch) ?? '')?.[1] ?? '0')
+  const epoch = Number(/^(\d+):open(?::\d+:\d+)?$/.exec(data.get(moneyKeys.epoch) ?? '')?.[1] ?? '0')
   if (epoch === 0) left.push(`the gate is ${data.get(moneyKeys.epoch)}`)
   for (const account of accounts) {
     const fields = data.fields(moneyKeys.account(BUCKET, account))

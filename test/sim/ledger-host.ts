@@ -1,5 +1,5 @@
 import type { LedgerTables } from './ledger-tables.ts'
-import { copyTables, createTables } from './ledger-tables.ts'
+import { backUpTables, copyTables, createTables } from './ledger-tables.ts'
 import type { Random } from './random.ts'
 import type { Scheduler, SimProcess } from './scheduler.ts'
 
@@ -15,6 +15,8 @@ export type LedgerHost = {
   failNext(fault: CommitFault): void
   /** Calls the listener after every commit. */
   onCommit(listener: () => void): void
+  /** Backs the tables up. The answer restores them, as another timeline, and ends every connection. */
+  backUp(): () => void
   /** Ends the connection of the leader. */
   cutLeader(): void
   session(owner: SimProcess): LedgerSession
@@ -23,6 +25,7 @@ export type LedgerHost = {
 /** Postgres as one process reaches it. */
 export type LedgerSession = {
   wall(): number
+  identity(): LedgerTables['identity']
   /** Nothing will be posted before this instant any more, in Unix milliseconds. */
   horizon(): number
   read<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
@@ -104,6 +107,7 @@ export function createLedgerHost(scheduler: Scheduler, random: Random): LedgerHo
 
     const own: LedgerSession = {
       wall: scheduler.wall,
+      identity: () => tables.identity,
       horizon: () => scheduler.wall() - scheduler.now() + (holder?.since ?? scheduler.now()),
       async read(run) {
         await pause()
@@ -169,6 +173,16 @@ export function createLedgerHost(scheduler: Scheduler, random: Random): LedgerHo
     isUp: () => isUp,
     failNext: (fault) => void faults.push(fault),
     onCommit: (listener) => void committed.push(listener),
+    backUp() {
+      const backup = backUpTables(tables)
+      const { known } = tables.identity
+      return () => {
+        holder = undefined
+        if (leader !== undefined) leader.isCut = true
+        tables = { ...backup, identity: { here: tables.identity.here + 1, known } }
+        for (const listener of committed) listener()
+      }
+    },
     cutLeader() {
       if (leader !== undefined) leader.isCut = true
     },

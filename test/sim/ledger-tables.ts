@@ -26,6 +26,9 @@ export type TransactionRow = Omit<SignedTransaction, 'ageMs' | 'sentMs'> & {
   readonly sentAt: number | null
 }
 
+/** The timeline of the database, and the one on record. A restore begins another. */
+type Timelines = { readonly here: number; known: number }
+
 /** The tables of the money path in Postgres. */
 export type LedgerTables = {
   readonly accounts: Map<string, AccountRow>
@@ -41,6 +44,7 @@ export type LedgerTables = {
   readonly poison: Poison[]
   readonly nodes: Map<string, { readonly seenAt: number; readonly isRetired: boolean }>
   readonly epoch: MoneyRecordRow
+  readonly identity: Timelines
   /** The accounts of keys with a cap and of offers with a cap. */
   readonly cappedKeys: Map<string, string>
   readonly cappedOffers: Map<string, string>
@@ -80,6 +84,7 @@ export function createTables(): LedgerTables {
       heldAt: undefined,
       joinedAt: undefined,
     },
+    identity: { here: 1, known: 1 },
     cappedKeys: new Map(),
     cappedOffers: new Map(),
     users: new Map(),
@@ -106,6 +111,7 @@ export function copyTables(tables: LedgerTables): LedgerTables {
     poison: [...tables.poison],
     nodes: tables.nodes,
     epoch: tables.epoch,
+    identity: tables.identity,
     cappedKeys: tables.cappedKeys,
     cappedOffers: tables.cappedOffers,
     users: new Map(tables.users),
@@ -115,4 +121,9 @@ export function copyTables(tables: LedgerTables): LedgerTables {
     nonces: new Map(tables.nonces),
     earned: new Map(tables.earned),
   }
+}
+
+/** Copies everything, for a restore. */
+export function backUpTables(tables: LedgerTables): LedgerTables {
+  return { ...copyTables(tables), nodes: new Map(tables.nodes), epoch: { ...tables.epoch } }
 }

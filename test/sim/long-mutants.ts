@@ -2,6 +2,7 @@ import { END_MUTANTS } from './end-mutants.ts'
 import { RARE_PAYMENT_MUTANTS } from './payment-mutants.ts'
 import { JOB_SHARE } from './plan.ts'
 import type { ProductMutant } from './product-mutants.ts'
+import { RESTORE_MUTANTS } from './restore-mutants.ts'
 
 /** A mistake in the product's code that only the long run of the simulation tries. */
 export type LongMutant = ProductMutant & {
@@ -9,6 +10,8 @@ export type LongMutant = ProductMutant & {
   readonly jobs: number
   /** The share that have a call before them that a wallet pays for. None unless named. */
   readonly wallets?: number
+  /** True where the ledger goes back in time. */
+  readonly restores?: boolean
   /** It has to be noticed within so many seeds. */
   readonly mostSeeds: number
 }
@@ -232,4 +235,5 @@ export const LONG_MUTANTS: readonly LongMutant[] = [
   ...RECOVERY,
   ...END_MUTANTS,
   ...RARE_PAYMENT_MUTANTS,
+  ...RESTORE_MUTANTS,
 ]

@@ -18,6 +18,7 @@ const { values } = parseArgs({
     jobs: { type: 'string' },
     wallets: { type: 'string' },
     faults: { type: 'string' },
+    restores: { type: 'boolean', default: false },
     mutants: { type: 'boolean', default: false },
     cases: { type: 'string' },
   },
@@ -30,9 +31,13 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 /** Tries every mutant of the long run. Each has to be noticed within its seeds. */
 async function tryMutants(): Promise<number> {
   let survivors = 0
-  for (const { name, jobs, wallets = 0, mostSeeds } of LONG_MUTANTS) {
+  for (const { name, jobs, wallets = 0, restores, mostSeeds } of LONG_MUTANTS) {
     const startedAt = performance.now()
-    const hunt = { operations: Number(values.operations), most: mostSeeds, shares: { relays: 0, jobs, wallets } }
+    const hunt = {
+      operations: Number(values.operations),
+      most: mostSeeds,
+      shares: { relays: 0, jobs, wallets, restores },
+    }
     const found = await seekNotice(await runners.of(name), hunt)
     if (found === undefined) survivors += 1
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
@@ -82,10 +87,12 @@ async function main(): Promise<number> {
     jobs: shareOf(values.jobs),
     wallets: shareOf(values.wallets),
     faults: shareOf(values.faults),
+    restores: values.restores,
   }
   const shareFlags = (['relays', 'jobs', 'wallets', 'faults'] as const).map((name) =>
     values[name] === undefined ? '' : ` --${name} ${values[name]}`,
   )
+  if (values.restores) shareFlags.push(' --restores')
   const kept = values.keep?.split(',').map(Number)
   const startedAt = performance.now()
   const sum = { steps: 0, settled: 0 }

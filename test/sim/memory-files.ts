@@ -104,7 +104,7 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
         }),
       status: (path) =>
         later(0.1, () => {
-          const node = files.get(path)
+          const node = files.get(path) ?? [...files].find(([name]) => name.startsWith(`${path}/`))?.[1]
           return node && { bytes: node.length, changedAt: node.changedAt }
         }),
       touch: (path, at) =>

@@ -16,7 +16,7 @@ import { memoryPaymentReads, memoryPayments } from './memory-payments.ts'
 /** Deliberate faults of the ledger. */
 export type LedgerFlaw = 'insert_without_conflict' | PaymentFlaw
 
-const DATABASE = { systemId: 'memory', timeline: 1 }
+const SYSTEM_ID = 'memory'
 const MEMBER_SILENCE_MS = 48 * 60 * 60_000
 
 /** The ledger as one process reaches it. */
@@ -60,12 +60,18 @@ export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<Le
         epoch.beatAt = wall()
         return epoch.beat
       }),
-    readIdentity: async () => ({ here: DATABASE, known: DATABASE }),
-    noteIdentity: () => Promise.resolve(),
+    readIdentity: async () => {
+      const { here, known } = session.identity()
+      return { here: { systemId: SYSTEM_ID, timeline: here }, known: { systemId: SYSTEM_ID, timeline: known } }
+    },
+    noteIdentity: async ({ timeline }) => {
+      session.identity().known = timeline
+    },
     markRestored: (restoredTo, atLeastBeat = 0) =>
       write(({ epoch }) => {
         epoch.beat = Math.max(epoch.beat, atLeastBeat) + 1
-        epoch.restore = { to: Math.min(restoredTo, epoch.restore?.to ?? restoredTo), at: wall() }
+        const to = Math.floor(Math.min(restoredTo, epoch.restore?.to ?? restoredTo))
+        epoch.restore = { to, at: Math.floor(wall()) }
         epoch.isRestoreNew = true
         epoch.heldAt = wall()
         epoch.joinedAt = undefined
@@ -122,8 +128,8 @@ function reads(ask: Statement): MoneyReads {
     findLedgerKey: (key) => ask(({ ledgerKeys }) => ledgerKeys.get(key)),
     findEntries: (tx) => ask(({ entries }) => entries.filter((entry) => entry.tx === tx)),
     readStanding: (beat = 0) =>
-      ask(({ epoch }) => {
-        if (epoch.beat < beat) return 'behind'
+      ask(({ epoch, identity }) => {
+        if (epoch.beat < beat || identity.known !== identity.here) return 'behind'
         if (epoch.heldAt === undefined) return 'sound'
         return epoch.joinedAt === undefined ? 'joining' : 'held'
       }),

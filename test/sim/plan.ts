@@ -55,6 +55,7 @@ export type Operation = { readonly gapMs: number } & (
   | { readonly kind: 'commit'; readonly fault: CommitFault }
   | { readonly kind: 'postgres_down'; readonly ms: number }
   | { readonly kind: 'cut_leader' }
+  | { readonly kind: 'postgres_older'; readonly ms: number }
   | { readonly kind: 'paid_call'; readonly machine: number; readonly plan: PaidPlan }
   | { readonly kind: 'chain'; readonly event: ChainEvent }
 )
@@ -228,6 +229,8 @@ export type Shares = {
   readonly jobs?: number | undefined
   readonly wallets?: number | undefined
   readonly faults?: number | undefined
+  /** True for plans of `restorePlanOf`, which have none of the others. */
+  readonly restores?: boolean | undefined
 }
 
 /** How many operations of a plan have a call before them that a wallet pays for, or an event of the chain. */
@@ -244,7 +247,8 @@ const JOB_DEATHS = 0.15
  * shares.
  */
 export function planOf(seed: number, count: number, shares: Shares = {}): Operation[] {
-  const { relays = RELAY_SHARE, jobs = JOB_SHARE, wallets = WALLET_SHARE, faults = 0 } = shares
+  const { relays = RELAY_SHARE, jobs = JOB_SHARE, wallets = WALLET_SHARE, faults = 0, restores = false } = shares
+  if (restores) return restorePlanOf(seed, count)
   const random = createRandom(seed).fork('long jobs')
   const paying = createRandom(seed).fork('wallets')
   const more = createRandom(seed).fork('more faults')
@@ -264,6 +268,29 @@ export function planOf(seed: number, count: number, shares: Shares = {}): Operat
     }
     if (more.chance(faults)) before.push(drawOf(FAULTS, more))
     return [...before, operation]
+  })
+}
+
+/** Milliseconds of which a restored ledger lacks the postings at most. */
+const MOST_LOST_MS = 20_000
+/** Deaths of processes, and pauses, among the operations of a plan with a restore. */
+const KILLS = 0.03
+const PAUSES = 0.1
+
+/**
+ * The operations of a seed in which wallets alone pay, and the ledger goes back in time: a backup is restored. The other
+ * plans have no restores, because their model knows one past of the ledger only.
+ */
+function restorePlanOf(seed: number, count: number): Operation[] {
+  const random = createRandom(seed).fork('restores')
+  const at = random.between(1, Math.ceil(count / 2))
+  return Array.from({ length: count }, (_, index): Operation => {
+    if (index === at) return { kind: 'postgres_older', gapMs: gap(random), ms: random.between(500, MOST_LOST_MS) }
+    if (random.chance(KILLS)) {
+      return { kind: 'kill', gapMs: gap(random), machine: random.between(0, 2), downMs: downtime(random) }
+    }
+    if (random.chance(PAUSES)) return { kind: 'pass', gapMs: 0, ms: random.between(100, 8_000) }
+    return walletOperation(random)
   })
 }
 

@@ -9,6 +9,9 @@ const SEEDS = 500
 const OPERATIONS = 200
 /** Seeds in one test, so that the name of a failed test says which seeds to look at. */
 const AT_ONCE = 20
+/** Seeds in which a backup of the ledger is restored under payments by wallet, and the operations of each. */
+const RESTORES = 60
+const RESTORE_OPERATIONS = 60
 
 describe('the money path in a simulated deployment', () => {
   for (let first = 1; first <= SEEDS; first += AT_ONCE) {
@@ -21,6 +24,17 @@ describe('the money path in a simulated deployment', () => {
       expect(broken).toEqual([])
     })
   }
+
+  it(`keeps every promise in ${RESTORES} runs of ${RESTORE_OPERATIONS} operations in which an older ledger comes back`, async () => {
+    const broken: string[] = []
+    for (let seed = 1; seed <= RESTORES; seed++) {
+      const { error } = await runOperations(seed, planOf(seed, RESTORE_OPERATIONS, { restores: true }))
+      if (error === undefined) continue
+      const flags = `--restores --first ${seed} --seeds 1 --operations ${RESTORE_OPERATIONS}`
+      broken.push(`npm run test:sim -- ${flags}: ${error.message}`)
+    }
+    expect(broken).toEqual([])
+  }, 120_000)
 
   it('happens the same way again from the same seed', async () => {
     const lines: string[][] = [[], []]

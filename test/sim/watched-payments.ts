@@ -1,5 +1,6 @@
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentPrice } from '#data-plane/rails/x402/requirement.ts'
+import type { ModelRequest } from './model.ts'
 import { violation } from './violation.ts'
 import type { Watch } from './watched.ts'
 
@@ -8,7 +9,9 @@ import type { Watch } from './watched.ts'
  * charge. P1: a payment serves one call. P7: it serves none when it is not good, and one by MPP serves the request of its
  * challenge alone.
  */
-export function watchRail<Proof>(rail: Rail<Proof>, { model, fail }: Watch): Rail<Proof> {
+export function watchRail<Proof>(rail: Rail<Proof>, { model, ground, fail }: Watch): Rail<Proof> {
+  /** A call that came to nothing, and whose release a restored ledger may lack with its claim. */
+  const isForgotten = ({ state }: ModelRequest) => state === 'released' && ground.postgres.tables().identity.here > 1
   return {
     ...rail,
     async reserve(payer, proof, quote, raw) {
@@ -19,8 +22,9 @@ export function watchRail<Proof>(rail: Rail<Proof>, { model, fail }: Watch): Rai
         fail(violation('P1', `${hold.rid} is paid by nobody's payment`))
         return hold
       }
-      if (payment.paidFor !== undefined && payment.paidFor !== hold.rid) {
-        fail(violation('P1', `${payment.name} pays for ${payment.paidFor} and for ${hold.rid}`))
+      const first = model.requests.get(payment.paidFor ?? '')
+      if (first !== undefined && first.rid !== hold.rid && !isForgotten(first)) {
+        fail(violation('P1', `${payment.name} pays for ${first.rid}, which is ${first.state}, and for ${hold.rid}`))
       }
       const isCovered = payment.isLower && payment.most >= paymentPrice(quote.wantMicro)
       if (!payment.isGood && !isCovered) {

@@ -188,6 +188,8 @@ describe('a request', () => {
     const strict = world.process({ PAYOUT_APPROVAL_MICRO: '1999999' })
     const { payoutId, ...answer } = await world.request(seller, {}, strict)
     expect(answer).toMatchObject({ status: 'held', reason: 'approval' })
+    const exact = world.process({ PAYOUT_APPROVAL_MICRO: '2000000' })
+    expect(await world.request(await world.seller(2_000_000), {}, exact)).toMatchObject({ status: 'scheduled' })
     await world.settle()
     expect(await received(seller)).toBe(0n)
     expect(await world.payout(payoutId ?? '')).toMatchObject({ state: 'held' })
@@ -357,13 +359,19 @@ describe('who signs for the treasury', () => {
 describe('a sweep', () => {
   it('sends what is above the ceiling to the cold address, and leaves what payouts need', async () => {
     const cold = await chain.newWallet()
-    const seller = await world.seller(2_000_000)
+    const [seller, signed] = [await world.seller(2_000_000), await world.seller(3_000_000)]
     await setTreasury(world, 100_000_000n)
+    await world.request(signed)
+    await chain.mining('off')
+    await moveTransfers(world.ctx)
     const sweeping = world.process({ TREASURY_COLD_ADDRESS: cold.address, TREASURY_CEILING_MICRO: '10000000' })
     await drainBalances(sweeping, { isForced: true })
+    await moveTransfers(sweeping)
+    await chain.mining('automatic')
     await world.settle(sweeping)
+    expect([await received(seller), await received(signed)]).toEqual([2_000_000n, 3_000_000n])
     // Three payouts of the tests above are held, and their money stays.
-    expect([await received(seller), await chain.usdcBalance(cold.address)]).toEqual([2_000_000n, 82_000_000n])
+    expect(await chain.usdcBalance(cold.address)).toBe(79_000_000n)
     expect(await chain.usdcBalance(world.treasury)).toBe(16_000_000n)
     await moveTransfers(sweeping)
     await setTreasury(world, RICH)

@@ -125,6 +125,28 @@ describe('a chain that is reorganised', () => {
     await world.settle(deep, () => chain.mine(blocks + 1))
     await endsPaid(sellers, deep)
   })
+
+  it('pays nobody in the books before the new block is deep', async () => {
+    const deep = withTreasury(world.process({ CHAIN_CONFIRMATIONS: '3' }))
+    if (deep === undefined) throw new Error('no treasury')
+    const sellers = await two()
+    await plan()
+    await chain.mine()
+    await until('they are mined', 30_000, async () => {
+      await moveTransfers(deep)
+      const found = await Promise.all(sellers.map((seller) => world.payouts(seller)))
+      return found.every(([payout]) => payout?.state === 'mined')
+    })
+    await chain.reorganise(1)
+    await chain.mine(3)
+    await until('they are on the chain again', 30_000, async () => {
+      await deep.treasury.sender.sendAgain()
+      return (await Promise.all(sellers.map(received))).every((amount) => amount > 0n)
+    })
+    expect(await confirmTransfers(deep)).toBe(0)
+    await world.settle(deep, () => chain.mine(3))
+    await endsPaid(sellers, deep)
+  })
 })
 
 const SENDING: readonly RpcFault[] = [

@@ -103,6 +103,27 @@ const OUT: readonly TreasuryMutant[] = [
     caughtBy: 'payout-faults',
   },
   {
+    name: 'paid-by-the-depth-of-a-block-that-is-gone',
+    file: `${PAYOUTS}/follow-transfers.ts`,
+    find: 'if (!isDeep(use.block) || !isAs(transfer, use)) return false',
+    replace: 'if (!isAs(transfer, use)) return false',
+    caughtBy: 'payout-faults',
+  },
+  {
+    name: 'what-is-approved-to-the-micro-waits',
+    file: `${PAYOUTS}/plan-payouts.ts`,
+    find: 'amount > ctx.settings.payouts.approvalMicro',
+    replace: 'amount >= ctx.settings.payouts.approvalMicro',
+    caughtBy: 'payouts',
+  },
+  {
+    name: 'signed-payouts-are-swept',
+    file: `${PAYOUTS}/sweep-treasury.ts`,
+    find: 'ground.balance - waiting - signed - ceilingMicro',
+    replace: 'ground.balance - waiting - ceilingMicro',
+    caughtBy: 'payouts',
+  },
+  {
     name: 'what-was-paid-goes-back-to-its-seller',
     file: `${PAYOUTS}/end-transfer.ts`,
     find: '{ account: isPaid ? PLATFORM_ACCOUNTS.externalUsdc : seller, amount },',

@@ -56,19 +56,16 @@ export async function claimHold(desk: PaymentDesk, paid: CheckedPayment, quote: 
     ...{ amountMicro: amountMicro.toString(), bodyDigest: proof.digest, payload: { ...payload } },
     ...{ requirement: { ...requirement }, serveUntil: raw.receivedAt + ttlMs },
   }
+  // Without its claim in the journal a ledger that goes back in time could not book the call.
+  if (JSON.stringify(claim).length > MAX_CLAIM_CHARS) throw paymentRefused('payment_too_long')
   const answer = await desk.claim({ rid, rail, ...claim })
   const { account, wallet } = claimedBy(answer, paid)
-  const record = { ...recordOf(paid), ...keptClaim(claim) }
+  const record = { ...recordOf(paid), claim }
   return { rid, rail, account, keyId: null, wallet, record, grantedMicro: amountMicro, proof }
 }
 
-/** The longest claim that is kept, in characters of JSON. It stays within what an event takes of a rail's record. */
+/** The longest claim that the journal keeps, in characters of JSON. It stays within what an event takes of a rail's record. */
 const MAX_CLAIM_CHARS = 15_000
-
-/** The claim as the journal keeps it, for a ledger that loses it. */
-function keptClaim(claim: object): { readonly claim?: object } {
-  return JSON.stringify(claim).length > MAX_CLAIM_CHARS ? {} : { claim }
-}
 
 function recordOf({ network, requirement }: CheckedPayment): Readonly<Record<string, unknown>> {
   return { network, scheme: requirement['scheme'] }

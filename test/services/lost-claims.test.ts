@@ -144,6 +144,16 @@ describe('a claim that the ledger lost', () => {
     expect(await world.settle(rid, 5_000n, { event: heirs })).toMatchObject(settled)
   })
 
+  it('counts as a contract’s where the chain has code of its payer, though a key has signed', async () => {
+    const { rid, event, wallet } = await lost('exact')
+    await callChain(chain.rpcUrl, [['anvil_setCode', [wallet.address, '0x00']]])
+    await world.settle(rid, CHARGE, { event, waitMs: 0 })
+    const { rows } = await sql`select is_contract from chain_payment where rid = ${rid}`.execute(world.db)
+    expect(rows).toEqual([{ is_contract: true }])
+    await callChain(chain.rpcUrl, [['anvil_setCode', [wallet.address, '0x']]])
+    await world.booked(rid)
+  })
+
   it('is not made again where another call has claimed the authorization since, and ends', async () => {
     const wallet = await chain.newWallet(RICH)
     const signed = await world.sign(wallet, 'exact', PRICE)

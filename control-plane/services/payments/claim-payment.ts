@@ -10,7 +10,7 @@ import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
-import { isContract } from './is-contract.ts'
+import { isOfContract } from './is-contract.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 import { STANDINGS } from './payment-states.ts'
 import { readPaymentTerms } from './payment-terms.ts'
@@ -153,12 +153,6 @@ function isAllowed(
 type Purse = Pick<ChainPurse, 'balance' | 'allowance' | 'nextPermit'> & {
   readonly at: Date
   readonly moved: readonly RequestId[]
-}
-
-/** True for a payer whose own code says what it has signed, now or once it is deployed. Null while the chain is silent. */
-function isOfContract(ctx: PaymentCtx, { payer, isOfKey }: ReadPayment): Promise<boolean | null> {
-  if (!isOfKey) return Promise.resolve(true)
-  return ctx.payments.chain === null ? Promise.resolve(false) : isContract(ctx, payer)
 }
 
 /**

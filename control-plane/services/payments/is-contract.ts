@@ -1,4 +1,5 @@
 import type { PaymentCtx } from './payment-ctx.ts'
+import type { ReadPayment } from './signed-payment.ts'
 
 /** Says whether a wallet is a contract, which signs in its own way. Null where no chain is known, and while it is silent. */
 export function isContract(
@@ -10,4 +11,13 @@ export function isContract(
     log.warn({ err: error }, 'the chain does not say whether a wallet is a contract')
     return null
   })
+}
+
+/** True for a payer whose own code says what it has signed, now or once it is deployed. Null while the chain is silent. */
+export function isOfContract(
+  ctx: Pick<PaymentCtx, 'payments' | 'log'>,
+  { payer, isOfKey }: Pick<ReadPayment, 'payer' | 'isOfKey'>,
+): Promise<boolean | null> {
+  if (!isOfKey) return Promise.resolve(true)
+  return ctx.payments.chain === null ? Promise.resolve(false) : isContract(ctx, payer)
 }

@@ -7,6 +7,7 @@ import { newUser } from '#control-plane/services/users.ts'
 import type { HeldClaim } from '#shared/contract/chain-payments.ts'
 import { CHAIN_RAILS, KeptClaimSchema } from '#shared/contract/chain-payments.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
+import { isOfContract } from './is-contract.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 import { settlerOf } from './payment-on-chain.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
@@ -26,17 +27,13 @@ export type Rebuilt = { readonly payment: ChainPayment; readonly event: string }
 export async function rebuildClaim(
   ctx: Pick<PaymentCtx, 'ids' | 'clock' | 'log' | 'payments'>,
   trx: MoneyTransaction,
-  text: string,
+  { text, isContract }: { readonly text: string; readonly isContract: boolean },
 ): Promise<Rebuilt | undefined> {
-  const read = readEvent(text, 'payment', PAYMENT_POSTINGS)
-  if (isPoison(read)) return undefined
-  const { event } = read
-  const rid = parseRequestId(event.rid)
-  const rail = CHAIN_RAILS.find((name) => name === event.rail)
-  const record = RecordSchema.safeParse(event.payment)
-  if (rid === undefined || !record.success || rail === undefined) return undefined
-  const held = { ...record.data.claim, rid, rail, account: event.account }
-  const made = await makeAgain(ctx, trx, held, { sparesCredit: false })
+  const kept = readKeptClaim(text)
+  if (kept === undefined) return undefined
+  const { event, rid, rail, claim } = kept
+  const held = { ...claim, rid, rail, account: event.account }
+  const made = await makeAgain(ctx, trx, held, { sparesCredit: false, isContract })
   if (made === undefined) return undefined
   const { payment, isCredited } = made
   const own = payment.account === event.account ? text : withAccount(text, payment.account)
@@ -60,13 +57,13 @@ async function makeAgain(
   ctx: Pick<PaymentCtx, 'ids' | 'clock' | 'log'>,
   trx: MoneyTransaction,
   { rid, rail, account, ...claim }: Held,
-  { sparesCredit }: { readonly sparesCredit: boolean },
+  { sparesCredit, isContract }: { readonly sparesCredit: boolean; readonly isContract: boolean },
 ): Promise<MadeAgain | undefined> {
   const signed = readSignedPayment(claim.payload, claim.requirement)
   if (signed === undefined) return undefined
   const { payload, requirements: requirement } = signed.signed
   const { network, asset } = requirement
-  const { payer, nonce, validUntil, isOfKey } = signed
+  const { payer, nonce, validUntil } = signed
   const name = { network, asset: asset.toLowerCase(), payer, nonce }
   await trx.payments.lockExposure(payer, { at: new Date(ctx.clock.now()), moved: [] })
   const came = { ...name, settledBy: settlerOf({ requirement }), transaction: null }
@@ -78,7 +75,7 @@ async function makeAgain(
   const isNew = await trx.payments.insert({
     ...name,
     ...{ rid, rail, account: user.buyerAccount, amount: claim.amountMicro, bodyDigest: claim.bodyDigest },
-    ...{ payload, requirement, validUntil, serveUntil: new Date(claim.serveUntil), isContract: !isOfKey },
+    ...{ payload, requirement, validUntil, serveUntil: new Date(claim.serveUntil), isContract },
   })
   const payment = isNew ? await trx.payments.lock(rid) : undefined
   if (payment === undefined) return undefined
@@ -92,16 +89,37 @@ async function makeAgain(
  * settled.
  */
 export async function keepClaims(
-  ctx: Pick<PaymentCtx, 'ids' | 'clock' | 'log' | 'ledger'>,
+  ctx: Pick<PaymentCtx, 'ids' | 'clock' | 'log' | 'ledger' | 'payments'>,
   claims: readonly HeldClaim[],
 ): Promise<void> {
-  for (const claim of claims) {
+  const payers = await Promise.all(
+    claims.map(async (claim) => {
+      const read = readSignedPayment(claim.payload, claim.requirement)
+      // While the chain is silent a payer counts as a contract, which bounds it more.
+      return { claim, isContract: read === undefined || (await isOfContract(ctx, read)) !== false }
+    }),
+  )
+  for (const { claim, isContract } of payers) {
     await ctx.ledger.transact(async (trx) => {
       if ((await trx.payments.lock(claim.rid)) !== undefined) return
       // A charge beside credit is noted with its claim, when it is told.
-      await makeAgain(ctx, trx, claim, { sparesCredit: true })
+      await makeAgain(ctx, trx, claim, { sparesCredit: true, isContract })
     })
   }
+}
+
+/** Reads the claim that the data plane kept with an event. Undefined for an event without one. */
+export function readKeptClaim(text: string) {
+  const read = readEvent(text, 'payment', PAYMENT_POSTINGS)
+  if (isPoison(read)) return undefined
+  const { event } = read
+  const rid = parseRequestId(event.rid)
+  const rail = CHAIN_RAILS.find((name) => name === event.rail)
+  const record = RecordSchema.safeParse(event.payment)
+  if (rid === undefined || !record.success || rail === undefined) return undefined
+  const { claim } = record.data
+  const signed = readSignedPayment(claim.payload, claim.requirement)
+  return signed && { event, rid, rail, claim, signed }
 }
 
 /** An event of a wallet that has another account than when it paid. */

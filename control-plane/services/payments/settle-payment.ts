@@ -13,13 +13,14 @@ import type { RequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { BookCtx } from './book-payment.ts'
 import { bookLateCharge } from './book-payment.ts'
+import { isOfContract } from './is-contract.ts'
 import { takeUpArrival } from './late-arrival.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 import { isOver, onChain, settlerOf } from './payment-on-chain.ts'
 import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { chainIdOf } from './payment-terms.ts'
-import { rebuildClaim, withAccount } from './rebuild-claim.ts'
+import { readKeptClaim, rebuildClaim, withAccount } from './rebuild-claim.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
 /** `aheadMicro` is what is taken ahead of the service; all unless named. */
@@ -37,7 +38,8 @@ const NEXT_TRY_MS = 500
  * about whoever dies. Waits for the chain as long as the asker wants. A repeat changes nothing.
  */
 export async function settlePayment(ctx: BookCtx, ask: Ask): Promise<SettleAnswer> {
-  const payment = await noteCharge(ctx, ask)
+  const noted = await noteCharge(ctx, ask, undefined)
+  const payment = noted === 'lost' ? await noteLost(ctx, ask) : noted
   if (payment === undefined) return setAside(ctx, ask)
   // Money that was taken ahead of a call is its payer's credit by now.
   if (payment.bookedAt !== null) await bookLateCharge(ctx, payment)
@@ -70,20 +72,33 @@ function answerOf({ state, transaction, due, came, reason }: ChainPayment): Sett
   }
 }
 
+/** Stores the charge of a call whose claim is lost. Whether its payer is a contract the chain says, outside the transaction. */
+async function noteLost(ctx: PaymentCtx, ask: Ask): Promise<ChainPayment | undefined> {
+  const kept = ask.event === null ? undefined : readKeptClaim(ask.event)
+  const byContract = kept === undefined ? false : await isOfContract(ctx, kept.signed)
+  if (byContract === null) throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
+  const noted = await noteCharge(ctx, ask, byContract)
+  return noted === 'lost' ? undefined : noted
+}
+
 /**
- * Stores the charge of a call. Of a call without a claim it is made again from the event; undefined where it cannot be.
+ * Stores the charge of a call. Of a call without a claim it is made again from the event; undefined where it cannot be, and
+ * `lost` while nobody has said whether its payer is a contract.
  * Throws `not_found` for such a call without an event. The first charge stands: the heir of a
  * process that died between telling it and writing it down tells another, which is kept as a conflict.
  */
 async function noteCharge(
   ctx: PaymentCtx,
   { rid, event: told, chargeMicro, aheadMicro }: Ask,
-): Promise<ChainPayment | undefined> {
+  isContract: boolean | undefined,
+): Promise<ChainPayment | 'lost' | undefined> {
   const charge: bigint = chargeMicro
   return ctx.ledger.transact(async (trx) => {
     const known = await trx.payments.lock(rid)
     if (known === undefined && told === null) throw new AppError('not_found')
-    const rebuilt = known === undefined && told !== null ? await rebuildClaim(ctx, trx, told) : undefined
+    if (known === undefined && isContract === undefined) return 'lost'
+    const lost = told === null || isContract === undefined ? undefined : { text: told, isContract }
+    const rebuilt = known === undefined && lost !== undefined ? await rebuildClaim(ctx, trx, lost) : undefined
     const payment = known ?? rebuilt?.payment
     if (payment === undefined) return undefined
     const event = rebuilt?.event ?? (told === null ? null : asOfNow(payment, told))

@@ -91,8 +91,8 @@ const CLAIMS: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'a-lost-claim-is-not-made-again',
     file: `${PAYMENTS}/settle-payment.ts`,
-    find: 'known === undefined && told !== null ? await rebuildClaim',
-    replace: 'known === undefined && told === null ? await rebuildClaim',
+    find: 'known === undefined && lost !== undefined ? await rebuildClaim',
+    replace: 'known !== undefined && lost !== undefined ? await rebuildClaim',
   },
   {
     name: 'a-claim-is-made-again-beside-another',

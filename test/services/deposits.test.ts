@@ -66,6 +66,17 @@ describe('a transfer of a wallet that has signed in', () => {
   })
 })
 
+describe('a transfer of the cold address', () => {
+  it('is the treasury’s own money, though its wallet has signed in', async () => {
+    const cold = await buyers.depositor(FIVE)
+    const swept = world.process({ TREASURY_COLD_ADDRESS: cold.purse.address, TREASURY_CEILING_MICRO: '1' })
+    const hash = await buyers.transfer(cold.purse, 1_000_000n)
+    await turn(swept)
+    expect(await buyers.moveOf(hash)).toMatchObject({ kind: 'sweep', ref: null })
+    expect(await buyers.credit(cold)).toBe(0)
+  })
+})
+
 describe('a transfer of an unknown wallet', () => {
   it('is nobody’s until the wallet signs in, and then its own', async () => {
     const stranger = await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })

@@ -349,6 +349,20 @@ describe('the source tree', () => {
     expect(broken).toEqual([])
   })
 
+  it('names no fault row and no invariant that is not there', () => {
+    const rows = files.filter((path) => path.startsWith('test/faults/rows/')).map(read)
+    const numbers = rows.flatMap((text) => [...text.matchAll(/number: '([A-Z]\d{2})/g)].map(([, number]) => number))
+    const invariants = [...read('docs/architecture.md').matchAll(/^\| (I\d+) /gm)].map(([, number]) => number)
+    const known = new Set([...numbers, ...invariants])
+    const texts = files.filter((path) => /^(?:test|docs)\/.*\.(?:ts|md)$/.test(path))
+    const broken = texts.flatMap((file) =>
+      [...read(file).matchAll(/\b(?:[CFN]\d{2,3}|I\d{1,2})\b/g)]
+        .filter(([code]) => !known.has(code))
+        .map(([code]) => `${file} names ${code}`),
+    )
+    expect(broken).toEqual([])
+  })
+
   it('names no machine, registry or outside reference', () => {
     const banned = [
       /\/(?:home|root|work|Users)\/[\w.-]+\//,

@@ -128,7 +128,7 @@ describe('markets chosen by what stands on the market', () => {
 })
 
 describe('an order book', () => {
-  it('[C254] is walked page by page, best offer first, and never says who sells', async () => {
+  it('is walked page by page, best offer first, and never says who sells', async () => {
     const seen: string[] = []
     let after: string | null = null
     for (let page = 0; page < 3; page++) {

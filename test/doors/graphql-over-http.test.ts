@@ -165,7 +165,7 @@ describe('GraphQL over HTTP', () => {
   })
 })
 
-describe('[C306] documents that cost too much', () => {
+describe('documents that cost too much', () => {
   const nested = `{ markets(first: 100) { edges { node { providers { best { inputPer1m } } } } } }`
   it.each([
     [

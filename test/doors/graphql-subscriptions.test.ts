@@ -185,7 +185,7 @@ describe('subscriptions', () => {
     expect((await subscribe(query('trades: 5000'))).status).toBe(400)
   })
 
-  it('[C246] are refused with a status before anything is sent', async () => {
+  it('are refused with a status before anything is sent', async () => {
     const health = 'subscription { offerHealthUpdates { id } }'
     expect((await subscribe(health)).status).toBe(401)
     expect((await subscribe(health, ada.buyerKey)).status).toBe(401)

@@ -62,7 +62,7 @@ afterAll(async () => {
 })
 
 describe('a probe of a key', () => {
-  it('tells a good key with its traits, and a bad one with 200, and keeps neither (C223)', async () => {
+  it('tells a good key with its traits, and a bad one with 200, and keeps neither', async () => {
     const key = newKey()
     provider.asked.length = 0
     const good = await post('/v1/resource/seller/keys/probe', { resource_id: 'provider-x4', api_key: key })
@@ -129,29 +129,22 @@ describe('a seller', () => {
   it('is refused with the code of each mistake, and nothing is asked or kept', async () => {
     provider.asked.length = 0
     const rows: readonly (readonly [change: object, status: number, code: string])[] = [
-      // C207
       ...[4, 81, 5.5, '20', null, -5, 1_000, 'NaN'].map(
         (discount_percent) => [{ discount_percent }, 400, 'invalid_request'] as const,
       ),
       [{ discount_percent: undefined }, 400, 'invalid_request'],
-      // C208
       [{ ack_persists_state: false }, 400, 'invalid_request'],
       [{ ack_persists_state: undefined }, 400, 'invalid_request'],
       [{ ack_provider_terms: 'true' }, 400, 'invalid_request'],
-      // C209
       [{ api_secret: 'x' }, 400, 'api_secret_unsupported'],
       [{ pricing_multiplier: 0.5 }, 400, 'pricing_multiplier_unsupported'],
-      // C210
       ...['', 'has spaces in it', 'new\nline-here', 'k'.repeat(10_240), 'schlüssel-für-alle'].map(
         (api_key) => [{ api_key }, 400, 'invalid_request'] as const,
       ),
-      // C211
       [{ resource_type: 'nowhere' }, 400, 'invalid_request'],
       [{ resource_type: '__proto__' }, 400, 'invalid_request'],
       [{ label: 'x'.repeat(10_240) }, 400, 'invalid_request'],
-      // C212
       ...[-1, 0, 0.0000001, 1e12, '5'].map((cap_daily_usd) => [{ cap_daily_usd }, 400, 'invalid_request'] as const),
-      // C219
       [{ owner_id: 'acc_x' }, 400, 'invalid_request'],
       [{ discount: 10 }, 400, 'invalid_request'],
       // Rules and traits that the record does not have.
@@ -174,14 +167,13 @@ describe('a seller', () => {
       expect.objectContaining({ resource: 'provider-x4', provider_status: 401 }),
     ])
     expect(refused.text).not.toContain('canary')
-    // C233
     for (const key of [ada.buyerKey, operatorKey]) {
       expect([key.slice(0, 8), (await lend({}, key)).status]).toEqual([key.slice(0, 8), 401])
     }
     expect((await market.rest('POST', OFFERS, { body: wish() })).status).toBe(401)
   })
 
-  it('holds a key once over all sellers, and only the owner learns the id of the other offer (C213, C221)', async () => {
+  it('holds a key once over all sellers, and only the owner learns the id of the other offer', async () => {
     const api_key = newKey()
     const first = await lent({ api_key })
     const own = await lend({ api_key })
@@ -204,11 +196,10 @@ describe('a seller', () => {
     await remove(first.id)
   })
 
-  it('finds nothing under the id of somebody else, and changes nothing there (C247)', async () => {
+  it('finds nothing under the id of somebody else, and changes nothing there', async () => {
     const { id } = await lent({ label: '<b>Ada’s 🔑</b>' })
     const mine = async () => (await market.rest('GET', `${OFFERS}/${id}`, { key: ada.sellerKey })).body
     const before = await mine()
-    // C211
     expect(before).toMatchObject({ label: '<b>Ada’s 🔑</b>' })
     for (const answer of [
       await market.rest('GET', `${OFFERS}/${id}`, { key: bob.sellerKey }),
@@ -287,7 +278,6 @@ describe('a seller', () => {
       .where('id', '=', id as never)
       .executeTakeFirstOrThrow()
     expect([after.sealed, after.fingerprint, after.status]).toEqual([null, before.fingerprint, 'delisted'])
-    // C222
     expect((await patch(id, { status: 'active' })).status).toBe(409)
     expect((await post(`${OFFERS}/${id}/purge`, {})).status).toBe(200)
     expect((await post(`${OFFERS}/${id}/purge`, {}, bob.sellerKey)).status).toBe(404)
@@ -312,7 +302,7 @@ describe('a seller', () => {
     await remove(theirs.id, bob.sellerKey)
   })
 
-  it('cannot put back what an operator took off (C218)', async () => {
+  it('cannot put back what an operator took off', async () => {
     const { id } = await lent()
     const blocked = await staff().lentOffer.block.mutate({ id, reason: 'the provider asked for it' })
     expect(blocked).toMatchObject({ status: 'paused', delistedReason: 'the provider asked for it' })

@@ -123,7 +123,7 @@ describe('the tRPC door', () => {
     expect((await client.market.prices.query({ model: 'gpt-test' })).references.length).toBeGreaterThan(0)
   })
 
-  it('[C306] refuses limits of -1 and a million', async () => {
+  it('refuses limits of -1 and a million', async () => {
     for (const limit of [-1, 0, 1_000_000]) {
       expect(await trpcCodeOf(market.trpc(undefined).market.trades.query({ limit }))).toBe('invalid_request')
     }
@@ -136,11 +136,11 @@ describe('the tRPC door', () => {
     ['a name of a megabyte', { models: ['x'.repeat(1_000_000)] }],
     ['a thousand names', { models: Array.from({ length: 1_000 }, (_, index) => `m${index}`) }],
     ['a negative instant', { from: -1 }],
-  ])('[C308] refuses %s', async (_what, input) => {
+  ])('refuses %s', async (_what, input) => {
     await expect(series(input)).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  it('[C311] takes ten queries in a batch, and no more', async () => {
+  it('takes ten queries in a batch, and no more', async () => {
     const ask = (count: number) => {
       const input = encodeURIComponent(
         JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [at, {}]))),

@@ -120,7 +120,7 @@ describe.each(Object.entries(DOORS))('offers through %s', (_name, door) => {
     expect(await door.update(ada.sellerKey, id, { discount: 0.001 })).toEqual({ code: 'invalid_request' })
   })
 
-  it('C233 C247: are closed to buyers, to nobody, to bad keys, and hidden from other sellers', async () => {
+  it('are closed to buyers, to nobody, to bad keys, and hidden from other sellers', async () => {
     const id = idOf(await door.create(ada.sellerKey, wish()))
     const before = await door.get(ada.sellerKey, id)
     const callers: [key: string | undefined, code: string][] = [

@@ -70,7 +70,7 @@ describe('operations of operators', () => {
     'payments',
   )
 
-  it('open to no other key, whatever the input, and to nobody without one [C311]', async () => {
+  it('open to no other key, whatever the input, and to nobody without one', async () => {
     // Buyers open and read deposits of their own. Those of cash are the operator's.
     const isOperators = (path: string) => groups.includes(path.split('.')[0] ?? '') || path === 'deposit.recordFiat'
     const paths = Object.keys(appRouter._def.procedures).filter(isOperators)

@@ -72,7 +72,7 @@ describe('a call by its request id', () => {
     expect({ requests, next: rids[1], next_token: connection.page_info.end_cursor }).toEqual(page.body)
   })
 
-  it('[C246] is not there for another, at every door', async () => {
+  it('is not there for another, at every door', async () => {
     const { buyerKey: key } = await market.person()
     const id = rids[0] ?? ''
     expect(codeOf(await market.rest('GET', `/v1/requests/${id}`, { key }))).toBe('not_found')

@@ -160,7 +160,7 @@ describe('at every door', () => {
   )
 
   it.each(titled(DOOR_ROWS.filter(({ by }) => by === undefined)))(
-    '[C246] [C247] [C251] %s is the same, for whose records it is about',
+    '%s is the same, for whose records it is about',
     async (_name, row) => {
       const input = await expectSameAnswers(row)
       await expectSameRefusals(row, 'nobody', input, 'authentication_required')

@@ -213,7 +213,7 @@ describe('what a seller does', () => {
       await market.trpc(ada.sellerKey).offer.rotateCredential.mutate({ id, apiKey: newProviderKey() as never }),
     ]
     for (const found of rotated) expect(found).toMatchObject({ id, status: 'active' })
-    // [C247] A foreign key finds nothing at any door.
+    // A foreign key finds nothing at any door.
     const missing = { code: 'not_found' }
     expect(bodyOf(await POST(`offers/${id}/reset-health`, bob.sellerKey, {}))).toEqual(missing)
     expect(await graph('resetOfferHealth', resetQuery)(bob.sellerKey)).toEqual(missing)

@@ -70,7 +70,7 @@ describe('a session', () => {
     await abroad.stop()
   })
 
-  it('[C243] is refused edited, past its end, unused for a day, after logout, and twice', async () => {
+  it('is refused edited, past its end, unused for a day, after logout, and twice', async () => {
     const refused = async (headers: Record<string, string>) => {
       const answer = await me(headers)
       return [answer.status, codeOf(answer)]
@@ -104,7 +104,7 @@ describe('a session', () => {
     expect(await purgeSignIns(market.plane)).toBeGreaterThan(0)
   })
 
-  it('[C243] is made anew at every sign-in: what a browser held before is worth nothing', async () => {
+  it('is made anew at every sign-in: what a browser held before is worth nothing', async () => {
     const before = await signInForSession(market, wallet)
     const body = await signedChallenge(market, wallet)
     const answer = await market.rest('POST', '/v1/auth/session', { body, headers: before })
@@ -117,7 +117,7 @@ describe('a session', () => {
     expect((await me(planted)).status).toBe(401)
   })
 
-  it("[C243] changes nothing for another site's page", async () => {
+  it("changes nothing for another site's page", async () => {
     const { cookie = '' } = await signInForSession(market, wallet)
     const wrong: Record<string, string>[] = [{ cookie }, { cookie, origin: 'https://evil.example' }]
     for (const headers of [...wrong, { cookie, origin: 'null' }]) {

@@ -73,7 +73,7 @@ describe('a signed challenge', () => {
     expect(ending.body).toMatchObject({ label: 'Wallet sign-in', expires_at: end })
   })
 
-  it('[C255] is good for exactly one key, in a row and in parallel', async () => {
+  it('is good for exactly one key, in a row and in parallel', async () => {
     const body = await signedChallenge(market, wallet)
     const answers = await Promise.all(Array.from({ length: 20 }, () => submit(body)))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(19).fill(401)])
@@ -85,7 +85,7 @@ describe('a signed challenge', () => {
     expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201])
   })
 
-  it('[C256] needs a nonce that was issued to its address within five minutes', async () => {
+  it('needs a nonce that was issued to its address within five minutes', async () => {
     const { nonce } = await challengeOf(market, newWallet())
     expect(codeOf(await attempt({ nonce }))).toBe('invalid_signature')
     expect(codeOf(await attempt({ nonce: 'a'.repeat(64) }))).toBe('invalid_signature')
@@ -101,7 +101,7 @@ describe('a signed challenge', () => {
     expect(codeOf(await submit(late))).toBe('invalid_signature')
   })
 
-  it('[C257] names our domain, our URI, Base, and version 1', async () => {
+  it('names our domain, our URI, Base, and version 1', async () => {
     const wrong: Change[] = [
       { domain: 'evil.example' },
       { domain: '127.0.0.1:8403' },
@@ -130,7 +130,7 @@ describe('a signed challenge', () => {
     }
   })
 
-  it('[C259] was issued within five minutes of now', async () => {
+  it('was issued within five minutes of now', async () => {
     const issued = (ms: number) => attempt({ issuedAt: at(ms), expirationTime: at(ms + 9 * MINUTE) })
     expect((await issued(-5 * MINUTE + SECOND)).status).toBe(201)
     expect((await issued(5 * MINUTE - SECOND)).status).toBe(201)
@@ -138,7 +138,7 @@ describe('a signed challenge', () => {
     expect(codeOf(await issued(5 * MINUTE + 5 * SECOND))).toBe('invalid_signature')
   })
 
-  it('[C260] ends at most ten minutes after its issue, on a day of the calendar', async () => {
+  it('ends at most ten minutes after its issue, on a day of the calendar', async () => {
     const issuedAt = at(0)
     const ends = (ms: number) => attempt({ issuedAt, expirationTime: new Date(issuedAt.getTime() + ms) })
     expect((await ends(10 * MINUTE)).status).toBe(201)
@@ -155,7 +155,7 @@ describe('a signed challenge', () => {
     expect(codeOf(await attempt({ notBefore: at(MINUTE) }))).toBe('invalid_signature')
   })
 
-  it('[C262] bears the signature of its own address, in one form', async () => {
+  it('bears the signature of its own address, in one form', async () => {
     const { message, signature } = await signedChallenge(market, wallet)
     const other = await newWallet().signMessage({ message })
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -187,7 +187,7 @@ describe('a signed challenge', () => {
     expect((await submit({ ...zeroBased, signature: zeroBased.signature.slice(0, -2) + v })).status).toBe(201)
   })
 
-  it('[C264] of a contract wallet is asked of the chain, which has three seconds', async () => {
+  it('of a contract wallet is asked of the chain, which has three seconds', async () => {
     const answers = new Map([
       ['good', '{"jsonrpc":"2.0","id":1,"result":"0x01"}'],
       ['bad', '{"jsonrpc":"2.0","id":1,"result":"0x00"}'],

@@ -288,7 +288,7 @@ function foundInFiles(folder: string): string[] {
     })
 }
 
-describe('secrets and prompts [C324]', () => {
+describe('secrets and prompts', () => {
   it('stand in no table', async () => {
     expect(await foundInPostgres()).toEqual([])
   })

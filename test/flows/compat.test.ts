@@ -102,7 +102,7 @@ describe('refusals of the messages wire', () => {
     expect(await statusOf('/compat/min101/v1/models')).toBe(400)
   })
 
-  it('[C169] no key, a foreign key, a seller key, a management key, a cookie: 401', async () => {
+  it('no key, a foreign key, a seller key, a management key, a cookie: 401', async () => {
     const { seller_key: seller, management_key: management } = network.sandbox
     const given = [
       {},
@@ -115,7 +115,7 @@ describe('refusals of the messages wire', () => {
     for (const headers of given) expect(await refusal({ headers })).toEqual([401, 'authentication_error'])
   })
 
-  it('[C170] a payment is no key here', async () => {
+  it('a payment is no key here', async () => {
     expect(await refusal({ headers: { 'payment-signature': 'e30=' } })).toEqual([401, 'authentication_error'])
   })
 
@@ -127,13 +127,13 @@ describe('refusals of the messages wire', () => {
   })
 
   it.each([
-    ['[C171] malformed JSON', '{', 400, 'invalid_request_error'],
-    ['[C173] an unknown model', { ...GOOD, model: 'claude-nothing-9' }, 404, 'not_found_error'],
-    ['[C175] no seller under the floor', { ...GOOD, min_discount_pct: 99 }, 404, 'not_found_error'],
-    ['[C184] a blocked list that cannot be read', { ...GOOD, providers_blocked: {} }, 400, 'invalid_request_error'],
+    ['malformed JSON', '{', 400, 'invalid_request_error'],
+    ['an unknown model', { ...GOOD, model: 'claude-nothing-9' }, 404, 'not_found_error'],
+    ['no seller under the floor', { ...GOOD, min_discount_pct: 99 }, 404, 'not_found_error'],
+    ['a blocked list that cannot be read', { ...GOOD, providers_blocked: {} }, 400, 'invalid_request_error'],
     ['unknown providers', { ...GOOD, provider: 'nobody' }, 400, 'invalid_request_error'],
     [
-      '[C176] no healthy seller',
+      'no healthy seller',
       { ...GOOD, providers_blocked: ['sandbox-a', 'sandbox-b', 'sandbox-c', 'sandbox-d', 'sandbox-e'] },
       503,
       'overloaded_error',
@@ -142,7 +142,7 @@ describe('refusals of the messages wire', () => {
     expect(await refusal({ body })).toEqual([status, type])
   })
 
-  it('[C177] [C016] a body over the limit', async () => {
+  it('a body over the limit', async () => {
     const answer = await announce(33 * 1_048_576)
     expect(answer).toMatch(/^HTTP\/1\.1 413 /)
     // The answer stays open for the rest of the body, so it comes in chunks.
@@ -375,12 +375,8 @@ describe('counting and listing', () => {
   })
 
   it.each([
-    [
-      '[C185] ten megabytes in one text',
-      { ...GOOD, messages: [{ role: 'user', content: 'x'.repeat(10_000_000) }] },
-      413,
-    ],
-    ['[C185] broken tools', { ...GOOD, tools: [{ name: 5 }] }, 400],
+    ['ten megabytes in one text', { ...GOOD, messages: [{ role: 'user', content: 'x'.repeat(10_000_000) }] }, 413],
+    ['broken tools', { ...GOOD, tools: [{ name: 5 }] }, 400],
     ['an unknown model', { ...GOOD, model: 'nothing' }, 404],
   ])('%s', async (_name, body, status) => {
     expect((await refusal({ path: '/compat/v1/messages/count_tokens', body }))[0]).toBe(status)
@@ -416,7 +412,7 @@ describe('counting and listing', () => {
     expect(await client.models.retrieve(name)).toMatchObject({ id, type: 'model' })
   })
 
-  it('[C188] a model that is not there', async () => {
+  it('a model that is not there', async () => {
     for (const id of ['nothing', 'nothing%2fat-all', '%2f']) {
       const headers = { 'x-api-key': network.sandbox.buyer_key }
       const answer = await fetch(`${network.sandbox.api_base_url}/compat/v1/models/${id}`, { headers })

@@ -55,7 +55,7 @@ describe('a relayed call', () => {
     }
   })
 
-  it('is one more with the same Idempotency-Key (C196)', async () => {
+  it('is one more with the same Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'the-same' }
     const answers = [await image({ headers }), await image({ headers })]
     expect(answers.map(costOf)).toEqual(['24000', '24000'])
@@ -100,7 +100,7 @@ describe('a relayed call', () => {
     for (const secret of [network.sandbox.buyer_key, 'session=1', '1.2.3.4', 'mine']) expect(said).not.toContain(secret)
   })
 
-  it('shows its buyer an allow-list of headers, and our own figures (C313)', async () => {
+  it('shows its buyer an allow-list of headers, and our own figures', async () => {
     json(
       200,
       { data: [{ url: 'x' }] },
@@ -157,11 +157,11 @@ describe('a relayed call', () => {
     },
   )
 
-  it.each(['PATCH', 'DELETE', 'HEAD'])('by %s is 405 (C190)', async (method) => {
+  it.each(['PATCH', 'DELETE', 'HEAD'])('by %s is 405', async (method) => {
     expect((await ask('/resources/provider-p1/v1/images', { method })).status).toBe(405)
   })
 
-  it('needs a buyer’s key, and never asks for a payment (C232)', async () => {
+  it('needs a buyer’s key, and never asks for a payment', async () => {
     const { seller_key, management_key } = network.sandbox
     const keys = [seller_key, management_key].map((key) => ({ authorization: `Bearer ${key}` }))
     for (const headers of [
@@ -175,7 +175,7 @@ describe('a relayed call', () => {
     expect(provider.heard).toEqual([])
   })
 
-  it('without credit is 402 insufficient_credit, without a list of ways to pay (C194)', async () => {
+  it('without credit is 402 insufficient_credit, without a list of ways to pay', async () => {
     const { buyerKey } = await doorsOf(network).user()
     const answer = await image({ key: buyerKey })
     const body = z
@@ -211,14 +211,14 @@ describe('a relayed call', () => {
     expect((await image()).status).toBe(200)
   })
 
-  it('that asks for traits nobody claims is 404 (C192)', async () => {
+  it('that asks for traits nobody claims is 404', async () => {
     await lendImages([{ key: KEY, traits: [{ name: 'account.tier2', provenance: 'probed' }] }])
     expect((await image({ headers: { 'x-mkt-require': 'account.tier2' } })).status).toBe(200)
     const both = image({ headers: { 'x-mkt-require': 'account.tier2, region.eu' } })
     expect(await refusalOf(both)).toEqual([404, 'trait_unavailable', '0'])
   })
 
-  it('that lenders do not allow is 403 policy_refused (C198), and their demand is counted', async () => {
+  it('that lenders do not allow is 403 policy_refused, and their demand is counted', async () => {
     const scope = { models: ['canvas-1-mini'], methods: null, paths: null }
     const [offer = ''] = await lendImages([{ key: KEY, scope }])
     expect(await refusalOf(image())).toEqual([403, 'policy_refused', '0'])
@@ -239,7 +239,7 @@ describe('a relayed call', () => {
     expect(codes).toContain(403)
   })
 
-  it('takes no more than a buyer’s share of a cap, nor more than the cap (C199)', async () => {
+  it('takes no more than a buyer’s share of a cap, nor more than the cap', async () => {
     await lendImages([{ key: KEY, capDailyMicro: '100000', buyerSharePct: 50 }])
     expect([(await image()).status, (await image()).status]).toEqual([200, 200])
     expect((await refusalOf(image()))[1]).toBe('policy_refused')
@@ -301,7 +301,7 @@ describe('a relayed call', () => {
     expect(provider.heard.length).toBe(1)
   })
 
-  it('to keys that are all backed off is 503 offers_unhealthy (C199)', async () => {
+  it('to keys that are all backed off is 503 offers_unhealthy', async () => {
     await lendImages([{ key: KEY }])
     json(401, { error: { message: 'no' } })
     await image()

@@ -195,7 +195,7 @@ describe('a picture', () => {
     },
   )
 
-  it('that did not come costs nothing, and the next offer is asked [C168]', async () => {
+  it('that did not come costs nothing, and the next offer is asked', async () => {
     await behaveOnce(BY_IMAGE, 'empty')
     const answer = await generate({ model: BY_IMAGE, size: '64x64' })
     expect([answer.status, answer.headers.get('x-mkt-marketplace-attempts')]).toEqual([200, '2'])
@@ -243,7 +243,7 @@ describe('an edit', () => {
     ['image_url', { image_url: 'https://example.com/base.png' }],
     ['image_url as an object', { image_url: { url: asUrl } }],
     [
-      'input_images, one on a private host, which nobody fetches [C165]',
+      'input_images, one on a private host, which nobody fetches',
       { input_images: [{ url: asUrl, role: 'start' }, 'https://10.0.0.1/private.png'] },
     ],
     ['input_references', { input_references: [{ type: 'image_url', image_url: { url: asUrl } }] }],
@@ -259,13 +259,13 @@ describe('an edit', () => {
   })
 
   it.each<[string, object, number, string]>([
-    ['C155 none', {}, 400, 'image_required'],
-    ['C155 an empty text', { image: '' }, 400, 'image_required'],
-    ['C156 bare base64', { image: png.toString('base64') }, 400, 'invalid_image_input'],
-    ['C156 http', { image: 'http://example.com/a.png' }, 400, 'invalid_image_input'],
-    ['C156 ftp', { image: 'ftp://example.com/a.png' }, 400, 'invalid_image_input'],
-    ['C156 an empty object', { image: {} }, 400, 'invalid_image_input'],
-    ['C156 data without a comma', { image: 'data:image/png;base64' }, 400, 'invalid_image_input'],
+    ['none', {}, 400, 'image_required'],
+    ['an empty text', { image: '' }, 400, 'image_required'],
+    ['bare base64', { image: png.toString('base64') }, 400, 'invalid_image_input'],
+    ['http', { image: 'http://example.com/a.png' }, 400, 'invalid_image_input'],
+    ['ftp', { image: 'ftp://example.com/a.png' }, 400, 'invalid_image_input'],
+    ['an empty object', { image: {} }, 400, 'invalid_image_input'],
+    ['data without a comma', { image: 'data:image/png;base64' }, 400, 'invalid_image_input'],
     [
       'data that is no picture',
       { image: `data:image/png;base64,${btoa('hello, world, hello')}` },
@@ -273,12 +273,12 @@ describe('an edit', () => {
       'invalid_image_input',
     ],
     ['data of another type', { image: `data:text/html;base64,${png.toString('base64')}` }, 400, 'invalid_image_input'],
-    ['C157 nine', { input_images: Array.from({ length: 9 }, () => asUrl) }, 400, 'too_many_input_images'],
-    ['C159 with a mask', { image: asUrl, mask: asUrl }, 400, 'mask_not_supported'],
-    ['C159 with a mask_url', { image: asUrl, mask_url: 'https://example.com/m.png' }, 400, 'mask_not_supported'],
-    ['C160 with the role end', { input_images: [{ url: asUrl, role: 'end' }] }, 400, 'invalid_image_input'],
-    ['C160 with the role admin', { input_images: [{ url: asUrl, role: 'admin' }] }, 400, 'invalid_image_input'],
-    ['C160 without a url', { input_images: [{ role: 'start' }] }, 400, 'invalid_image_input'],
+    ['nine', { input_images: Array.from({ length: 9 }, () => asUrl) }, 400, 'too_many_input_images'],
+    ['with a mask', { image: asUrl, mask: asUrl }, 400, 'mask_not_supported'],
+    ['with a mask_url', { image: asUrl, mask_url: 'https://example.com/m.png' }, 400, 'mask_not_supported'],
+    ['with the role end', { input_images: [{ url: asUrl, role: 'end' }] }, 400, 'invalid_image_input'],
+    ['with the role admin', { input_images: [{ url: asUrl, role: 'admin' }] }, 400, 'invalid_image_input'],
+    ['without a url', { input_images: [{ role: 'start' }] }, 400, 'invalid_image_input'],
     ['by a file id', { image: { file_id: 'file-1' } }, 400, 'unresolvable_file_reference'],
     ['of two pictures', { image: asUrl, n: 2 }, 400, 'invalid_request'],
   ])('with a source that cannot be used is refused: %s', async (_name, body, status, code) => {
@@ -291,7 +291,7 @@ describe('an edit', () => {
     expect([answer.status, Refusal.parse(await answer.json()).error.code]).toEqual([400, 'image_required'])
   })
 
-  it('takes a mask of null as none [C159]', async () => {
+  it('takes a mask of null as none', async () => {
     expect((await edit({ image: asUrl, mask: null, quality: 'low' })).status).toBe(200)
   })
 
@@ -317,18 +317,18 @@ describe('an edit', () => {
 
 describe('a request for a picture', () => {
   it.each<[string, object, string]>([
-    ['C161 n of 0', { n: 0 }, 'n'],
-    ['C161 n of 11', { n: 11 }, 'n'],
-    ['C161 n of -1', { n: -1 }, 'n'],
-    ['C161 n of 1.5', { n: 1.5 }, 'n'],
-    ['C161 n as a text', { n: '3' }, 'n'],
+    ['n of 0', { n: 0 }, 'n'],
+    ['n of 11', { n: 11 }, 'n'],
+    ['n of -1', { n: -1 }, 'n'],
+    ['n of 1.5', { n: 1.5 }, 'n'],
+    ['n as a text', { n: '3' }, 'n'],
     ['a size of 0', { size: '0x0' }, 'size'],
     ['a negative size', { size: '-1x100' }, 'size'],
     ['a size that is too wide', { size: '100000x1' }, 'size'],
     ['a size with another sign', { size: '1024×1024' }, 'size'],
     ['a size that is no text', { size: 1024 }, 'size'],
-    ['C163 a resolution of 8K', { resolution: '8K' }, 'resolution'],
-    ['C163 a quality of ultra', { quality: 'ultra' }, 'quality'],
+    ['a resolution of 8K', { resolution: '8K' }, 'resolution'],
+    ['a quality of ultra', { quality: 'ultra' }, 'quality'],
     ['another format', { response_format: 'png' }, 'response_format'],
     ['an empty prompt', { prompt: ' ' }, 'prompt'],
     ['a prompt that is too long', { prompt: 'x'.repeat(32_769) }, 'prompt'],

@@ -107,7 +107,7 @@ describe('a long job', () => {
     expect((await moved(id))['buyer_credit']).toBe(-CHARGE)
   })
 
-  it('is its buyer’s alone, or that of whoever has its token [I21] [C253]', async () => {
+  it('is its buyer’s alone, or that of whoever has its token [I21]', async () => {
     const { id, job_token: token } = await submit('long-job-endless')
     const stranger = await market.buyer(1)
     for (const headers of [{ authorization: `Bearer ${stranger}` }, { 'x-job-token': `${token.slice(0, -1)}_` }]) {
@@ -284,7 +284,7 @@ describe('a media file', () => {
     expect(answer.headers.get('content-disposition')).toBe('attachment')
   })
 
-  it('is nobody else’s, and nobody is told whether it exists [C080] [C253]', async () => {
+  it('is nobody else’s, and nobody is told whether it exists', async () => {
     const { id, token, path, link } = await kept()
     const stranger = { authorization: `Bearer ${await market.buyer(1)}` }
     const none = '/v1/media/artifacts/job_01ARZ3NDEKTSV4RRFFQ69G5FAV/0'

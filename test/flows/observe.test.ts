@@ -109,7 +109,7 @@ describe('the spans of a paid call', () => {
     expect(request()?.service).toBe('market-control-plane')
   })
 
-  it('hold no content, no key and no account [C324]', async () => {
+  it('hold no content, no key and no account', async () => {
     await until('the spans have come', SPANS_WITHIN_MS, allOfCall)
     const text = collector.text()
     expect(text).toContain(COLLECTOR_TOKEN)
@@ -165,7 +165,7 @@ describe('the log of a call', () => {
     }
   })
 
-  it('holds no secret, nor does that of another process, nor any figure [C324]', async () => {
+  it('holds no secret, nor does that of another process, nor any figure', async () => {
     const own = z
       .record(z.string(), z.string())
       .parse(JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8')))

@@ -80,7 +80,7 @@ describe('the endpoints that a host runs', () => {
     await until('the host is back', 10_000, async () => (await chat(key))[2] === 'rt-cheap')
   })
 
-  it('refuse a long job up front: 404 no_sellers_for_model, and nobody is asked, nor to pay [C166]', async () => {
+  it('refuse a long job up front: 404 no_sellers_for_model, and nobody is asked, nor to pay', async () => {
     await host(DEAR, ['chat'])
     await untilJobIsRefused(key)
     const before = asked(DEAR)

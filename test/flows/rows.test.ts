@@ -96,7 +96,7 @@ function methodsAt(path: string): string[] {
 }
 
 describe('each path of the rows', () => {
-  it('[C077] answers its methods, and others with 405, the methods and the words of its row', async () => {
+  it('answers its methods, and others with 405, the methods and the words of its row', async () => {
     for (const { path, row } of PATHS) {
       const host = row.host === 'base' ? SITE : API
       const allow = [...methodsAt(path), 'OPTIONS'].join(', ')
@@ -112,7 +112,7 @@ describe('each path of the rows', () => {
     }
   })
 
-  it('[C076] is answered on its own host alone, and on any host that is neither', async () => {
+  it('is answered on its own host alone, and on any host that is neither', async () => {
     for (const { path, row } of PATHS) {
       for (const method of METHODS) {
         for (const [host, own] of [
@@ -142,7 +142,7 @@ describe('each path of the rows', () => {
     [SITE, '/api/inference/v1/chat/completions', 405],
     [SITE, '/health/live', 200],
     ['other.example', '/v1/models', 200],
-  ])('[C076] GET %s%s is %i', async (host, path, status) => {
+  ])('GET %s%s is %i', async (host, path, status) => {
     expect((await ask('GET', path, host)).status).toBe(status)
   })
 })

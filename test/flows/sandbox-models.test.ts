@@ -66,7 +66,7 @@ function ask(path: string, provider: string, body: object): Promise<Response> {
 
 describe.each(SELLERS)('sandbox models of %s', (seller) => {
   it.each(WIRES.flatMap((path) => ENDS.map(([name, status]) => [path, name, status] as const)))(
-    '[C313, C314, C316, C320, C322] %s %s: %i',
+    '%s %s: %i',
     async (path, name, status) => {
       const body = { model: `sandbox/${name}` }
       const whole = await ask(path, seller, body)
@@ -128,7 +128,7 @@ describe('keys with limits on the messages wire', () => {
     return answer
   }
 
-  it('[C178] over the rate: 429 with Retry-After', async () => {
+  it('over the rate: 429 with Retry-After', async () => {
     const key = await keyWith({ rate_limit_rpm: 1 })
     expect((await answerTo(key)).status).toBe(200)
     const refused = await answerTo(key)
@@ -137,7 +137,7 @@ describe('keys with limits on the messages wire', () => {
     expect(Refusal.parse(await refused.json()).error).toMatchObject({ type: 'rate_limit_error' })
   })
 
-  it('[C172] over the cap of the key: 400, never 402', async () => {
+  it('over the cap of the key: 400, never 402', async () => {
     const refused = await answerTo(await keyWith({ cap_daily_usd: 0.000001 }))
     expect([refused.status, refused.headers.get('payment-required')]).toEqual([400, null])
     expect(Refusal.parse(await refused.json()).error).toMatchObject({ type: 'invalid_request_error' })

@@ -76,7 +76,7 @@ describe('a wallet that pays by the Payment scheme', () => {
     expect(await chain.usdcBalance(wallet.address)).toBe(999_000n)
   })
 
-  it('C266: is asked for both ways to pay on /v1, and for x402 alone under a floor and on the mirror', async () => {
+  it('is asked for both ways to pay on /v1, and for x402 alone under a floor and on the mirror', async () => {
     const paths = [
       CHAT,
       '/api/inference/v1/chat/completions',
@@ -101,7 +101,7 @@ describe('a wallet that pays by the Payment scheme', () => {
     }
   })
 
-  it('C292: buys one answer with one credential', async () => {
+  it('buys one answer with one credential', async () => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const authorization = await credentialFor(wallet)
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask({}, { authorization })))
@@ -139,7 +139,7 @@ describe('a wallet that pays by the Payment scheme', () => {
       forged((wire) => ({ ...wire, source: 'did:pkh:eip155:8453:0xaa' })),
       'invalid-payload',
     ],
-  ])('C275, C292: %s is refused with its problem and a fresh challenge', async (_name, change, problem) => {
+  ])('%s is refused with its problem and a fresh challenge', async (_name, change, problem) => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const answer = await ask({}, { authorization: change(await credentialFor(wallet)) })
     expect([answer.status, Refusal.parse(await answer.json()).error]).toEqual([402, problem])
@@ -148,7 +148,7 @@ describe('a wallet that pays by the Payment scheme', () => {
     expect(await chain.usdcBalance(wallet.address)).toBe(1_000_000n)
   })
 
-  it('C292: a credential for another body is refused', async () => {
+  it('a credential for another body is refused', async () => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const answer = await ask({ max_tokens: 99 }, { authorization: await credentialFor(wallet) })
     expect([answer.status, Refusal.parse(await answer.json()).error]).toEqual([402, 'invalid-challenge'])

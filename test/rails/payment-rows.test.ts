@@ -55,7 +55,7 @@ const Exact = z.object({
 })
 
 describe('a payment', () => {
-  it('C283: whose nonce is used on the chain is refused, and nothing is served', async () => {
+  it('whose nonce is used on the chain is refused, and nothing is served', async () => {
     const wallet = await chain.newWallet(RICH)
     const payment = await signed(wallet, 'exact')
     const { signature, authorization } = Exact.parse(payment.payload)
@@ -73,7 +73,7 @@ describe('a payment', () => {
     expect(await chain.usdcBalance(wallet.address)).toBe(1_000_000n - value)
   })
 
-  it('C290: is at least 1,000 micro-USD, and a call that may cost more than a dollar is refused', async () => {
+  it('is at least 1,000 micro-USD, and a call that may cost more than a dollar is refused', async () => {
     const { accepts } = await demandFor(bodyOf({ max_tokens: 1 }))
     expect(accepts.map(({ amount }) => amount)).toEqual(['1000', '1000'])
     const dear = await ask(bodyOf({ model: 'claude-opus-4.1', max_tokens: 32_000 }))
@@ -84,7 +84,7 @@ describe('a payment', () => {
     ])
   })
 
-  it('C294: is asked for in less than 8 KB of headers, into which no name of the request gets', async () => {
+  it('is asked for in less than 8 KB of headers, into which no name of the request gets', async () => {
     const answer = await ask(
       bodyOf({ model: 'gpt-5-mini', user: 'x'.repeat(200), metadata: { a: '\r\nset-cookie: b' } }),
     )
@@ -97,7 +97,7 @@ describe('a payment', () => {
   it.each([
     ['20 KB', 20_000],
     ['100 KB', 100_000],
-  ])('C267: in a header of %s is refused with 431, in words', async (_name, length) => {
+  ])('in a header of %s is refused with 431, in words', async (_name, length) => {
     const url = new URL(network.sandbox.base_url + CHAT)
     const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
       const headers = { 'content-type': 'application/json', 'payment-signature': 'A'.repeat(length) }
@@ -116,7 +116,7 @@ describe('a payment', () => {
     ])
   })
 
-  it('C284: by upto for a call that used nothing takes nothing', async () => {
+  it('by upto for a call that used nothing takes nothing', async () => {
     const wallet = await chain.newWallet(RICH)
     const body = bodyOf({ model: 'sandbox/empty' })
     const answer = await ask(body, inHeader(await signed(wallet, 'upto', body)))
@@ -144,7 +144,7 @@ describe('a signature', () => {
     ['for a token by another name', { name: 'USDC' }],
     ['for another version of the token', { version: '1' }],
     ['for another token', { verifyingContract: STRANGER }],
-  ])('C275: an exact payment that is signed %s is refused', async (_name, change) => {
+  ])('an exact payment that is signed %s is refused', async (_name, change) => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const payment = await signed(wallet, 'exact')
     const signature = await wallet.account.signTypedData({
@@ -157,14 +157,14 @@ describe('a signature', () => {
     expect(await refusalOf(answer)).toEqual([402, 'invalid_exact_evm_signature'])
   })
 
-  it('C275: an exact payment with a high s is refused', async () => {
+  it('an exact payment with a high s is refused', async () => {
     const payment = await signed(await chain.newWallet(RICH), 'exact')
     const signature = withHighS(String(payment.payload['signature']))
     const answer = await ask(bodyOf(), inHeader({ ...payment, payload: { ...payment.payload, signature } }))
     expect(await refusalOf(answer)).toEqual([402, 'invalid_exact_evm_signature'])
   })
 
-  it('C275: an upto payment that somebody else has signed, or with a high s, is refused', async () => {
+  it('an upto payment that somebody else has signed, or with a high s, is refused', async () => {
     const [wallet, other] = [await chain.newWallet({ usdc: 1_000_000n }), await chain.newWallet({ usdc: 1_000_000n })]
     const [payment, theirs] = [await signed(wallet, 'upto'), await signed(other, 'upto')]
     const { signature } = payment.payload
@@ -176,7 +176,7 @@ describe('a signature', () => {
   })
 
   it.each(['exact', 'upto'] as const)(
-    'C275: a contract wallet pays by %s with a signature of its own kind',
+    'a contract wallet pays by %s with a signature of its own kind',
     async (scheme) => {
       const wallet = await chain.newWallet({ usdc: 1_000_000n, eth: 10n ** 17n })
       await chain.approvePermit2(wallet)

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-describe('[C217] bulk creation', () => {
+describe('bulk creation', () => {
   const bulk = async (actor: SellerActor, input: object, idempotencyKey?: string) => {
     const run = await invoke(market.plane, actor, bulkCreateOffers, input, { idempotencyKey })
     return collectLines(run.lines)

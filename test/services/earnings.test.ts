@@ -180,7 +180,7 @@ describe('sales', () => {
     })
   })
 
-  it('[C225] refuse ranges, limits and cursors that are none, another seller’s or edited', async () => {
+  it('refuse ranges, limits and cursors that are none, another seller’s or edited', async () => {
     const carol = await market.person()
     await sell(
       [
@@ -300,7 +300,7 @@ describe('a sale', () => {
   })
 })
 
-describe('[C226] the health log', () => {
+describe('the health log', () => {
   it('pages both ways between two instants, and shows nobody else’s', async () => {
     const at = market.plane.clock.now()
     for (let index = 0; index < 5; index++) {

@@ -106,7 +106,7 @@ describe('limits of a buyer key', () => {
     })
   })
 
-  it('are refused where they make no sense, for unknown fields, foreign keys and revoked ones [C219]', async () => {
+  it('are refused where they make no sense, for unknown fields, foreign keys and revoked ones', async () => {
     const [ada, eve] = [await market.person(), await market.person()]
     const { id } = await newKey(ada)
     for (const body of [

@@ -44,7 +44,7 @@ async function published(key: string) {
 }
 
 describe('a new key', () => {
-  it('[C241] works at once on both planes, is shown once, and lists by its prefix only', async () => {
+  it('works at once on both planes, is shown once, and lists by its prefix only', async () => {
     const terms = {
       minDiscountPct: 20,
       capDailyUsd: 1.5,
@@ -73,7 +73,7 @@ describe('a new key', () => {
     expect(key.startsWith(made.keyPrefix)).toBe(true)
   })
 
-  it('[C238] [C239] needs an idempotency key; a repeat has the record without the key, another body is refused', async () => {
+  it('needs an idempotency key; a repeat has the record without the key, another body is refused', async () => {
     expect((await refusalOf(invoke(market.plane, ada.seller, createSellerKey, { label: 'x' }))).code).toBe(
       'idempotency_key_required',
     )
@@ -131,7 +131,7 @@ describe('a new key', () => {
 })
 
 describe('revoking', () => {
-  it('[C236] is for good, pushed to the data plane at once, and may be repeated', async () => {
+  it('is for good, pushed to the data plane at once, and may be repeated', async () => {
     const made = await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'gone' }, idem())
     const key = made.secret?.reveal() ?? ''
     const heard: string[] = []
@@ -230,7 +230,7 @@ describe('the last use of a key', () => {
 })
 
 describe('a key that is shown', () => {
-  it('[C235] is refused unless it is exactly one of ours', async () => {
+  it('is refused unless it is exactly one of ours', async () => {
     const key = ada.sellerKey
     const flipped = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a')
     const never = newApiKey('seller').secret.reveal()

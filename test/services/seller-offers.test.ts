@@ -52,7 +52,7 @@ const behave = (model: string, behaviour: string | null) =>
 const asOperator = (move: Parameters<typeof moveAsOperator>[1]) =>
   moveAsOperator({ ...market.plane, ...openAudit(market.plane, operator, 'offer.delist') }, move)
 
-describe('[C230] bulk cancel', () => {
+describe('bulk cancel', () => {
   it('takes every active offer off the market once; a second one finds none', async () => {
     const eve = await market.person()
     const first = await create(eve.seller, wish())
@@ -127,7 +127,7 @@ describe('rotating a credential', () => {
     expect(same.keyFingerprint).toBe(standing.keyFingerprint)
   })
 
-  it('is refused for an inactive offer and for a stranger [C247]', async () => {
+  it('is refused for an inactive offer and for a stranger', async () => {
     const offer = await create(ada.seller, wish())
     const stranger = invoke(market.plane, bob.seller, rotateCredential, { id: offer.id, apiKey: newProviderKey() })
     expect((await refusalOf(stranger)).code).toBe('not_found')
@@ -138,7 +138,7 @@ describe('rotating a credential', () => {
 })
 
 describe('health', () => {
-  it('is reset to the rotation at once, by the owner alone [C247]', async () => {
+  it('is reset to the rotation at once, by the owner alone', async () => {
     const offer = await create(ada.seller, wish())
     const record = {
       consecutiveFailures: 7,
@@ -161,7 +161,7 @@ describe('health', () => {
   })
 })
 
-describe('[C218] the operator', () => {
+describe('the operator', () => {
   it('delists an offer that its seller still sees and edits, and no key brings back; only he restores it', async () => {
     const offer = await create(ada.seller, wish())
     await asOperator({ id: offer.id, event: 'delist', reason: 'the endpoint cannot serve the model' })
@@ -186,7 +186,7 @@ describe('[C218] the operator', () => {
 })
 
 describe('saved keys', () => {
-  it('are cards on which no part of the key stands, and can be forgotten by their owner alone [C251]', async () => {
+  it('are cards on which no part of the key stands, and can be forgotten by their owner alone', async () => {
     const eve = await market.person()
     const apiKey = 'sk-good-Zq8Xw2-unique-part-77'
     const offer = await create(eve.seller, wish({ apiKey, label: 'main' }))
@@ -259,7 +259,7 @@ describe('asking providers', () => {
     expect((await refusalOf(refused)).code).toBe('provider_probe_failed')
   })
 
-  it('[C223] tests a connection: a bad key is an answer, and stored nowhere', async () => {
+  it('tests a connection: a bad key is an answer, and stored nowhere', async () => {
     const eve = await market.person()
     expect(await invoke(market.plane, eve.seller, testConnection, place())).toMatchObject({ ok: true })
     const model = { ...place(), model: 'gpt-test' }

@@ -52,7 +52,7 @@ async function sellerIn(member: SessionActor, { id }: WorkspaceView): Promise<Se
 describe('one provider key backs one active offer', () => {
   const DUPLICATE = 'duplicate_offer_for_credential'
 
-  it('[C213] across the workspaces of one wallet and its own account', async () => {
+  it('across the workspaces of one wallet and its own account', async () => {
     const home = await teams.team()
     const places = [
       sideOf(home.owner, 'seller'),
@@ -78,7 +78,7 @@ describe('one provider key backs one active offer', () => {
     }
   })
 
-  it('[C213] across organisations, and by a member who moved from one to the other', async () => {
+  it('across organisations, and by a member who moved from one to the other', async () => {
     const [first, second] = [await teams.team(), await teams.team()]
     const [left, right] = [await open(first, 'Main'), await open(second, 'Main')]
     const member = await teams.join(first, 'developer')
@@ -100,7 +100,7 @@ describe('one provider key backs one active offer', () => {
     expect((await listOffer(market, moved, { apiKey })).status).toBe('active')
   })
 
-  it('[C213] however many workspaces ask at once', async () => {
+  it('however many workspaces ask at once', async () => {
     const home = await teams.team()
     const sellers = []
     for (const name of ['A', 'B', 'C', 'D']) sellers.push(await sellerIn(home.owner, await open(home, name)))

@@ -28,8 +28,8 @@ export function describeProviderH(): void {
     beforeEach(() => answerAsQueue(jobs))
 
     it('runs a model at the target of a header, with its key in its own scheme', runsAModel)
-    it('binds a job to its buyer and to the key that started it, and its result costs the job (C204)', bindsAJob)
-    it('binds a job for 27 hours (C204)', bindsForADay)
+    it('binds a job to its buyer and to the key that started it, and its result costs the job', bindsAJob)
+    it('binds a job for 27 hours', bindsForADay)
     it('leaves a job to its first buyer when its provider gives the id again', keepsTheFirstBinding)
     it.each(['.', '..'])('takes %s for no id of a job', takesNoDots)
     it('serves the stock client of such a queue', servesAQueueClient)

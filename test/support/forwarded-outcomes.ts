@@ -236,6 +236,6 @@ down what it hears, and fails when this page says something else or when the pro
 A forwarded call is sent once: what is not known to have been done is not done again. Whatever breaks off on the provider's
 side costs nothing, also what was delivered of it. A buyer who leaves an answer that goes out as it comes pays for the whole
 of it. Calls of families end in the same ways, with 502 for every failure of the provider. Jobs of a queue are told in
-[api.md](api.md#calls-on-lent-keys-and-forwarded-families). A process that is killed in the midst of a call charges nothing
+[api-selling.md](api-selling.md#calls-on-lent-keys-and-forwarded-families). A process that is killed in the midst of a call charges nothing
 for it, and nobody sends it again.
 `

@@ -38,7 +38,7 @@ export function describeRefusals(): void {
       expect(provider.heard).toEqual([])
     })
 
-    it('may hold members that look like a credential: they are data (C206)', async () => {
+    it('may hold members that look like a credential: they are data', async () => {
       const body = { ...IMAGE, api_key: 'sk-of-the-buyer', Authorization: 'Bearer inf_x', 'x-key': 'mine' }
       expect((await image({}, body)).status).toBe(200)
       const [heard] = provider.heard
@@ -68,7 +68,7 @@ const walletImageAs = (type: string | undefined) => byWallet('/provider-p1/v1/im
 
 const REFUSALS: readonly Refusal[] = [
   [
-    'provider-h with a path (C189)',
+    'provider-h with a path',
     () => post('/resources/provider-h/studio/flux-dev', {}, { headers: { 'x-target-url': `${provider.origin}/a` } }),
     [400, 'unexpected_path'],
   ],
@@ -78,25 +78,21 @@ const REFUSALS: readonly Refusal[] = [
     [400, 'invalid_target_url'],
   ],
   ['no target', () => post('/resources/provider-h', {}), [400, 'invalid_target_url']],
-  ['a provider without a record (C191)', () => post('/resources/unknown/v1/images', IMAGE), [404, 'no_resource_offer']],
-  ['a family of calls (C191)', () => ask('/resources/social/v2/users/by/username/ada'), [404, 'no_resource_offer']],
-  ['a trait that nobody claims (C192)', () => requiring('no.such'), [404, 'trait_unavailable']],
-  ['a trait of Object (C192)', () => requiring('__proto__.x'), [404, 'trait_unavailable']],
-  ['a list with a gap (C192)', () => requiring('a.b,,c.d'), [400, 'invalid_request']],
-  ['a hundred traits (C192)', () => requiring(Array(100).fill('a.b').join()), [400, 'invalid_request']],
-  ['a fenced path (C197)', () => ask('/resources/provider-p1/v1/me'), [403, 'platform_route_refused']],
-  ['a fenced path behind more (C197)', () => run('keys/new'), [403, 'platform_route_refused']],
+  ['a provider without a record', () => post('/resources/unknown/v1/images', IMAGE), [404, 'no_resource_offer']],
+  ['a family of calls', () => ask('/resources/social/v2/users/by/username/ada'), [404, 'no_resource_offer']],
+  ['a trait that nobody claims', () => requiring('no.such'), [404, 'trait_unavailable']],
+  ['a trait of Object', () => requiring('__proto__.x'), [404, 'trait_unavailable']],
+  ['a list with a gap', () => requiring('a.b,,c.d'), [400, 'invalid_request']],
+  ['a hundred traits', () => requiring(Array(100).fill('a.b').join()), [400, 'invalid_request']],
+  ['a fenced path', () => ask('/resources/provider-p1/v1/me'), [403, 'platform_route_refused']],
+  ['a fenced path behind more', () => run('keys/new'), [403, 'platform_route_refused']],
   ['a path that no route has', () => post('/resources/provider-p1/v1/nothing', {}), [403, 'platform_route_refused']],
-  ['units that are no number (C201)', () => image({}, { ...IMAGE, n: 'many' }), [400, 'provider_unpriceable']],
+  ['units that are no number', () => image({}, { ...IMAGE, n: 'many' }), [400, 'provider_unpriceable']],
+  ['a size that nobody knows', () => run('studio/flux-dev', { image_size: 'huge' }), [400, 'provider_unpriceable']],
+  ['a model without a price', () => image({}, { ...IMAGE, model: 'x' }), [400, 'provider_unpriceable']],
+  ['a long model, run at once', () => run('studio/motion', { duration: 2 }), [400, 'job_route_required']],
   [
-    'a size that nobody knows (C201)',
-    () => run('studio/flux-dev', { image_size: 'huge' }),
-    [400, 'provider_unpriceable'],
-  ],
-  ['a model without a price (C201)', () => image({}, { ...IMAGE, model: 'x' }), [400, 'provider_unpriceable']],
-  ['a long model, run at once (C202)', () => run('studio/motion', { duration: 2 }), [400, 'job_route_required']],
-  [
-    'the queue for a wallet (C202)',
+    'the queue for a wallet',
     () => byWallet('/provider-h', jobFor({ 'x-target-url': `${queue.origin}/studio/motion` })),
     [400, 'job_route_required'],
   ],
@@ -112,7 +108,7 @@ const REFUSALS: readonly Refusal[] = [
   ['such a body of a wallet', () => walletImageAs('text/plain'), [415, 'unsupported_media_type']],
   ['such a body of a wallet, without a type', () => walletImageAs(undefined), [415, 'unsupported_media_type']],
   ['a member that counts in capitals', () => image({}, { ...IMAGE, N: 8 }), [400, 'invalid_request']],
-  ['a job of nobody (C204)', () => ask('/resources/provider-p1/v1/videos/none'), [404, 'job_not_found']],
+  ['a job of nobody', () => ask('/resources/provider-p1/v1/videos/none'), [404, 'job_not_found']],
 ]
 
 function jobFor(headers: Readonly<Record<string, string>>): Init {

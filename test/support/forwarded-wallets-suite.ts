@@ -36,7 +36,7 @@ export function describeWallets(): void {
       const answer = postRpc(CHAIN_ID, '/x402/api/crypto-rpc/rpc/elsewhere')
       expect(await refusalOf(answer)).toEqual([403, 'platform_route_refused', '0'])
     })
-    it.each(FAILURES)('answers 502 over a provider that says %i, and nothing is charged (C300)', failsWithoutCharge)
+    it.each(FAILURES)('answers 502 over a provider that says %i, and nothing is charged', failsWithoutCharge)
   })
 }
 
@@ -283,14 +283,14 @@ async function asksForPayment(method: 'GET' | 'POST', path: string, amount: stri
 type Refused = readonly [name: string, body: unknown, status: number, code: string]
 
 const REFUSED: readonly Refused[] = [
-  ['a batch of none (C296)', [], 400, 'invalid_request'],
-  ['a batch of 101 (C296)', Array(101).fill(CHAIN_ID), 400, 'invalid_request'],
-  ['a batch in a batch (C296)', [[CHAIN_ID]], 400, 'invalid_request'],
-  ['no object (C296)', '"eth_chainId"', 400, 'invalid_request'],
-  ['an id that is an object (C297)', { ...CHAIN_ID, id: {} }, 400, 'invalid_request'],
-  ['a method that is a number (C297)', { ...CHAIN_ID, method: 5 }, 400, 'invalid_request'],
-  ['params that are a text (C297)', { ...CHAIN_ID, params: 'x' }, 400, 'invalid_request'],
-  ['jsonrpc 1.0 (C297)', { ...CHAIN_ID, jsonrpc: '1.0' }, 400, 'invalid_request'],
+  ['a batch of none', [], 400, 'invalid_request'],
+  ['a batch of 101', Array(101).fill(CHAIN_ID), 400, 'invalid_request'],
+  ['a batch in a batch', [[CHAIN_ID]], 400, 'invalid_request'],
+  ['no object', '"eth_chainId"', 400, 'invalid_request'],
+  ['an id that is an object', { ...CHAIN_ID, id: {} }, 400, 'invalid_request'],
+  ['a method that is a number', { ...CHAIN_ID, method: 5 }, 400, 'invalid_request'],
+  ['params that are a text', { ...CHAIN_ID, params: 'x' }, 400, 'invalid_request'],
+  ['jsonrpc 1.0', { ...CHAIN_ID, jsonrpc: '1.0' }, 400, 'invalid_request'],
   ['a prototype', '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","__proto__":{}}', 400, 'invalid_request'],
   ['no JSON', '{', 400, 'invalid_json'],
   ['a method that writes', { ...CHAIN_ID, method: 'eth_sendRawTransaction' }, 403, 'platform_route_refused'],

@@ -61,13 +61,13 @@ describe('a body that is kept', () => {
     for (const { socket } of [plain, chunked]) socket.destroy()
   })
 
-  it('[C016] is refused over its limit, also when it does not say its length', async () => {
+  it('is refused over its limit, also when it does not say its length', async () => {
     const { request, socket } = await begin('transfer-encoding: chunked', `7d0\r\n${'x'.repeat(2_000)}\r\n0\r\n\r\n`)
     expect(await codeOf(readWholeBody(request, LIMIT))).toBe('request_too_large')
     socket.destroy()
   })
 
-  it('[C022] is cut when its sender leaves, before it is read as well', async () => {
+  it('is cut when its sender leaves, before it is read as well', async () => {
     const { request, socket } = await begin('content-length: 100', 'abc')
     const reading = readWholeBody(request, LIMIT)
     socket.destroy()

@@ -72,7 +72,7 @@ describe('what a model cannot take', () => {
   })
 
   it.each<[string, { roles?: readonly SourceRole[]; shape?: object }, readonly [ErrorCode, string] | undefined]>([
-    ['from nothing, of a model that needs a picture [C166]', {}, ['image_required', 'image_url']],
+    ['from nothing, of a model that needs a picture', {}, ['image_required', 'image_url']],
     ['from its first picture', { roles: ['start'] }, undefined],
     [
       'to a picture that its model has no part for',

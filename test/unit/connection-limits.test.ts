@@ -54,7 +54,7 @@ describe('connections of one address', () => {
   })
 })
 
-describe('[C022, F45] a body that comes too slowly', () => {
+describe('[F45] a body that comes too slowly', () => {
   it('has five seconds, then its connection is closed with 408; one that comes fast enough goes on', async () => {
     const { time, pass } = createManualTime()
     const bodies = watchSlowBodies(time)

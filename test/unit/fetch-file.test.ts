@@ -187,13 +187,13 @@ describe('a file of a provider', () => {
     ['another scheme', 'javascript:alert(1)'],
     ['a file of this machine', 'file:///etc/passwd'],
     ['a user in its address', 'http://u:p@127.0.0.1/f'],
-  ])('is not dialled at %s [C323]', async (_what, url) => {
+  ])('is not dialled at %s', async (_what, url) => {
     asked = ''
     expect(await take(placeOf({ url }))).toBe('forbidden')
     expect(asked).toBe('')
   })
 
-  it('is not dialled where its public name leads to this machine, nor by plain http [C323]', async () => {
+  it('is not dialled where its public name leads to this machine, nor by plain http', async () => {
     const strict = open(false)
     const hosts = new Set(['localhost', `127.0.0.1:${port}`])
     expect(await take({ url: 'https://localhost/f', hosts }, {}, strict)).toBe('forbidden')

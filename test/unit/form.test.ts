@@ -30,7 +30,7 @@ describe('a form', () => {
     ])
   })
 
-  it('[C013] keeps every value of a name, in order', () => {
+  it('keeps every value of a name, in order', () => {
     expect(read(`${field('a[]', '1')}${field('a[]', '2')}--b--`).fields.map(({ value }) => value)).toEqual(['1', '2'])
   })
 
@@ -47,7 +47,7 @@ describe('a form', () => {
     ['a long value', `${field('a', 'x'.repeat(65_537))}--b--`],
     ['a long head', `${part(`x: ${'y'.repeat(5_000)}\r\nContent-Disposition: form-data; name="a"`)}--b--`],
     ['many parts', `${Array.from({ length: 65 }, (_, index) => field(`a${index}`)).join('')}--b--`],
-  ])('[C016, C018] is refused with %s', (_fault, text) => {
+  ])('is refused with %s', (_fault, text) => {
     expect(codeOf(text)).toBe('invalid_request')
   })
 
@@ -59,7 +59,7 @@ describe('a form', () => {
     'multipart/form-data; boundary=',
     `multipart/form-data; boundary=${'b'.repeat(71)}`,
     'multipart/form-data; boundary="b\u0001"',
-  ])('[C018] is none of the type %j', (type) => {
+  ])('is none of the type %j', (type) => {
     expect(codeOf(`${field('a')}--b--`, type)).toBe('unsupported_media_type')
   })
 

@@ -11,7 +11,7 @@ function codeOf(lines: readonly (readonly [name: string, value: string])[], url 
 const HOST = ['Host', 'a.example'] as const
 
 describe('the head of a request', () => {
-  it('[C082, C084] has one host, one credential and a path', () => {
+  it('has one host, one credential and a path', () => {
     expect(codeOf([HOST])).toBeUndefined()
     for (const lines of [
       [],

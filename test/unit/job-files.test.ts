@@ -101,7 +101,7 @@ async function arrived({ files }: ReturnType<typeof openJobFiles>) {
 const brief = (path = '/f'): Made => ({ url: `http://${host.host}${path}`, access: 'brief' })
 
 describe('the files of a job', () => {
-  it('that last are shown by their own address, unless it is none for a buyer [C323]', async () => {
+  it('that last are shown by their own address, unless it is none for a buyer', async () => {
     const refused = [
       'http://files.example/a',
       'https://10.0.0.8/a',

@@ -97,7 +97,7 @@ describe('the states of an offer', () => {
     }
   })
 
-  it('[C218] no way but the operator leads out of a delisting', () => {
+  it('no way but the operator leads out of a delisting', () => {
     for (const state of ['delisted', 'removed'] as const) {
       for (const event of OFFER_EVENTS) {
         if (event === 'restore') continue

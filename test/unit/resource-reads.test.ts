@@ -200,7 +200,7 @@ describe('the book of a resource', () => {
     }
   })
 
-  it('[C254] tells nobody who lends a key, nor anything of the key', async () => {
+  it('tells nobody who lends a key, nor anything of the key', async () => {
     for (const read of [listResourceMarkets, listResourceCapabilities, listResourceTraits, readResourceAnalytics]) {
       expect((await answer(read)).json).not.toMatch(/hidden|acc_|crd_/)
     }

@@ -35,7 +35,7 @@ function world(contracts: readonly string[] | null = []) {
 }
 
 describe('the signature of a payment', () => {
-  it('C275: of its wallet is good, and nobody is asked', async () => {
+  it('of its wallet is good, and nobody is asked', async () => {
     const { asked, signatures } = world()
     for (const given of [signature, `0x${signature.slice(2).toUpperCase()}`]) {
       expect(await signatures.judge({ hash, signature: given, wallet })).toBe('good')
@@ -52,7 +52,7 @@ describe('the signature of a payment', () => {
     ['of zeros', () => `0x${'00'.repeat(64)}1b`],
     ['that is no point', () => `0x${'ff'.repeat(32)}${'11'.repeat(32)}1b`],
     ['of one byte', () => '0x00'],
-  ])('C275: %s is refused for a plain wallet, and left to the facilitator for a contract', async (_what, make) => {
+  ])('%s is refused for a plain wallet, and left to the facilitator for a contract', async (_what, make) => {
     const forged = { hash, wallet, signature: await make() }
     expect(await world([]).signatures.judge(forged)).toBe('forged')
     expect(await world([wallet]).signatures.judge(forged)).toBe('unproven')

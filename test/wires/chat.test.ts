@@ -82,7 +82,7 @@ describe('a whole answer', () => {
     }
   })
 
-  it('[C318] never says what model and id the provider claims', () => {
+  it('never says what model and id the provider claims', () => {
     const claimed = { ...WHOLE, model: 'another-model', id: 'i'.repeat(1_000_000) }
     const { decoder, plan } = decodeWhole(JSON.stringify(claimed))
     expect(JSON.parse(decoder.finish(RECEIPT))).toMatchObject({ model: 'gpt-5-mini', id: `chatcmpl-${plan.rid}` })
@@ -96,7 +96,7 @@ describe('a whole answer', () => {
     expect(text).not.toContain('another-model')
   })
 
-  it('[C320] is not reached by a member named __proto__', () => {
+  it('is not reached by a member named __proto__', () => {
     const text = JSON.stringify(WHOLE).replace('"id":', '"__proto__":{"polluted":1},"id":')
     expect(JSON.parse(decodeWhole(text).decoder.finish(RECEIPT)).choices).toEqual(WHOLE.choices)
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
@@ -115,7 +115,7 @@ describe('a whole answer', () => {
     expect(decodeWhole(text).decoder.failure()).toMatchObject({ kind, status })
   })
 
-  it('[C316] takes no figure that can be no count', () => {
+  it('takes no figure that can be no count', () => {
     const usage = { prompt_tokens: -5, completion_tokens: '12', total_tokens: 1e30 }
     const { reported } = decodeWhole(JSON.stringify({ ...WHOLE, usage })).decoder.ending()
     expect(reported).toEqual({ insaneFields: 2 })
@@ -141,7 +141,7 @@ function decodeStream(text: string, cuts: readonly number[] = []) {
 }
 
 describe('a streamed answer', () => {
-  it('[C314] is rebuilt: content, one finish, one usage with the cost, the end', () => {
+  it('is rebuilt: content, one finish, one usage with the cost, the end', () => {
     const { decoder, plan, out } = decodeStream(STREAM)
     const head = {
       id: `chatcmpl-${plan.rid}`,
@@ -192,7 +192,7 @@ describe('a streamed answer', () => {
     ['a bare CR inside the data', 'data: {"choices":\r[]}\n\n', 'malformed'],
     ['a frame that is no object', 'data: 5\n\n', 'malformed'],
     ['an error as the finish', chatFrame({ delta: {}, finish_reason: 'error' }), 'error'],
-  ])('[C314, C322] fails on %s', (_name, text, kind) => {
+  ])('fails on %s', (_name, text, kind) => {
     expect(decodeStream(text).decoder.failure()?.kind).toBe(kind)
   })
 

@@ -46,39 +46,24 @@ function forwarded(body: object, plan: Partial<ModelPlan> = {}) {
 
 describe('a completions request', () => {
   it.each([
-    ['[C023] without a model', { prompt: 'x' }, 'invalid_request', 'model'],
-    ['[C043] without a prompt', { model: 'm' }, 'invalid_request', 'prompt'],
-    ['[C043] without any in its list', { ...GOOD, prompt: [] }, 'invalid_request', 'prompt'],
-    ['[C043] of tokens', { ...GOOD, prompt: [1] }, 'invalid_request', 'prompt'],
+    ['without a model', { prompt: 'x' }, 'invalid_request', 'model'],
+    ['without a prompt', { model: 'm' }, 'invalid_request', 'prompt'],
+    ['without any in its list', { ...GOOD, prompt: [] }, 'invalid_request', 'prompt'],
+    ['of tokens', { ...GOOD, prompt: [1] }, 'invalid_request', 'prompt'],
     ['of lists of tokens', { ...GOOD, prompt: [[1, 2]] }, 'invalid_request', 'prompt'],
-    ['[C043] of 10,000', { ...GOOD, prompt: Array.from({ length: 10_000 }, () => 'x') }, 'invalid_request', 'prompt'],
-    [
-      '[C032] of many answers',
-      { ...GOOD, prompt: Array.from({ length: 20 }, () => 'x'), n: 8 },
-      'invalid_request',
-      'prompt',
-    ],
-    ['[C020] of 3 MB', { ...GOOD, prompt: 'x'.repeat(3_000_000) }, 'request_too_large', 'prompt'],
-    ['[C027] with a limit of 0', { ...GOOD, max_tokens: 0 }, 'invalid_request', 'max_tokens'],
-    ['[C029] with a wrong top_p', { ...GOOD, top_p: 2 }, 'invalid_request', 'top_p'],
-    ['[C029] with an empty stop', { ...GOOD, stop: '' }, 'invalid_request', 'stop'],
-    ['[C030] with stream as a number', { ...GOOD, stream: 1 }, 'invalid_request', 'stream'],
+    ['of 10,000', { ...GOOD, prompt: Array.from({ length: 10_000 }, () => 'x') }, 'invalid_request', 'prompt'],
+    ['of many answers', { ...GOOD, prompt: Array.from({ length: 20 }, () => 'x'), n: 8 }, 'invalid_request', 'prompt'],
+    ['of 3 MB', { ...GOOD, prompt: 'x'.repeat(3_000_000) }, 'request_too_large', 'prompt'],
+    ['with a limit of 0', { ...GOOD, max_tokens: 0 }, 'invalid_request', 'max_tokens'],
+    ['with a wrong top_p', { ...GOOD, top_p: 2 }, 'invalid_request', 'top_p'],
+    ['with an empty stop', { ...GOOD, stop: '' }, 'invalid_request', 'stop'],
+    ['with stream as a number', { ...GOOD, stream: 1 }, 'invalid_request', 'stream'],
     ['that throws answers away', { ...GOOD, best_of: 3 }, 'invalid_request', 'best_of'],
     ['with many log probabilities', { ...GOOD, logprobs: 6 }, 'invalid_request', 'logprobs'],
     ['with echo as a word', { ...GOOD, echo: 'yes' }, 'invalid_request', 'echo'],
     ['with a suffix of no kind', { ...GOOD, suffix: 5 }, 'invalid_request', 'suffix'],
-    [
-      '[C054] with an unreadable block list',
-      { ...GOOD, providers_blocked: {} },
-      'invalid_request',
-      'providers_blocked',
-    ],
-    [
-      '[C061] with a floor of text',
-      { ...GOOD, min_discount_pct: 'abc' },
-      'invalid_minimum_discount',
-      'min_discount_pct',
-    ],
+    ['with an unreadable block list', { ...GOOD, providers_blocked: {} }, 'invalid_request', 'providers_blocked'],
+    ['with a floor of text', { ...GOOD, min_discount_pct: 'abc' }, 'invalid_minimum_discount', 'min_discount_pct'],
   ])('%s is refused', (_name, body, code, param) => {
     expect(refusalOf(body)).toEqual({ code, param })
   })
@@ -106,7 +91,7 @@ describe('a completions request', () => {
     })
   })
 
-  it('[C043] with an empty prompt is one to every seller', () => {
+  it('with an empty prompt is one to every seller', () => {
     expect(forwarded({ ...GOOD, prompt: '' }).json.messages).toEqual([{ role: 'user', content: '' }])
     expect(forwarded({ ...GOOD, prompt: '' }, MESSAGES).json.messages).toHaveLength(1)
   })
@@ -117,7 +102,7 @@ describe('a completions request', () => {
     ['both', { prompt: ['a', 'b'], n: 2 }, 4],
     ['an echo', { echo: true }, 1],
     ['a suffix', { suffix: 'end' }, 1],
-  ])('[C043] with %s is native, and the hold counts every answer', (_name, given, choices) => {
+  ])('with %s is native, and the hold counts every answer', (_name, given, choices) => {
     const { demand } = read({ ...GOOD, ...given })
     expect(demand.endpoint).toBe('completions')
     expect(demand.bounds).toMatchObject({ choices })
@@ -250,8 +235,8 @@ describe('an answer of the completions protocol itself', () => {
 
   it.each([
     ['the end of a choice is missing', textFrame([{ index: 0, text: 'x', finish_reason: 'stop' }]), 'cut'],
-    ['[C322] it holds an error', 'data: {"error":{"message":"no"}}\n\n', 'error'],
-    ['[C314] a frame is none', 'data: {"choices":\r[]}\n\n', 'malformed'],
+    ['it holds an error', 'data: {"error":{"message":"no"}}\n\n', 'error'],
+    ['a frame is none', 'data: {"choices":\r[]}\n\n', 'malformed'],
   ])('fails as a stream where %s', (_name, text, kind) => {
     expect(decode({ ...TWO, stream: true }, text, NATIVE).decoder.failure()?.kind).toBe(kind)
   })
@@ -280,7 +265,7 @@ describe('an answer of the completions protocol itself', () => {
     ['one prompt went unanswered', { choices: [{ index: 0, text: 'x' }] }, 'malformed'],
     ['one was answered twice', { choices: [{ text: 'x' }, { text: 'y' }] }, 'malformed'],
     ['it is a chat’s', { choices: 'none' }, 'malformed'],
-    ['[C322] it holds an error', { error: 'no' }, 'error'],
+    ['it holds an error', { error: 'no' }, 'error'],
   ])('is none where %s', (_name, body, kind) => {
     expect(decode(TWO, JSON.stringify(body), NATIVE).decoder.failure()?.kind).toBe(kind)
   })

@@ -65,7 +65,7 @@ describe('an embeddings request', () => {
     [{ ...GOOD, user: 'u'.repeat(5_000) }, 'invalid_request user'],
     [{ ...GOOD, stream: true }, 'invalid_request stream'],
     [{ ...GOOD, min_discount_pct: 101 }, 'invalid_minimum_discount min_discount_pct'],
-  ])('[C023, C044] %.70j is %s', (body, code) => {
+  ])('%.70j is %s', (body, code) => {
     expect(codeOf(body)).toBe(code)
   })
 
@@ -80,7 +80,7 @@ describe('an embeddings request', () => {
     expect(bounds).toMatchObject({ inputTokens: tokens + 8 * count, inputs: count, maxOutputTokens: 0 })
   })
 
-  it('[C013, C060] goes on byte for byte under the seller’s name, without what only routing reads', () => {
+  it('goes on byte for byte under the seller’s name, without what only routing reads', () => {
     const text = '{"provider":"a","input":["caf\\u00e9", "1"] ,"model":"x","user":null,"dimensions":3,"dimensions":4}'
     const target = buildTarget(buildModel({ parameters: ['dimensions'] }))
     const request = embeddings.read(buildRaw(text)).encode(buildPlan({ target }))

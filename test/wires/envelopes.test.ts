@@ -42,7 +42,7 @@ describe('the envelope of the messages wire', () => {
   const { requestId } = buildRaw('')
   const codes = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
 
-  it('is {type, error: {type, message}, request_id}, and never a 402 [C169, C172]', () => {
+  it('is {type, error: {type, message}, request_id}, and never a 402', () => {
     for (const code of codes) {
       const { status, headers, body } = messages.envelope(new AppError(code), requestId)
       expect(JSON.parse(body), code).toMatchObject({
@@ -65,7 +65,7 @@ describe('the envelope of the messages wire', () => {
     ['rate_limited', 429, 'rate_limit_error'],
     ['no_healthy_sellers', 503, 'overloaded_error'],
     ['upstream_error', 502, 'api_error'],
-  ] as const)('[C172, C173, C175, C177, C178] %s is %i %s', (code, status, type) => {
+  ] as const)('%s is %i %s', (code, status, type) => {
     const { body, ...rest } = messages.envelope(new AppError(code, { retryAfterSeconds: 3 }), requestId)
     expect([rest.status, rest.headers['retry-after']]).toEqual([status, '3'])
     expect(JSON.parse(body).error).toMatchObject({ type, code })

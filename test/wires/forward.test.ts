@@ -10,12 +10,12 @@ const call = (method: string) => ({ jsonrpc: '2.0', id: 1, method, params: [] })
 
 describe('the path of a call', () => {
   it.each([
-    ['C189 provider-h with a path', `${H}/studio/flux-dev`, target(`${RUN}/studio/flux-dev`), 'unexpected_path'],
-    ['C189 provider-h with a slash', `${H}/`, target(`${RUN}/studio/flux-dev`), 'unexpected_path'],
-    ['C191 a provider that nobody knows', '/resources/unknown/v1/images', {}, 'no_resource_offer'],
-    ['C191 a provider with an odd name', '/resources/__proto__/x', {}, 'no_resource_offer'],
-    ['C191 a family is no resource', '/resources/social/v2/users/me', {}, 'no_resource_offer'],
-    ['C197 a fenced path', `${P1}/v1/me`, { method: 'GET' }, 'platform_route_refused'],
+    ['provider-h with a path', `${H}/studio/flux-dev`, target(`${RUN}/studio/flux-dev`), 'unexpected_path'],
+    ['provider-h with a slash', `${H}/`, target(`${RUN}/studio/flux-dev`), 'unexpected_path'],
+    ['a provider that nobody knows', '/resources/unknown/v1/images', {}, 'no_resource_offer'],
+    ['a provider with an odd name', '/resources/__proto__/x', {}, 'no_resource_offer'],
+    ['a family is no resource', '/resources/social/v2/users/me', {}, 'no_resource_offer'],
+    ['a fenced path', `${P1}/v1/me`, { method: 'GET' }, 'platform_route_refused'],
     ['a path that no route has', `${P1}/v1/nothing`, {}, 'platform_route_refused'],
     ['the wrong method', `${P1}/v1/images`, { method: 'GET' }, 'platform_route_refused'],
     ['dot segments', `${P1}/v1/videos/../images`, { body: IMAGE }, 'platform_route_refused'],
@@ -27,22 +27,17 @@ describe('the path of a call', () => {
     ['an empty segment', `${P1}//v1/images`, { body: IMAGE }, 'platform_route_refused'],
     ['a backslash', `${P1}/v1\\images`, { body: IMAGE }, 'platform_route_refused'],
     ['an absolute form inside', `${P1}/https://sandbox-c.example/v1/images`, { body: IMAGE }, 'platform_route_refused'],
-    [
-      'C201 a model without a price',
-      `${P1}/v1/images`,
-      { body: { ...IMAGE, model: 'canvas-9' } },
-      'provider_unpriceable',
-    ],
-    ['C201 units that are no number', `${P1}/v1/images`, { body: { ...IMAGE, n: 'many' } }, 'provider_unpriceable'],
-    ['C201 no model', `${P1}/v1/images`, { body: { n: 1 } }, 'provider_unpriceable'],
-    ['C201 no body', `${P1}/v1/images`, {}, 'provider_unpriceable'],
-    ['C202 a long model, run at once', H, { ...target(`${RUN}/studio/motion`), body: {} }, 'job_route_required'],
+    ['a model without a price', `${P1}/v1/images`, { body: { ...IMAGE, model: 'canvas-9' } }, 'provider_unpriceable'],
+    ['units that are no number', `${P1}/v1/images`, { body: { ...IMAGE, n: 'many' } }, 'provider_unpriceable'],
+    ['no model', `${P1}/v1/images`, { body: { n: 1 } }, 'provider_unpriceable'],
+    ['no body', `${P1}/v1/images`, {}, 'provider_unpriceable'],
+    ['a long model, run at once', H, { ...target(`${RUN}/studio/motion`), body: {} }, 'job_route_required'],
     ['a member named twice', `${P1}/v1/images`, { body: '{"model":"canvas-1","n":1,"n":9}' }, 'invalid_request'],
     ['a body that is no object', `${P1}/v1/images`, { body: '[1]' }, 'invalid_request'],
     ['a body that is no JSON', `${P1}/v1/images`, { body: '{' }, 'invalid_json'],
   ])('%s', (_name, path, given, code) => expect(codeOf(resource, path, given)).toBe(code))
 
-  it('of the queue is not sold to wallets (C202)', () => {
+  it('of the queue is not sold to wallets', () => {
     const given = { ...target(`${QUEUE}/studio/motion`), body: { duration: 5 } }
     expect(codeOf(resource, H, given)).toBe('read')
     expect(codeOf(resourceByWallet, '/x402/resources/provider-h', given)).toBe('job_route_required')
@@ -95,7 +90,7 @@ describe('x-target-url', () => {
   })
 })
 
-describe('X-MKT-Require (C192)', () => {
+describe('X-MKT-Require', () => {
   const codeFor = (traits: string) =>
     codeOf(resource, `${P1}/v1/images`, { headers: { 'x-mkt-require': traits }, body: IMAGE })
   it.each([
@@ -112,7 +107,7 @@ describe('X-MKT-Require (C192)', () => {
 })
 
 describe('a request to a provider', () => {
-  it('is the bytes that came, also where they look like a credential, under headers that were made anew (C206)', () => {
+  it('is the bytes that came, also where they look like a credential, under headers that were made anew', () => {
     const body =
       '{ "model": "gpt-5-mini", "messages": [], "max_tokens": 10, "api_key": "sk-buyer", "Authorization": "x" }'
     const headers = {
@@ -156,19 +151,19 @@ describe('a request to a provider', () => {
 
 describe('JSON-RPC', () => {
   it.each([
-    ['C296 a batch of 0', [], 'invalid_request'],
-    ['C296 a batch of 1', [call('eth_chainId')], 'read'],
-    ['C296 a batch of 100', Array.from({ length: 100 }, () => call('eth_chainId')), 'read'],
-    ['C296 a batch of 101', Array.from({ length: 101 }, () => call('eth_chainId')), 'invalid_request'],
-    ['C296 a nested batch', [[call('eth_chainId')]], 'invalid_request'],
-    ['C296 not an object', '"eth_chainId"', 'invalid_request'],
-    ['C296 nothing', '', 'invalid_json'],
-    ['C297 an id that is an object', { ...call('eth_chainId'), id: {} }, 'invalid_request'],
+    ['a batch of 0', [], 'invalid_request'],
+    ['a batch of 1', [call('eth_chainId')], 'read'],
+    ['a batch of 100', Array.from({ length: 100 }, () => call('eth_chainId')), 'read'],
+    ['a batch of 101', Array.from({ length: 101 }, () => call('eth_chainId')), 'invalid_request'],
+    ['a nested batch', [[call('eth_chainId')]], 'invalid_request'],
+    ['not an object', '"eth_chainId"', 'invalid_request'],
+    ['nothing', '', 'invalid_json'],
+    ['an id that is an object', { ...call('eth_chainId'), id: {} }, 'invalid_request'],
     ['an id beyond the range of numbers', '{"jsonrpc":"2.0","id":1e400,"method":"eth_chainId"}', 'invalid_request'],
-    ['C297 an id that is true', { ...call('eth_chainId'), id: true }, 'invalid_request'],
-    ['C297 a method that is a number', { ...call('eth_chainId'), method: 5 }, 'invalid_request'],
-    ['C297 params that are a text', { ...call('eth_chainId'), params: 'x' }, 'invalid_request'],
-    ['C297 jsonrpc 1.0', { ...call('eth_chainId'), jsonrpc: '1.0' }, 'invalid_request'],
+    ['an id that is true', { ...call('eth_chainId'), id: true }, 'invalid_request'],
+    ['a method that is a number', { ...call('eth_chainId'), method: 5 }, 'invalid_request'],
+    ['params that are a text', { ...call('eth_chainId'), params: 'x' }, 'invalid_request'],
+    ['jsonrpc 1.0', { ...call('eth_chainId'), jsonrpc: '1.0' }, 'invalid_request'],
     ['a member of its own', { ...call('eth_chainId'), more: 1 }, 'invalid_request'],
     ['a prototype', '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","__proto__":{}}', 'invalid_request'],
     ['a method twice', '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","method":"eth_call"}', 'invalid_request'],
@@ -214,7 +209,7 @@ describe('JSON-RPC', () => {
     })
   })
 
-  it('keeps an id as large as it was written (C297)', () => {
+  it('keeps an id as large as it was written', () => {
     const body = `{"jsonrpc":"2.0","id":1${'0'.repeat(200)},"method":"eth_chainId"}`
     expect(exchange(body, '{"id":0,"result":"0x1"}').got).toBe(
       `{"jsonrpc":"2.0","id":1${'0'.repeat(200)},"result":"0x1"}`,

@@ -135,7 +135,7 @@ describe('a source of an edit', () => {
     expect([uploadOf(18_874_368), uploadOf(18_874_369)]).toEqual([undefined, 'request_too_large image'])
   })
 
-  it('is one of at most eight files, and there is one at least [C155, C157]', () => {
+  it('is one of at most eight files, and there is one at least', () => {
     const sizes = (count: number) => Array.from({ length: count }, () => 1_000)
     expect([uploadOf(...sizes(8)), uploadOf(...sizes(9)), uploadOf()]).toEqual([
       ...[undefined, 'too_many_input_images image', 'image_required image'],

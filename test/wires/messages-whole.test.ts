@@ -82,7 +82,7 @@ describe('a whole message', () => {
     ['{"content":5}', 'messages', 'malformed', 502],
     [`{"content":${'['.repeat(100_000)}`, 'messages', 'malformed', 502],
     ['', 'messages', 'malformed', 502],
-  ] as const)('[C320, C322] %.40s of %s is no answer', (text, apiFormat, kind, status) => {
+  ] as const)('%.40s of %s is no answer', (text, apiFormat, kind, status) => {
     expect(wholeMessage(text, buildOffer({ apiFormat })).failure()).toMatchObject({ kind, status })
   })
 })

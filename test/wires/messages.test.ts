@@ -116,7 +116,7 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
     ['says length', chatFrame({ delta: { content: 'x' }, finish_reason: 'length' }), 'max_tokens'],
     ['filters', chatFrame({ delta: { content: 'x' }, finish_reason: 'content_filter' }), 'refusal'],
     ['refuses', chatFrame({ delta: { refusal: 'no' }, finish_reason: 'stop' }), 'refusal'],
-  ])('[C187] a seller that %s', (_name, text, reason) => {
+  ])('a seller that %s', (_name, text, reason) => {
     const end = eventsOf(streamMessage(`${text}data: [DONE]\n\n`).whole()).at(-2)
     expect(end?.['delta']).toEqual({ stop_reason: reason, stop_sequence: null })
   })
@@ -136,9 +136,9 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
 
   it.each([
     ['an end without a finish', chatFrame({ delta: { content: 'x' } }), 'cut'],
-    ['an error object [C322]', chatFrame(null, { error: { message: 'no', code: 500 } }), 'error'],
-    ['a bare CR inside the data [C314]', 'data: {"choices":\r[]}\n\n', 'malformed'],
-    ['depth without end [C320]', `data: ${'['.repeat(100_000)}\n\n`, 'malformed'],
+    ['an error object', chatFrame(null, { error: { message: 'no', code: 500 } }), 'error'],
+    ['a bare CR inside the data', 'data: {"choices":\r[]}\n\n', 'malformed'],
+    ['depth without end', `data: ${'['.repeat(100_000)}\n\n`, 'malformed'],
   ])('fails on %s', (_name, text, kind) => {
     expect(streamMessage(text).decoder.failure()?.kind).toBe(kind)
   })
@@ -272,7 +272,7 @@ describe('a streamed message from a seller of the same protocol', () => {
     [{ input_tokens: -5, output_tokens: '12' }, { insaneFields: 2 }],
     [{ input_tokens: 1e30, output_tokens: null }, { insaneFields: 1 }],
     [null, { insaneFields: 0 }],
-  ])('[C316] takes no figure of %o that can be no count', (usage, reported) => {
+  ])('takes no figure of %o that can be no count', (usage, reported) => {
     const text = messagesEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage })
     expect(streamMessage(text + messagesEvent({ type: 'message_stop' }), offer).decoder.ending().reported).toEqual(
       reported,

@@ -35,10 +35,10 @@ const item = (given: object) => ({ ...GOOD, input: [given] })
 
 describe('a responses request', () => {
   it.each([
-    ['[C001] broken JSON', '{', 'invalid_json', undefined],
-    ['[C023] no model', { input: 'x' }, 'invalid_request', 'model'],
-    ['[C026] no input', { model: 'm' }, 'invalid_request', 'input'],
-    ['[C046] an object as input', { ...GOOD, input: {} }, 'invalid_request', 'input'],
+    ['broken JSON', '{', 'invalid_json', undefined],
+    ['no model', { input: 'x' }, 'invalid_request', 'model'],
+    ['no input', { model: 'm' }, 'invalid_request', 'input'],
+    ['an object as input', { ...GOOD, input: {} }, 'invalid_request', 'input'],
     ['an empty input', { ...GOOD, input: [] }, 'invalid_request', 'input'],
     ['an item that is none', item([]), 'invalid_request', 'input[0]'],
     ['a role that is none', item({ role: 'root', content: 'x' }), 'invalid_request', 'input[0].role'],
@@ -58,7 +58,7 @@ describe('a responses request', () => {
       'invalid_request',
       'input[0].call_id',
     ],
-    ['[C046] an answer before', { ...GOOD, previous_response_id: 'resp_1' }, 'invalid_request', 'previous_response_id'],
+    ['an answer before', { ...GOOD, previous_response_id: 'resp_1' }, 'invalid_request', 'previous_response_id'],
     ['a conversation', { ...GOOD, conversation: 'conv_1' }, 'invalid_request', 'conversation'],
     ['a kept prompt', { ...GOOD, prompt: { id: 'p' } }, 'invalid_request', 'prompt'],
     ['the background', { ...GOOD, background: true }, 'invalid_request', 'background'],
@@ -73,11 +73,11 @@ describe('a responses request', () => {
       'invalid_request',
       'response_format',
     ],
-    ['[C027] a limit of 0', { ...GOOD, max_output_tokens: 0 }, 'invalid_request', 'max_output_tokens'],
-    ['[C027] a limit as text', { ...GOOD, max_output_tokens: '5' }, 'invalid_request', 'max_output_tokens'],
-    ['[C029] a hot temperature', { ...GOOD, temperature: 3 }, 'invalid_request', 'temperature'],
-    ['[C030] stream as text', { ...GOOD, stream: 'true' }, 'invalid_request', 'stream'],
-    ['[C033] tools that are no list', { ...GOOD, tools: {} }, 'invalid_request', 'tools'],
+    ['a limit of 0', { ...GOOD, max_output_tokens: 0 }, 'invalid_request', 'max_output_tokens'],
+    ['a limit as text', { ...GOOD, max_output_tokens: '5' }, 'invalid_request', 'max_output_tokens'],
+    ['a hot temperature', { ...GOOD, temperature: 3 }, 'invalid_request', 'temperature'],
+    ['stream as text', { ...GOOD, stream: 'true' }, 'invalid_request', 'stream'],
+    ['tools that are no list', { ...GOOD, tools: {} }, 'invalid_request', 'tools'],
     [
       'more tools than are taken, in namespaces',
       {
@@ -117,27 +117,27 @@ describe('a responses request', () => {
     ],
     ['a function without a name', { ...GOOD, tools: [{ type: 'function' }] }, 'invalid_request', 'tools[0].name'],
     [
-      '[C035] a choice that is not there',
+      'a choice that is not there',
       { ...GOOD, tools: [TOOL], tool_choice: { type: 'function', name: 'other' } },
       'invalid_request',
       'tool_choice',
     ],
     [
-      '[C036] a schema that is missing',
+      'a schema that is missing',
       { ...GOOD, text: { format: { type: 'json_schema' } } },
       'invalid_request',
       'text.format.schema',
     ],
-    ['[C037] an effort of no kind', { ...GOOD, reasoning: { effort: 5 } }, 'invalid_request', 'reasoning.effort'],
-    ['[C039] much metadata', { ...GOOD, metadata: { a: 'x'.repeat(1_000_000) } }, 'invalid_request', 'metadata'],
+    ['an effort of no kind', { ...GOOD, reasoning: { effort: 5 } }, 'invalid_request', 'reasoning.effort'],
+    ['much metadata', { ...GOOD, metadata: { a: 'x'.repeat(1_000_000) } }, 'invalid_request', 'metadata'],
     [
-      '[C041] an image by its id',
+      'an image by its id',
       item({ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }),
       'unresolvable_file_reference',
       'input[0].content[0]',
     ],
     [
-      '[C040] an image without a URL',
+      'an image without a URL',
       item({ role: 'user', content: [{ type: 'input_image', image_url: {} }] }),
       'invalid_request',
       'input[0].content[0].image_url',
@@ -148,9 +148,9 @@ describe('a responses request', () => {
       'invalid_request',
       'input[0].content[0].type',
     ],
-    ['[C054] an unreadable block list', { ...GOOD, providers_blocked: {} }, 'invalid_request', 'providers_blocked'],
-    ['[C061] a floor over 100', { ...GOOD, min_discount_pct: 101 }, 'invalid_minimum_discount', 'min_discount_pct'],
-    ['[C020] a text of 3 MB', { ...GOOD, input: 'x'.repeat(3_000_000) }, 'request_too_large', 'input[0].content'],
+    ['an unreadable block list', { ...GOOD, providers_blocked: {} }, 'invalid_request', 'providers_blocked'],
+    ['a floor over 100', { ...GOOD, min_discount_pct: 101 }, 'invalid_minimum_discount', 'min_discount_pct'],
+    ['a text of 3 MB', { ...GOOD, input: 'x'.repeat(3_000_000) }, 'request_too_large', 'input[0].content'],
   ])('%s is refused', (_name, body, code, param) => {
     expect(refusalOf(body)).toEqual({ code, param })
   })
@@ -280,7 +280,7 @@ describe('a conversation', () => {
     expect(json.tool_choice).toEqual({ type: 'any' })
   })
 
-  it('[C060] hides what routing reads, and names what it cannot say', () => {
+  it('hides what routing reads, and names what it cannot say', () => {
     const kept = { store: true, metadata: { a: 'b' }, stream_options: { include_obfuscation: false } }
     const unsaid = { service_tier: 'flex', text: { verbosity: 'low' }, made_up: 1 }
     const body = { ...GOOD, max_output_tokens: 50, ...ROUTING_MEMBERS, ...kept, ...unsaid }

@@ -18,8 +18,8 @@ export const RESTORE_MUTANTS: readonly LongMutant[] = [
   }),
   mutant('claims_are_not_kept_with_events', 10, {
     file: 'data-plane/rails/claim.ts',
-    find: '...keptClaim(claim) }',
-    replace: '}',
+    find: '{ ...recordOf(paid), claim }',
+    replace: 'recordOf(paid)',
   }),
   mutant(
     'restored_ledgers_take_claims_at_once',

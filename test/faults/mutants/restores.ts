@@ -115,8 +115,8 @@ const CLAIMS: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'a-claim-made-again-names-an-account-that-is-lost',
     file: `${PAYMENTS}/rebuild-claim.ts`,
-    find: 'await trx.payments.ensureUser({ ...newUser(ctx, payer), ...account }, ctx.clock.now())',
-    replace: 'await trx.payments.ensureUser({ ...account, ...newUser(ctx, payer) }, ctx.clock.now())',
+    find: 'await trx.payments.ensureUser({ ...newUser(ctx, payer), ...own }, ctx.clock.now())',
+    replace: 'await trx.payments.ensureUser({ ...own, ...newUser(ctx, payer) }, ctx.clock.now())',
   },
   {
     name: 'a-payment-without-its-claim-is-a-deposit',

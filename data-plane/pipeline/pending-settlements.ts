@@ -35,7 +35,8 @@ type Parts = {
 /**
  * Charges that their rail could not make final at once, and charges that dead processes left in their journals. Each is
  * settled again, by its own rail and with the same bytes, until it is final. So are all that the journal holds once the
- * ledger went back in time. Then the booking hears of it and the journal lets go of it. Charges of credit are not among them, because the gate recovers them itself; see
+ * ledger went back in time. Then the booking hears of it and the journal lets go of it. Charges of credit are not among
+ * them, because the gate recovers them itself; see
  * store/funds-recovery.ts.
  */
 export type PendingSettlements = {

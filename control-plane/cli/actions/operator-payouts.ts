@@ -9,7 +9,7 @@ const STATES = ['scheduled', 'held', 'signed', 'mined', 'paid', 'returned'] as c
 
 type State = Awaited<ReturnType<OperatorClient['payouts']['state']['query']>>
 
-/** What money waits for that would leave, after the ledger went back in time. */
+/** The hold of money that would leave, after the ledger went back in time. */
 function heldFacts(hold: State['departureHold']) {
   if (hold === null) return {}
   return {

@@ -23,7 +23,7 @@ export type MoveParts = {
 export type MoveMemory = {
   /** The newest block and the cursor with which there was nothing left to read. */
   seen: string | undefined
-  /** What was told last of a held ledger. */
+  /** The last log line about a held ledger, so that each reason is logged once. */
   told: string | undefined
 }
 

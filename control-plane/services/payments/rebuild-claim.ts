@@ -38,7 +38,7 @@ export async function rebuildClaim(
   const { payment, isCredited } = made
   const own = payment.account === event.account ? text : withAccount(text, payment.account)
   if (!isCredited) return { payment, event: own }
-  // Its money is the payer's credit by now, so nothing is due, and the charge is booked by itself.
+  // The money is the payer's credit by now, so nothing is due, and the charge is booked by itself.
   const charge: bigint = event.chargeMicro
   const state = PAYMENT_STATES[payment.state].credit ?? payment.state
   const change: PaymentChange = { event: own, charge, due: payment.amount, state }

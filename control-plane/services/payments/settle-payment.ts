@@ -292,7 +292,7 @@ function changeFor({ state }: ChainPayment, outcome: Transfer | Credited): Payme
       if (after('mine') === null) return undefined
       return { reason: outcome.reason, ...(outcome.transaction === null ? {} : { transaction: outcome.transaction }) }
     case 'credited': {
-      // Its money is the payer's credit by now, and the charge is booked by itself.
+      // The money is the payer's credit by now, and the charge is booked by itself.
       const next = after('credit')
       return next === null ? undefined : { state: next, reason: null }
     }

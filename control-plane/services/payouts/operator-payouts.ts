@@ -52,7 +52,7 @@ export const PayoutsStateSchema = z.object({
   isSetUp: z.boolean(),
   /** Why nobody is paid; null when payouts go. */
   stoppedFor: z.string().nullable(),
-  /** What payouts, sweeps and draws wait for after the ledger went back in time; null while nothing is held. */
+  /** The hold of payouts, sweeps and draws after the ledger went back in time; null while nothing is held. */
   departureHold: DepartureHoldSchema.nullable(),
   treasury: z.string().nullable(),
   coldAddress: z.string().nullable(),

@@ -28,7 +28,7 @@ const ENDPOINT = { wait: 'endpoint', treasury: null, block: null, until: null, o
 
 type HoldCtx = Pick<RunCtx, 'db' | 'ids' | 'log' | 'ledger' | 'moves' | 'treasury'>
 
-/** What a ledger waits for that went back in time; null while money may leave. */
+/** The hold of a ledger that went back in time; null while money may leave. */
 export async function readDepartureHold(ctx: HoldCtx): Promise<DepartureHold | null> {
   const record = await ctx.ledger.readEpoch()
   const { heldAt } = record

@@ -10,14 +10,14 @@ import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import { headOfKnownChain } from './known-chain.ts'
 
 /**
- * What a held ledger waits for. `journals`: the nodes register again what they captured. `chain`: the blocks are read in
+ * The event that ends a hold. `journals`: the nodes register again what they captured. `chain`: the blocks are read in
  * which what was signed before may still leave, and they leave the balance that the chain says. `transfers`: each transfer
  * of these blocks is in the books. `treasury`: a treasury of before cannot be read here, and an operator has to answer for it.
  */
 export const HOLD_WAITS = ['journals', 'chain', 'transfers', 'treasury'] as const
 export type HoldWait = (typeof HOLD_WAITS)[number]
 
-/** What a held ledger waits for, and where. */
+/** The event that ends a hold, with the treasury that it concerns. */
 export type HoldReason = {
   readonly wait: HoldWait
   /** The treasury whose blocks or transfers are awaited. */
@@ -75,7 +75,7 @@ function tellReason({ log, moves }: LiftCtx, heldAt: number, { block, ...reason 
   }
 }
 
-/** What a held ledger still waits for, as a code. Throws while the chain is silent, or is another one. */
+/** The code of the event that ends the hold; undefined when it may end now. Throws while the chain is silent, or is another one. */
 export async function findWait(ctx: FindCtx, held: Held): Promise<HoldWait | undefined> {
   return (await findReason(ctx, held))?.wait
 }
@@ -83,7 +83,7 @@ export async function findWait(ctx: FindCtx, held: Held): Promise<HoldWait | und
 const NOTHING = { treasury: null, block: null, until: null, open: [] }
 
 /**
- * What a held ledger still waits for. Money may have left by each treasury that was in use in the time that the ledger lost,
+ * The event that ends the hold; undefined when it may end now. Money may have left by each treasury that was in use in the time that the ledger lost,
  * whichever is the settings' now. Throws while the chain is silent, or is another one.
  */
 export async function findReason(ctx: FindCtx, { heldAt, joinedAt }: Held): Promise<HoldReason | undefined> {

@@ -1,9 +1,12 @@
 // @ts-check
 // Writes the types of the page's queries: `npm run dashboard:types`.
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { generate } from '@graphql-codegen/cli'
+import { codegen } from '@graphql-codegen/core'
+import * as typedDocuments from '@graphql-codegen/typed-document-node'
+import * as operations from '@graphql-codegen/typescript-operations'
+import { parse } from 'graphql'
 
 const path = (/** @type {string} */ name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 /** The folder of the typed documents: a module for each file of queries, so that a screen loads only its own. */
@@ -22,7 +25,7 @@ const OPTIONS = {
 /** The class of all documents stands once, in a module of its own. */
 const OWN_CLASS = /export class TypedDocumentString[\s\S]*?\n}\n/
 const OWN_IMPORT = /import type \{ DocumentTypeDecoration \}.*\n/
-/** What it says of a fragment beside its text. */
+/** The name of a fragment, which the plugin writes beside its text. */
 const FRAGMENT_NAME = /`, \{"fragmentName":"\w+"\}\)/g
 const SHARED_CLASS = "import { TypedDocumentString } from '#control-plane/dashboard/data/typed-document.ts'\n"
 
@@ -35,39 +38,48 @@ async function queryFiles() {
   )
 }
 
+/** @param {string} file */
+const parsed = async (file) => parse(await readFile(file, 'utf8'))
+
+/**
+ * The module of one file of queries.
+ * @param {import('graphql').DocumentNode} schema
+ * @param {string} source its path
+ * @param {string} filename the module's
+ */
+async function render(schema, source, filename) {
+  const content = await codegen({
+    filename,
+    schema,
+    documents: [{ location: source, document: await parsed(source) }],
+    plugins: [{ operations: OPTIONS }, { typedDocuments: OPTIONS }],
+    pluginMap: { operations, typedDocuments },
+    config: {},
+  })
+  return (
+    content
+      .replace(OWN_CLASS, '')
+      .replace(OWN_IMPORT, SHARED_CLASS)
+      .replaceAll(FRAGMENT_NAME, '`)')
+      // Documents that a screen does not use are left out of it.
+      .replaceAll('= new TypedDocumentString(', '= /* @__PURE__ */ new TypedDocumentString(')
+  )
+}
+
 /**
  * The modules of the documents with their types: name and text.
  * @returns {Promise<Map<string, string>>}
  */
 export async function renderDocuments() {
-  const sources = await queryFiles()
-  const names = sources.map((source) => `${basename(source, '.graphql')}.ts`)
-  const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice !== undefined) throw new Error(`two files of queries would be written to ${twice}`)
-  const plugins = ['typescript-operations', 'typed-document-node']
-  const generates = sources.map((source, at) => [
-    `${TYPES_FOLDER}/${names[at]}`,
-    { documents: [source], plugins, config: OPTIONS },
-  ])
-  const files = await generate(
-    {
-      schema: path('control-plane/api/graphql/schema.graphql'),
-      silent: true,
-      generates: Object.fromEntries(generates),
-    },
-    false,
-  )
-  return new Map(
-    files.map((/** @type {{ filename: string, content: string }} */ { filename, content }) => [
-      basename(filename),
-      content
-        .replace(OWN_CLASS, '')
-        .replace(OWN_IMPORT, SHARED_CLASS)
-        .replaceAll(FRAGMENT_NAME, '`)')
-        // Documents that a screen does not use are left out of it.
-        .replaceAll('= new TypedDocumentString(', '= /* @__PURE__ */ new TypedDocumentString('),
-    ]),
-  )
+  const schema = await parsed(path('control-plane/api/graphql/schema.graphql'))
+  /** @type {Map<string, string>} */
+  const modules = new Map()
+  for (const source of await queryFiles()) {
+    const name = `${basename(source, '.graphql')}.ts`
+    if (modules.has(name)) throw new Error(`two files of queries would be written to ${name}`)
+    modules.set(name, await render(schema, source, name))
+  }
+  return modules
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

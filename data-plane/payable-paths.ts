@@ -82,7 +82,7 @@ const SCHEMES = ['upto', 'exact'] as const
 type WalletRails = Readonly<Record<'x402' | 'x402Exact' | 'mpp', readonly AnyRail[]>>
 type Sold = ServesOf<'call' | 'job-submit'>
 
-/** True for what wallets may buy. What can be forwarded is said by the catalogue, not by the rows. */
+/** True for rows that wallets may buy. The catalogue, not the rows, says what can be forwarded. */
 function isSold(serves: Row['serves']): serves is Sold {
   if (serves.kind === 'job-submit') return true
   return serves.kind === 'call' && serves.withoutCredential === 'challenge' && serves.failover === 'until-content'

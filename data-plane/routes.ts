@@ -155,7 +155,7 @@ function siteRows(name: string, body: RowBody, wire: AnyWire, { anyWay, x402 }: 
   ]
 }
 
-/** Calls to providers on lent keys, and families of calls. What each of them is, the catalogue says. */
+/** Calls to providers on lent keys, and families of calls. The catalogue says what each of them is. */
 function forwardRows({ credit, x402 }: Rails): readonly Row[] {
   const forwarded = { kind: 'call', failover: 'until-connected' } as const
   const byKey = { ...forwarded, rails: [credit], withoutCredential: 'reject' } as const

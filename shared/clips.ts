@@ -72,7 +72,7 @@ export function shapeOf(clip: Clip, { seconds, resolution }: ClipShape): ClipSha
   }
 }
 
-/** The tier of a film by its sides. One that is a little larger than a tier belongs to the next. */
+/** The tier of a film by its sides. A film that is a little larger than a tier belongs to the next. */
 export function clipResolutionOf({
   width,
   height,

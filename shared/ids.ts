@@ -65,7 +65,7 @@ const RANDOM_POOL_BYTES = 8_192
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
 export type Ids = {
-  /** Makes a ULID. Those of one process sort in the order in which they were made. */
+  /** Makes a ULID. The ULIDs of one process sort in the order in which they were made. */
   ulid(): string
   requestId(): RequestId
   make<Prefix extends IdPrefix>(prefix: Prefix): Id<Prefix>

@@ -50,7 +50,7 @@ export function isOver(job: ProviderJob): job is EndedJob {
   return job.state !== 'queued' && job.state !== 'running'
 }
 
-/** The end of a job. One that its buyer has asked to stop and that failed was cancelled. */
+/** The end of a job. A job that its buyer has asked to stop and that failed was cancelled. */
 export function endedAs(job: EndedJob, isStopped: boolean): EndedJob {
   return isStopped && job.state === 'failed' ? { ...job, state: 'cancelled' } : job
 }

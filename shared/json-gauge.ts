@@ -177,7 +177,7 @@ function passText(state: State, bytes: Buffer, from: number): number {
 
 type Part = { readonly from: number; readonly end: number; readonly wasEscaped: boolean }
 
-/** Weighs a part of a long text. What may be data weighs nothing until its text ends. */
+/** Weighs a part of a long text. A text that may be data weighs nothing until it ends. */
 function weighLong(state: State, bytes: Buffer, { from, end, wasEscaped }: Part): void {
   if (!state.mayBeData) {
     state.size += end - from
@@ -253,8 +253,8 @@ const isOtherPair = Uint8Array.from({ length: 65_536 }, (_, pair) =>
 const PAIRS = 8
 
 /**
- * The place behind as much base64 as can be told by pairs of bytes, which is many times as fast as byte by byte. What
- * stands at that place is to be looked at by itself: it may be an escape, or one of the last bytes.
+ * The place behind as much base64 as can be told by pairs of bytes, which is many times as fast as byte by byte. The
+ * byte at that place is to be looked at by itself: it may be an escape, or one of the last bytes.
  */
 function passPairs(bytes: Buffer, from: number, end: number): number {
   // Pairs lie at even places of the memory.

@@ -67,7 +67,7 @@ export type BookEntry = {
   readonly trades: OfferTrades
 }
 
-/** The prices of a model at one kept share of the reference. Those of tokens are for a million of them. */
+/** The prices of a model at one kept share of the reference. Prices of tokens are for a million of them. */
 export type ModelPrices = {
   readonly input: bigint | null
   readonly output: bigint | null
@@ -112,7 +112,7 @@ export type ProviderSummary = {
 const NO_TRADES: OfferTrades = { count: 0, volumeMicro: ZERO }
 const NO_TOKEN_PRICES = { input: null, output: null, cacheRead: null, cacheWrite: null }
 const NO_PRICES: ModelPrices = { ...NO_TOKEN_PRICES, mediaUnit: null, mediaUnitPrice: null, unitPrices: [] }
-/** The prices of a model at a kept share, rounded up for display. What it is not sold by is null. */
+/** The prices of a model at a kept share, rounded up for display. A unit that it is not sold by is null. */
 export function modelPrices(model: Pick<Model, 'mediaUnit'>, prices: UnitPrices, kept: KeptBps): ModelPrices {
   return {
     ...tokenPrices(prices, kept),

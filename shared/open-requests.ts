@@ -16,8 +16,8 @@ type Connection = { readonly open: Set<ServerResponse>; refused: number }
  * The first request over the bound is given to `refuse`, whose answer closes the connection once those before it are
  * sent. Later ones are not looked at. A client that goes on sending is cut.
  *
- * Node tells a response that its connection is gone only when it is the one being sent. One that is queued behind
- * another never closes by itself, and what waits for its end would wait for ever. Here it closes, too.
+ * Node tells a response that its connection is gone only when it is the one being sent. A response that is queued
+ * behind another never closes by itself, and what waits for its end would wait for ever. Here it closes, too.
  */
 export function watchOpenRequests(server: Server, refuse: (response: ServerResponse) => void): void {
   const connections = new WeakMap<Socket, Connection>()

@@ -93,7 +93,7 @@ for (const [net, prefix] of [
 }
 for (const [net, prefix] of [
   ['::', 96],
-  // IPv4-translated addresses. Those that are IPv4-mapped cannot stand here, because the list takes them for IPv4.
+  // IPv4-translated addresses. IPv4-mapped addresses cannot stand here, because the list takes them for IPv4.
   ['::ffff:0:0:0', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],

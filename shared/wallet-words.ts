@@ -1,7 +1,8 @@
 import { decodeAbiParameters } from 'viem/utils'
 import { z } from 'zod'
 
-// The words of a signed payment. What the chain's own encoding cannot hold is refused before anybody is asked about it.
+// The words of a signed payment. A value that the chain's own encoding cannot hold is refused before anybody is asked
+// about it.
 
 const END_OF_NUMBERS = 2n ** 256n
 /** The end of a signature of a contract wallet that is not deployed yet (ERC-6492). */
@@ -15,7 +16,7 @@ export const Uint256 = z
   .regex(/^\d{1,78}$/, { abort: true })
   .refine((digits) => BigInt(digits) < END_OF_NUMBERS)
 
-/** A signature in whole bytes of hex, at most 4 KB. One that says that it holds a deployment holds one. */
+/** A signature in whole bytes of hex, at most 4 KB. A signature that says that it holds a deployment holds one. */
 export const WalletSignature = z
   .string()
   .regex(/^0x(?:[0-9a-fA-F]{2}){1,4096}$/, { abort: true })

@@ -10,7 +10,7 @@ type Strangers = Pick<Ctx, 'callers' | 'refusedWork'>
 /** The name of the data planes, which come with a token of their own. */
 export const DATA_PLANE = 'data-plane'
 
-/** Notes that the credential of a request is good. What is refused of it is not charged to its network address. */
+/** Notes that the credential of a request is good. Refusals of it are not charged to its network address. */
 export function noteCaller({ callers }: Pick<Ctx, 'callers'>, { raw }: FastifyRequest, credential: string): void {
   callers.set(raw, credential)
 }

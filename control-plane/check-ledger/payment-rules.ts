@@ -13,7 +13,7 @@ const MISSING = `(case p.state when 'written_off' then greatest(coalesce(p.charg
 /** The ledger's keys of a payment. */
 const KEYS = `('payment:' || p.rid, 'late_payment:' || p.rid, 'write_off:' || p.rid)`
 
-/** True where a payment is for the quote of a long job. What the job costs in the end comes out of its escrow. */
+/** True where a payment is for the quote of a long job. The final cost of the job comes out of its escrow. */
 const IS_QUOTE = `exists (select 1 from job j where j.rid = p.rid and j.quote = p.charge)`
 
 /**

@@ -86,7 +86,7 @@ export async function changeDraw(
 }
 
 /**
- * Gives up draws that no transaction of the books carries, for a reason. What is owed for them is drawn anew. Answers their
+ * Gives up draws that no transaction of the books carries, for a reason. Their debt is drawn anew. Answers their
  * number.
  */
 export async function failUnsentDraws(trx: Trx, reason: string): Promise<bigint> {

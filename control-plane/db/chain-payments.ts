@@ -251,8 +251,8 @@ export const UNBOOKED_RELEASES = sql`booked_at is null and state = 'released' an
 export const UNSOUGHT = sql`state = 'written_off' and came is null and sought_at is null`
 
 /**
- * Payments whose money is to be booked: the chain has spoken, and the call has told its charge or is long over. Those of
- * calls that cost nothing have no money, and their calls are booked all the same.
+ * Payments whose money is to be booked: the chain has spoken, and the call has told its charge or is long over.
+ * Payments of calls that cost nothing have no money, and their calls are booked all the same.
  */
 export async function listUnbookedChainPayments(
   db: Database,

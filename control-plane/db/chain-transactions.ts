@@ -83,7 +83,10 @@ export async function addChainTransaction(
   })
 }
 
-/** Stores a signed transaction. One with the same bytes, of a chain that began anew, waits for its block again. */
+/**
+ * Stores a signed transaction. A transaction with the same bytes, of a chain that began anew, waits for its block
+ * again.
+ */
 export async function insertChainTransaction(
   db: Database | Trx,
   { sender, nonce, ref }: Pick<ChainTransaction, 'sender' | 'nonce' | 'ref'>,

@@ -59,9 +59,9 @@ export async function listSignedTransfers(db: Database, purse: Purse, limit: num
 }
 
 /**
- * Ends what was under way on a chain that is gone, for a reason: draws fail and what is owed stays owed, deposits and permits
- * that were signed are refused, and transfers that nobody booked stay a person's. Wallets are read again. What is signed
- * of payouts is looked for from the first block on.
+ * Ends the work under way on a chain that is gone, for a reason: draws fail and their debt stays, deposits and permits
+ * that were signed are refused, and transfers that nobody booked stay a person's. Wallets are read again. Signed
+ * payouts are looked for from the first block on.
  */
 export async function orphanUnderWay(trx: Trx, purse: Purse, reason: string): Promise<void> {
   // Lines are locked before their draws, as everywhere.
@@ -88,7 +88,7 @@ export type Era = {
   readonly anchor: { readonly block: bigint; readonly hash: string }
 }
 
-/** Begins to read another chain of the same id at a block. What came on the one before is in none of its sums. */
+/** Begins to read another chain of the same id at a block. Moves on the chain before are in none of its sums. */
 export async function beginEra(trx: Trx, purse: Purse, { firstBlock, opening, anchor }: Era): Promise<void> {
   await sql`update treasury_cursor set era = era + 1, era_at = now(), first_block = ${firstBlock}, opening = ${opening},
     next_block = ${firstBlock}, balance = ${opening}, proven_block = ${firstBlock - 1n}, proven_at = now(),

@@ -57,7 +57,7 @@ export async function insertNote(trx: Trx, incident: IncidentId, { at, state, no
     from declared_incident_note where incident = ${incident}`.execute(trx)
 }
 
-/** The notes of some incidents. Those of one incident come in the order in which they were made. */
+/** The notes of some incidents. The notes of one incident come in the order in which they were made. */
 export async function listNotes(
   db: Database | Trx,
   incidents: readonly IncidentId[],

@@ -129,8 +129,8 @@ export type LentChange = {
 }
 
 /**
- * Destroys the keys of offers: the wrapped data key and the ciphertext go in one statement. What stays is the
- * fingerprint, which opens nothing.
+ * Destroys the keys of offers: the wrapped data key and the ciphertext go in one statement. The fingerprint stays,
+ * which opens nothing.
  */
 export async function destroyLentKey(trx: Trx, id: string, at: number): Promise<void> {
   await sql`update lent_offer set sealed = null, purged_at = ${new Date(at)}
@@ -272,7 +272,7 @@ export async function countLentOffers(db: Database | Trx): Promise<ReadonlyMap<s
 const LENT_PLACE_ROW = { offer: LENT.id, resource: LENT.resource, sealed: LENT.sealed }
 export type LentPlace = RowOf<typeof LENT_PLACE_ROW>
 
-/** The keys of lent offers, on sale or not. One that was destroyed is left out. */
+/** The keys of lent offers, on sale or not. A key that was destroyed is left out. */
 export async function listLentPlaces(db: Database, offers: readonly string[]): Promise<LentPlace[]> {
   if (offers.length === 0) return []
   return readRows(

@@ -70,7 +70,7 @@ function addHours(hours: Set<number>, from: number, lengthMs: number): void {
 }
 
 /**
- * Marks hours or days as due, given by their beginnings in Unix milliseconds. One that is marked already keeps its
+ * Marks hours or days as due, given by their beginnings in Unix milliseconds. An entry that is marked already keeps its
  * time.
  */
 export async function markDue(trx: Trx, grain: Grain, starts: readonly number[]): Promise<void> {

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { bigint } from './tables/column.ts'
 
 /**
- * The columns of what calls used beside plain tokens, with our names. They have the same names in settlements and in the
- * daily sums. Those of a resolution and those of image tokens are parts of other columns.
+ * The columns of usage beside plain tokens, with our names. They have the same names in settlements and in the daily
+ * sums. The columns of a resolution and those of image tokens are parts of other columns.
  */
 const COLUMNS = [
   ['characters', 'characters'],

@@ -34,7 +34,7 @@ const OPEN_EARNING_ROW = {
 }
 export type OpenEarning = RowOf<typeof OPEN_EARNING_ROW>
 
-/** The earnings of a seller by offer. What calls after the id `waitsAfter` brought is recent. */
+/** The earnings of a seller by offer. Earnings from calls after the id `waitsAfter` are recent. */
 export async function listOpenEarnings(
   db: Database | Trx,
   seller: AccountId,

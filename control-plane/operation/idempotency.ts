@@ -8,7 +8,7 @@ import type { Actor } from './actor.ts'
 import { scopeOf } from './actor.ts'
 import type { Ctx } from './ctx.ts'
 
-/** Says whether an operation takes an idempotency key. One that does stores its answer as JSON. */
+/** Says whether an operation takes an idempotency key. An operation that does stores its answer as JSON. */
 export type Replay<Output> =
   | { readonly idempotency: 'none' }
   | {

@@ -23,7 +23,7 @@ export type MoneyTimes = {
 export type WorkerPlane = Ctx & {
   /** Redis of money and queues. */
   readonly redisUrl: Secret
-  /** Opens a queue for its senders. What is sent while Redis is away fails at once. */
+  /** Opens a queue for its senders. A message that is sent while Redis is away fails at once. */
   openQueue(name: string): Queue
   readonly usageQueue: UsageQueue
   readonly feed: TradeFeed

@@ -5,8 +5,8 @@ import { WORK_UNITS } from '#shared/refused-work.ts'
 import type { Surface } from './surface.ts'
 
 /**
- * Charges a refusal outside of the flows of calls to the network address that it goes to. Those flows charge their own. Answers
- * the refusal to send, which is `rate_limited` for an address that has spent all.
+ * Charges a refusal outside of the flows of calls to the network address that it goes to. The flows of calls charge
+ * their own. Answers the refusal to send, which is `rate_limited` for an address that has spent all.
  */
 export function chargeRefusal({ calls }: Surface, { ip }: FastifyRequest, error: AppError): AppError {
   if (error.status >= 500 || error.code === 'rate_limited') return error

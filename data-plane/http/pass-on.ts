@@ -83,7 +83,7 @@ export async function mountControlPaths(
   }
 }
 
-/** A stream is asked for by name. Whoever asks so for something else takes a place among the streams. */
+/** A stream is asked for by name. A request that asks so for something else takes a place among the streams. */
 function kindOf({ accept }: { readonly accept?: unknown }): PassedOnKind {
   return typeof accept === 'string' && accept.includes('text/event-stream') ? 'stream' : 'call'
 }

@@ -58,7 +58,7 @@ export function withBody(head: RequestHead, body: Buffer): RawRequest {
   return { requestId, method, path, query, params, headers, pathFloorPercent, receivedAt, startedAt, peer, body }
 }
 
-/** Throws `unsupported_media_type` unless the body is plain JSON in UTF-8. What has no body needs no type. */
+/** Throws `unsupported_media_type` unless the body is plain JSON in UTF-8. A request without a body needs no type. */
 export function checkJsonHeaders(headers: RawRequest['headers']): void {
   const type = headers['content-type']
   if (type === undefined && !hasBody(headers)) return

@@ -132,7 +132,7 @@ async function readBody({ request, head, body }: Arriving, watch: BodyWatch): Pr
   }
 }
 
-/** A body as it comes. One that a wallet pays for is hashed on its way, because the payment may be shown again. */
+/** A body as it comes. A body that a wallet pays for is hashed on its way, because the payment may be shown again. */
 function streamed(
   message: RowRequest['raw'],
   { headers }: RequestHead,

@@ -14,7 +14,7 @@ export type JournalFile = {
  * new or changed name does so only after a sync of its directory.
  */
 export type JournalFiles = {
-  /** Makes a directory and those above it. One that exists is fine. */
+  /** Makes a directory and those above it. A directory that exists is fine. */
   makeDirectory(path: string): Promise<void>
   /** Opens a new file. Rejects when one of that name exists. */
   create(path: string): Promise<JournalFile>

@@ -292,8 +292,8 @@ async function askOwn(
 type Stretch = { readonly rail: RailName; readonly from: number; readonly to: number }
 
 /**
- * Reads unposted captures with numbers in a range. Those that are not safe on the disk yet come from memory, so that a
- * disk that takes nothing keeps no capture from the gate.
+ * Reads unposted captures with numbers in a range. Captures that are not safe on the disk yet come from memory, so that
+ * a disk that takes nothing keeps no capture from the gate.
  */
 async function* readUnposted(parts: Parts, { rail, from, to }: Stretch): AsyncGenerator<string> {
   const { directory, files, writer, unposted, full } = parts

@@ -23,7 +23,7 @@ type Parts = {
 
 /**
  * Captures again what a ledger had posted and lost because it went back in time. From then on such captures are
- * unposted like any other. One that the ledger still has is booked only once all the same.
+ * unposted like any other. A capture that the ledger still has is booked only once all the same.
  */
 export type Recapture = {
   /**

@@ -60,7 +60,7 @@ async function prepare(segment: Segment, to: number): Promise<void> {
 }
 
 /**
- * Closes and removes a segment that holds nothing that anybody needs. One that cannot be removed looks empty to a
+ * Closes and removes a segment that holds nothing that anybody needs. A segment that cannot be removed looks empty to a
  * reader.
  */
 export async function discardSegment(files: JournalFiles, { path, file }: Segment): Promise<void> {

@@ -12,7 +12,7 @@ export async function listSegments(files: JournalFiles, directory: string): Prom
   return names.map((name) => join(directory, name))
 }
 
-/** Reads a segment. One that was removed meanwhile holds nothing. */
+/** Reads a segment. A segment that was removed meanwhile holds nothing. */
 async function readFrom(files: JournalFiles, path: string): Promise<SegmentContent> {
   return readSegment((await files.read(path)) ?? Buffer.alloc(0))
 }

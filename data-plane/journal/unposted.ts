@@ -84,8 +84,8 @@ export function createUnposted(): Unposted {
 const SPARE_PLACES = 4_096
 
 /**
- * Captures in the order of their numbers, without gaps. One is added for every call, for which a map would be slow.
- * Most leave near the front.
+ * Captures in the order of their numbers, without gaps. A capture is added for every call, for which a map would be
+ * slow. Most leave near the front.
  */
 function createQueue() {
   let places: (Captured | undefined)[] = []

@@ -41,7 +41,10 @@ export function checkCapability(target: Target, demand: Demand): void {
   checkContext(target, demand)
 }
 
-/** Chat models are asked in chat, a call for each prompt. What only the older protocol can say they cannot do. */
+/**
+ * Chat models are asked in chat, a call for each prompt. A chat cannot say the parameters that only the older protocol
+ * has.
+ */
 function checkCompletions({ model }: ModelTarget, demand: ModelDemand): void {
   const { needs, bounds } = demand
   if (bounds.each !== undefined && bounds.each.length > MAX_PROMPTS_IN_CHAT) {

@@ -17,7 +17,7 @@ export type Visit = {
   /** The name and rate under which it asked to be counted. A refusal shows that standing too. */
   asked: { readonly scope: string; readonly perMinute: number } | undefined
   standing: RateStanding | undefined
-  /** True once the caller has an account. What is refused before that is charged to its network address. */
+  /** True once the caller has an account. A refusal before that is charged to its network address. */
   isKnown: boolean
   readonly incoming: Incoming
 }
@@ -95,10 +95,10 @@ export function leave({ rates }: Ports, { scope }: Visit): void {
 const BYTES_A_CALL = 262_144
 
 /**
- * Settles what a refusal before any provider was asked costs: of the payer's rate, and of what the network address of a
- * caller without an account may cause. What we could not serve, a 503, costs nothing. A large body costs by its bytes,
- * because reading it is work that nobody pays for. Answers the refusal to send, which is `rate_limited` for an address that
- * has spent all.
+ * Settles the cost of a refusal before any provider was asked: a part of the payer's rate, and of the work that the
+ * network address of a caller without an account may cause. A 503 costs nothing, because we could not serve. A large
+ * body costs by its bytes, because reading it is work that nobody pays for. Answers the refusal to send, which is
+ * `rate_limited` for an address that has spent all.
  */
 export function settleRefusal(ports: Ports, visit: Visit, error: AppError, attempts: number): AppError {
   if (attempts > 0) return error

@@ -31,7 +31,7 @@ export type JobPlane = {
   readonly limits: JobLimits
   /** The origin at which buyers ask about their jobs. */
   readonly apiBaseUrl: string
-  /** Makes the token of a job. Whoever shows it may ask for the job. */
+  /** Makes the token of a job. A caller who shows it may ask for the job. */
   tokenOf(id: JobId): string
 }
 

@@ -41,8 +41,8 @@ export type PendingFile = {
 /** The files of long jobs: those that buyers load of the provider, and those that are copied here for them. */
 export type JobFiles = {
   /**
-   * The files of a job that is over and booked, as its buyer is shown them. Those that are kept here begin to be copied,
-   * and nobody waits for that.
+   * The files of a job that is over and booked, as its buyer is shown them. Files that are kept here begin to be
+   * copied, and nobody waits for that.
    */
   show(job: EndedJob, rid: RequestId): readonly ArtifactView[]
   /** Throws AppError `service_unavailable` while nobody knows whether the job has such a file. */
@@ -129,9 +129,9 @@ function ownerOf({ account, wallet }: JobRecord): string {
 }
 
 /**
- * A file that lasts is loaded of its provider. What is gone soon is fetched from the hosts that may be dialled; from any
- * other host its buyer loads it while it is there, if its address is a public one. An address that holds the seller's
- * key leaves this process to its own host alone.
+ * A file that lasts is loaded of its provider. A file that is gone soon is fetched from the hosts that may be dialled;
+ * from any other host its buyer loads it while it is there, if its address is a public one. An address that holds the
+ * seller's key leaves this process to its own host alone.
  */
 function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, access }: Artifact): Source {
   const { hosts: allowed, findProvider } = market()
@@ -148,7 +148,7 @@ function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, ac
 
 type Wanted = { readonly owner: string; readonly from: FilePlace; readonly until: number }
 
-/** Copies a file, unless it is here by now. What breaks off on the way leaves nothing. */
+/** Copies a file, unless it is here by now. A copy that breaks off on the way leaves nothing. */
 async function copyFile(
   { artifacts, jobs, fetcher, limits }: Parts,
   id: ArtifactId,

@@ -60,7 +60,7 @@ function countCall(metered: Metered): Metered {
   return isCounted ? metered : { ...metered, usage: { ...usage, calls: 1 } }
 }
 
-/** Meters a forwarded answer. What it is charged for was decided where it was read. */
+/** Meters a forwarded answer. The usage that is charged was decided where the answer was read. */
 function meterForwarded({ forwarded, contentBytes, finishReason }: Ending): Metered {
   if (forwarded === undefined || contentBytes === 0) {
     return { usage: {}, source: 'reported', finishReason, anomalies: [] }

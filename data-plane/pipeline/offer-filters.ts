@@ -39,7 +39,7 @@ export function stageOf({ health, caps, rates, now }: SelectionPorts, choice: Ch
   if (!canServe(offer, choice.need)) return 0
   if (choice.unable?.has(offer.provider)) return 1
   const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
-  // A named provider must have an active healthy offer. One that is down does not count as found.
+  // A named provider must have an active healthy offer. A provider that is down does not count as found.
   if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 2
   if (choice.blocked?.has(offer.provider)) return 3
   if (!offer.isTrusted && !choice.allowsUntrusted) return 4

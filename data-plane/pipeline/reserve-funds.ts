@@ -31,7 +31,7 @@ export function reserveFunds(
 
 /**
  * The check of a payment by a wallet is charged to its address while it lasts, so that forgeries that come at once are
- * bounded, too. One that is refused is charged by its refusal.
+ * bounded, too. A payment that is refused is charged by its refusal.
  */
 async function reserve(
   { refusedWork }: Pick<CallPlane, 'refusedWork'>,

@@ -15,8 +15,8 @@ const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681
 const OF_A_KEY = /^0x[0-9a-f]{64}([0-9a-f]{64})(?:1b|1c)$/
 
 /**
- * The most signatures that a process checks a second. Each takes about a millisecond in which nothing else runs. What
- * comes beyond is left to the facilitator, so a flood of forgeries slows no other call.
+ * The most signatures that a process checks a second. Each takes about a millisecond in which nothing else runs.
+ * Further signatures are left to the facilitator, so a flood of forgeries slows no other call.
  */
 const MAX_CHECKS_PER_SECOND = 100
 /** Payments of one network address that nobody has checked here and that are with the facilitator at once. */

@@ -130,7 +130,7 @@ function wordsOf(value: string): readonly string[] {
     .map((word) => word.trim())
 }
 
-/** A bound for the reference price in USD of a million tokens. What has no such price passes none. */
+/** A bound for the reference price in USD of a million tokens. A model without such a price passes none. */
 function priceTest(unit: 'input' | 'output', passes: (price: number, bound: number) => boolean) {
   return (value: string, param: string): Test => {
     const bound = readNumber(value, param)
@@ -141,7 +141,7 @@ function priceTest(unit: 'input' | 'output', passes: (price: number, bound: numb
   }
 }
 
-/** The mean of what a token in and a token out cost. What is not sold by tokens stands last. */
+/** The mean of the prices of a token in and a token out. A model that is not sold by tokens stands last. */
 function priceOf({ price }: ListedModel): number {
   const { input, output } = price?.unitPrices ?? {}
   return input === undefined && output === undefined ? Infinity : (Number(input ?? 0n) + Number(output ?? 0n)) / 2

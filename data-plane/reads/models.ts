@@ -122,7 +122,7 @@ async function entryText(sources: ReadSources, request: ReadRequest): Promise<st
   return textOf(sources.memory, { model, price: market.prices.get(model.id), ...standing })
 }
 
-/** An entry's text. What does not change from one second to the next is written once. */
+/** An entry's text. The part that does not change from one second to the next is written once. */
 function textOf(memory: ReadMemory, { model, price, ...standing }: ListedModel): string {
   const from = price === undefined ? [model] : [model, price]
   const text = memory.textOf(`model ${model.id}`, from, () => JSON.stringify(catalogEntry(model, price)))

@@ -10,9 +10,10 @@ const MAX_AGE_SECONDS = 60
 const MICRO_PER_USD = 1e6
 
 /**
- * `GET /v1/prices`: the price of each provider's best offer for each model, in USD per million tokens. What is not sold
- * by the token has null there, and its price under the name of its unit. Tokens of pictures and of sound that have a
- * price of their own stand there too, by the million. Under a floor of the path, offers that miss it do not count.
+ * `GET /v1/prices`: the price of each provider's best offer for each model, in USD per million tokens. A model that is
+ * not sold by the token has null there, and its price under the name of its unit. Tokens of pictures and of sound that
+ * have a price of their own stand there too, by the million. Under a floor of the path, offers that miss it do not
+ * count.
  */
 export const listPrices: Read = ({ market, memory }, { floorPercent = 0 }) => {
   const now = market()

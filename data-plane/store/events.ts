@@ -16,7 +16,7 @@ const MAX_TRIES = 5
 const RETRY_MS = 1_000
 /** Nothing is added while more jobs than this wait in the queue. */
 const MAX_QUEUED_JOBS = 200_000
-/** The queues are asked for their lengths at this interval. One that says nothing for so long does not work. */
+/** The queues are asked for their lengths at this interval. A queue that says nothing for so long does not work. */
 const QUEUE_CHECK_MS = 5_000
 const QUEUE_ANSWER_MS = 2_000
 /** Losses of health events are logged once in so many milliseconds, with their number. */

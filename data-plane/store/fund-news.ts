@@ -4,8 +4,8 @@ import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
 
 /**
- * Accounts gather for this time before they are told together, and at most so many gather. Those left out are found by
- * a later look.
+ * Accounts gather for this time before they are told together, and at most so many gather. Accounts that were left out
+ * are found by a later look.
  */
 const GATHER_MS = SECOND / 4
 const MAX_ACCOUNTS = 1_000

@@ -22,7 +22,7 @@ export type { JobEnd, JobRecord, JobRecordText, StoredJob } from '#shared/contra
 
 /** Long jobs, from their submit until their record expires. Any process can ask about them. */
 export type JobStore = {
-  /** Writes the record of a job whose money is settled. One that is withheld is shown to nobody. */
+  /** Writes the record of a job whose money is settled. A job that is withheld is shown to nobody. */
   put(job: JobRecordText, mark: { readonly isWithheld: boolean }, now: number): Promise<void>
   /** Undefined for a job that nobody may ask about. Throws {@link recordsMissing} for one that may have lost its record. */
   find(rid: RequestId): Promise<StoredJob | undefined>

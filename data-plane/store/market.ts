@@ -44,7 +44,9 @@ export type Market = MarketBodies & {
   readonly resolve: ResolveModel
   readonly findProvider: FindProvider
   readonly hosts: ReadonlySet<string>
-  /** The ids of providers whose host does not run an endpoint, by endpoint. One that every host runs is absent. */
+  /**
+   * The ids of providers whose host does not run an endpoint, by endpoint. An endpoint that every host runs is absent.
+   */
   readonly providersWithout: ReadonlyMap<Endpoint, ReadonlySet<string>>
   readonly rowByModel: ReadonlyMap<string, MarketRow>
   /** Lent keys by the id of their record, as offers of what it sells. */

@@ -13,8 +13,8 @@ import { createSnapshotFile, readSnapshotFile } from './snapshot-file.ts'
 const POLL_MS = 2 * SECOND
 const FILE_EVERY_MS = 10 * SECOND
 /**
- * Documents fetched in one command. Those of a large market take a megabyte each, and two batches are in memory at
- * once.
+ * Documents fetched in one command. The documents of a large market take a megabyte each, and two batches are in memory
+ * at once.
  */
 const FETCH_BATCH = 2
 /**

@@ -5,7 +5,7 @@ const STAR = 42
 
 /** Takes the credential out of an answer on its way. */
 export type KeyMask = {
-  /** The bytes that may go on. Those that may be the beginning of a credential wait for what follows. */
+  /** The bytes that may go on. Bytes that may be the beginning of a credential wait for what follows. */
   push(chunk: Buffer): Buffer
   /** The bytes that waited when the answer was over. */
   end(): Buffer

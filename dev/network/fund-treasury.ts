@@ -4,7 +4,7 @@ import { callChain } from '#dev/chain/call-chain.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Wallets } from './wallets.ts'
 
-/** What the operator of the development market brings to its treasury, in micro-USD. Sellers are paid out of it. */
+/** The operator's own money in the treasury of the development market, in micro-USD. Sellers are paid out of it. */
 const CAPITAL_MICRO = 10_000_000_000n
 const BOOKING_LIMIT_MS = 10_000
 /** A thousand ETH, in wei. */

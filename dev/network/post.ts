@@ -2,7 +2,7 @@ import { AppError } from '#shared/errors.ts'
 import type { CrewOptions, Member, Running } from './crew.ts'
 import { createPatience } from './patience.ts'
 
-/** One member of a crew through all of its starts. */
+/** A member of a crew through all of its starts. */
 export type Post = {
   /** The running process. Undefined between two starts. */
   readonly running: () => Running | undefined

@@ -44,7 +44,7 @@ export function isSettler(program: string): boolean {
   return SETTLERS.some((name) => name === program)
 }
 
-/** What people are told of the chain. */
+/** Facts about the chain for people. */
 export function chainFacts({ chainRpcUrl, hasOwnChain, wallets }: Services) {
   return {
     rpc_url: chainRpcUrl,
@@ -136,7 +136,7 @@ async function startService(
       await beforeStart?.(name, place.address())
       return place.address().port
     })
-    // They are told only now, because the service itself reports its final address.
+    // Processes that use the address get it only now, because the service itself reports its final one.
     if (hasMoved) void crew.renew(told)
     hasMoved = false
     return service

@@ -3,7 +3,7 @@ import type { Completion } from './completion.ts'
 import { choiceChunks, closingChunk, usageChunk, wholeBody } from './completion.ts'
 import type { Reply } from './reply.ts'
 
-/** One call to a behaviour. */
+/** A call to a behaviour. */
 export type SampleCall = {
   readonly request: ChatRequest
   readonly completion: Completion

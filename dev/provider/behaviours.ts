@@ -5,7 +5,7 @@ import * as streams from './faulty-streams.ts'
 
 /** The fixed behaviour of a sandbox model. */
 export type Behaviour = {
-  /** One sentence for integrators. */
+  /** A sentence for integrators. */
   readonly description: string
   readonly answer: Answer
 }

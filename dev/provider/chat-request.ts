@@ -58,9 +58,9 @@ export type ChatRequest = {
   /** The JSON schema that the answer must follow, if any. */
   readonly answerSchema: Readonly<Record<string, unknown>> | undefined
   readonly mustReason: boolean
-  /** How many answers are wanted. All are the same. */
+  /** The number of answers. All are the same. */
   readonly choices: number
-  /** How many other tokens are wanted beside each token's probability. Undefined when no probabilities are. */
+  /** The number of other tokens beside each token's probability. Undefined when no probabilities are wanted. */
   readonly logprobs: number | undefined
 }
 

@@ -25,7 +25,7 @@ export type Completion = {
   readonly toolCall: { readonly id: string; readonly name: string; readonly arguments: string } | undefined
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
   readonly usage: SampleUsage
-  /** How often it is given, and how many other tokens stand beside each probability, if any do. */
+  /** The number of answers, and of other tokens beside each probability, if any. */
   readonly choices: number
   readonly logprobs: number | undefined
 }
@@ -124,13 +124,13 @@ function toolCallBody(call: NonNullable<Completion['toolCall']>): Record<string,
   return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } }
 }
 
-/** One chunk of a stream with these choices. */
+/** A chunk of a stream with these choices. */
 export function chunkOf(completion: Completion, choices: readonly unknown[], more: object = {}): string {
   const { id, created, model } = completion
   return JSON.stringify({ id, object: 'chat.completion.chunk', created, model, choices, ...more })
 }
 
-/** One chunk that carries this delta of one choice. */
+/** A chunk that carries this delta of one choice. */
 export function deltaChunk(
   completion: Completion,
   delta: object,

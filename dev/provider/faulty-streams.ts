@@ -98,7 +98,7 @@ async function sendPieces({ reply }: SampleCall, bytes: Buffer): Promise<void> {
   }
 }
 
-/** One token a second. */
+/** Sends a token a second. */
 export const answerInDrips: Answer = async (call) => {
   const { completion, reply, request } = call
   const chunks = contentChunks(completion)
@@ -150,7 +150,7 @@ export const answerWithInjection: Answer = async (call) => {
   reply.end('event: evil\ndata: {"no":"blank line at the end"}')
 }
 
-/** One event of more than a megabyte. */
+/** Sends an event of more than a megabyte. */
 export const answerBigLine: Answer = (call) =>
   sendCompletion(call, { ...call.completion, content: ['x'.repeat(BIG_LINE_BYTES)] })
 

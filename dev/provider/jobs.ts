@@ -136,7 +136,7 @@ export function fileNameOf({ id, isMusic }: Job): string {
   return `${id}.${isMusic ? 'wav' : 'mp4'}`
 }
 
-/** What it made. */
+/** The file that a job made. */
 export function fileOf({ prompt, made: seconds, size, isMusic }: Job): {
   readonly contentType: string
   readonly bytes: Buffer

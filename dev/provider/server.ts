@@ -47,7 +47,7 @@ export type SampleProviderOptions = {
 }
 
 export type SampleProvider = {
-  /** Its base URL, `http://127.0.0.11:8501/v1`. */
+  /** The server's base URL, `http://127.0.0.11:8501/v1`. */
   readonly url: string
   readonly requests: RequestLog
   /** Closes the port and every connection. */
@@ -244,7 +244,7 @@ function modelOf(body: unknown): string {
   return z.object({ model: z.string() }).safeParse(body).data?.model ?? ''
 }
 
-/** How long a submit takes whose model is set to answer late. */
+/** The time that a submit takes whose model is set to answer late, in milliseconds. */
 const LATE_MS = 2_000
 
 /** Lets a submit fail or wait, where the admin door says so. True when it is answered. */

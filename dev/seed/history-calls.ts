@@ -198,7 +198,7 @@ function usageOf({ endpoint, unitPrices, imageTokens, clip }: Goods, random: () 
   }
 }
 
-/** One of the lengths and resolutions that a model makes, the shorter and the first ones more often. */
+/** A random choice of a model's lengths and resolutions, the shorter and the first ones more often. */
 function anyShape({ lengths, resolutions }: Clip, random: () => number): Parameters<typeof clipUsage>[1] {
   const steps = lengths === null ? 0 : Math.floor((lengths.most - lengths.least) / lengths.step)
   return {

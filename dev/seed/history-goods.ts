@@ -14,7 +14,7 @@ const SOLD: readonly Endpoint[] = ['chat', 'image', 'speech', 'transcription', '
 /** A model on sale with its sellers, cheapest first. */
 export type Goods = {
   readonly model: string
-  /** What its calls ask for. */
+  /** The endpoint of its calls. */
   readonly endpoint: Endpoint
   /** The tokens of one of its images, where they are sold by tokens. */
   readonly imageTokens: number

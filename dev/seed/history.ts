@@ -16,7 +16,7 @@ import { createPastCalls, pastOutages } from './history-calls.ts'
 import { readGoods } from './history-goods.ts'
 
 const OPERATOR = machineOperator('history')
-/** How far back the past reaches. */
+/** The days of history that are written. */
 export const HISTORY_DAYS = 30
 const STRANGERS = 6
 /** Events of one posting. */

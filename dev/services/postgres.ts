@@ -104,8 +104,8 @@ function serverArguments(
 }
 
 /**
- * Another user may be unable to walk the path to its own folder (`/root` is closed). It can use it as its working
- * directory.
+ * A server of another user may be unable to walk the path to its own folder (`/root` is closed). It can use the folder
+ * as its working directory.
  */
 function reachableDataDir(dataDir: string, uid: number | undefined): string {
   return uid !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : dataDir

@@ -19,7 +19,7 @@ const PACKAGERS = ['apt-get', 'apt-cache', 'dpkg-deb']
 
 /** A program of the distribution that a plain system may lack. */
 export type Tool = {
-  /** Its names. The package has the first one. */
+  /** The names of the programs. The package has the first one. */
   readonly programs: readonly [string, ...string[]]
   /**
    * Debian's packages with links, the program and its own libraries. Libraries that these depend on are found without

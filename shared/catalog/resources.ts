@@ -69,7 +69,9 @@ const EstimateRule = ruleOver('size', 'content', 'path', 'model')
 
 const Pattern = z.string().refine((text) => parsePathPattern(text) !== undefined, 'not a pattern of a path')
 
-/** Units that a rule counts, by class. What has a price at the good costs it; the others are facts for statistics. */
+/**
+ * Units that a rule counts, by class. A class with a price at the good costs it; the others are facts for statistics.
+ */
 const unitRules = (rule: ReturnType<typeof ruleOver>) => z.partialRecord(z.enum(USAGE_CLASSES), rule)
 
 /** Something that is sold through a resource, and what the provider takes for it. */

@@ -103,7 +103,7 @@ export type StoredJob = {
   readonly end: JobEnd | undefined
   /** True once the event of the end has been captured or booked. */
   readonly isBooked: boolean
-  /** True once its buyer has asked to stop it. One that fails after that was cancelled. */
+  /** True once its buyer has asked to stop it. A job that fails after that was cancelled. */
   readonly isStopped: boolean
   /** True while its payment could not be taken. Nobody is shown it then. */
   readonly isWithheld: boolean
@@ -112,8 +112,8 @@ export type StoredJob = {
   /** Unix milliseconds of its buyer's newest question that its provider answered. Workers need not ask so soon again. */
   readonly askedAt: number | undefined
   /**
-   * The event of an end that is booked, where Redis has lost how that is shown. Whoever hears of its provider what it made
-   * writes the end with this event.
+   * The event of an end that is booked, where Redis has lost how that is shown. The worker that hears of its provider
+   * what it made writes the end with this event.
    */
   readonly lostEnd: string | undefined
 }

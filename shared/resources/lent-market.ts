@@ -8,7 +8,7 @@ import { refusedByScope } from './lent-scope.ts'
 /** The most traits that a call may require. */
 export const MAX_REQUIRED_TRAITS = 16
 
-/** The call that somebody wants to make. What is left out is not asked about. */
+/** The call that somebody wants to make. An absent part is not checked. */
 export type AskedCall = {
   readonly good?: string | undefined
   readonly method?: string | undefined

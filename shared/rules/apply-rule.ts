@@ -10,7 +10,7 @@ export const MAX_LOOKS = 100_000
 export const MAX_COUNT = 1_000_000_000_000
 const MAX_TEXT_CHARS = 1_000
 const MAX_DEPTH = 64
-/** Decimals that count. What lies behind them is the noise of binary fractions. */
+/** Decimals that count. Further decimals are the noise of binary fractions. */
 const DECIMALS = 6
 
 /**

@@ -65,7 +65,7 @@ const MAIN_SCREENS: readonly Screen[] = [
 /** The screens that somebody opens first, by a link or a bookmark. */
 const FIRST_SCREENS: readonly Screen[] = [HOME, MODELS, PAGE_OF_MODEL, OVERVIEW]
 
-/** What is clicked on a screen, in this order. The last one may open a dialog or leave the screen. */
+/** The clicks on a screen, in this order. The last one may open a dialog or leave the screen. */
 const CLICKS: readonly (readonly [screen: Screen, clicks: Readonly<Record<string, string>>])[] = [
   [
     MODELS,
@@ -136,7 +136,7 @@ function look({ browser, url, sessions }: Bench, { side, path, shows }: Screen, 
   return visit(browser, { url: url + path, shows, session: sessions[side], pace }, async ({ seen }) => seen)
 }
 
-/** What every screen loads over the wire, and how often it asks for data. */
+/** Measures the bytes of every screen over the wire, and the rate of its requests for data. */
 async function measureWeight(bench: Bench): Promise<Figure[]> {
   const screens = SCREENS.flatMap(({ name, side, path }) =>
     side === 'member' || STATE_OF_SCREEN.test(name)
@@ -228,7 +228,10 @@ async function gzipBytes(asset: string): Promise<number> {
   return Number(answer.headers.get('content-length'))
 }
 
-/** How soon each main screen is useful on loopback, with its paints and shifts. The first round does not count. */
+/**
+ * Measures the time until each main screen is useful on loopback, with its paints and shifts. The first round does not
+ * count.
+ */
 async function measureScreens(bench: Bench): Promise<Figure[]> {
   const visits = await visitInTurn(bench, MAIN_SCREENS, { pace: 'plain', rounds: ROUNDS + 1 })
   const paints: Measured[] = []

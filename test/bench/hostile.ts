@@ -1,5 +1,5 @@
 /**
- * One buyer who sends bodies that cost nothing to write and much to read, one after another for as long as it runs:
+ * A buyer who sends bodies that cost nothing to write and much to read, one after another for as long as it runs:
  * twelve megabytes of small objects in `tools`. `--url --key inf_…`.
  */
 import { connect } from 'node:net'

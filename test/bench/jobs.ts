@@ -281,7 +281,7 @@ async function fill({ db, redisUrl, environment, provider: baseUrl }: Place): Pr
   redis.disconnect()
 }
 
-/** How long the job has waited that is due and not asked about. */
+/** The longest wait of a job that is due and not asked about. */
 async function late(db: Database): Promise<string> {
   const { rows } = await sql<{
     ms: number | null

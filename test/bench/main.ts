@@ -85,7 +85,9 @@ type Sides = {
   readonly pass: { readonly url: string; readonly pid: number }
 }
 
-/** What is asked: a whole answer, a stream, or the price of a call, which is told to callers without a credential. */
+/**
+ * The kind of call: a whole answer, a stream, or the price of a call, which is told to callers without a credential.
+ */
 type Kind = 'whole' | 'streamed' | 'probe'
 
 /** Puts the same load on the pass-through and on the market by turns. Each is warmed up first. */
@@ -222,5 +224,5 @@ if (['body', 'streams'].some((name) => wanted.has(name))) {
   for (const row of await measurePatience(patience)) say(row)
 }
 const end = `\n${rows.length} figures, each load ${seconds} s, ${CONNECTIONS} connections\n`
-// What has built the page keeps helpers of its own, for which nobody waits.
+// The page's builder keeps helpers of its own, for which nobody waits.
 process.stdout.write(end, () => process.exit())

@@ -173,7 +173,7 @@ export async function startBenchMarket(
       }
     },
     stop: async () => {
-      // What was held back ends its work before it stops: events by the hundred thousand wait for the worker.
+      // A process that was held back ends its work before it stops: events by the hundred thousand wait for the worker.
       for (const pid of Object.values(network.sandbox.pids)) release(pid)
       process.kill(worker, 'SIGCONT')
       upstream.child.kill()

@@ -16,8 +16,8 @@ const SLOW_LINE = { offline: false, latency: 150, downloadThroughput: 200_000, u
 const SLOW_PROCESSOR_TIMES = 4
 
 /**
- * What is made slower than this machine: nothing, the processor once the screen is useful, or the processor and the
- * line from the beginning.
+ * The part that is made slower than this machine: nothing, the processor once the screen is useful, or the processor
+ * and the line from the beginning.
  */
 export type Pace = 'plain' | 'slow clicks' | 'slow phone'
 

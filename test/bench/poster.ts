@@ -1,5 +1,5 @@
 /**
- * One worker process of the posting bench. It posts the usage queue until it is killed, and prints a line once it is
+ * A worker process of the posting bench. It posts the usage queue until it is killed, and prints a line once it is
  * connected. Its arguments are the URL of Postgres and the URL of Redis.
  */
 import { Redis } from 'ioredis'

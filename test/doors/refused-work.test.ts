@@ -9,7 +9,7 @@ let market: TestMarket
 let ada: Person
 
 beforeAll(async () => {
-  // Its minute never ends.
+  // The minute of this account never ends.
   const refusedWork = createRefusedWork({ clock: { now: () => 30_000 }, perMinute: PER_MINUTE, resetUnitMs: 1 })
   market = await startMarket({ overrides: { refusedWork } })
   ada = await market.person()
@@ -93,7 +93,7 @@ describe('work that is refused', () => {
     expect(await spend(get('/v1/nothing'), { 'x-forwarded-for': '2001:db8:1:2::1' })).toBeDefined()
     expect((await get('/v1/nothing')({ 'x-forwarded-for': '2001:db8:1:2::2' })).status).toBe(429)
     expect((await get('/v1/nothing')({ 'x-forwarded-for': '2001:db8:1:3::1' })).status).toBe(404)
-    // What a stranger writes before the hop of the proxy changes nothing.
+    // Addresses that a stranger writes before the hop of the proxy change nothing.
     expect((await get('/v1/nothing')({ 'x-forwarded-for': '192.0.2.9, 2001:db8:1:2::3' })).status).toBe(429)
   })
 
@@ -102,7 +102,7 @@ describe('work that is refused', () => {
     const ask: Ask = (given) =>
       market.rest('POST', GRAPHQL_PATH, { key: ada.sellerKey, headers: given, body: { query: '{ no }' } })
     expect(await spend(ask, headers)).toBeDefined()
-    // Its address has caused nothing.
+    // The address of this caller has caused no refusal.
     expect((await document('{ no }')(headers)).status).toBe(400)
     expect((await market.rest('GET', '/v1/seller/offers', { key: ada.sellerKey, headers })).status).toBe(200)
   })

@@ -128,7 +128,7 @@ describe('a call that a wallet pays', () => {
     const query = `{ request(id: "${rid}") { ${FIELDS} } }`
     const graph = await market.rest('POST', '/graphql', { headers, body: { query } })
     expect(toSnakeBody(graph.body)).toMatchObject({ data: { request: settled } })
-    // Its transaction finds it, for the payer alone; whoever has its id is told of the money.
+    // The transaction finds the call, for the payer alone. A holder of the call's id sees the payment alone.
     const ofTransaction = (by: object, hash = transaction) => market.rest('GET', `/v1/requests?transaction=${hash}`, by)
     expect((await ofTransaction({ headers })).body).toMatchObject({ requests: [settled], next_token: null })
     expect((await ofTransaction({ key: ada.buyerKey })).body).toMatchObject({ requests: [] })

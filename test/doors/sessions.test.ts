@@ -214,7 +214,7 @@ describe('signing in', () => {
     expect((await ask(wallet.address, '203.0.113.2')).status).toBe(200)
     // The address comes from the last trusted hop, whatever the caller claims.
     expect((await ask(wallet.address, '203.0.113.9, 203.0.113.1')).status).toBe(429)
-    // One address cannot go on with new wallets for ever.
+    // An address cannot go on with new wallets for ever.
     const others = []
     for (let count = 0; count < 60; count++) others.push((await ask(newWallet().address, '2001:db8::1')).status)
     expect((await ask(newWallet().address, '2001:db8::2')).status).toBe(429)

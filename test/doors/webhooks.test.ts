@@ -369,7 +369,7 @@ describe('alerts', () => {
     const ada = await funded(100_000)
     const { id } = await add(ada)
     const key = await cappedKey(ada, { capDailyUsd: 0.01 })
-    // What other tests wrote and did not send.
+    // Other tests left deliveries that were not sent.
     await market.plane.db.deleteFrom('webhook_delivery').execute()
     statuses = [500]
     await spend(ada, key, 6_000)

@@ -21,7 +21,7 @@ let database: pg.Pool
 
 beforeAll(async () => {
   chain = await chainOf()
-  // Its treasury signs, takes from wallets at once, and has gas money.
+  // The market's treasury signs, takes from wallets at once, and has gas money.
   const { address, privateKey } = await chain.newWallet({ eth: 10n ** 18n })
   const treasury = { TREASURY_ADDRESS: address, TREASURY_PRIVATE_KEY: privateKey, CHAIN_CONFIRMATIONS: '1' }
   scripts = await openScriptFolder(

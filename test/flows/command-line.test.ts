@@ -201,7 +201,7 @@ describe('an operator at the command line', () => {
     const Search = z.array(z.looseObject({ id: z.string() }))
     expect(await json(Search, 'models', '--search', 'bulk-')).toEqual([])
     const taken = await runMarket([...args, '--yes', '--json'], { env })
-    // One row was refused. The others stand.
+    // A single row was refused. The others stand.
     expect([taken.code, taken.err]).toEqual([6, ''])
     expect(JSON.parse(taken.out)).toMatchObject({
       imported: { added: 500 },

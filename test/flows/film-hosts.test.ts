@@ -241,7 +241,7 @@ describe('a job that its host has taken', () => {
     const url = (await asked('GET', id)).artifacts?.[0]?.url ?? ''
     const loaded = async () => Buffer.from(await (await fetch(url)).arrayBuffer()).equals(FILM_BYTES)
     expect(await loaded()).toBe(true)
-    // One owner may load 32 files at once. Those that were left do not count.
+    // An owner may load 32 files at once. Loads that were left do not count.
     for (let time = 0; time < 40; time++) {
       const leaving = new AbortController()
       const answer = await fetch(url, { signal: leaving.signal })

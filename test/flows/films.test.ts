@@ -229,7 +229,7 @@ describe('a film whose buyer never asks', () => {
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([
       ...[200, String(film.length), ''],
     ])
-    // It was fetched once, and the first question finds it.
+    // The film was fetched once, and the first question finds it.
     expect((await send('GET', `${path}/${id}`)).body).toMatchObject({ status: 'succeeded', usage: { seconds: 3 } })
     expect(await loads()).toBe(1)
     await db.end()
@@ -285,7 +285,7 @@ describe('the official client', () => {
       param: 'input_reference',
     })
     const endless = await client.videos.create({ model: 'sandbox/job-endless', prompt: 'A boat.' })
-    // Its provider has no word for stopping.
+    // The provider of this job has no word for stopping.
     await expect(client.videos.delete(endless.id)).rejects.toMatchObject({ status: 409, code: 'conflict' })
     const failing = await client.videos.create({ model: 'sandbox/job-failing', prompt: 'A boat.' })
     await expect(client.videos.delete(failing.id)).rejects.toMatchObject({ status: 409, code: 'conflict' })
@@ -293,7 +293,7 @@ describe('the official client', () => {
       seen = await client.videos.retrieve(failing.id)
       return seen.status === 'failed'
     })
-    // One that was stopped says so.
+    // A film that was stopped says so.
     expect(seen.error).toMatchObject({ code: 'upstream_error' })
     const stopped = await client.videos.create({ model: QUEUE, prompt: 'A boat.', ...{ provider: HOST } })
     expect(await client.videos.delete(stopped.id)).toEqual({ id: stopped.id, object: 'video.deleted', deleted: true })

@@ -250,7 +250,7 @@ describe('a relayed call', () => {
     const Full = z.object({ error: z.looseObject({ code: z.string(), resets_at: z.number() }) })
     const { error } = Full.parse(await full.json())
     expect([full.status, error.code, error['limit_source']]).toEqual([429, 'seller_cap_reached', 'seller_cap'])
-    // It lifts at the next 00:00 UTC.
+    // The cap lifts at the next 00:00 UTC.
     expect([error.resets_at % 86_400, error.resets_at * 1_000 > Date.now()]).toEqual([0, true])
     expect(Number(full.headers.get('retry-after'))).toBeLessThanOrEqual(86_400)
   })

@@ -45,7 +45,7 @@ const huge: Act = (response) => {
   pump()
 }
 
-/** What a provider does, and what its buyer sees: a status, the pictures that came, and how many are paid. */
+/** The acts of a provider, and the buyer's view of each: a status, the pictures that came, and how many are paid. */
 const CASES: Readonly<
   Record<string, { act: Act; ask?: object; status: number; came?: number; paid?: number; code?: string }>
 > = {
@@ -179,7 +179,7 @@ describe('a provider of pictures that answers', () => {
   })
 
   it('is read no further than 64 MB', () => {
-    // What the sockets hold is beside that.
+    // Bytes that the sockets hold come on top.
     expect([sentBytes > 60 * MEGABYTE, sentBytes < 80 * MEGABYTE]).toEqual([true, true])
   })
 

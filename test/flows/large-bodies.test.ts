@@ -139,7 +139,7 @@ describe.each(['chat', 'messages'] as const)('a body of 12 MB with images on the
       const answer = await fetch(url + PATHS[wire], call)
       expect([answer.status, (await answer.text()).includes('Seen.')]).toEqual([200, true])
       const got = received[format] ?? Buffer.alloc(0)
-      // One protocol on both sides passes the very text. The texts are too long to print a difference.
+      // A protocol on both sides passes the very text. The texts are too long to print a difference.
       if (SAME[wire] === format) expect(got.includes(`"messages":${messages}`)).toBe(true)
       const content = dataOf(JSON.parse(got.toString('utf8')), 'messages', '0', 'content')
       const seen = images.map((_, at) => String(dataOf(content, String(at), ...IMAGE_AT[format])))
@@ -245,7 +245,7 @@ function bodyOf(path: string, member: string, value: string): Buffer {
 describe.each(ROWS)('%s', (path, member) => {
   it('is held up by nothing that a free key sends', async () => {
     const holds: Record<string, number> = {}
-    // What is refused while it comes is refused by one gauge for all rows.
+    // A body that is refused while it comes is refused by one gauge for all rows.
     const bodies = path === '/v1/chat/completions' ? { ...HOSTILE, ...HEAVY } : { ...HEAVY, ...LONG }
     for (const [name, write] of Object.entries(bodies)) {
       const body = bodyOf(path, member, write())
@@ -383,7 +383,7 @@ describe('large answers', () => {
     await pictures.begin('first', 1.5 * MEGABYTE)
     await until('the first has all of the room', 10_000, async () => (await heldWhile(0)) > MEGABYTE)
     for (const prompt of ['late', 'broken']) await pictures.begin(prompt, LARGE_BYTES)
-    // What had come of them when they were stopped is a small part of them.
+    // The bytes that had come when the requests were stopped are a small part of them.
     expect(await heldWhile(2)).toBeLessThan(4 * MEGABYTE)
     await expectRefused(await draw('refused'))
     // Words are no pictures.

@@ -50,7 +50,7 @@ async function untilBooked(id: string): Promise<void> {
   }
 }
 
-/** What the calls of the last day would have cost under a policy. */
+/** The cost of the last day's calls under a policy. */
 async function simulated(key: string, policy: object): Promise<z.infer<typeof Simulated>> {
   const query = `query($policy: RoutingPolicyInput!) { routingSimulation(policy: $policy) {
     calls policy { served unserved costMicro } byModel { model policyProvider } } }`

@@ -194,7 +194,7 @@ describe('a buyer', () => {
     await keyboard.press('?')
     await dialog(page).getByText('Search from anywhere').waitFor()
     await keyboard.press('Escape')
-    // What is typed after the keys of the search goes into it.
+    // Letters after the keys of the search go into it.
     await keyboard.press('Control+k')
     await dialog(page).waitFor()
     await keyboard.type('Activ')
@@ -346,7 +346,7 @@ describe('an operator', () => {
     const before = await field.inputValue()
     await field.fill('7.125')
     await dialog(page).getByLabel('Source').fill('a test of the page')
-    // It waits for its time, so no call of another test is priced by it.
+    // The change waits for its time, so no call of another test is priced by it.
     await dialog(page).getByLabel('Begins in, hours').fill('720')
     await dialog(page)
       .getByRole('row', { name: `Tokens in, a million $${before} $7.125` })

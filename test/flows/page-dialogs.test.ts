@@ -118,7 +118,7 @@ describe('a bad day of the page', () => {
     await field.fill('inf_mistyped')
     await tab.getByRole('button', { name: 'Sign in' }).click()
     await tab.getByRole('alert').waitFor()
-    // Whoever mistyped a letter of sixty corrects that letter.
+    // A reader who mistyped a letter of sixty corrects that letter.
     expect(await field.inputValue()).toBe('inf_mistyped')
     await field.fill(own)
     await tab.getByRole('button', { name: 'Sign in' }).click()
@@ -130,7 +130,7 @@ describe('a bad day of the page', () => {
     await dialog(page).getByRole('button', { name: 'Done' }).click()
     await page.getByText('This session has ended').waitFor({ state: 'detached' })
     await page.getByRole('row', { name: new RegExp(label) }).waitFor()
-    // Who signs out takes everything along.
+    // A sign-out removes everything from the screen.
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByText('Nobody is signed in').waitFor()
     expect(await page.locator('main').textContent()).not.toContain(label)
@@ -169,7 +169,7 @@ describe('a bad day of the page', () => {
     await edit.click()
     await dialog(page).getByLabel('Discount, percent').fill('77.25')
     await dialog(page).getByRole('button', { name: 'Change' }).click()
-    // What the market says is text, never markup.
+    // The market's words are text, never markup.
     await dialog(page).getByRole('alert').getByText('Not <b>today</b>.').waitFor()
     expect(await dialog(page).getByLabel('Discount, percent').inputValue()).toBe('77.25')
     await page.keyboard.press('Escape')

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const environment = {
     TREASURY_ADDRESS: treasury.address,
     TREASURY_PRIVATE_KEY: treasury.privateKey,
-    // One call is worth a payout, and nobody is paid who has not asked.
+    // A single call is worth a payout, and nobody is paid who has not asked.
     PAYOUT_THRESHOLD_MICRO: '1',
     PAYOUT_EVERY_SECONDS: '86400',
   }

@@ -109,7 +109,7 @@ it('shows the money of a call that a wallet paid to whoever has its id, and find
   const amount = (await charged.getByRole('cell').textContent()) ?? ''
   expect(amount).toMatch(/^\$0\.\d{6}$/)
   const hash = await holder.page.getByText(/^0x[0-9a-f]{64}$/).textContent()
-  // What was asked and who served it is not the holder's.
+  // The request and its provider are hidden from the holder of a receipt's id.
   expect(await holder.page.locator('main').textContent()).not.toMatch(/gpt-5-nano|Served by/)
   const wallet = await open()
   await openWallet(wallet.context, account)

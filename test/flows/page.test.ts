@@ -44,7 +44,7 @@ const operatorDoor = () =>
 beforeAll(async () => {
   ;[network, browser] = await Promise.all([sharedNetwork(), startBrowser()])
   site = network.sandbox.dashboard_url
-  // One machine looks at all screens of everybody within a minute.
+  // A single machine looks at all screens of everybody within a minute.
   await operatorDoor().rateLimit.put.mutate({ name: 'read', perKey: MANY_CALLS })
 })
 
@@ -216,7 +216,7 @@ describe('the page', () => {
     expect(page.url()).toContain('step=models')
     await price.fill('91')
     await goOn.click()
-    // Whoever goes back finds what he chose.
+    // A seller who goes back finds the earlier choices.
     await page.getByRole('button', { name: 'Back' }).click()
     await page.getByRole('button', { name: 'Show all' }).click()
     expect(await price.inputValue()).toBe('91')
@@ -308,7 +308,7 @@ describe('the page', () => {
     expect(gone.ok).toBe(true)
     await page.reload()
     await page.getByText('Nobody is signed in').waitFor()
-    // One that was cut when it was copied, and over the screen that says so one that was used.
+    // A link that was cut when it was copied, and over the screen that says so a link that was used.
     for (const length of [20, 43]) {
       await page.goto(`${site}/sign-in#code=${'A'.repeat(length)}`)
       await page.getByText('This sign-in link was used before').waitFor()

@@ -58,7 +58,7 @@ async function balance(): Promise<bigint> {
   return BigInt(z.object({ credit_balance_usdc: z.string() }).parse(await answer.json()).credit_balance_usdc)
 }
 
-/** What the ledger took from the buyer for one call, once it is posted. */
+/** The ledger's charge to the buyer for one call, once it is posted. */
 async function ledgerCharge(rid: string): Promise<number> {
   let charged: number | undefined
   await until(`${rid} is posted`, 10_000, async () => {

@@ -233,7 +233,7 @@ describe('the market survives', () => {
     await page.getByText('Reconnecting', { exact: true }).waitFor({ timeout: PAGE_MS })
     expect(await page.getByText('To spend').isVisible()).toBe(true)
     await page.getByText('Live', { exact: true }).waitFor({ timeout: PAGE_MS })
-    // It goes on reading, with nobody's help.
+    // The page goes on reading, with nobody's help.
     const shown = () => page.getByText('To spend').locator('xpath=following-sibling::dd[1]/span').getAttribute('title')
     const before = await shown()
     await ask()

@@ -117,7 +117,7 @@ async function factsOf(buyer: Buyer, call: BoughtCall): Promise<Facts> {
   for (const [name, value] of await booked(market, buyer, answer.headers.get('x-request-id') ?? '')) {
     facts.set(name, value)
   }
-  // One call has one cost, wherever it is told.
+  // A call has one cost, wherever it is told.
   const told = [...COSTS, 'ledger charge'].flatMap((name) => facts.get(name) ?? [])
   expect([told.length >= 4, new Set(told).size, call.path]).toEqual([true, 1, call.path])
   return facts
@@ -250,7 +250,7 @@ describe('the same call by key, x402 upto, x402 exact and MPP', () => {
     for (const one of explained) expect(one).toEqual(explained[0])
   })
 
-  // It reads what the tests before it have met.
+  // This test reads what the tests before it have met.
   it('differs only as the table says, and in all that it says', () => {
     const told = DIFFERENCES.flatMap(({ facts, ways }) => facts.flatMap((fact) => ways.map((way) => `${fact} ${way}`)))
     expect(met).toEqual(new Set(told))

@@ -122,7 +122,7 @@ describe('a payment', () => {
     const answer = await ask(body, inHeader(await signed(wallet, 'upto', body)))
     await answer.text()
     expect(await chain.usdcBalance(wallet.address)).toBe(1_000_000n)
-    // What a call that could not be served has claimed pays for no other.
+    // A payment that a failed call has claimed pays for no other call.
     expect(answer.headers.get('x-mkt-buyer-cost-micro') ?? '0').toBe('0')
   })
 })

@@ -164,7 +164,8 @@ describe('the receipt of a payment', () => {
     const told = await pay(path, call, way)
     expect([path, told.status < 300, told.status < 300 ? '' : told.text]).toEqual([path, true, ''])
     const [inHead, atEnd] = [toldIn(told.head, way), toldIn(told.trailers, way)]
-    // It is told once. A stream by upto is settled at its end, and one that was held until then has it in its head.
+    // The transaction is told once. A stream by upto is settled at its end, and one that was held until then has it in
+    // its head.
     expect([inHead, atEnd].filter((transaction) => transaction !== undefined)).toHaveLength(1)
     if (name === 'whole' || way !== 'x402-upto') expect(atEnd).toBeUndefined()
     if (call.hasLastEvent === true) expect(told.text).toContain(`"transaction":"${inHead ?? atEnd}"`)

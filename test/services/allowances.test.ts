@@ -229,7 +229,7 @@ describe('a wallet that does not pay', () => {
     expect(owing).toMatchObject([
       { account: buyer.user.buyerAccount, status: 'stopped', reason: 'insufficient_balance', owedMicro: '600000' },
     ])
-    // What it has is taken, and the rest when the time has come.
+    // The wallet's balance is taken, and the rest when the time has come.
     await untilPaid(buyer)
     expect([await has(buyer), (await line(buyer)).advanced - BigInt(await posted(buyer))]).toEqual([0n, 500_000n])
     await fund(buyer, 2_000_000n)
@@ -362,7 +362,7 @@ describe('a refund', () => {
       ...{ code: 'conflict', detail: { available: '500000' } },
     })
     await refund(300_000n, 'in-part')
-    // What a call holds comes out of its own first, as it will when the call ends.
+    // A call's hold comes out of the account's own credit first, as it will when the call ends.
     const node = await world.gate.node('refunder')
     await untilOpen(node)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 150_000 }))

@@ -64,7 +64,7 @@ const ANY_TOKEN = parseAbi([
 
 describe('what anybody can send', () => {
   const GAS = { usdc: FIVE, eth: 10n ** 18n }
-  /** What the reconciliation would say of it after a day, and whether it stops anybody's money. */
+  /** The reconciliation's findings about the transfer after a day, and whether it stops anybody's money. */
   const settles = async () => {
     await buyers.turns(2)
     await sql`update treasury_move set seen_at = seen_at - interval '1 day'`.execute(world.db)

@@ -265,7 +265,7 @@ describe('a chain that is reorganised', () => {
     await chain.mine(5)
     await turn()
     await goBack()
-    // It is in a block whose number was read, and other blocks follow.
+    // The transfer is in a block whose number was read, and other blocks follow.
     await buyers.transfer(buyer.purse, 400_000n)
     await chain.mine(6)
     await turns(2)

@@ -265,7 +265,7 @@ describe('a deposit by signature', () => {
     await buyers.submit(other.purse, way, signature)
     await turn()
     expect([await buyers.credit(buyer), await buyers.credit(other)]).toEqual([2_000_000, 0])
-    // It was not handed in, and is credited all the same.
+    // The deposit was not handed in, and is credited all the same.
     expect(await buyers.deposits(buyer)).toMatchObject([{ state: 'credited' }])
   })
 

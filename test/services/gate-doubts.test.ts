@@ -85,7 +85,7 @@ describe('an epoch that goes back, as on a server that lost its last writes', ()
     for (const { text } of Object.values(moneyScripts(older))) await world.redis.script('LOAD', text)
     await world.redis.set(moneyKeys.epoch, `${older}:open`)
     await until('it is closed', 3_000, () => !node.funds.isOpen())
-    // It looks at the epoch ten times a second.
+    // The node looks at the epoch ten times a second.
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(node.funds.isOpen()).toBe(false)
     world.startRebuilder()

@@ -39,7 +39,7 @@ describe('the captures of a node that dies', () => {
     const event = eventText(running, 30, 'dying')
     dying.journal.progress({ hold: running, offer: null, outputTokens: 30, chargeMicro: microUsd(30), event })
     const idle = await dying.funds.reserve(reserveRequest(account, { want: 100 }))
-    // It dies with a capture on the disk that the gate does not have.
+    // The node dies with a capture on the disk that the gate does not have.
     await capture(dying, untold, 80, false)
     await dying.drop()
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 300, u: 70, free: 630 })

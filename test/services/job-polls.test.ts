@@ -144,7 +144,7 @@ describe('a job that nobody asks about', () => {
     await store().end(wish.rid, { event, state: 'succeeded', artifacts: [], error: null, endedAt: 1 })
     await wait(wish.rid)
     const asked: AskedJob[] = []
-    // Its provider has changed the price since.
+    // The provider of the job has changed the price since.
     expect(await jobs.turn(told('succeeded', 9_000), { asked })).toBe(1)
     expect(asked).toEqual([])
     expect(await endIn(wish.rid)).toBe(event)
@@ -274,11 +274,11 @@ describe('a job that nobody asks about', () => {
     await until('the questions are out', 5_000, () => asked.length >= JOB_POLLS.perProvider)
     expect(asked).toHaveLength(JOB_POLLS.perProvider)
     expect(new Set(asked).size).toBe(JOB_POLLS.perProvider)
-    // They die. After the lease their jobs are another's.
+    // The workers die. After the lease their jobs are another's.
     market.advance(JOB_POLLS.leaseMs + 1)
     expect(await jobs.turn(told('succeeded', 40))).toBe(JOB_POLLS.perProvider)
     expect(await jobs.turn(told('succeeded', 40))).toBe(8)
-    // What the dead say after all changes nothing.
+    // Answers that reach the dead workers change nothing.
     for (const answer of waiting) answer()
     await Promise.all(workers.map((worker) => worker.settle()))
     expect(await balanceOf(market.plane.db, first.account)).toBe(1_000_000 - 40 * 40)

@@ -135,7 +135,7 @@ describe('a long job', () => {
     const offer = (await listOffer(market, (await market.person()).seller)).id
     for (const [answer, charge] of [
       [told('succeeded'), 6_000],
-      // It reports more than was quoted.
+      // The provider reports more than was quoted.
       [told('succeeded', 60_000), 10_000],
       [told('failed'), 0],
       [told('cancelled'), 0],

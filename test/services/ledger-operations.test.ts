@@ -135,7 +135,7 @@ describe('a refund', () => {
     const booked = answers.filter(({ status }) => status === 'fulfilled').length
     expect(booked).toBeGreaterThan(0)
     expect(await balanceOf(market.plane.db, account)).toBe(5_000_000 - booked * 1_000_000)
-    // One that met another between its balance and its hold was refused without need. Asked again, it passes.
+    // A refund that met another between its balance and its hold was refused without need. Asked again, it passes.
     for (const wish of wishes) await refund(wish).catch(() => undefined)
     expect(await inGate(account)).toEqual({ p: 0, h: 0, u: 0, free: 0 })
   })

@@ -115,7 +115,7 @@ describe('a forwarded job whose buyer never asks', () => {
     expect(await poll(job)).toBe(START - QUOTE / 2)
     expect(queue.heard.map(({ url }) => url)).toEqual([`${at(job)}/status`, at(job)])
     expect(await balanceOf(market.plane.db, lender.seller.account)).toBe(seller + 19_000)
-    // Its buyer is told the same later, and Redis forgets it in time.
+    // The buyer gets the same answer later, and Redis forgets the job in time.
     expect(JSON.parse((await kept(job))['end'] ?? '{}')).toMatchObject({ state: 'succeeded' })
     expect(await market.world.redis.pttl(moneyKeys.job(job.rid))).toBeGreaterThan(0)
     expect(await poll(job)).toBe(START - QUOTE / 2)

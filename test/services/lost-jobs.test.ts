@@ -79,7 +79,7 @@ describe('the record of a job that Redis lost', () => {
     const shown = endText(wish, 3_000)
     const hold = moneyKeys.hold(moneyBucket(wish.account, 1), jobEndId(wish.rid))
     await market.world.redis.hset(hold, { st: 'captured', ev: shown })
-    // Its provider has changed the price since.
+    // The provider of the job has changed the price since.
     expect((await again(wish, told('succeeded', 9_000)))?.end).toMatchObject({ event: shown, state: 'succeeded' })
     expect(await endIn(wish.rid)).toBe(shown)
     expect(await balanceOf(market.plane.db, wish.account)).toBe(997_000)
@@ -283,7 +283,7 @@ describe('a job that nobody can ask about any more', () => {
     await restore()
     const end = { state: 'succeeded', artifacts: [], event: await endIn(untold.rid) }
     expect(await store().find(untold.rid)).toMatchObject({ isBooked: true, end })
-    // Its end comes after its record was there.
+    // The job's end comes after its record was there.
     await jobs.post(endText(brought, 3_000))
     await tellEndedJobs(plane)
     expect(await createLostEnds(plane).turn()).toBe(1)
@@ -358,7 +358,7 @@ describe('what a buyer did to a job', () => {
     const now = market.plane.clock.now()
     await jobs.post(submitText({ ...wish, startedAt: now }, now + DAY))
     expect([await noteJobMarks(market.plane), await jobBook.readMarks(9)]).toEqual([1, []])
-    // One that fails after that was cancelled, whoever forgot that it was to be stopped.
+    // A job that fails after that was cancelled, whoever forgot that it was to be stopped.
     await emptyRedis()
     await wait(wish.rid)
     await jobs.turn(told('failed'))

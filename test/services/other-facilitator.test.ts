@@ -43,7 +43,7 @@ async function claimed(scheme: Scheme, wallet?: ChainWallet) {
   return { payer, rid: await world.claimed(await world.sign(payer, scheme, PRICE)) }
 }
 
-/** One turn of the worker behind as many blocks as a transfer needs. */
+/** Runs a turn of the worker behind as many blocks as a transfer needs. */
 async function turn(): Promise<void> {
   await chain.mine(2)
   await finishOpenPayments(world.ctx)
@@ -171,7 +171,7 @@ describe('a facilitator that takes less than was due', () => {
     })
     expect(await world.credit(payer)).toBe(0n)
     expect(await world.breaches()).toEqual([])
-    // It is an end: a repeat, and more turns, change nothing.
+    // The failure is an end: a repeat, and more turns, change nothing.
     facilitator.honest()
     expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'failed', amountMicro: LESS })
     await turn()
@@ -234,7 +234,7 @@ describe('a facilitator that lies', () => {
     })
     await world.settle(second.rid, CHARGE)
     await turn()
-    // It pays once, for the first.
+    // The transfer pays once, for the first call.
     expect(await world.row(second.rid)).toMatchObject({ state: 'due', bookedAt: null })
     facilitator.honest()
     expect(await settled(second.rid)).toMatchObject({ state: 'confirmed', due: dueOf(scheme) })

@@ -55,8 +55,8 @@ describe('a claim by upto', () => {
     // Other authorizations have nothing to do with it.
     await world.release(await world.claimed(await world.sign(wallet, 'exact', PRICE)))
     expect(await world.settle(rid, 7_321n)).toMatchObject({ state: 'settled' })
-    // Its permit is void now, and what the first one left of the allowance is less than it signs for. The facilitator may
-    // have looked just before that.
+    // The second permit is void now, and the rest that the first one left of the allowance is less than it signs for.
+    // The facilitator may have looked just before that.
     const { payments } = world.ctx
     const verify = async () => ({ isValid: true, payer: wallet.address }) as const
     const late = { ...world.ctx, payments: { ...payments, facilitator: { ...payments.facilitator, verify } } }

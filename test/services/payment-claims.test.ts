@@ -50,7 +50,7 @@ describe('contracts that pay', () => {
     const rid = ids.ulid()
     expect(await world.claim(plain, { rid }, bounded)).toMatchObject({ state: 'claimed' })
     await world.release(rid)
-    // What was left unpaid counts to the bound of all payers, too.
+    // Unpaid charges count to the bound of all payers, too.
     const narrow = world.process({ PAYMENT_EXPOSURE_MICRO: '1000000' })
     const other = await world.sign(await chain.newWallet(RICH), 'exact', 195_000n)
     expect(await world.claim(other, {}, narrow)).toMatchObject({ state: 'closed', reason: 'exposure_limit' })

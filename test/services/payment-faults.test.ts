@@ -144,7 +144,7 @@ describe('a transaction on its way', () => {
     for (const { rid } of payments) expect((await world.row(rid)).state).toBe('mined')
     await chain.reorganise(3)
     for (const payment of payments) expect(await spent(payment)).toBe(0n)
-    // One turn or two: what the chain forgot may be sent again before its block is missed.
+    // The chain may need two turns: a forgotten transaction may be sent again before its block is missed.
     await until('both are mined again', 30_000, async () => {
       await finishOpenPayments(world.ctx)
       const rows = await Promise.all(payments.map(({ rid }) => world.row(rid)))

@@ -83,14 +83,14 @@ describe('a payment that is looked for', () => {
     const signed = await world.sign(payer, scheme, PRICE, false)
     const rid = await world.claimed(signed)
     await useUp(payer, signed)
-    // One look is not whole on a chain that is this long.
+    // A search is not whole in one turn on a chain that is this long.
     await chain.mine(100)
     const blocksARead = (await chain.publicClient.getBlockNumber()) / 6n + 1n
     const slow = chainWith(createRpcChain(relay.url, { blocksARead, reads: 2 }))
     expect(await world.settle(rid, CHARGE, { waitMs: 30_000 }, slow)).toMatchObject({ state: 'failed' })
     expect(await world.booked(rid, slow)).toMatchObject({ state: 'written_off', charge: CHARGE })
     expect((await world.entries(rid))[world.seller]).toBe(6_954n)
-    // Whoever asks again reads no more than the newest blocks.
+    // A second search reads no more than the newest blocks.
     const before = relay.calls('eth_getLogs')
     expect(await slow.payments.chain?.findTransfer(onChain(await world.row(rid)))).toBeUndefined()
     expect(relay.calls('eth_getLogs') - before).toBeLessThanOrEqual(2)

@@ -260,7 +260,7 @@ describe('a claim', () => {
     const stranger = await world.sign(await chain.newWallet(RICH), 'exact', 200_000n)
     const narrow = world.process({ PAYMENT_EXPOSURE_MICRO: '1000000' })
     expect(await world.claim(stranger, {}, narrow)).toMatchObject({ state: 'closed', reason: 'exposure_limit' })
-    // What is over and done with leaves room.
+    // A payment that is over leaves room.
     await world.release(rid)
     expect(await world.claim(second, { rid: ids.ulid() }, tight)).toMatchObject({ state: 'claimed' })
   })
@@ -295,7 +295,7 @@ describe('a claim', () => {
     expect((await finishOpenPayments(world.ctx)).expired).toBe(0)
     expect((await finishOpenPayments(later)).expired).toBe(1)
     expect((await world.row(rid)).state).toBe('released')
-    // Its call was served all the same, which another node tells only now.
+    // The call was served all the same, which another node tells only now.
     await world.settle(rid, 3_000n)
     expect(await world.booked(rid)).toMatchObject({ charge: 3_000n })
   })

@@ -61,7 +61,7 @@ describe('a payout that is not covered', () => {
     await world.request(second)
     await moveTransfers(world.ctx)
     await chain.mining('automatic')
-    // It is in a block, and not deep enough to be booked.
+    // The first payout is in a block, and not deep enough to be booked.
     const deep = world.process({ CHAIN_CONFIRMATIONS: '50' })
     await moveTransfers(deep)
     expect(await world.payouts(first)).toMatchObject([{ state: 'mined' }])

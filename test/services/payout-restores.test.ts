@@ -54,7 +54,7 @@ const outlast = () =>
     ['evm_increaseTime', [700]],
     ['evm_mine', []],
   ])
-/** One turn of everything that lets money leave. */
+/** Runs a turn of everything that lets money leave. */
 async function turn(): Promise<void> {
   await drainBalances(world.ctx, { isForced: true })
   await moveTransfers(world.ctx)
@@ -99,7 +99,7 @@ describe('a ledger that went back in time', () => {
     for (let number = 0; number < 3; number++) await lines.turn()
     await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await lines.turn()
-    // What was signed before may still leave, so the chain is awaited.
+    // A transfer that was signed before may still leave, so the chain is awaited.
     expect(await findWait(world.ctx, await record())).toBe('chain')
     await outlast()
     await until('money may leave', WAIT_MS, async () => {

@@ -173,7 +173,7 @@ describe('a request', () => {
     expect(await world.request(seller, {}, listing)).toMatchObject({ status: 'held', reason: 'list_unreadable' })
     writeFileSync(file, `# sanctions\n${seller.purse.address}  # this one\n`)
     expect(await world.request(seller, {}, listing)).toMatchObject({ status: 'held', reason: 'blocked_address' })
-    // One that comes onto the list after the plan is not signed.
+    // An address that comes onto the list after the plan is not signed.
     const planned = await world.request(seller)
     await moveTransfers(listing)
     expect(await world.payout(planned.payoutId ?? '')).toMatchObject({ state: 'held', reason: 'blocked_address' })

@@ -49,7 +49,7 @@ describe('a chain that was begun anew', () => {
     await other.mine(10)
     relay.retarget(other.rpcUrl)
     const count = relay.calls('eth_sendRawTransaction')
-    // What is older than a look would be taken for forgotten, and be sent again.
+    // A transaction that is older than a look would be taken for forgotten, and be sent again.
     await sql`update chain_transaction set mined_at = mined_at - interval '1 minute'`.execute(world.db)
     expect(await world.settle(due.rid, CHARGE, { waitMs: 300 })).toMatchObject({ state: 'pending' })
     for (const ctx of [world.ctx, world.process()]) await finishOpenPayments(ctx)

@@ -54,7 +54,7 @@ afterAll(async () => {
 const turn = (ctx = world.ctx) => buyers.turn(ctx)
 const turns = (count: number, ctx = world.ctx) => buyers.turns(count, ctx)
 const credits = (buyer: Depositor) => buyers.credit(buyer)
-/** What the last change told the audit. */
+/** The audit's note of the last change. */
 let told: unknown
 const change: RunCtx['change'] = (run, tell) =>
   transact(world.db, async (trx) => {
@@ -76,7 +76,7 @@ describe('a chain that was begun anew under these books', () => {
     await buyers.hand(buyer, way.deposit?.id ?? '', await buyers.signatureOf(way, buyer.purse))
     const seller = await world.seller(2_000_000)
     await world.request(seller)
-    // It is signed, and no transaction carries it yet.
+    // The payout is signed, and no transaction carries it yet.
     relay.fault('eth_getTransactionCount', { kind: 'down' })
     await moveTransfers(world.ctx)
     relay.pass()

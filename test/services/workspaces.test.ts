@@ -203,7 +203,7 @@ describe('a workspace', () => {
     const late: Promise<unknown>[] = []
     await transact(plane.db, async (trx) => {
       await lockWorkspaceUse(trx, row, plane.clock.now())
-      // They were let in before, and write while the workspace is being closed.
+      // Changes that were let in before write while the workspace is being closed.
       late.push(
         refusalOf(listOffer(market, seller)),
         refusalOf(invoke(plane, seller, updateOffer, { id, status: 'active' })),

@@ -34,7 +34,7 @@ const HEIGHT = 900
 const MAX_HEIGHT = 6_000
 /** Longer than axe takes for all the others together, so only looked at. */
 const REFERENCE = { name: 'reference', side: 'nobody', path: '/docs' } as const
-/** What a screen opens on top of itself: by a button of its name, or else by keys. */
+/** A part that a screen opens on top of itself: by a button of its name, or else by keys. */
 type Opened = {
   readonly name: string
   readonly side: ScreenSide

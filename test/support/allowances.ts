@@ -35,7 +35,7 @@ const TOKEN = parseAbi(['function approve(address, uint256)', 'function transfer
 
 export type LineWorldCtx = TreasuryWorldCtx & AllowanceCtx
 
-/** What buyers do whose wallets pay. */
+/** The actions of buyers whose wallets pay. */
 export function allowing(world: PayoutWorld) {
   const { chain, db, gate } = world
   const buyers = depositing(world)
@@ -110,7 +110,7 @@ export function allowing(world: PayoutWorld) {
       if (found === undefined) throw new Error('no line')
       return found
     },
-    /** What the gate lets the account spend, in micro-USD. */
+    /** The amount that the gate lets the account spend, in micro-USD. */
     async free({ user }: Depositor): Promise<number> {
       const found = await gate.gate.spendable(user.buyerAccount)
       return found === undefined ? 0 : Number(found.postedMicro - found.heldMicro - found.unpostedMicro)

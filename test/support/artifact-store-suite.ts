@@ -47,7 +47,7 @@ export async function readStored(
   return file && buffer(file.stream(part))
 }
 
-/** What every place for media files promises. `more` adds what this one promises besides. */
+/** The promises of every place for media files. `more` adds the promises of this one alone. */
 export function artifactStoreSuite(
   name: string,
   openPlace: () => Promise<StorePlace>,

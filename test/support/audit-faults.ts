@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '#control-plane/db/database.ts'
 
-/** What the database does to a transaction that writes an audit row. */
+/** Faults of the database in a transaction that writes an audit row. */
 const FAULTS = {
   'refuses the row': ['', "raise exception 'no audit rows today'"],
   'refuses the row at the commit': ['deferrable initially deferred', "raise exception 'no audit rows today'"],

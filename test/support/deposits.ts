@@ -66,7 +66,7 @@ export async function startDeposits(): Promise<DepositWorld> {
 /** A buyer with a wallet on the chain. */
 export type Depositor = { readonly user: User; readonly purse: ChainWallet }
 
-/** What buyers do who fund their accounts. */
+/** The actions of buyers who fund their accounts. */
 export function depositing(world: PayoutWorld) {
   const { chain, db, ctx } = world
   const actorOf = ({ user, purse }: Depositor) => ({
@@ -82,12 +82,12 @@ export function depositing(world: PayoutWorld) {
   const turn = (by = ctx) => takeDeposits(by)
   return {
     ...{ signIn, reading, turn, purse: purseOfMoves },
-    /** What an operator's call runs in. */
+    /** The context of an operator's call. */
     runCtx: () => runCtx(),
     async turns(count: number, by = ctx) {
       for (let at = 0; at < count; at++) await turn(by)
     },
-    /** What the books have of a transaction to or from the treasury. */
+    /** The move in the books for a transaction to or from the treasury. */
     async moveOf(hash: string) {
       const moves = await listMoves(db, purseOfMoves(), { kind: undefined, direction: undefined }, 500)
       return moves.find(({ transaction }) => transaction === hash.toLowerCase())
@@ -114,7 +114,7 @@ export function depositing(world: PayoutWorld) {
     },
     /** A buyer's deposits, the newest first. */
     deposits: ({ user }: Depositor) => listDeposits(db, user.buyerAccount, { before: undefined, limit: 20 }),
-    /** What does not fit between the chain and the books. */
+    /** Differences between the chain and the books. */
     async mismatches(): Promise<unknown> {
       const { failure, mismatches } = await reconcile(reading())
       expect(failure).toBeNull()

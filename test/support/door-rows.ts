@@ -13,9 +13,7 @@ import { storePaidCall } from './stored-paid-call.ts'
 import { storePayout } from './stored-payout.ts'
 import { newWallet } from './wallet.ts'
 
-/**
- * One operation at its doors: the root field of GraphQL and the path of tRPC. Its REST row has the operation's name.
- */
+/** An operation at its doors: the root field of GraphQL and the path of tRPC. Its REST row has the operation's name. */
 export type DoorRow = {
   readonly operation: string
   readonly graphql: string
@@ -237,13 +235,13 @@ const BUYING: readonly DoorRow[] = [
   reads('credit.balance', 'credit', 'credit.balance'),
   without(['typed_data'], changes('deposit.open', 'openDeposit', 'deposit.open')),
   reads('deposit.list', 'deposits', 'deposit.list', () => ({ maxItems: 5 })),
-  // It is signed, so nobody asks the chain.
+  // The deposit is signed, so nobody asks the chain.
   reads('deposit.sign', 'signDeposit', 'deposit.sign', ({ ids }) => ({
     id: ids.deposit,
     signature: `0x${'1'.repeat(130)}`,
   })),
   reads('allowance.read', 'allowance', 'allowance.read'),
-  // It is handed in, so nobody asks the chain.
+  // The permit is handed in, so nobody asks the chain.
   reads('allowance.sign', 'signAllowance', 'allowance.sign', () => ({
     ...{ value: '5000000', deadline: 1_767_225_600, signature: STORED_SIGNATURE },
   })),
@@ -286,7 +284,7 @@ const BUYING: readonly DoorRow[] = [
   link('usage.export', 'usageExport', 'usage.export', () => ({ period: '24h' })),
   reads('cap.list', 'caps', 'cap.list'),
   reads('job.list', 'jobs', 'job.list', () => ({ maxItems: 5 })),
-  // It has ended, so nobody is asked.
+  // The job has ended, so nobody asks its provider.
   reads('job.cancel', 'cancelJob', 'job.cancel', ({ ids }) => ({ id: ids.job })),
   changes('savings.get', 'savings', 'savings.get', () => ({ period: '24h' })),
   reads('statement.list', 'statements', 'statement.list', () => ({ maxItems: 5 })),

@@ -32,7 +32,7 @@ export type Input = Readonly<Record<string, unknown>>
 export type Headers = Readonly<Record<string, string>>
 /** The result at a door: an answer with names in snake_case, or the code of a refusal. */
 export type Said = { readonly answer: unknown } | { readonly code: string }
-/** One operation at one door. */
+/** An operation at one door. */
 export type DoorCall = (input: Input, headers: Headers) => Promise<Said>
 
 const Refusal = z.object({ error: z.object({ code: z.string() }) })

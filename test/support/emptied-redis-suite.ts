@@ -21,7 +21,7 @@ import { balanceOf } from './ledger.ts'
 import type { LostJobDesk } from './lost-job-desk.ts'
 import { until } from './until.ts'
 
-/** What becomes of jobs whose end nobody was told of, and of jobs that run, when Redis is emptied. */
+/** Emptied Redis, and its effect on jobs whose end nobody was told of, and on jobs that run. */
 export function emptiedRedisSuite(desk: LostJobDesk): void {
   const { market, jobs, offer, restore, orCode, store, listed, recorded, again, lose, giveUpPayment } = desk
   const { emptyRedis, shownIn } = desk
@@ -60,7 +60,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       await tellEndedJobs(market.plane)
       expect(await shownIn(wish.rid)).toBeNull()
       expect(await lostEnds(told('running')).turn()).toBe(0)
-      // It has changed its price since.
+      // The provider has changed its price since.
       expect(await lostEnds(told('succeeded', 9_000)).turn()).toBe(1)
       const end = { ...before?.end, endedAt: expect.any(Number) }
       expect(await store().find(wish.rid)).toMatchObject({ end, isBooked: true })

@@ -68,7 +68,7 @@ function answerAsQueue({ keys: jobs, asked }: Jobs): void {
 
 async function runsAModel(): Promise<void> {
   const answer = await targeted(`${provider.origin}/studio/upscale`, { num_images: 2 })
-  // One picture of two was made: 20,000 micro-USD at 60 per cent.
+  // A single picture of two was made: 20,000 micro-USD at 60 per cent.
   expect([answer.status, costOf(answer)]).toEqual([200, '12000'])
   const [heard] = provider.heard
   expect([heard?.url, heard?.text]).toEqual(['/studio/upscale', '{"num_images":2}'])

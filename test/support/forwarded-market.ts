@@ -12,7 +12,7 @@ import { startNetwork } from './network.ts'
 import type { RecordingProvider } from './recording-provider.ts'
 import { startRecordingProvider } from './recording-provider.ts'
 
-/** One market for the tests of forwarded calls, with a provider that writes down all that it hears. */
+/** The market for the tests of forwarded calls, with a provider that writes down all that it hears. */
 
 export const KEY = 'lent-key-canary-7c1f9e2a55d34b'
 const RECORDS: readonly ResourceInput[] = z
@@ -22,7 +22,7 @@ const RECORDS: readonly ResourceInput[] = z
 export let network: Network
 export let chain: TestChain
 export let lending: Lending
-/** It stands for every provider but those of text and of the chain. */
+/** This provider stands for every provider but those of text and of the chain. */
 export let provider: RecordingProvider
 export let queue: RecordingProvider
 

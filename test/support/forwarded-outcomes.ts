@@ -18,7 +18,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void
 type ForwardedRow = {
   readonly end: string
   readonly answer: Answer
-  /** What is asked for: two pictures, whose answer is JSON, or the storage of a file, whose answer is passed on. */
+  /** The request: two pictures, whose answer is JSON, or the storage of a file, whose answer is passed on. */
   readonly asks: 'pictures' | 'file'
   /** When the buyer leaves, if it does. */
   readonly leaves?: 'on a cue' | 'with the first bytes'
@@ -102,7 +102,7 @@ const ROWS: readonly ForwardedRow[] = [
     answer: (_request, response) => {
       response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': FILM.length + REST.length })
       response.write(FILM)
-      // Its provider does not hear that the buyer has left, and goes on. So much fits into no buffer on the way.
+      // The provider does not hear that the buyer has left, and goes on. So much fits into no buffer on the way.
       moments.once('left', () => response.end(REST))
     },
   },

@@ -12,12 +12,12 @@ const FILM = '/x402/resources/provider-p1/v1/uploads/film.bin'
 const RPC = '/x402/api/crypto-rpc/rpc/base-mainnet'
 const USER = '/x402/api/social/v2/users/by/username/ada'
 const at = (path: string) => network.sandbox.base_url + path
-/** What a wallet has, and the least payment, in micro-USD. */
+/** A wallet's money, and the least payment, in micro-USD. */
 const MONEY = 5_000_000n
 const LEAST_MICRO = 1_000n
 const newWallet = () => chain.newWallet({ usdc: MONEY, eth: 10n ** 17n })
 
-/** What forwarded calls cost a wallet, and what it is refused, in the market of the forwarded calls. */
+/** The costs of forwarded calls for a wallet, and its refusals, in the market of the forwarded calls. */
 export function describeWallets(): void {
   describe('a wallet that pays a forwarded call', () => {
     it('by exact pays for what goes out as it comes at its first byte, and has the rest as credit', paysAhead)
@@ -61,7 +61,7 @@ async function paysAhead(): Promise<void> {
   })
   const wallet = await newWallet()
   const answer = await payingFetch(chain, wallet, 'exact')(at(FILM), PUT_FILM)
-  // Its head goes out when the money has come, and before its end is known.
+  // The head goes out when the money has come, and before the answer's end is known.
   expect([answer.status, costOf(answer), answer.headers.get('content-length')]).toEqual([201, '600', `${film.length}`])
   expect(Buffer.from(await answer.arrayBuffer()).equals(film)).toBe(true)
   expect(provider.heard.length).toBe(1)
@@ -159,14 +159,14 @@ async function streamsAChat(scheme: Scheme): Promise<void> {
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
   const text = await answer.text()
   expect(text).toMatch(/data: \[DONE\]\s*$/)
-  // What came while the money was on its way stands before what came later.
+  // Content that came while the money was on its way stands before content that came later.
   const whole = await post('/resources/provider-p2/chat/completions', { ...CHAT, stream: false })
   const Whole = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string() }) })) })
   const pieces = [...text.matchAll(/"content":("(?:[^"\\]|\\.)*")/g)].map(([, piece = '""']) =>
     String(JSON.parse(piece)),
   )
   expect(pieces.join('')).toBe(Whole.parse(await whole.json()).choices[0]?.message.content)
-  // What it cost is known at its end, and told by the look-up.
+  // The cost is known at the end, and told by the look-up.
   const rid = answer.headers.get('x-request-id')
   const { buyer_cost_micro: cost } = await endOf(rid)
   expect(cost).toBeGreaterThan(0)

@@ -5,7 +5,7 @@ import type { ResourceInput } from '#shared/catalog/resources.ts'
 /** A provider that no release knows. It takes keys which begin with `fp-good`. */
 export type FourthProvider = {
   readonly url: string
-  /** What it was asked, with the header that carried the key. */
+  /** The requests, each with the header that carried the key. */
   readonly asked: { readonly path: string; readonly key: string }[]
   close(): void
 }
@@ -27,7 +27,7 @@ export async function startFourthProvider(): Promise<FourthProvider> {
   return { url: `http://127.0.0.1:${port}`, asked, close: () => void server.close().closeAllConnections() }
 }
 
-/** Its record. */
+/** The provider's record. */
 export const fourthRecord = (baseUrl: string, changes: Partial<ResourceInput> = {}): ResourceInput => ({
   id: 'provider-x4',
   kind: 'resource',

@@ -42,7 +42,7 @@ export async function attackedAt(
   const { market } = world
   const known = new Map([...operations.values()].map((operation) => [plain(operation.name), operation]))
   const find = (name: string) => {
-    // What operators do to an offer stands under `marketOffer`, beside what its seller does.
+    // Operators' changes to an offer stand under `marketOffer`, beside those of its seller.
     const operation = known.get(plain(name)) ?? known.get(plain(name).replace(/^market/, ''))
     if (operation === undefined) throw new Error(`no operation of the services is called ${name}`)
     return operation

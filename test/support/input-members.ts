@@ -41,7 +41,7 @@ export function membersOf(schema: z.ZodType, path: Member['path'] = [], whole: z
   return inner === undefined ? [{ path, schema: whole }] : membersOf(inner, path, whole)
 }
 
-/** What stands inside a schema that only adds to another. */
+/** The schema inside a schema that only adds to another. */
 function innerOf(schema: z.ZodType): z.ZodType | undefined {
   const { def } = schema
   const inner = 'innerType' in def ? def.innerType : 'in' in def ? def.in : 'left' in def ? def.left : undefined

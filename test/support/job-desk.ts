@@ -53,7 +53,7 @@ export async function openJobDesk({ plane, provider }: TestMarket) {
     },
     post: (...events: string[]) => postBatch(plane, { events, source: 'test' }),
     escrowOf: (account: AccountId) => balanceOf(plane.db, `acc_escrow_${account.slice(4)}`),
-    /** One turn of a worker over the jobs that are due. Each provider gives the same answer, or is really asked. */
+    /** Runs a turn of a worker over the jobs that are due. Each provider gives the same answer, or is really asked. */
     async turn(
       answer?: JobAnswer,
       { asked = [], jobBook = plane.jobBook, isGateClosed = false }: Turn = {},

@@ -20,7 +20,7 @@ export async function openLostJobDesk() {
 
   /** Writes the records again that Redis has lost, as a worker does. */
   const restore = (ctx: LineCtx = market.plane) => restoreJobs(ctx, ledgerArchive(ctx))
-  /** What is found, or the code of the refusal. */
+  /** The answer, or the code of the refusal. */
   const orCode = (answer: Promise<unknown>) => answer.catch((error: unknown) => Object(error).code)
 
   const store = (isSure = true) => createJobs({ redis: market.world.redis, isSure: () => isSure })

@@ -30,7 +30,7 @@ type Call = Stage & {
   readonly number: number
 }
 
-/** What became of the calls of all wallets. */
+/** Counts of the calls of all wallets. */
 export type Agreement = {
   /** Answers by their status. */
   readonly answers: Readonly<Record<number, number>>
@@ -223,7 +223,7 @@ type Books = {
   compareTo(what: string, left: bigint, right: bigint): void
 }
 
-/** What a wallet sees that signs in: its credit, and the cost of each of its calls. */
+/** Compares the views of a wallet that signs in: its credit, and the cost of each of its calls. */
 async function compareViews(stage: Stage, wallet: ChainWallet, { rows, credit, compareTo }: Books): Promise<void> {
   const { api_base_url: url } = stage.network.sandbox
   const challenge = await fetch(`${url}/v1/buyer/auth/challenge?address=${wallet.address}`)

@@ -81,7 +81,7 @@ export async function startOutcomeMarket(): Promise<OutcomeMarket> {
     received: (model) =>
       providers
         .flatMap(({ requests }) => requests.list())
-        // Those that have a queue are asked for a model by its path.
+        // Providers that have a queue are asked for a model by its path.
         .filter(({ method, path, body }) => modelOf(body) === model || (method === 'POST' && path === `/v1/${model}`))
         .length,
     buyer: (creditUsd, key) => makeBuyer(doors, creditUsd, key),

@@ -5,7 +5,7 @@ export type Surface = 'embeddings' | 'speech' | 'transcriptions' | 'pictures'
 
 /** A way for a call to end. */
 export type OutcomeRow = {
-  /** Its name in the table. */
+  /** The name of the row in the table. */
   readonly end: string
   readonly acts: Acts
   readonly isStreamed?: boolean

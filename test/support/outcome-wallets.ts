@@ -37,7 +37,7 @@ const streamed = (end: string, act: string, more: Partial<WalletRow> = {}): Wall
 const job = (end: string, model: string, more: Partial<WalletRow> = {}): WalletRow => ({
   ...{ end, acts: ['well'], job: { model, buyer: 'asks' }, ...more },
 })
-/** Its provider takes a job only after seconds. */
+/** The provider takes a job only after seconds. */
 const slow = { acts: ['slow-first-token'], isBlocked: true } as const
 
 /** Every end that a wallet's call can have. Each is driven by each way to pay for it. */
@@ -73,10 +73,12 @@ export const WALLET_OUTCOMES: readonly WalletRow[] = [
   }),
 ]
 
-/** What became of a wallet's call. */
+/** The end of a wallet's call. */
 type WalletEnd = {
   readonly seen: Seen
-  /** What the chain took from the wallet, what the wallet signed for, and what of it is its credit. */
+  /**
+   * The amount that the chain took from the wallet, the amount that the wallet signed for, and its part that is credit.
+   */
   readonly taken: bigint
   readonly signed: bigint
   readonly credit: bigint

@@ -18,7 +18,7 @@ export type Ended = z.infer<typeof EndedSchema>
 
 export type Health = { readonly action: string; readonly error_class: string | null }
 
-/** One line of the table without its name. */
+/** A line of the table without its name. */
 export type Words = {
   readonly gets: string
   readonly attempts: string
@@ -124,7 +124,7 @@ export function tableOf(sections: readonly Section[], wallets: string): string {
   return `${HEAD}${sections.map(sectionText).join('')}${wallets}`
 }
 
-/** One table of rows under its title. */
+/** A table of rows under its title. */
 export function sectionText({ title, rows }: Section): string {
   const lines = rows.map((row) => `| ${COLUMNS.map(([, field]) => row[field]).join(' | ')} |`)
   const head = `| ${COLUMNS.map(([name]) => name).join(' | ')} |\n|${' --- |'.repeat(COLUMNS.length)}`

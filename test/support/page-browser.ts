@@ -5,7 +5,7 @@ const Code = z.object({ code: z.string() })
 /** Longer than a screen takes on a busy machine. */
 export const SCREEN_MS = 20_000
 
-/** What a browser complains of: blocked content, errors on the console, and rejections that nobody caught. */
+/** Complaints of a browser: blocked content, errors on the console, and rejections that nobody caught. */
 export type Complaints = readonly string[]
 
 /** A browser of one person. Everything that it complains of is kept. */

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import { waitForScreen } from './page-browser.ts'
 
-/** How a person uses the page: each act as the mouse does it, or as the keyboard does. */
+/** A person's ways to use the page: each act as the mouse does it, or as the keyboard does. */
 export type Hands = {
   /** Opens a screen of the navigation, which `g` and its letter open too. */
   open(path: string, letter: string): Promise<void>
@@ -86,7 +86,7 @@ async function tabOnTo(page: Page, kind: string, wanted: string | RegExp): Promi
   throw new Error(`no Tab leads to ${wanted}, but to ${passed.join(' | ')}`)
 }
 
-/** What has the focus. It is seen when it lies in the window and has an outline. */
+/** The element that has the focus. It is seen when it lies in the window and has an outline. */
 async function focusOf(page: Page, kind: string): Promise<z.infer<typeof Focus>> {
   const found = await page.evaluate(`(() => {
     const at = document.activeElement ?? document.body

@@ -15,7 +15,7 @@ export const VIEWS = [
 
 const Violations = z.array(z.string())
 
-/** What axe finds on a screen, and a page that is wider than its window. */
+/** Findings of axe on a screen, and a page that is wider than its window. */
 export async function violationsOf(page: Page, where: string): Promise<string[]> {
   const found = await page.evaluate(`(async () => {
     ${AXE}

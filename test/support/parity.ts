@@ -15,20 +15,20 @@ export type Way = (typeof WAYS)[number]
 const BOOKED_MS = 30_000
 const WALLET_MICRO = 5_000_000n
 
-/** One call. Whoever buys it sends the same bytes. */
+/** A call. Every buyer sends the same bytes. */
 export type BoughtCall = {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What a buyer sees of a call, and what is booked of it, by name. */
+/** The buyer's view of a call, and its booking, by name. */
 export type Facts = ReadonlyMap<string, string>
 
 /** Somebody who pays in one way. */
 export type Buyer = {
   readonly way: Way
-  /** Its own key. A wallet signs in for one, which shows its calls. */
+  /** The buyer's own key. A wallet signs in for one, which shows its calls. */
   readonly key: string
   buy(call: BoughtCall): Promise<Response>
 }
@@ -145,7 +145,9 @@ const LookUp = z.looseObject({
   confirmed_at: z.string().nullable(),
 })
 
-/** What is shown and booked of a call when all is done: its look-up, its line of the export, and the ledger's entries. */
+/**
+ * The view and the booking of a call when all is done: its look-up, its line of the export, and the ledger's entries.
+ */
 export async function booked({ network }: RoutedMarket, buyer: Buyer, rid: string): Promise<Map<string, string>> {
   const url = network.sandbox.api_base_url
   const headers = bearer(buyer.key)

@@ -34,7 +34,7 @@ export type Scheme = 'exact' | 'upto'
 /** A signed payment with the requirement that it meets. */
 export type Signed = { readonly payload: PaymentPayload; readonly requirement: PaymentRequirements }
 
-/** What a test wants of a claim. The rest is good. */
+/** The members of a claim that a test sets. The rest is good. */
 export type ClaimWish = { readonly rid?: string; readonly bodyDigest?: string; readonly serveUntil?: number }
 
 /** A settlement in tests: the charge in micro-USD, or null for money that is taken ahead of the service. */

@@ -28,7 +28,7 @@ export type RoutedMarket = Doors & {
   stop(): Promise<void>
 }
 
-/** What users and the operator of a market ask it for. */
+/** Requests of users and the operator to a market. */
 export type Doors = {
   /** Without a key a stranger asks. */
   post(path: string, key: string | undefined, body: object, headers?: Record<string, string>): Promise<Response>
@@ -101,7 +101,10 @@ const User = z.object({
   result: z.object({ data: z.object({ wallet: z.string(), buyerKey: z.string(), sellerKey: z.string() }) }),
 })
 
-/** One count for all files of a worker: in its shared market a wallet or an idempotency key of two files would be one. */
+/**
+ * A single count for all files of a worker: in its shared market a wallet or an idempotency key of two files would be
+ * one.
+ */
 let calls = 0
 
 export function doorsOf({ sandbox }: Network): Doors {

@@ -12,7 +12,7 @@ export function seedResources(): ReadonlyMap<string, CompiledResource> {
   return new Map(readSeed().map((record) => [record.id, compileResource(record, 1)]))
 }
 
-/** One record of the seed. */
+/** A record of the seed. */
 export function seedRecord(id: string): Resource {
   const record = readSeed().find((each) => each.id === id)
   if (record === undefined) throw new Error(`the seed has no ${id}`)

@@ -18,7 +18,7 @@ const ONE_ETH = 10n ** 18n
 
 type Path = '/verify' | '/settle' | '/supported'
 
-/** What a lying facilitator answers: bytes of any kind, nothing at all, or what it makes of the honest answer. */
+/** The answer of a lying facilitator: bytes of any kind, nothing at all, or a change of the honest answer. */
 export type Lie =
   | { readonly status?: number; readonly type?: string; readonly body: string; readonly location?: string }
   | 'silence'

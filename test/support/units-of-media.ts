@@ -63,7 +63,7 @@ export const direct = (name: Name) => ALL[name].map(([unit, , usd]) => ({ unit, 
 export const tokens = (name: Name) => (name === 'units-mixed' ? { input: 225_000, output: 1_875_000 } : NO_TOKENS)
 const NO_TOKENS = { input: null, output: null }
 
-/** What calls used beside tokens, each with what it costs at the reference and at the discount, in micro-USD. */
+/** Usage of calls beside tokens, each with its cost at the reference and at the discount, in micro-USD. */
 type Sold = {
   readonly name: Name
   readonly units: Readonly<Record<string, number>>

@@ -28,7 +28,7 @@ describe('the text argument of a call', () => {
     for (let size = 1; size <= text.length; size++) {
       const { whole, pieces } = readCut(text, size)
       expect(whole).toBe(PATCH)
-      // It throws for half of a pair.
+      // The encoder throws for half of a pair.
       expect(() => pieces.map(encodeURIComponent)).not.toThrow()
     }
   })

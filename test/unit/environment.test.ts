@@ -88,7 +88,7 @@ describe('the environment', () => {
     for (const name of ['CHAIN_RPC_URL', 'TREASURY_ADDRESS', 'FACILITATOR_PRIVATE_KEY']) {
       expect(() => readControlPlane({ ...control, ...chained, [name]: '' })).toThrow(`needs ${name}`)
     }
-    // One letter of a right checksum is in the wrong case.
+    // The first value has one letter of a right checksum in the wrong case.
     for (const value of [USDC.replace('f', 'F'), USDC.slice(0, -1), 'canary']) {
       for (const name of ['TREASURY_ADDRESS', 'USDC_ADDRESS']) {
         const read = () => readControlPlane({ ...control, ...chained, [name]: value })

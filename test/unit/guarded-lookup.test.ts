@@ -37,7 +37,7 @@ function names(...answers: readonly (readonly string[])[]) {
 }
 type Address = { address: string; family: number }
 
-/** What a connection would be made to. */
+/** The addresses that a connection would be made to. */
 function found(lookup: LookupFunction): Promise<unknown> {
   return new Promise((resolve) => {
     lookup('name.example', { all: true }, (error, addresses) => resolve(error === null ? addresses : 'refused'))

@@ -53,7 +53,7 @@ describe('records', () => {
         expect(readSegment(bytes).ending).toBe('cut')
         expect(found).toEqual(records.slice(0, found.length))
         expect(readSegment(bytes).soundBytes).toBeLessThanOrEqual(place)
-        // One record is lost, and no other: not even where its length is what the flip has changed.
+        // A single record is lost, and no other: not even where its length is what the flip has changed.
         const behind = readSegment(bytes).behind.map(({ seq }) => seq)
         expect(behind).toEqual(records.slice(found.length + 1).map(({ seq }) => seq))
       }),

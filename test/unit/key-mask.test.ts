@@ -14,7 +14,7 @@ const patternOf = (key: string, patterns = createKeyPatterns()): KeyPattern => {
 }
 const PATTERN = patternOf(KEY)
 
-/** What goes on of an answer that comes in pieces of these lengths, the last for all that is left. */
+/** The bytes of an answer that go on. The answer comes in pieces of these lengths, the last for all that is left. */
 function passed(bytes: Buffer, pieces: readonly number[] = [], pattern = PATTERN): Buffer {
   const mask = createKeyMask(pattern)
   const out: Buffer[] = []

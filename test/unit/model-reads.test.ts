@@ -39,7 +39,7 @@ const OFFERS: readonly OfferRow[] = [
   offerOf('resting'),
   offerOf('spent', { capDailyMicro: microUsd(10) }),
   offerOf('vectors', { keptBps: keptBps(9_000) }),
-  // Its host speaks no protocol in which music could be asked for.
+  // The host of this offer speaks no protocol in which music could be asked for.
   offerOf('elsewhere'),
 ]
 

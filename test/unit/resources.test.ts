@@ -42,7 +42,7 @@ function quoted(resource: CompiledResource, found: FoundRoute, body: unknown, qu
   return good && { good, units: quoteUnits(found, good, call) }
 }
 
-/** What is wrong with a seed when the member at a place has another value, as lines of places and messages. */
+/** Faults of a seed when the member at a place has another value, as lines of places and messages. */
 function wrongs(id: string, place: string, value: unknown): string {
   const record: unknown = seed(id)
   const steps = place.split('.')

@@ -32,7 +32,7 @@ describe('the rows of the surface', () => {
     expect(sold.length).toBeGreaterThan(9)
     for (const { path, kind, rails, failover } of sold) {
       const said = { path, rails: rails.length > 0, failover }
-      // What a provider may act on is never sent twice.
+      // A request that a provider may act on is never sent twice.
       const isForwarded = path.startsWith('/resources/') || /^\/x402\/(?:resources|api\/(?!inference))/.test(path)
       const until = kind === 'call' && !isForwarded ? 'until-content' : 'until-connected'
       expect(said).toEqual({ path, rails: true, failover: until })

@@ -153,7 +153,7 @@ describe('a row whose body is JSON', () => {
       end = () => resolve(undefined)
     })
     const part = nextPart()
-    // One that does not say its length takes the room of the largest: all that there is.
+    // A body that does not say its length takes the room of the largest: all that there is.
     const held = send(LARGE, 'transfer-encoding: chunked')
     expect(await part).toBe('end')
     const refused = await answerOf(send(LARGE))

@@ -2,7 +2,7 @@ import { fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createUntrustedProxies } from '#shared/untrusted-proxies.ts'
 
-/** What a server that trusts these proxies tells of requests, each of which comes from an address with a header. */
+/** The warnings of a server that trusts these proxies, for requests that each come from an address with a header. */
 async function watched(trusted: string, requests: readonly (readonly [from: string, header?: string])[]) {
   const warned: unknown[] = []
   const log = { warn: (facts: unknown) => void warned.push(facts) }

@@ -113,7 +113,7 @@ describe('a picture in a chat', () => {
 
   it('has no more tokens than so many pictures can have, and none where none came', () => {
     const lies = { prompt_tokens: 9, completion_tokens: 8_000, completion_tokens_details: { image_tokens: 7_000 } }
-    // One byte for the picture, its words, and what an answer may count without a byte.
+    // A byte for the picture, its words, and what an answer may count without a byte.
     expect(meter(whole(lies))).toMatchObject({
       usage: { imageOutput: 1_290, output: 20 + 1 + 64 },
       anomalies: ['output_clipped'],

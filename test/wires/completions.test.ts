@@ -323,7 +323,7 @@ describe('several prompts or answers of a chat model', () => {
         max_tokens: 50,
       })),
     )
-    // One answer to each prompt can come from a seller of any protocol.
+    // An answer to each prompt can come from a seller of any protocol.
     const single = read({ ...GOOD, prompt: ['a', 'b'] })
     expect(single.demand.otherwise?.needs.openAiFormat).toBeUndefined()
     expect(single.encode(MESSAGES).following?.map(({ path }) => path)).toEqual(['/messages'])

@@ -47,7 +47,7 @@ function sentOf({ body, adaptedParams }: { body: string; adaptedParams: readonly
   return { json: JSON.parse(body), adaptedParams }
 }
 
-/** What a request comes to, or how it is refused. */
+/** The request that a body makes, or its refusal. */
 function made(kind: MediaKind, body: object, apiFormat: ProtocolName): Sent | string {
   try {
     return MAKERS[kind]?.(body, apiFormat) ?? 'no maker'
@@ -112,7 +112,7 @@ describe('the members of media', () => {
     const usual = first ?? (own === 'reference' ? 'reference_images' : own)
     const expected = made(kind, { ...more, ...(ours ?? { [usual]: value }) }, apiFormat)
     expect(made(kind, { ...more, [name]: value }, apiFormat)).toEqual(expected)
-    // It was asked for, and it is there.
+    // The member was asked for, and it is there.
     expect(typeof expected).toBe('object')
     if (own !== 'n') expect(expected).not.toEqual(made(kind, { input: 'Hi', ...more }, apiFormat))
     if (value !== other) {

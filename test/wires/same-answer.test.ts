@@ -12,7 +12,7 @@ import type { Heard } from '#test/support/heard-answers.ts'
 import { hearChatStream, hearMessagesStream } from '#test/support/heard-answers.ts'
 import { dataOf, decodePieces, offerOf } from '#test/support/wire-bytes.ts'
 
-/** One answer as providers of both protocols sent it: text, two calls at once, a partly cached prompt. */
+/** An answer as providers of both protocols sent it: text, two calls at once, a partly cached prompt. */
 const recorded = (name: string) => readFileSync(new URL(`./fixtures/${name}.body`, import.meta.url), 'utf8')
 const ANSWERS = {
   openai: { streamed: recorded('chat-stream'), whole: recorded('chat-whole') },
@@ -28,7 +28,7 @@ const COST_MICRO = 237
 
 const TURN = [{ role: 'user', content: 'What is it like in Rome? '.repeat(10) }]
 const LIMIT = { max_tokens: 50 }
-/** It holds the input figures that are known when it is sent. With all bytes at once these are all figures. */
+/** The event holds the input figures that are known when it is sent. With all bytes at once these are all figures. */
 const MESSAGE_START = /^event: message_start\n.*\n\n/
 
 /** A whole answer of the chat wire as its client reads it. Calls are no part of a text completion. */

@@ -20,7 +20,7 @@ const isCount = (cost: unknown): cost is (...asked: unknown[]) => unknown => typ
 
 function costOf(field: GraphQLField<unknown, unknown>): number | Cost | ((...asked: unknown[]) => Cost) | undefined {
   if (isLeafType(getNamedType(field.type))) return 0
-  // The items of a connection are counted as its edges. Those of a plain list are counted here.
+  // The items of a connection are counted as its edges. The items of a plain list are counted here.
   if (!isListType(getNullableType(field.type))) return undefined
   const cost = field.extensions['complexity']
   if (isCount(cost)) return (...asked) => withItems(Cost.parse(cost(...asked)))

@@ -28,8 +28,8 @@ type PageDocument = { readonly etag: string; readonly body: () => Promise<Encode
 export type PageFiles = {
   asset(name: string): File | undefined
   /**
-   * The document at a path, in a theme or in that of the reader's system. It names the scripts of the path's screen. One
-   * with a head is made for one answer, for its figures move.
+   * The document at a path, in a theme or in that of the reader's system. It names the scripts of the path's screen. A
+   * document with a head is made for one answer, for its figures move.
    */
   document(path: string, theme: Theme | undefined, foretold: Foretold | undefined): PageDocument
 }

@@ -2,7 +2,7 @@ const HOUR_MS = 3_600_000
 const STEP_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const
 export type Interval = keyof typeof STEP_MS
 
-/** Each bucket from the first row to the last, with its row. One that has none is a time without calls. */
+/** Each bucket from the first row to the last, with its row. A bucket without a row is a time without calls. */
 export function everyBucket<Row extends { readonly bucket: number }>(
   rows: readonly Row[],
   interval: Interval,

@@ -1,4 +1,4 @@
-/** Readers of the search part of an address. What does not fit is left out, so every link opens. */
+/** Readers of the search part of an address. A value that does not fit is left out, so every link opens. */
 
 type Given = Readonly<Record<string, unknown>>
 

@@ -38,7 +38,7 @@ type ScreenWish = {
   readonly isOn?: boolean
 }
 
-/** The data of a screen: one document. What was read before is shown while it is read again. */
+/** The data of a screen: one document. The last data is shown while it is read again. */
 export function useScreen<Result extends object, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,

@@ -103,7 +103,7 @@ type LoadedProps<Data extends object> = {
   readonly children: (data: Data) => ReactNode
 }
 
-/** Shows what a screen has read. What was read before stays, marked, while the market does not answer. */
+/** Shows the data of a screen. The last data stays, marked, while the market does not answer. */
 export function Loaded<Data extends object>({ query, waiting, missing, children }: LoadedProps<Data>) {
   const { data, error, failureCount, failureReason, isPlaceholderData, refetch } = query
   if (data === undefined) {

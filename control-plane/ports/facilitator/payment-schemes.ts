@@ -40,7 +40,10 @@ export type SchemeUse = {
 export type PaymentSchemes = {
   /** Throws when there is no block within so many milliseconds. */
   waitForReceipt(hash: Hex, timeoutMs: number): Promise<BlockReceipt>
-  /** For one use. What it sends is the one transaction of the reference. It waits for blocks by `waitForBlock`. */
+  /**
+   * The schemes for one use. The transaction that they send is the only one of the reference. They wait for blocks by
+   * `waitForBlock`.
+   */
   open(ref: string | undefined, waitForBlock: (hash: Hex) => Promise<BlockReceipt>): SchemeUse
 }
 

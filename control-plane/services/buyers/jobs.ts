@@ -96,8 +96,8 @@ async function cancel(ctx: LineCtx, job: Job): Promise<void> {
   // A line has a record only where Redis has lost it.
   const record = kept?.job ?? line.record
   const canStop = line.canStop ?? (record === undefined || hasWordForStopping(record))
-  // A job that goes on whatever its buyer asks ends as its provider says. What was asked for is known of a record that Redis
-  // has lost as well, once it is there again.
+  // A job that goes on whatever its buyer asks ends as its provider says. The buyer's request is noted for a record
+  // that Redis has lost as well, once it is there again.
   const isStopped = canStop && record !== undefined
   if (isStopped) await ctx.jobBook.markStopped(job.rid)
   const stopped = kept && { ...kept, isStopped: kept.isStopped || isStopped }

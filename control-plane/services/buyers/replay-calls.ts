@@ -16,7 +16,7 @@ export type ReplayMarket = {
   isHealthy(model: string, offer: BookOffer): boolean
 }
 
-/** A policy's part of the wants. What a call needs of its host is added for each call. */
+/** A policy's part of the wants. The needs of a call are added for each call. */
 export type PolicyWants = Omit<RoutingWants, 'unable' | 'need' | 'spread'>
 
 /** Where a call would go and what it would cost there. Undefined when no offer would serve it. */

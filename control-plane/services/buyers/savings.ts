@@ -59,7 +59,7 @@ export const SavingsSchema = SavingsFiguresSchema.extend({
       }),
     )
     .readonly(),
-  /** By UTC hour, day or month, oldest first. `bucket` is its beginning. One without calls is left out. */
+  /** By UTC hour, day or month, oldest first. `bucket` is its beginning. A bucket without calls is left out. */
   buckets: z
     .array(
       SavingsFiguresSchema.extend({

@@ -56,7 +56,9 @@ export const trustProvider = defineOperation({
   },
 })
 
-/** Removes a provider from the allow-list. One that has or had offers stays, because it is part of their history. */
+/**
+ * Removes a provider from the allow-list. A provider that has or had offers stays, because it is part of their history.
+ */
 export const removeProvider = defineOperation({
   name: 'provider.remove',
   access: 'operator',

@@ -40,7 +40,7 @@ export const CreateLentOfferInput = z.strictObject({
   paths: Paths.optional(),
   ratePerMinute: Rate.nullish(),
   buyerSharePct: Share.nullish(),
-  /** Traits that the seller declares. Those that the probe shows need not be named. */
+  /** Traits that the seller declares. Traits that the probe shows need not be named. */
   traits: z.array(TraitName).max(MAX_TRAITS).default([]),
   /** Refused: a listing takes one key. */
   apiSecret: z.unknown().optional(),

@@ -107,7 +107,7 @@ export const marketSeries = defineOperation({
     (await isSummed(ctx, input)) ? readSeries(ctx, input) : null,
 })
 
-/** The sums of the market since an instant. What was saved is the difference to reference prices. */
+/** The sums of the market since an instant. The savings are the difference to reference prices. */
 export const MarketTotalsSchema = z.object({
   since: UnixMs,
   calls: Count,

@@ -14,7 +14,7 @@ export const RailStateSchema = z.object({
 })
 export type RailState = z.infer<typeof RailStateSchema>
 
-/** Lists the present state of every rail. Those of wallets are left out where the market has no chain. */
+/** Lists the present state of every rail. Rails of wallets are left out where the market has no chain. */
 export const listRails = defineOperation({
   name: 'market.rails',
   access: 'public',

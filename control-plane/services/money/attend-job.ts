@@ -27,7 +27,7 @@ export type Line = {
   ask(isCancel?: boolean): Promise<JobAnswer>
 }
 
-/** The state of a job after it was attended to. One that goes on is asked about later. */
+/** The state of a job after it was attended to. A job that goes on is asked about later. */
 export type Attended = { readonly isOver: true } | { readonly isOver: false; readonly answer: JobAnswer | undefined }
 
 const POLL_SOURCE = 'job-poll'

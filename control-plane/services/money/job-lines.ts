@@ -59,7 +59,7 @@ export async function linesOf(
   })
 }
 
-/** The providers' addresses and keys of jobs, by the job. Those of whom nobody knows them are left out. */
+/** The providers' addresses and keys of jobs, by the job. A job whose provider nobody knows any more is left out. */
 export async function placesOf({ db }: Pick<LineCtx, 'db'>, jobs: readonly Job[]): Promise<ReadonlyMap<string, Place>> {
   const sold = jobs.flatMap(({ offer }) => offer ?? [])
   const own = jobs.filter(({ offer }) => offer === null)
@@ -111,7 +111,7 @@ type Question = {
   readonly isCancel: boolean
 }
 
-/** Asks the provider. One that cannot be asked now is met with silence. */
+/** Asks the provider. A provider that cannot be asked now gives no answer. */
 async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, otherwise, isCancel }: Question) {
   try {
     if (place === undefined) return otherwise

@@ -15,9 +15,9 @@ import { oneLine } from '#shared/texts.ts'
 
 /**
  * A ledger can go back in time: somebody restores a backup, or a replica is promoted that lacks the last commits. The
- * gate then knows balances that do not exist any more, and calls that were posted are not. Whoever notices records the
- * instant to which the ledger went back. The rebuilder then raises an epoch in which every node registers the captures
- * again that were posted after that instant.
+ * gate then knows balances that do not exist any more, and calls that were posted are not. The first process to notice
+ * records the instant to which the ledger went back. The rebuilder then raises an epoch in which every node registers
+ * the captures again that were posted after that instant.
  */
 
 type Parts = { readonly ledger: MoneyLedger; readonly log: Logger }

@@ -5,7 +5,7 @@ import { AppError } from '#shared/errors.ts'
 import { noticeStepBack } from './ledger-restores.ts'
 
 /**
- * Leave for money to go: the beat of the gate before which the ledger was found sound. Whoever signs compares the ledger
+ * Leave for money to go: the beat of the gate before which the ledger was found sound. A signer compares the ledger
  * with it once more, in the transaction that stores the signature.
  */
 export type Leave = { readonly beat: number | undefined }

@@ -62,8 +62,8 @@ type AnySale = Omit<Sale, 'postedAt' | 'paymentState' | keyof typeof MEDIA_ROW> 
 }
 
 /**
- * A seller's newest sales. One that a wallet pays is pending until its payment is booked. The seller has the money then,
- * even where the wallet never paid.
+ * A seller's newest sales. A sale that a wallet pays is pending until its payment is booked. The seller has the money
+ * then, even where the wallet never paid.
  */
 export async function newestSales(
   db: Database,

@@ -79,7 +79,7 @@ async function tell(ctx: TellCtx, job: UntoldJob, kept: StoredJob | undefined): 
   const { id, state, artifacts } = view
   if (state === 'running') return []
   const event = `job.${state}` as const
-  // Links to files stay out of it. Whoever reads the message may not be the one who may read the files.
+  // Links to files stay out of it. The reader of the message may not be the one who may read the files.
   const data = {
     job_id: `job_${id}`,
     request_id: id,

@@ -139,7 +139,7 @@ function signedBy(payment: SentPayment, terms: PaymentTerms): SignedHash {
   return { hash, wallet, signature: payment.signed.signature }
 }
 
-/** The payment as the facilitator takes it. What the payer says that it accepted is replaced by our own requirement. */
+/** The payment as the facilitator takes it. Our own requirement replaces the one that the payer says it accepted. */
 function payloadOf({ signed, extensions }: SentPayment, accepted: Requirement): Readonly<Record<string, unknown>> {
   const payload = { x402Version: 2, accepted, payload: signed }
   return extensions === undefined ? payload : { ...payload, extensions }

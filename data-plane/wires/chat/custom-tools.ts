@@ -116,7 +116,7 @@ function callAsFunction(call: unknown): unknown {
   return { id: call['id'], type: 'function', function: { name, arguments: customArguments(text) } }
 }
 
-/** The request with other values for some members. What the others say stays letter by letter. */
+/** The request with other values for some members. The other members stay letter by letter. */
 function edited(json: JsonBody, edits: ReadonlyMap<string, unknown>): JsonBody {
   const members: string[] = []
   for (const { key, start, end } of lastMembers(json.members)) {

@@ -50,7 +50,9 @@ export function askedOf(request: ChatRequest): Asked {
   }
 }
 
-/** A chat request in the middle form, for sellers of other protocols. What it cannot hold is named. */
+/**
+ * A chat request in the middle form, for sellers of other protocols. Parameters that the form cannot hold are named.
+ */
 export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequest): Conversation {
   const { system, turns } = readMessages(body['messages'])
   const { tools, leftOut } = readTools(body['tools'])

@@ -11,7 +11,7 @@ import { sameProtocol } from './same-protocol/index.ts'
 /**
  * OpenAI's legacy completions. One prompt is put to any seller of text as a conversation. Several prompts or answers go
  * as they came to sellers of models that still speak the old protocol, and to a chat model in a chat call for each
- * prompt. What only the old protocol can say goes to the former alone.
+ * prompt. A request with parameters that only the old protocol has goes to the former alone.
  */
 export const completions: ModelWire = defineWire<CompletionsRequest>({
   name: 'completions',

@@ -10,7 +10,10 @@ const SAID: ReadonlySet<string> = new Set([
   ...['n', 'best_of', 'echo', 'suffix', 'logprobs', ...SAMPLING_FIELDS],
 ])
 
-/** A prompt as the message of a user, which every seller of text can answer. What it cannot hold is named. */
+/**
+ * A prompt as the message of a user, which every seller of text can answer. Parameters that the message cannot hold are
+ * named.
+ */
 export function toConversation(request: CompletionsRequest, prompt: string): Conversation {
   const { json, perPrompt, maxTokens, isStreamed } = request
   const { body } = json

@@ -31,7 +31,7 @@ const MAX_IMAGES = 10
 /** Partial pictures of one stream at most, as OpenAI has it. */
 const MAX_PARTIALS = 3
 const MEMBERS = MEDIA_MEMBERS.image
-/** Members that are read here. What is beside them goes to providers that know it. */
+/** Members that are read here. All others go to providers that know them. */
 const READ: ReadonlySet<string> = new Set([
   ...['model', 'prompt', 'stream', 'partial_images'],
   ...[...namesRead(MEMBERS), ...SIDES],

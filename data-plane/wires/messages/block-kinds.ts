@@ -10,7 +10,9 @@ const MAKERS_RESULTS: ReadonlySet<unknown> = new Set([
   ...['bash_code_execution_tool_result', 'text_editor_code_execution_tool_result'],
 ])
 
-/** Blocks that the protocol knows by beta headers only. Those are not forwarded, so no seller gets such a block. */
+/**
+ * Blocks that the protocol knows by beta headers only. Beta headers are not forwarded, so no seller gets such a block.
+ */
 const BETA_KINDS: ReadonlySet<unknown> = new Set([
   ...['mcp_tool_use', 'mcp_tool_result', 'mcp_tool_listing', 'advisor_tool_result', 'tool_addition', 'tool_removal'],
   ...['compaction', 'fallback'],

@@ -39,8 +39,8 @@ export function isSameProtocol({ offer }: ModelPlan): boolean {
 }
 
 /**
- * The buyer's own request, edited. What a buyer said stays byte for byte; the model's name and the output limit are ours.
- * Tools that are no functions are left out, and so is what the protocol knows by beta headers only: those are not
+ * The buyer's own request, edited. The buyer's members stay byte for byte; the model's name and the output limit are
+ * ours. Tools that are no functions are left out, and so is what the protocol knows by beta headers only: those are not
  * forwarded.
  */
 export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan): UpstreamRequest {

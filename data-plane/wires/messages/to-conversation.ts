@@ -42,7 +42,9 @@ const SPELLING: Readonly<Record<string, string>> = {
   response_format: 'output_config',
 }
 
-/** A message request in the middle form, for sellers of other protocols. What it cannot hold is named. */
+/**
+ * A message request in the middle form, for sellers of other protocols. Parameters that the form cannot hold are named.
+ */
 export function toConversation({ body, content, isStreamed, maxTokens }: MessagesRequest): Conversation {
   const tools = readTools(body['tools'])
   const given: readonly unknown[] = Array.isArray(body['tools']) ? body['tools'] : []

@@ -85,8 +85,8 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
 }
 
 /**
- * True for a call whose input the limit cut off: nobody could make that call. One without any input counts as cut off
- * only where it is the last block.
+ * True for a call whose input the limit cut off: nobody could make that call. A call without any input counts as cut
+ * off only where it is the last block.
  */
 function isCutOff(block: Block, isLast: boolean): boolean {
   return block.kind === 'tool' && (block.follow.isOpen() || (isLast && !block.follow.isComplete()))

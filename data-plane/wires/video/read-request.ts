@@ -19,7 +19,7 @@ import { readClipSources } from './sources.ts'
 
 export type VideoRequest = Routing & {
   readonly model: string
-  /** The request as it says itself. What it leaves open is filled in by its model. */
+  /** The request as it says itself. Its model fills in the members that it leaves open. */
   readonly ask: Omit<VideoAsk, 'sources'>
   readonly sources: readonly PlacedSource[]
   /** Where the data of its sources is. */
@@ -27,7 +27,7 @@ export type VideoRequest = Routing & {
 }
 
 const MEMBERS = MEDIA_MEMBERS.video
-/** Members that are read here. What is beside them goes to providers that know it. */
+/** Members that are read here. All others go to providers that know them. */
 const READ: ReadonlySet<string> = new Set(['model', 'prompt', ...namesRead(MEMBERS), ...SIDES])
 
 /** Reads a request for a film. Throws AppError: `invalid_request`, and what {@link readClipSources} throws. */

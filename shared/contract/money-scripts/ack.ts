@@ -25,8 +25,8 @@ const ARGUMENTS = 5
 
 /**
  * Keeps a key's counter true when one of its calls is posted. An amount that the ledger's seed contains, or that was
- * posted before it was registered here, would count twice and is taken off. What is posted before the seed comes stays
- * counted and is noted (`dp`, `mp` of the day `pd` and the month `pm`), so that the seed leaves it out.
+ * posted before it was registered here, would count twice and is taken off. An amount that is posted before the seed
+ * comes stays counted and is noted (`dp`, `mp` of the day `pd` and the month `pm`), so that the seed leaves it out.
  */
 const SETTLE_USE = `local function noteUse(key,field,amount,periodField,noted,period)
   if noted==period then redis.call('HINCRBY',key,field,amount)

@@ -43,8 +43,8 @@ function wrap({ $defs, definitions, ...schema }: FunctionTool['schema']): Functi
 }
 
 /**
- * Asks for the answer as a call of a tool with the wished schema. The model must call it, or a tool of the buyer's. What
- * was wished is then no format any more.
+ * Asks for the answer as a call of a tool with the wished schema. The model must call it, or a tool of the buyer's. The
+ * wished schema is then no format any more.
  */
 export function askByTool(conversation: Conversation): Conversation {
   const found = answerToolOf(conversation)

@@ -44,7 +44,7 @@ export type AnswerReader = {
   push(chunk: Buffer): readonly AnswerEvent[]
   /** Call it once when the provider is done. A whole answer is read here; a stream is checked for its end. */
   end(): readonly AnswerEvent[]
-  /** True after the protocol's end mark. What follows is ignored. */
+  /** True after the protocol's end mark. Later bytes are ignored. */
   isDone(): boolean
   /** Set as soon as the bytes cannot be an answer. */
   failure(): BadAnswer | undefined

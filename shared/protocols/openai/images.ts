@@ -9,7 +9,7 @@ import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.t
 const GENERATIONS = '/images/generations'
 const EDITS = '/images/edits'
 const FORMAT = 'response_format'
-/** Members that not every model takes. Those beside them go on as they are, because protocols grow. */
+/** Members that not every model takes. Other members go on as they are, because protocols grow. */
 const GATED: ReadonlySet<string> = new Set([
   ...['size', 'resolution', 'quality', 'background', 'output_format', 'output_compression'],
   ...['moderation', 'style', 'input_fidelity', 'seed', 'negative_prompt', 'aspect_ratio'],
@@ -17,7 +17,7 @@ const GATED: ReadonlySet<string> = new Set([
 
 /**
  * OpenAI's image API (platform.openai.com/docs/api-reference/images). An edit with sources in URLs goes as JSON, whose
- * `images` name them. One with files goes as a form, as official clients send it.
+ * `images` name them. An edit with files goes as a form, as official clients send it.
  */
 export const openAiImages: ImageCodec = {
   encode(ask, plan) {

@@ -27,7 +27,7 @@ const STANDING: ReadonlySet<string> = new Set(['9:16', '3:4', '2:3', '4:5'])
 
 /**
  * Films of OpenAI's `/videos` (platform.openai.com/docs/api-reference/videos). A film is its length, its size and at
- * most one picture to begin with. What it made is loaded with the key.
+ * most one picture to begin with. The finished file is loaded with the key.
  */
 export const openAiVideos: JobCodec<VideoAsk> = {
   submit(ask, { offer, target }) {

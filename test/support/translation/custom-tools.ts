@@ -94,7 +94,7 @@ export function customTools(running: () => Running): void {
     await expect(chats.chat.completions.create(same)).rejects.toMatchObject({ status: 400, param: 'tools[1]' })
   })
 
-  /** What an agent on the command line sends: instructions, tools of every kind, and nothing kept between turns. */
+  /** An agent's request on the command line: instructions, tools of every kind, and nothing kept between turns. */
   const agent = (input: OpenAI.Responses.ResponseInput) =>
     at(provider, {
       ...{ model, instructions: 'You edit files.', input, store: false, parallel_tool_calls: false },

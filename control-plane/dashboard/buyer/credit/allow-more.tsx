@@ -22,7 +22,7 @@ type Props = {
   readonly allowance: Pick<NonNullable<BuyerCreditQuery['allowance']>, 'status' | 'wallet' | 'spender'>
 }
 
-/** Opens the line, or allows more. What was typed stays when the wallet or the market refuses. */
+/** Opens the line, or allows more. The typed amount stays when the wallet or the market refuses. */
 export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Props) {
   const say = useToast()
   const wallets = useWallets()

@@ -105,7 +105,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
           error={put.error}
           onDo={() =>
             put.mutate(next, {
-              // The figures are read again by now. What was written since stays.
+              // The figures are read again by now. Edits made since then stay.
               onSuccess: () => setDraft((now) => (now === draft ? undefined : now)),
             })
           }

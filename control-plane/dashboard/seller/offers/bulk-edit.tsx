@@ -21,7 +21,7 @@ type Change = {
 }
 export type Applied = { readonly done: readonly Step[]; readonly failed: readonly string[] }
 
-/** Applies changes one after another. What fails is told by name, and the others count. */
+/** Applies changes one after another. A change that fails is told by name, and the others count. */
 export async function applySteps(steps: readonly Step[], onStep: (done: number) => void): Promise<Applied> {
   const done: Step[] = []
   const failed: string[] = []

@@ -20,8 +20,9 @@ const REWRITTEN: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The request for a seller who speaks the OpenAI protocol. What a buyer said stays byte for byte; only the model's name,
- * the output limit and the stream options are ours, and what routing reads or the model does not take is left out.
+ * The request for a seller who speaks the OpenAI protocol. The buyer's members stay byte for byte; only the model's
+ * name, the output limit and the stream options are ours, and what routing reads or the model does not take is left
+ * out.
  */
 export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): UpstreamRequest {
   const { model } = plan.target

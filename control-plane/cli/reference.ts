@@ -1,6 +1,6 @@
 import type { Command } from './command.ts'
 import { COMMON_OPTIONS } from './command.ts'
-import { COMMANDS, GROUPS } from './commands/index.ts'
+import { COMMANDS } from './commands/index.ts'
 import { VARIABLES } from './config.ts'
 import { EXIT_CODES } from './failure.ts'
 
@@ -64,9 +64,4 @@ function describe({ name, summary, arguments: given = [], options = [], examples
   const shown = examples.map((line) => `npx market ${line}`).join('\n')
   const block = examples.length === 0 ? '' : `\n\`\`\`sh\n${shown}\n\`\`\`\n`
   return `\n### market ${words}\n\n${summary}\n${table}${block}`
-}
-
-/** The names of all commands and groups, for completion and help. */
-export function allNames(): string[] {
-  return [...GROUPS, ...COMMANDS].map(({ name }) => name)
 }

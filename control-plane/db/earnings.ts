@@ -11,7 +11,6 @@ import { readRows } from './rows.ts'
 import { INPUT_TOKENS, OUTPUT_TOKENS, STARTED_AT_TEXT } from './settlements.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
 import { bigint, nullable, text } from './tables/column.ts'
-import { OFFER_TABLES } from './tables/offers.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
@@ -102,24 +101,6 @@ export async function listSales(
       order by s.rid desc limit ${page.limit}) s
     left join model_price p on p.version = s.price_version
     order by s.rid desc`,
-  )
-  return rows
-}
-
-/** The earnings of a seller's offers by payout address. Null stands for the wallet itself. */
-export async function sumByRecipient(
-  db: Database,
-  seller: AccountId,
-): Promise<{ readonly recipient: string | null; readonly earned: bigint }[]> {
-  const rows = await readRows(
-    db,
-    { recipient: OFFER_TABLES.offer.payout_address, earned: bigint() },
-    sql`
-    select o.payout_address as recipient, sum(e.earned)::bigint as earned
-    from (select offer, sum(seller_net) as earned from settlement
-      where seller_account = ${seller} and charge > 0 group by offer) e
-    left join offer o on o.id = e.offer
-    group by 1 order by 2 desc, 1`,
   )
   return rows
 }

@@ -141,7 +141,6 @@ const ROUTE_KINDS = [
   'result',
   'cancel',
 ] as const
-export type RouteKind = (typeof ROUTE_KINDS)[number]
 
 /** Calls that can be made, and their price. The first route that fits a call is the call's. */
 const RouteSchema = z.strictObject({

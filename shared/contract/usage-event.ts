@@ -57,7 +57,6 @@ const SubmittedJobSchema = z.object({
   /** Captures from the path of a forwarded submit. Paths about its job are made of them. */
   captures: z.record(z.string().max(40), z.string().max(MAX_CAPTURE_CHARS)).optional(),
 })
-export type SubmittedJob = z.infer<typeof SubmittedJobSchema>
 
 /** The resource or family that was bought. `model` of the event is then `resource/…` or `family/…` with the id. */
 const SoldSchema = z.object({

@@ -47,11 +47,6 @@ export function parsePathPattern(text: string): PathPattern | undefined {
   return { text, segments, openAt }
 }
 
-/** The names that a pattern captures. */
-export function namesOf({ segments }: PathPattern): readonly string[] {
-  return segments.flatMap((segment) => ('name' in segment ? [segment.name] : []))
-}
-
 /** True when every segment of a path is plain: `/a/b`, with nothing escaped, empty or of dots. `/` is plain too. */
 export function isPlainPath(path: string): boolean {
   if (path.length > MAX_ASKED_CHARS || !path.startsWith('/')) return false

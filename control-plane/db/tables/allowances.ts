@@ -3,7 +3,6 @@ import { bigint, id, integer, nullable, numeric, oneOf, text, timestamp, withDef
 export const LINE_STATES = ['open', 'stopped', 'closed'] as const
 export type LineState = (typeof LINE_STATES)[number]
 export const DRAW_STATES = ['planned', 'approved', 'settled', 'failed'] as const
-export type DrawState = (typeof DRAW_STATES)[number]
 export const PERMIT_STATES = ['signed', 'used', 'refused'] as const
 export type PermitState = (typeof PERMIT_STATES)[number]
 

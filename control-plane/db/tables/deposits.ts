@@ -5,7 +5,6 @@ export const MOVE_KINDS = ['new', 'deposit', 'payment', 'capital', 'payout', 'sw
 export type MoveKind = (typeof MOVE_KINDS)[number]
 
 export const DEPOSIT_STATES = ['opened', 'signed', 'credited', 'refused', 'expired'] as const
-export type DepositState = (typeof DEPOSIT_STATES)[number]
 export const DEPOSIT_METHODS = ['transfer', 'authorization', 'allowance'] as const
 
 /**

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import { encodeFunctionData, hashTypedData, keccak256, parseAbi, parseSignature, stringToHex } from 'viem'
+import { encodeFunctionData, keccak256, parseAbi, parseSignature, stringToHex } from 'viem'
 import { getAddress } from 'viem/utils'
 import type { AccountId } from '#shared/ids.ts'
 
@@ -79,10 +79,6 @@ export function typedDataOf(authorization: Authorization) {
       nonce,
     },
   } as const
-}
-
-export function digestOf(authorization: Authorization): Hex {
-  return hashTypedData(typedDataOf(authorization))
 }
 
 /** The call of the token that uses an authorization. */

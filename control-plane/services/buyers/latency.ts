@@ -12,7 +12,6 @@ export const PercentilesSchema = z.object({
   p50: z.number(),
   p95: z.number(),
 })
-export type Percentiles = z.infer<typeof PercentilesSchema>
 export const LatencySchema = z.object({
   calls: Count,
   timed: z.number(),

@@ -18,7 +18,6 @@ export const DemandStepViewSchema = z.object({
   listMicro: z.bigint(),
   paidMicro: z.bigint(),
 })
-export type DemandStepView = z.infer<typeof DemandStepViewSchema>
 export const DemandSchema = z.object({
   model: z.string(),
   since: UnixMs,

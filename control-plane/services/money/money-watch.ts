@@ -89,7 +89,6 @@ export const RunViewSchema = z.object({
   breaches: z.array(z.string()).readonly(),
   failure: z.string().nullable(),
 })
-export type RunView = z.infer<typeof RunViewSchema>
 export const DifferenceViewSchema = z.object({
   subject: z.string(),
   detail: z.string(),
@@ -97,7 +96,6 @@ export const DifferenceViewSchema = z.object({
   firstSeenAt: UnixMs,
   timesSeen: z.number(),
 })
-export type DifferenceView = z.infer<typeof DifferenceViewSchema>
 export const HoldOfPayoutsSchema = z.object({
   id: z.string(),
   reason: z.string(),
@@ -106,7 +104,6 @@ export const HoldOfPayoutsSchema = z.object({
   clearedBy: z.string().nullable(),
   clearReason: z.string().nullable(),
 })
-export type HoldOfPayouts = z.infer<typeof HoldOfPayoutsSchema>
 export const MoneyStateSchema = z.object({
   runs: z.array(RunViewSchema).readonly(),
   /** Differences that comparisons found and that still exist. */

@@ -19,7 +19,6 @@ export const DocumentViewSchema = z.object({
   publishedAt: UnixMs,
   isCurrent: z.boolean(),
 })
-export type DocumentView = z.infer<typeof DocumentViewSchema>
 
 export const SnapshotViewSchema = z.object({
   documents: z.array(DocumentViewSchema).readonly(),

@@ -28,8 +28,7 @@ import {
   hashSessionToken,
   hashSignInCode,
   isWellFormedToken,
-  newSessionToken,
-  newSignInCode,
+  newSignInSecret,
   SESSION_MS,
 } from './session-token.ts'
 
@@ -70,7 +69,7 @@ export const createKeySession = defineOperation({
   run: async (ctx, actor: Actor, proof): Promise<CreatedKeySession> => {
     // Guesses count for the address, for they name no key.
     await ctx.count()
-    const token = newSessionToken()
+    const token = newSignInSecret()
     const createdAt = ctx.clock.now()
     const id = ctx.ids.make('ses')
     const hash = hashSessionToken(token.reveal(), ctx.settings.sessionSecret)
@@ -146,7 +145,7 @@ export const createSignInCode = defineOperation({
   output: SignInCodeSchema,
   run: async (ctx, actor: Actor, { validSeconds }): Promise<SignInCode> => {
     const key = requireKey(actor)
-    const code = newSignInCode()
+    const code = newSignInSecret()
     const createdAt = ctx.clock.now()
     const expiresAt = createdAt + validSeconds * SECOND
     const hash = hashSignInCode(code.reveal(), ctx.settings.sessionSecret)

@@ -12,17 +12,14 @@ export const CODE_SECONDS = { standard: (10 * MINUTE) / SECOND, most: DAY / SECO
 const TOKEN_BYTES = 32
 const TOKEN = /^[\w-]{43}$/
 
-/** Makes the secret of a session: 32 random bytes in base64url. */
-export function newSessionToken(): Secret {
+/** Makes the secret of a session or of a sign-in link: 32 random bytes in base64url. */
+export function newSignInSecret(): Secret {
   return new Secret(randomBytes(TOKEN_BYTES).toString('base64url'))
 }
 
 export function isWellFormedToken(token: string): boolean {
   return TOKEN.test(token)
 }
-
-/** Makes the secret of a sign-in link, of the same form. */
-export const newSignInCode = newSessionToken
 
 /** The value that a session is stored and found by: HMAC-SHA-256 in hex. */
 export function hashSessionToken(token: string, secret: Secret): string {

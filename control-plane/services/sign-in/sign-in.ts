@@ -20,7 +20,7 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { Secret } from '#shared/secret.ts'
 import { manyLines, oneLine } from '#shared/texts.ts'
 import { endFormer } from './end-former.ts'
-import { hashSessionToken, newSessionToken, SESSION_MS } from './session-token.ts'
+import { hashSessionToken, newSignInSecret, SESSION_MS } from './session-token.ts'
 import type { SignedMessage, SignInMessage } from './siwe.ts'
 import { makeChallenge, proveWallet, SignInMessageSchema } from './siwe.ts'
 
@@ -153,7 +153,7 @@ export const createSession = defineOperation({
   output: CreatedSessionSchema,
   run: async (ctx, actor: Actor, input): Promise<CreatedSession> => {
     const wallet = await prove(ctx, input)
-    const token = newSessionToken()
+    const token = newSignInSecret()
     const createdAt = ctx.clock.now()
     const expiresAt = createdAt + SESSION_MS
     const id = ctx.ids.make('ses')

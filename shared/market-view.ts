@@ -19,8 +19,8 @@ export type MarketParts = {
   readonly row: MarketRow | undefined
   /** Offers in the order of {@link byBookRank}. */
   readonly offers: readonly BookOffer[]
-  /** Sales of offers over the last day, by id. An offer without an entry sold nothing. */
-  readonly trades: ReadonlyMap<string, OfferTrades>
+  /** Sales of offers over the last day, by id; null while unknown. An offer without an entry sold nothing. */
+  readonly trades: ReadonlyMap<string, OfferTrades> | null
 }
 
 /** The members of an offer that a market page needs. */
@@ -64,7 +64,8 @@ export type BookEntry = {
   readonly isHealthy: boolean
   /** True when it is healthy and some of its cap is left. */
   readonly isAvailable: boolean
-  readonly trades: OfferTrades
+  /** Null while calls of the day are not summed yet. */
+  readonly trades: OfferTrades | null
 }
 
 /** The prices of a model at one kept share of the reference. Prices of tokens are for a million of them. */
@@ -155,7 +156,7 @@ export function buildBook(parts: MarketParts, live: LiveState, part = WHOLE_BOOK
       capRemaining,
       isHealthy,
       isAvailable: isHealthy && (capRemaining === null || capRemaining > 0n),
-      trades: parts.trades.get(offer.id) ?? NO_TRADES,
+      trades: parts.trades && (parts.trades.get(offer.id) ?? NO_TRADES),
     }
   })
 }

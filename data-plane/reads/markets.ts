@@ -103,7 +103,7 @@ export const readMarket: Read = async (sources, { params }) => {
   const asked = params['model'] ?? ''
   const market = sources.market()
   const found = findParts(market, asked)
-  const parts = { ...found, trades: parseTrades(market.trades.get(found.model.id) ?? '') }
+  const parts = { ...found, trades: market.trades && parseTrades(market.trades.get(found.model.id) ?? '') }
   const live = await liveState(sources, [parts.offers], CAPS_OF_A_BOOK)
   const json = JSON.stringify({
     model: asked,
@@ -270,8 +270,8 @@ function bookRow(entry: BookEntry): object {
     available: entry.isAvailable,
     healthy: entry.isHealthy,
     trusted: offer.isTrusted,
-    trades_24h: entry.trades.count,
-    volume_24h: shown(entry.trades.volumeMicro),
+    trades_24h: entry.trades?.count ?? null,
+    volume_24h: shown(entry.trades?.volumeMicro ?? null),
     media_unit: direct.mediaUnit,
     media_unit_price: shown(effective.mediaUnitPrice),
     direct_media_unit_price: shown(direct.mediaUnitPrice),

@@ -1,6 +1,5 @@
 import type { MarketOffer } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
-import type { OfferTrades } from '#shared/contract/trades.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -8,10 +7,8 @@ import type { BookOffer, LiveState, MarketParts } from '#shared/market-view.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { ReadSources } from './read.ts'
 
-/** Only an order book shows the trades of each offer. */
-const NO_TRADES: ReadonlyMap<string, OfferTrades> = new Map()
 
-/** The market of one model, with the offers as the data plane routes to them. */
+/** The market of one model, with the offers as the data plane routes to them. Only an order book reads their trades. */
 export type OnSale = MarketParts & { readonly offers: readonly MarketOffer[] }
 
 /** Finds the market of a model under any of its names, also where nobody offers it. Throws AppError `not_found`. */
@@ -25,7 +22,7 @@ export function findParts(market: Market, asked: string): OnSale {
       unitPrices: market.prices.get(model.id)?.unitPrices ?? {},
       row: undefined,
       offers: [],
-      trades: NO_TRADES,
+      trades: null,
     }
   )
 }
@@ -36,7 +33,7 @@ export function partsOf(market: Market, id: string): OnSale | undefined {
   const model = market.resolve(id)
   const price = market.prices.get(id)
   if (!offers || offers.length === 0 || !model || !price) return undefined
-  return { model, unitPrices: price.unitPrices, row: market.rowByModel.get(id), offers, trades: NO_TRADES }
+  return { model, unitPrices: price.unitPrices, row: market.rowByModel.get(id), offers, trades: null }
 }
 
 /** The live state as it was read once, with the offers that rest and the caps that were asked for. */

@@ -64,10 +64,11 @@ export const listResourceTraits: Read = (sources, { floorPercent }) => {
   return { json: JSON.stringify({ traits: listed }), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-/** `GET /v1/resource/market/analytics`: volume and savings of the whole market. */
+/** `GET /v1/resource/market/analytics`: volume and savings of the whole market, null while they are unknown. */
 export const readResourceAnalytics: Read = ({ market }) => {
   const { sold } = market()
   const rows = recordsOf(market()).map(({ id, kind }) => {
+    if (sold === null) return { resource_id: id, ...UNKNOWN_FIGURES }
     const row = sold.find(({ name }) => name === soldName({ kind, id }))
     return {
       resource_id: id,
@@ -144,6 +145,11 @@ function capabilitiesOf({ id, kind, name, unit, style, hosts, goods, routes, fen
     fences: fences.map(({ methods, path, reason }) => ({ methods: methods ?? null, path, reason })),
     traits: traits.map((trait) => trait.name),
   }
+}
+
+const UNKNOWN_FIGURES = {
+  ...{ calls_24h: null, volume_24h: null, saved_24h: null },
+  ...{ calls_7d: null, volume_7d: null, saved_7d: null },
 }
 
 function volume(window: '24h' | '7d', volumeMicro: MicroUsd = ZERO, listMicro: MicroUsd = ZERO) {

@@ -148,8 +148,10 @@ function withDocument(parts: MarketBodies, name: string, body: unknown): MarketB
       return { ...parts, prices: new Map(Object.entries(DOCUMENT_SCHEMAS.prices.parse(body).prices)) }
     case 'markets':
       return { ...parts, rows: DOCUMENT_SCHEMAS.markets.parse(body).rows }
-    case 'trades':
-      return { ...parts, trades: new Map(Object.entries(DOCUMENT_SCHEMAS.trades.parse(body).models)) }
+    case 'trades': {
+      const { models } = DOCUMENT_SCHEMAS.trades.parse(body)
+      return { ...parts, trades: models && new Map(Object.entries(models)) }
+    }
     case 'sold':
       return { ...parts, sold: DOCUMENT_SCHEMAS.sold.parse(body).rows }
     case 'limits':

@@ -25,10 +25,10 @@ export type MarketBodies = {
   readonly providers: readonly Provider[]
   readonly prices: ReadonlyMap<string, ReferencePrice>
   readonly rows: readonly MarketRow[]
-  /** Traded amounts of models' offers, by model, as {@link parseTrades} reads them. */
-  readonly trades: ReadonlyMap<string, string>
-  /** Sales of resources and families. */
-  readonly sold: readonly SoldRow[]
+  /** Traded amounts of models' offers, by model, as {@link parseTrades} reads them. Null while unknown. */
+  readonly trades: ReadonlyMap<string, string> | null
+  /** Sales of resources and families. Null while unknown. */
+  readonly sold: readonly SoldRow[] | null
   readonly limits: Limits
   readonly offers: ReadonlyMap<string, OfferBook<MarketOffer>>
   /** Resources and forwarded families by id. */
@@ -67,8 +67,8 @@ export const EMPTY_BODIES: MarketBodies = {
   providers: [],
   prices: new Map(),
   rows: [],
-  trades: new Map(),
-  sold: [],
+  trades: null,
+  sold: null,
   limits: DEFAULT_LIMITS,
   offers: new Map(),
   resources: new Map(),

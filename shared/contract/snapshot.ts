@@ -89,24 +89,28 @@ export const MarketRowSchema = z.object({
 export type MarketRow = z.infer<typeof MarketRowSchema>
 export const MarketsDocumentSchema = z.object({ rows: z.array(MarketRowSchema) })
 
-/** Sales of each offer over the same hours, one text a model. An offer without an entry sold nothing. */
-export const TradesDocumentSchema = z.object({ models: z.record(z.string(), TradesText) })
+/**
+ * Sales of each offer over the same hours, one text a model; null while calls of these hours are not summed yet. An offer
+ * without an entry sold nothing.
+ */
+export const TradesDocumentSchema = z.object({ models: z.record(z.string(), TradesText).nullable() })
 
-/** Sales of each resource and family, by its name in the ledger, over the last day and the last seven. */
-export const SoldDocumentSchema = z.object({
-  rows: z.array(
-    z.object({
-      name: z.string(),
-      calls24h: z.number().int(),
-      volume24hMicro: MicroUsdText,
-      list24hMicro: MicroUsdText,
-      calls7d: z.number().int(),
-      volume7dMicro: MicroUsdText,
-      list7dMicro: MicroUsdText,
-    }),
-  ),
+export const SoldRowSchema = z.object({
+  name: z.string(),
+  calls24h: z.number().int(),
+  volume24hMicro: MicroUsdText,
+  list24hMicro: MicroUsdText,
+  calls7d: z.number().int(),
+  volume7dMicro: MicroUsdText,
+  list7dMicro: MicroUsdText,
 })
-export type SoldRow = z.infer<typeof SoldDocumentSchema>['rows'][number]
+export type SoldRow = z.infer<typeof SoldRowSchema>
+
+/**
+ * Sales of each resource and family, by its name in the ledger, over the last day and the last seven; null while calls of
+ * these days are not summed yet.
+ */
+export const SoldDocumentSchema = z.object({ rows: z.array(SoldRowSchema).nullable() })
 
 /** Numbers that operators turn without a restart. */
 export const LimitsDocumentSchema = z.object({

@@ -1,10 +1,11 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
-import { HOUR } from '#shared/clock.ts'
+import { HOUR, MINUTE } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
@@ -146,6 +147,24 @@ describe('an order book', () => {
     const unknown = await market.graphql(undefined, '{ orderBook(model: "nothing", first: 1) { edges { cursor } } }')
     expect(codeOf(unknown)).toBe('not_found')
   })
+})
+
+it('tells no sales of offers while calls are not summed, and tells them once they are', async () => {
+  const query = '{ orderBook(model: "gpt-test", first: 1) { edges { cursor node { id trades24h volume24hMicro } } pageInfo { hasNextPage endCursor } } }'
+  const figures = async () => {
+    market.advance(MINUTE)
+    const { orderBook } = await ask(Book, query)
+    const { items } = await market.trpc(undefined).market.book.query({ model: 'gpt-test', maxItems: 1 })
+    const [row] = items
+    expect({ trades24h: row?.trades24h, volume24hMicro: row?.volume24hMicro }).toMatchObject({
+      ...{ trades24h: orderBook.edges[0]?.node['trades24h'], volume24hMicro: orderBook.edges[0]?.node['volume24hMicro'] },
+    })
+    return [row?.trades24h, row?.volume24hMicro]
+  }
+  await sql`update market_watermark set looked_at = now() - interval '1 hour'`.execute(market.plane.db)
+  expect(await figures()).toEqual([null, null])
+  await rollUp(market.plane, 0)
+  expect(await figures()).toEqual([0, '0'])
 })
 
 describe('the tRPC door', () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { readFacts } from '#control-plane/check-ledger/ledger-facts.ts'
 import { readOfferUses } from '#control-plane/db/money-epoch.ts'
+import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { utcDay } from '#shared/clock.ts'
 import { LentDocumentSchema } from '#shared/contract/lent-offers.ts'
@@ -388,6 +389,9 @@ describe('the money of lent keys', () => {
     expect(facts.offerCaps.get(offer.id)).toBe(1_000_000n)
     const own = await market.rest('GET', '/v1/resource/seller/analytics', { key: ada.sellerKey })
     expect(own.body).toMatchObject({ calls: 0, by_offer: [] })
+    await market.plane.publication.publishSoon(['sold'])
+    expect(DOCUMENT_SCHEMAS.sold.parse(await documentOf('sold')).rows).toBeNull()
+    await rollUp(market.plane, 0)
     await market.plane.publication.publishSoon(['sold'])
     expect(DOCUMENT_SCHEMAS.sold.parse(await documentOf('sold')).rows).toEqual([
       expect.objectContaining({

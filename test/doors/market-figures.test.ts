@@ -104,7 +104,7 @@ describe('the prices of a model', () => {
       ['test', '250000'],
       ['later', '1000000'],
     ])
-    expect(history.paid.map(({ trades, bestDiscountPct }) => [trades, bestDiscountPct])).toEqual([
+    expect(history.paid?.map(({ trades, bestDiscountPct }) => [trades, bestDiscountPct])).toEqual([
       [4, 49.97],
       [4, 49.98],
       [4, 49.99],

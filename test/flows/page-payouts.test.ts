@@ -11,6 +11,7 @@ import { startNetwork } from '#test/support/network.ts'
 import { dialog, heading, offerOf, openPerson, tabTo, waitForScreen } from '#test/support/page-browser.ts'
 import { handsOf } from '#test/support/page-hands.ts'
 import { openWallet } from '#test/support/page-wallet.ts'
+import { payingFetch } from '#test/support/wallet-client.ts'
 
 /** A payout is drained, signed, mined and confirmed within this on a busy machine. */
 const PAID_MS = 90_000
@@ -133,6 +134,31 @@ it('a seller asks for a payout by keyboard, an operator holds and releases it by
   await payout.getByTitle(/^0x[0-9a-f]{64}$/).waitFor()
   expect([...seller.complaints, ...operator.complaints]).toEqual([])
   await Promise.all([seller.context.close(), operator.context.close()])
+})
+
+it('an operator sees a payment by wallet among the newest, and none as open once it is confirmed', async () => {
+  const { sandbox } = network
+  const chain = await chainOf()
+  const wallet = await chain.newWallet({ usdc: 5_000_000n })
+  const body = JSON.stringify({ model: 'gpt-5-mini', max_tokens: 16, messages: [{ role: 'user', content: 'Hello' }] })
+  const headers = { 'content-type': 'application/json' }
+  const send = payingFetch(chain, wallet, 'exact')
+  const answer = await send(`${sandbox.api_base_url}/v1/chat/completions`, { method: 'POST', headers, body })
+  expect(answer.status).toBe(200)
+  const operator = await openPerson(browser, { url: sandbox.dashboard_url, key: sandbox.management_key })
+  const { page } = operator
+  await page.goto(`${sandbox.dashboard_url}/operator/money`)
+  await waitForScreen(page)
+  const payer = wallet.account.address.toLowerCase()
+  const payment = page
+    .getByRole('table', { name: 'Payments of wallets', exact: true })
+    .locator('tbody tr')
+    .filter({ hasText: payer.slice(0, 8) })
+  await payment.getByText('confirmed', { exact: true }).waitFor({ timeout: PAID_MS })
+  await page.getByText('No payment is open').waitFor()
+  expect(await page.getByText('No wallet has paid').count()).toBe(0)
+  expect(operator.complaints).toEqual([])
+  await operator.context.close()
 })
 
 it('a buyer pays from the wallet: a permit by signature, credit that is advanced, and its end', async () => {

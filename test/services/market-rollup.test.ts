@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transact } from '#control-plane/db/database.ts'
 import { areFiguresSummed, listFigures } from '#control-plane/db/market-figures.ts'
+import { buildSold } from '#control-plane/services/lending/lent-documents.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
-import { readMarketRows, readSpeedClasses } from '#control-plane/services/market/market-rows.ts'
+import { readMarketRows, readSpeedClasses, readTradesTexts } from '#control-plane/services/market/market-rows.ts'
+import { marketPriceHistory } from '#control-plane/services/market/market-series.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { DAY, HOUR, MINUTE, systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -85,6 +88,14 @@ const ctx = () => ({ db: world.db, clock: CLOCK })
 const rowOf = async (model: string) => {
   const [row] = await readMarketRows(world.db, [model], NOON)
   return row ?? expect.fail('no row')
+}
+
+/** What buyers paid for a model in the hours of the day, as the price history has it. */
+const paidFor = async (model: string) => {
+  const history = marketPriceHistory.run({ db: world.db, clock: CLOCK } as never, {} as never, {
+    ...{ model, bucket: 'hour', from: NOON - DAY, to: NOON + HOUR },
+  })
+  return (await history).paid
 }
 
 describe('figures of the market', () => {
@@ -183,9 +194,15 @@ describe('figures of the market', () => {
     expect(await areFiguresSummed(world.db, 'hour', today)).toBe(false)
     expect(await rowOf('alpha')).toMatchObject({ requests24h: null, volume24hMicro: null })
     expect(await rowOf('nobody-called')).toMatchObject({ requests24h: null, volume24hMicro: null })
+    expect(await readTradesTexts(world.db, NOON)).toBeNull()
+    expect(await paidFor('alpha')).toBeNull()
+    expect(await transact(world.db, (trx) => buildSold(trx, NOON))).toEqual({ rows: null })
     await rollUp(ctx(), 0)
     expect(await areFiguresSummed(world.db, 'hour', today)).toBe(true)
     expect(await rowOf('nobody-called')).toMatchObject({ requests24h: 0, volume24hMicro: 0n })
+    expect(await readTradesTexts(world.db, NOON, ['alpha'])).toEqual(new Map([['alpha', expect.stringMatching(/^ofr_/)]]))
+    expect(await paidFor('alpha')).not.toEqual([])
+    expect(await transact(world.db, (trx) => buildSold(trx, NOON))).toEqual({ rows: [] })
   })
 
   it('take a late event into the hour it belongs to', async () => {

@@ -135,6 +135,9 @@ describe('the book and the speeds of a model', () => {
       { id: capped.id, rank: 2, trades_24h: 0, volume_24h: 0, cap_remaining: 600, available: true },
       { id: dear.id, rank: 3, trades_24h: 0 },
     ])
+    const unknown = { ...sources, market: () => ({ ...sources.market(), trades: null }) }
+    const early = await readMarket(unknown, { params: { model: MODEL }, query: new URLSearchParams() })
+    expect(JSON.parse(early.json).offers[0]).toMatchObject({ id: cheap.id, trades_24h: null, volume_24h: null })
     const performance = await readPerformance(sources, { params: { model: MODEL }, query: new URLSearchParams() })
     expect(JSON.parse(performance.json)).toEqual({
       model: MODEL,

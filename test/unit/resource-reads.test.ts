@@ -115,6 +115,16 @@ describe('the market of lent keys', () => {
       ...{ calls_7d: 5, volume_7d: 90, saved_7d: 0 },
     })
   })
+
+  it('tells no zero while nothing is known of the sales', async () => {
+    const known = sources()
+    const unknown = { ...known, market: () => ({ ...known.market(), sold: null }) }
+    const { json } = await readResourceAnalytics(unknown, { params: {}, query: new URLSearchParams() })
+    expect(JSON.parse(json).resources).toContainEqual({
+      ...{ resource_id: 'provider-p1', calls_24h: null, volume_24h: null, saved_24h: null },
+      ...{ calls_7d: null, volume_7d: null, saved_7d: null },
+    })
+  })
 })
 
 describe('the book of a resource', () => {

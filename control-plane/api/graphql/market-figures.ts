@@ -62,7 +62,7 @@ const ReferencePrice = builder.objectRef<Reference>('ReferencePrice').implement(
   }),
 })
 
-type Paid = PriceHistory['paid'][number]
+type Paid = NonNullable<PriceHistory['paid']>[number]
 const PaidPoint = builder.objectRef<Paid>('PaidPoint').implement({
   fields: (t) => ({
     ...membersOf(t, PaidPointSchema),
@@ -74,11 +74,11 @@ const PaidPoint = builder.objectRef<Paid>('PaidPoint').implement({
 const SERIES_COST = { field: 1, multiplier: 20 }
 
 const History = builder.objectRef<PriceHistory>('PriceHistory').implement({
-  description: 'The prices of a model over time: its reference, and what buyers paid of it.',
+  description: 'The prices of a model over time: its reference, and what buyers paid of it. `paid` is null while calls of that time are not summed yet.',
   fields: (t) => ({
     ...membersOf(t, PriceHistorySchema),
     references: t.field({ type: [ReferencePrice], complexity: SERIES_COST, resolve: (all) => all.references }),
-    paid: t.field({ type: [PaidPoint], complexity: SERIES_COST, resolve: (all) => all.paid }),
+    paid: t.field({ type: [PaidPoint], nullable: true, complexity: SERIES_COST, resolve: (all) => all.paid }),
   }),
 })
 

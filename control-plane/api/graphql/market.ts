@@ -125,7 +125,7 @@ const Market = builder.objectRef<MarketFields>('Market').implement({
 })
 
 export const BookOffer = builder.objectRef<BookOfferFields>('BookOffer').implement({
-  description: 'An offer in the public order book. Amounts are micro-USD; nothing tells who the seller is.',
+  description: 'An offer in the public order book. Amounts are micro-USD; nothing tells who the seller is. Sales of the last 24 hours are null while they are not summed yet.',
   fields: (t) => ({
     id: t.exposeID('id'),
     rank: t.exposeInt('rank'),
@@ -141,8 +141,8 @@ export const BookOffer = builder.objectRef<BookOfferFields>('BookOffer').impleme
     capRemainingMicro: t.exposeFloat('capRemainingMicro', { nullable: true }),
     available: t.exposeBoolean('available'),
     healthy: t.exposeBoolean('healthy'),
-    trades24h: t.exposeFloat('trades24h'),
-    volume24hMicro: t.exposeString('volume24hMicro'),
+    trades24h: t.exposeFloat('trades24h', { nullable: true }),
+    volume24hMicro: t.exposeString('volume24hMicro', { nullable: true }),
     mediaUnit: t.exposeString('mediaUnit', { nullable: true }),
     mediaUnitPrice: t.exposeFloat('mediaUnitPrice', { nullable: true }),
     directMediaUnitPrice: t.exposeFloat('directMediaUnitPrice', { nullable: true }),

@@ -2,14 +2,15 @@ import type { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { PublishedLentOffer } from '#control-plane/db/lent-offers.ts'
 import { listPublishedLentOffers } from '#control-plane/db/lent-offers.ts'
+import { areFiguresSummed } from '#control-plane/db/market-figures.ts'
 import { listResources } from '#control-plane/db/resources.ts'
 import { sumSoldOfMarket } from '#control-plane/db/sold-resources.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { readRecord } from '#control-plane/services/catalog/resources.ts'
-import { DAY } from '#shared/clock.ts'
+import { DAY, HOUR } from '#shared/clock.ts'
 import type { LentOfferSchema } from '#shared/contract/lent-offers.ts'
 import { JOB_BINDING_MS } from '#shared/contract/lent-offers.ts'
-import type { ResourcesDocumentSchema, SoldDocumentSchema } from '#shared/contract/snapshot.ts'
+import type { ResourcesDocumentSchema, SoldDocumentSchema, SoldRowSchema } from '#shared/contract/snapshot.ts'
 import { claimedTraits } from './claimed-traits.ts'
 
 const FIGURES_MS = 7 * DAY
@@ -45,18 +46,25 @@ function writeLentOffer(resource: string, offer: PublishedLentOffer, alias: stri
   return `${JSON.stringify(row).slice(0, -1)},"credential":${offer.sealed}}`
 }
 
-/** Sales of each resource. */
-export async function buildSold(db: Database | Trx, now: number): Promise<z.input<typeof SoldDocumentSchema>> {
+/**
+ * Sales of each resource, for the published document. The next one follows with the next sums of the market, so it is
+ * unknown while those are late.
+ */
+export async function buildSold(trx: Trx, now: number): Promise<z.input<typeof SoldDocumentSchema>> {
+  const isSummed = await areFiguresSummed(trx, 'hour', { from: now - FIGURES_MS, to: now + HOUR })
+  return { rows: isSummed ? await readSold(trx, now) : null }
+}
+
+/** Sales of each resource as the ledger has them now. */
+export async function readSold(db: Database | Trx, now: number): Promise<z.input<typeof SoldRowSchema>[]> {
   const rows = await sumSoldOfMarket(db, now - FIGURES_MS, now - DAY)
-  return {
-    rows: rows.map(({ name, ...sums }) => ({
-      name,
-      calls24h: Number(sums.calls24h),
-      volume24hMicro: sums.charge24h.toString(),
-      list24hMicro: sums.listCost24h.toString(),
-      calls7d: Number(sums.calls),
-      volume7dMicro: sums.charge.toString(),
-      list7dMicro: sums.listCost.toString(),
-    })),
-  }
+  return rows.map(({ name, ...sums }) => ({
+    name,
+    calls24h: Number(sums.calls24h),
+    volume24hMicro: sums.charge24h.toString(),
+    list24hMicro: sums.listCost24h.toString(),
+    calls7d: Number(sums.calls),
+    volume7dMicro: sums.charge.toString(),
+    list7dMicro: sums.listCost.toString(),
+  }))
 }

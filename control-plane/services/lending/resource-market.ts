@@ -10,12 +10,12 @@ import type { Resource } from '#shared/catalog/resources.ts'
 import { RESOURCE_METHODS, TRAIT_PROVENANCES } from '#shared/catalog/resources.ts'
 import { lastUtcDays, SECOND } from '#shared/clock.ts'
 import { LENT_RULES } from '#shared/contract/lent-offers.ts'
-import { SoldDocumentSchema } from '#shared/contract/snapshot.ts'
+import { SoldRowSchema } from '#shared/contract/snapshot.ts'
 import { soldName } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { subtractToZero, ZERO } from '#shared/money.ts'
 import { ResourceName } from './input.ts'
-import { buildSold } from './lent-documents.ts'
+import { readSold } from './lent-documents.ts'
 
 /** Days of figures, with today. */
 const FIGURE_DAYS = 7
@@ -143,7 +143,7 @@ async function viewMarkets(
   records: readonly Resource[],
   resting: readonly string[],
 ): Promise<ResourceMarketView[]> {
-  const [sums, sold] = await Promise.all([sumLentOffers(ctx.db, resting), readSold(ctx)])
+  const [sums, sold] = await Promise.all([sumLentOffers(ctx.db, resting), recallSold(ctx)])
   const open = records.filter(({ isOn }) => isOn)
   return open.map(({ id, kind, name, unit, style, termsUrl }) => {
     const lent = sums.find(({ resource }) => resource === id)
@@ -164,12 +164,11 @@ async function viewMarkets(
   })
 }
 
-function readSold({ db, clock, marketMemory }: MarketCtx) {
+function recallSold({ db, clock, marketMemory }: MarketCtx) {
   const now = clock.now()
-  return aged(marketMemory.sold, { key: 'sold', now, maxAgeMs: SOLD_MS }, async () => {
-    const { rows } = SoldDocumentSchema.parse(await buildSold(db, now))
-    return rows
-  })
+  return aged(marketMemory.sold, { key: 'sold', now, maxAgeMs: SOLD_MS }, async () =>
+    SoldRowSchema.array().parse(await readSold(db, now)),
+  )
 }
 
 function percentOf(kept: number | null): number | null {

@@ -141,7 +141,7 @@ export async function viewMarkets(ctx: MarketCtx, models: readonly Model[]): Pro
   return models.flatMap((model) => {
     const [row, own, state] = [figures.get(model.id), offers.get(model.id), live.get(model.id)]
     if (row === undefined || own === undefined || state === undefined) return []
-    const parts = { model, unitPrices: prices.get(model.id) ?? {}, row, offers: own, trades: new Map() }
+    const parts = { model, unitPrices: prices.get(model.id) ?? {}, row, offers: own, trades: null }
     return [
       { id: model.id, model, summary: summaryOf(ctx.marketMemory, parts, state), figures: row, offerCount: own.length },
     ]

@@ -48,5 +48,5 @@ export const BookEntrySchema = z.object({
   isHealthy: z.boolean(),
   /** True for a healthy offer with a rest of its cap. */
   isAvailable: z.boolean(),
-  trades: z.object({ count: Count, volumeMicro: Amount }),
+  trades: z.object({ count: Count, volumeMicro: Amount }).nullable(),
 })

@@ -2,7 +2,6 @@ import { listPricesAt } from '#control-plane/db/catalog.ts'
 import type { ModelAtProvider } from '#control-plane/db/listed-offers.ts'
 import { countActiveOffers, listBookedOffers } from '#control-plane/db/listed-offers.ts'
 import { listDocumentVersions } from '#control-plane/db/market-book.ts'
-import { listTrades } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Aged, MarketMemory } from '#control-plane/ports/market-memory/market-memory.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -16,7 +15,7 @@ import { byBookRank } from '#shared/market-view.ts'
 import { keptBps, microUsd, parseMicroUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
-import { dayBefore, groupBy, readMarketRows, readSpeedClasses } from './market-rows.ts'
+import { groupBy, readMarketRows, readSpeedClasses, readTradesTexts } from './market-rows.ts'
 
 /** Time for which the health and caps of a model, and its trades, are reused. */
 const LIVE_MS = SECOND
@@ -165,12 +164,12 @@ export function forgetLive(ctx: Pick<Ctx, 'marketMemory'>, model: string): void 
   ctx.marketMemory.liveRows.delete(model)
 }
 
-/** The sales of a model's offers over the last day. */
-export function readTrades(ctx: MarketCtx, model: string): Promise<ReadonlyMap<string, OfferTrades>> {
+/** The sales of a model's offers over the last day. Null while calls of the day are not summed yet. */
+export function readTrades(ctx: MarketCtx, model: string): Promise<ReadonlyMap<string, OfferTrades> | null> {
   const now = ctx.clock.now()
   return aged(ctx.marketMemory.trades, { key: model, now, maxAgeMs: TRADES_MS }, async () => {
-    const texts = await listTrades(ctx.db, dayBefore(now), [model])
-    return parseTrades(texts.get(model) ?? '')
+    const texts = await readTradesTexts(ctx.db, now, [model])
+    return texts && parseTrades(texts.get(model) ?? '')
   })
 }
 

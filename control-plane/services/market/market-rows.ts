@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { FigureRow } from '#control-plane/db/market-figures.ts'
-import { areFiguresSummed, listFigures, listMarketRows, listOfferSpeeds } from '#control-plane/db/market-figures.ts'
+import {
+  areFiguresSummed,
+  listFigures,
+  listMarketRows,
+  listOfferSpeeds,
+  listTrades,
+} from '#control-plane/db/market-figures.ts'
 import { DAY, HOUR } from '#shared/clock.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
 import { MarketRowSchema } from '#shared/contract/snapshot.ts'
@@ -32,9 +38,21 @@ export async function readRowBodies(
   now: number,
 ): Promise<NewMarketRow[]> {
   const stored = new Map((await listMarketRows(db, models)).map((row) => [row.model, NewRowSchema.parse(row.body)]))
-  const isSummed = await areFiguresSummed(db, 'hour', { from: dayBefore(now), to: now + HOUR })
-  const unknown = isSummed ? {} : { requests24h: null, volume24hMicro: null }
+  const unknown = (await isDaySummed(db, now)) ? {} : { requests24h: null, volume24hMicro: null }
   return models.map((model) => ({ ...(stored.get(model) ?? emptyRow(model)), ...unknown }))
+}
+
+/** The sales of models' offers over the day, as published texts by model. Null while the day has calls that are not summed. */
+export async function readTradesTexts(
+  db: Database | Trx,
+  now: number,
+  models?: readonly string[],
+): Promise<ReadonlyMap<string, string> | null> {
+  return (await isDaySummed(db, now)) ? listTrades(db, dayBefore(now), models) : null
+}
+
+function isDaySummed(db: Database | Trx, now: number): Promise<boolean> {
+  return areFiguresSummed(db, 'hour', { from: dayBefore(now), to: now + HOUR })
 }
 
 function emptyRow(model: string): NewMarketRow {

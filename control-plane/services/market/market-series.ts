@@ -244,7 +244,8 @@ export const ReferenceVersionSchema = z.object({
 export const PriceHistorySchema = z.object({
   model: z.string(),
   references: z.array(ReferenceVersionSchema).readonly(),
-  paid: z.array(PaidPointSchema).readonly(),
+  /** Null while calls of that time are not summed yet. */
+  paid: z.array(PaidPointSchema).readonly().nullable(),
 })
 export type PriceHistory = z.infer<typeof PriceHistorySchema>
 
@@ -257,9 +258,10 @@ export const marketPriceHistory = defineOperation({
   idempotency: 'none',
   output: PriceHistorySchema,
   run: async (ctx, _actor, { model, bucket, to = ctx.clock.now(), from = to - 30 * DAY }): Promise<PriceHistory> => {
+    const wish: SeriesWish = { from, to, bucket, models: [model] }
     const [references, points] = await Promise.all([
       listPriceVersions(ctx.db, model, { from, to }),
-      readSeries(ctx, { from, to, bucket, models: [model] }),
+      isSummed(ctx, wish).then((isKnown) => (isKnown ? readSeries(ctx, wish) : null)),
     ])
     return {
       model,
@@ -268,18 +270,17 @@ export const marketPriceHistory = defineOperation({
         effectiveAt: effectiveAt.getTime(),
         unitPrices: writeUnitPrices(UnitPricesSchema.parse(unitPrices)),
       })),
-      paid: points
-        .filter((point) => point.trades > 0)
-        .map((point) => ({
-          bucket: point.bucket,
-          trades: point.trades,
-          volumeMicro: point.volumeMicro,
-          discountPct: point.discountPct,
-          bestDiscountPct: point.bestDiscountPct,
-        })),
+      paid: points && paidPoints(points),
     }
   },
 })
+
+function paidPoints(points: readonly SeriesPoint[]): z.infer<typeof PaidPointSchema>[] {
+  const paid = points.filter(({ trades }) => trades > 0)
+  return paid.map(({ bucket, trades, volumeMicro, discountPct: paidPct, bestDiscountPct }) => {
+    return { bucket, trades, volumeMicro, discountPct: paidPct, bestDiscountPct }
+  })
+}
 
 const FeedInput = z.strictObject({
   limit: z.number().int().min(1).max(MAX_TRADES).default(50),

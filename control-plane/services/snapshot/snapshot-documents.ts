@@ -3,11 +3,10 @@ import { listModelBodies, listPricesAt, listProviders } from '#control-plane/db/
 import type { Trx } from '#control-plane/db/database.ts'
 import type { ListedOffer } from '#control-plane/db/listed-offers.ts'
 import { listActiveOffers } from '#control-plane/db/listed-offers.ts'
-import { listTrades } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { buildAccountPolicy } from '#control-plane/services/buyers/account-policy.ts'
 import { buildLent, buildResources, buildSold } from '#control-plane/services/lending/lent-documents.ts'
-import { dayBefore, readRowBodies, readSpeedClasses } from '#control-plane/services/market/market-rows.ts'
+import { readRowBodies, readSpeedClasses, readTradesTexts } from '#control-plane/services/market/market-rows.ts'
 import { readDataPlaneControls } from '#control-plane/services/operators/operator-controls.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import type {
@@ -125,7 +124,8 @@ async function buildMarkets(trx: Trx, now: number): Promise<z.input<typeof Marke
 }
 
 async function buildTrades(trx: Trx, now: number): Promise<z.input<typeof TradesDocumentSchema>> {
-  return { models: Object.fromEntries(await listTrades(trx, dayBefore(now))) }
+  const trades = await readTradesTexts(trx, now)
+  return { models: trades && Object.fromEntries(trades) }
 }
 
 async function buildLimits(

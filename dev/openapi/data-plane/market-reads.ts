@@ -87,7 +87,7 @@ const BookOffer = z
     available: z.boolean(),
     healthy: z.boolean(),
     trusted: z.boolean(),
-    trades_24h: Count,
+    trades_24h: Count.nullable(),
     volume_24h: Count.nullable(),
     media_unit: z.string().nullable(),
     media_unit_price: z.number().nullable(),
@@ -97,7 +97,7 @@ const BookOffer = z
   .meta({
     id: 'BookOffer',
     description:
-      'An offer in the order book of a model, with its price, what is left of its cap and what it sold in 24 hours.',
+      'An offer in the order book of a model, with its price, what is left of its cap and what it sold in 24 hours. Sales are null while they are not summed yet.',
   })
 const OrderBook = z
   .object({

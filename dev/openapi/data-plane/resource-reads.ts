@@ -91,12 +91,12 @@ const BookLine = z
 
 const Figures = z.object({
   resource_id: z.string(),
-  calls_24h: Count,
-  volume_24h: Micro,
-  saved_24h: Micro,
-  calls_7d: Count,
-  volume_7d: Micro,
-  saved_7d: Micro,
+  calls_24h: Count.nullable(),
+  volume_24h: Micro.nullable(),
+  saved_24h: Micro.nullable(),
+  calls_7d: Count.nullable(),
+  volume_7d: Micro.nullable(),
+  saved_7d: Micro.nullable(),
 })
 
 const json = (schema: z.ZodType) => ({ 'application/json': schema })

@@ -22,7 +22,7 @@ export type WalletPaymentState =
 export type OperatorMoneyQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type OperatorMoneyQuery = { readonly shortfall: { readonly owedMicro: string, readonly lines: ReadonlyArray<{ readonly tx: string, readonly kind: string, readonly amountMicro: string, readonly at: number, readonly account: string | null, readonly reason: string | null }> } | null, readonly treasury: { readonly isSetUp: boolean, readonly balanceMicro: string | null, readonly floorMicro: string | null, readonly ceilingMicro: string | null, readonly needsRefill: boolean, readonly stoppedFor: string | null, readonly drainedAt: number | null, readonly departureHold: { readonly since: number, readonly waitsFor: string, readonly treasury: string | null, readonly block: number | null, readonly until: number | null, readonly open: ReadonlyArray<string> } | null, readonly states: ReadonlyArray<{ readonly state: TransferState, readonly count: number, readonly amountMicro: string, readonly oldestAt: number }>, readonly stops: ReadonlyArray<{ readonly seller: string, readonly reason: string, readonly setBy: string, readonly setAt: number }> } | null, readonly treasuryTransfers: ReadonlyArray<{ readonly id: string, readonly state: TransferState, readonly purpose: string, readonly recipient: string, readonly amountMicro: string, readonly plannedAt: number, readonly reason: string | null, readonly transaction: string | null }> | null, readonly walletPaymentsState: { readonly isOpen: boolean, readonly closedFor: string | null, readonly facilitator: string | null, readonly gasWei: string | null, readonly exposureMicro: string, readonly exposureLimitMicro: string | null, readonly hanging: number, readonly unminedTransactions: number, readonly states: ReadonlyArray<{ readonly state: WalletPaymentState, readonly count: number, readonly amountMicro: string, readonly oldestAt: number }> } | null, readonly walletPayments: ReadonlyArray<{ readonly rid: string, readonly rail: string, readonly payer: string, readonly state: WalletPaymentState, readonly dueMicro: string | null, readonly changedAt: number, readonly reason: string | null, readonly transaction: string | null }> | null, readonly walletDebtors: ReadonlyArray<{ readonly payer: string, readonly owedMicro: string, readonly payments: number, readonly since: number }> | null, readonly openHolds: ReadonlyArray<{ readonly rid: string, readonly account: string, readonly node: string, readonly amountMicro: string, readonly openedAt: number, readonly expiresAt: number, readonly isOverdue: boolean }> | null, readonly poisonedEvents: ReadonlyArray<{ readonly payloadHash: string, readonly rid: string | null, readonly reason: string, readonly detail: string, readonly timesSeen: number, readonly isSettled: boolean }> | null, readonly conflictingEvents: ReadonlyArray<{ readonly rid: string, readonly payloadHash: string, readonly source: string, readonly settledChargeMicro: string | null }> | null };
+export type OperatorMoneyQuery = { readonly shortfall: { readonly owedMicro: string, readonly lines: ReadonlyArray<{ readonly tx: string, readonly kind: string, readonly amountMicro: string, readonly at: number, readonly account: string | null, readonly reason: string | null }> } | null, readonly treasury: { readonly isSetUp: boolean, readonly balanceMicro: string | null, readonly floorMicro: string | null, readonly ceilingMicro: string | null, readonly needsRefill: boolean, readonly stoppedFor: string | null, readonly drainedAt: number | null, readonly departureHold: { readonly since: number, readonly waitsFor: string, readonly treasury: string | null, readonly block: number | null, readonly until: number | null, readonly open: ReadonlyArray<string> } | null, readonly states: ReadonlyArray<{ readonly state: TransferState, readonly count: number, readonly amountMicro: string, readonly oldestAt: number }>, readonly stops: ReadonlyArray<{ readonly seller: string, readonly reason: string, readonly setBy: string, readonly setAt: number }> } | null, readonly treasuryTransfers: ReadonlyArray<{ readonly id: string, readonly state: TransferState, readonly purpose: string, readonly recipient: string, readonly amountMicro: string, readonly plannedAt: number, readonly reason: string | null, readonly transaction: string | null }> | null, readonly walletPaymentsState: { readonly isOpen: boolean, readonly closedFor: string | null, readonly facilitator: string | null, readonly gasWei: string | null, readonly exposureMicro: string, readonly exposureLimitMicro: string | null, readonly hanging: number, readonly unminedTransactions: number, readonly states: ReadonlyArray<{ readonly state: WalletPaymentState, readonly count: number, readonly amountMicro: string, readonly oldestAt: number }> } | null, readonly walletPayments: ReadonlyArray<{ readonly rid: string, readonly rail: string, readonly payer: string, readonly state: WalletPaymentState, readonly amountMicro: string, readonly dueMicro: string | null, readonly chargeMicro: string | null, readonly claimedAt: number, readonly reason: string | null, readonly transaction: string | null }> | null, readonly openHolds: ReadonlyArray<{ readonly rid: string, readonly account: string, readonly node: string, readonly amountMicro: string, readonly openedAt: number, readonly expiresAt: number, readonly isOverdue: boolean }> | null, readonly poisonedEvents: ReadonlyArray<{ readonly payloadHash: string, readonly rid: string | null, readonly reason: string, readonly detail: string, readonly timesSeen: number, readonly isSettled: boolean }> | null, readonly conflictingEvents: ReadonlyArray<{ readonly rid: string, readonly payloadHash: string, readonly source: string, readonly settledChargeMicro: string | null }> | null };
 
 
 export const OperatorMoneyDocument = /* @__PURE__ */ new TypedDocumentString(`
@@ -93,21 +93,17 @@ export const OperatorMoneyDocument = /* @__PURE__ */ new TypedDocumentString(`
       oldestAt
     }
   }
-  walletPayments(isHanging: true, limit: 50) {
+  walletPayments(limit: 25) {
     rid
     rail
     payer
     state
+    amountMicro
     dueMicro
-    changedAt
+    chargeMicro
+    claimedAt
     reason
     transaction
-  }
-  walletDebtors {
-    payer
-    owedMicro
-    payments
-    since
   }
   openHolds(limit: 50) {
     rid

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { DepthChart } from '#control-plane/dashboard/charts/depth-chart.tsx'
 import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/public-model.ts'
-import { money, percent } from '#control-plane/dashboard/data/format.ts'
+import { compact, money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { priceText } from '#control-plane/dashboard/market/price-text.ts'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
@@ -107,7 +107,12 @@ function columnsOf({ mediaUnit }: Market): readonly Column<Offer>[] {
       cell: ({ capRemainingMicro }) => (capRemainingMicro === null ? 'no cap' : <Money micro={capRemainingMicro} />),
       text: ({ capRemainingMicro }) => capRemainingMicro,
     },
-    { label: 'Calls 24 h', isNumber: true, cell: ({ trades24h }) => trades24h, text: ({ trades24h }) => trades24h },
+    {
+      label: 'Calls 24 h',
+      isNumber: true,
+      cell: ({ trades24h }) => compact(trades24h),
+      text: ({ trades24h }) => trades24h,
+    },
     {
       label: 'State',
       cell: ({ available }) => <Badge tone={available ? 'good' : 'plain'}>{available ? 'on sale' : 'waiting'}</Badge>,

@@ -13,7 +13,7 @@ import { ANSWERED, FIRST_TOKEN, SELLERS } from '#control-plane/dashboard/market/
 import { priceText } from '#control-plane/dashboard/market/price-text.ts'
 import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, NotSummed, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { ModelHead } from './figures.ts'
@@ -106,7 +106,9 @@ function Prices({ data }: { readonly data: PublicModelQuery }) {
   const { paid = [], references = [] } = data.priceHistory ?? {}
   return (
     <Card title="Price history" about="What buyers paid below the reference price, by day">
-      {paid.length === 0 ? (
+      {paid === null ? (
+        <NotSummed />
+      ) : paid.length === 0 ? (
         <Empty title="No history yet">
           <p>Days are summed up a few minutes after their calls.</p>
         </Empty>

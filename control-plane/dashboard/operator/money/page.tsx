@@ -9,6 +9,7 @@ import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { OpenPayments, Payments } from './payments.tsx'
 import { Transfers } from './transfers.tsx'
 
 const REFRESH_MS = 10_000
@@ -35,8 +36,9 @@ function MoneyScreen() {
             <Standing data={data} />
             <Holds data={data} curl={curl} />
             <Transfers data={data} />
+            <Payments data={data} curl={curl} />
             <div className="grid two">
-              <Payments data={data} curl={curl} />
+              <OpenPayments data={data} curl={curl} />
               <Waiting data={data} curl={curl} />
             </div>
           </>
@@ -154,39 +156,6 @@ function Holds({ data, curl }: { readonly data: OperatorMoneyQuery; readonly cur
         empty={
           <Empty title="Nothing is held">
             <p>Each call that runs holds the most that it can cost.</p>
-          </Empty>
-        }
-      />
-    </Card>
-  )
-}
-
-type State = NonNullable<OperatorMoneyQuery['walletPaymentsState']>['states'][number]
-
-const STATE_COLUMNS: readonly Column<State>[] = [
-  { label: 'State', cell: ({ state }) => words(state), text: ({ state }) => state },
-  { label: 'Payments', isNumber: true, cell: ({ count }) => count, text: ({ count }) => count },
-  {
-    label: 'Amount',
-    isNumber: true,
-    cell: ({ amountMicro }) => <Money micro={amountMicro} />,
-    text: ({ amountMicro }) => amountMicro,
-  },
-  { label: 'Oldest', isNumber: true, cell: ({ oldestAt }) => <Ago at={oldestAt} />, text: ({ oldestAt }) => oldestAt },
-]
-
-function Payments({ data, curl }: { readonly data: OperatorMoneyQuery; readonly curl: string }) {
-  return (
-    <Card title="Payments of wallets" about="The last month, by state" isFlush>
-      <Table
-        label="Payments of wallets"
-        columns={STATE_COLUMNS}
-        rows={data.walletPaymentsState?.states ?? []}
-        keyOf={({ state }) => state}
-        curl={curl}
-        empty={
-          <Empty title="No wallet has paid">
-            <p>Payments by x402 and MPP are counted here, from claim to confirmation.</p>
           </Empty>
         }
       />

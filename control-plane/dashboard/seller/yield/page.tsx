@@ -12,7 +12,7 @@ import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, NotSummed, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { Reach } from './reach.ts'
@@ -273,10 +273,13 @@ function Curve({ data, own, curl }: CurveProps) {
 
 function Paid({ data }: { readonly data: SellerYieldQuery }) {
   const { zone } = useSettings()
-  const paid = everyBucket(data.priceHistory?.paid ?? [], 'hour')
+  const known = data.priceHistory?.paid
+  const paid = everyBucket(known ?? [], 'hour')
   return (
     <Card title="What buyers paid below list" about="By hour">
-      {paid.length === 0 ? (
+      {known === null ? (
+        <NotSummed />
+      ) : paid.length === 0 ? (
         <Empty title="No history yet">
           <p>Hours are summed up a moment after their calls.</p>
         </Empty>

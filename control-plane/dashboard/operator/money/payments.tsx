@@ -1,0 +1,94 @@
+import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
+import { words } from '#control-plane/dashboard/data/format.ts'
+import { Ago, Badge, Money, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+type Props = { readonly data: OperatorMoneyQuery; readonly curl: string }
+type Payment = NonNullable<OperatorMoneyQuery['walletPayments']>[number]
+
+/** The amount of a payment as far as it is known: what the call cost, else what it may cost. */
+const amountOf = ({ chargeMicro, dueMicro, amountMicro }: Payment) => chargeMicro ?? dueMicro ?? amountMicro
+
+const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
+  { label: 'Claimed', cell: ({ claimedAt }) => <Time at={claimedAt} />, text: ({ claimedAt }) => claimedAt },
+  {
+    label: 'State',
+    cell: ({ state, reason }) => (
+      <>
+        <Badge tone={state === 'confirmed' ? 'good' : state === 'written_off' ? 'bad' : 'info'}>{words(state)}</Badge>
+        {reason === null ? null : <span className="sub">{words(reason)}</span>}
+      </>
+    ),
+    text: ({ state }) => state,
+  },
+  { label: 'Way', cell: ({ rail }) => words(rail), text: ({ rail }) => rail },
+  {
+    label: 'Wallet',
+    cell: ({ payer }) => <code className="nowrap">{`${payer.slice(0, 8)}…${payer.slice(-6)}`}</code>,
+    text: ({ payer }) => payer,
+  },
+  { label: 'Amount', isNumber: true, cell: (payment) => <Money micro={amountOf(payment)} />, text: amountOf },
+  {
+    label: 'Transaction',
+    cell: ({ transaction }) => <Transaction hash={transaction} />,
+    text: ({ transaction }) => transaction,
+  },
+]
+
+/** The newest payments by x402 and MPP, in any state. */
+export function Payments({ data, curl }: Props) {
+  return (
+    <Card title="Payments of wallets" about="The newest 25" isFlush>
+      <Table
+        label="Payments of wallets"
+        columns={PAYMENT_COLUMNS}
+        rows={data.walletPayments ?? []}
+        most={12}
+        keyOf={({ rid }) => rid}
+        curl={curl}
+        empty={
+          <Empty title="No wallet has paid">
+            <p>Payments by x402 and MPP are listed here from their claim on.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+type State = NonNullable<OperatorMoneyQuery['walletPaymentsState']>['states'][number]
+
+const STATE_COLUMNS: readonly Column<State>[] = [
+  { label: 'State', cell: ({ state }) => words(state), text: ({ state }) => state },
+  { label: 'Payments', isNumber: true, cell: ({ count }) => count, text: ({ count }) => count },
+  {
+    label: 'Amount',
+    isNumber: true,
+    cell: ({ amountMicro }) => <Money micro={amountMicro} />,
+    text: ({ amountMicro }) => amountMicro,
+  },
+  { label: 'Oldest', isNumber: true, cell: ({ oldestAt }) => <Ago at={oldestAt} />, text: ({ oldestAt }) => oldestAt },
+]
+
+/** Sums of the payments that the chain has not confirmed, and of those that were never paid. */
+export function OpenPayments({ data, curl }: Props) {
+  return (
+    <Card title="Open payments of wallets" about="By state, with those written off" isFlush>
+      <Table
+        label="Open payments of wallets"
+        columns={STATE_COLUMNS}
+        rows={data.walletPaymentsState?.states ?? []}
+        keyOf={({ state }) => state}
+        curl={curl}
+        empty={
+          <Empty title="No payment is open">
+            <p>A payment is open from its claim until the chain has confirmed it.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}

@@ -64,6 +64,8 @@ export type Chargeable = PayerIdentity & {
   readonly rail: RailName
   /** The facts that the rail needs beside the ids to finish it elsewhere; null when the ids suffice. */
   readonly record: RailRecord | null
+  /** The id of the challenge that the payment answers. It stays in this process, as it proves who paid. */
+  readonly challengeId?: string | undefined
 }
 
 /** A rail's own facts of one payment as JSON. No secret belongs in it. */

@@ -26,7 +26,8 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
   const { plan, receipt, request } = facts
   const headers: Record<string, string> = {
     'content-type': facts.contentType ?? (facts.isStreamed ? 'text/event-stream; charset=utf-8' : 'application/json'),
-    'cache-control': facts.isStreamed ? 'no-cache, no-transform' : 'no-store',
+    // The answer may carry a receipt, which is its payer's alone.
+    'cache-control': facts.isStreamed ? 'private, no-cache, no-transform' : 'private, no-store',
     'x-mkt-marketplace-status': 'served',
     'x-mkt-marketplace-attempts': String(facts.attempts),
     'x-mkt-routing-decision-ms': millis(facts.decisionMs),

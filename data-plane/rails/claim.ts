@@ -29,6 +29,8 @@ export type CheckedPayment = {
   readonly wallet: string
   /** The facts by which its payer shows it again. */
   readonly proof: RepeatProof
+  /** The challenge that it answers, where its scheme has one. */
+  readonly challengeId?: string
   readonly telling: Telling
 }
 
@@ -61,7 +63,8 @@ export async function claimHold(desk: PaymentDesk, paid: CheckedPayment, quote: 
   const answer = await desk.claim({ rid, rail, ...claim })
   const { account, wallet } = claimedBy(answer, paid)
   const record = { ...recordOf(paid), claim }
-  return { rid, rail, account, keyId: null, wallet, record, grantedMicro: amountMicro, proof }
+  const { challengeId } = paid
+  return { rid, rail, account, keyId: null, wallet, record, grantedMicro: amountMicro, proof, challengeId }
 }
 
 /** The longest claim that the journal keeps, in characters of JSON. It stays within what an event takes of a rail's record. */
@@ -90,11 +93,11 @@ function claimedBy(answer: ClaimAnswer, paid: CheckedPayment): Claimed {
 /** The refusal of a payment that was used. Whoever can prove to be its payer may have the answer again, once it is paid. */
 function usedBefore(answer: ClaimAnswer & { state: 'used' }, paid: CheckedPayment): PaymentUsed {
   const { rid, standing, transaction, amountMicro, bodyDigest } = answer
-  const { proof, telling, wallet } = paid
+  const { proof, telling, wallet, challengeId } = paid
   const isRepeat = proof.keptMs > 0 && bodyDigest === proof.digest && standing !== 'failed'
   const settled = { state: 'settled', transaction, amountMicro, reason: null } as const
   const isOver = standing === 'settled' || standing === 'released'
-  const headers = isOver ? telling.headers(settled, { record: recordOf(paid), wallet }) : {}
+  const headers = isOver ? telling.headers(settled, { record: recordOf(paid), wallet, challengeId }) : {}
   const facts = { paid_request_id: rid, settlement_status: standing, transaction }
   return new PaymentUsed(facts, isRepeat ? { rid, proof, headers } : undefined)
 }
@@ -114,9 +117,12 @@ export function paymentsClosed(reason: string, retryAfterSeconds = RETRY_SECONDS
   })
 }
 
+/** The facts of a payment that its receipt names. */
+export type Told = Pick<Chargeable, 'record' | 'wallet' | 'challengeId'>
+
 /** How the answer tells of a settlement. */
 export type Telling = {
-  headers(settled: SettleAnswer, hold: Pick<Chargeable, 'record' | 'wallet'>): Readonly<Record<string, string>>
+  headers(settled: SettleAnswer, hold: Told): Readonly<Record<string, string>>
   /** The names of these headers. */
   readonly names: readonly string[]
   readonly type: 'x402' | 'mpp'

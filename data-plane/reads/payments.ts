@@ -1,5 +1,5 @@
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
-import { LEAST_PAYMENT_MICRO, MOST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
+import { chainIdOf, LEAST_PAYMENT_MICRO, MOST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 import type { Read, ReadSources } from './read.ts'
 
@@ -99,7 +99,7 @@ function x402Of(terms: PaymentTerms | undefined, demands: LeastDemands) {
     schemes,
     preferred_scheme: schemes[0] ?? null,
     network: terms?.network ?? null,
-    chain_id: terms === undefined ? null : Number(terms.network.slice('eip155:'.length)),
+    chain_id: terms === undefined ? null : chainIdOf(terms.network),
     asset: terms?.asset ?? null,
     asset_symbol: 'USDC',
     asset_decimals: 6,

@@ -38,6 +38,11 @@ export const PaymentTermsSchema = z.object({
 })
 export type PaymentTerms = z.infer<typeof PaymentTermsSchema>
 
+/** The number of a chain by its name in CAIP-2. */
+export function chainIdOf(network: string): number {
+  return Number(network.slice('eip155:'.length))
+}
+
 /** A payment that a data plane asks to be verified and claimed for one call. */
 export const ClaimAskSchema = z.strictObject({
   rid: RequestId26,

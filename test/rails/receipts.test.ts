@@ -136,7 +136,15 @@ async function pay(path: string, call: Call, way: WalletWay): Promise<Told> {
 }
 
 const X402 = z.object({ success: z.literal(true), transaction: z.string().regex(/^0x[0-9a-f]{64}$/) })
-const Mpp = z.object({ status: z.literal('success'), reference: z.string().regex(/^0x[0-9a-f]{64}$/) })
+/** The members that `draft-evm-charge-00` asks of a receipt. */
+const Mpp = z.strictObject({
+  method: z.literal('evm'),
+  challengeId: z.string().min(43),
+  reference: z.string().regex(/^0x[0-9a-f]{64}$/),
+  status: z.literal('success'),
+  timestamp: z.iso.datetime(),
+  chainId: z.literal(8453),
+})
 
 /** The transaction that headers or trailers tell; undefined where they tell of no settlement. */
 function toldIn(of: IncomingHttpHeaders | NodeJS.Dict<string>, way: WalletWay): string | undefined {
@@ -164,6 +172,7 @@ describe('the receipt of a payment', () => {
     const told = await pay(path, call, way)
     expect([path, told.status < 300, told.status < 300 ? '' : told.text]).toEqual([path, true, ''])
     const [inHead, atEnd] = [toldIn(told.head, way), toldIn(told.trailers, way)]
+    expect(told.head['cache-control']).toMatch(/^private/)
     // The transaction is told once. A stream by upto is settled at its end, and one that was held until then has it in
     // its head.
     expect([inHead, atEnd].filter((transaction) => transaction !== undefined)).toHaveLength(1)

@@ -1,5 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { Told } from '#data-plane/rails/claim.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import { chainIdOf } from '#shared/contract/chain-payments.ts'
 import type { Secret } from '#shared/secret.ts'
 
 // The Payment scheme of HTTP authentication, method `evm`, intent `charge` (draft-httpauth-payment-00, draft-evm-charge-00).
@@ -51,7 +53,7 @@ export function factsOf(
   of: Pick<ChallengeFacts, 'realm' | 'amount' | 'expires' | 'opaque'>,
 ): ChallengeFacts {
   const { asset: currency, payTo: recipient, network } = terms
-  return { ...of, currency, recipient, chainId: Number(network.slice('eip155:'.length)) }
+  return { ...of, currency, recipient, chainId: chainIdOf(network) }
 }
 
 /** USDC has six decimals everywhere. */
@@ -84,7 +86,11 @@ export function bodyDigest(body: Buffer): string {
 }
 
 /** A settlement as `Payment-Receipt` holds it. */
-export function writeReceipt(transaction: string, at: number): string {
-  const receipt = { method: 'evm', reference: transaction, status: 'success', timestamp: new Date(at).toISOString() }
+export function writeReceipt(transaction: string, { record, challengeId }: Told, at: number): string {
+  const network = record?.['network']
+  const receipt = {
+    ...{ method: 'evm', challengeId, reference: transaction, status: 'success', timestamp: new Date(at).toISOString() },
+    ...(typeof network === 'string' && { chainId: chainIdOf(network) }),
+  }
   return Buffer.from(JSON.stringify(receipt)).toString('base64url')
 }

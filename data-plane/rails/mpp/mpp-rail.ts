@@ -38,8 +38,10 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
   const telling: Telling = {
     type: 'mpp',
     names: ['payment-receipt'],
-    headers: ({ state, transaction }): Readonly<Record<string, string>> =>
-      state === 'settled' && transaction !== null ? { 'payment-receipt': writeReceipt(transaction, clock.now()) } : {},
+    headers: ({ state, transaction }, hold): Readonly<Record<string, string>> =>
+      state === 'settled' && transaction !== null
+        ? { 'payment-receipt': writeReceipt(transaction, hold, clock.now()) }
+        : {},
   }
   return {
     name: NAME,
@@ -79,9 +81,20 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
       const payload = { x402Version: 2, accepted: requirement, payload: signed }
       const { network } = terms
       // Of a challenge only a hash of its id gets to the chain.
-      const proof = repeatProof(raw, read.credential.challenge.id)
+      const challengeId = read.credential.challenge.id
+      const proof = repeatProof(raw, challengeId)
       const wallet = from.toLowerCase()
-      const paid = { rail: NAME, amountMicro, payload, requirement, network, wallet, proof, telling } as const
+      const paid = {
+        rail: NAME,
+        amountMicro,
+        payload,
+        requirement,
+        network,
+        wallet,
+        proof,
+        challengeId,
+        telling,
+      } as const
       return signatures.passOn(verdict, raw.peer(), () => claimHold(desk, paid, quote, raw))
     },
     settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, telling),

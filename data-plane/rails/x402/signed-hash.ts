@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import { hashTypedData } from 'viem/utils'
 import { PERMIT2 } from '#shared/chain-terms.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import { chainIdOf } from '#shared/contract/chain-payments.ts'
 import type { ExactSigned, UptoSigned } from './payment-header.ts'
 
 const TRANSFER = {
@@ -20,7 +21,7 @@ export function exactHash(terms: PaymentTerms, { authorization }: ExactSigned): 
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   return hashTypedData({
     domain: {
-      ...{ name: terms.assetName, version: terms.assetVersion, chainId: chainIdOf(terms) },
+      ...{ name: terms.assetName, version: terms.assetVersion, chainId: chainIdOf(terms.network) },
       verifyingContract: asHex(terms.asset),
     },
     types: TRANSFER,
@@ -55,7 +56,7 @@ const PERMIT = {
 export function uptoHash(terms: PaymentTerms, { permit2Authorization }: UptoSigned): Hex {
   const { permitted, spender, nonce, deadline, witness } = permit2Authorization
   return hashTypedData({
-    domain: { name: 'Permit2', chainId: chainIdOf(terms), verifyingContract: PERMIT2 },
+    domain: { name: 'Permit2', chainId: chainIdOf(terms.network), verifyingContract: PERMIT2 },
     types: PERMIT,
     primaryType: 'PermitWitnessTransferFrom',
     message: {
@@ -67,10 +68,6 @@ export function uptoHash(terms: PaymentTerms, { permit2Authorization }: UptoSign
       },
     },
   })
-}
-
-function chainIdOf({ network }: PaymentTerms): number {
-  return Number(network.slice('eip155:'.length))
 }
 
 /** Hex in lower case, so that no checksum is looked for. */

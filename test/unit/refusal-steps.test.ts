@@ -1,4 +1,7 @@
+import { specifiedRules } from 'graphql'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { parseDocument, validateDocument } from '#control-plane/api/graphql/limits.ts'
+import { schema } from '#control-plane/api/graphql/schema.ts'
 import { methodsOf } from '#control-plane/api/rest/door.ts'
 import { checkBatch } from '#control-plane/api/trpc/door.ts'
 import { splitFloor } from '#data-plane/http/path-floor.ts'
@@ -25,7 +28,9 @@ const faultOfHead = createHeadCheck()
 
 afterEach(() => vi.restoreAllMocks())
 
-/** Counts the characters and items that a work handles by the functions of texts and lists. Time is not looked at. */
+/**
+ * Counts the characters and items that a work handles by the functions of texts, lists, maps and sets. Time is not looked at.
+ */
 function stepsOf(work: () => void): number {
   let steps = 0
   const count = <Made>(made: Made): Made => {
@@ -80,6 +85,27 @@ function stepsOf(work: () => void): number {
   })
   vi.spyOn(Buffer.prototype, 'toString').mockImplementation(function (this: Buffer, ...how) {
     return count(textOf.apply(this, how))
+  })
+  const [maps, sets] = [Map.prototype, Set.prototype]
+  const { get, set } = maps
+  const { has, add } = sets
+  vi.spyOn(maps, 'get').mockImplementation(function (this: Map<unknown, unknown>, key) {
+    steps++
+    return get.call(this, key)
+  })
+  vi.spyOn(maps, 'set').mockImplementation(function (this: Map<unknown, unknown>, key, value) {
+    steps++
+    set.call(this, key, value)
+    return this
+  })
+  vi.spyOn(sets, 'has').mockImplementation(function (this: Set<unknown>, item) {
+    steps++
+    return has.call(this, item)
+  })
+  vi.spyOn(sets, 'add').mockImplementation(function (this: Set<unknown>, item) {
+    steps++
+    add.call(this, item)
+    return this
   })
   vi.spyOn(Array.prototype, 'join').mockImplementation(function (this: unknown[], by) {
     return count(join.call(this, by))
@@ -160,6 +186,38 @@ function worksOf(
   )
 }
 
+/** Documents of GraphQL that are refused, or that are good and dear to check. */
+const DOCUMENTS: Readonly<Record<string, (size: number) => string>> = {
+  'unknown fields': (size) => `{${Array.from({ length: size / 8 }, (_, at) => `market${at}`).join(' ')}}`,
+  'one field many times': (size) => `{${'viewer{kind}'.repeat(size / 12)}}`,
+  'one field as often as tokens allow': (size) => `{${'viewer{kind}'.repeat(Math.min(size / 12, 240))}}`,
+  aliases: (size) => `{${Array.from({ length: size / 16 }, (_, at) => `a${at}:viewer{kind}`).join(' ')}}`,
+  depth: (size) => '{viewer'.repeat(size / 7),
+  'fragments in a chain': (size) =>
+    `{...f0}${Array.from({ length: size / 32 }, (_, at) => `fragment f${at} on Query{...f${at + 1}}`).join('')}`,
+  'fragments that spread each other': (size) =>
+    `{...f0}${Array.from({ length: size / 32 }, (_, at) => `fragment f${at} on Query{...f0 ...f1}`).join('')}`,
+  'spreads of one fragment': (size) => `{${'...f '.repeat(size / 5)}}fragment f on Query{viewer{kind}}`,
+  'inline fragments': (size) => `{${'...{viewer{kind}}'.repeat(size / 17)}}`,
+  'variables that nobody uses': (size) =>
+    `query(${Array.from({ length: size / 12 }, (_, at) => `$v${at}:Int`).join()}){viewer{kind}}`,
+  'unknown arguments': (size) =>
+    `{trades(${Array.from({ length: size / 8 }, (_, at) => `limi${at}:1`).join()}){model}}`,
+  'one argument many times': (size) => `{trades(${'limit:1 '.repeat(size / 8)}){model}}`,
+  directives: (size) => `{viewer ${'@include(if:true)'.repeat(size / 17)}{kind}}`,
+  'operations of one name': (size) => 'query a{viewer{kind}}'.repeat(size / 21),
+  'a list that does not end': (size) => `{trades(limit:${'['.repeat(size)}`,
+  'a text that does not end': (size) => `{market(model:"${'x'.repeat(size)}`,
+  'a block text': (size) => `{market(model:"""${' x\n'.repeat(size / 3)}"""){id}}`,
+  comments: (size) => `${'#\n'.repeat(size / 2)}{viewer{kind}}`,
+  'commas and spaces': (size) => `${', '.repeat(size / 2)}{viewer{kind}}`,
+  'an enum of a long name': (size) => `{markets(first:1,sort:${'A'.repeat(size)}){edges{cursor}}}`,
+}
+
+function checkDocument(text: string): void {
+  validateDocument(schema, parseDocument(text), specifiedRules)
+}
+
 const BOUNDARY = 'multipart/form-data; boundary=b'
 const part = '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n'
 
@@ -219,6 +277,7 @@ const WORKS: Readonly<Record<string, (size: number) => () => void>> = {
   },
   ...worksOf('an Authorization header', HEADERS, readHeader),
   ...worksOf('a body of JSON', BODIES, (text) => void readJsonBody({ body: Buffer.from(text) })),
+  ...worksOf('a GraphQL document', DOCUMENTS, checkDocument),
   ...worksOf('a batch of JSON-RPC', BATCHES, (text) => void readRpc({ rpc: undefined } as never, Buffer.from(text))),
   'a body that is weighed letter by letter': (size) => {
     const letters = Buffer.from(`{"a":"data:image/png;base64,${'A'.repeat(size)}`)

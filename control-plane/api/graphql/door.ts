@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { GraphQLError, NoSchemaIntrospectionCustomRule, parse, validate } from 'graphql'
+import { GraphQLError, NoSchemaIntrospectionCustomRule } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { createYoga, useExecutionCancellation } from 'graphql-yoga'
 import { z } from 'zod'
@@ -16,7 +16,7 @@ import { isRecord } from '#shared/json-members.ts'
 import { unitsOfBody, unitsOfDocument } from '#shared/refused-work.ts'
 import type { GraphQLContext } from './builder.ts'
 import { countDocuments } from './counting.ts'
-import { DOCUMENT_LIMITS, limitDocument, refuseDocument } from './limits.ts'
+import { DOCUMENT_LIMITS, parseDocument, validateDocument } from './limits.ts'
 import { createLive } from './live.ts'
 import { READY_QUERIES } from './ready-queries.ts'
 import { schema } from './schema.ts'
@@ -290,21 +290,9 @@ function hidden(ctx: Ctx, cause: unknown, at?: GraphQLError): Error {
 /** Bounds documents while they are parsed and validated. */
 function documentLimits(allowsIntrospection: boolean): Plugin {
   return {
-    onParse: ({ setParseFn }) => {
-      setParseFn((source, options) => {
-        try {
-          return parse(source, { ...options, maxTokens: DOCUMENT_LIMITS.tokens })
-        } catch (error) {
-          throw error instanceof GraphQLError ? refuseDocument(error.message) : error
-        }
-      })
-    },
+    onParse: ({ setParseFn }) => setParseFn(parseDocument),
     onValidate: ({ addValidationRule, setValidationFn }) => {
-      // A document over its limits is compared with nothing else, because some rules take quadratic time.
-      setValidationFn((schema, document, rules) => {
-        const over = validate(schema, document, [limitDocument])
-        return over.length > 0 ? over : validate(schema, document, rules, { maxErrors: DOCUMENT_LIMITS.errors })
-      })
+      setValidationFn(validateDocument)
       if (allowsIntrospection) return undefined
       addValidationRule(NoSchemaIntrospectionCustomRule)
       // A suggestion would tell names of a schema that nobody may ask for.

@@ -1,5 +1,14 @@
-import type { FragmentDefinitionNode, SelectionSetNode, ValidationContext, ValidationRule } from 'graphql'
-import { GraphQLError, Kind } from 'graphql'
+import type {
+  DocumentNode,
+  FragmentDefinitionNode,
+  GraphQLSchema,
+  ParseOptions,
+  SelectionSetNode,
+  Source,
+  ValidationContext,
+  ValidationRule,
+} from 'graphql'
+import { GraphQLError, Kind, parse, validate } from 'graphql'
 
 /** Bounds of a document, independent of its cost. They are checked before anything runs. */
 export const DOCUMENT_LIMITS = {
@@ -18,6 +27,28 @@ export const DOCUMENT_LIMITS = {
 /** Makes the refusal of a whole document. */
 export function refuseDocument(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'invalid_request', status: 400, http: { status: 400 } } })
+}
+
+/** Parses a document of bounded length. Throws GraphQLError. */
+export function parseDocument(source: string | Source, options?: ParseOptions): DocumentNode {
+  try {
+    return parse(source, { ...options, maxTokens: DOCUMENT_LIMITS.tokens })
+  } catch (error) {
+    throw error instanceof GraphQLError ? refuseDocument(error.message) : error
+  }
+}
+
+/**
+ * Validates a document. One over its limits is compared with nothing else, because some rules of the library take quadratic
+ * time.
+ */
+export function validateDocument(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  rules: readonly ValidationRule[],
+): readonly GraphQLError[] {
+  const over = validate(schema, document, [limitDocument])
+  return over.length > 0 ? over : validate(schema, document, rules, { maxErrors: DOCUMENT_LIMITS.errors })
 }
 
 /**

@@ -74,7 +74,8 @@ const PaidPoint = builder.objectRef<Paid>('PaidPoint').implement({
 const SERIES_COST = { field: 1, multiplier: 20 }
 
 const History = builder.objectRef<PriceHistory>('PriceHistory').implement({
-  description: 'The prices of a model over time: its reference, and what buyers paid of it. `paid` is null while calls of that time are not summed yet.',
+  description:
+    'The prices of a model over time: its reference, and what buyers paid of it. `paid` is null while calls of that time are not summed yet.',
   fields: (t) => ({
     ...membersOf(t, PriceHistorySchema),
     references: t.field({ type: [ReferencePrice], complexity: SERIES_COST, resolve: (all) => all.references }),

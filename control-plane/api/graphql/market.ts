@@ -125,7 +125,8 @@ const Market = builder.objectRef<MarketFields>('Market').implement({
 })
 
 export const BookOffer = builder.objectRef<BookOfferFields>('BookOffer').implement({
-  description: 'An offer in the public order book. Amounts are micro-USD; nothing tells who the seller is. Sales of the last 24 hours are null while they are not summed yet.',
+  description:
+    'An offer in the public order book. Amounts are micro-USD; nothing tells who the seller is. Sales of the last 24 hours are null while they are not summed yet.',
   fields: (t) => ({
     id: t.exposeID('id'),
     rank: t.exposeInt('rank'),

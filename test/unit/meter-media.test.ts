@@ -69,6 +69,14 @@ describe('pictures that are sold by tokens', () => {
     expect(meteredOf({ images: 2, inputTokens: 5, outputTokens: 700 }).usage).toEqual({ input: 5, imageOutput: 700 })
   })
 
+  it('are never more than the tokens of the whole, in and out', () => {
+    const told = { images: 2, inputTokens: 5, outputTokens: 700 }
+    expect(meteredOf({ ...told, imageOutputTokens: 900 }).usage).toEqual({ input: 5, imageOutput: 700 })
+    expect(meteredOf({ ...told, imageOutputTokens: 600 }).usage).toEqual({ input: 5, output: 100, imageOutput: 600 })
+    const fed = meteredOf({ ...told, imageInputTokens: 50 })
+    expect(fed.usage).toEqual({ input: 0, imageInput: 5, imageOutput: 700 })
+  })
+
   it('count partial pictures though no whole one came', () => {
     expect(meteredOf({ images: 0, partialImages: 1, inputTokens: 5 }).usage).toEqual({ input: 5, imageOutput: 50 })
   })
@@ -89,6 +97,13 @@ describe('sound', () => {
 
   it('that did not come costs nothing, whatever the provider says', () => {
     expect(meteredOf({ milliseconds: 7_000 }, 0).usage).toEqual({})
+  })
+
+  it('has what the request itself shows beside its time', () => {
+    const units = { most: { milliseconds: 10_000, calls: 1 }, least: { milliseconds: 4_000, calls: 1 } }
+    const prices = { milliseconds: PICO, calls: PICO }
+    const { usage } = meter(prices, { units }, endingOf({ milliseconds: 7_000 }))
+    expect(usage).toEqual({ milliseconds: 7_000, calls: 1 })
   })
 
   it('that is made of a text counts its characters', () => {

@@ -37,6 +37,27 @@ const MEDIA: readonly TestMutant[] = [
     caughtBy: 'unit/meter-media',
   },
   {
+    name: 'pictures-are-more-than-the-whole-output',
+    file: IMAGES,
+    find: 'Math.min(reported.imageOutputTokens ?? output, output)',
+    replace: 'reported.imageOutputTokens ?? output',
+    caughtBy: 'unit/meter-media',
+  },
+  {
+    name: 'pictures-are-more-than-the-whole-input',
+    file: IMAGES,
+    find: 'Math.min(reported.imageInputTokens ?? 0, input)',
+    replace: 'reported.imageInputTokens ?? 0',
+    caughtBy: 'unit/meter-media',
+  },
+  {
+    name: 'what-stands-beside-the-time-of-sound-is-free',
+    file: UNITS,
+    find: '          ...least,\n',
+    replace: '',
+    caughtBy: 'unit/meter-media',
+  },
+  {
     name: 'sound-is-as-long-as-its-provider-says',
     file: UNITS,
     find: 'return Math.min(given ?? least, most)',

@@ -13,6 +13,7 @@ import { readTradeFeed } from './reads/feed.ts'
 import type { LookUp } from './reads/look-up.ts'
 import { lookUpCredits, lookUpGeneration, lookUpKey, lookUpRequest } from './reads/look-up.ts'
 import { listMarkets, listMarketsInDollars, readMarketOrPerformance } from './reads/markets.ts'
+import { listImageModels, listVideoModels, readImageEndpoints } from './reads/media-models.ts'
 import { MODEL_QUERY } from './reads/model-query.ts'
 import {
   countModels,
@@ -267,6 +268,9 @@ const FREE_ROWS: readonly Row[] = [
   { ...API_READ, path: '/v1/models/*id', serves: foreign(readModelOrEndpoints) },
   { ...API_READ, path: '/v1/model/*id', serves: foreign(readModelData) },
   { ...API_READ, path: '/v1/embeddings/models', serves: foreign(listEmbeddingModels, ...MODEL_QUERY) },
+  { ...API_READ, path: '/v1/images/models', serves: foreign(listImageModels) },
+  { ...API_READ, path: '/v1/images/models/:author/:slug/endpoints', serves: foreign(readImageEndpoints) },
+  { ...API_READ, path: '/v1/videos/models', serves: foreign(listVideoModels) },
   { ...API_READ, path: '/v1/endpoints/zdr', serves: foreign(listPromisingEndpoints) },
   { ...SITE, ...GET, path: '/api/inference/v1/models', serves: foreign(listInferenceModels, ...MODEL_QUERY) },
   { ...SITE, ...GET, path: '/x402/api/inference/v1/models', serves: foreign(listInferenceModels, ...MODEL_QUERY) },

@@ -9,7 +9,8 @@ import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 5
 const PROMISES_AGE_SECONDS = 300
-const CAPS_READ = 1_000
+/** Most caps that are read for the endpoints of a model, of its best offers. */
+export const CAPS_READ = 1_000
 const ENDPOINTS = '/endpoints'
 /** OpenRouter's `status` of an endpoint that serves calls, and of one that does not. */
 const SERVING = 0
@@ -49,7 +50,7 @@ const readEndpoints: Read = async (sources, { params, floorPercent = 0 }) => {
 type Served = { readonly offer: BookOffer; readonly isServing: boolean }
 
 /** The best offer of each provider, in the order of the book. One walk, because a book may be long. */
-function bestOfEach(offers: readonly BookOffer[], live: LiveState): readonly Served[] {
+export function bestOfEach(offers: readonly BookOffer[], live: LiveState): readonly Served[] {
   const [serving, resting] = [new Map<string, BookOffer>(), new Map<string, BookOffer>()]
   for (const offer of offers) {
     const found = isAvailable(offer, live) ? serving : resting

@@ -7,7 +7,6 @@ import type { BookOffer, LiveState, MarketParts } from '#shared/market-view.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { ReadSources } from './read.ts'
 
-
 /** The market of one model, with the offers as the data plane routes to them. Only an order book reads their trades. */
 export type OnSale = MarketParts & { readonly offers: readonly MarketOffer[] }
 

@@ -33,6 +33,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   index: 'The place of the file in its job, from 0.',
   interval: 'The length of a bucket.',
   invitation: 'The id of the invitation.',
+  author: 'The maker of a model.',
+  slug: 'The id of a model, without its maker.',
   jobId: 'The id of the job that made the file.',
   key: 'The id of the key.',
   key_id: 'Only calls by this key.',

@@ -150,14 +150,18 @@ describe('an order book', () => {
 })
 
 it('tells no sales of offers while calls are not summed, and tells them once they are', async () => {
-  const query = '{ orderBook(model: "gpt-test", first: 1) { edges { cursor node { id trades24h volume24hMicro } } pageInfo { hasNextPage endCursor } } }'
+  const query =
+    '{ orderBook(model: "gpt-test", first: 1) { edges { cursor node { id trades24h volume24hMicro } } pageInfo { hasNextPage endCursor } } }'
   const figures = async () => {
     market.advance(MINUTE)
     const { orderBook } = await ask(Book, query)
     const { items } = await market.trpc(undefined).market.book.query({ model: 'gpt-test', maxItems: 1 })
     const [row] = items
     expect({ trades24h: row?.trades24h, volume24hMicro: row?.volume24hMicro }).toMatchObject({
-      ...{ trades24h: orderBook.edges[0]?.node['trades24h'], volume24hMicro: orderBook.edges[0]?.node['volume24hMicro'] },
+      ...{
+        trades24h: orderBook.edges[0]?.node['trades24h'],
+        volume24hMicro: orderBook.edges[0]?.node['volume24hMicro'],
+      },
     })
     return [row?.trades24h, row?.volume24hMicro]
   }

@@ -171,6 +171,35 @@ describe("a buyer with OpenRouter's own client", () => {
     }
   })
 
+  it('lists makers of pictures and of films, and who makes pictures at which price', async () => {
+    const { data } = await client.images.listModels()
+    const slugs = data.map(({ id }) => id)
+    expect(slugs).toContain('openai/gpt-image-1')
+    const painter = data.find(({ id }) => id === 'openai/gpt-image-1')
+    expect(painter?.supportedParameters['quality']).toMatchObject({ type: 'enum', values: ['low', 'high', 'medium'] })
+    expect([painter?.supportsStreaming, painter?.architecture.outputModalities]).toEqual([true, ['image']])
+    const told = await fetch(new URL(painter?.endpoints ?? '', network.sandbox.api_base_url))
+    expect(told.status).toBe(200)
+    const made = await client.images.listModelEndpoints({ author: 'black-forest-labs', slug: 'flux-1.1-pro' })
+    const [best] = made.endpoints
+    if (best === undefined) throw new Error('nobody makes pictures with the model')
+    const whole = await client.endpoints.list({ author: 'black-forest-labs', slug: 'flux-1.1-pro' })
+    const same = whole.data.endpoints.find(({ tag }) => tag === best.providerTag)
+    expect(best.pricing).toEqual([
+      { billable: 'output_image', unit: 'image', costUsd: Number(same?.pricing.image ?? Number.NaN) },
+    ])
+    const films = (await client.videoGeneration.listVideosModels()).data
+    const film = films.find(({ canonicalSlug }) => canonicalSlug === 'openai/sora-2')
+    expect(film).toMatchObject({
+      ...{ supportedDurations: [4, 8, 12], supportedResolutions: ['720p'], supportedFrameImages: ['first_frame'] },
+      ...{ pricingSkus: { second: '0.1' }, seed: false, supportedAspectRatios: null },
+    })
+    for (const slug of ['gpt-5-mini', 'gpt-0']) {
+      const refused = client.images.listModelEndpoints({ author: 'openai', slug })
+      await expect(refused).rejects.toMatchObject({ statusCode: 404 })
+    }
+  })
+
   it('asks for the fastest and for the cheapest by the end of a name, and is told what it sent in vain', async () => {
     for (const ending of [':nitro', ':floor']) {
       const { model } = await chat({ model: `${MODEL}${ending}`, messages: MESSAGES })

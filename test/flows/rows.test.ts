@@ -89,10 +89,15 @@ function pathsOf({ path, floorBehind: behind }: Row): string[] {
 
 const PATHS = ROWS.flatMap((row) => pathsOf(row).map((path) => ({ path, row })))
 
-/** All methods that the rows of a path take. */
+/** All methods that the rows of a path take. A path of its own may look like one of a row with a parameter. */
 function methodsAt(path: string): string[] {
-  const there = new Set<string>(PATHS.filter((each) => each.path === path).flatMap(({ row }) => row.methods))
+  const rows = PATHS.filter((each) => each.path === path || shapeOf(each).test(path)).map(({ row }) => row)
+  const there = new Set<string>(rows.flatMap(({ methods }) => methods))
   return METHODS.filter((method) => there.has(method))
+}
+
+function shapeOf({ path }: { readonly path: string }): RegExp {
+  return new RegExp(`^${path.replace(/\bthing\b/, '[^/]+').replace(/:\w+/g, '[^/]+')}$`)
 }
 
 describe('each path of the rows', () => {

@@ -200,7 +200,9 @@ describe('figures of the market', () => {
     await rollUp(ctx(), 0)
     expect(await areFiguresSummed(world.db, 'hour', today)).toBe(true)
     expect(await rowOf('nobody-called')).toMatchObject({ requests24h: 0, volume24hMicro: 0n })
-    expect(await readTradesTexts(world.db, NOON, ['alpha'])).toEqual(new Map([['alpha', expect.stringMatching(/^ofr_/)]]))
+    expect(await readTradesTexts(world.db, NOON, ['alpha'])).toEqual(
+      new Map([['alpha', expect.stringMatching(/^ofr_/)]]),
+    )
     expect(await paidFor('alpha')).not.toEqual([])
     expect(await transact(world.db, (trx) => buildSold(trx, NOON))).toEqual({ rows: [] })
   })

@@ -36,7 +36,10 @@ export const market = router({
     const sums = { volumeMicro: volumeMicro.toString(), listMicro: listMicro.toString() }
     return { ...totals, ...sums, savedMicro: savedMicro.toString() }
   }),
-  prices: queryOf(marketPriceHistory, ({ paid, ...history }) => ({ ...history, paid: paid && paid.map(withText) })),
+  prices: queryOf(marketPriceHistory, ({ paid, ...history }) => ({
+    ...history,
+    paid: paid === null ? null : paid.map(withText),
+  })),
   demand: queryOf(marketDemand, ({ steps, ...demand }) => ({
     ...demand,
     steps: steps.map(({ listMicro, paidMicro, ...step }) => ({

@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { Architecture, Endpoint, Endpoints, Names, UnitPrices } from './openrouter-shapes.ts'
+import {
+  Architecture,
+  Endpoint,
+  Endpoints,
+  ImageEndpoints,
+  ImageModel,
+  Names,
+  UnitPrices,
+  VideoModel,
+} from './openrouter-shapes.ts'
 import type { DataRoute } from './route.ts'
 import { Count, KEY_REFUSALS, READ_REFUSALS } from './route.ts'
 
@@ -140,6 +149,34 @@ export const MODEL_READS: readonly DataRoute[] = [
     description: 'The model stands under `data`.',
     answers: json(z.object({ data: CatalogEntry })),
     variables: { id: 'gpt-5-mini' },
+  },
+  {
+    ...floored,
+    ...once,
+    path: '/v1/images/models',
+    tag: 'Catalog',
+    summary: 'List the models that make pictures',
+    description: 'In OpenRouter’s shape, each with the members that it takes.',
+    answers: json(z.object({ data: z.array(ImageModel) })),
+  },
+  {
+    ...floored,
+    ...once,
+    path: '/v1/images/models/{author}/{slug}/endpoints',
+    tag: 'Catalog',
+    summary: 'List who makes pictures with a model, and at what price',
+    description: 'In OpenRouter’s shape. One provider is one endpoint: its best offer that serves now.',
+    answers: json(ImageEndpoints),
+    variables: { author: 'openai', slug: 'gpt-image-1' },
+  },
+  {
+    ...floored,
+    ...once,
+    path: '/v1/videos/models',
+    tag: 'Catalog',
+    summary: 'List the models that make films',
+    description: 'In OpenRouter’s shape, at reference prices. What the catalogue does not say is null.',
+    answers: json(z.object({ data: z.array(VideoModel) })),
   },
   {
     ...floored,

@@ -109,6 +109,10 @@ function noteAbsent(parts: CheckParts): void {
     if (isBrought && (hold.get('st') === 'open' || hold.get('st') === 'captured')) return false
     const node = parts.machines.find(({ id }) => id === machine)?.node()
     const isIn = node?.process.pid === pid && data.field(moneyKeys.ready(epoch), node.journal.member) !== undefined
+    // Nothing keeps a process that lives from a gate of a restored ledger, which waits for it.
+    if (tables.epoch.restore !== undefined && !isIn && node?.process.pid === pid) {
+      throw violation('I14', `epoch ${epoch} opens without the process of ${rid}, which is ${state}`)
+    }
     // A hold that was brought may have run out by now.
     if (isIn && !isBrought && !isJobEnd(request) && bookedFor(tables, request) === undefined) {
       throw violation('I14', `${rid} is ${state} and its process brought nothing of it into epoch ${epoch}`)
@@ -140,7 +144,7 @@ const WAKING_MS = 5_000
  */
 function checkGate(parts: CheckParts): void {
   const epoch = openEpoch(parts)
-  if (epoch === undefined || parts.ground.scheduler.sinceJump() < WAKING_MS) return
+  if (epoch === undefined || isOfAnother(parts, epoch) || parts.ground.scheduler.sinceJump() < WAKING_MS) return
   const tables = parts.ground.postgres.tables()
   const { accounts } = tables
   const bounds = new Map(parts.accounts.map((account) => [account, accounts.get(account)?.balance ?? 0n]))
@@ -167,6 +171,14 @@ function checkGate(parts: CheckParts): void {
       `${account} may spend ${free} instead of ${bound}; known are ${known.get(account)?.join(', ')}`,
     )
   }
+}
+
+/** True while a gate stands that was filled from the ledger before it went back in time. */
+function isOfAnother({ ground: { redis, postgres } }: CheckParts, epoch: number): boolean {
+  const { identity, epoch: record } = postgres.tables()
+  if (identity.here === 1) return false
+  const beat = Number(redis.server.data.get(moneyKeys.beat) ?? 0)
+  return identity.known !== identity.here || record.beat < beat || record.isRestoreNew || record.epoch !== epoch
 }
 
 function isBehind({ ground: { redis, postgres } }: CheckParts, account: string): boolean {

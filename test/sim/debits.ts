@@ -2,6 +2,7 @@ import type { DebitGate } from '#control-plane/ports/gate/debit-gate.ts'
 import { freeHold, seedAccount } from '#control-plane/services/money/free-hold.ts'
 import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
 import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import { isIncomplete } from '#control-plane/services/money/may-leave.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { Ground } from './ground.ts'
@@ -22,9 +23,15 @@ type Debit = {
 export type DebitDesk = {
   deposit(buyer: number, amount: bigint): void
   debit(buyer: number, amountMicro: MicroUsd, worker: Worker | undefined): void
+  /** The ledger went back in time. Deposits that it lost are found where they came from, as the reader of the chain does. */
+  setBack(): void
   /** Count of movements that are not finished. */
   unfinished(): number
 }
+
+const DEPOSIT = 'deposit:'
+/** True for the transaction of a deposit. */
+export const isDeposit = (tx: string) => tx.startsWith(DEPOSIT)
 
 const HOLD_MS = 15 * 60_000
 const RETRY_MS = 4_000
@@ -33,8 +40,8 @@ export function createDebitDesk(world: World, fail: (error: unknown) => void): D
   const { ground, workers, market } = world
   const { scheduler } = ground
   const debits: Debit[] = []
-  let deposits = 0
-  let waiting = 0
+  const deposits: Deposit[] = []
+  const waiting = new Set<Deposit>()
 
   const ctxOf = (worker: Worker | undefined) => worker?.ctx() ?? workers.find((other) => other.ctx())?.ctx()
   const accountOf = (index: number) => market.buyers[index % market.buyers.length]?.account ?? market.buyers[0].account
@@ -59,26 +66,32 @@ export function createDebitDesk(world: World, fail: (error: unknown) => void): D
     scheduler.after(RETRY_MS, again)
   })
 
+  function bring(one: Deposit): void {
+    waiting.add(one)
+    scheduler.after(0, function again() {
+      if (!waiting.has(one)) return
+      const ctx = ctxOf(undefined)
+      const retry = () => void scheduler.after(RETRY_MS, again)
+      if (ctx === undefined) return retry()
+      let isOver = false
+      // A process that dies never answers. Its client comes again with the same key.
+      scheduler.after(RETRY_MS, () => !isOver && again())
+      deposit(ctx, one).then(
+        (isDone) => {
+          if (!isDone) return
+          waiting.delete(one)
+          isOver = true
+        },
+        () => undefined,
+      )
+    })
+  }
+
   return {
     deposit(buyer, amount) {
-      const key = `deposit:${++deposits}`
-      waiting += 1
-      const account = accountOf(buyer)
-      scheduler.after(0, function again() {
-        const ctx = ctxOf(undefined)
-        const retry = () => void scheduler.after(RETRY_MS, again)
-        if (ctx === undefined) return retry()
-        let isOver = false
-        // A process that dies never answers. Its client comes again with the same key.
-        scheduler.after(RETRY_MS, () => !isOver && again())
-        deposit(ctx, { key, account, amount }).then(
-          () => {
-            if (!isOver) waiting -= 1
-            isOver = true
-          },
-          () => undefined,
-        )
-      })
+      const one = { key: `${DEPOSIT}${deposits.length + 1}`, account: accountOf(buyer), amount }
+      deposits.push(one)
+      bring(one)
     },
     debit(buyer, amountMicro, worker) {
       const account = accountOf(buyer)
@@ -87,19 +100,26 @@ export function createDebitDesk(world: World, fail: (error: unknown) => void): D
       debits.push(debit)
       step(debit, worker).catch(fail)
     },
-    unfinished: () => waiting + debits.filter(({ state }) => state === 'intended' || state === 'posted').length,
+    setBack() {
+      const { ledgerKeys } = ground.postgres.tables()
+      for (const one of deposits) if (!ledgerKeys.has(one.key) && !waiting.has(one)) bring(one)
+    },
+    unfinished: () => waiting.size + debits.filter(({ state }) => state === 'intended' || state === 'posted').length,
   }
 }
 
 type Deposit = { readonly key: string; readonly account: AccountId; readonly amount: bigint }
 
-async function deposit(ctx: IngestCtx, { key, account, amount }: Deposit): Promise<void> {
+/** Credits a deposit, and answers true; false while the ledger lacks what says whose money it is. */
+async function deposit(ctx: IngestCtx, { key, account, amount }: Deposit): Promise<boolean> {
+  if (await isIncomplete(ctx, await ctx.gate.ledgerBeat())) return false
   const entries = [
     { account, amount },
     { account: 'acc_external_fiat', amount: -amount },
   ] as const
   const posted = await ctx.ledger.transact((trx) => postTransaction(trx, { id: key, key, kind: 'deposit', entries }))
   if (posted !== undefined) await seedAccount(ctx, account).catch(() => undefined)
+  return true
 }
 
 type Means = { readonly ctx: IngestCtx; readonly gate: DebitGate; readonly ground: Ground }

@@ -116,6 +116,7 @@ function checkShortfall({ ground, model }: World): string[] {
     // What the platform stands in for by a payment is checked with it; see payment-checks.ts.
     if (payments.has(tx)) continue
     const buyer = settlements.get(tx)?.account ?? jobs.get(tx)?.account
+    if (buyer !== undefined && model.poorer.has(buyer)) continue
     if (buyer === undefined || !excused.has(buyer)) left.push(`I24: ${tx} of ${buyer} is short of ${-amount}`)
   }
   return left

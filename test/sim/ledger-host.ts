@@ -15,8 +15,11 @@ export type LedgerHost = {
   failNext(fault: CommitFault): void
   /** Calls the listener after every commit. */
   onCommit(listener: () => void): void
-  /** Backs the tables up. The answer restores them, as another timeline, and ends every connection. */
-  backUp(): () => void
+  /**
+   * Backs the tables up. The answer restores them, as another timeline, and ends every connection. It answers the tables
+   * that are gone.
+   */
+  backUp(): () => LedgerTables
   /** Ends the connection of the leader. */
   cutLeader(): void
   session(owner: SimProcess): LedgerSession
@@ -179,8 +182,10 @@ export function createLedgerHost(scheduler: Scheduler, random: Random): LedgerHo
       return () => {
         holder = undefined
         if (leader !== undefined) leader.isCut = true
-        tables = { ...backup, identity: { here: tables.identity.here + 1, known } }
+        const gone = tables
+        tables = { ...backup, identity: { here: gone.identity.here + 1, known } }
         for (const listener of committed) listener()
+        return gone
       }
     },
     cutLeader() {

@@ -43,9 +43,9 @@ export type ModelRequest = {
 
 /**
  * `redis_lost`: Redis lost writes that were made after it began. `journal_lost`: the disk of its machine did.
- * `owner_away`: its process was dead, frozen or cut off while the gate was rebuilt or its hold ran out.
+ * `ledger_lost`: a restored ledger lacks its posting, and Redis had forgotten it by then. `owner_away`: its process was dead, frozen or cut off while the gate was rebuilt or its hold ran out.
  */
-export type RequestFault = 'redis_lost' | 'journal_lost' | 'owner_away'
+export type RequestFault = 'redis_lost' | 'journal_lost' | 'ledger_lost' | 'owner_away'
 
 /** The most that a request may be charged. */
 export function mostDue({ isOverstated, heldMicro, deliveredMicro, isPaidWhole, chargeMicro }: ModelRequest): bigint {
@@ -55,7 +55,7 @@ export function mostDue({ isOverstated, heldMicro, deliveredMicro, isPaidWhole, 
 
 /** True when two faults together have taken every copy of a charge that a buyer was told. */
 export function isLost({ faults }: ModelRequest): boolean {
-  return faults.has('redis_lost') && faults.has('journal_lost')
+  return faults.has('journal_lost') && (faults.has('redis_lost') || faults.has('ledger_lost'))
 }
 
 /** True when the buyer was told of a charge that Redis was away to take. Then the disk has it, whatever dies. */
@@ -112,8 +112,14 @@ export type Model = {
   start(
     request: Pick<ModelRequest, 'rid' | 'account' | 'keyId' | 'payment' | 'isPaidWhole' | 'machine' | 'pid'>,
   ): ModelRequest
+  /** Processes that were killed. */
+  readonly dead: Set<number>
+  /** Buyers whose deposits a restored ledger lacked. What they had spent of them is short until the deposit is back. */
+  readonly poorer: Set<string>
   /** Notes a fault on every request that `isHit` selects. */
   befall(fault: RequestFault, isHit: (request: ModelRequest) => boolean): void
+  /** The ledger went back in time. `wasBooked` and `isBooked` say what it had of a request before, and what it has now. */
+  setBack(wasBooked: (request: ModelRequest) => boolean, isBooked: (request: ModelRequest) => boolean): void
 }
 
 export function createModel(): Model {
@@ -128,6 +134,8 @@ export function createModel(): Model {
     takes: createTakes(),
     forgottenAt: Number.NEGATIVE_INFINITY,
     bookedThen: new Set(),
+    dead: new Set(),
+    poorer: new Set(),
     start(given) {
       const request: ModelRequest = {
         ...given,
@@ -151,6 +159,13 @@ export function createModel(): Model {
     },
     befall(fault, isHit) {
       for (const request of unresolved) if (isHit(request)) request.faults.add(fault)
+    },
+    setBack(wasBooked, isBooked) {
+      for (const request of requests.values()) {
+        if (!wasBooked(request) || isBooked(request)) continue
+        request.faults.add('ledger_lost')
+        unresolved.add(request)
+      }
     },
   }
 }

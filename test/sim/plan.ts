@@ -229,7 +229,7 @@ export type Shares = {
   readonly jobs?: number | undefined
   readonly wallets?: number | undefined
   readonly faults?: number | undefined
-  /** True for plans of `restorePlanOf`, which have none of the others. */
+  /** True for plans of `restorePlanOf`, which do not depend on the others. */
   readonly restores?: boolean | undefined
 }
 
@@ -273,13 +273,16 @@ export function planOf(seed: number, count: number, shares: Shares = {}): Operat
 
 /** Milliseconds of which a restored ledger lacks the postings at most. */
 const MOST_LOST_MS = 20_000
-/** Deaths of processes, and pauses, among the operations of a plan with a restore. */
+/** Deaths of processes, pauses, deposits, and calls that credit pays for among the operations of a plan with a restore. */
 const KILLS = 0.03
 const PAUSES = 0.1
+const DEPOSITS = 0.08
+const CREDIT_CALLS = 0.35
+const CREDIT_RELAYS = 0.08
 
 /**
- * The operations of a seed in which wallets alone pay, and the ledger goes back in time: a backup is restored. The other
- * plans have no restores, because their model knows one past of the ledger only.
+ * The operations of a seed in which the ledger goes back in time: a backup is restored. Wallets and credit pay for its
+ * calls. It has no long jobs, and a process dies as its machine lives, so one fault alone takes a copy of a charge.
  */
 function restorePlanOf(seed: number, count: number): Operation[] {
   const random = createRandom(seed).fork('restores')
@@ -290,8 +293,19 @@ function restorePlanOf(seed: number, count: number): Operation[] {
       return { kind: 'kill', gapMs: gap(random), machine: random.between(0, 2), downMs: downtime(random) }
     }
     if (random.chance(PAUSES)) return { kind: 'pass', gapMs: 0, ms: random.between(100, 8_000) }
-    return walletOperation(random)
+    // In every other plan wallets alone pay, so that more of them meet.
+    return (seed % 2 === 0 ? creditOperation(random) : undefined) ?? walletOperation(random)
   })
+}
+
+/** A movement of credit; undefined where a wallet's turn is. */
+function creditOperation(random: Random): Operation | undefined {
+  const [gapMs, machine] = [gap(random), random.between(0, 2)]
+  if (random.chance(DEPOSITS)) {
+    return { kind: 'deposit', gapMs, buyer: random.between(0, 4), amount: random.between(1, 40_000) }
+  }
+  if (random.chance(CREDIT_RELAYS)) return { kind: 'relay', gapMs, machine, plan: relayPlan(random) }
+  return random.chance(CREDIT_CALLS) ? { kind: 'call', gapMs, machine, plan: callPlan(random) } : undefined
 }
 
 function walletOperation(random: Random): Operation {

@@ -12,6 +12,7 @@ import { bodyOf, headOf, over, told } from './play-call.ts'
 import type { PlayedCall } from './providers.ts'
 import { violation } from './violation.ts'
 import { demandIn, signPayment, WALLETS } from './wallets.ts'
+import type { Watch } from './watched.ts'
 
 /** Nobody's account. The payer's own is made by the claim. */
 const NO_ACCOUNT: AccountId = 'acc_wallet'
@@ -51,10 +52,21 @@ export async function playPaidCall(
     ground.scheduler.after(afterMs, () => {
       const other = machines[index % machines.length]
       const shown = { payment, plan, words, body: isSame ? body : body.replace('}', ' }') }
+      if (isForgotten(watch, payment)) return
       if (other !== undefined) pay(parts, other, shown).catch(watch.fail)
     })
   }
   await pay(parts, machine, { payment, plan, words, body })
+}
+
+/**
+ * True for a payment whose call died with its process before anything came of it, and whose claim a restored ledger may
+ * lack. It may serve once more, and the provider of this world knows one call of it.
+ */
+function isForgotten({ model, ground }: Watch, { paidFor }: ModelPayment): boolean {
+  const first = model.requests.get(paidFor ?? '')
+  if (first?.state !== 'running' || first.deliveredMicro > 0n || !model.dead.has(first.pid)) return false
+  return ground.postgres.tables().identity.here > 1
 }
 
 type Shown = {

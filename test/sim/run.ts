@@ -5,10 +5,11 @@ import { applyChain } from './apply-chain.ts'
 import type { Checks } from './checks.ts'
 import { startChecks } from './checks.ts'
 import type { DebitDesk } from './debits.ts'
-import { createDebitDesk } from './debits.ts'
+import { createDebitDesk, isDeposit } from './debits.ts'
 import { applyProcess, applyRedis } from './faults.ts'
 import { checkHeirs, checkRest } from './final-checks.ts'
-import { isJobEnd } from './job-checks.ts'
+import { bookedFor, isJobEnd } from './job-checks.ts'
+import type { LedgerTables } from './ledger-tables.ts'
 import type { Mutant } from './mutants.ts'
 import { noteRunOut } from './payment-checks.ts'
 import type { Operation } from './plan.ts'
@@ -131,6 +132,20 @@ async function rest({ world, checks, debits }: Play): Promise<void> {
   if (left.length > 0) throw violation('I10', left.join('; '))
 }
 
+/** Tells the model what a restored ledger lacks of the one that is gone. */
+function noteStepBack({ ground, model }: World, gone: LedgerTables): void {
+  const tables = ground.postgres.tables()
+  // Charges of wallets that the ledger lost are told again after the gate has opened, so it counts them too late.
+  model.hasLostCaps = true
+  model.setBack(
+    (request) => bookedFor(gone, request) !== undefined,
+    (request) => bookedFor(tables, request) !== undefined,
+  )
+  for (const { tx, account, amount } of gone.entries) {
+    if (amount > 0n && isDeposit(tx) && !tables.transactions.has(tx)) model.poorer.add(account)
+  }
+}
+
 function apply({ world, debits, fail }: Play, operation: Operation): void {
   const { ground, market, model, machines, workers } = world
   const { scheduler, redis, postgres, queue } = ground
@@ -197,9 +212,9 @@ function apply({ world, debits, fail }: Play, operation: Operation): void {
     case 'postgres_older': {
       const restore = postgres.backUp()
       scheduler.after(operation.ms, () => {
-        restore()
-        // Charges of wallets that the ledger lost are told again after the gate has opened, so it counts them too late.
-        model.hasLostCaps = true
+        const gone = restore()
+        noteStepBack(world, gone)
+        debits.setBack()
       })
       return
     }

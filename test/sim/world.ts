@@ -68,12 +68,13 @@ export function createWorld(seed: number, fail: (error: unknown) => void, { muta
     chain && ((owner: SimProcess) => createSimDesk({ ...desk, unknownWallets: chain.unknownWallets }, owner))
   const parts: NodeParts = { watch, market, providers: createProviders(market, { jobs, relays }, fail), deskOf }
   const machines = ['n1', 'n2', 'n3'].map((id) =>
-    createMachine(parts, id, (pid, unwrittenSince) =>
+    createMachine(parts, id, (pid, unwrittenSince) => {
+      model.dead.add(pid)
       model.befall(
         'journal_lost',
         (request) => request.pid === pid && request.capturedAt > unwrittenSince && !isOnDisk(request),
-      ),
-    ),
+      )
+    }),
   )
   workers = ['w1', 'w2'].map((name) => createWorker(ground, name, { jobs, market }))
   for (const part of [...machines, ...workers]) part.boot()

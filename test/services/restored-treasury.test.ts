@@ -1,0 +1,13 @@
+import { describe, expect, it } from 'vitest'
+import { playRestores } from '#test/support/restored-treasury.ts'
+
+/** Seeds of a run, and the operations of each. `RESTORE_SEEDS=1-300` plays others. */
+const [first = 1, last = 4] = (process.env['RESTORE_SEEDS'] ?? '1-4').split('-').map(Number)
+const OPERATIONS = 60
+
+describe('a treasury whose ledger goes back in time', () => {
+  const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  it.each(seeds)('pays nobody twice and loses nothing by the operations of seed %i', async (seed) => {
+    expect(await playRestores(seed, OPERATIONS)).toEqual([])
+  })
+})

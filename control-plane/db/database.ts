@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { isTransient } from '#shared/transient.ts'
 import type { Tables } from './tables.ts'
 
 /** The pool, with the types of every table. int8 reads as bigint, json as parsed values, timestamps as Date. */
@@ -47,6 +48,24 @@ export function createDatabase(url: string, options: Options): Database {
   pool.on('connect', (client) => client.on('error', () => undefined))
   options.watch?.(() => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }))
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+}
+
+/** Tries of a program that does its work once and has nobody who would start it again. */
+const REACH_TRIES = 5
+
+/**
+ * Connects, again where a busy process or server let the time for it run out. The pool keeps the connection. Throws the
+ * error of the last try, and any other at once.
+ */
+export async function reachDatabase(db: Database): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await sql`select 1`.execute(db)
+      return
+    } catch (error) {
+      if (tries >= REACH_TRIES || !isTransient(error)) throw error
+    }
+  }
 }
 
 function readColumn(oid: number, format?: 'text' | 'binary') {

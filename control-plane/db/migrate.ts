@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { reachDatabase } from './database.ts'
 import { readRows } from './rows.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
@@ -24,6 +25,7 @@ const BEFORE_BASELINE = '0002_ledger.sql'
  */
 export async function migrate(db: Database, directory: string): Promise<string[]> {
   const files = await readMigrations(directory)
+  await reachDatabase(db)
   return db.connection().execute(async (connection) => {
     await sql`select set_config('lock_timeout', ${`${LOCK_WAIT_MS}`}, false),
       set_config('statement_timeout', '0', false)`.execute(connection)

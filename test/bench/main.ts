@@ -9,10 +9,11 @@
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
  * So do `payments`, which measures wallets on chains of its own, `lines`, keys whose accounts pay from wallets, `treasury`,
  * which pays out and reconciles, `jobs`, ten thousand open jobs, `artifacts`, large files of jobs, and `forwarded`, calls on
- * lent keys, and `dashboard`, the web page in a browser on a market of that size, for seven minutes.
+ * lent keys, `refused`, the processor time of a refused byte at both planes, and `dashboard`, the web page in a browser on a market of that size, for seven minutes.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'
+import { startNetwork } from '#test/support/network.ts'
 import { measureArtifacts } from './artifacts.ts'
 import { measureBesideHostile } from './beside-hostile.ts'
 import { measureBuyers } from './buyers.ts'
@@ -33,6 +34,7 @@ import { measurePictures } from './pictures.ts'
 import { measurePosting } from './posting.ts'
 import { processorSeconds } from './processor-time.ts'
 import { countRefusals, describeRefusals } from './refusals.ts'
+import { measureRefusedBytes } from './refused-bytes.ts'
 import { measureRouted } from './routed.ts'
 import { measureSelection } from './selection.ts'
 import { measureSellers } from './sellers.ts'
@@ -170,6 +172,18 @@ async function measureProbe(sides: Sides): Promise<void> {
   })
 }
 
+/** Strangers' work is not bounded here, as all of it comes from one address. */
+const UNBOUNDED = { ADDRESS_WORK_PER_MINUTE: '1000000000' }
+
+async function measureRefused(): Promise<void> {
+  const network = await startNetwork(UNBOUNDED, 'own')
+  const { api_base_url, control_plane_url, pids } = network.sandbox
+  const data = { url: api_base_url, pid: pids['data_plane'] ?? 0 }
+  const control = { url: control_plane_url, pid: pids['control_plane'] ?? 0 }
+  for await (const row of measureRefusedBytes(data, control)) say(row)
+  await network.remove()
+}
+
 const environment: Record<string, string> = values.profile ? { MARKET_PROFILE_DIR: values.profile } : {}
 
 async function measureMarket(): Promise<void> {
@@ -204,6 +218,7 @@ async function measureMarket(): Promise<void> {
 say({ what: 'one fdatasync of this disk', ...measureDisk() })
 // This comes first of all, because the writes and deletions of other rows slow the disk down for a while.
 if (['whole', 'streamed', 'probe', 'open', 'routed', 'hostile'].some((name) => wanted.has(name))) await measureMarket()
+if (wanted.has('refused')) await measureRefused()
 if (wanted.has('pictures')) for (const row of await measurePictures(seconds, environment)) say(row)
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
 if (wanted.has('translation')) for (const row of measureTranslation()) say(row)

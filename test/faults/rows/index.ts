@@ -1,5 +1,6 @@
 import type { Row } from '#test/faults/harness/row.ts'
 import { ANY_DEATH_ROWS } from './any-death.ts'
+import { BLOCKED_START_ROWS } from './blocked-starts.ts'
 import { CLOCK_ROWS } from './clocks.ts'
 import { CONTROL_ROWS } from './control.ts'
 import { DEATH_ROWS } from './deaths.ts'
@@ -19,6 +20,7 @@ import { UPSTREAM_ROWS } from './upstream.ts'
 /** Every row in the order of its number. */
 export const ROWS: readonly Row[] = [
   ...ANY_DEATH_ROWS,
+  ...BLOCKED_START_ROWS,
   ...CLOCK_ROWS,
   ...CONTROL_ROWS,
   ...DEATH_ROWS,

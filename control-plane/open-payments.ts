@@ -4,8 +4,8 @@ import type { Logger } from '#shared/logger.ts'
 import type { Config, PaymentConfig } from './config.ts'
 import {
   addChainTransaction,
+  addChainTransactionAt,
   forgetChainTransactions,
-  insertChainTransaction,
   listChainTransactionsOf,
   listMissingNonces,
   listUnminedChainTransactions,
@@ -26,6 +26,7 @@ import { createRemoteFacilitator } from './ports/facilitator/remote-facilitator.
 import { createSettlementRpc } from './ports/facilitator/settlement-rpc.ts'
 import type { TransactionStore } from './ports/facilitator/transaction-store.ts'
 import { createRpcTreasuryChain } from './ports/treasury/rpc-treasury-chain.ts'
+import { requireLeave } from './services/money/may-leave.ts'
 import { requireKnownChain } from './services/treasury/known-chain.ts'
 
 /** Puts together everything by which wallets pay; null where that is not configured. */
@@ -83,7 +84,7 @@ function knownChain(chain: Chain, know: Know): Chain {
 
 /** Settles nothing on a chain that was begun anew: what was taken on the one before would be taken once more. */
 function onKnownChain(facilitator: Facilitator, know: Know): Facilitator {
-  return { ...facilitator, settle: (payment) => know().then(() => facilitator.settle(payment)) }
+  return { ...facilitator, settle: (payment, leave) => know().then(() => facilitator.settle(payment, leave)) }
 }
 
 function settingsOf({ chainId, facilitator: _, ...rest }: PaymentConfig): PaymentSettings {
@@ -94,9 +95,9 @@ function settingsOf({ chainId, facilitator: _, ...rest }: PaymentConfig): Paymen
 export function storeIn(db: Database): TransactionStore {
   return {
     list: (ref) => listChainTransactionsOf(db, ref),
-    add: (entry, sign) => addChainTransaction(db, entry, sign),
-    replace: async (old, next) => void (await insertChainTransaction(db, old, next)),
-    fill: async (gap, next) => void (await insertChainTransaction(db, gap, next)),
+    add: ({ leave, ...entry }, sign) =>
+      addChainTransaction(db, entry, { allow: (trx) => requireLeave(trx, leave), sign }),
+    addAt: (use, leave, sign) => addChainTransactionAt(db, use, { allow: (trx) => requireLeave(trx, leave), sign }),
     missing: (sender, from, limit) => listMissingNonces(db, sender, from, limit),
     markSent: (hash) => markChainTransactionSent(db, hash),
     markMined: (hash, isReverted) => markChainTransactionMined(db, hash, isReverted),

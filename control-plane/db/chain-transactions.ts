@@ -54,16 +54,18 @@ type NewChainTransaction = {
   readonly maxJump: bigint
 }
 type Signed = Pick<ChainTransaction, 'hash' | 'raw'>
+/** Throws where nothing may be signed any more. */
+type Allow = (trx: Trx) => Promise<void>
 
 /**
  * Takes the sender's next nonce, signs with it and stores the result in one transaction. Answers the stored one when the
  * reference has one that is not reverted. The row of the sender is the line in which all processes with its key wait.
- * Throws when `first` is further ahead than `maxJump`.
+ * Throws when `first` is further ahead than `maxJump`, and what `allow` throws.
  */
 export async function addChainTransaction(
   db: Database,
   { ref, sender, first, maxJump }: NewChainTransaction,
-  sign: (nonce: bigint) => Promise<Signed>,
+  { allow, sign }: { readonly allow: Allow; readonly sign: (nonce: bigint) => Promise<Signed> },
 ): Promise<ChainTransaction> {
   return transact(db, async (trx) => {
     await sql`insert into chain_sender (address, next_nonce) values (${sender}, ${first})
@@ -75,6 +77,8 @@ export async function addChainTransaction(
     )
     const known = (await listChainTransactionsOf(trx, ref)).find(({ isReverted }) => isReverted !== true)
     if (known !== undefined) return known
+    // The line may have been long, so the question comes after it.
+    await allow(trx)
     const next = line?.next ?? first
     if (first > next + maxJump) throw new Error(`the chain has used the nonces up to ${first}, and we know of ${next}`)
     const nonce = next > first ? next : first
@@ -84,17 +88,34 @@ export async function addChainTransaction(
 }
 
 /**
+ * Signs one more transaction with a nonce that was taken, and stores it, in one database transaction. Throws what `allow`
+ * throws.
+ */
+export async function addChainTransactionAt(
+  db: Database,
+  use: NonceUse,
+  { allow, sign }: { readonly allow: Allow; readonly sign: () => Promise<Signed> },
+): Promise<ChainTransaction> {
+  return transact(db, async (trx) => {
+    await allow(trx)
+    return insertChainTransaction(trx, use, await sign())
+  })
+}
+
+type NonceUse = Pick<ChainTransaction, 'sender' | 'nonce' | 'ref'>
+
+/**
  * Stores a signed transaction. A transaction with the same bytes, of a chain that began anew, waits for its block
  * again.
  */
-export async function insertChainTransaction(
-  db: Database | Trx,
-  { sender, nonce, ref }: Pick<ChainTransaction, 'sender' | 'nonce' | 'ref'>,
+async function insertChainTransaction(
+  trx: Trx,
+  { sender, nonce, ref }: NonceUse,
   { hash, raw }: Signed,
 ): Promise<ChainTransaction> {
   await sql`insert into chain_transaction (hash, sender, nonce, ref, raw)
     values (${hash}, ${sender}, ${nonce}, ${ref}, ${raw})
-    on conflict (hash) do update set mined_at = null, is_reverted = null, dead_at = null`.execute(db)
+    on conflict (hash) do update set mined_at = null, is_reverted = null, dead_at = null`.execute(trx)
   return { hash, raw, nonce, ref, sender, ageMs: 0, sentMs: null, minedAt: null, isReverted: null }
 }
 

@@ -150,16 +150,25 @@ export async function noteIdentity(db: Database, { systemId, timeline }: Databas
 const STANDINGS = ['behind', 'joining', 'held', 'sound'] as const
 export type LedgerStanding = (typeof STANDINGS)[number]
 
+/** The ledger's standing, and the instant at which its last step back was recorded, in Unix milliseconds. */
+export type LedgerFooting = { readonly standing: LedgerStanding; readonly restoredAt: number | null }
+
 /** Compares the ledger with a beat that the gate had before; undefined where the gate has none. */
-export async function readStanding(db: Database | Trx, beatInGate: number | undefined): Promise<LedgerStanding> {
+export async function readFooting(db: Database | Trx, beatInGate: number | undefined): Promise<LedgerFooting> {
   const rows = await readRows(
     db,
-    { standing: oneOf(STANDINGS) },
+    { standing: oneOf(STANDINGS), restoredAt: nullable(double()) },
     sql`select case when beat < ${beatInGate ?? 0} or not (system_id is null or (${HERE})) then 'behind'
-      when held_at is null then 'sound' when joined_at is null then 'joining' else 'held' end as standing
+      when held_at is null then 'sound' when joined_at is null then 'joining' else 'held' end as standing,
+      floor(extract(epoch from restored_at) * 1000)::float8 as "restoredAt"
     from money_epoch`,
   )
-  return rows[0]?.standing ?? 'behind'
+  return rows[0] ?? { standing: 'behind', restoredAt: null }
+}
+
+/** The standing alone; see {@link readFooting}. */
+export async function readStanding(db: Database | Trx, beatInGate: number | undefined): Promise<LedgerStanding> {
+  return (await readFooting(db, beatInGate)).standing
 }
 
 /**

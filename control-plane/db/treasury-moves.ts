@@ -161,6 +161,8 @@ const MOVE_ROW = {
   nonce: MOVE.nonce,
   permitNonce: MOVE.permit_nonce,
   permitBy: MOVE.permit_by,
+  soughtAmong: MOVE.sought_among,
+  soughtAfter: MOVE.sought_after,
   kind: MOVE.kind,
   ref: MOVE.ref,
   reason: MOVE.reason,
@@ -168,7 +170,7 @@ const MOVE_ROW = {
 }
 export type TreasuryMove = RowOf<typeof MOVE_ROW>
 const MOVE_COLUMNS = sql`era, direction, tx_hash as "transaction", place, block, log_index as "logIndex", party, amount, nonce,
-  permit_nonce as "permitNonce", permit_by as "permitBy", kind, ref, reason, seen_at as "seenAt"`
+  permit_nonce as "permitNonce", permit_by as "permitBy", sought_among as "soughtAmong", sought_after as "soughtAfter", kind, ref, reason, seen_at as "seenAt"`
 
 export type NewMove = Pick<
   TreasuryMove,
@@ -295,6 +297,17 @@ export async function notePermit(
   await sql`update treasury_move set permit_nonce = ${nonce}, permit_by = ${sender}
     where ${ofChain(purse)} and direction = ${direction} and tx_hash = ${transaction} and place = ${place}
       and permit_nonce is null`.execute(trx)
+}
+
+/** Notes the place where the search for the name of a locked departure goes on. */
+export async function noteSearch(
+  trx: Trx,
+  purse: Purse,
+  { direction, transaction, place }: MoveName,
+  { among, after }: { readonly among: 'paid_there' | 'all'; readonly after: string },
+): Promise<void> {
+  await sql`update treasury_move set sought_among = ${among}, sought_after = ${after}
+    where ${ofChain(purse)} and direction = ${direction} and tx_hash = ${transaction} and place = ${place}`.execute(trx)
 }
 
 export type MoveChange = {

@@ -110,26 +110,52 @@ export async function listScheduledNonces(db: Database, limit: number): Promise<
   return rows.map(({ nonce }) => nonce)
 }
 
-/** A seller to whom a transfer to a recipient may belong, with the highest number of theirs. */
-const NAMED_ROW = { seller: id('acc'), number: bigint() }
+/**
+ * The numbers of a seller's transfers to a recipient: the highest one, and the highest one that was not found on the chain.
+ * Lost transfers are found in no order, so those between the two may be missing.
+ */
+const SPAN_ROW = { base: bigint(), last: bigint() }
+export type NumberSpan = RowOf<typeof SPAN_ROW>
+const SPAN = sql`coalesce(max(number) filter (where found_at is null), 0)::bigint as base,
+  coalesce(max(number), 0)::bigint as last`
+
+/** The numbers of a seller's transfers, or of sweeps, to a recipient. */
+export async function readNumberSpan(trx: Trx, seller: AccountId | null, recipient: string): Promise<NumberSpan> {
+  const rows = await readRows(
+    trx,
+    SPAN_ROW,
+    sql`select ${SPAN} from treasury_transfer
+      where recipient = ${recipient} and seller is not distinct from ${seller}`,
+  )
+  return rows[0] ?? { base: 0n, last: 0n }
+}
+
+/** Sellers that are or were paid at a recipient, or all. */
+export type SellersOf = 'paid_there' | 'all'
+
+/** A seller to whom a transfer to a recipient may belong, with the numbers of theirs. */
+const NAMED_ROW = { seller: id('acc'), ...SPAN_ROW }
 export type NamedSeller = RowOf<typeof NAMED_ROW>
 
-/** Sellers, by account after one: those that are or were paid at a recipient, or all others. */
+/** Sellers, by account after one. */
 export async function listSellersAt(
   trx: Trx,
   recipient: string,
-  page: { readonly isPaidThere: boolean; readonly after: string; readonly limit: number },
+  page: { readonly among: SellersOf; readonly after: string; readonly limit: number },
 ): Promise<NamedSeller[]> {
-  const here = sql`(select seller from treasury_transfer where recipient = ${recipient} and seller is not null
-    union select seller_account from app_user where wallet = ${recipient}
-    union select seller_account from offer where payout_address = ${recipient})`
+  const here =
+    page.among === 'all'
+      ? sql`true`
+      : sql`a.id in (select seller from treasury_transfer where recipient = ${recipient} and seller is not null
+          union select seller_account from app_user where wallet = ${recipient}
+          union select seller_account from offer where payout_address = ${recipient})`
   return readRows(
     trx,
     NAMED_ROW,
-    sql`select a.id as seller, coalesce((select max(number) from treasury_transfer t
-        where t.seller = a.id and t.recipient = ${recipient}), 0)::bigint as number
-      from account a where a.kind = 'seller_available' and a.id > ${page.after}
-        and (a.id in ${here}) = ${page.isPaidThere} order by a.id limit ${page.limit}`,
+    sql`select a.id as seller, span.base, span.last
+      from account a cross join lateral (
+        select ${SPAN} from treasury_transfer t where t.seller = a.id and t.recipient = ${recipient}) span
+      where a.kind = 'seller_available' and a.id > ${page.after} and ${here} order by a.id limit ${page.limit}`,
   )
 }
 

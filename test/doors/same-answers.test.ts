@@ -57,6 +57,7 @@ const TRPC_ALONE = [
     'treasury.acceptChain',
     'treasury.chain',
     'treasury.fund',
+    'treasury.payout',
     'treasury.reconcile',
     'treasury.retire',
     'treasury.withdraw',

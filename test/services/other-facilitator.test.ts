@@ -142,11 +142,14 @@ const claims = (transaction: string): Lie => ({
   body: JSON.stringify({ success: true, transaction, network: 'eip155:8453', payer: `0x${'00'.repeat(20)}` }),
 })
 
+/** Leave of a ledger that never went back. */
+const ANY_LEAVE = { way: 'in', beat: undefined, restoredAt: null } as const
+
 /** Lets the facilitator take an amount behind our back. Answers its transaction. */
 async function takes(rid: string, amount: bigint): Promise<string> {
   const { payload, requirement } = Object(await world.ctx.ledger.payments.find(rid))
   const requirements = { ...requirement, amount: String(amount) }
-  const taken = await world.ctx.payments.facilitator.settle({ payload, requirements })
+  const taken = await world.ctx.payments.facilitator.settle({ payload, requirements }, ANY_LEAVE)
   if (taken.state !== 'mined') throw new Error(`not taken: ${JSON.stringify(taken)}`)
   return taken.transaction
 }

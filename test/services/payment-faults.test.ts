@@ -2,6 +2,7 @@ import { uptoPermit2WitnessTypes } from '@x402/evm'
 import { sql } from 'kysely'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { askToTake } from '#control-plane/services/money/may-leave.ts'
 import type { TurnCtx } from '#control-plane/services/payments/finish-payments.ts'
 import { finishOpenPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
@@ -202,7 +203,7 @@ describe('a transaction on its way', () => {
           where ref like ${`%${payment.wallet.address.toLowerCase()}%`} order by signed_at`.execute(world.db)
       ).rows
     await until('the fee is raised', 30_000, async () => {
-      await world.ctx.payments.sendAgain()
+      await world.ctx.payments.sendAgain(() => askToTake(world.ctx))
       return (await rows()).length === 2
     })
     await chain.mining('automatic')
@@ -226,7 +227,7 @@ describe('a transaction on its way', () => {
       world.db,
     )
     await until('the fee is raised', 10_000, async () => {
-      await world.ctx.payments.sendAgain()
+      await world.ctx.payments.sendAgain(() => askToTake(world.ctx))
       return (await hashes()).length === 2
     })
     await chain.mining('automatic')

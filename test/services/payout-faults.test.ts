@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { stepTransfer } from '#control-plane/services/payouts/end-transfer.ts'
 import { confirmTransfers, followTransfers } from '#control-plane/services/payouts/follow-transfers.ts'
 import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
 import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
 import { sendBatches } from '#control-plane/services/payouts/send-transfers.ts'
 import { readGround, signBatch } from '#control-plane/services/payouts/sign-transfers.ts'
+import { REASONS } from '#control-plane/services/payouts/transfer-states.ts'
 import type { TreasuryCtx } from '#control-plane/services/payouts/treasury-ctx.ts'
 import { withTreasury } from '#control-plane/services/payouts/treasury-ctx.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
@@ -56,8 +58,9 @@ async function endsPaid(sellers: readonly TestSeller[], ctx = world.ctx): Promis
 
 const two = async () => [await world.seller(OWED), await world.seller(OWED)]
 const plan = () => drainBalances(world.ctx, { isForced: true })
-const sign = async (by = treasuryOf()) =>
-  signBatch(by, { ground: await readGround(by), leave: { beat: undefined } }, ids.ulid())
+/** Leave of a ledger that never went back. */
+const ANY_LEAVE = { way: 'out', beat: undefined, restoredAt: null } as const
+const sign = async (by = treasuryOf()) => signBatch(by, { ground: await readGround(by), leave: ANY_LEAVE }, ids.ulid())
 
 describe('a worker that dies', () => {
   const STAGES: readonly (readonly [string, () => Promise<unknown>])[] = [
@@ -67,14 +70,14 @@ describe('a worker that dies', () => {
       'broadcast',
       async () => {
         await sign()
-        await sendBatches(treasuryOf())
+        await sendBatches(treasuryOf(), ANY_LEAVE)
       },
     ],
     [
       'mined',
       async () => {
         await sign()
-        await sendBatches(treasuryOf())
+        await sendBatches(treasuryOf(), ANY_LEAVE)
         await followTransfers(treasuryOf())
       },
     ],
@@ -82,7 +85,7 @@ describe('a worker that dies', () => {
       'deep in the chain and not recorded',
       async () => {
         await sign()
-        await sendBatches(treasuryOf())
+        await sendBatches(treasuryOf(), ANY_LEAVE)
         await chain.mine(6)
       },
     ],
@@ -140,7 +143,7 @@ describe('a chain that is reorganised', () => {
     await chain.reorganise(1)
     await chain.mine(3)
     await until('they are on the chain again', 30_000, async () => {
-      await deep.treasury.sender.sendAgain()
+      await deep.treasury.sender.sendAgain(async () => ANY_LEAVE)
       return (await Promise.all(sellers.map(received))).every((amount) => amount > 0n)
     })
     expect(await confirmTransfers(deep)).toBe(0)
@@ -181,7 +184,7 @@ describe('an endpoint that fails', () => {
     const sellers = await two()
     await plan()
     await sign()
-    await sendBatches(treasuryOf())
+    await sendBatches(treasuryOf(), ANY_LEAVE)
     await chain.mine(6)
     relay.fault(method, fault)
     await moveTransfers(world.ctx)
@@ -251,11 +254,29 @@ describe('nonces and gas', () => {
 })
 
 describe('the books of a payout', () => {
+  it('keep the block of its first signature, by which its use is found, when it is signed anew', async () => {
+    const sellers = await two()
+    await plan()
+    await sign()
+    const signedAt = async () => (await Promise.all(sellers.map((seller) => world.payouts(seller)))).flat()
+    const before = await signedAt()
+    for (const { id } of before) {
+      expect(await stepTransfer(world.ctx, id, 'lapse', { batch: null, reason: REASONS.late })).toBe(true)
+    }
+    await chain.mine(3)
+    await sign()
+    const after = await signedAt()
+    expect(after.map(({ state, signedAtBlock }) => ({ state, signedAtBlock }))).toEqual(
+      before.map(({ signedAtBlock }) => ({ state: 'signed', signedAtBlock })),
+    )
+    await endsPaid(sellers)
+  })
+
   it('end it once, whatever is asked of it at once', async () => {
     const sellers = await two()
     await plan()
     await sign()
-    await sendBatches(treasuryOf())
+    await sendBatches(treasuryOf(), ANY_LEAVE)
     await followTransfers(treasuryOf())
     await chain.mine(6)
     const all = [world.ctx, world.process(), world.process()].map((ctx) => confirmTransfers(treasuryOf(ctx)))

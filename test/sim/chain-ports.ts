@@ -146,7 +146,7 @@ function schemesOf({ host, process }: ChainUser, sender: ChainSender): PaymentSc
 
   return {
     waitForReceipt,
-    open(ref, waitForBlock): SchemeUse {
+    open(settlement, waitForBlock): SchemeUse {
       let silence: unknown
       const heard = <Result>(answer: Promise<Result>): Promise<Result> =>
         answer.catch((error: unknown) => {
@@ -181,10 +181,10 @@ function schemesOf({ host, process }: ChainUser, sender: ChainSender): PaymentSc
           const reason = await reasonOf(take).catch(() => 'unexpected_settle_error')
           if (reason !== undefined) return refuse(reason)
           if (isExact ? amount !== most : amount > most) return refuse('invalid_amount')
-          if (ref === undefined) throw new Error('a settlement without a reference')
+          if (settlement === undefined) throw new Error('a settlement without a reference')
           const args = [payer, nonce, isExact, most, amount, until] as const
           const call = { address: FACILITATOR, abi: TAKER, functionName: 'take', args } as const
-          const hash = await heard(sender.send(ref, call)).catch(() => undefined)
+          const hash = await heard(sender.send(settlement.ref, call, settlement.leave)).catch(() => undefined)
           if (hash === undefined) return refuse('unexpected_settle_error')
           const receipt = await waitForBlock(hash).catch(() => undefined)
           if (receipt === undefined) return refuse('settlement_pending')

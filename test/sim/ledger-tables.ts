@@ -2,7 +2,7 @@ import type { Balance } from '#control-plane/db/accounts.ts'
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import type { Job, JobEnd } from '#control-plane/db/jobs.ts'
 import type { Entry } from '#control-plane/db/ledger.ts'
-import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
+import type { LedgerFooting, MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import type { Conflict, Poison, SettledRow } from '#control-plane/db/settlements.ts'
 import type { User } from '#control-plane/db/users.ts'
 import type { SignedTransaction } from '#control-plane/ports/facilitator/transaction-store.ts'
@@ -126,4 +126,12 @@ export function copyTables(tables: LedgerTables): LedgerTables {
 /** Copies everything, for a restore. */
 export function backUpTables(tables: LedgerTables): LedgerTables {
   return { ...copyTables(tables), nodes: new Map(tables.nodes), epoch: { ...tables.epoch } }
+}
+
+/** The standing to a beat of the gate, and the instant at which the last step back was recorded. */
+export function footingOf({ epoch, identity }: LedgerTables, beat = 0): LedgerFooting {
+  const restoredAt = epoch.restore?.at ?? null
+  if (epoch.beat < beat || identity.known !== identity.here) return { standing: 'behind', restoredAt }
+  if (epoch.heldAt === undefined) return { standing: 'sound', restoredAt }
+  return { standing: epoch.joinedAt === undefined ? 'joining' : 'held', restoredAt }
 }

@@ -9,6 +9,7 @@ import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
 import type { LedgerSession, Statement } from './ledger-host.ts'
 import { failure } from './ledger-host.ts'
 import type { AccountRow, LedgerTables, SettlementRow } from './ledger-tables.ts'
+import { footingOf } from './ledger-tables.ts'
 import { memoryJobs } from './memory-jobs.ts'
 import type { PaymentFlaw } from './memory-payments.ts'
 import { memoryPaymentReads, memoryPayments } from './memory-payments.ts'
@@ -127,12 +128,8 @@ function reads(ask: Statement): MoneyReads {
       ),
     findLedgerKey: (key) => ask(({ ledgerKeys }) => ledgerKeys.get(key)),
     findEntries: (tx) => ask(({ entries }) => entries.filter((entry) => entry.tx === tx)),
-    readStanding: (beat = 0) =>
-      ask(({ epoch, identity }) => {
-        if (epoch.beat < beat || identity.known !== identity.here) return 'behind'
-        if (epoch.heldAt === undefined) return 'sound'
-        return epoch.joinedAt === undefined ? 'joining' : 'held'
-      }),
+    readStanding: (beat) => ask((tables) => footingOf(tables, beat).standing),
+    readFooting: (beat) => ask((tables) => footingOf(tables, beat)),
   }
 }
 

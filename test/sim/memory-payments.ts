@@ -1,9 +1,12 @@
 import type { ChainPayment, ChainPaymentReads, ChainPaymentRows, PurseRead } from '#control-plane/db/chain-payments.ts'
 import { ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
+import type { Leave } from '#control-plane/ports/facilitator/leave.ts'
 import type { SignedTransaction, TransactionStore } from '#control-plane/ports/facilitator/transaction-store.ts'
+import { holds } from '#control-plane/services/money/may-leave.ts'
 import type { LedgerSession, Statement } from './ledger-host.ts'
 import { failure } from './ledger-host.ts'
 import type { LedgerTables, TransactionRow } from './ledger-tables.ts'
+import { footingOf } from './ledger-tables.ts'
 
 /** Deliberate faults of the payments' tables. */
 export type PaymentFlaw = 'claim_without_conflict'
@@ -140,6 +143,10 @@ function nameOf({ network, asset, payer, nonce }: Pick<ChainPayment, 'network' |
   return `${network} ${asset} ${payer} ${nonce}`
 }
 
+function requireLeave(tables: LedgerTables, leave: Leave): void {
+  if (!holds(leave, footingOf(tables, leave.beat))) throw new Error('the ledger went back since it gave leave')
+}
+
 /** Signed transactions and the nonces of their key. */
 export function memoryTransactions({ read, write, transact, wall }: LedgerSession): TransactionStore {
   const told = (row: TransactionRow): SignedTransaction => ({
@@ -177,13 +184,14 @@ export function memoryTransactions({ read, write, transact, wall }: LedgerSessio
   }
   return {
     list: (ref) => read((tables) => listOf(tables, ref)),
-    add: ({ ref, sender, first, maxJump }, sign) =>
+    add: ({ ref, sender, first, maxJump, leave }, sign) =>
       transact(async (statement) => {
         const { known, next } = await statement((tables) => ({
           known: listOf(tables, ref).find(({ isReverted }) => isReverted !== true),
           next: tables.nonces.get(sender) ?? first,
         }))
         if (known !== undefined) return known
+        await statement((tables) => requireLeave(tables, leave))
         if (first > next + maxJump) throw new Error(`the chain has used the nonces up to ${first}`)
         let nonce = next
         if (first > nonce) nonce = first
@@ -193,8 +201,12 @@ export function memoryTransactions({ read, write, transact, wall }: LedgerSessio
           return store(tables, { sender, nonce, ref }, signature)
         })
       }),
-    replace: (old, next) => write((tables) => void store(tables, old, next)),
-    fill: (gap, next) => write((tables) => void store(tables, gap, next)),
+    addAt: (use, leave, sign) =>
+      transact(async (statement) => {
+        await statement((tables) => requireLeave(tables, leave))
+        const signature = await sign()
+        return statement((tables) => store(tables, use, signature))
+      }),
     missing: (sender, from, limit) =>
       read(({ signed, nonces }) => {
         const known = new Set([...signed.values()].map(({ nonce }) => nonce))

@@ -16,6 +16,7 @@ import { tendAllowances } from '#control-plane/services/allowances/tend-allowanc
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { bookCalls } from '#control-plane/services/money/ingest.ts'
 import { confirmBuyers } from '#control-plane/services/money/ledger.ts'
+import { askForLeave } from '#control-plane/services/money/may-leave.ts'
 import { RAIL_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
 import { isPoison, readEvent } from '#control-plane/services/money/usage-reading.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
@@ -56,7 +57,7 @@ export function allowing(world: PayoutWorld) {
   }
   const turn = async (ctx = own) => {
     const tended = await tendAllowances(ctx)
-    await ctx.treasury?.sender.sendAgain()
+    await ctx.treasury?.sender.sendAgain(() => askForLeave(ctx))
     await takeDeposits(ctx)
     return tended
   }

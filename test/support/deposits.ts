@@ -44,9 +44,9 @@ export type DepositWorld = {
 }
 
 /** Starts a treasury whose transfers are read from the next block on. */
-export async function startDeposits(): Promise<DepositWorld> {
+export async function startDeposits(changes: Readonly<Record<string, string>> = {}): Promise<DepositWorld> {
   const chain = await startChain()
-  const world = await startPayouts(chain, { FACILITATOR_PRIVATE_KEY: FACILITATOR_KEY })
+  const world = await startPayouts(chain, { FACILITATOR_PRIVATE_KEY: FACILITATOR_KEY, ...changes })
   const buyers = depositing(world)
   const facilitator = privateKeyToAccount(FACILITATOR_KEY).address
   await callChain(chain.rpcUrl, [['anvil_setBalance', [facilitator, `0x${(1_000n * GAS_MONEY).toString(16)}`]]])

@@ -1,4 +1,5 @@
 import { acceptChain } from '#control-plane/services/deposits/accept-chain.ts'
+import { assignDeparture } from '#control-plane/services/deposits/assign-departure.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
 import { listOwnDeposits, openDeposit, signDeposit } from '#control-plane/services/deposits/open-deposit.ts'
 import { assignMove, listStrays, listTreasuryMoves } from '#control-plane/services/deposits/operator-moves.ts'
@@ -115,6 +116,7 @@ export const treasury = router({
   reconciliations: queryOf(readReconciliations),
   reconcile: mutationOf(reconcileNow),
   withdraw: mutationOf(withdrawCapital),
+  payout: mutationOf(assignDeparture),
   chain: queryOf(readTreasuryChain),
   acceptChain: mutationOf(acceptChain),
   retire: mutationOf(retireFormerTreasury),

@@ -2,7 +2,14 @@ import { dollars, instant } from '#control-plane/cli/amounts.ts'
 import type { Action } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
-import { argument, choiceOption, isSet, requiredOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import {
+  argument,
+  choiceOption,
+  isSet,
+  requiredOption,
+  textOption,
+  wholeOption,
+} from '#control-plane/cli/read-options.ts'
 
 const KINDS = ['new', 'deposit', 'payment', 'capital', 'payout', 'sweep', 'unknown'] as const
 
@@ -89,6 +96,23 @@ export const withdraw: Action = async (cli, given) => {
   await confirm(cli, 'Book what left with this transaction as taken out of the capital?', isSet(given.options, 'yes'))
   const done = await cli.connection.asOperator((client) => client.treasury.withdraw.mutate(wanted))
   return { json: done, blocks: [facts({ transaction: done.transaction, amount: dollars(done.amountMicro) })] }
+}
+
+export const assignDeparture: Action = async (cli, given) => {
+  const wanted = {
+    transaction: argument(given, 0),
+    wallet: argument(given, 1),
+    treasury: textOption(given.options, 'treasury'),
+    reason: requiredOption(given.options, 'reason'),
+    place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
+  }
+  await confirm(
+    cli,
+    `Book what left with this transaction as a payout of ${wanted.wallet}?`,
+    isSet(given.options, 'yes'),
+  )
+  const { amountMicro, ...done } = await cli.connection.asOperator((client) => client.treasury.payout.mutate(wanted))
+  return { json: { ...done, amountMicro }, blocks: [facts({ ...done, amount: dollars(amountMicro) })] }
 }
 
 /** Which chain the endpoint speaks for, and what accepting it would end. */

@@ -226,6 +226,21 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).withdraw,
   },
   {
+    name: 'operator treasury payout',
+    summary: 'Book what left without a name as a payout of a seller, whose account was lost.',
+    arguments: [
+      { name: '<transaction>', text: 'the transaction that took it' },
+      { name: '<wallet>', text: 'the wallet of the seller' },
+    ],
+    options: [
+      { flags: '--place <place>', text: 'which of its transfers, from 0' },
+      { flags: '--treasury <treasury>', text: 'the treasury that it left, that of the settings unless named' },
+      REASON,
+      YES,
+    ],
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).assignDeparture,
+  },
+  {
     name: 'operator treasury chain',
     summary: 'Which chain the endpoint speaks for, and what is under way on the one that was read.',
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).readChain,

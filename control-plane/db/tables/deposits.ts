@@ -9,7 +9,8 @@ export const DEPOSIT_METHODS = ['transfer', 'authorization', 'allowance'] as con
 
 /**
  * Tables of `0095_deposits.sql`, `0096_reconciliation.sql`, `0129_known_chain.sql`, `0134_accepted_chain.sql`,
- * `0155_anybodys_transfers.sql`, `0156_permit_uses.sql` and `0157_former_treasuries.sql`. Amounts are micro-USD.
+ * `0155_anybodys_transfers.sql`, `0156_permit_uses.sql`, `0157_former_treasuries.sql` and `0158_departure_search.sql`. Amounts
+ * are micro-USD.
  */
 export const DEPOSIT_TABLES = {
   treasury_cursor: {
@@ -50,6 +51,8 @@ export const DEPOSIT_TABLES = {
     nonce: nullable(text()),
     permit_nonce: nullable(text()),
     permit_by: nullable(text()),
+    sought_among: nullable(oneOf(['paid_there', 'all'])),
+    sought_after: nullable(text()),
     kind: withDefault(oneOf(MOVE_KINDS)),
     ref: nullable(text()),
     reason: nullable(text()),

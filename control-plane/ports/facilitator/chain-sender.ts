@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { encodeFunctionData } from 'viem'
 import { crashPoint } from '#shared/crash-point.ts'
+import type { AskForLeave, Leave } from './leave.ts'
 import type { SenderParts } from './settlement-key.ts'
 import { asHex, GAS_LIMIT, openSettlementKey } from './settlement-key.ts'
 import { createSendAgain } from './stuck-transactions.ts'
@@ -19,15 +20,19 @@ export type ContractCall = {
 /** Sends the transactions of one key. Each is stored before it is sent. */
 export type ChainSender = {
   readonly address: Hex
-  /** Signs, stores and sends the transaction of a reference. Answers its hash, or that of the one that is stored. */
-  send(ref: string, call: ContractCall): Promise<Hex>
+  /**
+   * Signs, stores and sends the transaction of a reference. Answers its hash, or that of the one that is stored. Throws, and
+   * signs nothing, when the leave holds no more.
+   */
+  send(ref: string, call: ContractCall, leave: Leave): Promise<Hex>
   /** Sends a stored transaction again. */
   resend(signed: SignedTransaction): Promise<void>
   /**
    * Brings stored transactions on that are in no block: sends them again, with a higher fee after a while, also those
-   * that the chain had and forgot. Closes gaps in the nonces. Answers how many waited.
+   * that the chain had and forgot. Closes gaps in the nonces. Asks for leave before it signs anything. Answers how many
+   * waited.
    */
-  sendAgain(): Promise<number>
+  sendAgain(ask: AskForLeave): Promise<number>
   /** The key's gas money in wei. */
   gasMoney(): Promise<bigint>
 }
@@ -41,11 +46,11 @@ export function createChainSender(parts: SenderParts): ChainSender {
   const { rpc, address, sender, sign, broadcast } = key
   return {
     address,
-    async send(ref, { address: to, abi, functionName, args, gas = GAS_LIMIT }) {
+    async send(ref, { address: to, abi, functionName, args, gas = GAS_LIMIT }, leave) {
       const [fees, first] = await Promise.all([key.readFees(), rpc.countOf('pending')])
       const data = encodeFunctionData({ abi: [...abi], functionName, args: [...args] })
       // The fees were read before, because a database transaction waits for the signature.
-      const signed = await parts.store.add({ ref, sender, first, maxJump: MAX_JUMP }, (nonce) =>
+      const signed = await parts.store.add({ ref, sender, first, maxJump: MAX_JUMP, leave }, (nonce) =>
         sign({ to, data, nonce, gas, ...fees }),
       )
       crashPoint('after_sign')

@@ -1,4 +1,5 @@
 import type { PaymentPayload, PaymentRequirements, SupportedResponse } from '@x402/core/types'
+import type { Leave } from './leave.ts'
 
 /** A payment of x402, version 2, with the requirement that it has to meet. */
 export type SignedPayment = { readonly payload: PaymentPayload; readonly requirements: PaymentRequirements }
@@ -23,9 +24,9 @@ export type Facilitator = {
   verify(payment: SignedPayment): Promise<Verdict>
   /**
    * Transfers the amount of the requirement. A repeat for the same authorization never sends a second transaction; it
-   * answers how the first stands. Never rejects.
+   * answers how the first stands. Nothing is signed here once the leave holds no more. Never rejects.
    */
-  settle(payment: SignedPayment): Promise<Transfer>
+  settle(payment: SignedPayment, leave: Leave): Promise<Transfer>
   /** The kinds of payments that can be settled now. Throws when that is unknown. */
   supported(): Promise<SupportedResponse>
 }

@@ -4,8 +4,9 @@ import type { Logger } from '#shared/logger.ts'
 import type { ChainSender } from './chain-sender.ts'
 import type { Facilitator, SignedPayment, Transfer } from './facilitator.ts'
 import { refOf } from './facilitator.ts'
+import type { Leave } from './leave.ts'
 import type { PaymentTimes } from './payment-parts.ts'
-import type { BlockReceipt, PaymentSchemes } from './payment-schemes.ts'
+import type { BlockReceipt, PaymentSchemes, Settlement } from './payment-schemes.ts'
 import type { SignedTransaction, TransactionStore } from './transaction-store.ts'
 
 /** Transactions that are sent for one payment when each of them reverts. */
@@ -38,7 +39,7 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
     return receipt
   }
 
-  const use = (ref?: string, wait = waitForBlock) => schemes.open(ref, wait)
+  const use = (settlement?: Settlement, wait = waitForBlock) => schemes.open(settlement, wait)
 
   /** Waits for a transaction that was signed before. */
   const followUp = ({ hash }: SignedTransaction): Promise<Transfer> =>
@@ -50,7 +51,7 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
       () => ({ state: 'pending', transaction: hash, reason: PENDING }),
     )
 
-  async function settleOnce(payment: SignedPayment): Promise<Transfer> {
+  async function settleOnce(payment: SignedPayment, leave: Leave): Promise<Transfer> {
     const ref = refOf(payment)
     if (ref === undefined) return { state: 'refused', reason: 'invalid_payload' }
     const known = await store.list(ref)
@@ -62,12 +63,12 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
       return followUp(waiting)
     }
     if (new Set(known.map(({ nonce }) => nonce)).size >= MAX_TRIES) return { state: 'refused', reason: REVERTED }
-    return settleAnew(ref, payment)
+    return settleAnew({ ref, leave }, payment)
   }
 
-  async function settleAnew(ref: string, payment: SignedPayment): Promise<Transfer> {
+  async function settleAnew(settlement: Settlement, payment: SignedPayment): Promise<Transfer> {
     let inBlock: Hex | undefined
-    const { settle, silence } = use(ref, async (hash) => {
+    const { settle, silence } = use(settlement, async (hash) => {
       const receipt = await waitForBlock(hash)
       inBlock = receipt.transactionHash
       return receipt
@@ -76,7 +77,7 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
     // The schemes name what they sent. With a raised fee another transaction with its nonce is in the block.
     if (settled.success) return { state: 'mined', transaction: (inBlock ?? settled.transaction).toLowerCase() }
     // A signed transaction may be mined whatever the scheme thinks of it.
-    const signed = (await store.list(ref)).find(({ minedAt }) => minedAt === null)
+    const signed = (await store.list(settlement.ref)).find(({ minedAt }) => minedAt === null)
     if (signed !== undefined) {
       const hasWaited = settled.errorReason === PENDING
       return hasWaited ? { state: 'pending', transaction: signed.hash, reason: PENDING } : followUp(signed)
@@ -98,8 +99,8 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
       if (silence() !== undefined) throw silence()
       return { isValid: false, reason: invalidReason ?? 'invalid_payload' }
     },
-    settle: (payment) =>
-      settleOnce(payment).catch((error: unknown) => {
+    settle: (payment, leave) =>
+      settleOnce(payment, leave).catch((error: unknown) => {
         log.debug({ err: error }, 'a settlement broke off')
         return { state: 'pending', transaction: null, reason: PENDING }
       }),

@@ -1,5 +1,6 @@
 import type { Chain } from '#control-plane/ports/chain/chain.ts'
 import type { Facilitator } from './facilitator.ts'
+import type { AskForLeave } from './leave.ts'
 
 /** The settings of payments by wallet. Amounts are micro-USD. */
 export type PaymentSettings = {
@@ -49,8 +50,8 @@ export type PaymentParts = PaymentSettings & {
   readonly settler: string | null
   /** The settlement key's money for gas in wei; null where it is not ours. */
   readonly gasMoney: (() => Promise<bigint>) | null
-  /** Sends stored transactions again. */
-  sendAgain(): Promise<number>
+  /** Sends stored transactions again. Asks for leave before it signs anything. */
+  sendAgain(ask: AskForLeave): Promise<number>
   /** Forgets that a transaction was in a block. */
   unmine(transaction: string): Promise<void>
   readonly memory: PaymentMemory

@@ -15,6 +15,7 @@ import {
 import { isAddressEqual } from 'viem/utils'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import type { ChainSender } from './chain-sender.ts'
+import type { Leave } from './leave.ts'
 import type { PaymentTimes } from './payment-parts.ts'
 
 const RPC_TIMEOUT_MS = 4_000
@@ -36,15 +37,15 @@ export type SchemeUse = {
   silence(): unknown
 }
 
+/** What is sent is the one transaction of the reference, by leave. */
+export type Settlement = { readonly ref: string; readonly leave: Leave }
+
 /** The schemes of payments on a chain. */
 export type PaymentSchemes = {
   /** Throws when there is no block within so many milliseconds. */
   waitForReceipt(hash: Hex, timeoutMs: number): Promise<BlockReceipt>
-  /**
-   * The schemes for one use. The transaction that they send is the only one of the reference. They wait for blocks by
-   * `waitForBlock`.
-   */
-  open(ref: string | undefined, waitForBlock: (hash: Hex) => Promise<BlockReceipt>): SchemeUse
+  /** The schemes for one use. They wait for blocks by `waitForBlock`. Without a settlement they only verify. */
+  open(settlement: Settlement | undefined, waitForBlock: (hash: Hex) => Promise<BlockReceipt>): SchemeUse
 }
 
 type Parts = {
@@ -62,7 +63,7 @@ export function createPaymentSchemes({ network, rpcUrl, sender, times }: Parts):
     // A chain that mines at once has it by now. The wait asks for more before it asks for this.
     waitForReceipt: (hash, timeout) =>
       client.getTransactionReceipt({ hash }).catch(() => client.waitForTransactionReceipt({ hash, timeout })),
-    open: (ref, waitForBlock) => openSchemes({ network, client, sender, waitForBlock, times }, ref),
+    open: (settlement, waitForBlock) => openSchemes({ network, client, sender, waitForBlock, times }, settlement),
   }
 }
 
@@ -73,7 +74,7 @@ type SchemeParts = Pick<Parts, 'network' | 'sender' | 'times'> & {
 
 function openSchemes(
   { network, client, sender, waitForBlock, times }: SchemeParts,
-  ref: string | undefined,
+  settlement: Settlement | undefined,
 ): SchemeUse {
   let silence: unknown
   let settling: bigint | undefined
@@ -92,8 +93,8 @@ function openSchemes(
         heard(client.readContract({ ...read, args: argsOf(read, settling), account: sender.address })),
       verifyTypedData: (signed) => verifyTypedData(signed),
       writeContract: (call) => {
-        if (ref === undefined) throw new Error('a settlement without a reference')
-        return heard(sender.send(ref, call))
+        if (settlement === undefined) throw new Error('a settlement without a reference')
+        return heard(sender.send(settlement.ref, call, settlement.leave))
       },
       sendTransaction: () => Promise.reject(new Error('only settlements are sent')),
       waitForTransactionReceipt: ({ hash }) => waitForBlock(hash),

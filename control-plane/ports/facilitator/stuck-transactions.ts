@@ -1,6 +1,7 @@
 import { parseTransaction } from 'viem'
 import { higher } from '#shared/bigints.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
+import type { AskForLeave, Leave } from './leave.ts'
 import type { SenderParts, SettlementKey } from './settlement-key.ts'
 import { asHex, GAS_LIMIT } from './settlement-key.ts'
 import type { SignedTransaction } from './transaction-store.ts'
@@ -19,17 +20,18 @@ type Parts = Pick<SenderParts, 'chainId' | 'store' | 'clock' | 'log' | 'times' |
 /**
  * Makes the function that brings on stored transactions that are in no block: it sends them again, with a higher fee
  * after a while, also those that the chain had and forgot. It closes gaps in the nonces, and answers how many waited.
+ * Without leave nothing is signed: no fee is raised, and no gap is filled.
  */
 export function createSendAgain(
   key: SettlementKey,
   { chainId, store, clock, log, times, know }: Parts,
-): () => Promise<number> {
+): (ask: AskForLeave) => Promise<number> {
   const { rpc, address, sender, sign, broadcast, readFees } = key
   const { againAfterMs } = times
   let lookedAt = Number.NEGATIVE_INFINITY
 
   /** Signs the head of the line anew, with a higher fee. Any of the two may be mined, and never both. */
-  async function bump(old: SignedTransaction): Promise<void> {
+  async function bump(old: SignedTransaction, leave: Leave): Promise<void> {
     const { to, data, gas = GAS_LIMIT, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = parseTransaction(asHex(old.raw))
     if (to == null) return
     const now = await readFees()
@@ -37,29 +39,31 @@ export function createSendAgain(
       maxFeePerGas: higher(raised(maxFeePerGas), now.maxFeePerGas),
       maxPriorityFeePerGas: higher(raised(maxPriorityFeePerGas), now.maxPriorityFeePerGas),
     }
-    const next = await sign({ to, gas, nonce: old.nonce, ...(data && { data }), ...fees })
-    await store.replace(old, next)
+    const wish = { to, gas, nonce: old.nonce, ...(data && { data }), ...fees }
+    const next = await store.addAt(old, leave, () => sign(wish))
     log.warn({ hash: old.hash, next: next.hash, nonce: old.nonce }, 'a transaction waits too long: its fee was raised')
     await broadcast(next)
   }
 
   /** Fills nonces that nobody has used, because all later transactions wait for them. */
-  async function fillGaps(count: bigint): Promise<void> {
+  async function fillGaps(count: bigint, ask: AskForLeave): Promise<void> {
     const missing = await store.missing(sender, count, MAX_AGAIN)
     const [first] = missing
     // Another program of the key has sent a transaction with this nonce, which waits for its block.
     if (first === undefined || (await rpc.countOf('pending')) > first) return
+    const leave = await ask()
+    if (leave === undefined) return
     const fees = await readFees()
     for (const nonce of missing) {
-      const signed = await sign({ to: address, nonce, gas: PLAIN_GAS, ...fees })
-      await store.fill({ sender, nonce, ref: `gap ${sender} ${nonce}` }, signed)
+      const wish = { to: address, nonce, gas: PLAIN_GAS, ...fees }
+      const signed = await store.addAt({ sender, nonce, ref: `gap ${sender} ${nonce}` }, leave, () => sign(wish))
       log.warn({ nonce, hash: signed.hash }, 'a gap in the nonces was filled')
       await broadcast(signed)
     }
   }
 
   /** Looks after all transactions with one nonce, newest first. */
-  async function lookAfter(tries: readonly SignedTransaction[], count: bigint): Promise<void> {
+  async function lookAfter(tries: readonly SignedTransaction[], count: bigint, ask: AskForLeave): Promise<void> {
     const [newest] = tries
     if (newest === undefined) return
     for (const { hash } of tries) {
@@ -74,11 +78,12 @@ export function createSendAgain(
     }
     // A transaction that the chain has forgotten is sent as it is before it costs more.
     const isStuck = ageMs > BUMP_AFTER_MS && sentMs !== null && sentMs < BUMP_AFTER_MS
-    if (nonce === count && isStuck && tries.length < MAX_BUMPS) await bump(newest)
+    const leave = nonce === count && isStuck && tries.length < MAX_BUMPS ? await ask() : undefined
+    if (leave !== undefined) await bump(newest, leave)
     else await broadcast(newest)
   }
 
-  return async () => {
+  return async (ask) => {
     const now = clock.monotonic()
     if (now - lookedAt < againAfterMs) return 0
     await know?.()
@@ -88,9 +93,9 @@ export function createSendAgain(
     lookedAt = now
     const forgotten = await store.forget(sender, count, againAfterMs)
     if (forgotten > 0) log.warn({ forgotten, count }, 'the chain has forgotten transactions, which are sent again')
-    await fillGaps(count)
+    await fillGaps(count, ask)
     const waiting = byNonce(await store.listUnmined(sender, againAfterMs, MAX_AGAIN))
-    for (const tries of waiting.values()) await lookAfter(tries, count)
+    for (const tries of waiting.values()) await lookAfter(tries, count, ask)
     return waiting.size
   }
 }

@@ -1,3 +1,5 @@
+import type { Leave } from './leave.ts'
+
 /** A transaction as it was signed. */
 export type SignedTransaction = {
   readonly hash: string
@@ -22,7 +24,11 @@ export type NewTransaction = {
   readonly first: bigint
   /** The most by which `first` may be ahead of our own count. */
   readonly maxJump: bigint
+  readonly leave: Leave
 }
+
+/** The nonce of a sender, and the reference that it is for. */
+export type NonceUse = Pick<SignedTransaction, 'sender' | 'nonce' | 'ref'>
 
 /** The place where signed transactions are kept. It hands out the nonces of a sender to every process that uses its key. */
 export type TransactionStore = {
@@ -30,13 +36,14 @@ export type TransactionStore = {
   list(ref: string): Promise<SignedTransaction[]>
   /**
    * Takes the sender's next nonce, signs with it and stores the result, in one transaction. Answers the stored one when
-   * the reference has one that is not reverted.
+   * the reference has one that is not reverted. Throws when the leave holds no more.
    */
   add(entry: NewTransaction, sign: (nonce: bigint) => Promise<Signature>): Promise<SignedTransaction>
-  /** Stores another transaction with the nonce and the reference of an older one. */
-  replace(old: SignedTransaction, next: Signature): Promise<void>
-  /** Stores a transaction for a nonce that none has. */
-  fill(gap: { readonly sender: string; readonly nonce: bigint; readonly ref: string }, next: Signature): Promise<void>
+  /**
+   * Signs one more transaction with a nonce of an older one, or with one that none has, and stores it, in one transaction.
+   * Throws when the leave holds no more.
+   */
+  addAt(use: NonceUse, leave: Leave, sign: () => Promise<Signature>): Promise<SignedTransaction>
   /** Nonces from `from` up to the sender's next for which there is no transaction. */
   missing(sender: string, from: bigint, limit: number): Promise<bigint[]>
   markSent(hash: string): Promise<void>

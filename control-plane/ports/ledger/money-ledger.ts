@@ -4,6 +4,7 @@ import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { Entry, LedgerTransaction, Movement } from '#control-plane/db/ledger.ts'
 import type {
   DatabaseIdentity,
+  LedgerFooting,
   LedgerStanding,
   MoneyRecord,
   MoneySnapshot,
@@ -27,6 +28,8 @@ export type MoneyReads = {
   findEntries(tx: string): Promise<Entry[]>
   /** Reads the standing of the ledger to a beat that the gate had before. */
   readStanding(beatInGate: number | undefined): Promise<LedgerStanding>
+  /** The same, with the instant at which the last step back was recorded. */
+  readFooting(beatInGate: number | undefined): Promise<LedgerFooting>
 }
 
 /**

@@ -27,6 +27,7 @@ import {
   noteIdentity,
   raiseBeat,
   raiseMoneyEpoch,
+  readFooting,
   readIdentity,
   readMoneyEpoch,
   readMoneySnapshot,
@@ -57,6 +58,7 @@ function moneyReads(db: Database | Trx): MoneyReads {
     findLedgerKey: bind(db, findLedgerKey),
     findEntries: bind(db, findEntries),
     readStanding: bind(db, readStanding),
+    readFooting: bind(db, readFooting),
   }
 }
 

@@ -3,6 +3,7 @@ import { changeDraw, listOpenDraws, lockDraw } from '#control-plane/db/allowance
 import { changeLine, lockLine } from '#control-plane/db/allowances.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
+import type { Leave } from '#control-plane/ports/facilitator/leave.ts'
 import { takeCallOf } from '#control-plane/ports/treasury/permit.ts'
 import { askForLeave } from '#control-plane/services/money/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
@@ -25,11 +26,12 @@ export async function sendDraws(ctx: LineCtx): Promise<number> {
   const draws = await listOpenDraws(ctx.db, MAX_A_TURN)
   if (draws.length === 0) return 0
   await headOfKnownChain(ctx, ctx.treasury.chain, ctx.purse)
-  const isInDoubt = (await listPayoutHolds(ctx.db, true, 1)).length > 0 || (await askForLeave(ctx)) === undefined
+  const isStopped = (await listPayoutHolds(ctx.db, true, 1)).length > 0
+  const leave = isStopped ? undefined : await askForLeave(ctx)
   let sent = 0
   for (const draw of draws) {
     try {
-      if (await bringOn(ctx, draw, isInDoubt)) sent += 1
+      if (await bringOn(ctx, draw, leave)) sent += 1
     } catch (error) {
       ctx.log.warn({ err: error, id: draw.id }, 'a draw will be tried again')
     }
@@ -38,7 +40,7 @@ export async function sendDraws(ctx: LineCtx): Promise<number> {
 }
 
 /** Answers whether a transaction of it was sent now. */
-async function bringOn(ctx: LineCtx, draw: AllowanceDraw, isInDoubt: boolean): Promise<boolean> {
+async function bringOn(ctx: LineCtx, draw: AllowanceDraw, leave: Leave | undefined): Promise<boolean> {
   const { id, state } = draw
   const known = await ctx.treasury.store.list(drawRef(id))
   if (known.some(({ isReverted }) => isReverted !== true)) return false
@@ -46,10 +48,10 @@ async function bringOn(ctx: LineCtx, draw: AllowanceDraw, isInDoubt: boolean): P
     await fail(ctx, draw, STOPS.reverted)
     return false
   }
-  if (isInDoubt) return false
+  if (leave === undefined) return false
   if (state === 'planned' && !(await approve(ctx, draw))) return false
   crashPoint('draw_approved')
-  return send(ctx, draw)
+  return send(ctx, draw, leave)
 }
 
 /**
@@ -69,7 +71,7 @@ async function approve(ctx: LineCtx, { id, account }: AllowanceDraw): Promise<bo
 }
 
 /** Sends the one transaction of an approved draw, if the wallet can still pay it, and this treasury take it. */
-async function send(ctx: LineCtx, draw: AllowanceDraw): Promise<boolean> {
+async function send(ctx: LineCtx, draw: AllowanceDraw, leave: Leave): Promise<boolean> {
   const { id, wallet, amount } = draw
   const { chain, asset, address, sender } = ctx.treasury
   const reading = (await chain.readAllowances({ asset, spender: address, wallets: [wallet] })).get(wallet)
@@ -83,7 +85,7 @@ async function send(ctx: LineCtx, draw: AllowanceDraw): Promise<boolean> {
     return false
   }
   const call = takeCallOf({ from: wallet, to: address, amount })
-  await sender.send(drawRef(id), { address: `0x${asset.slice(2)}`, ...call })
+  await sender.send(drawRef(id), { address: `0x${asset.slice(2)}`, ...call }, leave)
   return true
 }
 

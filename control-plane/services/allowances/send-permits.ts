@@ -2,7 +2,9 @@ import type { AllowancePermit } from '#control-plane/db/allowance-draws.ts'
 import { endPermit, listSignedPermits } from '#control-plane/db/allowance-draws.ts'
 import { findLine } from '#control-plane/db/allowances.ts'
 import { transact } from '#control-plane/db/database.ts'
+import type { Leave } from '#control-plane/ports/facilitator/leave.ts'
 import { permitCallOf } from '#control-plane/ports/treasury/permit.ts'
+import { askForLeave } from '#control-plane/services/money/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { LineCtx } from './allowance-ctx.ts'
@@ -17,15 +19,19 @@ const HURRY_MS = 10 * MINUTE
 
 const permitRef = (id: string) => `permit ${id}`
 
-/** Brings permits to the chain, for which the treasury pays the gas, and ends those that are over. Answers how many it sent. */
+/**
+ * Brings permits to the chain, for which the treasury pays the gas, and ends those that are over. Answers how many it sent.
+ * None is sent while the ledger is held, because it went back in time.
+ */
 export async function sendPermits(ctx: LineCtx): Promise<number> {
   const permits = await listSignedPermits(ctx.db, MAX_A_TURN)
   if (permits.length === 0) return 0
   await headOfKnownChain(ctx, ctx.treasury.chain, ctx.purse)
+  const leave = await askForLeave(ctx)
   let sent = 0
   for (const permit of permits) {
     try {
-      if (await bringOn(ctx, permit)) sent += 1
+      if (await bringOn(ctx, permit, leave)) sent += 1
     } catch (error) {
       ctx.log.warn({ err: error, id: permit.id }, 'a permit will be sent again')
     }
@@ -33,7 +39,7 @@ export async function sendPermits(ctx: LineCtx): Promise<number> {
   return sent
 }
 
-async function bringOn(ctx: LineCtx, permit: AllowancePermit): Promise<boolean> {
+async function bringOn(ctx: LineCtx, permit: AllowancePermit, leave: Leave | undefined): Promise<boolean> {
   const { store, chain, asset, sender } = ctx.treasury
   const { id, wallet, nonce, deadline, signature } = permit
   const end = (state: 'used' | 'refused') => transact(ctx.db, (trx) => endPermit(trx, id, state))
@@ -48,9 +54,9 @@ async function bringOn(ctx: LineCtx, permit: AllowancePermit): Promise<boolean> 
     await end('refused')
     return false
   }
-  if (await isEarly(ctx, permit)) return false
+  if (leave === undefined || (await isEarly(ctx, permit))) return false
   const call = permitCallOf(permitOf({ ...ctx.treasury, treasury: ctx.treasury.address }, permit), signature)
-  await sender.send(permitRef(id), { address: `0x${asset.slice(2)}`, ...call })
+  await sender.send(permitRef(id), { address: `0x${asset.slice(2)}`, ...call }, leave)
   return true
 }
 

@@ -4,9 +4,11 @@ import type { Deposit } from '#control-plane/db/deposits.ts'
 import { changeDeposit, expireDeposits, listSignedDeposits, lockDeposit } from '#control-plane/db/deposits.ts'
 import { findDepositWork } from '#control-plane/db/open-work.ts'
 import { findCursor, listFormerPurses } from '#control-plane/db/treasury-moves.ts'
+import type { Leave } from '#control-plane/ports/facilitator/leave.ts'
 import { useOf } from '#control-plane/ports/treasury/authorization.ts'
 import { newMoveMemory } from '#control-plane/ports/treasury/move-parts.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
+import { askToTake } from '#control-plane/services/money/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { authorizationOf } from './deposit-views.ts'
 import type { DepositCtx, MoveCtx } from './move-ctx.ts'
@@ -73,10 +75,12 @@ export async function sendDeposits(ctx: MoveCtx): Promise<number> {
   const signed = await listSignedDeposits(ctx.db, purseOf(moves), MAX_A_TURN)
   if (signed.length === 0) return 0
   await headOfKnownChain(ctx, treasury.chain, purseOf(moves))
+  const leave = await askToTake(ctx)
+  if (leave === undefined) return 0
   let sent = 0
   for (const deposit of signed) {
     try {
-      if (await sendDeposit(ctx, treasury, deposit)) sent += 1
+      if (await sendDeposit(ctx, { treasury, leave }, deposit)) sent += 1
     } catch (error) {
       ctx.log.warn({ err: error, id: deposit.id }, 'a deposit will be sent again')
     }
@@ -86,7 +90,9 @@ export async function sendDeposits(ctx: MoveCtx): Promise<number> {
 
 const refOf = (id: string) => `deposit ${id}`
 
-async function sendDeposit(ctx: MoveCtx, treasury: TreasuryParts, deposit: Deposit): Promise<boolean> {
+type Sending = { readonly treasury: TreasuryParts; readonly leave: Leave }
+
+async function sendDeposit(ctx: MoveCtx, { treasury, leave }: Sending, deposit: Deposit): Promise<boolean> {
   const ref = refOf(deposit.id)
   const known = await treasury.store.list(ref)
   if (known.some(({ isReverted }) => isReverted !== true)) return false
@@ -100,7 +106,7 @@ async function sendDeposit(ctx: MoveCtx, treasury: TreasuryParts, deposit: Depos
     await refuse(ctx, deposit)
     return false
   }
-  await treasury.sender.send(ref, { address: `0x${treasury.asset.slice(2)}`, ...use })
+  await treasury.sender.send(ref, { address: `0x${treasury.asset.slice(2)}`, ...use }, leave)
   return true
 }
 

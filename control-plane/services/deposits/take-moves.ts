@@ -4,6 +4,7 @@ import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { insertArrival, lockDepositByNonce, markDepositCredited } from '#control-plane/db/deposits.ts'
 import { findLedgerKey } from '#control-plane/db/ledger.ts'
+import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import { markRestored, readMoneyEpoch, readStanding } from '#control-plane/db/money-epoch.ts'
 import type { MoveChange, MoveName, TreasuryMove } from '#control-plane/db/treasury-moves.ts'
 import {
@@ -13,6 +14,7 @@ import {
   lockMove,
   lockTransaction,
   notePermit,
+  noteSearch,
 } from '#control-plane/db/treasury-moves.ts'
 import { findUserByWallet } from '#control-plane/db/users.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
@@ -25,6 +27,8 @@ import { isIncomplete } from '#control-plane/services/money/may-leave.ts'
 import { takeUpArrival } from '#control-plane/services/payments/late-arrival.ts'
 import { settlerOf } from '#control-plane/services/payments/payment-on-chain.ts'
 import { isOurSettler } from '#control-plane/services/payments/payment-terms.ts'
+import type { NameBudget } from '#control-plane/services/payouts/departure-name.ts'
+import { newNameBudget } from '#control-plane/services/payouts/departure-name.ts'
 import { findDeparture, LostEarningsError } from '#control-plane/services/payouts/find-departure.ts'
 import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
 import { MINUTE } from '#shared/clock.ts'
@@ -69,22 +73,22 @@ type Credit = {
 }
 
 /** Says of every new move what it is, and credits what buyers deposited. Answers how many were credited. */
-export async function takeMoves(ctx: MoveCtx): Promise<number> {
+export async function takeMoves(ctx: MoveCtx, budget = newNameBudget()): Promise<number> {
   // What the ledger lost says whose money it is, so nothing is said before it is back.
   if (await isIncomplete(ctx, await ctx.gate.ledgerBeat())) return 0
   const moves = await listNewMoves(ctx.db, purseOf(ctx.moves), ctx.moves.isFormer ? 'out' : undefined, MAX_A_TURN)
   let credited = 0
   for (let at = 0; at < moves.length; at += AT_ONCE) {
-    const done = await Promise.all(moves.slice(at, at + AT_ONCE).map((move) => tryTake(ctx, move)))
+    const done = await Promise.all(moves.slice(at, at + AT_ONCE).map((move) => tryTake(ctx, move, budget)))
     credited += done.filter(Boolean).length
   }
   return credited
 }
 
 /** One move that fails keeps no other from its account. */
-async function tryTake(ctx: MoveCtx, move: TreasuryMove): Promise<boolean> {
+async function tryTake(ctx: MoveCtx, move: TreasuryMove, budget: NameBudget): Promise<boolean> {
   try {
-    return await takeMove(ctx, move)
+    return await takeMove(ctx, move, budget)
   } catch (error) {
     ctx.log.warn({ err: error, transaction: move.transaction }, 'a transfer of the treasury will be looked at again')
     // The books went back, and nobody has noticed it.
@@ -95,7 +99,11 @@ async function tryTake(ctx: MoveCtx, move: TreasuryMove): Promise<boolean> {
 }
 
 /** Looks at one move. Answers whether it was credited. */
-export async function takeMove(ctx: MoveCtx, { direction, transaction, place, nonce }: TreasuryMove): Promise<boolean> {
+export async function takeMove(
+  ctx: MoveCtx,
+  { direction, transaction, place, nonce }: TreasuryMove,
+  budget = newNameBudget(),
+): Promise<boolean> {
   const name = { direction, transaction, place }
   // Of a payment by Permit2 only the call tells what it is, and nobody waits for the chain inside a transaction.
   const use = direction === 'in' && nonce === null ? await findUse(ctx, transaction) : null
@@ -104,7 +112,8 @@ export async function takeMove(ctx: MoveCtx, { direction, transaction, place, no
     if (move === undefined || (await readStanding(trx, undefined)) === 'joining') return undefined
     const isOurs = use?.isOurs === true
     const verdict =
-      direction === 'in' ? await judgeArrival(ctx, trx, move, isOurs) : await judgeDeparture(ctx, trx, move)
+      direction === 'in' ? await judgeArrival(ctx, trx, move, isOurs) : await judgeDeparture(ctx, trx, move, budget)
+    if (verdict === undefined) return undefined
     if ('account' in verdict) return creditMove(ctx, trx, move, verdict)
     await nameMove(ctx, trx, move, verdict)
     return undefined
@@ -240,18 +249,37 @@ export function eraSuffix(era: number): string {
   return era === 0 ? '' : `:${era}`
 }
 
-/**
- * Who sent it. What nobody here sent is a key in wrong hands, so payouts stop. The key of a treasury of before signs for
- * nothing that is still here.
- */
-async function judgeDeparture(ctx: MoveCtx, trx: Trx, move: TreasuryMove): Promise<MoveChange> {
-  const { nonce, party, amount, transaction } = move
-  const { heldAt, joinedAt } = await readMoneyEpoch(trx)
-  const isJoined = heldAt !== undefined && joinedAt !== undefined
+/** True once sellers have what they had earned again, as far as they will, in a ledger that is held. */
+export function isWholeAgain(
+  { clock, treasury }: Pick<MoveCtx, 'clock' | 'treasury'>,
+  { heldAt, joinedAt }: Pick<MoneyRecord, 'heldAt' | 'joinedAt'>,
+): boolean {
+  if (heldAt === undefined || joinedAt === undefined) return false
   // Money is held until every lost signature has run out, so sellers may have their earnings again until then.
-  const earnedAt = isJoined ? Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (ctx.treasury?.validMs ?? 0)) : 0
-  const isWhole = isJoined && ctx.clock.now() > earnedAt
-  const found = nonce === null ? undefined : await findDeparture(ctx, trx, { ...move, nonce }, { isWhole })
+  return clock.now() > Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (treasury?.validMs ?? 0))
+}
+
+/**
+ * Who sent it; undefined while its name is still sought. What nobody here sent is a key in wrong hands, so payouts stop. The
+ * key of a treasury of before signs for nothing that is still here.
+ */
+async function judgeDeparture(
+  ctx: MoveCtx,
+  trx: Trx,
+  move: TreasuryMove,
+  budget: NameBudget,
+): Promise<MoveChange | undefined> {
+  const { nonce, party, amount, transaction } = move
+  const record = await readMoneyEpoch(trx)
+  const { heldAt } = record
+  const look = { isWhole: isWholeAgain(ctx, record), budget }
+  const found = nonce === null ? undefined : await findDeparture(ctx, trx, { ...move, nonce }, look)
+  if (found !== undefined && 'place' in found) {
+    if (found.place !== null) await noteSearch(trx, purseOf(ctx.moves), move, found.place)
+    // Books that went back are held. In others the name is most likely nobody's, and the search may take a while.
+    if (heldAt === undefined && !ctx.moves.isFormer) await holdPayouts(ctx, trx, `chain:${transaction}`)
+    return undefined
+  }
   if (found !== undefined) {
     // The books went back, and nobody has noticed it.
     if (found.isLost && heldAt === undefined) await markRestored(trx, ctx.clock.now() - JOURNAL_MS)

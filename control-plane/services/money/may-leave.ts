@@ -1,37 +1,51 @@
 import type { Trx } from '#control-plane/db/database.ts'
-import { readStanding } from '#control-plane/db/money-epoch.ts'
+import type { LedgerFooting } from '#control-plane/db/money-epoch.ts'
+import { readFooting } from '#control-plane/db/money-epoch.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { Leave, Way } from '#control-plane/ports/facilitator/leave.ts'
 import { AppError } from '#shared/errors.ts'
 import { noticeStepBack } from './ledger-restores.ts'
-
-/**
- * Leave for money to go: the beat of the gate before which the ledger was found sound. A signer compares the ledger
- * with it once more, in the transaction that stores the signature.
- */
-export type Leave = { readonly beat: number | undefined }
 
 export type LeaveCtx = Pick<Ctx, 'ledger' | 'gate' | 'log'>
 
 const RETRY_SECONDS = 5
 
 /**
- * Asks for leave. Undefined while the ledger lacks what left, as far as anybody knows; a step back that nobody has noticed
- * is recorded here. Throws while the gate is away, because then nobody can say.
+ * Asks for leave to let money go. Undefined while the ledger lacks what left, as far as anybody knows; a step back that
+ * nobody has noticed is recorded here. Throws while the gate is away, because then nobody can say.
  */
 export async function askForLeave(ctx: LeaveCtx): Promise<Leave | undefined> {
   // The gate is asked first: every beat is in the ledger before it is in the gate.
-  const beat = await ctx.gate.ledgerBeat()
-  const standing = await ctx.ledger.readStanding(beat)
-  if (standing === 'sound') return { beat }
-  if (standing === 'behind') await noticeStepBack(ctx, beat)
+  return grant(ctx, 'out', await ctx.gate.ledgerBeat())
+}
+
+/**
+ * Asks for leave to take what wallets have signed for. Undefined until the nodes have registered again what a ledger that
+ * went back lost. While the gate is away only the ledger's own record counts.
+ */
+export async function askToTake(ctx: LeaveCtx): Promise<Leave | undefined> {
+  return grant(ctx, 'in', await ctx.gate.ledgerBeat().catch(() => undefined))
+}
+
+async function grant(ctx: LeaveCtx, way: Way, beat: number | undefined): Promise<Leave | undefined> {
+  const footing = await ctx.ledger.readFooting(beat)
+  const leave = { way, beat, restoredAt: footing.restoredAt }
+  if (holds(leave, footing)) return leave
+  if (footing.standing === 'behind') await noticeStepBack(ctx, beat)
   return undefined
 }
 
-/** Throws `service_unavailable` when the ledger is not the one that gave leave, or has been held since. */
-export async function requireLeave(trx: Trx, { beat }: Leave): Promise<void> {
-  if ((await readStanding(trx, beat)) === 'sound') return
+/** True while a leave holds: the ledger stands well enough, and no step back was recorded since it was given. */
+export function holds({ way, restoredAt }: Leave, footing: LedgerFooting): boolean {
+  const { standing } = footing
+  return (standing === 'sound' || (way === 'in' && standing === 'held')) && footing.restoredAt === restoredAt
+}
+
+/** Throws `service_unavailable` when the ledger is not the one that gave leave, or went back since. */
+export async function requireLeave(trx: Trx, leave: Leave): Promise<void> {
+  if (holds(leave, await readFooting(trx, leave.beat))) return
   throw new AppError('service_unavailable', {
-    message: 'The books went back in time. Nothing leaves until they agree with the chain.',
+    message: 'The books went back in time. Nothing is signed until they agree with the chain.',
     retryAfterSeconds: RETRY_SECONDS,
   })
 }

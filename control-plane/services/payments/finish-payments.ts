@@ -2,6 +2,7 @@ import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-paymen
 import { hasOpenPayments } from '#control-plane/db/open-work.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Chain } from '#control-plane/ports/chain/chain.ts'
+import { askToTake } from '#control-plane/services/money/may-leave.ts'
 import { MINUTE } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { BookCtx } from './book-payment.ts'
@@ -54,7 +55,7 @@ export async function finishPayments(ctx: FinishCtx): Promise<Finished> {
  */
 export async function finishOpenPayments(ctx: TurnCtx): Promise<Finished> {
   if (await hasOpenPayments(ctx.db)) return finishPayments(ctx)
-  const sent = await attempter(ctx)('send', () => ctx.payments.sendAgain())
+  const sent = await attempter(ctx)('send', () => ctx.payments.sendAgain(() => askToTake(ctx)))
   return { sent, confirmed: 0, booked: 0, expired: 0 }
 }
 
@@ -70,7 +71,7 @@ function attempter({ log }: FinishCtx) {
 }
 
 async function send(ctx: FinishCtx): Promise<number> {
-  await ctx.payments.sendAgain()
+  await ctx.payments.sendAgain(() => askToTake(ctx))
   const due = await ctx.ledger.payments.listOpen(['due'], ctx.payments.times.restingMs, MAX_A_TURN)
   await Promise.all(due.map((payment) => pursue(ctx, payment)))
   return due.length

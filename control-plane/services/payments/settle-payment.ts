@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-payments.ts'
 import type { Transfer } from '#control-plane/ports/facilitator/facilitator.ts'
+import { askToTake } from '#control-plane/services/money/may-leave.ts'
 import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
 import type { ReadEvent } from '#control-plane/services/money/usage-reading.ts'
 import { isPoison, poisonOf, readEvent } from '#control-plane/services/money/usage-reading.ts'
@@ -216,8 +217,12 @@ async function settle(ctx: PaymentCtx, payment: ChainPayment): Promise<Transfer>
     throw new Error('a stored payment cannot be read')
   }
   const { payload, requirements } = read.signed
+  const leave = await askToTake(ctx)
+  // The row was read before the leave, and may be one that the ledger lost since.
+  const now = leave && (await ctx.ledger.payments.find(payment.rid))
+  if (leave === undefined || now?.due !== payment.due) return RESTORED
   const amount = payment.due.toString()
-  const outcome = await ctx.payments.facilitator.settle({ payload, requirements: { ...requirements, amount } })
+  const outcome = await ctx.payments.facilitator.settle({ payload, requirements: { ...requirements, amount } }, leave)
   if (outcome.state === 'refused') return (await takenByOthers(ctx, payment)) ?? outcome
   return (await lastWord(ctx, payment, outcome)) ?? outcome
 }
@@ -236,6 +241,8 @@ async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPaymen
   return { state: 'mined', transaction }
 }
 
+/** Nothing is taken before the nodes have told a ledger that went back what it lost. */
+const RESTORED: Transfer = { state: 'pending', transaction: null, reason: 'ledger_restored' }
 const UNREADABLE: Transfer = { state: 'pending', transaction: null, reason: 'unreadable' }
 
 /** The code of a payment that ran out while its facilitator named a transfer, or one to come, that is not there. */

@@ -1,5 +1,6 @@
 import { lockAccounts } from '#control-plane/db/accounts.ts'
 import type { Trx } from '#control-plane/db/database.ts'
+import type { SellerOwner } from '#control-plane/db/offer-earnings.ts'
 import { findInFlightAccount, findSellerOwner, listOpenEarnings } from '#control-plane/db/offer-earnings.ts'
 import type { TransferId } from '#control-plane/db/tables/treasury.ts'
 import type { TreasuryMove } from '#control-plane/db/treasury-moves.ts'
@@ -8,11 +9,9 @@ import {
   findTransfer,
   insertPayoutItems,
   insertTransfer,
-  listSellersAt,
   lockTransferByNonce,
   lockTreasury,
   lockWaitingPayouts,
-  nextTransferNumber,
 } from '#control-plane/db/treasury-transfers.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import type { TransferName } from '#control-plane/ports/treasury/authorization.ts'
@@ -23,6 +22,8 @@ import { higher, lower } from '#shared/bigints.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { NameBudget, SearchPlace } from './departure-name.ts'
+import { searchName } from './departure-name.ts'
 import { takeStep } from './end-transfer.ts'
 import { NO_OFFER } from './payable-groups.ts'
 import { openInFlight } from './plan-payouts.ts'
@@ -31,51 +32,80 @@ import type { PayoutCtx } from './treasury-ctx.ts'
 
 // A ledger that went back in time lacks transfers that have left. Their nonces tell what they were.
 
-/** Numbers beyond the highest known one of a seller and a recipient that a lost transfer may have. */
-const NUMBERS_AHEAD = 200n
-/** The same where nobody is known to be paid at the recipient, whose transfers were all lost. */
-const FIRST_NUMBERS = 5n
-/** Sellers of one read, and the most that are looked through. */
-const PAGE = 500
-const MAX_PAGES = 20
 /** Waiting payouts of a seller that give their money back for one that left. */
 const MAX_WAITING = 1_000
 
 export type FindCtx = Pick<PayoutCtx, 'ids' | 'clock' | 'log'> & { readonly moves: MoveParts }
 
 /** A transfer that left the treasury by an authorization, in a final block. */
-type Departure = Pick<TreasuryMove, 'party' | 'amount' | 'transaction' | 'block'> & { readonly nonce: string }
+export type Departure = TreasuryMove & { readonly nonce: string }
 
 /** What a departure is: a transfer of the books. `isLost` when the books had lost that it left. */
 export type Found = Pick<TreasuryTransfer, 'id' | 'purpose'> & { readonly isLost: boolean }
 
+/** `isWhole` when sellers have their earnings again as far as they will. */
+type Look = { readonly isWhole: boolean; readonly budget: NameBudget }
+
 /**
  * Finds the transfer that a departure is, by its nonce. One that the books have as not sent, or not at all, is brought to
- * its end here: a payout is taken from its seller as it was before. Undefined for what nobody here has named. Throws while
- * the seller has not got the earnings again that it was made of.
+ * its end here: a payout is taken from its seller as it was before. Undefined for what nobody here has named, and the place
+ * where the search goes on while the budget does not reach to its end. Throws while the seller has not got the earnings again
+ * that it was made of.
  */
 export async function findDeparture(
   ctx: FindCtx,
   trx: Trx,
   move: Departure,
-  { isWhole }: { readonly isWhole: boolean },
-): Promise<Found | undefined> {
+  { isWhole, budget }: Look,
+): Promise<Found | { readonly place: SearchPlace | null } | undefined> {
   const known = await lockTransferByNonce(trx, move.nonce)
   if (known !== undefined && isOf(known, move)) {
     const isLost = hasNotLeft(known, move)
     if (isLost) await endFound(ctx, trx, known, move)
     return { id: known.id, purpose: known.purpose, isLost }
   }
-  const name = await findName(ctx, trx, move)
-  if (name === undefined) return undefined
+  const sought = known === undefined ? await searchName(trx, wantedOf(move), budget) : { name: nameOf(known, move) }
+  if ('place' in sought) return sought
+  const { name } = sought
+  if (name === null) return undefined
   if (known !== undefined) await giveUp(ctx, trx, known)
   const id =
-    name.seller === null ? await addSweep(ctx, trx, move, name) : await addPayout(ctx, trx, move, { name, isWhole })
+    name.seller === null
+      ? await addSweep(ctx, trx, move, name)
+      : await addPayout(ctx, trx, move, { seller: name.seller, number: name.number, isWhole })
+  ctx.log.error({ id, transaction: move.transaction }, 'the books had lost a transfer, which was found on the chain')
+  return { id, purpose: await endAdded(ctx, trx, id, move), isLost: true }
+}
+
+/**
+ * Books a departure that has no name here as a payout of a seller, by whose word the caller knows. Throws as
+ * {@link findDeparture} does.
+ */
+export async function bookDeparture(
+  ctx: FindCtx,
+  trx: Trx,
+  move: Departure,
+  { seller, isWhole }: { readonly seller: AccountId; readonly isWhole: boolean },
+): Promise<TransferId> {
+  const id = await addPayout(ctx, trx, move, { seller, number: null, isWhole })
+  await endAdded(ctx, trx, id, move)
+  return id
+}
+
+async function endAdded(ctx: FindCtx, trx: Trx, id: TransferId, move: Departure): Promise<Found['purpose']> {
   const added = await findTransfer(trx, id)
   if (added === undefined) throw new Error(`the transfer ${id} was not stored`)
   await endFound(ctx, trx, added, move)
-  ctx.log.error({ id, transaction: move.transaction }, 'the books had lost a transfer, which was found on the chain')
-  return { id, purpose: added.purpose, isLost: true }
+  return added.purpose
+}
+
+function wantedOf({ party: recipient, nonce, soughtAmong: among, soughtAfter: after }: Departure) {
+  return { recipient, nonce, place: among === null || after === null ? null : { among, after } }
+}
+
+/** The name of a planned transfer that another had. Null where it has none, and where another recipient got the money. */
+function nameOf({ seller, recipient, number }: TreasuryTransfer, { party }: Departure): TransferName | null {
+  return number === null || recipient !== party ? null : { seller, recipient, number }
 }
 
 /** The seller of a payout that left has not got the earnings again that it was made of. */
@@ -113,34 +143,6 @@ async function giveUp(ctx: FindCtx, trx: Trx, transfer: TreasuryTransfer): Promi
   }
 }
 
-/** The name whose nonce a departure has. */
-async function findName(ctx: FindCtx, trx: Trx, { party, nonce }: Departure): Promise<TransferName | undefined> {
-  const among = (seller: AccountId | null, last: bigint) => {
-    for (let number = 1n; number <= last; number++) {
-      const name = { seller, recipient: party, number }
-      if (nonceOfTransfer(name) === nonce) return name
-    }
-    return undefined
-  }
-  const sweep = among(null, (await nextTransferNumber(trx, null, party)) + NUMBERS_AHEAD)
-  if (sweep !== undefined) return sweep
-  for (const isPaidThere of [true, false]) {
-    let after = ''
-    for (let page = 0; page < MAX_PAGES; page++) {
-      const sellers = await listSellersAt(trx, party, { isPaidThere, after, limit: PAGE })
-      for (const { seller, number } of sellers) {
-        const found = among(seller, isPaidThere ? number + NUMBERS_AHEAD : FIRST_NUMBERS)
-        if (found !== undefined) return found
-      }
-      const last = sellers.at(-1)
-      if (last === undefined || sellers.length < PAGE) break
-      after = last.seller
-    }
-  }
-  ctx.log.debug({ party }, 'no name of ours has the nonce of a departure')
-  return undefined
-}
-
 async function addSweep(ctx: FindCtx, trx: Trx, { party, amount }: Departure, name: TransferName): Promise<TransferId> {
   await lockTreasury(trx)
   const id = ctx.ids.make('swp')
@@ -151,7 +153,8 @@ async function addSweep(ctx: FindCtx, trx: Trx, { party, amount }: Departure, na
   return id
 }
 
-type Payout = { readonly name: TransferName; readonly isWhole: boolean }
+/** `number` is null where nobody knows the name. */
+type Payout = { readonly seller: AccountId; readonly number: bigint | null; readonly isWhole: boolean }
 
 /**
  * Takes a lost payout from its seller once more. What the books have in payouts that wait may be the money that left, so
@@ -160,11 +163,9 @@ type Payout = { readonly name: TransferName; readonly isWhole: boolean }
 async function addPayout(
   ctx: FindCtx,
   trx: Trx,
-  { party: recipient, amount, transaction }: Departure,
-  { name, isWhole }: Payout,
+  { party: recipient, amount, transaction, nonce }: Departure,
+  { seller, number, isWhole }: Payout,
 ): Promise<TransferId> {
-  const { seller, number } = name
-  if (seller === null) throw new Error('a payout without a seller')
   const waiting = await lockWaitingPayouts(trx, seller, MAX_WAITING)
   await lockAccounts(trx, [seller])
   const owner = await findSellerOwner(trx, seller)
@@ -180,9 +181,9 @@ async function addPayout(
   const inFlight = (await findInFlightAccount(trx, seller)) ?? (await openInFlight(ctx, trx, owner))
   await insertTransfer(trx, {
     ...{ id, purpose: 'payout', seller, inFlight, recipient, amount, mode: 'batched' },
-    ...{ state: 'scheduled', reason: null, number, nonce: nonceOfTransfer(name) },
+    ...{ state: 'scheduled', reason: null, number, nonce: `0x${nonce.slice(2)}` },
   })
-  await insertPayoutItems(trx, id, await itemsOf(trx, seller, { recipient, amount }))
+  await insertPayoutItems(trx, id, await itemsOf(trx, owner, { seller, recipient, amount }))
   const note = transaction
   const post = async (kind: 'payout' | 'payout_cover', from: AccountId, to: AccountId) => {
     const moved = kind === 'payout' ? amount : missing
@@ -200,11 +201,11 @@ async function addPayout(
 /** What a payout is made of: the earnings of offers that are paid at its recipient, then those of others. */
 async function itemsOf(
   trx: Trx,
-  seller: AccountId,
-  { recipient, amount }: { readonly recipient: string; readonly amount: bigint },
+  { wallet }: Pick<SellerOwner, 'wallet'>,
+  { seller, recipient, amount }: { readonly seller: AccountId; readonly recipient: string; readonly amount: bigint },
 ): Promise<PayoutItem[]> {
   const earnings = await listOpenEarnings(trx, seller, undefined)
-  const isHere = (row: (typeof earnings)[number]) => row.recipient === recipient
+  const isHere = (row: (typeof earnings)[number]) => (row.recipient ?? wallet) === recipient
   let rest = amount
   const items: PayoutItem[] = []
   for (const { offer, left } of [...earnings.filter(isHere), ...earnings.filter((row) => !isHere(row))]) {

@@ -1,6 +1,6 @@
 import { hasOpenTransfers } from '#control-plane/db/open-work.ts'
+import type { Leave } from '#control-plane/ports/facilitator/leave.ts'
 import { noticeSpent } from '#control-plane/services/money/ledger-restores.ts'
-import type { Leave } from '#control-plane/services/money/may-leave.ts'
 import { askForLeave } from '#control-plane/services/money/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
@@ -41,7 +41,7 @@ export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
   if (treasury === undefined) return { planned: 0, sent: 0, moved: 0, confirmed: 0 }
   const planned = await attempt('plan', () => drainBalances(ctx))
   await attempt('sweep', () => planSweep(treasury))
-  await attempt('send-again', () => treasury.treasury.sender.sendAgain())
+  await attempt('send-again', () => treasury.treasury.sender.sendAgain(() => askForLeave(ctx)))
   if (!(await hasOpenTransfers(ctx.db))) return { planned, sent: 0, moved: 0, confirmed: 0 }
   await attempt('sign', async () => {
     if ((await findPayoutStop(ctx)) !== undefined) return
@@ -51,7 +51,10 @@ export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
   // A transaction of another chain is none of this one.
   if ((await attempt('know-chain', () => knowChain(treasury))) === 0)
     return { planned, sent: 0, moved: 0, confirmed: 0 }
-  const sent = await attempt('send', async () => ((await askForLeave(ctx)) === undefined ? 0 : sendBatches(treasury)))
+  const sent = await attempt('send', async () => {
+    const leave = await askForLeave(ctx)
+    return leave === undefined ? 0 : sendBatches(treasury, leave)
+  })
   const moved = await attempt('follow', () => followTransfers(treasury))
   const confirmed = await attempt('confirm', () => confirmTransfers(treasury))
   return { planned, sent, moved, confirmed }

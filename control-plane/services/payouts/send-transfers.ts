@@ -3,6 +3,7 @@ import { transact } from '#control-plane/db/database.ts'
 import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
 import { changeTransfer, listBatch, listOpenBatches, lockTransfer } from '#control-plane/db/treasury-transfers.ts'
 import { MULTICALL, MULTICALL_ABI, manyCalls } from '#control-plane/ports/chain/multicall.ts'
+import type { Leave } from '#control-plane/ports/facilitator/leave.ts'
 import { calldataOf } from '#control-plane/ports/treasury/authorization.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 import { authorizationOf } from './sign-transfers.ts'
@@ -18,12 +19,12 @@ const BATCH_GAS = 200_000n
 const TRANSFER_GAS = 120_000n
 
 /** Sends the batches that are signed and that no transaction carries. Answers their number. */
-export async function sendBatches(ctx: TreasuryCtx): Promise<number> {
+export async function sendBatches(ctx: TreasuryCtx, leave: Leave): Promise<number> {
   const batches = await listOpenBatches(ctx.db, MAX_BATCHES)
   let sent = 0
   for (const batch of batches) {
     try {
-      if (await sendBatch(ctx, batch)) sent += 1
+      if (await sendBatch(ctx, batch, leave)) sent += 1
     } catch (error) {
       ctx.log.warn({ err: error, batch }, 'a batch of transfers will be sent again')
     }
@@ -36,27 +37,31 @@ const refOf = (batch: string) => `transfers ${batch}`
 /**
  * Sends one batch. Its authorizations are used once whoever sends them how often, so a transaction too many moves nothing.
  */
-async function sendBatch(ctx: TreasuryCtx, batch: string): Promise<boolean> {
+async function sendBatch(ctx: TreasuryCtx, batch: string, leave: Leave): Promise<boolean> {
   const { treasury } = ctx
   const ref = refOf(batch)
   const known = await treasury.store.list(ref)
   if (known.some(({ isReverted }) => isReverted !== true)) return false
   if (new Set(known.map(({ nonce }) => nonce)).size >= MAX_TRIES) return false
-  const transfers = await listBatch(ctx.db, batch)
-  const calls = transfers.map((transfer) => callOf(treasury, transfer))
   await treasury.chain.checkChain(treasury.chainId)
+  const { at } = await treasury.chain.head()
+  // A signature that ran out while nothing could be sent says nothing of its recipient. It is signed anew.
+  const transfers = (await listBatch(ctx.db, batch)).filter(({ validUntil }) => (validUntil?.getTime() ?? 0) > at)
+  if (transfers.length === 0) return false
+  const calls = transfers.map((transfer) => callOf(treasury, transfer))
   const goes = await treasury.chain.tryCalls(treasury.asset, treasury.address, calls)
   const good = calls.filter((_, at) => goes[at] === true)
   const refused = transfers.filter((_, at) => goes[at] !== true)
   for (const transfer of refused) await setApart(ctx, transfer)
   if (good.length === 0) return false
-  await treasury.sender.send(ref, {
+  const call = {
     address: MULTICALL,
     abi: MULTICALL_ABI,
     functionName: 'aggregate3',
     args: manyCalls(addressOf(treasury.asset), good),
     gas: BATCH_GAS + TRANSFER_GAS * BigInt(good.length),
-  })
+  }
+  await treasury.sender.send(ref, call, leave)
   return true
 }
 

@@ -9,10 +9,10 @@ import {
   lockScheduledTransfers,
   sumOpenTransfers,
 } from '#control-plane/db/treasury-transfers.ts'
+import type { Leave } from '#control-plane/ports/facilitator/leave.ts'
 import type { Authorization } from '#control-plane/ports/treasury/authorization.ts'
 import { nonceOf, nonceOfTransfer, typedDataOf } from '#control-plane/ports/treasury/authorization.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
-import type { Leave } from '#control-plane/services/money/may-leave.ts'
 import { requireLeave } from '#control-plane/services/money/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'

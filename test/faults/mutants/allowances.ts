@@ -64,8 +64,8 @@ export const ALLOWANCE_MUTANTS: readonly TreasuryMutant[] = [
   {
     name: 'wallets-pay-while-money-is-in-doubt',
     file: `${ALLOWANCES}/send-draws.ts`,
-    find: 'if (isInDoubt) return false',
-    replace: 'void isInDoubt',
+    find: 'isStopped ? undefined : await askForLeave(ctx)',
+    replace: 'isStopped && ctx === null ? undefined : await askForLeave(ctx)',
     caughtBy,
   },
   {

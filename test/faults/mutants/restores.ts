@@ -47,8 +47,8 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'a-departure-without-a-row-is-nobodys',
     file: `${PAYOUTS}/find-departure.ts`,
-    find: '  if (name === undefined) return undefined\n',
-    replace: '  if (name !== known) return undefined\n',
+    find: '  if (name === null) return undefined\n',
+    replace: '  if (name !== null) return undefined\n',
   },
   {
     name: 'a-planned-payout-that-left-stays-planned',
@@ -61,6 +61,80 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
     file: `${PAYOUTS}/move-transfers.ts`,
     find: '  if (ground.spent.size > 0) return noticeSpent(ctx, ground.spent)\n',
     replace: '  void noticeSpent\n',
+  },
+]
+
+/** Mistakes with leave to sign, which a step back takes away. */
+const LEAVE: readonly Omit<TestMutant, 'caughtBy'>[] = [
+  {
+    name: 'a-signature-asks-no-more-whether-it-may-be',
+    file: 'control-plane/db/chain-transactions.ts',
+    find: '    await allow(trx)\n    const next',
+    replace: '    const next',
+  },
+  {
+    name: 'a-raised-fee-asks-no-more-whether-it-may-be',
+    file: 'control-plane/db/chain-transactions.ts',
+    find: '    await allow(trx)\n    return insertChainTransaction',
+    replace: '    return insertChainTransaction',
+  },
+  {
+    name: 'a-leave-outlives-a-hold-that-was-lifted',
+    file: 'control-plane/services/money/may-leave.ts',
+    find: ' && footing.restoredAt === restoredAt',
+    replace: '',
+  },
+  {
+    name: 'payments-are-taken-before-the-nodes-have-told',
+    file: 'control-plane/services/money/may-leave.ts',
+    find: "(way === 'in' && standing === 'held')",
+    replace: "(way === 'in' && standing !== 'behind')",
+  },
+  {
+    name: 'a-signature-that-ran-out-is-a-refusal-of-its-recipient',
+    file: `${PAYOUTS}/send-transfers.ts`,
+    find: '.filter(({ validUntil }) => (validUntil?.getTime() ?? 0) > at)',
+    replace: '.filter(() => at > 0)',
+  },
+]
+
+/** Mistakes with departures whose rows the ledger lost. */
+const DEPARTURES: readonly Omit<TestMutant, 'caughtBy'>[] = [
+  {
+    name: 'a-turn-tries-names-without-end',
+    file: `${PAYOUTS}/departure-name.ts`,
+    find: '    if (BigInt(budget.left) < end - base) return undefined\n',
+    replace: '',
+  },
+  {
+    name: 'a-search-for-a-name-begins-anew-each-turn',
+    file: TAKE,
+    find: '    if (found.place !== null) await noteSearch(trx, purseOf(ctx.moves), move, found.place)\n',
+    replace: '    void noteSearch\n',
+  },
+  {
+    name: 'numbers-below-one-that-was-found-are-not-tried',
+    file: 'control-plane/db/treasury-transfers.ts',
+    find: 'max(number) filter (where found_at is null)',
+    replace: 'max(number)',
+  },
+  {
+    name: 'payouts-go-on-while-a-departure-has-no-name-yet',
+    file: TAKE,
+    find: 'if (heldAt === undefined && !ctx.moves.isFormer) await holdPayouts',
+    replace: 'if (heldAt !== undefined && !ctx.moves.isFormer) await holdPayouts',
+  },
+  {
+    name: 'a-found-payout-is-made-of-what-others-are-paid',
+    file: `${PAYOUTS}/find-departure.ts`,
+    find: '[...earnings.filter(isHere), ...earnings.filter((row) => !isHere(row))]',
+    replace: '[...earnings.filter((row) => !isHere(row)), ...earnings.filter(isHere)]',
+  },
+  {
+    name: 'an-operator-books-a-payout-before-its-earnings-are-back',
+    file: 'control-plane/services/deposits/assign-departure.ts',
+    find: 'record.heldAt === undefined || isWholeAgain(ctx, record)',
+    replace: 'record.heldAt === undefined || isWholeAgain(ctx, record) || true',
   },
 ]
 
@@ -147,6 +221,8 @@ const CLAIMS: readonly Omit<TestMutant, 'caughtBy'>[] = [
 /** Mistakes with what a ledger lost that went back in time. */
 export const RESTORE_MUTANTS: readonly TestMutant[] = [
   ...OUT.map((mutant) => ({ ...mutant, caughtBy: 'services/payout-restores' })),
+  ...LEAVE.map((mutant) => ({ ...mutant, caughtBy: 'services/signing-leave' })),
+  ...DEPARTURES.map((mutant) => ({ ...mutant, caughtBy: 'services/lost-departures' })),
   ...FORMER.map((mutant) => ({ ...mutant, caughtBy: 'services/former-treasuries' })),
   ...CLAIMS.map((mutant) => ({ ...mutant, caughtBy: 'services/lost-claims' })),
 ]

@@ -26,6 +26,13 @@ const DEPOSITS = 'control-plane/services/deposits'
 /** Mistakes on the way of money out of the treasury. */
 const OUT: readonly TreasuryMutant[] = [
   {
+    name: 'a-second-signature-forgets-the-block-of-the-first',
+    file: `${PAYOUTS}/sign-transfers.ts`,
+    find: 'signedAtBlock: transfer.signedAtBlock ?? ground.block',
+    replace: 'signedAtBlock: ground.block',
+    caughtBy: 'payout-faults',
+  },
+  {
     name: 'a-nonce-for-each-signature',
     file: 'control-plane/ports/treasury/authorization.ts',
     find: 'keccak256(stringToHex(`transfer ${seller',
@@ -278,8 +285,8 @@ const IN: readonly TreasuryMutant[] = [
   {
     name: 'a-thief-is-not-noticed',
     file: `${DEPOSITS}/take-moves.ts`,
-    find: 'await holdPayouts(ctx, trx, `chain:',
-    replace: 'void (`chain:',
+    find: '\n  await holdPayouts(ctx, trx, `chain:',
+    replace: '\n  void (`chain:',
     caughtBy: 'deposit-faults',
   },
   {

@@ -154,6 +154,15 @@ export async function lockPayer(trx: Trx, payer: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${payer}, 8453))`.execute(trx)
 }
 
+async function listKnownChainPayments(db: Database, rids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await readRows(
+    db,
+    { rid: TABLE.rid },
+    sql`select rid from chain_payment where rid = any(${[...rids]}::text[])`,
+  )
+  return new Set(rows.map(({ rid }) => rid))
+}
+
 /** A payment whose money may be on its way. */
 const MOVING_ROW = { rid: TABLE.rid, nonce: TABLE.nonce, state: TABLE.state }
 export type MovingPayment = RowOf<typeof MOVING_ROW>
@@ -299,6 +308,8 @@ export async function findPaymentArrival(trx: Trx, rid: string): Promise<Arrival
 /** Reads of payments by wallet. */
 export type ChainPaymentReads = {
   find(rid: string): Promise<ChainPayment | undefined>
+  /** Those of some calls that have a payment. */
+  listKnown(rids: readonly string[]): Promise<ReadonlySet<string>>
   /** The payment that has an authorization. */
   findOf(authorization: Authorization): Promise<ChainPayment | undefined>
   /** The payer's payments whose money may be on its way; see {@link listMovingChainPayments}. */
@@ -314,6 +325,7 @@ export type ChainPaymentReads = {
 export function chainPaymentReads(db: Database): ChainPaymentReads {
   return {
     find: (rid) => findChainPayment(db, rid),
+    listKnown: (rids) => listKnownChainPayments(db, rids),
     findOf: (authorization) => findChainPaymentOf(db, authorization),
     listMoving: (payer) => listMovingChainPayments(db, payer),
     listOpen: (states, restingMs, limit) => listOpenChainPayments(db, states, restingMs, limit),
@@ -338,6 +350,8 @@ export type ChainPaymentRows = {
   markSought(rid: string): Promise<void>
   /** The treasury's receipt by a locked payment's authorization. */
   findArrival(rid: string): Promise<Arrival | undefined>
+  /** Keeps other claims of the payer waiting until the end of the transaction. */
+  lockPayer(payer: string): Promise<void>
   /** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
   lockExposure(payer: string, purse: PurseRead): Promise<Exposure>
   /** Finds the payer's user, or adds `fresh`. Undefined when a rival has just added one. */
@@ -354,6 +368,7 @@ export function chainPaymentRows(trx: Trx): ChainPaymentRows {
     markBooked: (rid) => markChainPaymentBooked(trx, rid),
     markSought: (rid) => markChainPaymentSought(trx, rid),
     findArrival: (rid) => findPaymentArrival(trx, rid),
+    lockPayer: (payer) => lockPayer(trx, payer),
     lockExposure: (payer, purse) => lockExposure(trx, payer, purse),
     ensureUser: (fresh, at) => ensureUser(trx, fresh, at),
   }

@@ -25,7 +25,7 @@ const MAX_CRASHES = 5
 const FIRST_DELAY_MS = SECOND
 const MAX_DELAY_MS = 30 * SECOND
 
-type PostingPlane = Pick<WorkerPlane, 'ledger' | 'gate' | 'log' | 'clock' | 'redisUrl'> &
+type PostingPlane = Pick<WorkerPlane, 'ids' | 'ledger' | 'gate' | 'log' | 'clock' | 'redisUrl'> &
   Partial<Pick<WorkerPlane, 'feed' | 'telemetry'>>
 
 /**

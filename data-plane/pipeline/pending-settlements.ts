@@ -23,6 +23,8 @@ type WatchedRail = {
 
 /** Milliseconds between two tries of what is pending. */
 const TURN_MS = SECOND
+/** Charges that are settled again together. Each may wait seconds for the chain, and after a restore there are thousands. */
+const SETTLED_AT_ONCE = 8
 
 type Parts = {
   readonly journal: Pick<OpenJournal, 'replay'>
@@ -75,12 +77,11 @@ export function createPendingSettlements({ journal, events, desk, clock, log }: 
     over.set(rid, recaptures)
   }
 
-  const again = (settle: Rail<unknown>['settle'], text: string) => settleAgain({ events, log }, settle, text)
-
   async function finish(rail: WatchedRail): Promise<void> {
     const { settle, replay } = rail
+    const again = (text: string) => settleAgain({ events, log }, settle, text)
     for (const inheritance of replay.inherited()) {
-      for await (const text of replay.unposted(inheritance)) await again(settle, text)
+      await settleEach(again, replay.unposted(inheritance))
       replay.crossOff(inheritance)
     }
     const due = new Set(pending)
@@ -88,7 +89,7 @@ export function createPendingSettlements({ journal, events, desk, clock, log }: 
     const recaptures = replay.recaptures()
     const isAll = recaptures !== rail.recaptures
     if (due.size > 0 || isAll) {
-      for await (const text of replay.unposted()) if (isAll || due.has(ridOf(text))) await again(settle, text)
+      await settleEach(again, replay.unposted(), (text) => isAll || due.has(ridOf(text)))
     }
     rail.recaptures = recaptures
     if (over.size === 0) return
@@ -137,6 +138,27 @@ export function createPendingSettlements({ journal, events, desk, clock, log }: 
       await underWay
     },
   }
+}
+
+/** Settles charges again, some at once. Rejects with the first failure, when those that run have ended. */
+async function settleEach(
+  again: (text: string) => Promise<void>,
+  texts: AsyncIterable<string>,
+  isDue: (text: string) => boolean = () => true,
+): Promise<void> {
+  const running = new Set<Promise<void>>()
+  const failures: unknown[] = []
+  for await (const text of texts) {
+    if (failures.length > 0) break
+    if (!isDue(text)) continue
+    const task: Promise<void> = again(text)
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => running.delete(task))
+    running.add(task)
+    if (running.size >= SETTLED_AT_ONCE) await Promise.race(running)
+  }
+  await Promise.all(running)
+  if (failures.length > 0) throw failures[0]
 }
 
 async function settleAgain(

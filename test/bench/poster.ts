@@ -8,6 +8,7 @@ import { createRedisGate } from '#control-plane/ports/gate/redis-gate.ts'
 import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { startPostUsage } from '#control-plane/workers/post-usage.ts'
 import { systemClock } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { Secret } from '#shared/secret.ts'
 
@@ -20,6 +21,7 @@ await redis.ping()
 startPostUsage({
   ledger: createMoneyLedger(db),
   gate,
+  ids: createIds(systemClock),
   clock: systemClock,
   log,
   redisUrl: new Secret(redisUrl),

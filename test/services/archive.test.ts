@@ -11,7 +11,7 @@ import { systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { GateWorld } from '#test/support/gate.ts'
-import { log, startGateWorld } from '#test/support/gate.ts'
+import { ids, log, startGateWorld } from '#test/support/gate.ts'
 import { balanceOf, newAccount } from '#test/support/ledger.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
@@ -59,7 +59,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.stop())
 
-const ctx = () => ({ db: world.db, ledger: createMoneyLedger(world.db), gate: world.gate, clock: systemClock, log })
+const ctx = () => ({ db: world.db, ledger: createMoneyLedger(world.db), gate: world.gate, clock: systemClock, ids, log })
 const archive = (months: number) => archiveMonths(ctx(), months)
 async function breaches(): Promise<string[]> {
   const config = { databaseUrl: world.databaseUrl, redisUrl: world.redisUrl, journalDir: undefined }

@@ -251,7 +251,7 @@ describe('the daily cap of an offer', () => {
     await untilOpen(dying)
     const { serve, usedBy } = await capped(dying)
     const { hold, event } = await serve(70, true)
-    const ports = { ledger: world.ledger, gate: world.gate, clock: systemClock, log }
+    const ports = { ledger: world.ledger, gate: world.gate, clock: systemClock, ids, log }
     // The event is posted and never acknowledged, so that its journal does not know.
     const away = { ...world.gate, ack: () => Promise.reject(new Error('the gate is away')) }
     await expect(postBatch({ ...ports, gate: away }, { events: [event], source: 'test' })).rejects.toThrow('away')

@@ -42,7 +42,7 @@ beforeAll(async () => {
   await untilOpen(node)
   buyer = await newAccount(world.db, 'buyer_credit', 1_000_000)
   seller = await newAccount(world.db, 'seller_available')
-  const ctx = { ledger: world.ledger, gate: world.gate, clock: systemClock, log }
+  const ctx = { ledger: world.ledger, gate: world.gate, clock: systemClock, ids, log }
   await drainAccountChanges(ctx)
   const events: string[] = []
   for (let index = 0; index < 10; index++) {

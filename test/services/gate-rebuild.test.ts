@@ -312,7 +312,7 @@ describe('caps after a rebuild', () => {
     const posted = await serve(10)
     await caps.settle(offer, posted.attempt, microUsd(10))
     await posted.settle()
-    const ports = { ledger: world.ledger, gate: world.gate, clock: systemClock, log }
+    const ports = { ledger: world.ledger, gate: world.gate, clock: systemClock, ids, log }
     expect(await postBatch(ports, { events: [posted.event], source: 'test' })).toMatchObject({ posted: 1 })
     const captured = await serve(200)
     await caps.settle(offer, captured.attempt, microUsd(200))

@@ -37,7 +37,7 @@ let seller: AccountId
 beforeAll(async () => {
   world = await startGateWorld()
   db = world.db
-  ctx = { ledger: world.ledger, gate: world.gate, clock: systemClock, log }
+  ctx = { ledger: world.ledger, gate: world.gate, clock: systemClock, ids, log }
   node = await world.node('node-1')
   await untilOpen(node)
   seller = await newAccount(db, 'seller_available')

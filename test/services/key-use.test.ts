@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 const used = (keyId: KeyId) => world.redis.hget(moneyKeys.keyUse('m00', keyId), 'du')
-const ctx = () => ({ ...world, clock: systemClock, log })
+const ctx = () => ({ ...world, clock: systemClock, ids, log })
 const post = (...events: string[]) => postBatch(ctx(), { events, source: 'test' })
 /** Books without telling the gate, as a worker that dies in between does. */
 const postSilently = (...events: string[]) =>

@@ -15,7 +15,7 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
-import { figures, log, markDead, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
+import { figures, ids, log, markDead, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
 import { newAccount } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.stop())
 
-const parts = () => ({ ledger: world.ledger, gate: world.gate, clock: systemClock, log })
+const parts = () => ({ ledger: world.ledger, gate: world.gate, clock: systemClock, ids, log })
 
 /** Makes a call that is charged, posted and acknowledged, with the product's own code. */
 async function serve(node: Node, account: AccountId, charge: number): Promise<string> {
@@ -228,6 +228,40 @@ describe('a ledger that goes back in time', () => {
     await told(2n)
     await told(1n)
     await until('it is seen', 2_000, async () => (await world.ledger.readEpoch()).isRestoreNew)
+  })
+
+  it('is not seen once more by older balances while the gate is rebuilt for it', async () => {
+    const account = await world.account(1_000)
+    const told = () => world.gate.seed([{ account, balanceMicro: microUsd(1_000), version: 2n }])
+    await until('the gate has an epoch', 10_000, () =>
+      told().then(
+        () => true,
+        () => false,
+      ),
+    )
+    await world.stopRebuilder()
+    let looks = 0
+    const ledger: GateWorld['ledger'] = {
+      ...world.ledger,
+      readEpoch() {
+        looks += 1
+        return world.ledger.readEpoch()
+      },
+    }
+    await world.ledger.markRestored(Date.now() - MINUTE)
+    const { epoch: before, restore } = await world.ledger.readEpoch()
+    await world.ledger.raiseEpoch(before)
+    const note = watchVersions(() => ({ ...parts(), ledger }))
+    await until('a look is over', 2_000, () => {
+      note([account])
+      return looks > 1
+    })
+    expect((await world.ledger.readEpoch()).restore).toEqual(restore)
+    await world.ledger.markHarvested(before)
+    await until('the next one is seen', 2_000, async () => {
+      note([account])
+      return (await world.ledger.readEpoch()).isRestoreNew
+    })
   })
 
   it('is recorded with the earliest instant, above every beat and document version that was given out', async () => {

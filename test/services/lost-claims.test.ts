@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { lockPayer } from '#control-plane/db/chain-payments.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { listMoves } from '#control-plane/db/treasury-moves.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
@@ -10,6 +11,7 @@ import { assignMove } from '#control-plane/services/deposits/operator-moves.ts'
 import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { watchMoves } from '#control-plane/services/deposits/watch-moves.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { keepClaims } from '#control-plane/services/payments/rebuild-claim.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { HeldClaimSchema } from '#shared/contract/chain-payments.ts'
@@ -18,6 +20,7 @@ import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import { depositing } from '#test/support/deposits.ts'
 import { ids } from '#test/support/gate.ts'
+import { endText, submitText } from '#test/support/job-events.ts'
 import { newAccount } from '#test/support/ledger.ts'
 import type { PaymentWorld, Scheme, Signed } from '#test/support/payments.ts'
 import { paidCalls, startPayments } from '#test/support/payments.ts'
@@ -43,7 +46,13 @@ afterAll(async () => {
   await chain.stop()
 })
 
-type Lost = { readonly rid: string; readonly account: string; readonly event: string; readonly wallet: ChainWallet }
+type Lost = {
+  readonly rid: string
+  readonly account: string
+  readonly event: string
+  readonly wallet: ChainWallet
+  readonly signed: Signed
+}
 
 type Told = Pick<Lost, 'rid' | 'account' | 'wallet'> & { readonly signed: Signed; readonly seller: string }
 
@@ -76,7 +85,7 @@ async function lost(
   const signed = given ?? (await world.sign(wallet, scheme, PRICE))
   const [rid, account] = [ids.ulid(), ids.make('acc')]
   const event = tellEvent({ rid, account, wallet, signed, seller: world.seller }, hasClaim)
-  return { rid, account, event, wallet }
+  return { rid, account, event, wallet, signed }
 }
 
 /** A claim that stands, as the process that serves its call tells it again. */
@@ -113,6 +122,68 @@ describe('a claim that stands when the ledger went back in time', () => {
   })
 })
 
+/** A charge or a job's event of a wallet, which names an account that the ledger lost. */
+const byWallet = (wallet: ChainWallet, text: string) =>
+  JSON.stringify({ ...JSON.parse(text), rail: 'x402-exact', keyId: null, wallet: wallet.address.toLowerCase() })
+const post = (...events: string[]) => postBatch(world.ctx, { events, source: 'test' })
+const payerOf = async (rid: string) => {
+  const { rows } = await sql<{ account: string }>`select account from settlement where rid = ${rid}`.execute(world.db)
+  return rows[0]?.account
+}
+
+describe('a call whose account the ledger lost', () => {
+  const free = (account: string) => ({ rid: ids.ulid(), account, charge: 0, hold: Number(PRICE), sellerAccount: null })
+
+  it('is booked for the wallet when it cost nothing, with the account made again, once', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const account = ids.make('acc')
+    const [call, next] = [free(account), free(account)]
+    const events = [call, next].map((wish) => byWallet(wallet, eventText(wish)))
+    expect(await post(...events)).toEqual({ posted: 2, repeats: 0, conflicts: 0, poisoned: 0 })
+    expect(await post(...events)).toEqual({ posted: 0, repeats: 2, conflicts: 0, poisoned: 0 })
+    expect([await payerOf(call.rid), await payerOf(next.rid)]).toEqual([account, account])
+    const claimed = await world.claimed(await world.sign(wallet, 'exact', PRICE))
+    expect((await world.row(claimed)).account).toBe(account)
+    await world.release(claimed)
+  })
+
+  it('is booked for the account that the wallet has got since', async () => {
+    const wallet = await chain.newWallet(RICH)
+    const other = await world.claimed(await world.sign(wallet, 'exact', PRICE))
+    const call = free(ids.make('acc'))
+    expect(await post(byWallet(wallet, eventText(call)))).toMatchObject({ posted: 1, poisoned: 0 })
+    expect(await payerOf(call.rid)).toBe((await world.row(other)).account)
+    await world.release(other)
+  })
+
+  it('is set aside where no wallet is named, beside others that are booked', async () => {
+    const wallet = await chain.newWallet()
+    const [byNobody, byCredit, good] = [free(ids.make('acc')), free(ids.make('acc')), free(ids.make('acc'))]
+    const unnamed = JSON.stringify({ ...JSON.parse(byWallet(wallet, eventText(byNobody))), wallet: 'a wallet' })
+    const told = await post(unnamed, eventText(byCredit), byWallet(wallet, eventText(good)))
+    expect(told).toMatchObject({ posted: 1, poisoned: 2 })
+    const rids = [byNobody.rid, byCredit.rid]
+    const aside = await world.db.selectFrom('usage_poison').select('reason').where('rid', 'in', rids).execute()
+    expect(aside.map(({ reason }) => reason)).toEqual(['unknown_account', 'unknown_account'])
+  })
+
+  it('ends its job for the account of now, though the end comes before the submit', async () => {
+    const { rid, account, event, wallet } = await lost('exact')
+    const { payment } = JSON.parse(event)
+    const job = { rid, account, sellerAccount: world.seller, quote: Number(PRICE) }
+    expect(await post(byWallet(wallet, endText(job, Number(CHARGE))))).toMatchObject({ posted: 1, poisoned: 0 })
+    const submit = JSON.stringify({ ...JSON.parse(byWallet(wallet, submitText(job))), payment })
+    await sql`delete from app_user where wallet = ${wallet.address.toLowerCase()}`.execute(world.db)
+    const other = await world.claimed(await world.sign(wallet, 'upto', PRICE))
+    await world.release(other)
+    await world.settle(rid, PRICE, { event: submit })
+    const { account: now } = await world.booked(rid)
+    expect(now).not.toBe(account)
+    expect(await payerOf(rid)).toBe(now)
+    expect(await world.credit(wallet)).toBe(PRICE - CHARGE)
+  })
+})
+
 describe('a claim that the ledger lost', () => {
   it.each(['exact', 'upto'] as const)('is made again from the journal, settled and booked once: %s', async (scheme) => {
     const { rid, account, event, wallet } = await lost(scheme)
@@ -125,6 +196,32 @@ describe('a claim that the ledger lost', () => {
     expect(await chain.usdcBalance(wallet.address)).toBe(1_000_000n - taken)
     expect(await world.credit(wallet)).toBe(taken - CHARGE)
   })
+
+  it.each(['its charge', 'the claims that stand'] as const)(
+    'is told twice at once, by %s as well, and booked',
+    async (by) => {
+      const { rid, account, event, wallet, signed } = await lost('upto')
+      const payer = wallet.address.toLowerCase()
+      const held = heldClaim({ rid, account, signed })
+      let telling: Promise<unknown>[] = []
+      await transact(world.db, async (trx) => {
+        await lockPayer(trx, payer)
+        // Both have found no claim, and one of them makes it first.
+        telling = [
+          by === 'its charge' ? world.settle(rid, CHARGE, { event }) : keepClaims(world.ctx, [held]),
+          world.settle(rid, CHARGE, { event }),
+        ]
+        await until('both wait for the payer', 10_000, async () => {
+          const { rows } = await sql`select from pg_locks where locktype = 'advisory' and not granted`.execute(world.db)
+          return rows.length === telling.length
+        })
+      })
+      expect(await telling[1]).toMatchObject({ state: 'settled' })
+      await telling[0]
+      expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', charge: CHARGE, account })
+      expect(await world.db.selectFrom('usage_poison').select('rid').where('rid', '=', rid).execute()).toEqual([])
+    },
+  )
 
   it('of a wallet that has another account since is told to whoever repeats it', async () => {
     const { rid, account, event, wallet } = await lost('upto')

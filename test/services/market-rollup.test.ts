@@ -13,7 +13,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { createIds, ulidTime } from '#shared/ids.ts'
 import { SKETCH_ERROR, sketchBucket } from '#shared/sketch.ts'
 import type { GateWorld } from '#test/support/gate.ts'
-import { log, startGateWorld } from '#test/support/gate.ts'
+import { ids, log, startGateWorld } from '#test/support/gate.ts'
 import { newAccount } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
@@ -83,7 +83,7 @@ function call({ at, model = 'm', provider = 'p1', ttftMs = 200, charge = 1_000, 
 }
 
 const post = (events: readonly string[]) =>
-  postBatch({ ledger: world.ledger, gate: world.gate, clock: systemClock, log }, { events, source: 'test' })
+  postBatch({ ledger: world.ledger, gate: world.gate, clock: systemClock, ids, log }, { events, source: 'test' })
 const ctx = () => ({ db: world.db, clock: CLOCK })
 const rowOf = async (model: string) => {
   const [row] = await readMarketRows(world.db, [model], NOON)

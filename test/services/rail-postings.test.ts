@@ -20,7 +20,7 @@ let seller: AccountId
 beforeAll(async () => {
   world = await startGateWorld()
   db = world.db
-  ctx = { ledger: world.ledger, gate: world.gate, clock: systemClock, log }
+  ctx = { ledger: world.ledger, gate: world.gate, clock: systemClock, ids, log }
   seller = await newAccount(db, 'seller_available')
 })
 afterAll(() => world.stop())

@@ -22,6 +22,7 @@ export function memoryPaymentReads(ask: Statement, wall: () => number): ChainPay
       .slice(0, limit)
   return {
     find: (rid) => ask(({ payments }) => payments.get(rid)),
+    listKnown: (rids) => ask(({ payments }) => new Set(rids.filter((rid) => payments.has(rid)))),
     findOf: (asked) => ask(({ payments }) => [...payments.values()].find((row) => nameOf(row) === nameOf(asked))),
     listMoving: (payer) =>
       ask(({ payments }) => ({
@@ -96,6 +97,7 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
     wasMoved: () => statement(() => false),
     findArrival: () => statement(() => undefined),
     wasCredited: () => statement(() => false),
+    lockPayer: () => statement(() => undefined),
     lockExposure: (payer, purse) => statement((tables) => exposureOf(tables, payer, purse)),
     ensureUser: (fresh) =>
       statement(({ users, accounts }) => {

@@ -75,7 +75,11 @@ export function createWorker(ground: Ground, name: string, { jobs: providers, ma
       createLink({ scheduler, host: redis, owner: process, ...(timeoutMs === undefined ? {} : { timeoutMs }) }).client
     const gate = createRedisGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS })
     const keeper = createRedisGateKeeper({ redis: link(), blocking: link(), buckets: BUCKETS, log })
-    const honest: IngestCtx = { ledger, gate, clock, log }
+    const own = random.fork(`ids ${process.pid}`)
+    const ids = createIds(clock, (pool) => {
+      for (let index = 0; index < pool.length; index++) pool[index] = own.between(0, 255)
+    })
+    const honest: IngestCtx = { ids, ledger, gate, clock, log }
     const ctx = mutant === 'ack_before_commit' ? ackBeforeCommit(honest) : honest
     const { signal } = new AbortController()
     void watchGate({ ...ctx, keeper, afterOpen: async () => void (await sweepHolds(ctx, 0)) }, signal)
@@ -107,11 +111,8 @@ export function createWorker(ground: Ground, name: string, { jobs: providers, ma
     if (host === undefined) return undefined
     const clock = process.time
     const own = random.fork(`payments ${process.pid}`)
-    const ids = createIds(clock, (pool) => {
-      for (let index = 0; index < pool.length; index++) pool[index] = own.between(0, 255)
-    })
     const payments = openChainPayments({ host, process, session, pass: crash.pass })
-    const paying: FinishCtx = { ...ctx, ids, payments }
+    const paying: FinishCtx = { ...ctx, payments }
     const turn = () => {
       void finishPayments(paying).finally(() => clock.after(FINISH_EVERY_MS, turn))
     }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { z } from 'zod'
 import type { Balance } from '#control-plane/db/accounts.ts'
 import type { Job, JobEnd } from '#control-plane/db/jobs.ts'
 import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
@@ -118,11 +119,19 @@ async function receiveEnd(trx: MoneyTransaction, read: ReadEvent, source: string
  */
 export async function bookParked(trx: MoneyTransaction, end: JobEnd): Promise<Balance[]> {
   if (end.bookedAt !== null) return []
-  const read = readEvent(end.event, end.source)
+  const told = readEvent(end.event, end.source)
   const job = await trx.jobs.lockJob(end.rid)
-  if (isPoison(read) || job === undefined || job.endedAt !== null || misfitOf(job, read) !== undefined) return []
-  return bookEnd(trx, job, read)
+  if (isPoison(told) || job === undefined || job.endedAt !== null) return []
+  const read = isOfItsWallet(job, told) ? { ...told, payer: job.account } : told
+  return misfitOf(job, read) === undefined ? bookEnd(trx, job, read) : []
 }
+
+/** True for an end of the wallet that paid for a job. Its account may be another since the ledger lost the one that it names. */
+function isOfItsWallet(job: Job, { event, posting }: ReadEvent): boolean {
+  return posting.isOfWallet && SubmitOfWallet.parse(JSON.parse(job.event)).wallet === event.wallet
+}
+
+const SubmitOfWallet = z.object({ wallet: z.string() })
 
 function misfitOf(job: Job, { event, payer }: ReadEvent): string | undefined {
   if (payer !== job.account) return 'account: not that of the job'

@@ -5,11 +5,14 @@ import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
 import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
 import type { PostReport } from '#control-plane/ports/telemetry/post-report.ts'
 import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
+import { Wallet } from '#control-plane/services/fields.ts'
+import { newUser, unrivalled } from '#control-plane/services/users.ts'
 import { feedItemOf } from '#shared/contract/feed.ts'
 import { capUseOf } from '#shared/contract/money-scripts/uses.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
+import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { microUsd } from '#shared/money.ts'
 import type { Charge } from './charge-entries.ts'
 import { earningOf, splitCharges } from './charge-entries.ts'
@@ -20,7 +23,7 @@ import { isBounded } from './rail-postings.ts'
 import type { ReadEvent } from './usage-reading.ts'
 import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
 
-export type IngestCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'> & {
+export type IngestCtx = Pick<Ctx, 'ids' | 'ledger' | 'gate' | 'clock' | 'log'> & {
   /** Receives new trades. Left out where no feed is shown. */
   readonly feed?: TradeFeed
   /** The postings of each rail; the product's rails when left out. */
@@ -137,12 +140,31 @@ async function withoutStrangers(
   poison: Poison[],
 ): Promise<ReadEvent[]> {
   const named = new Set(events.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
-  const kinds = await withRetries(ctx, () => ctx.ledger.findKinds([...named]))
-  return events.filter((read) => {
+  const kinds = new Map(await withRetries(ctx, () => ctx.ledger.findKinds([...named])))
+  const known: ReadEvent[] = []
+  for (const told of events) {
+    const read = kinds.has(told.payer) ? told : await withAccountOfNow(ctx, told, kinds)
     const broken = brokenAccount(read, kinds)
-    if (broken !== undefined) poison.push(poisonOf(read, { rid: read.event.rid, source: batch.source, ...broken }))
-    return broken === undefined
-  })
+    if (broken === undefined) known.push(read)
+    else poison.push(poisonOf(read, { rid: read.event.rid, source: batch.source, ...broken }))
+  }
+  return known
+}
+
+/**
+ * An event of a wallet whose account the ledger lost when it went back in time. The wallet's account of now is its payer:
+ * the one that the wallet has got since, or the lost one, which is made again.
+ */
+async function withAccountOfNow(ctx: IngestCtx, read: ReadEvent, kinds: Map<string, AccountKind>): Promise<ReadEvent> {
+  const wallet = Wallet.safeParse(read.event.wallet)
+  if (!read.posting.isOfWallet || !wallet.success) return read
+  const fresh = { ...newUser(ctx, wallet.data), buyerAccount: read.payer }
+  const made = await withRetries(ctx, () =>
+    ctx.ledger.transact((trx) => trx.payments.ensureUser(fresh, ctx.clock.now())),
+  )
+  const { buyerAccount: payer } = unrivalled(made)
+  kinds.set(payer, 'buyer_credit')
+  return { ...read, payer }
 }
 
 /**

@@ -88,7 +88,7 @@ export function watchVersions(parts: () => Suspects): (accounts: readonly Accoun
     const inGate = await Promise.all(accounts.map((account) => gate.spendable(account)))
     const inLedger = new Map((await ledger.findBalances(accounts)).map((row) => [row.account, row.version]))
     const lost = accounts.find((account, index) => (inLedger.get(account) ?? 0n) < (inGate[index]?.version ?? 0n))
-    if (lost === undefined || (await ledger.readEpoch()).isRestoreNew) return
+    if (lost === undefined || isNoticed(await ledger.readEpoch())) return
     log.error({ account: lost }, 'the ledger has an older version of an account than the gate')
     await ledger.markRestored(clock.now() - JOURNAL_MS)
   }
@@ -105,6 +105,11 @@ export function watchVersions(parts: () => Suspects): (accounts: readonly Accoun
         isLooking = false
       })
   }
+}
+
+/** True while a step back is on record and the gate is not rebuilt for it yet: until then it has newer versions. */
+function isNoticed({ isRestoreNew, heldAt, joinedAt }: MoneyRecord): boolean {
+  return isRestoreNew || (heldAt !== undefined && joinedAt === undefined)
 }
 
 const RepostInput = z.strictObject({

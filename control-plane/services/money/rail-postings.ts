@@ -14,6 +14,8 @@ export type RailPosting = {
   readonly payerKind: AccountKind
   /** True for a rail that pays nobody. An event of it with a charge is set aside. */
   readonly isFree: boolean
+  /** True for a rail whose payers are wallets. The account of a wallet is made again where the ledger has lost it. */
+  readonly isOfWallet: boolean
   /** True when the gate counts a call as unposted until it hears of the booking. */
   readonly isCountedInGate: boolean
 }
@@ -25,11 +27,12 @@ const byCredit: RailPosting = {
   payerOf: ({ account }) => (account !== null && isId('acc', account) ? account : undefined),
   payerKind: 'buyer_credit',
   isFree: false,
+  isOfWallet: false,
   isCountedInGate: true,
 }
 
 /** A wallet's call is charged to the account of the wallet, which its transfer has just filled. */
-const byChain: RailPosting = { ...byCredit, isCountedInGate: false }
+const byChain: RailPosting = { ...byCredit, isOfWallet: true, isCountedInGate: false }
 
 export const RAIL_POSTINGS: RailPostings = new Map<RailName, RailPosting>([
   [CREDIT_RAIL, byCredit],

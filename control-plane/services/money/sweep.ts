@@ -7,7 +7,7 @@ import { microUsd } from '#shared/money.ts'
 import { postBatch } from './ingest.ts'
 import { drainAccountChanges } from './ledger.ts'
 
-type SweepCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'>
+type SweepCtx = Pick<Ctx, 'ids' | 'ledger' | 'gate' | 'clock' | 'log'>
 
 /** Time that a capture may wait for its event to come through the queue. */
 const UNPOSTED_AFTER_MS = MINUTE

@@ -52,6 +52,9 @@ type Done = { readonly balances: readonly Balance[]; readonly booked: Booked | u
 async function book({ ids }: Booking, trx: MoneyTransaction, payment: ChainPayment): Promise<Done> {
   const call = callOf(payment)
   const isJob = call?.event.kind === 'submit'
+  // The transfer and the charge lock accounts one after the other. Whoever pays sellers out locks them in this order as well.
+  const seller = call?.event.sellerAccount ?? payment.account
+  await trx.lockAccounts([payment.account, seller, OUTSIDE])
   const balances = await deposit(trx, payment, { isJob, newId: () => ids.ulid() })
   const booked = call && (await bookCharge(trx, payment, call))
   return { balances: [...balances, ...(booked?.balances ?? [])], booked }

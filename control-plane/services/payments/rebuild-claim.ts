@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-payments.ts'
 import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
+import { inParallel } from '#control-plane/services/exports/line-feed.ts'
 import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
 import { isPoison, readEvent } from '#control-plane/services/money/usage-reading.ts'
 import { newUser } from '#control-plane/services/users.ts'
@@ -15,6 +16,9 @@ import { readSignedPayment } from './signed-payment.ts'
 
 /** The part of an event's payment in which the claim stands. */
 const RecordSchema = z.looseObject({ claim: KeptClaimSchema })
+
+/** Lost claims that are made again together, each in a transaction of its own. */
+const KEPT_AT_ONCE = 8
 
 /** A claim that was made again, and the event as its account of now has it. */
 export type Rebuilt = { readonly payment: ChainPayment; readonly event: string }
@@ -65,7 +69,7 @@ async function makeAgain(
   const { network, asset } = requirement
   const { payer, nonce, validUntil } = signed
   const name = { network, asset: asset.toLowerCase(), payer, nonce }
-  await trx.payments.lockExposure(payer, { at: new Date(ctx.clock.now()), moved: [] })
+  await trx.payments.lockPayer(payer)
   const came = { ...name, settledBy: settlerOf({ requirement }), transaction: null }
   const isCredited = await trx.payments.wasCredited(came)
   if (isCredited && sparesCredit) return undefined
@@ -92,20 +96,18 @@ export async function keepClaims(
   ctx: Pick<PaymentCtx, 'ids' | 'clock' | 'log' | 'ledger' | 'payments'>,
   claims: readonly HeldClaim[],
 ): Promise<void> {
-  const payers = await Promise.all(
-    claims.map(async (claim) => {
-      const read = readSignedPayment(claim.payload, claim.requirement)
-      // While the chain is silent a payer counts as a contract, which bounds it more.
-      return { claim, isContract: read === undefined || (await isOfContract(ctx, read)) !== false }
-    }),
-  )
-  for (const { claim, isContract } of payers) {
+  const known = await ctx.ledger.payments.listKnown(claims.map(({ rid }) => rid))
+  const lost = claims.filter(({ rid }) => !known.has(rid))
+  await inParallel(lost, KEPT_AT_ONCE, async (claim) => {
+    const read = readSignedPayment(claim.payload, claim.requirement)
+    // While the chain is silent a payer counts as a contract, which bounds it more.
+    const isContract = read === undefined || (await isOfContract(ctx, read)) !== false
     await ctx.ledger.transact(async (trx) => {
       if ((await trx.payments.lock(claim.rid)) !== undefined) return
       // A charge beside credit is noted with its claim, when it is told.
       await makeAgain(ctx, trx, claim, { sparesCredit: true, isContract })
     })
-  }
+  })
 }
 
 /** Reads the claim that the data plane kept with an event. Undefined for an event without one. */

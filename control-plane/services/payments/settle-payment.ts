@@ -95,11 +95,13 @@ async function noteCharge(
 ): Promise<ChainPayment | 'lost' | undefined> {
   const charge: bigint = chargeMicro
   return ctx.ledger.transact(async (trx) => {
-    const known = await trx.payments.lock(rid)
-    if (known === undefined && told === null) throw new AppError('not_found')
-    if (known === undefined && isContract === undefined) return 'lost'
+    const before = await trx.payments.lock(rid)
+    if (before === undefined && told === null) throw new AppError('not_found')
+    if (before === undefined && isContract === undefined) return 'lost'
     const lost = told === null || isContract === undefined ? undefined : { text: told, isContract }
-    const rebuilt = known === undefined && lost !== undefined ? await rebuildClaim(ctx, trx, lost) : undefined
+    const rebuilt = before === undefined && lost !== undefined ? await rebuildClaim(ctx, trx, lost) : undefined
+    // The claim may have been made again meanwhile, by another teller of the charge or by the claims that stand.
+    const known = before ?? (rebuilt === undefined ? await trx.payments.lock(rid) : undefined)
     const payment = known ?? rebuilt?.payment
     if (payment === undefined) return undefined
     const event = rebuilt?.event ?? (told === null ? null : asOfNow(payment, told))

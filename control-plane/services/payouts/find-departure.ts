@@ -167,9 +167,10 @@ async function addPayout(
   { seller, number, isWhole }: Payout,
 ): Promise<TransferId> {
   const waiting = await lockWaitingPayouts(trx, seller, MAX_WAITING)
-  await lockAccounts(trx, [seller])
-  const owner = await findSellerOwner(trx, seller)
-  if (owner === undefined) throw new Error(`${seller} is no seller`)
+  const inFlight = await inFlightOf(ctx, trx, seller)
+  // All that the postings below lock, in one order for all who book: the departure leaves the books in the end.
+  await lockAccounts(trx, [seller, inFlight, PLATFORM_ACCOUNTS.externalUsdc])
+  const owner = await ownerOf(trx, seller)
   let missing = higher(amount - owner.balance, 0n)
   for (const payout of waiting) {
     if (missing === 0n) break
@@ -178,7 +179,6 @@ async function addPayout(
   }
   if (missing > 0n && !isWhole) throw new LostEarningsError(`${seller} lacks ${missing} of a payout that left`)
   const id = ctx.ids.make('pay')
-  const inFlight = (await findInFlightAccount(trx, seller)) ?? (await openInFlight(ctx, trx, owner))
   await insertTransfer(trx, {
     ...{ id, purpose: 'payout', seller, inFlight, recipient, amount, mode: 'batched' },
     ...{ state: 'scheduled', reason: null, number, nonce: `0x${nonce.slice(2)}` },
@@ -196,6 +196,16 @@ async function addPayout(
   if (missing > 0n) await post('payout_cover', PLATFORM_ACCOUNTS.shortfall, seller)
   await post('payout', seller, inFlight)
   return id
+}
+
+async function ownerOf(trx: Trx, seller: AccountId) {
+  const owner = await findSellerOwner(trx, seller)
+  if (owner === undefined) throw new Error(`${seller} is no seller`)
+  return owner
+}
+
+async function inFlightOf(ctx: FindCtx, trx: Trx, seller: AccountId): Promise<AccountId> {
+  return (await findInFlightAccount(trx, seller)) ?? (await openInFlight(ctx, trx, await ownerOf(trx, seller)))
 }
 
 /** What a payout is made of: the earnings of offers that are paid at its recipient, then those of others. */

@@ -58,8 +58,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'nobody-settles-later',
     file: 'data-plane/pipeline/pending-settlements.ts',
-    find: 'if (isAll || due.has(ridOf(text))) await again(settle, text)',
-    replace: 'void isAll',
+    find: '(text) => isAll || due.has(ridOf(text)))',
+    replace: '() => isAll && !isAll)',
     caughtBy: 'F35b',
   },
   {

@@ -165,8 +165,8 @@ const CLAIMS: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'a-lost-claim-is-not-made-again',
     file: `${PAYMENTS}/settle-payment.ts`,
-    find: 'known === undefined && lost !== undefined ? await rebuildClaim',
-    replace: 'known !== undefined && lost !== undefined ? await rebuildClaim',
+    find: 'before === undefined && lost !== undefined ? await rebuildClaim',
+    replace: 'before !== undefined && lost !== undefined ? await rebuildClaim',
   },
   {
     name: 'a-claim-is-made-again-beside-another',
@@ -218,11 +218,76 @@ const CLAIMS: readonly Omit<TestMutant, 'caughtBy'>[] = [
   },
 ]
 
+/** Mistakes with the notice of a step back. */
+const NOTICES: readonly Omit<TestMutant, 'caughtBy'>[] = [
+  {
+    name: 'a-step-back-is-noticed-again-while-the-gate-is-rebuilt',
+    file: 'control-plane/services/money/ledger-restores.ts',
+    find: 'return isRestoreNew || (heldAt !== undefined && joinedAt === undefined)',
+    replace: 'return isRestoreNew || (heldAt !== undefined && joinedAt !== joinedAt)',
+  },
+  {
+    name: 'no-step-back-is-noticed-by-versions-while-money-is-held',
+    file: 'control-plane/services/money/ledger-restores.ts',
+    find: 'return isRestoreNew || (heldAt !== undefined && joinedAt === undefined)',
+    replace: 'return isRestoreNew || (heldAt !== undefined && joinedAt === joinedAt)',
+  },
+]
+
+/** Mistakes with what is told by several at once. */
+const TOGETHER: readonly Omit<TestMutant, 'caughtBy'>[] = [
+  {
+    name: 'a-claim-made-again-by-another-teller-is-lost',
+    file: `${PAYMENTS}/settle-payment.ts`,
+    find: 'const known = before ?? (rebuilt === undefined ? await trx.payments.lock(rid) : undefined)',
+    replace: 'const known = before',
+  },
+]
+
+const INGEST = 'control-plane/services/money/ingest.ts'
+
+/** Mistakes with calls of wallets whose accounts the ledger lost. */
+const ACCOUNTS: readonly Omit<TestMutant, 'caughtBy'>[] = [
+  {
+    name: 'a-free-call-of-a-lost-account-is-set-aside',
+    file: INGEST,
+    find: 'kinds.has(told.payer) ? told : await withAccountOfNow(ctx, told, kinds)',
+    replace: 'kinds.has(told.payer) || withAccountOfNow.length > 0 ? told : told',
+  },
+  {
+    name: 'a-lost-account-is-another-for-each-call',
+    file: INGEST,
+    find: 'const fresh = { ...newUser(ctx, wallet.data), buyerAccount: read.payer }',
+    replace: 'const fresh = newUser(ctx, wallet.data)',
+  },
+  {
+    name: 'a-lost-account-pays-beside-that-of-its-wallet',
+    file: INGEST,
+    find: '  const { buyerAccount: payer } = unrivalled(made)\n',
+    replace: '  const payer = (unrivalled(made), read.payer)\n',
+  },
+  {
+    name: 'an-account-is-made-for-whatever-a-call-names',
+    file: INGEST,
+    find: '  if (!read.posting.isOfWallet || !wallet.success) return read\n',
+    replace: '  if (!wallet.success) return read\n',
+  },
+  {
+    name: 'the-end-of-a-job-stays-parked-by-a-lost-account',
+    file: 'control-plane/services/money/finish-job.ts',
+    find: 'const read = isOfItsWallet(job, told) ? { ...told, payer: job.account } : told',
+    replace: 'const read = isOfItsWallet(job, told) ? told : told',
+  },
+]
+
 /** Mistakes with what a ledger lost that went back in time. */
 export const RESTORE_MUTANTS: readonly TestMutant[] = [
   ...OUT.map((mutant) => ({ ...mutant, caughtBy: 'services/payout-restores' })),
   ...LEAVE.map((mutant) => ({ ...mutant, caughtBy: 'services/signing-leave' })),
   ...DEPARTURES.map((mutant) => ({ ...mutant, caughtBy: 'services/lost-departures' })),
   ...FORMER.map((mutant) => ({ ...mutant, caughtBy: 'services/former-treasuries' })),
+  ...ACCOUNTS.map((mutant) => ({ ...mutant, caughtBy: 'services/lost-claims' })),
+  ...NOTICES.map((mutant) => ({ ...mutant, caughtBy: 'services/ledger-restores' })),
+  ...TOGETHER.map((mutant) => ({ ...mutant, caughtBy: 'services/lost-claims' })),
   ...CLAIMS.map((mutant) => ({ ...mutant, caughtBy: 'services/lost-claims' })),
 ]

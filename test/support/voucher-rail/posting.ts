@@ -12,6 +12,7 @@ export const POSTINGS_WITH_VOUCHERS: RailPostings = new Map([
       payerOf: () => PLATFORM_ACCOUNTS.externalFiat,
       payerKind: 'external_fiat',
       isFree: false,
+      isOfWallet: false,
       isCountedInGate: false,
     },
   ],

@@ -33,15 +33,15 @@ export type WalletLoad = {
 }
 
 /** Starts buyers, one for each wallet. Each pays by all ways in turn, whole and streamed. */
-export async function startWalletLoad(world: World, at: WorldChain): Promise<WalletLoad> {
+export async function startWalletLoad(world: World, at: WorldChain, count = WALLETS): Promise<WalletLoad> {
   const wallets = await Promise.all(
-    Array.from({ length: WALLETS }, () => at.chain.newWallet({ usdc: START_MICRO, eth: 10n ** 16n })),
+    Array.from({ length: count }, () => at.chain.newWallet({ usdc: START_MICRO, eth: 10n ** 16n })),
   )
   for (const wallet of wallets.slice(1)) await at.chain.approvePermit2(wallet)
   const calls: PaidCall[] = []
   let isOver = false
   const work = async (wallet: ChainWallet, first: number) => {
-    for (let number = first; !isOver; number += WALLETS) {
+    for (let number = first; !isOver; number += count) {
       const call = await buy(world, at, wallet, number)
       if (call !== undefined) calls.push(call)
     }

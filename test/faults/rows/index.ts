@@ -1,6 +1,7 @@
 import type { Row } from '#test/faults/harness/row.ts'
 import { ANY_DEATH_ROWS } from './any-death.ts'
 import { BLOCKED_START_ROWS } from './blocked-starts.ts'
+import { CHAIN_PAST_ROWS } from './chain-past.ts'
 import { CLOCK_ROWS } from './clocks.ts'
 import { CONTROL_ROWS } from './control.ts'
 import { DEATH_ROWS } from './deaths.ts'
@@ -21,6 +22,7 @@ import { UPSTREAM_ROWS } from './upstream.ts'
 export const ROWS: readonly Row[] = [
   ...ANY_DEATH_ROWS,
   ...BLOCKED_START_ROWS,
+  ...CHAIN_PAST_ROWS,
   ...CLOCK_ROWS,
   ...CONTROL_ROWS,
   ...DEATH_ROWS,

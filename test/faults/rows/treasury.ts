@@ -25,7 +25,7 @@ import { endOf } from './deaths.ts'
 const OPERATOR = machineOperator('fault run')
 const TOKEN = parseAbi(['function transfer(address, uint256)'])
 const START_MICRO = 5_000_000n
-const SENT_MICRO = 1_000n
+export const SENT_MICRO = 1_000n
 const STEP_MS = 30_000
 
 /** The named places on the way of a draw from a wallet, of a deposit and of a payout. */
@@ -39,13 +39,13 @@ const DEATHS: readonly CrashPoint[] = [
 const QUICK_DEATHS: readonly CrashPoint[] = ['draw_approved', 'deposit_booked', 'payout_signed']
 
 /** The worker's settings: everything is drawn and paid at once. */
-const OFTEN = {
+export const OFTEN = {
   ...{ ALLOWANCE_BATCH_MICRO: '1', ALLOWANCE_READ_SECONDS: '1' },
   ...{ PAYOUT_EVERY_SECONDS: '1', PAYOUT_THRESHOLD_MICRO: '1' },
 }
 
 /** A buyer whose wallet has no ETH and pays for its key, and a wallet of the same market that sends tokens. */
-type Payer = { readonly wallet: ChainWallet; readonly key: string; readonly actor: BuyerActor }
+export type Payer = { readonly wallet: ChainWallet; readonly key: string; readonly actor: BuyerActor }
 
 async function newPayer({ market, secrets }: World, wallet: ChainWallet): Promise<Payer> {
   const wish = { wallet: wallet.address.toLowerCase(), keys: ['buyer'] }
@@ -76,7 +76,7 @@ async function allow({ market, sql }: World, { wallet, actor }: Payer): Promise<
 }
 
 /** Makes a call that the buyer's key pays for. Answers whether it was served. */
-async function call(world: World, { key }: Payer): Promise<boolean> {
+export async function call(world: World, { key }: Payer): Promise<boolean> {
   const answer = await fetch(`${world.origin(0)}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -86,7 +86,7 @@ async function call(world: World, { key }: Payer): Promise<boolean> {
   return answer.status === 200
 }
 
-async function send({ chain, environment }: WorldChain, { account }: ChainWallet): Promise<void> {
+export async function send({ chain, environment }: WorldChain, { account }: ChainWallet): Promise<void> {
   const client = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
   const { TREASURY_ADDRESS: treasury = '' } = environment
   const to: Hex = `0x${treasury.slice(2)}`
@@ -99,7 +99,7 @@ async function send({ chain, environment }: WorldChain, { account }: ChainWallet
  * Waits until nothing is on its way: no debt, no draw, no payout, no transfer that nobody looked at. In a world that other rows
  * share, sellers earned credit that came from nowhere: their payouts wait for a refill.
  */
-function untilQuiet({ sql }: World, isShared = false): Promise<void> {
+export function untilQuiet({ sql }: World, isShared = false): Promise<void> {
   return until('the treasury is quiet', STEP_MS, async () => {
     const { rows } = await sql.query(
       `select
@@ -116,7 +116,7 @@ function untilQuiet({ sql }: World, isShared = false): Promise<void> {
 }
 
 /** A buyer whose wallet pays, and one who sends tokens. */
-async function newPair(
+export async function newPair(
   world: World,
   { chain }: WorldChain,
 ): Promise<{ readonly payer: Payer; readonly sender: Payer }> {
@@ -198,7 +198,7 @@ async function troubleOnTheWay(stage: Stage): Promise<void> {
 }
 
 /** The wallets have what the books say, the reconciliation finds nothing, and no payout was stopped. */
-async function judge(stage: Stage, ended: Ended): Promise<void> {
+export async function judge(stage: Stage, ended: Ended): Promise<void> {
   const { sql, market } = stage.world
   await compare(stage, ended)
   const { mismatches, failure } = await invoke(market.plane, OPERATOR, reconcileNow, {})

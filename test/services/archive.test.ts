@@ -59,7 +59,14 @@ beforeEach(async () => {
 })
 afterEach(() => world.stop())
 
-const ctx = () => ({ db: world.db, ledger: createMoneyLedger(world.db), gate: world.gate, clock: systemClock, ids, log })
+const ctx = () => ({
+  db: world.db,
+  ledger: createMoneyLedger(world.db),
+  gate: world.gate,
+  clock: systemClock,
+  ids,
+  log,
+})
 const archive = (months: number) => archiveMonths(ctx(), months)
 async function breaches(): Promise<string[]> {
   const config = { databaseUrl: world.databaseUrl, redisUrl: world.redisUrl, journalDir: undefined }

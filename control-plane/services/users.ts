@@ -15,6 +15,7 @@ import { Instant, Label, Wallet } from './fields.ts'
 import { publishKeysSoon } from './keys/key-store.ts'
 import { NO_TERMS } from './keys/key-terms.ts'
 import { issueKey } from './keys/keys.ts'
+import { newUser, unrivalled } from './new-user.ts'
 import { issueManagementKey } from './organizations/organization-keys.ts'
 
 const CreateUserInput = z.strictObject({
@@ -69,17 +70,6 @@ export const createUser = defineOperation({
 /** Finds the user of a wallet, or makes one with an account on each side. */
 export async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wallet: string): Promise<User> {
   return unrivalled(await ensureUserRow(trx, newUser(ctx, wallet), ctx.clock.now()))
-}
-
-/** A user with new ids. */
-export function newUser({ ids }: Pick<Ctx, 'ids'>, wallet: string): User {
-  return { id: ids.make('usr'), wallet, buyerAccount: ids.make('acc'), sellerAccount: ids.make('acc') }
-}
-
-/** Throws `conflict` when a rival has made the user and committed. A new try of the transaction finds it. */
-export function unrivalled(user: User | undefined): User {
-  if (user === undefined) throw new AppError('conflict', { retryAfterSeconds: 1 })
-  return user
 }
 
 const ManagementKeyInput = z

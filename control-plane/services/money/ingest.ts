@@ -6,7 +6,7 @@ import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.
 import type { PostReport } from '#control-plane/ports/telemetry/post-report.ts'
 import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
-import { newUser, unrivalled } from '#control-plane/services/users.ts'
+import { newUser, unrivalled } from '#control-plane/services/new-user.ts'
 import { feedItemOf } from '#shared/contract/feed.ts'
 import { capUseOf } from '#shared/contract/money-scripts/uses.ts'
 import { crashPoint } from '#shared/crash-point.ts'

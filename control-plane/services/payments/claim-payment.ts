@@ -3,7 +3,7 @@ import type { ChainPayment, Exposure } from '#control-plane/db/chain-payments.ts
 import { ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
 import type { Purse as ChainPurse } from '#control-plane/ports/chain/chain.ts'
 import { isIncomplete } from '#control-plane/services/money/may-leave.ts'
-import { newUser, unrivalled } from '#control-plane/services/users.ts'
+import { newUser, unrivalled } from '#control-plane/services/new-user.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { ClaimAnswer, ClaimAskSchema } from '#shared/contract/chain-payments.ts'
 import { crashPoint } from '#shared/crash-point.ts'

@@ -4,7 +4,7 @@ import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.
 import { inParallel } from '#control-plane/services/exports/line-feed.ts'
 import { PAYMENT_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
 import { isPoison, readEvent } from '#control-plane/services/money/usage-reading.ts'
-import { newUser } from '#control-plane/services/users.ts'
+import { newUser } from '#control-plane/services/new-user.ts'
 import type { HeldClaim } from '#shared/contract/chain-payments.ts'
 import { CHAIN_RAILS, KeptClaimSchema } from '#shared/contract/chain-payments.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'

@@ -224,6 +224,8 @@ describe('a ledger that went back in time', () => {
     const patient = world.process({ PAYOUT_VALID_SECONDS: '3600' })
     await takeDeposits(patient)
     expect(await world.payouts(seller)).toEqual([])
+    // Signatures of ten minutes have run out, and a transfer of the blocks is in no books yet.
+    expect(await findWait(world.ctx, await record())).toBe('transfers')
     await age(50)
     await takeDeposits(patient)
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: PAID })

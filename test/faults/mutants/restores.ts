@@ -57,6 +57,18 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
     replace: '',
   },
   {
+    name: 'a-hold-ends-while-departures-have-no-name',
+    file: LIFT,
+    find: 'const open = unsettled.length > 0 ? unsettled : await',
+    replace: 'const open = unsettled.length < 0 ? unsettled : await',
+  },
+  {
+    name: 'earnings-that-come-back-are-not-awaited',
+    file: TAKE,
+    find: 'const isWhole = isJoined && ctx.clock.now() > earnedAt',
+    replace: 'const isWhole = isJoined || ctx.clock.now() < earnedAt * 0',
+  },
+  {
     name: 'a-spent-nonce-shows-no-step-back',
     file: `${PAYOUTS}/move-transfers.ts`,
     find: '  if (ground.spent.size > 0) return noticeSpent(ctx, ground.spent)\n',

@@ -300,6 +300,21 @@ describe('the source tree', () => {
     expect(named).toEqual([])
   })
 
+  it('has no comment that opens without a noun', () => {
+    const opening = /^\s*(?:\/\/|\/\*\*|\*) (?:What|One|How|Those|Its|It|They|Another|Whoever)\b/
+    const vague = sources
+      .filter((file) => !file.startsWith(GENERATED))
+      .flatMap((file) => {
+        const lines = read(file).split('\n')
+        // A line that follows a comment's line goes on with it.
+        const goesOn = (at: number) => /^\s*(?:\/\/|\*(?!\/))/.test(lines[at - 1] ?? '')
+        return lines.flatMap((line, at) =>
+          opening.test(line) && !goesOn(at) ? [`${file}:${at + 1} ${line.trim()}`] : [],
+        )
+      })
+    expect(vague).toEqual([])
+  })
+
   it('has no escape hatches in production code', () => {
     const broken: string[] = []
     for (const file of sources.filter(

@@ -15,33 +15,12 @@ export type CreateBuyerKeyInput = {
   readonly rateLimitRpm?: number | null | undefined;
 };
 
-/** What is left out stays, null takes a limit away. */
-export type UpdateBuyerKeyInput = {
-  readonly allowUntrusted?: boolean | null | undefined;
-  readonly capDailyUsd?: number | null | undefined;
-  readonly capMonthlyUsd?: number | null | undefined;
-  readonly expiresAt?: number | null | undefined;
-  readonly label?: string | null | undefined;
-  readonly minDiscountPct?: number | null | undefined;
-  readonly modelsAllowed?: ReadonlyArray<string> | null | undefined;
-  readonly providersBlocked?: ReadonlyArray<string> | null | undefined;
-  readonly rateLimitRpm?: number | null | undefined;
-};
-
 export type PageCreateBuyerKeyMutationVariables = Exact<{
   input: CreateBuyerKeyInput;
 }>;
 
 
 export type PageCreateBuyerKeyMutation = { readonly createBuyerKey: { readonly key: string | null, readonly record: { readonly id: string, readonly label: string } } };
-
-export type PageUpdateBuyerKeyMutationVariables = Exact<{
-  id: string;
-  input: UpdateBuyerKeyInput;
-}>;
-
-
-export type PageUpdateBuyerKeyMutation = { readonly updateBuyerKey: { readonly id: string } };
 
 export type PageRotateBuyerKeyMutationVariables = Exact<{
   id: string;
@@ -70,13 +49,6 @@ export const PageCreateBuyerKeyDocument = /* @__PURE__ */ new TypedDocumentStrin
   }
 }
     `) as unknown as TypedDocumentString<PageCreateBuyerKeyMutation, PageCreateBuyerKeyMutationVariables>;
-export const PageUpdateBuyerKeyDocument = /* @__PURE__ */ new TypedDocumentString(`
-    mutation PageUpdateBuyerKey($id: ID!, $input: UpdateBuyerKeyInput!) {
-  updateBuyerKey(id: $id, input: $input) {
-    id
-  }
-}
-    `) as unknown as TypedDocumentString<PageUpdateBuyerKeyMutation, PageUpdateBuyerKeyMutationVariables>;
 export const PageRotateBuyerKeyDocument = /* @__PURE__ */ new TypedDocumentString(`
     mutation PageRotateBuyerKey($id: ID!, $windowSeconds: Int) {
   rotateBuyerKey(id: $id, windowSeconds: $windowSeconds) {

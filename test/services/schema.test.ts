@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TABLES } from '#control-plane/db/tables.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+import { describeSchema } from '#test/support/schema-text.ts'
+
+const FILE = fileURLToPath(new URL('../../docs/schema.sql', import.meta.url))
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+describe('docs/schema.sql', () => {
+  it('is the schema after all migrations', async () => {
+    await expect(await describeSchema(database.db, Object.keys(TABLES))).toMatchFileSnapshot(FILE)
+  })
+
+  it('says what each table and view is for', async () => {
+    const text = await describeSchema(database.db, Object.keys(TABLES))
+    const silent = text.split('\n\n').filter((part) => /^create (table|view)/.test(part))
+    expect(silent.map((part) => part.split('\n', 1)[0])).toEqual([])
+  })
+})

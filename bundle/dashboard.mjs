@@ -7,13 +7,15 @@ import { freshFolder } from './fresh-bundles.mjs'
 const SOURCES = fileURLToPath(new URL('../control-plane/dashboard', import.meta.url))
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const THIS = fileURLToPath(import.meta.url)
-/** What the page is made of: its own sources and the vocabulary that it shares with the planes. */
+/** The sources of the page: its own and the vocabulary that it shares with the planes. */
 const FOLDERS = ['control-plane/dashboard', 'shared']
 
 /**
- * What most screens share is one file: each further file of a screen waits for one of the six connections that a browser
- * has, and on a slow line for a way there and back. Charts are another one, since half of the screens have none, and what
- * some screens have beside them lies with it: a file of three hundred bytes costs a hundred more than its content.
+ * Code that most screens share is one file: each further file of a screen waits for one of the six connections of a
+ * browser,
+ * and on a slow line for a way there and back. Charts are a second file, since half of the screens have none. Code of
+ * some
+ * screens lies with them: a file of three hundred bytes costs a hundred more than its content.
  */
 const GROUPS = [
   { name: 'shared', priority: 3, test: /control-plane\/dashboard\/(?:ui|data|market)\//, minShareCount: 8 },

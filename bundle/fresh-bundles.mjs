@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { BUNDLE } from './options.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** What says how and of what a bundle is made, beside its sources. */
+/** The files that say how and of what a bundle is made, beside its sources. */
 const RECIPE = ['bundle', 'package.json', 'node_modules/.package-lock.json']
 /** Bundles of sources that have changed since go after so long: what runs from them has loaded all it needs. */
 const KEPT_MS = 3_600_000
@@ -39,7 +39,7 @@ export function freshBundles({ name, programs, sources, options = {} }) {
       outdir: draft,
       plugins: [keepAddresses],
     })
-    // Its process would stay for as long as ours.
+    // The process of esbuild would stay for as long as ours.
     await stop()
   })
 }
@@ -80,7 +80,7 @@ function place(draft, folder) {
     renameSync(draft, folder)
   } catch (error) {
     if (!existsSync(folder)) throw error
-    // Another start was quicker, with the same.
+    // A second start with the same sources was quicker.
     rmSync(draft, { recursive: true, force: true })
   }
 }
@@ -126,7 +126,7 @@ function filesAt(path) {
 function removeOld(folder) {
   for (const known of readdirSync(folder)) {
     const path = join(folder, known)
-    // Another start may have removed it meanwhile.
+    // A second start may have removed it meanwhile.
     const madeAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
     if (Date.now() - madeAt > KEPT_MS) rmSync(path, { recursive: true, force: true })
   }

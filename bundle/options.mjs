@@ -1,7 +1,7 @@
 // @ts-check
 
 /**
- * How every program becomes a single file.
+ * The options that make a single file of a program.
  * @satisfies {import('esbuild').BuildOptions}
  */
 export const BUNDLE = {
@@ -10,7 +10,7 @@ export const BUNDLE = {
   format: /** @type {const} */ ('esm'),
   target: 'node20',
   outExtension: { '.js': '.mjs' },
-  // What nobody installs.
+  // Optional packages that nobody installs.
   external: ['pg-native'],
   // Bundled CommonJS packages ask for a `require` that an ES module lacks.
   banner: {

@@ -232,6 +232,8 @@ comment on column treasury_move.ref is 'The deposit, the payment''s request id o
 comment on column treasury_move.era is 'The number of the chain. The same signed bytes are a transaction on each chain with this id.';
 comment on column treasury_move.permit_nonce is 'The nonce of a Permit2 transfer, in decimal digits.';
 comment on column treasury_move.permit_by is 'The only sender that may use the permit, in lower case.';
+comment on column treasury_move.sought_among is 'The sellers among whom the name of a departure without a row is looked for.';
+comment on column treasury_move.sought_after is 'The last account that was looked through. The next turn goes on after it.';
 comment on table stray_token is 'Other tokens that came to the treasury, as counts by token. Nobody is credited for them.';
 comment on column stray_token.amount is 'In units of the token.';
 comment on table deposit is 'Deposits of buyers: a transfer that came by itself, or an authorization (EIP-3009) whose nonce names the account.';

@@ -308,7 +308,7 @@ export async function findPaymentArrival(trx: Trx, rid: string): Promise<Arrival
 /** Reads of payments by wallet. */
 export type ChainPaymentReads = {
   find(rid: string): Promise<ChainPayment | undefined>
-  /** Those of some calls that have a payment. */
+  /** The payments of some calls. */
   listKnown(rids: readonly string[]): Promise<ReadonlySet<string>>
   /** The payment that has an authorization. */
   findOf(authorization: Authorization): Promise<ChainPayment | undefined>

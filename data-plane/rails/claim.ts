@@ -120,7 +120,7 @@ export function paymentsClosed(reason: string, retryAfterSeconds = RETRY_SECONDS
 /** The facts of a payment that its receipt names. */
 export type Told = Pick<Chargeable, 'record' | 'wallet' | 'challengeId'>
 
-/** How the answer tells of a settlement. */
+/** The way in which an answer tells of a settlement. */
 export type Telling = {
   headers(settled: SettleAnswer, hold: Told): Readonly<Record<string, string>>
   /** The names of these headers. */

@@ -68,7 +68,7 @@ export type FilePlace = {
 
 /** A file whose head has come. Its reader takes all pieces or closes it. */
 export type FetchedFile = {
-  /** Its type by its first bytes. */
+  /** The type of the file by its first bytes. */
   readonly contentType: string
   /**
    * A piece is its reader's until the next one is asked for. Throws {@link FileFault} where it does not end as it should.

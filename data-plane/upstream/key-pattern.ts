@@ -22,7 +22,7 @@ export type KeyPattern = {
   step(state: KeyState, byte: number): KeyState
 }
 
-/** What the bytes so far may be the beginning of. Nothing at the root. */
+/** The texts that the bytes so far may begin. None at the root. */
 export type KeyState = {
   /** True when a block ends here. */
   readonly isFound: boolean
@@ -110,7 +110,7 @@ type Place = {
   readonly inner: readonly number[]
   readonly lasts: readonly number[]
 }
-/** Those at the beginning of a block, and those behind another character. */
+/** Places at the beginning of a block, and places behind another character. */
 type Places = { readonly first: Place; readonly later: Place }
 
 /** A way to write a block: its characters, and how each is written. */
@@ -155,7 +155,7 @@ function base64Of(block: Buffer, shift: number): string {
 /** The place of what is no character of a way. */
 const NO_PLACE: Place = { texts: [], firsts: [], inner: [], lasts: [] }
 
-/** How each byte is written in each way. It is the same for all credentials. */
+/** The spellings of each byte in each way, the same for all credentials. */
 const BYTES: readonly (readonly Places[])[] = [
   tableOf((sign) => alike(asText(sign))),
   tableOf((sign) => alike(casesOf(sign).map((each) => `${each}\0`))),
@@ -163,7 +163,7 @@ const BYTES: readonly (readonly Places[])[] = [
   tableOf((sign) => separated(casesOf(hex(sign)), ['', ' ', ':', '-', ',', ', '])),
   tableOf((sign) => separated([String(sign.charCodeAt(0))], [',', ', ', ' ', '\n', ',\n'])),
 ]
-/** How each character of base64 is written, in the alphabet of URLs, too. */
+/** The spellings of each character of base64, in the alphabet of URLs, too. */
 const BASE64: readonly Places[] = tableOf((sign) => {
   const signs = sign === '+' ? ['+', '-'] : sign === '/' ? ['/', '_'] : [sign]
   return separated(
@@ -221,8 +221,9 @@ function slashed(sign: string): readonly string[] {
 }
 
 /**
- * One automaton for all ways. A code is a way, a place in it and, within one of the place's texts, the text and the bytes
- * of it that have come. States are made as bytes lead to them, so most are never made.
+ * A single automaton for all ways. A code is a way, a place in it and, within one of the place's texts, the text and
+ * the
+ * bytes of it that have come. States are made as bytes lead to them, so most are never made.
  */
 function automatonOf({ ofBlocks: ways, ofWhole }: Ways, memory: StateMemory): KeyPattern {
   const root: KeyState = { isFound: false, codes: [], next: noneYet() }

@@ -68,7 +68,9 @@ function isForWallets({ isPaid, takesExact, isForwarded, envelope, refusals }: D
 }
 
 /**
- * How such a call is paid, for crawlers of MPP (`offers`) and of x402 (the rest). The price of a call stands in its 402.
+ * The ways to pay for such a call, for crawlers of MPP (`offers`) and of x402 (the rest). The price of a call stands in
+ * its
+ * 402.
  */
 function paymentInfo({ path }: DataRoute): Json {
   const isX402Alone = path.startsWith('/x402/')

@@ -1,7 +1,7 @@
 import { isRecord } from '#shared/json-members.ts'
 import type { Json } from './json-schema.ts'
 
-/** What the `id` of a path names, by the segment before it. */
+/** The object that the `id` of a path names, by the segment before it. */
 const OBJECTS: Readonly<Record<string, string>> = {
   configs: 'saved provider key',
   deposits: 'deposit',

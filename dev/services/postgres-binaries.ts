@@ -53,7 +53,7 @@ function linkLibraries(native: string): void {
     try {
       symlinkSync(basename(source), path)
     } catch (error) {
-      // Another launcher made it at the same moment.
+      // A second launcher made it at the same moment.
       if (!existsSync(path)) throw error
     }
   }
@@ -77,7 +77,7 @@ function copyWithinReach(native: string, uid: number): string {
   try {
     if (!existsSync(copy)) renameSync(fresh, copy)
   } catch {
-    // Another launcher was faster, or another user holds the place. The fresh copy serves as well.
+    // A second launcher was faster, or a different user holds the place. The fresh copy serves as well.
   }
   if (isOwnAndClosed(copy) && canRun(copy, uid)) {
     rmSync(fresh, { recursive: true, force: true })

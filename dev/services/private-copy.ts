@@ -89,7 +89,7 @@ async function copyInto(shelf: string, tool: Tool): Promise<void> {
     await fetchPackages(tool.packages, work)
     if (!(await canStart(binaryIn(tool, join(work, 'tree'))))) throw missing(name, 'its package does not start here')
     await rm(shelf, { recursive: true, force: true })
-    // Another process may have done the same faster.
+    // A second process may have made the same tree faster.
     await rename(join(work, 'tree'), shelf).catch(() => undefined)
   } catch (cause) {
     throw cause instanceof AppError ? cause : missing(name, 'its package could not be fetched', cause)

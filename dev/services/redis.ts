@@ -57,8 +57,8 @@ export async function startRedis(options: RedisOptions): Promise<Service> {
       isOver = true
       release()
     })
-    // Another server may have taken this port first. Ours answers with its own process id, and that nothing is left to
-    // load.
+    // A foreign server may have taken this port first. Ours answers with its own process id, and that nothing is left
+    // to load.
     const isReady = async () => isOwn(held.pid, await askPort(port, 'PING\r\nINFO server\r\n'))
     if (await waitUntil(isReady, { limitMs: START_LIMIT_MS, everyMs: 20 }, () => isOver)) {
       const stop = async () => {

@@ -19,7 +19,7 @@ const { id, job_token: token } = await submitted.json()
 const paid = JSON.parse(Buffer.from(submitted.headers.get('payment-response'), 'base64').toString())
 console.log('paid in', paid.transaction)
 
-// Whoever has the token can ask for the job, load its files and stop it.
+// A caller with the token can ask for the job, load its files and stop it.
 let job
 do {
   await pause(1_000)

@@ -209,7 +209,7 @@ describe('signing in', () => {
       expect.any(Number),
     ])
     expect(Number(last?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(strict.plane.clock.now() / 1_000)
-    // Another wallet at this address, and this wallet at another address, have calls left.
+    // A second wallet at this address, and this wallet at a second address, have calls left.
     expect((await ask(newWallet().address)).status).toBe(200)
     expect((await ask(wallet.address, '203.0.113.2')).status).toBe(200)
     // The address comes from the last trusted hop, whatever the caller claims.

@@ -9,7 +9,7 @@ import { findTracer } from './harness/tracer.ts'
 
 const run = promisify(execFile)
 const CHILD = ['--import', 'tsx', join(import.meta.dirname, 'fixtures', 'journal-on-disk.ts')]
-/** One thread does all the work on files, so that the k-th call of the process is the k-th call of a thread. */
+/** A single thread does all the work on files, so that the k-th call of the process is the k-th call of a thread. */
 const ENVIRONMENT = { ...process.env, UV_THREADPOOL_SIZE: '1' }
 const COUNT = 30
 const all = (count: number) => Array.from({ length: count }, (_, index) => index + 1)

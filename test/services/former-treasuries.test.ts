@@ -58,7 +58,7 @@ const pay = async () => {
 }
 
 describe('a treasury that changed around a restore', { timeout: 120_000 }, () => {
-  /** Another treasury in the settings: a key of its own, and money. */
+  /** A second treasury in the settings: a key of its own, and money. */
   const otherTreasury = async () => {
     const { address, privateKey } = await chain.newWallet({ eth: 10n ** 20n })
     const funder = await chain.newWallet({ usdc: 100_000_000n, eth: 10n ** 18n })
@@ -88,7 +88,7 @@ describe('a treasury that changed around a restore', { timeout: 120_000 }, () =>
     await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await world.earn(seller, 1_000_000)
     await outlast()
-    // Its own blocks are read, and those of the treasury before are not.
+    // The reader reads the blocks of this treasury, and none of the former one.
     await until('its own blocks are read', WAIT_MS, async () => {
       await readMoves({ ...by, moves: requireMoves(by) })
       const reason = await findReason(by, await record())

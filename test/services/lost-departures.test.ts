@@ -168,7 +168,7 @@ describe('a departure that no row names', { timeout: 120_000 }, () => {
   it('is made of what was earned for its recipient, and leaves what others are paid', async () => {
     const elsewhere = (await chain.newWallet()).address
     const seller = await world.seller(PAID)
-    // Its id comes before that of the other offer.
+    // The id comes before that of the other offer.
     const other = `ofr_00${seller.id.slice(6)}`
     await insertOffer(world.db, seller, elsewhere.toLowerCase(), other)
     await world.earn(seller, 2_000_000, other)

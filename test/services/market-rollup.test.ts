@@ -90,7 +90,7 @@ const rowOf = async (model: string) => {
   return row ?? expect.fail('no row')
 }
 
-/** What buyers paid for a model in the hours of the day, as the price history has it. */
+/** The amounts that buyers paid for a model in the hours of the day, as the price history has them. */
 const paidFor = async (model: string) => {
   const history = marketPriceHistory.run({ db: world.db, clock: CLOCK } as never, {} as never, {
     ...{ model, bucket: 'hour', from: NOON - DAY, to: NOON + HOUR },

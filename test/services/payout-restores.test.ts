@@ -171,7 +171,7 @@ describe('a ledger that went back in time', () => {
     await world.earn(seller, 1_000_000)
     const other = await world.seller(PAID)
     await drainBalances(world.ctx, { isForced: true })
-    // Whoever signs asks the chain, and waits for no reader of final blocks.
+    // The signer asks the chain, and waits for no reader of final blocks.
     await moveTransfers(world.ctx)
     expect((await record()).heldAt).toBeTypeOf('number')
     expect(await world.payouts(other)).toMatchObject([{ state: 'scheduled', signature: null }])

@@ -71,7 +71,7 @@ const linesOf = (ctx: Parameters<typeof withAllowances>[0] & TreasuryWorldCtx) =
   return found
 }
 
-/** What is signed for, with the work that leads to it and the money that moves by it. */
+/** A purpose of signatures, with the work that leads to one and the money that moves by it. */
 type Work = {
   readonly ref: string
   /** Prepares all but the signature. Answers the work, and the sum that has moved. */

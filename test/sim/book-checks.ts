@@ -33,7 +33,7 @@ export function bookMistakes(tables: LedgerTables): string[] {
   return mistakes
 }
 
-/** What the platform gave for long jobs, and what it should have given: the cost beyond what their buyers paid. */
+/** The platform's share in long jobs, and the share that is right: the cost beyond the payments of their buyers. */
 function jobShortfall(tables: LedgerTables): { booked: bigint; due: bigint } {
   const { entries, jobs, settlements } = tables
   const ofPayments = paymentTransactions(tables)

@@ -22,7 +22,7 @@ export type SimReply = BuyerReply & {
 
 const COST = /"buyer_cost_micro":(\d+)/
 
-/** What an answer says that it cost, in micro-USD. */
+/** The cost that an answer tells, in micro-USD. */
 export function costIn(text: string): bigint | undefined {
   const cost = COST.exec(text)?.[1]
   return cost === undefined ? undefined : BigInt(cost)

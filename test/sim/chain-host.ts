@@ -14,7 +14,7 @@ export type ChainHost = {
   fault(what: EndpointFault, ms: number): void
   /** For so many milliseconds the facilitator takes less than it is told to, where the payer's signature lets it. */
   takeLess(ms: number): void
-  /** What the facilitator takes of an amount now. */
+  /** The part of an amount that the facilitator takes now. */
   takenOf(name: string, amount: bigint): bigint
   /** True for a payment of which it took less. */
   isShort(name: string): boolean

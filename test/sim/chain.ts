@@ -71,7 +71,7 @@ export function createChain(scheduler: Scheduler, random: Random): SimChain {
   /** The key's transactions in blocks. The nonce of each is its place. */
   const mined: Mined[] = []
   const byOthers: Mined[] = []
-  /** Those that wait, by nonce: of two the one with the higher fee. */
+  /** Waiting transactions by nonce: of two the one with the higher fee. */
   const waiting = new Map<bigint, Sent>()
   let fullUntil = 0
   let hasGas = true

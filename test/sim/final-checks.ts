@@ -113,7 +113,7 @@ function checkShortfall({ ground, model }: World): string[] {
   for (const { tx, account, amount } of entries) {
     // The end of a job pays back what its submit was short of.
     if (account !== 'acc_platform_shortfall' || amount > 0n || ofPayments.has(tx)) continue
-    // What the platform stands in for by a payment is checked with it; see payment-checks.ts.
+    // The platform's share in a payment is checked with the payment; see payment-checks.ts.
     if (payments.has(tx)) continue
     const buyer = settlements.get(tx)?.account ?? jobs.get(tx)?.account
     if (buyer !== undefined && model.poorer.has(buyer)) continue

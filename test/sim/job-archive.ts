@@ -24,7 +24,7 @@ export function recordIn(places: Places, job: Job): JobRecordText | undefined {
   return place && recordOf(job, place)
 }
 
-/** What the simulated ledger knows of jobs. It keeps nothing of how their ends are shown. */
+/** The simulated ledger's knowledge of jobs. It keeps nothing of how their ends are shown. */
 export function memoryArchive(session: LedgerSession, places: Places): JobArchive {
   return {
     list: ({ before, deadlineAfter, limit }) =>

@@ -104,7 +104,7 @@ export function recordMistake(
   const kept = readJobEnd(data.field(moneyKeys.job(rid), 'end'))
   const { jobs, jobEnds } = postgres.tables()
   const booked = jobEnds.get(rid)
-  // One that a machine brought later is asked about by nobody, if it brought the end as well.
+  // Nobody asks about a job that a machine brought later together with its end.
   const isLate = forgottenAt >= submittedAt && !bookedThen.has(rid)
   const isOld = (jobs.get(rid)?.deadlineAt.getTime() ?? 0) + JOB_KEPT_AFTER_DEADLINE_MS <= scheduler.wall() + HOUR
   if (!isOld && !isLate && data.field(moneyKeys.job(rid), 'job') === undefined)

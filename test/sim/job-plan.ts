@@ -6,7 +6,7 @@ import type { Random } from './random.ts'
 const FAULTS = ['refused', 'server_error', 'malformed', 'lost'] as const
 export type JobFault = (typeof FAULTS)[number]
 
-/** One question of the buyer, `afterMs` milliseconds after the answer to the one before. */
+/** A question of the buyer, `afterMs` milliseconds after the answer to the one before. */
 export type JobQuestion = {
   readonly machine: number
   readonly afterMs: number
@@ -29,9 +29,9 @@ export type JobPlan = {
   readonly questions: readonly JobQuestion[]
   /** The provider does not answer at the deadline. */
   readonly isSilentLate: boolean
-  /** What workers hear of the provider before the deadline: the truth, nothing, or that there is no such job. */
+  /** The provider's answers to workers before the deadline: the truth, nothing, or that there is no such job. */
   readonly toWorkers: 'open' | 'silent' | 'forgetful'
-  /** Its answers to workers take so long. A buyer may hear of the end meanwhile. */
+  /** The time of the provider's answers to workers. A buyer may hear of the end meanwhile. */
   readonly workerPaceMs: number
 }
 

@@ -152,7 +152,7 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
       if (isLate && (isSilent || state === 'running')) job.isEndedUnasked = true
       if (isSilent) return { kind: 'silent', status: null, retryAfterMs: undefined }
       const milliseconds = usedSeconds === undefined ? undefined : usedSeconds * MILLISECONDS
-      // It knows what it says now, and the worker hears of it later.
+      // The provider knows its answer now, and the worker hears of it later.
       await owner.time.sleep(workerPaceMs / 2)
       return { kind: 'told', job: { id, state, milliseconds, artifacts: [] } }
     },

@@ -62,7 +62,7 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
     else put(job)
     if (fault !== 'duplicate') return
     put({ ...job, id: ++ids })
-    // One batch may hold the same event twice.
+    // A batch may hold the same event twice.
     put({ ...job, id: ++ids, captured: [...captured, ...captured], events: [...events, ...events] })
   }
 
@@ -88,7 +88,7 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
   function watchStalled(worker: SimProcess, job: Job): void {
     scheduler.after(STALLED_MS, () => {
       if (active.get(job) !== worker) return
-      // Its worker has been silent since. Another one gets the job.
+      // The worker of the job has been silent since. The next worker gets the job.
       if (!worker.isAlive() || worker.isFrozen()) giveBack(job)
       else watchStalled(worker, job)
     })

@@ -52,12 +52,12 @@ export type LedgerTables = {
   readonly users: Map<string, User>
   /** Payments by wallet, by request id. */
   readonly payments: Map<string, ChainPayment>
-  /** Those that were looked for after their time, and have not come. */
+  /** Payments that were looked for after their time, and have not come. */
   readonly sought: Set<string>
   /** Signed transactions by hash, in the order in which they were signed, and the next nonce of each key. */
   readonly signed: Map<string, TransactionRow>
   readonly nonces: Map<string, bigint>
-  /** What each offer has earned. */
+  /** The earnings of each offer. */
   readonly earned: Map<string, bigint>
 }
 

@@ -11,7 +11,7 @@ export const RELAY_RESOURCE = 'sim-pictures'
 const GOOD = 'picture'
 
 const STATE = { at: 'answer.status', done: ['done'], failed: ['failed'] }
-/** It draws pictures, whose answer is held and reports what was made, and sends films, which report nothing. */
+/** The resource draws pictures, whose answer is held and reports the usage, and sends films, which report nothing. */
 const RECORD = ResourceSchema.parse({
   ...{ id: RELAY_RESOURCE, kind: 'resource', name: 'Pictures', unit: 'per picture', style: 'path' },
   hosts: [{ role: 'api', baseUrl: 'https://pictures.test' }],
@@ -31,7 +31,7 @@ const RECORD = ResourceSchema.parse({
 })
 const COMPILED = compileResource(RECORD, 1)
 
-/** What a picture costs at the beginning, in pico-USD. It is no whole number of micro-USD. */
+/** The price of a picture at the beginning, in pico-USD. It is no whole number of micro-USD. */
 const FIRST_PICO = 700_000_013n
 /** Daily caps of the keys, cheapest first. */
 const CAPS_MICRO = [microUsd(15_000), null]

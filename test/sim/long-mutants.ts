@@ -12,7 +12,7 @@ export type LongMutant = ProductMutant & {
   readonly wallets?: number
   /** True where the ledger goes back in time. */
   readonly restores?: boolean
-  /** It has to be noticed within so many seeds. */
+  /** The largest number of seeds that may pass before it is noticed. */
   readonly mostSeeds: number
 }
 

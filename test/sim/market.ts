@@ -38,7 +38,7 @@ const VIDEO = buildModel({ id: 'video-model', name: 'Video', endpoints: ['video'
 export const VIDEO_MODEL = VIDEO.id
 /** The path of the model at its providers, which have a queue. */
 export const JOB_PATH = '/sim/video'
-/** What a millisecond of video costs, in pico-USD. */
+/** The price of a millisecond of video, in pico-USD. */
 const VIDEO_PICO = 1_300_007n
 /** No rate limits a buyer here, only money does. */
 const LIMITS = { ...EMPTY_BODIES.limits, keyRatePerMinute: 1_000_000, keyInFlight: 10_000, platformFeeBps: FEE_BPS }

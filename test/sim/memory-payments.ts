@@ -111,7 +111,7 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
   }
 }
 
-/** What a payer and all payers together have open, and what the payer owes. */
+/** Open amounts of a payer and of all payers together, and the payer's debt. */
 function exposureOf({ payments }: Pick<LedgerTables, 'payments'>, payer: string, { at, moved }: PurseRead) {
   const sum = { open: 0n, owed: 0n, unmoved: 0n, all: 0n, payments: 0, fromAllowance: 0n, permits: 0 }
   for (const row of payments.values()) {

@@ -8,7 +8,7 @@ import type { Use } from './memory-uses.ts'
 import { addUse, capCount, capSettle, capTake, correctUse, readUse, seedUse, settleUse } from './memory-uses.ts'
 
 export type ScriptName = keyof MoneyScripts
-/** One run of a script, with its keys and arguments. */
+/** A run of a script, with its keys and arguments. */
 export type Run = {
   readonly data: Keyspace
   readonly epoch: number

@@ -7,7 +7,7 @@ export type TakenJob = {
   readonly isCapped: boolean
   readonly sellerAccount: string | null
   readonly quoteMicro: bigint
-  /** Its cost in its present state, in micro-USD. */
+  /** The cost of the job in its present state, in micro-USD. */
   dueMicro(): bigint
 }
 
@@ -22,11 +22,11 @@ export type ModelJob = {
   readonly submittedAt: number
   /** Providers that took it, by their ids for it. One whose answer was lost runs it for nothing. */
   readonly taken: Map<string, TakenJob>
-  /** What is kept of the list price at the providers that were asked to take it, in the order of the questions. */
+  /** The kept share of the list price at the providers that were asked to take it, in the order of the questions. */
   readonly askedBps: bigint[]
   /** The question that its provider has now. */
   question: JobQuestion | undefined
-  /** What its provider has heard of that question. */
+  /** The requests of that question that its provider has heard. */
   readonly heard: ('question' | 'cancel')[]
   /** Count of its buyer's questions that are under way. */
   asking: number

@@ -6,7 +6,7 @@ export type ModelPayment = SignedByWallet & {
   paidFor: string | undefined
   /** False for a payment that nobody may serve. */
   readonly isGood: boolean
-  /** It is signed for less than was asked. It pays for a call that costs no more by then. */
+  /** True for a payment that is signed for less than was asked. It pays for a call that costs no more by then. */
   readonly isLower: boolean
   /** The one body that it may pay for; undefined for any. */
   readonly onlyFor: string | undefined

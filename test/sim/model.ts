@@ -6,7 +6,7 @@ import type { ModelPayment } from './model-payments.ts'
 
 /** A request as an outsider can know it: the money set aside, the answer delivered, and the charge written down. */
 export type ModelRequest = {
-  /** Its request id, or that of a long job's end. */
+  /** The request id of the call, or of a long job's end. */
   readonly rid: string
   readonly account: AccountId
   readonly keyId: KeyId | null

@@ -107,7 +107,7 @@ export const PAYMENT_MUTANTS = [
 
 export type PaymentMutantName = (typeof PAYMENT_MUTANTS)[number]['name']
 
-/** Those that take a rarer meeting of faults. Only the long run tries them. */
+/** Mutants that take a rarer meeting of faults. Only the long run tries them. */
 export const RARE_PAYMENT_MUTANTS: readonly LongMutant[] = [
   mutant('write_off_is_final', STATES, "written_off: { ...NOTHING, appear: 'mined' }", 'written_off: NOTHING'),
   mutant(

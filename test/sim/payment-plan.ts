@@ -27,14 +27,14 @@ export type PaidPlan = {
   readonly call: CallPlan
   readonly wallet: number
   readonly scheme: PaidScheme
-  /** What is not good about it; undefined for an honest payment. */
+  /** The fraud of the payment. Undefined for an honest one. */
   readonly cheat: Cheat | undefined
-  /** What the wallet signs beyond the price, where it may, in micro-USD. */
+  /** The amount that the wallet signs beyond the price, where it may, in micro-USD. */
   readonly overMicro: number
   readonly showings: readonly Showing[]
 }
 
-/** What happens to the chain and to wallets. */
+/** Events of the chain and of wallets. */
 export type ChainEvent =
   | { readonly what: 'reorganise'; readonly depth: number }
   | { readonly what: 'forget' }

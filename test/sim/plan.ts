@@ -29,7 +29,7 @@ export type CrashPoint =
   | 'after job end'
   | 'after job booking'
 
-/** One thing that happens to a world, `gapMs` milliseconds after the one before it. */
+/** An event of a world, `gapMs` milliseconds after the one before it. */
 export type Operation = { readonly gapMs: number } & (
   | { readonly kind: 'call'; readonly machine: number; readonly plan: CallPlan }
   | { readonly kind: 'relay'; readonly machine: number; readonly plan: RelayPlan }
@@ -73,10 +73,10 @@ const CRASH_POINTS: readonly [CrashPoint, ...CrashPoint[]] = [
   'before capture',
 ]
 
-/** Those on the way of payments. */
+/** Places on the way of payments. */
 const PAYMENT_CRASHES: readonly [CrashPoint, ...CrashPoint[]] = ['before broadcast', 'after broadcast', 'after commit']
 
-/** Those of a worker that ends a long job. */
+/** Places in a worker that ends a long job. */
 const JOB_CRASHES: readonly [CrashPoint, ...CrashPoint[]] = ['before job end', 'after job end', 'after job booking']
 
 type Maker = (random: Random) => Operation
@@ -217,10 +217,10 @@ function callPlan(random: Random): CallPlan {
   }
 }
 
-/** How many operations of a plan have a long job before them. */
+/** The share of operations that have a long job before them. */
 export const JOB_SHARE = 0.06
 
-/** How many operations of a plan have a call on a lent key before them. */
+/** The share of operations that have a call on a lent key before them. */
 export const RELAY_SHARE = 0.06
 
 /** Shares of the operations that have something more before them. */
@@ -233,7 +233,7 @@ export type Shares = {
   readonly restores?: boolean | undefined
 }
 
-/** How many operations of a plan have a call before them that a wallet pays for, or an event of the chain. */
+/** The share of operations that have a call before them that a wallet pays for, or an event of the chain. */
 export const WALLET_SHARE = 0.08
 /** Such a plan has one event of the chain, or death at a place where payments go out, among so many of them. */
 const CHAIN_EVENTS = 0.3

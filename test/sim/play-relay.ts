@@ -61,7 +61,7 @@ function headOf(
   }
 }
 
-/** What the head of an answer says that it costs, in micro-USD. */
+/** The cost in the head of an answer, in micro-USD. */
 function costIn({ headers }: Received): bigint | undefined {
   const { 'x-mkt-buyer-cost-micro': cost = '' } = headers
   return cost === '' ? undefined : BigInt(cost)

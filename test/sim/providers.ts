@@ -31,7 +31,7 @@ export type Providers = {
   /** Notes a call by such words. Of several calls with the same words one is served. */
   expectAs(words: string, call: PlayedCall): void
   forget(words: string, call: PlayedCall): void
-  /** Those that are about long jobs, and those on lent keys. */
+  /** The providers of long jobs, and those of lent keys. */
   readonly jobs: JobProviders
   readonly relays: RelayProviders
   /** Sends the requests of a process, in place of sockets. */

@@ -6,7 +6,7 @@ export type Random = {
   between(low: number, high: number): number
   /** True in that share of the cases. */
   chance(share: number): boolean
-  /** One of the items. */
+  /** A random item. */
   pick<Item>(items: readonly [Item, ...Item[]]): Item
   /** Makes an independent source. Draws from it do not change the draws from this one. */
   fork(name: string): Random

@@ -18,7 +18,7 @@ export type LinkOptions = LinkListeners & {
   readonly timeoutMs?: number
 }
 
-/** One ordered connection of a process to Redis. It comes back by itself after a break. */
+/** An ordered connection of a process to Redis. It comes back by itself after a break. */
 export type Link = {
   readonly client: Redis
   isReady(): boolean

@@ -93,7 +93,7 @@ export function createRelayProviders(market: Market, fail: (error: unknown) => v
         return
       }
       const isLeft = plan.ending === 'cancelled' && index === 0
-      // Whoever leaves an answer that goes out as it comes pays for the whole of it.
+      // A buyer who leaves an answer that goes out as it comes pays for the whole of it.
       if (isLeft && plan.route === 'film') deliver(sent)
       sent.events.onData(piece)
       if (isLeft) sent.relay.leave()

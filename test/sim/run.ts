@@ -74,7 +74,7 @@ export async function runOperations(
   return { error, steps: scheduler.steps(), settled: world.ground.postgres.tables().settlements.size, calls }
 }
 
-/** What became of each call, and of each long job. */
+/** The outcome of each call, and of each long job. */
 function outcomesOf({ model, ground }: World): string[] {
   const { jobs, jobEnds } = ground.postgres.tables()
   const outcomes: string[] = []

@@ -94,7 +94,7 @@ function createWorkshop(): Workshop {
   let current: ProductMutant | undefined
   let opened: Promise<{ readonly bench: BuildContext; readonly folder: string }> | undefined
   let built = 0
-  /** One context for all, so that files no mutant has changed are read once. Packages stay where they are. */
+  /** A single context for all, so that files no mutant has changed are read once. Packages stay where they are. */
   async function open() {
     const parent = join(REPOSITORY, 'dist')
     await mkdir(parent, { recursive: true })

@@ -22,7 +22,7 @@ import type { Keyspace } from './memory-keyspace.ts'
 import { createMemoryRedis } from './memory-redis.ts'
 import type { ScriptName, ScriptSemantics } from './memory-scripts.ts'
 
-/** One run of a script, or one event in the life of the server. */
+/** A run of a script, or an event in the life of the server. */
 type Step = { readonly script: ScriptName; readonly epoch: number; readonly batch: Batch } | { readonly fill: number }
 
 const BUCKET = 'm00'

@@ -10,7 +10,7 @@ import type { Take } from './chain.ts'
 import type { Cheat, PaidScheme } from './payment-plan.ts'
 import { violation } from './violation.ts'
 
-/** Who settles, and where payments go. */
+/** The account that settles, and the recipient of payments. */
 export const FACILITATOR = '0x00000000000000000000000000000000000000fa'
 export const TERMS = {
   network: 'eip155:8453',

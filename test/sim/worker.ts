@@ -39,7 +39,7 @@ export type Worker = {
   ctx(): IngestCtx | undefined
   /** The gate through which its debits are set aside. */
   debitGate(): DebitGate | undefined
-  /** Its part in payments by wallet; undefined while it does not live, and where nobody pays by wallet. */
+  /** The worker's part in payments by wallet. Undefined while it does not live, and where nobody pays by wallet. */
   payments(): PaymentWorker | undefined
 }
 

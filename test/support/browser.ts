@@ -62,7 +62,7 @@ async function unpackedBrowser(): Promise<Unpacked> {
       renameSync(draft, folder)
     } catch (error) {
       rmSync(draft, { recursive: true, force: true })
-      // Another run was quicker, with the same.
+      // A second run with the same file was quicker.
       if (!existsSync(folder)) throw error
     }
   }

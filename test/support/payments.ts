@@ -96,7 +96,7 @@ export type RelayedPayments = {
   readonly world: PaymentWorld
   /** Claims a payment by a new wallet. */
   claimed(scheme: Scheme, money?: Parameters<TestChain['newWallet']>[0]): Promise<Claimed>
-  /** What the wallet of a payment has paid. */
+  /** The amount that the wallet of a payment has paid. */
   spent(payment: Claimed): Promise<bigint>
   /** Expects that the books are sound, and ends all. */
   stop(): Promise<void>

@@ -51,7 +51,7 @@ type Play = {
   readonly lines: Lines
   readonly sellers: readonly TestSeller[]
   readonly buyers: readonly Buyer[]
-  /** What the journals keep of the sales, by seller. */
+  /** The sales that the journals keep, by seller. */
   readonly journal: Map<TestSeller, Sale[]>
   restore: (() => Promise<void>) | undefined
   /** Credit of buyers that restored ledgers lacked until it was found again, in micro-USD. */
@@ -145,7 +145,7 @@ async function repost(play: Play): Promise<void> {
     )
 }
 
-/** One turn of the workers. Two processes may take it at once. */
+/** A turn of the workers. Two processes may take it at once. */
 async function turn({ random, world, lines }: Play): Promise<void> {
   const one = async () => {
     await moveTransfers(world.ctx)

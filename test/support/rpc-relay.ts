@@ -5,7 +5,7 @@ import { keccak256 } from 'viem'
 import { z } from 'zod'
 
 /**
- * What goes wrong with a call:
+ * The fault of a call:
  * - `down`: the connection is cut, and the chain never hears of the call.
  * - `hang`: the chain never hears of it, and no answer comes.
  * - `late`: the answer comes after so many milliseconds.

@@ -143,7 +143,7 @@ describe('the files of a job', () => {
     const { searchParams: members } = new URL(second?.url ?? '')
     const [expires, signature] = [members.get('expires') ?? '', members.get('signature') ?? '']
     expect(one.artifacts.isSigned(id, expires, signature)).toBe(true)
-    // Another process finds the copy.
+    // A second process finds the copy.
     expect(await arrived(open(stored))).toMatchObject({ isWhole: true })
     expect(host.asked).toHaveLength(1)
     expect(one.files.figures()).toMatchObject({ running: 0, waiting: 0, copied: 1, failed: new Map() })

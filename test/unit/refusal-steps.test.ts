@@ -132,7 +132,7 @@ const HEADERS: Readonly<Record<string, (size: number) => string>> = {
   'Payment and spaces': (size) => `Payment${' '.repeat(size)}=`,
 }
 
-/** What both planes read of such a header. */
+/** The parts of such a header that both planes read. */
 function readHeader(authorization: string): void {
   const key = /^bearer +/i.test(authorization) ? authorization.slice('Bearer '.length) : ''
   isWellFormedKey(key)
@@ -169,7 +169,7 @@ const BATCHES: Readonly<Record<string, (size: number) => string>> = {
   'a batch that does not end': (size) => `[${'{"jsonrpc":"2.0"},'.repeat(size / 18)}`,
 }
 
-/** One work for each of these texts. */
+/** A work for each of these texts. */
 function worksOf(
   what: string,
   texts: Readonly<Record<string, (size: number) => string>>,

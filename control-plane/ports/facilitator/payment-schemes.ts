@@ -37,7 +37,7 @@ export type SchemeUse = {
   silence(): unknown
 }
 
-/** What is sent is the one transaction of the reference, by leave. */
+/** The transaction that is sent is the only one of the reference, by leave. */
 export type Settlement = { readonly ref: string; readonly leave: Leave }
 
 /** The schemes of payments on a chain. */

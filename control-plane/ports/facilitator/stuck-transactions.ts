@@ -49,7 +49,7 @@ export function createSendAgain(
   async function fillGaps(count: bigint, ask: AskForLeave): Promise<void> {
     const missing = await store.missing(sender, count, MAX_AGAIN)
     const [first] = missing
-    // Another program of the key has sent a transaction with this nonce, which waits for its block.
+    // A second program with the key has sent a transaction with this nonce, which waits for its block.
     if (first === undefined || (await rpc.countOf('pending')) > first) return
     const leave = await ask()
     if (leave === undefined) return
@@ -72,7 +72,7 @@ export function createSendAgain(
     }
     const { nonce, ageMs, sentMs } = newest
     if (nonce < count) {
-      // Another transaction has the nonce, so this one can never be mined.
+      // A different transaction has the nonce, so this one can never be mined.
       if (ageMs > DEAD_AFTER_MS) await store.markMined(newest.hash, true)
       return
     }

@@ -61,14 +61,14 @@ export async function recallCredit(ctx: DebitCtx, { account, advance }: Line, mo
   return 0n
 }
 
-/** What calls have neither spent nor set aside. */
+/** Credit that calls have neither spent nor set aside, in micro-USD. */
 async function readFree({ gate, ledger }: DebitCtx, account: AccountId): Promise<bigint> {
   const found = await gate.spendable(account)
   if (found === undefined) return findBalance(ledger, account)
   return subtractToZero(found.postedMicro, add(found.heldMicro, found.unpostedMicro))
 }
 
-/** What the gate had left when it refused. Throws what is no such refusal. */
+/** The gate's free credit when it refused, in micro-USD. Throws any other error again. */
 function freeOf(error: unknown): bigint {
   if (!(error instanceof AppError && error.code === 'insufficient_balance')) throw error
   const { available } = error.detail

@@ -26,7 +26,7 @@ export function withAllowances<Context extends Pick<AllowanceCtx, 'treasury' | '
   return { ...ctx, treasury, purse: purseOfTreasury(treasury) }
 }
 
-/** What is taken here, and by whom. */
+/** The token and the treasury that takes it. */
 export type Taker = Pick<MoveParts, 'chainId' | 'asset' | 'assetName' | 'assetVersion' | 'treasury'>
 
 /** Where the treasury's transfers are read, and so those of wallets. Throws `conflict` where nothing is taken from wallets. */

@@ -18,7 +18,7 @@ export function permitOf(
   }
 }
 
-/** What a wallet has to sign for a permit, as JSON of EIP-712. */
+/** The message that a wallet signs for a permit, as JSON of EIP-712. */
 export function typedPermit(taker: Taker, permit: Signable): string {
   const typed = permitDataOf(permitOf(taker, permit))
   return JSON.stringify(typed, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))

@@ -44,7 +44,7 @@ export const PermitViewSchema = z
   })
 export type PermitView = z.infer<typeof PermitViewSchema>
 
-/** How an account pays from its wallet. */
+/** The line of an account that pays from its wallet. */
 export const AllowanceViewSchema = z
   .object({
     status: z
@@ -122,7 +122,7 @@ function standingOf(line: AllowanceLine | undefined) {
   }
 }
 
-/** What the chain said last of the wallet of a line that is not closed. */
+/** The last answer of the chain about the wallet of a line that is not closed. */
 export function walletOf(line: AllowanceLine | undefined) {
   const found = line?.state === 'closed' ? undefined : line
   return {

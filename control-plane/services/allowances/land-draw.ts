@@ -6,7 +6,7 @@ import { crashPoint } from '#shared/crash-point.ts'
 
 const PREFIX = 'draw '
 
-/** What the transaction of a draw is signed for. */
+/** The reference of a draw's transaction. */
 export const drawRef = (id: string) => `${PREFIX}${id}`
 
 /**

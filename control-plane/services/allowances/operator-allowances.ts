@@ -18,7 +18,7 @@ export const OwingLineSchema = z.object({
   owedMicro: MicroDigits,
   owedSince: UnixMs.nullable(),
   advancedMicro: MicroDigits,
-  /** What a draw under way takes. */
+  /** The amount of draws under way. */
   drawingMicro: MicroDigits,
   balanceMicro: MicroDigits.nullable(),
   allowanceMicro: MicroDigits.nullable(),

@@ -15,7 +15,7 @@ import type { AllowanceView } from './allowance-views.ts'
 import { AllowanceViewSchema, viewAllowance } from './allowance-views.ts'
 import { tellBound } from './tend-lines.ts'
 
-/** How long a permit waits for its signature and its block. */
+/** The time that a permit waits for its signature and its block. */
 const VALID_MS = HOUR
 /** The treasury pays for the gas of a permit, so it brings none to the chain that is not worth it. Micro-USD. */
 export const LEAST_MICRO = 1_000_000n
@@ -133,7 +133,7 @@ async function askRevocation(ctx: AskCtx & Pick<LineCtx, 'log'>, wallet: string)
   }
 }
 
-/** What a wallet has and allows now. Throws `service_unavailable` while the chain is out of reach. */
+/** The present balance and allowance of a wallet. Throws `service_unavailable` while the chain is out of reach. */
 export async function readWallet(
   { chain, asset, treasury: spender }: MoveParts,
   wallet: string,

@@ -43,7 +43,7 @@ async function bringOn(ctx: LineCtx, permit: AllowancePermit, leave: Leave | und
   const { store, chain, asset, sender } = ctx.treasury
   const { id, wallet, nonce, deadline, signature } = permit
   const end = (state: 'used' | 'refused') => transact(ctx.db, (trx) => endPermit(trx, id, state))
-  // Whoever brought it to the chain, or another of the wallet: what it allows now is read from there in any case.
+  // The permit came to the chain, or a later one did. The line reads the allowance from the chain in any case.
   if ((await chain.permitNonceOf(asset, wallet)) > nonce) {
     await end('used')
     return false

@@ -23,7 +23,7 @@ const MAX_A_TURN = 500
 const RETRY_MS = MINUTE
 const MAX_RETRY_MS = HOUR
 
-/** How long a line waits after its draws failed so often. */
+/** The time that a line waits after a number of failed draws. */
 export function retryAfter(failures: number): number {
   return Math.min(RETRY_MS * 2 ** Math.min(failures, 10), MAX_RETRY_MS)
 }
@@ -47,7 +47,7 @@ export async function tendLines(ctx: LineCtx): Promise<number> {
   for (const line of lines) {
     const reading = readings.get(line.wallet)
     if (reading === undefined) continue
-    // One line that fails keeps no other from its turn.
+    // A line that fails keeps no other from its turn.
     await tendLine(ctx, line, reading).catch((error: unknown) =>
       ctx.log.warn({ err: error, account: line.account }, 'a line will be looked at again'),
     )

@@ -12,14 +12,14 @@ export const STOPS = {
   treasury: 'treasury_changed',
 } as const
 
-/** What is to be done with a line. Amounts are micro-USD. */
+/** The next step of a line. Amounts are micro-USD. */
 export type Verdict = {
   readonly state: LineState
   readonly reason: string | null
   /** Credit to advance, and credit to take back as far as it is not spent. One of them is 0. */
   readonly advance: bigint
   readonly recall: bigint
-  /** What to draw from the wallet now; 0 draws nothing. */
+  /** The amount to draw from the wallet now. 0 draws nothing. */
   readonly draw: bigint
   /** True when a draw is due, and the wallet has not what is owed. */
   readonly isShort: boolean
@@ -30,12 +30,12 @@ type Ground = {
   /** Undefined for a line of another treasury, which nobody here can draw for. */
   readonly reading: WalletReading | undefined
   readonly settings: Pick<AllowanceSettings, 'lineMicro' | 'batchMicro' | 'batchMs'>
-  /** What may be advanced to all accounts beyond what is. */
+  /** The further credit that all accounts together may be advanced. */
   readonly room: bigint
   readonly now: number
 }
 
-/** What was spent of the credit that was advanced. An account's own credit is spent first. */
+/** The spent part of the advanced credit. An account's own credit is spent first. */
 export function owedOf({ posted, advanced }: Pick<Weighed, 'posted' | 'advanced'>): bigint {
   return posted < advanced ? advanced - posted : 0n
 }

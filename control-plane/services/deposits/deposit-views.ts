@@ -12,7 +12,7 @@ type Signable = Pick<Deposit, 'sender' | 'amount'> & {
   readonly validUntil: Date
 }
 
-/** What a sender signs for a deposit. Its nonce names the deposit, and so the account. */
+/** The authorization that a sender signs for a deposit. Its nonce names the deposit, and so the account. */
 export function authorizationOf(
   { chainId, asset, assetName, assetVersion, treasury }: MoveParts,
   { sender, amount, nonce, validUntil }: Signable,
@@ -57,7 +57,9 @@ export function viewDeposit(deposit: Deposit): DepositView {
   }
 }
 
-/** What a deposit's sender has to sign, as JSON of EIP-712; undefined for one that waits for no signature. */
+/**
+ * The message that a deposit's sender signs, as JSON of EIP-712. Undefined for a deposit that waits for no signature.
+ */
 export function typedDataFor(moves: MoveParts, deposit: Deposit): string | undefined {
   const { nonce, validUntil, state } = deposit
   if (state !== 'opened' || nonce === null || validUntil === null) return undefined

@@ -87,7 +87,7 @@ async function takeAsCapital(treasury: TreasuryParts, trx: Trx, transaction: str
   await changeMove(trx, purse, name, { kind: 'capital', ref: null })
 }
 
-/** What a transaction brought to the treasury. */
+/** The transfers of a transaction to the treasury. */
 async function readArrivals(
   { db, treasury }: Pick<TreasuryCtx, 'db' | 'treasury'>,
   transaction: string,

@@ -24,14 +24,14 @@ import { oneLine } from '#shared/texts.ts'
 import { authorizationOf, DepositViewSchema, typedDataFor, viewDeposit } from './deposit-views.ts'
 import { purseOf, requireMoves } from './move-ctx.ts'
 
-/** How long a deposit waits for its signature and its block. */
+/** The time that a deposit waits for its signature and its block. */
 const VALID_MS = HOUR
 /** The treasury pays for the gas of a signed deposit, so it takes none that is not worth it. Micro-USD. */
 const LEAST_MICRO = 1_000_000n
 /** Deposits of an account that wait for their money. */
 const MAX_OPEN = 20
 
-/** How an account is funded. */
+/** A way to fund an account. */
 export const DepositWaySchema = z
   .object({
     address: z.string().describe('Where the tokens go.'),

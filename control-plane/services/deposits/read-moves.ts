@@ -56,7 +56,7 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
     memory.seen = sight
     return 0
   }
-  // It is asked for before the blocks are read, so a reorganisation meanwhile is noticed in the next turn.
+  // The hash is asked for before the blocks are read, so the next turn notices a reorganisation meanwhile.
   const last = cursor.nextBlock > final ? cursor.nextBlock - 1n : final
   const { hash } = await chain.blockAt(last)
   let span = BLOCKS_A_READ
@@ -70,7 +70,7 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
       continue
     }
     const next = await store(ctx, cursor, toBlock, found)
-    // Another process reads.
+    // A second process reads.
     if (next === undefined) return count
     count += found.moves.length
     cursor = next

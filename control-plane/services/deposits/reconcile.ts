@@ -83,7 +83,7 @@ type CompareCtx = Pick<MoveCtx, 'db' | 'log' | 'moves'>
 async function compare(ctx: CompareCtx): Promise<Compared> {
   const { moves, db } = ctx
   const purse = purseOf(moves)
-  // One moment of the books. What comes in after it is in none of the figures.
+  // The books of one moment. Later entries are in none of the figures.
   const books = await db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -152,9 +152,9 @@ export const ReconciliationSchema = z.object({
   /** The balance that the chain says, and the one that the transfers leave. */
   chainMicro: MicroDigits.nullable(),
   movesMicro: MicroDigits.nullable(),
-  /** What came and left, by kind. */
+  /** Amounts in and out, by kind. */
   sums: SumsSchema.readonly(),
-  /** What does not fit, each as a sentence. */
+  /** Differences, each as a sentence. */
   mismatches: z.array(z.string()).readonly(),
   /** Why nothing was compared. */
   failure: z.string().nullable(),

@@ -17,7 +17,7 @@ type ReadCtx = Pick<MoveCtx, 'db' | 'moves'>
 /** A chain as its endpoint shows it now. */
 export type FoundChain = {
   readonly head: Block
-  /** Its first block, by whose hash an operator names it. */
+  /** The first block of the chain. An operator names the chain by its hash. */
   readonly genesis: Block
   /** The newest block that is final, and the one that would be remembered. */
   readonly final: Block
@@ -49,7 +49,7 @@ export const TreasuryChainSchema = z.object({
   isReplaced: z.boolean(),
   /** Since when the worker knows it; null while it does not. */
   replacedSince: UnixMs.nullable(),
-  /** How many chains were accepted in place of the first. */
+  /** The number of chains that were accepted in place of the first. */
   era: Count,
   /** The block that is remembered of the chain that was read; null before the first. */
   rememberedBlock: Count.nullable(),
@@ -58,12 +58,12 @@ export const TreasuryChainSchema = z.object({
   genesis: z.string(),
   headBlock: Count,
   headAt: UnixMs,
-  /** What the treasury has on the endpoint's chain, and what of its tokens the books count on. */
+  /** The treasury's balance on the endpoint's chain, and the part of its tokens that the books count on. */
   balanceMicro: MicroDigits,
   booksMicro: MicroDigits,
   /** Until when money may leave by what was signed for the chain before; null when nothing can any more. */
   signedUntil: UnixMs.nullable(),
-  /** What is under way and would be ended: payouts go back to their sellers, and debts of wallets stay. */
+  /** Work that acceptance would end: payouts go back to their sellers, and debts of wallets stay. */
   underWay: z.array(z.object({ what: z.enum(UNDER_WAY), count: Count, amountMicro: MicroDigits })).readonly(),
 })
 export type TreasuryChainView = z.infer<typeof TreasuryChainSchema>

@@ -59,7 +59,7 @@ export const UNKNOWN = {
   payment: 'unknown_payment',
 } as const
 
-/** What becomes of a move: money for an account, or a name. */
+/** The verdict on a move: an account that gets the money, or a name. */
 type Verdict = Named | Credit
 type Named = MoveChange & {
   /** The account that it seems to be for, and that hears that it waits. */
@@ -74,7 +74,7 @@ type Credit = {
 
 /** Says of every new move what it is, and credits what buyers deposited. Answers how many were credited. */
 export async function takeMoves(ctx: MoveCtx, budget = newNameBudget()): Promise<number> {
-  // What the ledger lost says whose money it is, so nothing is said before it is back.
+  // The lost part of the ledger names the owners, so moves wait until it is back.
   if (await isIncomplete(ctx, await ctx.gate.ledgerBeat())) return 0
   const moves = await listNewMoves(ctx.db, purseOf(ctx.moves), ctx.moves.isFormer ? 'out' : undefined, MAX_A_TURN)
   let credited = 0
@@ -85,7 +85,7 @@ export async function takeMoves(ctx: MoveCtx, budget = newNameBudget()): Promise
   return credited
 }
 
-/** One move that fails keeps no other from its account. */
+/** A move that fails keeps no other from its account. */
 async function tryTake(ctx: MoveCtx, move: TreasuryMove, budget: NameBudget): Promise<boolean> {
   try {
     return await takeMove(ctx, move, budget)
@@ -215,7 +215,7 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, isOurs: 
     const deposit = await lockDepositByNonce(trx, nonce)
     // Anybody can use a nonce once more for money of another wallet. That is a transfer like others.
     if (deposit?.sender === party) {
-      // One that was credited on a chain before this one came once more, as an ordinary transfer.
+      // A deposit that a former chain credited came once more, as an ordinary transfer.
       return { account: deposit.account, deposit: deposit.state === 'credited' ? undefined : deposit.id }
     }
     waitsFor = deposit?.account
@@ -244,7 +244,7 @@ export function fundKey(era: number, chainId: number, transaction: string, logIn
   return `fund:${chainId}:${transaction}:${logIndex}${eraSuffix(era)}`
 }
 
-/** What tells names of the chains apart that had one id. The first has none. */
+/** The suffix that tells apart the names of chains that had one id. The first chain has none. */
 export function eraSuffix(era: number): string {
   return era === 0 ? '' : `:${era}`
 }

@@ -86,7 +86,7 @@ async function look(
   const view = await ctx.keeper.view()
   const isWell = view.ledgerBeat === given.beat && reasonToRebuild(view, given.epoch, memory.runId) === undefined
   const record = isOld && !isWell ? await ctx.ledger.readEpoch() : given
-  // Another database has a low beat as well, which would be noticed once more after the rebuild.
+  // A different database has a low beat as well, which would be noticed once more after the rebuild.
   const isRestored = (await noticeLowBeat(ctx, record, view)) || record.isRestoreNew
   const reason = isRestored ? 'the ledger went back in time' : reasonToRebuild(view, record.epoch, memory.runId)
   memory.runId = view.runId

@@ -135,7 +135,7 @@ async function finishDebit(ctx: DebitCtx, first: Debit): Promise<boolean> {
       await refuse(ctx, debit, refusal)
       throw refusal
     } else {
-      // Another process may just have finished the debit, or its hold ran out.
+      // A second process may just have finished the debit, or the hold ran out.
       const now = await findDebit(ctx.db, debit.key)
       if (now === undefined || now.state === 'posted') return true
       await startNextHold(ctx.db, now.key, now.holdNumber)

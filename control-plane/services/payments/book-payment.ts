@@ -120,7 +120,7 @@ async function deposit(
   return [...deposited, ...stoodIn]
 }
 
-/** What never came of a call's charge. */
+/** The part of a call's charge that never came. */
 function missingOf({ state, charge, came }: ChainPayment): bigint {
   const missing = state === 'written_off' ? (charge ?? 0n) - (came ?? 0n) : 0n
   return missing > 0n ? missing : 0n
@@ -129,8 +129,9 @@ function missingOf({ state, charge, came }: ChainPayment): bigint {
 type BookedBefore = { readonly came: bigint; readonly stoodIn: bigint; readonly isWrittenOff: boolean }
 
 /**
- * What the books have of a payment: what came, and what the platform gave for it, by a write-off or with the charge, less
- * what it has back from the end of a job.
+ * The booked amounts of a payment: tokens that came, and the platform's part, by a write-off or with the charge, less
+ * its
+ * share of the end of a job.
  */
 async function bookedBefore(trx: MoneyTransaction, rid: string): Promise<BookedBefore> {
   const [payment, late, writeOff, end] = [

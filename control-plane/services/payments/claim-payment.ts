@@ -74,7 +74,7 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
 
 type Names = Pick<ChainPayment, 'network' | 'asset' | 'payer' | 'nonce'>
 
-/** What was found of a payment before its claim. */
+/** Facts about a payment before its claim. */
 type Found = {
   readonly purse: Purse | undefined
   readonly beat: number | undefined
@@ -95,7 +95,7 @@ async function insert(
     const standing = await trx.readStanding(beat)
     if (standing === 'behind' || standing === 'joining') return closed(RESTORED)
     const amount: bigint = ask.amountMicro
-    // It verified, and has come as a deposit since then.
+    // The payment verified, and has come as a deposit since then.
     if (await trx.payments.wasMoved(name)) return { state: 'refused', reason: 'invalid_exact_evm_nonce_already_used' }
     if (exposure.owed > 0n) return { state: 'refused', reason: 'payer_owes' }
     if (exposure.open + amount > payments.payerExposureMicro) return closed('payer_exposure_limit')

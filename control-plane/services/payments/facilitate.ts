@@ -118,7 +118,7 @@ function findClaim({ ledger, payments }: PaymentCtx, { payer, nonce }: ReadPayme
   return ledger.payments.findOf({ network: payments.network, asset: payments.asset.toLowerCase(), payer, nonce })
 }
 
-/** How a payment stands that another has claimed. */
+/** The answer about a payment that an earlier request claimed. */
 function standing({ state, payer, network, transaction, due, came, reason }: ChainPayment): SettleResponse {
   const named = { transaction: transaction ?? '', network: asNetwork(network), payer }
   switch (state) {

@@ -84,7 +84,7 @@ async function book(ctx: FinishCtx): Promise<number> {
       await bookPayment(ctx, payment)
       booked += 1
     } catch (error) {
-      // One that cannot be booked needs a person, and holds up no other.
+      // A payment that cannot be booked needs a person, and holds up no other.
       ctx.log.error({ err: error, rid: payment.rid }, 'a payment could not be booked')
     }
   }
@@ -176,7 +176,7 @@ async function watch(ctx: FinishCtx): Promise<number> {
     try {
       if (await seek(ctx, chain, payment, at)) count += 1
     } catch (error) {
-      // One whose look is not at its end holds up no other.
+      // A payment whose look is not at its end holds up no other.
       ctx.log.warn({ err: error, rid: payment.rid }, 'a payment that was written off will be looked for again')
     }
   }
@@ -197,7 +197,7 @@ async function seek(ctx: FinishCtx, chain: Chain, payment: ChainPayment, at: num
 }
 
 type Head = Awaited<ReturnType<Chain['head']>>
-/** What the chain shows of a payment. */
+/** The state of a payment on the chain. */
 type Found = Pick<PaymentChange, 'block' | 'came' | 'transaction' | 'reason' | 'bookedAt'>
 
 async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, found: Found = {}): Promise<void> {

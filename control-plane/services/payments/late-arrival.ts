@@ -15,7 +15,7 @@ export async function takeUpArrival(
   const arrival = next === null || came !== null ? undefined : await payments.findArrival(rid)
   if (next === null || arrival === undefined) return false
   const { transaction } = arrival
-  // One number may have been signed for two amounts.
+  // A nonce may have been signed for two amounts.
   await payments.change(rid, { state: next, transaction, bookedAt: null, due: due ?? lower(arrival.amount, amount) })
   return true
 }

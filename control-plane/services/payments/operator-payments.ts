@@ -47,7 +47,7 @@ export const PaymentsStateSchema = z.object({
   payTo: z.string().nullable(),
   /** The address that settles. */
   facilitator: z.string().nullable(),
-  /** Its money for gas in wei, as decimal digits; null where it is not ours, or the chain does not say. */
+  /** The balance for gas in wei, as decimal digits. Null where the account is not ours, or the chain does not say. */
   gasWei: z.string().nullable(),
   exposureMicro: MicroDigits,
   exposureLimitMicro: MicroDigits.nullable(),
@@ -124,7 +124,7 @@ export const DeskPaymentSchema = z.object({
   amountMicro: MicroDigits,
   dueMicro: MicroDigits.nullable(),
   chargeMicro: MicroDigits.nullable(),
-  /** What the chain moved, once that is final. */
+  /** The amount that the chain moved, once that is final. */
   cameMicro: MicroDigits.nullable(),
   transaction: z.string().nullable(),
   /** Why it is late or was written off, in a code of x402. */

@@ -4,7 +4,9 @@ import type { PaymentOnChain } from '#control-plane/ports/chain/chain.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { ulidTime } from '#shared/ids.ts'
 
-/** What the chain must show is in the requirement that was signed for, whatever the settings are by now. */
+/**
+ * The requirement that was signed for names the transfer that the chain must show, whatever the settings are by now.
+ */
 const SignedFor = z.object({
   payTo: z.string(),
   extra: z.object({ facilitatorAddress: z.string().nullable().catch(null) }),

@@ -2,7 +2,7 @@ import type { ChainPaymentState } from '#control-plane/db/tables/chain-payments.
 import type { PaymentStanding } from '#shared/contract/chain-payments.ts'
 
 /**
- * What happens to a payment. `charge`: the call told what it owes. `release`: it owes nothing. `mine`: the transfer is in
+ * The events of a payment. `charge`: the call told what it owes. `release`: it owes nothing. `mine`: the transfer is in
  * a block. `confirm`: the block is deep enough. `unmine`: the block is gone. `refuse`: the transfer can never be.
  * `underpay`: it is, and moved less than the call costs. `disprove`: the named transaction is none that pays us, and no
  * other can be. `appear`: a transfer that was given up, or that nobody wanted, is in a block all the same. `credit`: what
@@ -49,7 +49,7 @@ export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
   written_off: { ...NOTHING, appear: 'mined' },
 }
 
-/** How each state reads for the buyer. */
+/** The word for each state in a buyer's view. */
 export const STANDINGS: Readonly<Record<ChainPaymentState, PaymentStanding>> = {
   claimed: 'serving',
   due: 'pending',

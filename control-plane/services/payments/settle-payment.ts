@@ -251,8 +251,8 @@ const UNREADABLE: Transfer = { state: 'pending', transaction: null, reason: 'unr
 export const NOT_ON_CHAIN = 'transfer_not_on_chain'
 
 /**
- * What the chain says of a payment that nobody can take any more, whatever its facilitator goes on saying. Undefined
- * while it can be taken, and while the facilitator is right. Throws while the chain is silent.
+ * The chain's answer about a payment that nobody can take any more, whatever its facilitator says. Undefined while the
+ * payment can be taken, and while the facilitator is right. Throws while the chain is silent.
  */
 async function lastWord(ctx: PaymentCtx, payment: ChainPayment, outcome: Transfer): Promise<Transfer | undefined> {
   const { chain } = ctx.payments

@@ -40,7 +40,7 @@ export type FindCtx = Pick<PayoutCtx, 'ids' | 'clock' | 'log'> & { readonly move
 /** A transfer that left the treasury by an authorization, in a final block. */
 export type Departure = TreasuryMove & { readonly nonce: string }
 
-/** What a departure is: a transfer of the books. `isLost` when the books had lost that it left. */
+/** A transfer of the books that left. `isLost` when the books had lost that it left. */
 export type Found = Pick<TreasuryTransfer, 'id' | 'purpose'> & { readonly isLost: boolean }
 
 /** `isWhole` when sellers have their earnings again as far as they will. */
@@ -208,7 +208,7 @@ async function inFlightOf(ctx: FindCtx, trx: Trx, seller: AccountId): Promise<Ac
   return (await findInFlightAccount(trx, seller)) ?? (await openInFlight(ctx, trx, await ownerOf(trx, seller)))
 }
 
-/** What a payout is made of: the earnings of offers that are paid at its recipient, then those of others. */
+/** The items of a payout: earnings of offers that are paid at its recipient, then those of others. */
 async function itemsOf(
   trx: Trx,
   { wallet }: Pick<SellerOwner, 'wallet'>,

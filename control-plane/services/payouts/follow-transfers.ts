@@ -47,7 +47,7 @@ export async function confirmTransfers(ctx: TreasuryCtx): Promise<number> {
         await stepTransfer(ctx, transfer.id, 'unmine', { transaction: null, block: null })
         return false
       }
-      // It may be in another block by now.
+      // A reorganisation may have moved the transfer to a different block.
       if (!isDeep(use.block) || !isAs(transfer, use)) return false
       const { transaction, block } = use
       const isPaid = await stepTransfer(ctx, transfer.id, 'confirm', { transaction, block, reason: null })

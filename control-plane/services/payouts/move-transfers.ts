@@ -68,7 +68,7 @@ async function knowChain(ctx: TreasuryCtx): Promise<number> {
 
 async function signAll(ctx: TreasuryCtx, leave: Leave): Promise<void> {
   const ground = await readGround(ctx)
-  // What left without the books' knowledge shows that they went back, however far.
+  // A departure without the books' knowledge shows that they went back, however far.
   if (ground.spent.size > 0) return noticeSpent(ctx, ground.spent)
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
     if ((await signBatch(ctx, { ground, leave }, ctx.ids.ulid())) < MAX_BATCH) return

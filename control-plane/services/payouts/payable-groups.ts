@@ -2,14 +2,14 @@ import type { OpenEarning } from '#control-plane/db/offer-earnings.ts'
 import type { PayoutItem } from '#control-plane/db/treasury-transfers.ts'
 import { lower } from '#shared/bigints.ts'
 
-/** What a seller has at one recipient. Amounts are micro-USD. */
+/** The money of a seller for one recipient. Amounts are micro-USD. */
 export type PayableGroup = {
   /** Null where the offers of a workspace name no address. */
   readonly recipient: string | null
   readonly earned: bigint
-  /** What is on the account and in no payout. */
+  /** The balance that no payout has. */
   readonly available: bigint
-  /** What of it can be paid out now, and what it is made of. */
+  /** The part that can be paid out now, and its items. */
   readonly payable: bigint
   readonly items: readonly PayoutItem[]
   /** Until when the rest waits because the address is new, in Unix milliseconds. */
@@ -21,7 +21,7 @@ export type Standing = {
   readonly balance: bigint
   readonly wallet: string | null
   readonly earnings: readonly OpenEarning[]
-  /** What came lately into the account, from offers and otherwise. It waits. */
+  /** Recent earnings of the account, from offers and otherwise. They wait. */
   readonly recent: bigint
   readonly now: number
   readonly coolingMs: number

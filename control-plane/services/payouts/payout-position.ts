@@ -21,7 +21,7 @@ import { findGroupHold } from './plan-payouts.ts'
 import { readGroups } from './read-groups.ts'
 import { withTreasury } from './treasury-ctx.ts'
 
-/** What a seller has at one recipient. */
+/** The money of a seller for one recipient. */
 export const PayoutRecipientSchema = z.object({
   recipient: z.string().nullable().describe('Null for offers of a workspace that name no payout address.'),
   earnedUsdc: MicroDigits.describe('What the offers with this address earned in all time, in micro-USD.'),

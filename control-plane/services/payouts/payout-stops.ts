@@ -5,8 +5,9 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { PayoutCtx } from './treasury-ctx.ts'
 
 /**
- * What stops every payout. `ledger_check`: a check of money, or a review, has found what a person must look at, or the
- * ledger went back in time and does not agree with the chain yet.
+ * The reasons that stop every payout. `ledger_check`: a check of money, or a review, has found a fault that a person
+ * must look
+ * at, or the ledger went back in time and does not agree with the chain yet.
  */
 export const PAYOUT_STOPS = ['not_set_up', 'switched_off', 'ledger_check'] as const
 export type PayoutStop = (typeof PAYOUT_STOPS)[number]

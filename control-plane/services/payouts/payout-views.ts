@@ -7,8 +7,10 @@ import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { authorizationOf } from './sign-transfers.ts'
 
 /**
- * What a seller reads of a payout. `scheduled`: the next drain sends it. `held`: an operator has to look. `authorized`: the
- * seller may bring it to the chain. `in_flight`: it is on its way there. `paid`: it is final. `returned`: the money is
+ * The states of a payout for its seller. `scheduled`: the next drain sends it. `held`: an operator has to look.
+ * `authorized`:
+ * the seller may bring it to the chain. `in_flight`: it is on its way there. `paid`: it is final. `returned`: the money
+ * is
  * available again.
  */
 export const PAYOUT_STATUSES = ['scheduled', 'held', 'authorized', 'in_flight', 'paid', 'returned'] as const

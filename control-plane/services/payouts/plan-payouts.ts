@@ -65,7 +65,7 @@ export async function planSeller(
   seller: AccountId,
   { mode, recipient, leastMicro, isPatient = false }: PlanWish,
 ): Promise<TreasuryTransfer[]> {
-  // Whoever books a sale or plans a payout waits here, so the groups below stay what they are.
+  // Bookings of sales and other plans wait for this lock, so the groups below stay as they are.
   await lockAccounts(trx, [seller])
   const read = await readGroups(ctx, trx, seller)
   const planned: TreasuryTransfer[] = []

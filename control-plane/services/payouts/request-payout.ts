@@ -31,7 +31,7 @@ import { withTreasury } from './treasury-ctx.ts'
 /** Payouts of one answer. */
 const MAX_SHOWN = 100
 
-/** What became of a request. Members that name one payout are those of the largest. */
+/** The outcome of a request. Members that name one payout are those of the largest. */
 export const PayoutAnswerSchema = z
   .object({
     payoutId: z.string().nullable(),

@@ -31,7 +31,7 @@ export const MAX_BATCH = 100
 /** Scheduled transfers whose nonces are looked up at once: those of a turn. */
 const MAX_LOOKED_UP = 20 * MAX_BATCH
 
-/** What the chain says at the moment of signing. */
+/** The state of the chain at the moment of signing. */
 export type Ground = {
   /** The treasury's balance of the token. */
   readonly balance: bigint
@@ -84,7 +84,7 @@ export async function signBatch(
     }
   })
   crashPoint('payout_signed')
-  // What only waits for money would be looked at for ever.
+  // A transfer that only waits for money would be looked at for ever.
   return looked.moved.length === 0 ? 0 : looked.all
 }
 
@@ -144,9 +144,9 @@ function reviewTransfer(
   if (transfer.nonce !== nonceIn(transfer) || !isBacked(treasury, transfer, booked)) {
     return { event: 'hold', reason: REASONS.mismatch }
   }
-  // It has left. The reader of the treasury's transfers says with what.
+  // The transfer has left. The reader of the treasury's transfers finds its transaction.
   if (ground.spent.has(transfer.nonce)) return { event: null, reason: REASONS.gone }
-  // Its earlier signature has run out, and another treasury's nonces are others.
+  // The earlier signature has run out, and the nonces of a different treasury are others.
   if (!isOfTreasury(treasury, transfer)) return { event: 'cancel', reason: REASONS.treasuryChanged }
   if (booked?.isStopped === true) return { event: 'hold', reason: REASONS.operator }
   if (blocked === undefined) return { event: null, reason: REASONS.listUnreadable }
@@ -200,7 +200,7 @@ export async function signTransfer(
 
 type Signable = Pick<TreasuryTransfer, 'mode' | 'recipient' | 'amount' | 'nonce'> & { readonly validUntil: Date }
 
-/** What the treasury signs for a transfer. */
+/** The authorization that the treasury signs for a transfer. */
 export function authorizationOf(
   { chainId, asset, assetName, assetVersion, address }: TreasuryParts,
   { mode, recipient, amount, nonce, validUntil }: Signable,

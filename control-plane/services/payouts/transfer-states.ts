@@ -1,7 +1,7 @@
 import type { TransferState } from '#control-plane/db/tables/treasury.ts'
 
 /**
- * What happens to a transfer. `hold`, `release` and `cancel`: an operator or a review takes it out of the line, puts it
+ * The events of a transfer. `hold`, `release` and `cancel`: an operator or a review takes it out of the line, puts it
  * back, or gives the money back. `sign`: the treasury lets the money go. `mine`: its use is in a block. `unmine`: that
  * block is gone. `confirm`: the block is deep enough. `lapse`: the signature has run out unused, and it is tried anew.
  * `expire`: the same, and it is not tried again. `orphan`: the chain that was to have it is gone, and nobody can use it on
@@ -52,7 +52,7 @@ export const TRANSFER_STEPS: Readonly<Record<TransferState, Row>> = {
 
 /** Reasons that stand beside a state. Operators and sellers read them. */
 export const REASONS = {
-  /** It is above the amount that an operator has to approve. */
+  /** The amount is above the one that an operator has to approve. */
   approval: 'approval',
   operator: 'operator',
   /** The recipient is on the operator's list. */
@@ -62,7 +62,7 @@ export const REASONS = {
   low: 'treasury_low',
   /** The token would not move it to this recipient. */
   refused: 'recipient_refused',
-  /** Its signature ran out before it was in a block. */
+  /** The signature ran out before a block had the transfer. */
   late: 'ran_out',
   /** The seller did not bring it to the chain in time. */
   unused: 'not_submitted',
@@ -71,8 +71,8 @@ export const REASONS = {
   treasuryChanged: 'treasury_changed',
   /** An operator accepted another chain, and it is in no block of that one. */
   chainReplaced: 'chain_replaced',
-  /** It has left, and the ledger had lost that; it ends with the block that has it. */
+  /** The transfer has left, and the ledger had lost that. It ends with the block that has it. */
   gone: 'has_left',
-  /** Another transfer of its name has left, which the ledger had lost. */
+  /** A transfer with the same name has left, which the ledger had lost. */
   outdated: 'planned_again',
 } as const

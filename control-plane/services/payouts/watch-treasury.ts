@@ -7,7 +7,7 @@ import { withTreasury } from './treasury-ctx.ts'
 /** Wei under which the treasury's transactions may fail to be sent: some tens of batches at Base's usual prices. */
 const LEAST_GAS_MONEY = 100_000_000_000_000n
 
-/** What the treasury has; null where the chain does not say. */
+/** The balances of the treasury. Null where the chain does not say. */
 export type TreasuryMoney = { readonly balanceMicro: bigint | null; readonly gasWei: bigint | null }
 
 export async function readTreasuryMoney({

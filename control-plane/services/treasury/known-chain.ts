@@ -7,8 +7,9 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Block, TreasuryChain } from '#control-plane/ports/treasury/treasury-chain.ts'
 
 /**
- * How far the remembered block lies below the newest one that was read: half an hour of Base. No reorganisation is so deep,
- * and no endpoint so late, so a chain without this block is another one.
+ * The distance from the remembered block to the newest one that was read: half an hour of Base. No reorganisation is so
+ * deep,
+ * and no endpoint so late, so a chain without this block is a different one.
  */
 export const ANCHOR_DEPTH = 1_000n
 

@@ -123,7 +123,7 @@ async function findReasonOf(
   if (!isProven || cursor.difference !== 0n) return { ...facts, wait: 'chain' }
   // A clock of the chain that is ahead says nothing of blocks that nobody has read since.
   if (isFormer && cursor.provenAt.getTime() < heldAt) return { ...facts, wait: 'chain' }
-  // What was signed in the time that the ledger lost can be used until then.
+  // Signatures of the time that the ledger lost can be used until then.
   const { at } = await chain.blockAt(cursor.provenBlock)
   if (at < until) return { ...facts, wait: 'chain' }
   const unsettled = await listUnsettledMoves(db, purse, { isFormer, limit: MOST_NAMED })

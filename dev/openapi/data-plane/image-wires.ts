@@ -91,7 +91,7 @@ const ImageAnswer = z
   })
   .meta({ id: 'ImageAnswer', description: 'The pictures of a call, as links or as base64, and what the call cost.' })
 
-/** One white pixel. */
+/** A white pixel. */
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII='
 

@@ -69,7 +69,7 @@ const OpenAiVideoRequest = z
 const AdaptedParams = z.array(z.string()).optional().describe('Members that the provider was not told.')
 const JobUsage = Cost.extend({ seconds: z.number() })
 
-/** What the jobs make. */
+/** The products of the jobs. */
 const THINGS = { Video: 'A film', Music: 'A piece of music' } as const
 
 /** A job of ours in the answer to its submit, and as it is shown later. `object` is its kind. */

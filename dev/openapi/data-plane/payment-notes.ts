@@ -3,7 +3,7 @@ import { Count } from './route.ts'
 
 const Names = z.array(z.string())
 const Open = z.boolean().describe('False while no wallet can pay so.')
-/** What agents are told of paying for single calls. */
+/** Notes for agents on paying for single calls. */
 export const PaymentNotes = z
   .object({
     name: z.string(),
@@ -58,7 +58,7 @@ export const PaymentNotes = z
     id: 'PaymentNotes',
     description: 'How wallets pay here: schemes, network, asset, recipient, headers and prices.',
   })
-/** What crawlers of x402 are told. */
+/** Notes for crawlers of x402. */
 export const PayableResources = z
   .object({
     version: Count,

@@ -4,7 +4,7 @@ import type { BadAnswer } from './bad-answer.ts'
 import { malformed } from './bad-answer.ts'
 
 /*
- * What a chat client relies on. Providers leave members out, send null, and add members and finish reasons of their own,
+ * Members that a chat client relies on. Providers leave members out, send null, and add members and finish reasons of their own,
  * and clients live with that. No client can use a known member whose value has another type.
  */
 

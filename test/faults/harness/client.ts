@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:http'
 import type { Buyer } from './market.ts'
 
-/** One call that a client may make. */
+/** A call that a client may make. */
 export type CallShape = {
   readonly model: string
   readonly isStreamed: boolean

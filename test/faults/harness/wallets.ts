@@ -16,7 +16,7 @@ const AGAIN_MS = 250
 const REST_MS = 60_000
 const RAILS = ['upto', 'exact', 'mpp'] as const
 
-/** One payment and what its buyer saw, however often it was shown. */
+/** A payment and the answers that its buyer saw, however often it was shown. */
 export type PaidCall = {
   readonly wallet: string
   /** The calls whose answers came whole; more than one is a second service. */

@@ -135,7 +135,7 @@ const FORWARDED: readonly TestMutant[] = [
     name: 'the-share-of-a-buyer-stays-taken-where-the-cap-is-full',
     file: 'data-plane/pipeline/relay-with-failover.ts',
     find: 'attempts.length}`, ZERO)\n      continue',
-    // Another attempt than that which took it.
+    // An attempt that did not take it.
     replace: 'attempts.length + 1}`, ZERO)\n      continue',
     caughtBy: 'unit/buyer-share',
   },

@@ -16,7 +16,7 @@ const WALLETS = 2
 const LOST = 1
 const SERVED = 3
 const GOES_ON_MS = 60_000
-/** What is signed can be used for so long, and a hold lasts longer. */
+/** The life of a signature. A hold lasts longer. */
 const VALID_SECONDS = 60
 const LIFTED_MS = 60_000
 /** Money beyond what is owed, so that no payout waits for a draw. */

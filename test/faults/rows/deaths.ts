@@ -59,7 +59,7 @@ async function crashInTurn(stage: Stage, crashes: readonly Crash[]): Promise<voi
   await node.kill()
   let slowest = 0
   for (const { point, shape, passage } of crashes) {
-    // It may die before it is ready, because its take-over passes some of the places, too.
+    // The node may die before it is ready, because its take-over passes some of the places, too.
     await node.start({ environment: { CRASH_AT: `${point}#${passage}` }, mustEnd: true, isHasty: true })
     const clients = shape.maxTokens < 10 ? 32 : 12
     const load = stage.load({ shapes: [shape], clients, nodes: [0, 0, 0, 1] })

@@ -61,7 +61,7 @@ async function lend({ market, relays, origin, secrets }: World): Promise<Buyer> 
 }
 
 type Call = { readonly words: string; readonly isStreamed: boolean; readonly model?: string }
-/** What a buyer has of a call. It has nothing where its process died before the answer. */
+/** The answer that a buyer has of a call. Empty where its process died before the answer. */
 type Seen = { readonly status: number; readonly isWhole: boolean; readonly cost: string | null; readonly text: string }
 
 /** Sends a call to the first node. */
@@ -83,12 +83,12 @@ async function send({ origin }: World, { key }: Buyer, { words, isStreamed, mode
   return { status: answer.status, isWhole: text !== undefined, cost, text: text ?? '' }
 }
 
-/** How often the provider was asked for a call. */
+/** The number of questions to the provider for a call. */
 async function timesAsked(world: World, { words }: Call): Promise<number> {
   return (await readRequests(world, 0)).filter(({ text }) => text.includes(words)).length
 }
 
-/** What was taken of the buyer, charge by charge, once nothing of it is open any more. */
+/** The charges of the buyer, one by one, once none is open any more. */
 async function chargesOf(world: World, { account }: Buyer): Promise<readonly number[]> {
   await until('nothing of the buyer is open', SOON_MS, async () => !(await owes(world, account)))
   const { rows } = await world.sql.query<{ charge: string }>(

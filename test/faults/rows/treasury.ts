@@ -35,7 +35,7 @@ const DEATHS: readonly CrashPoint[] = [
   ...(['payout_planned', 'payout_signed', 'payout_mined', 'payout_in_tx', 'payout_recorded'] as const),
 ]
 
-/** One of each, in the shared world of the short run. */
+/** A crash point of each kind, in the shared world of the short run. */
 const QUICK_DEATHS: readonly CrashPoint[] = ['draw_approved', 'deposit_booked', 'payout_signed']
 
 /** The worker's settings: everything is drawn and paid at once. */
@@ -159,7 +159,7 @@ async function dieOnTheWay(stage: Stage): Promise<void> {
 
 type RpcTrouble = { readonly method: string; readonly fault: RpcFault; readonly span?: FaultSpan }
 
-/** What the chain's endpoint does while draws, deposits and payouts are on their way. */
+/** Faults of the chain's endpoint while draws, deposits and payouts are on their way. */
 const TROUBLES: readonly RpcTrouble[] = [
   { method: '*', fault: { kind: 'down' } },
   { method: '*', fault: { kind: 'late', ms: 1_000 } },

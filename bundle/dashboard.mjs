@@ -12,10 +12,8 @@ const FOLDERS = ['control-plane/dashboard', 'shared']
 
 /**
  * Code that most screens share is one file: each further file of a screen waits for one of the six connections of a
- * browser,
- * and on a slow line for a way there and back. Charts are a second file, since half of the screens have none. Code of
- * some
- * screens lies with them: a file of three hundred bytes costs a hundred more than its content.
+ * browser, and on a slow line for a way there and back. Charts are a second file, since half of the screens have none.
+ * Code of some screens lies with them: a file of three hundred bytes costs a hundred more than its content.
  */
 const GROUPS = [
   { name: 'shared', priority: 3, test: /control-plane\/dashboard\/(?:ui|data|market)\//, minShareCount: 8 },

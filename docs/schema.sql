@@ -405,6 +405,7 @@ create table offer (
   constraint offer_status_check CHECK (status = ANY (ARRAY['active'::text, 'paused'::text, 'inactive'::text]))
 );
 CREATE INDEX offer_by_credential ON public.offer USING btree (credential_id, status);
+CREATE INDEX offer_by_payout_address ON public.offer USING btree (payout_address) WHERE (payout_address IS NOT NULL);
 CREATE INDEX offer_by_seller ON public.offer USING btree (seller_account, id);
 CREATE INDEX offer_on_sale ON public.offer USING btree (model, id) WHERE (status = 'active'::text);
 CREATE INDEX offer_on_sale_by_place ON public.offer USING btree (model, provider) WHERE (status = 'active'::text);
@@ -1847,6 +1848,10 @@ create table treasury_move (
   permit_nonce text,
   -- The only sender that may use the permit, in lower case.
   permit_by text,
+  -- The sellers among whom the name of a departure without a row is looked for.
+  sought_among text,
+  -- The last account that was looked through. The next turn goes on after it.
+  sought_after text,
   PRIMARY KEY (chain_id, asset, treasury, era, tx_hash, direction, place),
   constraint treasury_move_amount_check CHECK (amount > 0),
   constraint treasury_move_asset_check CHECK (asset ~ '^0x[0-9a-f]{40}$'::text),
@@ -1861,6 +1866,8 @@ create table treasury_move (
   constraint treasury_move_permit_whole CHECK ((permit_nonce IS NULL) = (permit_by IS NULL)),
   constraint treasury_move_place_check CHECK (place >= 0),
   constraint treasury_move_reason_check CHECK (length(reason) <= 200),
+  constraint treasury_move_sought_among_check CHECK (sought_among = ANY (ARRAY['paid_there'::text, 'all'::text])),
+  constraint treasury_move_sought_whole CHECK ((sought_among IS NULL) = (sought_after IS NULL)),
   constraint treasury_move_treasury_check CHECK (treasury ~ '^0x[0-9a-f]{40}$'::text),
   constraint treasury_move_tx_hash_check CHECK (tx_hash ~ '^0x[0-9a-f]{64}$'::text)
 );

@@ -30,10 +30,8 @@ type Parts = {
 
 /**
  * The claims of the calls that run, and of the charges in the journal. A ledger that went back in time may have lost
- * them.
- * The ledger takes no new claim before the nodes have told the standing ones: otherwise an authorization would pay for
- * a second
- * call.
+ * them. The ledger takes no new claim before the nodes have told the standing ones: otherwise an authorization would
+ * pay for a second call.
  */
 export type StandingClaims = {
   /** Wraps a rail so that the claims of its calls are known. */

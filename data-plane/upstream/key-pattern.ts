@@ -222,8 +222,7 @@ function slashed(sign: string): readonly string[] {
 
 /**
  * A single automaton for all ways. A code is a way, a place in it and, within one of the place's texts, the text and
- * the
- * bytes of it that have come. States are made as bytes lead to them, so most are never made.
+ * the bytes of it that have come. States are made as bytes lead to them, so most are never made.
  */
 function automatonOf({ ofBlocks: ways, ofWhole }: Ways, memory: StateMemory): KeyPattern {
   const root: KeyState = { isFound: false, codes: [], next: noneYet() }

@@ -45,8 +45,8 @@ const MAX_A_TURN = 500
 const AT_ONCE = 4
 
 /**
- * Shortest time after the nodes registered their captures again in which sellers get back what they had earned. What a
- * payout that left lacks after it, the platform stands in for.
+ * Shortest time after the nodes registered their captures again in which sellers get back what they had earned. The
+ * platform stands in for the part of a payout that its seller's account lacks after it.
  */
 const EARNING_AGAIN_MS = 10 * MINUTE
 
@@ -260,8 +260,8 @@ export function isWholeAgain(
 }
 
 /**
- * Who sent it; undefined while its name is still sought. What nobody here sent is a key in wrong hands, so payouts stop. The
- * key of a treasury of before signs for nothing that is still here.
+ * Names the sender. Undefined while the name is still sought. A departure that nobody here sent means that the key is in
+ * wrong hands, so payouts stop. The key of a former treasury signs for nothing that is still here.
  */
 async function judgeDeparture(
   ctx: MoveCtx,

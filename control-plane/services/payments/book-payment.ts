@@ -130,8 +130,7 @@ type BookedBefore = { readonly came: bigint; readonly stoodIn: bigint; readonly 
 
 /**
  * The booked amounts of a payment: tokens that came, and the platform's part, by a write-off or with the charge, less
- * its
- * share of the end of a job.
+ * its share of the end of a job.
  */
 async function bookedBefore(trx: MoneyTransaction, rid: string): Promise<BookedBefore> {
   const [payment, late, writeOff, end] = [

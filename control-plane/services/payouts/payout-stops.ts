@@ -6,8 +6,7 @@ import type { PayoutCtx } from './treasury-ctx.ts'
 
 /**
  * The reasons that stop every payout. `ledger_check`: a check of money, or a review, has found a fault that a person
- * must look
- * at, or the ledger went back in time and does not agree with the chain yet.
+ * must look at, or the ledger went back in time and does not agree with the chain yet.
  */
 export const PAYOUT_STOPS = ['not_set_up', 'switched_off', 'ledger_check'] as const
 export type PayoutStop = (typeof PAYOUT_STOPS)[number]

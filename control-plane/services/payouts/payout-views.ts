@@ -8,10 +8,8 @@ import { authorizationOf } from './sign-transfers.ts'
 
 /**
  * The states of a payout for its seller. `scheduled`: the next drain sends it. `held`: an operator has to look.
- * `authorized`:
- * the seller may bring it to the chain. `in_flight`: it is on its way there. `paid`: it is final. `returned`: the money
- * is
- * available again.
+ * `authorized`: the seller may bring it to the chain. `in_flight`: it is on its way there. `paid`: it is final.
+ * `returned`: the money is available again.
  */
 export const PAYOUT_STATUSES = ['scheduled', 'held', 'authorized', 'in_flight', 'paid', 'returned'] as const
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number]

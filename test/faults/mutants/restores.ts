@@ -65,8 +65,8 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'earnings-that-come-back-are-not-awaited',
     file: TAKE,
-    find: 'const isWhole = isJoined && ctx.clock.now() > earnedAt',
-    replace: 'const isWhole = isJoined || ctx.clock.now() < earnedAt * 0',
+    find: 'return clock.now() > Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (treasury?.validMs ?? 0))',
+    replace: 'return true',
   },
   {
     name: 'a-spent-nonce-shows-no-step-back',

@@ -88,9 +88,7 @@ async function readTables(db: Database): Promise<Table[]> {
       || array(select pg_get_triggerdef(t.oid, true) from pg_trigger t
         where t.tgrelid = c.oid and not t.tgisinternal order by t.tgname) as statements
     from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v') and not c.relispartition`.execute(
-    db,
-  )
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v') and not c.relispartition`.execute(db)
   return rows
 }
 

@@ -145,7 +145,7 @@ export async function markChainPaymentBooked(trx: Trx, rid: string): Promise<voi
 const EXPOSURE_ROW = {
   ...{ open: bigint(), owed: bigint(), unmoved: bigint(), all: bigint(), payments: integer() },
   ...{ fromAllowance: bigint(), permits: integer() },
-  ...{ lost: bigint(), ofContracts: bigint() },
+  lost: bigint(),
 }
 export type Exposure = RowOf<typeof EXPOSURE_ROW>
 
@@ -194,43 +194,79 @@ export type PurseRead = { readonly at: Date; readonly moved: readonly string[] }
 export const LOST_FOR_MS = DAY
 /** The least that a payment which was written off counts as: the gas of its transactions, in micro-USD. */
 export const LEAST_LOSS_MICRO = 10_000n
+const IS_OPEN = sql`state in ('claimed', 'due', 'mined')`
+const IS_LOST = sql`state = 'written_off' and cleared_at is null
+  and changed_at > now() - make_interval(secs => ${LOST_FOR_MS / 1_000})`
+const LOSS = sql`greatest(due - coalesce(came, 0), ${LEAST_LOSS_MICRO})`
 
 /**
  * Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. `unmoved` is
  * what its payments may still take from the balance that was read: those that are open and those that ended since then,
  * without what the chain had moved by then. `fromAllowance` is the part of it that Permit2 takes, and `permits` the number
- * of those that bring an EIP-2612 permit. `lost` is what all payers left unpaid of late, and `ofContracts` what all
- * contracts have open and left unpaid.
+ * of those that bring an EIP-2612 permit. `lost` is what all payers left unpaid of late.
  */
 export async function lockExposure(trx: Trx, payer: string, { at, moved }: PurseRead): Promise<Exposure> {
   await lockPayer(trx, payer)
   const isUnmoved = sql`payer = ${payer} and state <> 'written_off' and not rid = any(${[...moved]}::text[])`
   const isFromAllowance = sql`${isUnmoved} and payload->'payload' ? 'permit2Authorization'`
-  const isOpen = sql`state in ('claimed', 'due', 'mined')`
-  const isLost = sql`state = 'written_off' and cleared_at is null
-    and changed_at > now() - make_interval(secs => ${LOST_FOR_MS / 1_000})`
-  const loss = sql`greatest(due - coalesce(came, 0), ${LEAST_LOSS_MICRO})`
   const rows = await readRows(
     trx,
     EXPOSURE_ROW,
     sql`select
-        coalesce(sum(coalesce(due, amount)) filter (where payer = ${payer} and ${isOpen}), 0)::bigint as open,
+        coalesce(sum(coalesce(due, amount)) filter (where payer = ${payer} and ${IS_OPEN}), 0)::bigint as open,
         coalesce(sum(due - coalesce(came, 0)) filter
           (where payer = ${payer} and state = 'written_off' and cleared_at is null), 0)::bigint as owed,
         coalesce(sum(amount) filter (where ${isUnmoved}), 0)::bigint as unmoved,
         coalesce(sum(amount) filter (where ${isFromAllowance}), 0)::bigint as "fromAllowance",
         (count(*) filter (where ${isFromAllowance}
           and payload #> '{extensions,eip2612GasSponsoring,info,signature}' is not null))::integer as permits,
-        coalesce(sum(coalesce(due, amount)) filter (where ${isOpen}), 0)::bigint as "all",
-        coalesce(sum(${loss}) filter (where ${isLost}), 0)::bigint as lost,
-        (coalesce(sum(coalesce(due, amount)) filter (where is_contract and ${isOpen}), 0)
-          + coalesce(sum(${loss}) filter (where is_contract and ${isLost}), 0))::bigint as "ofContracts",
+        coalesce(sum(coalesce(due, amount)) filter (where ${IS_OPEN}), 0)::bigint as "all",
+        coalesce(sum(${LOSS}) filter (where ${IS_LOST}), 0)::bigint as lost,
         (count(*) filter (where payer = ${payer} and state <> 'confirmed'))::integer as payments
       from (
-        select * from chain_payment where ${isOpen}
-        union all select * from chain_payment where state = 'written_off' and (payer = ${payer} or ${isLost})
+        select * from chain_payment where ${IS_OPEN}
+        union all select * from chain_payment where state = 'written_off' and (payer = ${payer} or ${IS_LOST})
         union all select * from chain_payment where state = 'confirmed' and payer = ${payer} and changed_at >= ${at}
       ) counted`,
+  )
+  const [exposure] = rows
+  if (exposure === undefined) throw new Error('a sum without a row')
+  return exposure
+}
+
+const CONTRACT_EXPOSURE_ROW = { all: bigint(), own: bigint(), unsettled: bigint() }
+/** Exposure to contracts with the claim that asks, in micro-USD. */
+export type ContractExposure = RowOf<typeof CONTRACT_EXPOSURE_ROW>
+
+/** Confirmed payments of one payer that count as its history at most, newest first. */
+export const MOST_SETTLED = 1_000
+
+/**
+ * Reads the exposure to all contracts once `payer` has claimed `amount`. Ask under the lock of the payer's exposure.
+ * `all` is what they have open and left unpaid of late, each payment at {@link LEAST_LOSS_MICRO} or more. `unsettled` is
+ * the sum of each payer's part beyond what its confirmed payments brought, and `own` the claiming payer's part of that.
+ * A history can be bought: who pays its own seller gets it for the platform's fee.
+ */
+export async function readContractExposure(trx: Trx, payer: string, amount: bigint): Promise<ContractExposure> {
+  const rows = await readRows(
+    trx,
+    CONTRACT_EXPOSURE_ROW,
+    sql`select
+        coalesce(sum(exposure), 0)::bigint as "all",
+        coalesce(sum(greatest(exposure - settled, 0)) filter (where exposed.payer = ${payer}), 0)::bigint as own,
+        coalesce(sum(greatest(exposure - settled, 0)), 0)::bigint as unsettled
+      from (
+        select payer, sum(greatest(micro, ${LEAST_LOSS_MICRO})) as exposure from (
+          select payer, coalesce(due, amount) as micro from chain_payment where is_contract and ${IS_OPEN}
+          union all select payer, ${LOSS} from chain_payment where is_contract and ${IS_LOST}
+          union all select ${payer}, ${amount}
+        ) counted group by payer
+      ) exposed cross join lateral (
+        select coalesce(sum(came), 0) as settled from (
+          select came from chain_payment where payer = exposed.payer and state = 'confirmed'
+          order by changed_at desc limit ${MOST_SETTLED}
+        ) newest
+      ) history`,
   )
   const [exposure] = rows
   if (exposure === undefined) throw new Error('a sum without a row')
@@ -354,6 +390,8 @@ export type ChainPaymentRows = {
   lockPayer(payer: string): Promise<void>
   /** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
   lockExposure(payer: string, purse: PurseRead): Promise<Exposure>
+  /** Reads the exposure to contracts with a claim; see {@link readContractExposure}. */
+  readContractExposure(payer: string, amount: bigint): Promise<ContractExposure>
   /** Finds the payer's user, or adds `fresh`. Undefined when a rival has just added one. */
   ensureUser(fresh: User, at: number): Promise<User | undefined>
 }
@@ -370,6 +408,7 @@ export function chainPaymentRows(trx: Trx): ChainPaymentRows {
     findArrival: (rid) => findPaymentArrival(trx, rid),
     lockPayer: (payer) => lockPayer(trx, payer),
     lockExposure: (payer, purse) => lockExposure(trx, payer, purse),
+    readContractExposure: (payer, amount) => readContractExposure(trx, payer, amount),
     ensureUser: (fresh, at) => ensureUser(trx, fresh, at),
   }
 }

@@ -1,9 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { openAccount } from '#control-plane/db/accounts.ts'
+import type { ChainPayment, NewChainPayment } from '#control-plane/db/chain-payments.ts'
+import { insertChainPayment, readContractExposure } from '#control-plane/db/chain-payments.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
+import { HOUR } from '#shared/clock.ts'
+import { RequestId26 } from '#shared/contract/request-id.ts'
+import type { LedgerTables } from '#test/sim/ledger-tables.ts'
+import { createTables } from '#test/sim/ledger-tables.ts'
+import { memoryPayments } from '#test/sim/memory-payments.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import { ids } from '#test/support/gate.ts'
-import type { PaymentWorld } from '#test/support/payments.ts'
+import type { PaymentWorld, Signed } from '#test/support/payments.ts'
 import { startPayments } from '#test/support/payments.ts'
 
 const RICH = { usdc: 10_000_000n }
@@ -25,37 +36,177 @@ afterAll(async () => {
 })
 
 describe('contracts that pay', () => {
-  /** Claims a payment of a new contract, which takes its word back before it is to pay. */
-  async function cheat(ctx: PaymentWorld['ctx'], amount: bigint) {
+  const CLOSED = { state: 'closed', reason: 'contract_exposure_limit' }
+  const CLAIMED = { state: 'claimed' }
+  /** The share of one payer beyond its history: a tenth of the limit. All together have a half. */
+  const SHARE = 100_000n
+  const LIMIT = { CONTRACT_EXPOSURE_MICRO: String(10n * SHARE) }
+  let bounded: PaymentWorld['ctx']
+
+  beforeAll(() => {
+    bounded = world.process(LIMIT)
+  })
+  afterEach(async () => {
+    for (const { rid } of await world.ctx.ledger.payments.listOpen(['claimed'], 0, 100)) await world.release(rid)
+    await sql`update chain_payment set cleared_at = now() where state = 'written_off'`.execute(world.db)
+  })
+
+  /** Signs payments by a new contract, which accepts each of them. */
+  async function contract(...amounts: readonly bigint[]) {
     const wallet = await chain.newWallet(RICH)
-    const signed = await world.sign(wallet, 'exact', amount)
+    const payments: Signed[] = []
+    for (const amount of amounts) payments.push(await world.sign(wallet, 'exact', amount))
     await callChain(chain.rpcUrl, [['anvil_setCode', [wallet.address, ACCEPTS_ALL]]])
+    return { wallet, payments }
+  }
+
+  /** Claims the payments of a new contract one after the other. */
+  async function claimAll(...amounts: readonly bigint[]) {
+    const { payments } = await contract(...amounts)
+    const answers: unknown[] = []
+    for (const signed of payments) answers.push(await world.claim(signed, {}, bounded))
+    return answers
+  }
+
+  /** A new contract that has paid an amount. Answers the payments that it has signed beside. */
+  async function known(paid: bigint, ...amounts: readonly bigint[]) {
+    const [first, ...rest] = (await contract(paid, ...amounts)).payments
+    if (first === undefined) throw new Error('no payment')
+    const rid = await world.claimed(first)
+    expect(await world.settle(rid, paid)).toMatchObject({ state: 'settled' })
+    expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', came: paid })
+    return rest
+  }
+
+  /** Claims a payment of a new contract, which takes its word back before it is to pay. */
+  async function cheat(amount: bigint) {
+    const { wallet, payments } = await contract(amount)
     const rid = ids.ulid()
-    const answer = await world.claim(signed, { rid }, ctx)
-    if (answer.state !== 'claimed') return answer
+    for (const signed of payments) expect(await world.claim(signed, { rid }, bounded)).toMatchObject(CLAIMED)
     await callChain(chain.rpcUrl, [['anvil_setCode', [wallet.address, ACCEPTS_NONE]]])
     expect(await world.settle(rid, amount)).toMatchObject({ state: 'failed' })
     expect(await world.booked(rid)).toMatchObject({ state: 'written_off' })
-    return answer
   }
 
+  it('have a tenth of the limit each beyond what they have paid', async () => {
+    expect(await claimAll(SHARE + 1n)).toMatchObject([CLOSED])
+    expect(await claimAll(SHARE - 10_000n, 10_001n, 10_000n)).toMatchObject([CLAIMED, CLOSED, CLAIMED])
+    // An open payment counts for what its transactions cost.
+    const small = Array.from({ length: 11 }, () => 1_000n)
+    expect(await claimAll(...small)).toMatchObject([...small.slice(1).map(() => CLAIMED), CLOSED])
+  })
+
+  it('have half of the limit together beyond what they have paid, and the rest is for those that have paid', async () => {
+    const [whole, more] = await known(300_000n, 300_000n, 10_000n)
+    const [late] = await known(300_000n, 300_000n)
+    if (whole === undefined || more === undefined || late === undefined) throw new Error('no payment')
+    for (let stranger = 0; stranger < 5; stranger += 1) expect(await claimAll(SHARE)).toMatchObject([CLAIMED])
+    expect(await claimAll(10_000n)).toMatchObject([CLOSED])
+    // Rivals may have passed the half by a little.
+    const passed = { ...bounded, payments: { ...bounded.payments, contractExposureMicro: 9n * SHARE } }
+    expect(await world.claim(whole, {}, passed)).toMatchObject(CLAIMED)
+    expect(await world.claim(more, {}, bounded)).toMatchObject(CLOSED)
+    // 800,000 are open, so a history of 300,000 has 200,000 left.
+    expect(await world.claim(late, {}, bounded)).toMatchObject(CLOSED)
+  })
+
   it('can leave so much unpaid in a day, however many they are, and plain wallets go on', async () => {
-    const bounded = world.process({ CONTRACT_EXPOSURE_MICRO: '1000000' })
-    for (const amount of [400_000n, 400_000n]) expect(await cheat(bounded, amount)).toMatchObject({ state: 'claimed' })
+    for (let made = 0; made < 4; made += 1) await cheat(SHARE)
     // A small debt counts for what its transactions cost.
-    expect(await cheat(bounded, 1_000n)).toMatchObject({ state: 'claimed' })
-    const closed = { state: 'closed', reason: 'contract_exposure_limit' }
-    expect(await cheat(bounded, 190_001n)).toMatchObject(closed)
+    await cheat(1_000n)
+    expect(await claimAll(90_001n)).toMatchObject([CLOSED])
+    expect(await claimAll(90_000n)).toMatchObject([CLAIMED])
     const plain = await world.sign(await chain.newWallet(RICH), 'exact', 200_000n)
-    const rid = ids.ulid()
-    expect(await world.claim(plain, { rid }, bounded)).toMatchObject({ state: 'claimed' })
-    await world.release(rid)
+    expect(await world.claim(plain, {}, bounded)).toMatchObject(CLAIMED)
     // Unpaid charges count to the bound of all payers, too.
     const narrow = world.process({ PAYMENT_EXPOSURE_MICRO: '1000000' })
-    const other = await world.sign(await chain.newWallet(RICH), 'exact', 195_000n)
+    const other = await world.sign(await chain.newWallet(RICH), 'exact', 300_001n)
     expect(await world.claim(other, {}, narrow)).toMatchObject({ state: 'closed', reason: 'exposure_limit' })
   })
+
+  it('have a history of the newest 1,000 payments', async () => {
+    await inRollback(async (trx) => {
+      const old = { payer: 1, state: 'confirmed', amount: 1_000n, due: 1_000n, came: 900n } as const
+      await store(trx, createTables(), [{ ...old, isContract: true, hours: 1 }])
+      await sql`insert into chain_payment (rid, nonce, came, rail, network, asset, payer, account, amount, due, state, tx_hash,
+          payload, requirement, body_digest, valid_until, serve_until)
+        select lpad(number::text, 26, '0'), number::text, 2, rail, network, asset, payer, account, amount, due, state, tx_hash,
+          payload, requirement, body_digest, valid_until, serve_until
+        from chain_payment, generate_series(1, 1000) number where payer = ${payerOf(1)}`.execute(trx)
+      const rest = 20_000n - 2_000n
+      expect(await readContractExposure(trx, payerOf(1), 20_000n)).toEqual({ all: 20_000n, own: rest, unsettled: rest })
+    })
+  })
+
+  it('have in the simulation the exposure that the database sums up', async () => {
+    const property = fc.asyncProperty(fc.array(STORED, { maxLength: 12 }), fc.bigInt(1_000n, 60_000n), (rows, amount) =>
+      inRollback(async (trx) => {
+        const tables = createTables()
+        const simulated = memoryPayments((run) => Promise.resolve(run(tables)), Date.now, new Set())
+        await store(trx, tables, rows)
+        for (const payer of [1, 2, 3, 4].map(payerOf)) {
+          const exposure = await readContractExposure(trx, payer, amount)
+          expect(await simulated.readContractExposure(payer, amount)).toEqual(exposure)
+        }
+      }),
+    )
+    await fc.assert(property, { numRuns: 40 })
+  })
 })
+
+/** A payment in the books. Each payer has a number, and each payment changed so many hours ago. */
+type Stored = Pick<ChainPayment, 'state' | 'amount' | 'due' | 'came'> & {
+  readonly payer: number
+  readonly isContract: boolean
+  readonly hours: number
+}
+const STORED: fc.Arbitrary<Stored> = fc
+  .record({
+    payer: fc.constantFrom(1, 2, 3),
+    state: fc.constantFrom('claimed', 'due', 'mined', 'confirmed', 'released', 'written_off'),
+    amount: fc.bigInt(20_000n, 60_000n),
+    due: fc.bigInt(500n, 20_000n),
+    came: fc.bigInt(1n, 20_000n),
+    isShort: fc.boolean(),
+    isContract: fc.boolean(),
+    hours: fc.constantFrom(1, 23, 25),
+  })
+  .map(({ due, came, isShort, ...row }) => ({
+    ...row,
+    due: row.state === 'claimed' ? null : due,
+    came: row.state === 'confirmed' || (row.state === 'written_off' && isShort) ? came : null,
+  }))
+
+const payerOf = (number: number) => `0x${String(number).padStart(40, '0')}`
+
+/** Runs `body` in a transaction that leaves nothing. */
+async function inRollback(body: (trx: Trx) => Promise<void>): Promise<void> {
+  const trx = await world.db.startTransaction().execute()
+  await body(trx).finally(() => trx.rollback().execute())
+}
+
+/** Stores payments in the database and in the simulation's tables. */
+async function store(trx: Trx, tables: LedgerTables, rows: readonly Stored[]): Promise<void> {
+  const account = ids.make('acc')
+  await openAccount(trx, { id: account, kind: 'buyer_credit', owner: 'usr_test' })
+  const now = Date.now()
+  for (const { payer, amount, isContract, hours, ...change } of rows) {
+    const rid = RequestId26.parse(ids.ulid())
+    const changedAt = new Date(now - hours * HOUR)
+    const claim: NewChainPayment = {
+      rail: 'x402-exact',
+      ...{ rid, account, amount, network: 'eip155:8453', asset: `0x${'83'.repeat(20)}` },
+      ...{ payer: payerOf(payer), nonce: `0x${rid.toLowerCase().padEnd(64, '0')}`, isContract },
+      ...{ payload: {}, requirement: {}, bodyDigest: 'ab'.repeat(32), validUntil: changedAt, serveUntil: changedAt },
+    }
+    await insertChainPayment(trx, claim)
+    await sql`update chain_payment set state = ${change.state}, due = ${change.due}, came = ${change.came}, tx_hash = '0x',
+      changed_at = ${changedAt} where rid = ${rid}`.execute(trx)
+    await memoryPayments((run) => Promise.resolve(run(tables)), Date.now, new Set()).insert(claim)
+    const row = tables.payments.get(rid)
+    if (row !== undefined) tables.payments.set(rid, { ...row, ...change, changedAt })
+  }
+}
 
 describe('a claim', () => {
   it.each([

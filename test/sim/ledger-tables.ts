@@ -11,6 +11,7 @@ import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 /** The record of the epoch as it is written. */
 type MoneyRecordRow = { -readonly [Field in keyof MoneyRecord]: MoneyRecord[Field] }
 
+export type PaymentRow = ChainPayment & { readonly isContract: boolean }
 export type AccountRow = Balance & { readonly kind: AccountKind }
 export type SettlementRow = SettledRow & {
   readonly sellerAccount: string | null
@@ -51,7 +52,7 @@ export type LedgerTables = {
   /** Users by wallet. */
   readonly users: Map<string, User>
   /** Payments by wallet, by request id. */
-  readonly payments: Map<string, ChainPayment>
+  readonly payments: Map<string, PaymentRow>
   /** Payments that were looked for after their time, and have not come. */
   readonly sought: Set<string>
   /** Signed transactions by hash, in the order in which they were signed, and the next nonce of each key. */

@@ -1,5 +1,11 @@
-import type { ChainPayment, ChainPaymentReads, ChainPaymentRows, PurseRead } from '#control-plane/db/chain-payments.ts'
-import { ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
+import type {
+  ChainPayment,
+  ChainPaymentReads,
+  ChainPaymentRows,
+  ContractExposure,
+  PurseRead,
+} from '#control-plane/db/chain-payments.ts'
+import { LEAST_LOSS_MICRO, LOST_FOR_MS, MOST_SETTLED, ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
 import type { Leave } from '#control-plane/ports/facilitator/leave.ts'
 import type { SignedTransaction, TransactionStore } from '#control-plane/ports/facilitator/transaction-store.ts'
 import { holds } from '#control-plane/services/money/may-leave.ts'
@@ -99,6 +105,8 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
     wasCredited: () => statement(() => false),
     lockPayer: () => statement(() => undefined),
     lockExposure: (payer, purse) => statement((tables) => exposureOf(tables, payer, purse)),
+    readContractExposure: (payer, amount) =>
+      statement((tables) => contractExposureOf(tables, { payer, amount }, wall() - LOST_FOR_MS)),
     ensureUser: (fresh) =>
       statement(({ users, accounts }) => {
         const known = users.get(fresh.wallet)
@@ -137,8 +145,38 @@ function exposureOf({ payments }: Pick<LedgerTables, 'payments'>, payer: string,
     // No wallet here brings a permit.
     if ('permit2Authorization' in Object(row.payload['payload'])) sum.fromAllowance += amount
   }
-  // No payer here is a contract, and what is left unpaid closes nothing: the bounds of the simulation are too small.
-  return { ...sum, lost: 0n, ofContracts: 0n }
+  // Nothing that is left unpaid closes anything here: the bounds of the simulation are too small.
+  return { ...sum, lost: 0n }
+}
+
+/** The exposure to contracts with a claim. Losses of before `since` have no weight. Nobody forgives them here. */
+function contractExposureOf(
+  { payments }: Pick<LedgerTables, 'payments'>,
+  claim: Pick<ChainPayment, 'payer' | 'amount'>,
+  since: number,
+): ContractExposure {
+  const exposed = new Map<string, bigint>()
+  const add = (payer: string, micro: bigint) =>
+    exposed.set(payer, (exposed.get(payer) ?? 0n) + (micro < LEAST_LOSS_MICRO ? LEAST_LOSS_MICRO : micro))
+  for (const { payer, isContract, state, due, came, amount, changedAt } of payments.values()) {
+    if (!isContract || state === 'released' || state === 'confirmed') continue
+    if (state !== 'written_off') add(payer, due ?? amount)
+    else if (changedAt.getTime() > since) add(payer, (due ?? 0n) - (came ?? 0n))
+  }
+  add(claim.payer, claim.amount)
+  const sum = { all: 0n, own: 0n, unsettled: 0n }
+  for (const [payer, exposure] of exposed) {
+    const settled = [...payments.values()]
+      .filter((row) => row.payer === payer && row.state === 'confirmed')
+      .sort((left, right) => right.changedAt.getTime() - left.changedAt.getTime())
+      .slice(0, MOST_SETTLED)
+      .reduce((total, { came }) => total + (came ?? 0n), 0n)
+    const part = exposure > settled ? exposure - settled : 0n
+    sum.all += exposure
+    sum.unsettled += part
+    if (payer === claim.payer) sum.own = part
+  }
+  return sum
 }
 
 function nameOf({ network, asset, payer, nonce }: Pick<ChainPayment, 'network' | 'asset' | 'payer' | 'nonce'>) {

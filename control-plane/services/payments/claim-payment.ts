@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { ChainPayment, Exposure } from '#control-plane/db/chain-payments.ts'
+import type { ChainPayment, ContractExposure, Exposure } from '#control-plane/db/chain-payments.ts'
 import { ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
 import type { Purse as ChainPurse } from '#control-plane/ports/chain/chain.ts'
 import { isIncomplete } from '#control-plane/services/money/may-leave.ts'
@@ -100,7 +100,10 @@ async function insert(
     if (exposure.owed > 0n) return { state: 'refused', reason: 'payer_owes' }
     if (exposure.open + amount > payments.payerExposureMicro) return closed('payer_exposure_limit')
     if (exposure.all + exposure.lost + amount > payments.exposureMicro) return closed('exposure_limit')
-    if (isContract && exposure.ofContracts + amount > payments.contractExposureMicro) {
+    if (
+      isContract &&
+      isBeyond(await trx.payments.readContractExposure(payer, amount), payments.contractExposureMicro)
+    ) {
       return closed('contract_exposure_limit')
     }
     // Verifying locks nothing: the same balance may stand behind several authorizations.
@@ -125,6 +128,20 @@ async function insert(
     })
     return isNew ? claimed({ account, payer }) : undefined
   })
+}
+
+/** Shares of the limit of contracts beyond what payers have settled: one payer's, and that of all together. */
+const PAYER_SHARE = 10n
+const UNSETTLED_SHARE = 2n
+
+/**
+ * True when a contract's claim breaks the limit of contracts, or the share of it for payers beyond their history. One
+ * stranger closes nothing to others, and all strangers together nothing to payers that have settled as much as they ask.
+ */
+function isBeyond({ own, unsettled, all }: ContractExposure, limit: bigint): boolean {
+  if (own > limit / PAYER_SHARE) return true
+  if (own > 0n && unsettled > limit / UNSETTLED_SHARE) return true
+  return all > limit
 }
 
 /**

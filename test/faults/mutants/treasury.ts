@@ -1,4 +1,5 @@
 import { ALLOWANCE_MUTANTS } from './allowances.ts'
+import { CONTRACT_MUTANTS } from './contract-payers.ts'
 
 /** A mistake in the code of the treasury: one place of one file is changed. */
 export type TreasuryMutant = {
@@ -17,6 +18,7 @@ export type TreasuryMutant = {
     | 'deposit-faults'
     | 'allowances'
     | 'anybodys-transfers'
+    | 'payment-claims'
     | 'payment-faults'
 }
 
@@ -379,4 +381,10 @@ const TOLD: readonly TreasuryMutant[] = [
   },
 ]
 
-export const TREASURY_MUTANTS: readonly TreasuryMutant[] = [...OUT, ...IN, ...TOLD, ...ALLOWANCE_MUTANTS]
+export const TREASURY_MUTANTS: readonly TreasuryMutant[] = [
+  ...OUT,
+  ...IN,
+  ...TOLD,
+  ...ALLOWANCE_MUTANTS,
+  ...CONTRACT_MUTANTS,
+]

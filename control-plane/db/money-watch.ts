@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
-import type { Database } from './database.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { bigint, nullable } from './tables/column.ts'
@@ -208,4 +210,24 @@ export async function noteShortfall(
     where e.tx = ${note.tx} and e.account = 'acc_platform_shortfall'
     on conflict (tx) do update set reason = excluded.reason, noted_by = excluded.noted_by, noted_at = now()`.execute(db)
   return numAffectedRows === 1n
+}
+
+/**
+ * The part of an account's calls that the shortfall stands in for since the ledger went back in time, in micro-USD, less
+ * the part that deposits have repaid since. 0 in a ledger that is not held. Payments by wallet have rules of their own, and
+ * a job's end repays what its submit took.
+ */
+export async function readStoodIn(trx: Trx, account: AccountId): Promise<bigint> {
+  const rows = await readRows(
+    trx,
+    { stoodIn: bigint() },
+    sql`select coalesce(-sum(e.amount), 0)::bigint as "stoodIn"
+    from money_epoch m join ledger_entry e on e.account = ${PLATFORM_ACCOUNTS.shortfall}
+    join ledger_tx t on t.id = e.tx and t.at >= m.restored_to
+    where m.held_at is not null and (
+      t.kind = 'settle' and exists (select 1 from settlement s where s.rid = t.id and s.account = ${account})
+        and not exists (select 1 from chain_payment p where p.rid = t.id)
+      or t.kind = 'repaid' and exists (select 1 from ledger_entry own where own.tx = t.id and own.account = ${account}))`,
+  )
+  return rows[0]?.stoodIn ?? 0n
 }

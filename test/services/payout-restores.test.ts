@@ -2,10 +2,12 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
 import { liftHold } from '#control-plane/db/money-epoch.ts'
+import { listShortfall, noteShortfall } from '#control-plane/db/money-watch.ts'
 import { withAllowances } from '#control-plane/services/allowances/allowance-ctx.ts'
 import { sendDraws } from '#control-plane/services/allowances/send-draws.ts'
 import { tendLines } from '#control-plane/services/allowances/tend-lines.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { stepTransfer } from '#control-plane/services/payouts/end-transfer.ts'
 import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
 import { findPayoutStop } from '#control-plane/services/payouts/payout-stops.ts'
@@ -19,13 +21,15 @@ import { allowing } from '#test/support/allowances.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import { depositing } from '#test/support/deposits.ts'
-import { balanceOf } from '#test/support/ledger.ts'
+import { balanceOf, grant, newAccount } from '#test/support/ledger.ts'
 import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
 import { startPayouts } from '#test/support/payouts.ts'
 import { until } from '#test/support/until.ts'
+import { eventText } from '#test/support/usage-events.ts'
 
 const WAIT_MS = 30_000
 const PAID = 5_000_000
+const GRANT = 300_000
 
 let chain: OwnChain
 let world: PayoutWorld
@@ -83,6 +87,56 @@ async function approveDraws({ ctx }: ReturnType<typeof allowing>): Promise<void>
 }
 
 describe('a ledger that went back in time', () => {
+  it.each([
+    ['all of it', 0n, 2_000_000n, 2_000_000],
+    ['a part of it', 1_000_000n, 2_000_000n, 2_500_000],
+  ])('gives the platform back what it paid for a lost deposit: %s', async (_what, kept, lost, spent) => {
+    const buyers = depositing(world)
+    const buyer = await buyers.depositor(20_000_000n)
+    const seller = await world.seller(0)
+    const credit = () => balanceOf(world.db, buyer.user.buyerAccount)
+    const stoodIn = () => balanceOf(world.db, PLATFORM_ACCOUNTS.shortfall)
+    const untilCredit = (amount: number) =>
+      until('the chain is read', WAIT_MS, async () => {
+        await chain.mine()
+        await buyers.turn()
+        return (await credit()) === amount
+      })
+    const callOf = (account: string, charge: number) =>
+      eventText({ account, sellerAccount: seller.account, charge, hold: charge, feeBps: 0 })
+    if (kept > 0n) await buyers.transfer(buyer.purse, kept)
+    await untilCredit(Number(kept))
+    // A second buyer loses a grant, which no chain shows.
+    const granted = await newAccount(world.db, 'buyer_credit')
+    await untilBeat()
+    const restore = await world.gate.backUpLedger()
+    await grant(world.db, granted, GRANT)
+    for (let half = 0; half < 2; half++) await buyers.transfer(buyer.purse, lost / 2n)
+    await untilCredit(Number(kept + lost))
+    const calls = [callOf(buyer.user.buyerAccount, spent), callOf(granted, GRANT)]
+    await postBatch(world.ctx, { events: calls, source: 'test' })
+    const rest = Number(kept + lost) - spent
+    expect(await credit()).toBe(rest)
+    await untilBeat()
+    await restore()
+    await until('the journals are heard', WAIT_MS, async () => {
+      await moveTransfers(world.ctx)
+      return (await record()).joinedAt !== undefined
+    })
+    // The journals are faster than the reader of the chain.
+    await postBatch(world.ctx, { events: calls, source: 'test' })
+    expect(await stoodIn()).toBe(Number(kept) - spent - GRANT)
+    await untilCredit(rest)
+    expect(await stoodIn()).toBe(-GRANT)
+    // A deposit that comes later is the buyer's alone.
+    await buyers.transfer(buyer.purse, 700_000n)
+    await untilCredit(rest + 700_000)
+    for (const { tx, amount } of await listShortfall(world.db, 10))
+      if (amount < 0n) await noteShortfall(world.db, { tx, reason: 'a grant was lost', by: 'test' })
+    await outlast()
+    await untilLifted()
+  })
+
   it.each([
     ['had not planned', () => Promise.resolve()],
     ['had approved, and not sent', approveDraws],

@@ -6,6 +6,7 @@ import { insertArrival, lockDepositByNonce, markDepositCredited } from '#control
 import { findLedgerKey } from '#control-plane/db/ledger.ts'
 import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import { markRestored, readMoneyEpoch, readStanding } from '#control-plane/db/money-epoch.ts'
+import { readStoodIn } from '#control-plane/db/money-watch.ts'
 import type { MoveChange, MoveName, TreasuryMove } from '#control-plane/db/treasury-moves.ts'
 import {
   changeMove,
@@ -39,6 +40,8 @@ import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { MoveCtx } from './move-ctx.ts'
 import { purseOf } from './move-ctx.ts'
 import { tellOfCredit, tellOfWaiting } from './tell-of-deposit.ts'
+
+const { shortfall: SHORTFALL } = PLATFORM_ACCOUNTS
 
 /** Moves of one turn, and those that are looked at together. */
 const MAX_A_TURN = 500
@@ -304,9 +307,10 @@ export async function creditMove(
 ) {
   const purse = purseOf(ctx.moves)
   const { transaction, place, party, amount, block } = move
+  const key = `deposit:${purse.chainId}:${transaction}:${place}${eraSuffix(move.era)}`
   const balances = await postTransaction(moneyTransaction(trx), {
     id: ctx.ids.ulid(),
-    key: `deposit:${purse.chainId}:${transaction}:${place}${eraSuffix(move.era)}`,
+    key,
     kind: 'deposit',
     note: `${party} ${transaction}`,
     entries: [
@@ -323,6 +327,36 @@ export async function creditMove(
   if (draw !== undefined) await landDraw(trx, { id: draw, account }, { deposit: id, transaction, block })
   await changeMove(trx, purse, move, { kind: 'deposit', ref: id })
   await tellOfCredit(ctx, trx, account, deposit === undefined ? arrival : { ...arrival, method: 'authorization' })
+  const repaid = await repayStoodIn(ctx, trx, { account, amount, key })
   crashPoint('deposit_in_tx')
-  return balances
+  return repaid ?? balances
+}
+
+/**
+ * Gives the platform back what it stood in for while a restored ledger lacked a deposit: the journals' calls may be booked
+ * again before the chain shows the money that paid for them. Answers the changed balances, undefined where nothing is owed.
+ * The account has the deposit by now, so the gate has allowed no call that would miss the money.
+ */
+async function repayStoodIn(
+  { ids }: Pick<MoveCtx, 'ids'>,
+  trx: Trx,
+  { account, amount, key }: { readonly account: AccountId; readonly amount: bigint; readonly key: string },
+) {
+  const stoodIn = await readStoodIn(trx, account)
+  if (stoodIn <= 0n) return undefined
+  const money = moneyTransaction(trx)
+  // An operator may have paid off the shortfall since.
+  const owed = -((await money.lockAccounts([account, SHORTFALL])).get(SHORTFALL)?.balance ?? 0n)
+  const due = [stoodIn, amount, owed].reduce((least, one) => (one < least ? one : least))
+  if (due <= 0n) return undefined
+  return postTransaction(money, {
+    id: ids.ulid(),
+    key: `repaid:${key}`,
+    kind: 'repaid',
+    note: 'Calls that the platform paid for while this deposit was not known',
+    entries: [
+      { account, amount: -due },
+      { account: SHORTFALL, amount: due },
+    ],
+  })
 }

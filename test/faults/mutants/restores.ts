@@ -57,6 +57,30 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
     replace: '',
   },
   {
+    name: 'the-platform-pays-for-a-deposit-that-comes-back',
+    file: TAKE,
+    find: 'if (stoodIn <= 0n) return undefined',
+    replace: 'if (stoodIn >= 0n) return undefined',
+  },
+  {
+    name: 'a-deposit-repays-more-than-came',
+    file: TAKE,
+    find: 'const due = [stoodIn, amount, owed]',
+    replace: 'const due = [stoodIn, owed]',
+  },
+  {
+    name: 'a-deposit-repays-what-others-owe',
+    file: 'control-plane/db/money-watch.ts',
+    find: 'where s.rid = t.id and s.account = ',
+    replace: 'where s.rid = t.id and s.account <> ',
+  },
+  {
+    name: 'a-second-deposit-repays-again',
+    file: 'control-plane/db/money-watch.ts',
+    find: "or t.kind = 'repaid' and exists",
+    replace: "or t.kind = 'none' and exists",
+  },
+  {
     name: 'a-hold-ends-while-departures-have-no-name',
     file: LIFT,
     find: 'const open = unsettled.length > 0 ? unsettled : await',

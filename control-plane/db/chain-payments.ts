@@ -6,7 +6,7 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import type { ChainPaymentState } from './tables/chain-payments.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
-import { bigint, integer, text, timestamp } from './tables/column.ts'
+import { bigint, boolean, integer, text, timestamp } from './tables/column.ts'
 import type { CreditQuery } from './treasury-moves.ts'
 import { wasCreditedBy, wasMovedBy } from './treasury-moves.ts'
 import type { User } from './users.ts'
@@ -292,6 +292,17 @@ export async function listOpenChainPayments(
 
 /** Payments of which the chain has spoken, and which are not booked. */
 export const UNBOOKED_ENDS = sql`booked_at is null and state in ('confirmed', 'written_off')`
+/** True while a payment that was claimed by an instant, in Unix milliseconds, may still be booked. */
+export async function hasUnbookedClaims(trx: Trx, claimedBy: number): Promise<boolean> {
+  const rows = await readRows(
+    trx,
+    { isOpen: boolean() },
+    sql`select exists (select from chain_payment where claimed_at <= to_timestamp(${claimedBy}::float8 / 1000)
+      and (state in ('claimed', 'due', 'mined') or (${UNBOOKED_ENDS}))) as "isOpen"`,
+  )
+  return rows[0]?.isOpen ?? false
+}
+
 /** Calls that cost nothing and are not booked. */
 export const UNBOOKED_RELEASES = sql`booked_at is null and state = 'released' and event is not null`
 /** Payments that were written off, of which nothing came, and that may still come. */

@@ -24,6 +24,7 @@ import { depositing } from '#test/support/deposits.ts'
 import { balanceOf, grant, newAccount } from '#test/support/ledger.ts'
 import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
 import { startPayouts } from '#test/support/payouts.ts'
+import { storePaidCall } from '#test/support/stored-paid-call.ts'
 import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
@@ -281,6 +282,12 @@ describe('a ledger that went back in time', () => {
     // Signatures of ten minutes have run out, and a transfer of the blocks is in no books yet.
     expect(await findWait(world.ctx, await record())).toBe('transfers')
     await age(50)
+    // A payment of before may still bring the seller's earnings.
+    const rid = await storePaidCall({ plane: world.ctx })
+    await sql`update chain_payment set claimed_at = now() - interval '2 hours' where rid = ${rid}`.execute(world.db)
+    await takeDeposits(patient)
+    expect(await world.payouts(seller)).toEqual([])
+    await sql`update chain_payment set state = 'released' where rid = ${rid}`.execute(world.db)
     await takeDeposits(patient)
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: PAID })
     await outlast()

@@ -6,7 +6,11 @@ import type { TestMarket } from './control-plane.ts'
 import { newAccount } from './ledger.ts'
 
 /** Stores a call that a wallet is paying for. Answers its request id. */
-export async function storePaidCall({ plane }: Pick<TestMarket, 'plane'>): Promise<string> {
+export async function storePaidCall({
+  plane,
+}: {
+  readonly plane: Pick<TestMarket['plane'], 'ids' | 'db' | 'clock'>
+}): Promise<string> {
   const rid = parseRequestId(plane.ids.ulid())
   if (rid === undefined) throw new Error('not a request id')
   const account = await newAccount(plane.db, 'buyer_credit')

@@ -66,7 +66,7 @@ export const assignDeparture = defineOperation({
           })
         }
         const record = await readMoneyEpoch(trx)
-        const isWhole = record.heldAt === undefined || isWholeAgain(ctx, record)
+        const isWhole = record.heldAt === undefined || (await isWholeAgain(ctx, trx, record))
         const payout = await bookDeparture({ ...ctx, moves }, trx, move, { seller, isWhole }).catch(tellMissing)
         await changeMove(trx, purse, move, { kind: 'payout', ref: payout })
         return { transaction, payout, seller, recipient: move.party, amountMicro: move.amount.toString() }

@@ -1,5 +1,5 @@
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
-import { findChainPaymentOf, lockPayer } from '#control-plane/db/chain-payments.ts'
+import { findChainPaymentOf, hasUnbookedClaims, lockPayer } from '#control-plane/db/chain-payments.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { insertArrival, lockDepositByNonce, markDepositCredited } from '#control-plane/db/deposits.ts'
@@ -252,14 +252,19 @@ export function eraSuffix(era: number): string {
   return era === 0 ? '' : `:${era}`
 }
 
-/** True once sellers have what they had earned again, as far as they will, in a ledger that is held. */
-export function isWholeAgain(
+/**
+ * True once sellers have what they had earned again, as far as they will, in a ledger that is held. A payment that was
+ * claimed before the nodes had told ends at the latest when its authorization does.
+ */
+export async function isWholeAgain(
   { clock, treasury }: Pick<MoveCtx, 'clock' | 'treasury'>,
+  trx: Trx,
   { heldAt, joinedAt }: Pick<MoneyRecord, 'heldAt' | 'joinedAt'>,
-): boolean {
+): Promise<boolean> {
   if (heldAt === undefined || joinedAt === undefined) return false
   // Money is held until every lost signature has run out, so sellers may have their earnings again until then.
-  return clock.now() > Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (treasury?.validMs ?? 0))
+  if (clock.now() <= Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (treasury?.validMs ?? 0))) return false
+  return !(await hasUnbookedClaims(trx, joinedAt))
 }
 
 /**
@@ -275,7 +280,7 @@ async function judgeDeparture(
   const { nonce, party, amount, transaction } = move
   const record = await readMoneyEpoch(trx)
   const { heldAt } = record
-  const look = { isWhole: isWholeAgain(ctx, record), budget }
+  const look = { isWhole: await isWholeAgain(ctx, trx, record), budget }
   const found = nonce === null ? undefined : await findDeparture(ctx, trx, { ...move, nonce }, look)
   if (found !== undefined && 'place' in found) {
     if (found.place !== null) await noteSearch(trx, purseOf(ctx.moves), move, found.place)

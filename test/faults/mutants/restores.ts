@@ -63,6 +63,12 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
     replace: 'if (stoodIn >= 0n) return undefined',
   },
   {
+    name: 'a-payout-is-covered-while-its-sales-are-being-settled',
+    file: TAKE,
+    find: 'return !(await hasUnbookedClaims(trx, joinedAt))',
+    replace: 'return true',
+  },
+  {
     name: 'a-deposit-repays-more-than-came',
     file: TAKE,
     find: 'const due = [stoodIn, amount, owed]',
@@ -89,8 +95,8 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'earnings-that-come-back-are-not-awaited',
     file: TAKE,
-    find: 'return clock.now() > Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (treasury?.validMs ?? 0))',
-    replace: 'return true',
+    find: 'if (clock.now() <= Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (treasury?.validMs ?? 0))) return false\n',
+    replace: '',
   },
   {
     name: 'a-spent-nonce-shows-no-step-back',
@@ -169,8 +175,8 @@ const DEPARTURES: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'an-operator-books-a-payout-before-its-earnings-are-back',
     file: 'control-plane/services/deposits/assign-departure.ts',
-    find: 'record.heldAt === undefined || isWholeAgain(ctx, record)',
-    replace: 'record.heldAt === undefined || isWholeAgain(ctx, record) || true',
+    find: 'record.heldAt === undefined || (await isWholeAgain(ctx, trx, record))',
+    replace: 'record.heldAt === undefined || (await isWholeAgain(ctx, trx, record)) || true',
   },
 ]
 

@@ -15,7 +15,7 @@ export const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMut
   ack_without_version: 40,
   expire_without_state: 20,
   capture_ignores_expired: 100,
-  seed_without_version: 120,
+  seed_without_version: 200,
   grant_above_available: 40,
   ack_before_commit: 60,
   cap_outside_script: 20,

@@ -60,12 +60,7 @@ export const PAYMENT_MUTANTS = [
     'const came = (payment.came ?? 0n) - before.came',
     'const came = (payment.came === null ? 0n : (payment.charge ?? 0n)) - before.came',
   ),
-  mutant(
-    'left_charges_are_crossed_off',
-    PENDING,
-    'for await (const text of replay.unposted(inheritance)) await again(settle, text)',
-    '',
-  ),
+  mutant('left_charges_are_crossed_off', PENDING, 'await settleEach(again, replay.unposted(inheritance))', ''),
   mutant('pending_charges_are_forgotten', PENDING, 'pending.add(rid)\n      return', 'return'),
   mutant(
     'unpaid_answer_goes_out',

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { z } from 'zod'
 import type { Balance } from '#control-plane/db/accounts.ts'
 import type { Job, JobEnd } from '#control-plane/db/jobs.ts'
 import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -128,10 +128,9 @@ export async function bookParked(trx: MoneyTransaction, end: JobEnd): Promise<Ba
 
 /** True for an end of the wallet that paid for a job. Its account may be another since the ledger lost the one that it names. */
 function isOfItsWallet(job: Job, { event, posting }: ReadEvent): boolean {
-  return posting.isOfWallet && SubmitOfWallet.parse(JSON.parse(job.event)).wallet === event.wallet
+  const wallet = readUsageEvent(job.event)?.wallet ?? null
+  return posting.isOfWallet && wallet !== null && wallet === event.wallet
 }
-
-const SubmitOfWallet = z.object({ wallet: z.string() })
 
 function misfitOf(job: Job, { event, payer }: ReadEvent): string | undefined {
   if (payer !== job.account) return 'account: not that of the job'

@@ -20,8 +20,9 @@ export async function askForLeave(ctx: LeaveCtx): Promise<Leave | undefined> {
 }
 
 /**
- * Asks for leave to take what wallets have signed for. Undefined until the nodes have registered again what a ledger that
- * went back lost. While the gate is away only the ledger's own record counts.
+ * Asks for leave to take what wallets have signed for. Undefined in a ledger that went back and that nobody has marked yet.
+ * A marked one takes at once: a signature is used once, its amount was told before, and it may run out while the nodes
+ * register their captures. While the gate is away only the ledger's own record counts.
  */
 export async function askToTake(ctx: LeaveCtx): Promise<Leave | undefined> {
   return grant(ctx, 'in', await ctx.gate.ledgerBeat().catch(() => undefined))
@@ -38,7 +39,7 @@ async function grant(ctx: LeaveCtx, way: Way, beat: number | undefined): Promise
 /** True while a leave holds: the ledger stands well enough, and no step back was recorded since it was given. */
 export function holds({ way, restoredAt }: Leave, footing: LedgerFooting): boolean {
   const { standing } = footing
-  return (standing === 'sound' || (way === 'in' && standing === 'held')) && footing.restoredAt === restoredAt
+  return (standing === 'sound' || (way === 'in' && standing !== 'behind')) && footing.restoredAt === restoredAt
 }
 
 /** Throws `service_unavailable` when the ledger is not the one that gave leave, or went back since. */

@@ -243,7 +243,7 @@ async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPaymen
   return { state: 'mined', transaction }
 }
 
-/** Nothing is taken before the nodes have told a ledger that went back what it lost. */
+/** Nothing is taken by a ledger that went back before its step back is recorded. */
 const RESTORED: Transfer = { state: 'pending', transaction: null, reason: 'ledger_restored' }
 const UNREADABLE: Transfer = { state: 'pending', transaction: null, reason: 'unreadable' }
 

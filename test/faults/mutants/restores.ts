@@ -127,10 +127,10 @@ const LEAVE: readonly Omit<TestMutant, 'caughtBy'>[] = [
     replace: '',
   },
   {
-    name: 'payments-are-taken-before-the-nodes-have-told',
+    name: 'payments-wait-for-the-nodes-and-run-out',
     file: 'control-plane/services/money/may-leave.ts',
-    find: "(way === 'in' && standing === 'held')",
-    replace: "(way === 'in' && standing !== 'behind')",
+    find: "(way === 'in' && standing !== 'behind')",
+    replace: "(way === 'in' && standing === 'held')",
   },
   {
     name: 'a-signature-that-ran-out-is-a-refusal-of-its-recipient',

@@ -163,6 +163,9 @@ async function listKnownChainPayments(db: Database, rids: readonly string[]): Pr
   return new Set(rows.map(({ rid }) => rid))
 }
 
+/** Payments that are not at their end. */
+export const IS_OPEN = sql`state in ('claimed', 'due', 'mined')`
+
 /** A payment whose money may be on its way. */
 const MOVING_ROW = { rid: TABLE.rid, nonce: TABLE.nonce, state: TABLE.state }
 export type MovingPayment = RowOf<typeof MOVING_ROW>
@@ -181,7 +184,7 @@ export async function listMovingChainPayments(db: Database, payer: string): Prom
   const payments = await readRows(
     db,
     MOVING_ROW,
-    sql`select rid, nonce, state from chain_payment where payer = ${payer} and state in ('claimed', 'due', 'mined')
+    sql`select rid, nonce, state from chain_payment where payer = ${payer} and ${IS_OPEN}
       order by changed_at desc limit ${MOST_ASKED_ABOUT}`,
   )
   return { at: clock.at, payments }
@@ -194,7 +197,6 @@ export type PurseRead = { readonly at: Date; readonly moved: readonly string[] }
 export const LOST_FOR_MS = DAY
 /** The least that a payment which was written off counts as: the gas of its transactions, in micro-USD. */
 export const LEAST_LOSS_MICRO = 10_000n
-const IS_OPEN = sql`state in ('claimed', 'due', 'mined')`
 const IS_LOST = sql`state = 'written_off' and cleared_at is null
   and changed_at > now() - make_interval(secs => ${LOST_FOR_MS / 1_000})`
 const LOSS = sql`greatest(due - coalesce(came, 0), ${LEAST_LOSS_MICRO})`
@@ -298,7 +300,7 @@ export async function hasUnbookedClaims(trx: Trx, claimedBy: number): Promise<bo
     trx,
     { isOpen: boolean() },
     sql`select exists (select from chain_payment where claimed_at <= to_timestamp(${claimedBy}::float8 / 1000)
-      and (state in ('claimed', 'due', 'mined') or (${UNBOOKED_ENDS}))) as "isOpen"`,
+      and (${IS_OPEN} or (${UNBOOKED_ENDS}))) as "isOpen"`,
   )
   return rows[0]?.isOpen ?? false
 }

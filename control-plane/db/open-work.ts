@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
-import { UNBOOKED_ENDS, UNBOOKED_RELEASES, UNSOUGHT } from './chain-payments.ts'
+import { IS_OPEN, UNBOOKED_ENDS, UNBOOKED_RELEASES, UNSOUGHT } from './chain-payments.ts'
 import type { Database } from './database.ts'
 import { readRows } from './rows.ts'
 import { boolean } from './tables/column.ts'
@@ -18,7 +18,7 @@ async function isThere(db: Database, some: RawBuilder<unknown>): Promise<boolean
 export function hasOpenPayments(db: Database): Promise<boolean> {
   return isThere(
     db,
-    sql`exists (select from chain_payment where state in ('claimed', 'due', 'mined') or (${UNBOOKED_ENDS}))
+    sql`exists (select from chain_payment where ${IS_OPEN} or (${UNBOOKED_ENDS}))
       or exists (select from chain_payment where ${UNBOOKED_RELEASES})
       or exists (select from chain_payment where ${UNSOUGHT})`,
   )

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { IS_OPEN } from './chain-payments.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
@@ -17,7 +18,7 @@ export async function countPaymentStates(db: Database): Promise<RowOf<typeof STA
     db,
     STATE_ROW,
     sql`select state, count(*)::integer as count, sum(coalesce(due, amount) - coalesce(came, 0))::bigint as amount, min(changed_at) as "oldestAt"
-      from chain_payment where state in ('claimed', 'due', 'mined') or (state = 'written_off' and cleared_at is null)
+      from chain_payment where ${IS_OPEN} or (state = 'written_off' and cleared_at is null)
       group by state order by state`,
   )
 }

@@ -127,3 +127,8 @@ export function volume(amounts: Amounts): string {
   if (inputTokens + outputTokens === 0) return '1 request'
   return `${compact(inputTokens)} in · ${compact(outputTokens)} out`
 }
+
+/** The beginning and the end of an address of the chain. */
+export function short(address: string): string {
+  return `${address.slice(0, 8)}…${address.slice(-6)}`
+}

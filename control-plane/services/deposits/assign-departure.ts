@@ -39,7 +39,7 @@ const InputSchema = z
 /**
  * Books a transfer that left by the treasury's signature, and that has no name here, as a payout of a seller, once. The
  * ledger lost the account that it was made for, so its nonce tells nothing; the account that the seller has now pays for it.
- * What that account lacks, the platform stands in for. `treasury` names one of before. Throws `not_found` for a transfer that
+ * The platform stands in for the part that the account lacks. `treasury` names a former one. Throws `not_found` for a transfer that
  * was not read and for an account that is no seller's, and `conflict` for a transfer that is known or used no authorization,
  * and while the seller may have earnings again that are still to come.
  */

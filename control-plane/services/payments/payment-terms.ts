@@ -4,6 +4,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { FacilitatorStanding, PaymentParts } from '#control-plane/ports/facilitator/payment-parts.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import { chainIdOf } from '#shared/contract/chain-payments.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 
 /** Milliseconds for which an answer of the facilitator counts, and after which its silence closes payments. */
@@ -66,8 +67,4 @@ async function ask({ facilitator, network, chain }: PaymentParts, now: () => num
     facilitator: typeof named === 'string' ? named : null,
     schemes: new Set(ours.map(({ scheme }) => scheme)),
   }
-}
-
-export function chainIdOf(network: PaymentParts['network']): number {
-  return Number(network.slice('eip155:'.length))
 }

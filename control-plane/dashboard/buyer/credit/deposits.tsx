@@ -1,4 +1,5 @@
 import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
+import { short } from '#control-plane/dashboard/data/format.ts'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Money, State, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
@@ -30,7 +31,11 @@ const COLUMNS: readonly Column<Deposit>[] = [
   },
   {
     label: 'From',
-    cell: ({ sender }) => <code className="nowrap" title={sender}>{`${sender.slice(0, 8)}…${sender.slice(-6)}`}</code>,
+    cell: ({ sender }) => (
+      <code className="nowrap" title={sender}>
+        {short(sender)}
+      </code>
+    ),
     text: ({ sender }) => sender,
   },
   {

@@ -9,6 +9,7 @@ import {
 } from '#control-plane/dashboard/data/documents/buyer.ts'
 import type { BuyerOrganizationQuery } from '#control-plane/dashboard/data/documents/buyer-organization.ts'
 import { BuyerOrganizationDocument } from '#control-plane/dashboard/data/documents/buyer-organization.ts'
+import { short } from '#control-plane/dashboard/data/format.ts'
 import { useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -97,7 +98,6 @@ function People({ data, id, own }: PeopleProps) {
 }
 
 const isSame = (left: string, right: string | null) => left.toLowerCase() === right?.toLowerCase()
-const short = (wallet: string) => `${wallet.slice(0, 8)}…${wallet.slice(-6)}`
 
 type ColumnsProps = {
   readonly wallet: string | null

@@ -1,5 +1,5 @@
 import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
-import { words } from '#control-plane/dashboard/data/format.ts'
+import { short, words } from '#control-plane/dashboard/data/format.ts'
 import { Ago, Badge, Money, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
@@ -27,7 +27,7 @@ const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
   { label: 'Way', cell: ({ rail }) => words(rail), text: ({ rail }) => rail },
   {
     label: 'Wallet',
-    cell: ({ payer }) => <code className="nowrap">{`${payer.slice(0, 8)}…${payer.slice(-6)}`}</code>,
+    cell: ({ payer }) => <code className="nowrap">{short(payer)}</code>,
     text: ({ payer }) => payer,
   },
   { label: 'Amount', isNumber: true, cell: (payment) => <Money micro={amountOf(payment)} />, text: amountOf },

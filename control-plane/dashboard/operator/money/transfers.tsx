@@ -6,7 +6,7 @@ import {
 } from '#control-plane/dashboard/data/documents/operator.ts'
 import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
 import { OperatorMoneyDocument } from '#control-plane/dashboard/data/documents/operator-money.ts'
-import { words } from '#control-plane/dashboard/data/format.ts'
+import { short, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
@@ -97,7 +97,7 @@ function columnsOf(ask: (asked: Asked) => void): readonly Column<Transfer>[] {
     { label: 'For', cell: ({ purpose }) => words(purpose), text: ({ purpose }) => purpose },
     {
       label: 'To',
-      cell: ({ recipient }) => <code className="nowrap">{`${recipient.slice(0, 8)}…${recipient.slice(-6)}`}</code>,
+      cell: ({ recipient }) => <code className="nowrap">{short(recipient)}</code>,
       text: ({ recipient }) => recipient,
     },
     {

@@ -3,7 +3,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageRequestPayoutDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import type { SellerPayoutsQuery } from '#control-plane/dashboard/data/documents/seller-payouts.ts'
 import { SellerPayoutsDocument } from '#control-plane/dashboard/data/documents/seller-payouts.ts'
-import { money, toMicro, words } from '#control-plane/dashboard/data/format.ts'
+import { money, short, toMicro, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
@@ -195,7 +195,7 @@ const PAYOUT_COLUMNS: readonly Column<PayoutPosition['payouts'][number]>[] = [
   },
   {
     label: 'To',
-    cell: ({ recipient }) => <code className="nowrap">{`${recipient.slice(0, 8)}…${recipient.slice(-6)}`}</code>,
+    cell: ({ recipient }) => <code className="nowrap">{short(recipient)}</code>,
     text: ({ recipient }) => recipient,
   },
   {

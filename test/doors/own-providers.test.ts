@@ -91,10 +91,16 @@ describe("a buyer's own providers", () => {
       { input: { model: 'gpt-test', baseUrl: market.provider.url, apiKey: KEY } },
     )
     expect(made.text).toContain('"model":"gpt-test"')
+    const forAll = await market.graphql(
+      person.buyerKey,
+      `mutation($input: CreateOwnProviderInput!) { createOwnProvider(input: $input) { model } }`,
+      { input: { baseUrl: market.provider.url, apiKey: KEY } },
+    )
+    expect(forAll.body).toEqual({ data: { createOwnProvider: { model: null } } })
     const trpc = market.trpc(person.buyerKey)
     const { providers } = await trpc.ownProvider.list.query()
-    expect(providers).toHaveLength(1)
-    await trpc.ownProvider.remove.mutate({ id: providers[0]?.id ?? '' })
+    expect(providers).toHaveLength(2)
+    for (const { id } of providers) await trpc.ownProvider.remove.mutate({ id })
     const listed = await market.graphql(person.buyerKey, '{ ownProviders { id } preferences { allowUntrusted } }')
     expect(listed.body).toEqual({ data: { ownProviders: [], preferences: { allowUntrusted: false } } })
     expect(await trpcCodeOf(trpc.ownProvider.remove.mutate({ id: 'prv_nope' }))).toBe('not_found')

@@ -1,5 +1,3 @@
-import { invoke } from '#control-plane/operation/invoke.ts'
-import type { UsageBucket, UsageFigures, UsageItem } from '#control-plane/services/buyers/buyer-usage.ts'
 import {
   listBuyerUsage,
   listUsageBuckets,
@@ -7,143 +5,76 @@ import {
   UsageItemSchema,
 } from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
-import type { Latency } from '#control-plane/services/buyers/latency.ts'
-import { getLatency } from '#control-plane/services/buyers/latency.ts'
-import type { Savings, SavingsFigures } from '#control-plane/services/buyers/savings.ts'
+import { getLatency, LatencySchema, PercentilesSchema } from '#control-plane/services/buyers/latency.ts'
 import { getSavings, SavingsSchema } from '#control-plane/services/buyers/savings.ts'
-import type { StatementLine } from '#control-plane/services/buyers/statements.ts'
 import { listStatements, StatementLineSchema } from '#control-plane/services/buyers/statements.ts'
-import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
+import { ExportLinkSchema } from '#control-plane/services/exports/export-link.ts'
 import { builder } from './builder.ts'
-import { membersOf } from './members.ts'
-import { costOfPage, readPage, toConnection } from './page.ts'
+import { inputOf } from './inputs.ts'
+import { objectOf } from './objects.ts'
+import { fieldOf, pageOf } from './operations.ts'
+import { LIST_COST } from './page.ts'
 
-const UsageCall = builder.objectRef<UsageItem>('UsageCall').implement({
+const UsageCall = objectOf('UsageCall', UsageItemSchema, {
   description: 'A booked call. Amounts are whole micro-USD, instants Unix milliseconds.',
-  fields: (t) => membersOf(t, UsageItemSchema, { ints: ['ttftMs', 'durationMs'] }),
+  ints: ['ttftMs', 'durationMs'],
 })
 
-const Bucket = builder.objectRef<UsageBucket & UsageFigures>('UsageBucket').implement({
+const Bucket = objectOf('UsageBucket', UsageBucketSchema, {
   description: 'Calls of one UTC hour, day or month, by one more thing where that was asked for.',
-  fields: (t) => membersOf(t, UsageBucketSchema),
 })
 
-const SavingsOfModel = builder.objectRef<SavingsFigures & { readonly model: string }>('SavingsOfModel').implement({
-  fields: (t) => membersOf(t, SavingsSchema.shape.byModel.unwrap().element),
-})
-
-const SavingsBucket = builder.objectRef<SavingsFigures & { readonly bucket: number }>('SavingsBucket').implement({
+const SavingsInBucket = objectOf('SavingsBucket', SavingsSchema.shape.buckets.unwrap().element, {
   description: 'Spending of one UTC hour, day or month, which begins at `bucket`.',
-  fields: (t) => membersOf(t, SavingsSchema.shape.buckets.unwrap().element),
 })
 
-const SavingsType = builder.objectRef<Savings>('Savings').implement({
+const Savings = objectOf('Savings', SavingsSchema, {
   description: 'Spending beside the reference prices, in whole micro-USD.',
-  fields: (t) => ({
-    ...membersOf(t, SavingsSchema),
-    byModel: t.field({
-      type: [SavingsOfModel],
-      complexity: { field: 1, multiplier: 50 },
-      resolve: (savings) => savings.byModel,
-    }),
-    buckets: t.field({
-      type: [SavingsBucket],
-      complexity: { field: 1, multiplier: 50 },
-      resolve: (savings) => savings.buckets,
-    }),
-  }),
+  types: { byModel: 'SavingsOfModel', buckets: SavingsInBucket },
+  costs: { byModel: LIST_COST, buckets: LIST_COST },
 })
 
-const PercentilesType = builder.objectRef<NonNullable<Latency['durationMs']>>('Percentiles').implement({
+const Percentiles = objectOf('Percentiles', PercentilesSchema, {
   description: 'Milliseconds that half, and that nineteen of twenty calls did not pass.',
-  fields: (t) => ({ p50: t.exposeInt('p50'), p95: t.exposeInt('p95') }),
+  ints: ['p50', 'p95'],
 })
 
-const LatencyType = builder.objectRef<Latency>('Latency').implement({
+const Latency = objectOf('Latency', LatencySchema, {
   description: 'How long the newest successful calls of a period took, at most 20,000 of them.',
-  fields: (t) => ({
-    since: t.exposeFloat('since'),
-    calls: t.exposeInt('calls'),
-    timed: t.exposeInt('timed', { description: 'Streamed calls: only they have a time to the first token.' }),
-    ttftMs: t.field({ type: PercentilesType, nullable: true, resolve: ({ ttftMs }) => ttftMs }),
-    durationMs: t.field({ type: PercentilesType, nullable: true, resolve: ({ durationMs }) => durationMs }),
-  }),
+  ints: ['calls', 'timed'],
+  types: { ttftMs: Percentiles, durationMs: Percentiles },
+  descriptions: { timed: 'Streamed calls: only they have a time to the first token.' },
 })
 
-const Line = builder.objectRef<StatementLine>('StatementLine').implement({
+const Line = objectOf('StatementLine', StatementLineSchema, {
   description: 'A line of the ledger with the balance after it, in whole micro-USD.',
-  fields: (t) => membersOf(t, StatementLineSchema),
 })
 
-const Link = builder.objectRef<ExportLink>('ExportLink').implement({
+const Link = objectOf('ExportLink', ExportLinkSchema, {
   description: 'Where a file can be had without a key, and until when.',
-  fields: (t) => ({ url: t.exposeString('url'), expiresAt: t.exposeFloat('expiresAt') }),
 })
 
-const UsageWindow = builder.inputType('UsageWindow', {
+const UsageWindow = inputOf('UsageWindow', listStatements.input, {
   description: 'A period that ends now, or ends of a window in Unix milliseconds.',
-  fields: (t) => ({ period: t.string(), from: t.float(), to: t.float() }),
+  isOptional: true,
+  without: ['maxItems', 'nextToken'],
 })
 
-const UsageFilter = builder.inputType('UsageFilter', {
-  fields: (t) => ({
-    ...{ period: t.string(), from: t.float(), to: t.float() },
-    model: t.string(),
-    keyId: t.string(),
-    provider: t.string(),
-    endpoint: t.string(),
-    outcome: t.string(),
-    servedBy: t.string(),
-  }),
+const UsageFilter = inputOf('UsageFilter', exportBuyerUsage.input, {
+  isOptional: true,
+  texts: ['keyId'],
+  without: ['format'],
 })
-
-/** The fields that are set. Null counts as left out. */
-function given(fields: object | null | undefined): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value != null))
-}
 
 builder.queryFields((t) => ({
-  usage: t.connection({
-    type: UsageCall,
-    args: { filter: t.arg({ type: UsageFilter }) },
-    complexity: costOfPage,
-    resolve: async (_root, args, { ctx, actor, options }) =>
-      toConnection(
-        await invoke(ctx, actor, listBuyerUsage, { ...given(args.filter), ...readPage(args) }, options),
-        args,
-      ),
-  }),
+  usage: t.connection({ type: UsageCall, ...pageOf(listBuyerUsage, { groups: { filter: UsageFilter } }) }),
   usageBuckets: t.field({
     type: [Bucket],
-    args: { filter: t.arg({ type: UsageFilter }), interval: t.arg.string(), groupBy: t.arg.string() },
-    complexity: { field: 1, multiplier: 50 },
-    resolve: async (_root, { filter, ...by }, { ctx, actor, options }) =>
-      (await invoke(ctx, actor, listUsageBuckets, { ...given(filter), ...given(by) }, options)).buckets,
+    complexity: LIST_COST,
+    ...fieldOf(listUsageBuckets, { groups: { filter: UsageFilter } }, ({ buckets }) => buckets),
   }),
-  usageExport: t.field({
-    type: Link,
-    args: { filter: t.arg({ type: UsageFilter }) },
-    resolve: (_root, { filter }, { ctx, actor, options }) =>
-      invoke(ctx, actor, exportBuyerUsage, given(filter), options),
-  }),
-  savings: t.field({
-    type: SavingsType,
-    args: { period: t.arg.string() },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getSavings, given(args), options),
-  }),
-  latency: t.field({
-    type: LatencyType,
-    args: { period: t.arg.string() },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getLatency, given(args), options),
-  }),
-  statements: t.connection({
-    type: Line,
-    args: { window: t.arg({ type: UsageWindow }) },
-    complexity: costOfPage,
-    resolve: async (_root, args, { ctx, actor, options }) =>
-      toConnection(
-        await invoke(ctx, actor, listStatements, { ...given(args.window), ...readPage(args) }, options),
-        args,
-      ),
-  }),
+  usageExport: t.field({ type: Link, ...fieldOf(exportBuyerUsage, { groups: { filter: UsageFilter } }) }),
+  savings: t.field({ type: Savings, ...fieldOf(getSavings) }),
+  latency: t.field({ type: Latency, ...fieldOf(getLatency) }),
+  statements: t.connection({ type: Line, ...pageOf(listStatements, { groups: { window: UsageWindow } }) }),
 }))

@@ -1,5 +1,4 @@
-import { invoke } from '#control-plane/operation/invoke.ts'
-import type { CreatedKey, KeyView } from '#control-plane/services/keys/key-views.ts'
+import type { CreatedKey } from '#control-plane/services/keys/key-views.ts'
 import { KeyTermsViewSchema, KeyViewSchema } from '#control-plane/services/keys/key-views.ts'
 import {
   createBuyerKey,
@@ -10,23 +9,18 @@ import {
   revokeSellerKey,
 } from '#control-plane/services/keys/keys.ts'
 import { builder } from './builder.ts'
-import { membersOf } from './members.ts'
-import { withKey } from './offers.ts'
-import { costOfPage, readPage, toConnection } from './page.ts'
+import { inputOf } from './inputs.ts'
+import { objectOf } from './objects.ts'
+import { fieldOf, pageOf } from './operations.ts'
 
-type Terms = NonNullable<KeyView['terms']>
-
-const KeyTerms = builder.objectRef<Terms>('KeyTerms').implement({
+const KeyTerms = objectOf('KeyTerms', KeyTermsViewSchema, {
   description: 'What a buyer key may do.',
-  fields: (t) => membersOf(t, KeyTermsViewSchema, { ints: ['minDiscountPct', 'rateLimitRpm'] }),
+  ints: ['minDiscountPct', 'rateLimitRpm'],
 })
 
-export const ApiKey = builder.objectRef<KeyView>('ApiKey').implement({
+export const ApiKey = objectOf('ApiKey', KeyViewSchema, {
   description: 'A key without the key itself. Instants are Unix milliseconds.',
-  fields: (t) => ({
-    ...membersOf(t, KeyViewSchema),
-    terms: t.expose('terms', { type: KeyTerms, nullable: true }),
-  }),
+  types: { terms: KeyTerms },
 })
 
 export const CreatedApiKey = builder.objectRef<CreatedKey>('CreatedApiKey').implement({
@@ -38,64 +32,28 @@ export const CreatedApiKey = builder.objectRef<CreatedKey>('CreatedApiKey').impl
   }),
 })
 
-const CreateBuyerKeyInput = builder.inputType('CreateBuyerKeyInput', {
-  fields: (t) => ({
-    label: t.string({ required: true }),
-    expiresAt: t.float(),
-    minDiscountPct: t.int(),
-    providersBlocked: t.stringList({ required: true, defaultValue: [] }),
-    allowUntrusted: t.boolean(),
-    capDailyUsd: t.float(),
-    capMonthlyUsd: t.float(),
-    rateLimitRpm: t.int(),
-    modelsAllowed: t.stringList(),
-  }),
+const CreateBuyerKeyInput = inputOf('CreateBuyerKeyInput', createBuyerKey.input, {
+  ints: ['minDiscountPct', 'rateLimitRpm'],
+  defaults: { providersBlocked: [] },
 })
 
 builder.queryFields((t) => ({
   sellerKeys: t.connection({
     type: ApiKey,
-    complexity: costOfPage,
-    resolve: async (_root, args, { ctx, actor, options }) => {
-      const { keys: items, ...page } = await invoke(ctx, actor, listSellerKeys, readPage(args), options)
-      return toConnection({ ...page, items }, args)
-    },
+    ...pageOf(listSellerKeys, {}, ({ keys, ...page }) => ({ ...page, items: keys })),
   }),
   buyerKeys: t.connection({
     type: ApiKey,
-    complexity: costOfPage,
-    resolve: async (_root, args, { ctx, actor, options }) => {
-      const { keys: items, ...page } = await invoke(ctx, actor, listBuyerKeys, readPage(args), options)
-      return toConnection({ ...page, items }, args)
-    },
+    ...pageOf(listBuyerKeys, {}, ({ keys, ...page }) => ({ ...page, items: keys })),
   }),
 }))
 
 builder.mutationFields((t) => ({
-  createSellerKey: t.field({
-    type: CreatedApiKey,
-    args: {
-      label: t.arg.string({ required: true }),
-      expiresAt: t.arg.float(),
-      idempotencyKey: t.arg.string(),
-    },
-    resolve: (_root, { idempotencyKey, ...input }, { ctx, actor, options }) =>
-      invoke(ctx, actor, createSellerKey, input, withKey(options, idempotencyKey)),
-  }),
+  createSellerKey: t.field({ type: CreatedApiKey, ...fieldOf(createSellerKey) }),
   createBuyerKey: t.field({
     type: CreatedApiKey,
-    args: { input: t.arg({ type: CreateBuyerKeyInput, required: true }), idempotencyKey: t.arg.string() },
-    resolve: (_root, { input, idempotencyKey }, { ctx, actor, options }) =>
-      invoke(ctx, actor, createBuyerKey, { ...input }, withKey(options, idempotencyKey)),
+    ...fieldOf(createBuyerKey, { groups: { input: CreateBuyerKeyInput } }),
   }),
-  revokeSellerKey: t.field({
-    type: ApiKey,
-    args: { id: t.arg.id({ required: true }) },
-    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, revokeSellerKey, { id }, options),
-  }),
-  revokeBuyerKey: t.field({
-    type: ApiKey,
-    args: { id: t.arg.id({ required: true }) },
-    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, revokeBuyerKey, { id }, options),
-  }),
+  revokeSellerKey: t.field({ type: ApiKey, ...fieldOf(revokeSellerKey) }),
+  revokeBuyerKey: t.field({ type: ApiKey, ...fieldOf(revokeBuyerKey) }),
 }))

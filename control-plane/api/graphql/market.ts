@@ -1,12 +1,10 @@
 import type { BookOfferFields, MarketFields, PriceFields } from '#control-plane/api/market-fields.ts'
 import { bookOfferFields, marketFields } from '#control-plane/api/market-fields.ts'
-import { invoke } from '#control-plane/operation/invoke.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
 import { MARKET_SORTS } from '#control-plane/services/market/market-order.ts'
 import type { ShownUnitPrice } from '#shared/price-units.ts'
 import { builder } from './builder.ts'
-import { given } from './given.ts'
-import { costOfPage, readPage, toEdges } from './page.ts'
+import { fieldOf, pageOf } from './operations.ts'
 
 const Sort = builder.enumType('MarketSort', {
   description: 'An order of models by the figures of the market: the best first, those without the figure last.',
@@ -153,35 +151,16 @@ export const BookOffer = builder.objectRef<BookOfferFields>('BookOffer').impleme
 builder.queryFields((t) => ({
   markets: t.connection({
     type: Market,
-    args: {
-      search: t.arg.string(),
-      modality: t.arg.string(),
-      feature: t.arg.string(),
-      minContext: t.arg.int(),
-      minDiscountPct: t.arg.float(),
-      minSellers: t.arg.int(),
-      minUptimePct: t.arg.float(),
-      sort: t.arg({ type: Sort }),
-    },
-    complexity: costOfPage,
-    resolve: async (_root, { first, after, last, before, ...choice }, { ctx, actor, options }) => {
-      const args = { first, after, last, before }
-      const input = { ...given(choice), ...readPage(args) }
-      const { items, nextToken, cursorOf } = await invoke(ctx, actor, listMarketRowsPage, input, options)
-      return toEdges({ items, nextToken, cursorOf }, args, marketFields)
-    },
+    ...pageOf(
+      listMarketRowsPage,
+      { ints: ['minContext', 'minSellers'], types: { sort: Sort } },
+      (page) => page,
+      marketFields,
+    ),
   }),
-  market: t.field({
-    type: Market,
-    args: { model: t.arg.id({ required: true }) },
-    resolve: async (_root, args, { ctx, actor, options }) =>
-      marketFields(await invoke(ctx, actor, readMarketOfModel, args, options)),
-  }),
+  market: t.field({ type: Market, ...fieldOf(readMarketOfModel, { ids: ['model'] }, marketFields) }),
   orderBook: t.connection({
     type: BookOffer,
-    args: { model: t.arg.id({ required: true }) },
-    complexity: costOfPage,
-    resolve: async (_root, { model, ...args }, { ctx, actor, options }) =>
-      toEdges(await invoke(ctx, actor, readOrderBook, { model, ...readPage(args) }, options), args, bookOfferFields),
+    ...pageOf(readOrderBook, { ids: ['model'] }, (page) => page, bookOfferFields),
   }),
 }))

@@ -1,72 +1,80 @@
 import { z } from 'zod'
-import type { builder } from './builder.ts'
 
-type FieldsOf<Parent extends object> = PothosSchemaTypes.ObjectFieldBuilder<
-  (typeof builder)['$inferSchemaTypes'],
-  Parent
->
-type Field<Parent extends object> = ReturnType<FieldsOf<Parent>['field']>
-type Leaf = 'ID' | 'String' | 'Int' | 'Float' | 'Boolean'
+export type Leaf = 'ID' | 'String' | 'Int' | 'Float' | 'Boolean'
 
-/** Says how GraphQL shows those members of an output whose schemas do not decide it. */
-type Choice<Name> = {
+/** The GraphQL types of those members of a schema whose own kinds do not decide it. */
+export type Choice<Name extends string = string> = {
   /** Texts that name a record. `id` and names that end with `Id` need not be listed. */
   readonly ids?: readonly Name[]
   /** Whole numbers below 2^31. Every other number is a Float. */
   readonly ints?: readonly Name[]
-  /** Members that GraphQL does not show, or that the type declares itself. */
+  /** Members that are a String although their schema or name says otherwise. */
+  readonly texts?: readonly Name[]
+  /** Members that GraphQL does not have, or that the type declares itself. */
   readonly without?: readonly Name[]
 }
 
-/**
- * Makes the fields of an object type from the texts, numbers, flags and lists of texts of an operation's output. The
- * type declares members of other kinds itself.
- */
-export function membersOf<Parent extends object>(
-  t: FieldsOf<Parent>,
-  schema: z.ZodObject & z.ZodType<Parent>,
-  { ids = [], ints = [], without = [] }: Choice<keyof Parent & string> = {},
-): Record<string, Field<Parent>> {
-  const [named, whole, left] = [new Set<string>(ids), new Set<string>(ints), new Set<string>(without)]
-  const fields = Object.entries(schema.shape).flatMap(([name, member]): [string, Field<Parent>][] => {
-    const { inner, nullable } = unwrap(member)
-    const isList = inner instanceof z.ZodArray
-    const kind = kindOf(isList ? unwrap(inner.element).inner : inner)
-    if (kind === undefined || left.has(name)) return []
-    const type = leafOf(kind, { isId: named.has(name) || /(?:^i|I)d$/.test(name), isWhole: whole.has(name) })
-    // The schema describes the value under the name, so it needs no other reading.
-    const resolve = (parent: object) => Reflect.get(parent, name)
-    return [[name, isList ? t.field({ type: [type], nullable, resolve }) : t.field({ type, nullable, resolve })]]
+/** A member of an operation's input or output. */
+export type Member = {
+  readonly name: string
+  /** The schema of the value, or of an item of the list. */
+  readonly schema: z.core.$ZodType
+  readonly isList: boolean
+  /** True for a member of an output that may be null or missing. */
+  readonly isNullable: boolean
+  /** True for a member that an input may leave out. */
+  readonly isOptional: boolean
+  /** Undefined for an object, and for a value that GraphQL has no scalar for. */
+  readonly leaf: Leaf | undefined
+}
+
+/** The members of an object schema in their order. */
+export function membersOf(schema: z.ZodObject, choice: Choice = {}): readonly Member[] {
+  const left = new Set(choice.without)
+  return Object.entries(schema.shape).flatMap(([name, member]) => {
+    if (left.has(name)) return []
+    const found = lookInside(member)
+    return [{ ...found, name, leaf: leafOf(name, found.schema, choice) }]
   })
-  return Object.fromEntries(fields)
 }
 
-type Kind = 'text' | 'number' | 'flag'
+type Found = Omit<Member, 'name' | 'leaf'>
 
-function leafOf(kind: Kind, { isId, isWhole }: { readonly isId: boolean; readonly isWhole: boolean }): Leaf {
-  if (kind === 'text') return isId ? 'ID' : 'String'
-  if (kind === 'number') return isWhole ? 'Int' : 'Float'
-  return 'Boolean'
-}
-
-function unwrap(schema: z.core.$ZodType): { readonly inner: z.core.$ZodType; readonly nullable: boolean } {
+function lookInside(schema: z.core.$ZodType): Found {
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
-    return { inner: unwrap(schema.unwrap()).inner, nullable: true }
+    return { ...lookInside(schema.unwrap()), isNullable: true, isOptional: true }
   }
-  return schema instanceof z.ZodReadonly ? unwrap(schema.unwrap()) : { inner: schema, nullable: false }
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
+    return { ...lookInside(schema.unwrap()), isOptional: true }
+  }
+  if (schema instanceof z.ZodReadonly) return lookInside(schema.unwrap())
+  if (schema instanceof z.ZodPipe) return lookInside(schema.in instanceof z.ZodTransform ? schema.out : schema.in)
+  if (schema instanceof z.ZodArray) return { ...lookInside(schema.element), isList: true }
+  // A number that may be sent as a text is a number here.
+  const [first] = schema instanceof z.ZodUnion ? schema.options : []
+  return first === undefined ? { schema, isList: false, isNullable: false, isOptional: false } : lookInside(first)
 }
 
-function kindOf(schema: z.core.$ZodType): Kind | undefined {
-  switch (schema._zod.def.type) {
+function leafOf(name: string, schema: z.core.$ZodType, choice: Choice): Leaf | undefined {
+  const isIn = (names: readonly string[] | undefined) => names?.includes(name) === true
+  if (isIn(choice.texts)) return 'String'
+  switch (kindOf(schema)) {
     case 'string':
-    case 'enum':
-    case 'template_literal':
-      return 'text'
+      return isIn(choice.ids) || /(?:^i|I|_i)d$/.test(name) ? 'ID' : 'String'
+    case 'bigint':
+      return 'String'
     case 'number':
-      return 'number'
+      return isIn(choice.ints) ? 'Int' : 'Float'
     case 'boolean':
-      return 'flag'
+      return 'Boolean'
     default:
       return undefined
   }
+}
+
+/** The kind of a value in the words of `typeof`. */
+function kindOf(schema: z.core.$ZodType): string {
+  if (schema instanceof z.ZodLiteral) return typeof schema.value
+  if (schema instanceof z.ZodEnum || schema instanceof z.ZodTemplateLiteral) return 'string'
+  return schema._zod.def.type
 }

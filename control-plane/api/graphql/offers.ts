@@ -8,9 +8,10 @@ import { AppError } from '#shared/errors.ts'
 import { PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
+import { inputOf } from './inputs.ts'
 import { ShownUnitPriceType } from './market.ts'
-import { membersOf } from './members.ts'
-import { costOfPage, readPage, toConnection } from './page.ts'
+import { fieldsOf } from './objects.ts'
+import { fieldOf, pageOf } from './operations.ts'
 
 export const OfferStatus = builder.enumType('OfferStatus', { values: ['active', 'paused', 'inactive'] as const })
 const Stop = builder.enumType('OfferStop', {
@@ -33,105 +34,49 @@ export const Offer = builder.loadableNodeRef('Offer', {
   load: (ids: string[], context: GraphQLContext) => loadOffers(ids, context),
 })
 
+const ownFields = fieldsOf(OfferViewSchema, {
+  ints: ['consecutiveFailures'],
+  types: {
+    apiFormat: ApiFormat,
+    status: OfferStatus,
+    pricingMode: PricingMode,
+    directUnitPrices: ShownUnitPriceType,
+    effectiveUnitPrices: ShownUnitPriceType,
+  },
+  costs: { directUnitPrices: { field: 1 }, effectiveUnitPrices: { field: 1 } },
+  without: ['id'],
+})
+
 builder.objectType(Offer, {
   description:
     'Capacity on sale. Prices per million tokens and per media unit are whole micro-USD, instants Unix milliseconds.',
   authScopes: { $any: { seller: true, operator: true } },
   fields: (t) => ({
-    ...membersOf(t, OfferViewSchema, {
-      ints: ['consecutiveFailures'],
-      without: ['id', 'apiFormat', 'status', 'pricingMode'],
-    }),
-    apiFormat: t.expose('apiFormat', { type: ApiFormat }),
-    status: t.expose('status', { type: OfferStatus }),
-    pricingMode: t.expose('pricingMode', { type: PricingMode }),
+    ...ownFields(t),
     offerId: t.exposeID('id'),
     active: t.boolean({ resolve: ({ status }) => status === 'active' }),
     priceInputPer1m: t.exposeFloat('effectiveInputPer1m', { nullable: true }),
     priceOutputPer1m: t.exposeFloat('effectiveOutputPer1m', { nullable: true }),
     mediaUnitPrice: t.exposeFloat('effectiveMediaUnitPrice', { nullable: true }),
-    directUnitPrices: t.field({
-      type: [ShownUnitPriceType],
-      complexity: { field: 1 },
-      resolve: ({ directUnitPrices }) => directUnitPrices,
-    }),
-    effectiveUnitPrices: t.field({
-      type: [ShownUnitPriceType],
-      complexity: { field: 1 },
-      resolve: ({ effectiveUnitPrices }) => effectiveUnitPrices,
-    }),
     stoppedBy: t.field({ type: Stop, nullable: true, resolve: stopOf }),
   }),
 })
 
-const CreateOfferInput = builder.inputType('CreateOfferInput', {
-  fields: (t) => ({
-    model: t.string({ required: true }),
-    apiKey: t.string(),
-    reuseKeyFingerprint: t.string(),
-    sellerBaseUrl: t.string({ required: true }),
-    discount: t.float(),
-    costMultiplier: t.float(),
-    pricingMode: t.field({ type: PricingMode }),
-    capDailyUsd: t.float(),
-    payoutAddress: t.string(),
-    label: t.string(),
-    apiFormat: t.field({ type: ApiFormat }),
-    providerModel: t.string(),
-  }),
+const CreateOfferInput = inputOf('CreateOfferInput', createOffer.input, {
+  types: { pricingMode: PricingMode, apiFormat: ApiFormat },
 })
 
-const UpdateOfferInput = builder.inputType('UpdateOfferInput', {
-  fields: (t) => ({
-    discount: t.float(),
-    costMultiplier: t.float(),
-    pricingMode: t.field({ type: PricingMode }),
-    capDailyUsd: t.float(),
-    status: t.field({ type: SettableStatus }),
-    payoutAddress: t.string(),
-    label: t.string(),
-  }),
+const UpdateOfferInput = inputOf('UpdateOfferInput', updateOffer.input, {
+  types: { pricingMode: PricingMode, status: SettableStatus },
 })
 
 builder.queryFields((t) => ({
-  offers: t.connection({
-    type: Offer,
-    args: { status: t.arg({ type: OfferStatus }), model: t.arg.string() },
-    complexity: costOfPage,
-    resolve: async (_root, args, { ctx, actor, options }) => {
-      const { status, model } = args
-      const filter = { ...(status == null ? {} : { status }), ...(model == null ? {} : { model }) }
-      return toConnection(await invoke(ctx, actor, listOffers, { ...readPage(args), ...filter }, options), args)
-    },
-  }),
-  offer: t.field({
-    type: Offer,
-    args: { id: t.arg.id({ required: true }) },
-    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, getOffer, { id }, options),
-  }),
+  offers: t.connection({ type: Offer, ...pageOf(listOffers, { types: { status: OfferStatus } }) }),
+  offer: t.field({ type: Offer, ...fieldOf(getOffer) }),
 }))
 
 builder.mutationFields((t) => ({
-  createOffer: t.field({
-    type: Offer,
-    args: { input: t.arg({ type: CreateOfferInput, required: true }), idempotencyKey: t.arg.string() },
-    resolve: (_root, { input, idempotencyKey }, { ctx, actor, options }) =>
-      invoke(ctx, actor, createOffer, { ...input }, withKey(options, idempotencyKey)),
-  }),
-  updateOffer: t.field({
-    type: Offer,
-    args: { id: t.arg.id({ required: true }), input: t.arg({ type: UpdateOfferInput, required: true }) },
-    resolve: (_root, { id, input }, { ctx, actor, options }) =>
-      invoke(ctx, actor, updateOffer, { ...input, id }, options),
-  }),
-  deleteOffer: t.field({
-    type: Offer,
-    args: { id: t.arg.id({ required: true }) },
-    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, deleteOffer, { id }, options),
-  }),
+  createOffer: t.field({ type: Offer, ...fieldOf(createOffer, { groups: { input: CreateOfferInput } }) }),
+  updateOffer: t.field({ type: Offer, ...fieldOf(updateOffer, { groups: { input: UpdateOfferInput } }) }),
+  deleteOffer: t.field({ type: Offer, ...fieldOf(deleteOffer) }),
 }))
-
-/** Puts the idempotency key of the call's own argument before the header's. */
-export function withKey(options: GraphQLContext['options'], key: string | null | undefined): GraphQLContext['options'] {
-  return key == null ? options : { ...options, idempotencyKey: key }
-}

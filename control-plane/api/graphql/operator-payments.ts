@@ -1,10 +1,3 @@
-import { invoke } from '#control-plane/operation/invoke.ts'
-import type {
-  DebtorView,
-  DeskPaymentView,
-  PaymentsState,
-  StateCount,
-} from '#control-plane/services/payments/operator-payments.ts'
 import {
   DebtorSchema,
   DeskPaymentSchema,
@@ -15,12 +8,6 @@ import {
   StateCountSchema,
   WalletPaymentStateSchema,
 } from '#control-plane/services/payments/operator-payments.ts'
-import type {
-  DeskTransferView,
-  PayoutsState,
-  SellerStopView,
-  TransferCount,
-} from '#control-plane/services/payouts/operator-payouts.ts'
 import {
   DeskTransferSchema,
   listTransfers,
@@ -30,113 +17,70 @@ import {
   TransferCountSchema,
 } from '#control-plane/services/payouts/operator-payouts.ts'
 import { TransferStateSchema } from '#control-plane/services/payouts/payout-views.ts'
-import type { DepartureHold } from '#control-plane/services/treasury/departure-hold.ts'
 import { DepartureHoldSchema } from '#control-plane/services/treasury/departure-hold.ts'
 import { builder } from './builder.ts'
-import { given } from './given.ts'
-import { membersOf } from './members.ts'
+import { objectOf } from './objects.ts'
+import { fieldOf } from './operations.ts'
+import { LIST_COST } from './page.ts'
 
 const State = builder.enumType('WalletPaymentState', { values: WalletPaymentStateSchema.options })
 
-const Count = builder.objectRef<StateCount>('WalletPaymentCount').implement({
-  fields: (t) => ({
-    ...membersOf(t, StateCountSchema, { ints: ['count'], without: ['state'] }),
-    state: t.expose('state', { type: State }),
-  }),
-})
-const Desk = builder.objectRef<PaymentsState>('WalletPayments').implement({
+const Count = objectOf('WalletPaymentCount', StateCountSchema, { ints: ['count'], types: { state: State } })
+const Desk = objectOf('WalletPayments', PaymentsStateSchema, {
   description: 'How payments by wallet stand. Amounts are micro-USD as plain digits.',
   authScopes: { operator: true },
-  fields: (t) => ({
-    ...membersOf(t, PaymentsStateSchema, { ints: ['hanging', 'unminedTransactions'], without: ['states'] }),
-    states: t.field({ type: [Count], resolve: ({ states }) => states }),
-  }),
+  ints: ['hanging', 'unminedTransactions'],
+  types: { states: Count },
 })
-const Payment = builder.objectRef<DeskPaymentView>('WalletPayment').implement({
-  fields: (t) => ({
-    ...membersOf(t, DeskPaymentSchema, { ids: ['rid', 'account'], without: ['state'] }),
-    state: t.expose('state', { type: State }),
-  }),
-})
-const Debtor = builder.objectRef<DebtorView>('WalletDebtor').implement({
+const Payment = objectOf('WalletPayment', DeskPaymentSchema, { ids: ['rid', 'account'], types: { state: State } })
+const Debtor = objectOf('WalletDebtor', DebtorSchema, {
   description: 'A wallet that owes for calls which it never paid. It is refused until the debt is forgiven.',
-  fields: (t) => membersOf(t, DebtorSchema, { ints: ['payments'] }),
+  ints: ['payments'],
 })
-
-/** The longest list of operators' rows, for its cost. */
-const COST = { field: 1, multiplier: 50 }
 
 builder.queryFields((t) => ({
   walletPaymentsState: t.field({
     type: Desk,
     complexity: { field: 1, multiplier: 10 },
-    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, readPaymentsState, {}, options),
+    ...fieldOf(readPaymentsState),
   }),
   walletPayments: t.field({
     type: [Payment],
-    args: { state: t.arg({ type: State }), payer: t.arg.string(), isHanging: t.arg.boolean(), limit: t.arg.int() },
-    complexity: COST,
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listPayments, given(args), options),
+    complexity: LIST_COST,
+    ...fieldOf(listPayments, { types: { state: State } }),
   }),
-  walletDebtors: t.field({
-    type: [Debtor],
-    args: { limit: t.arg.int() },
-    complexity: COST,
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listPaymentDebtors, given(args), options),
-  }),
+  walletDebtors: t.field({ type: [Debtor], complexity: LIST_COST, ...fieldOf(listPaymentDebtors) }),
 }))
 
-const TransferStateType = builder.enumType('TransferState', { values: TransferStateSchema.options })
-const TransferCountType = builder.objectRef<TransferCount>('TransferCount').implement({
-  fields: (t) => ({
-    ...membersOf(t, TransferCountSchema, { ints: ['count'], without: ['state'] }),
-    state: t.expose('state', { type: TransferStateType }),
-  }),
+const TransferState = builder.enumType('TransferState', { values: TransferStateSchema.options })
+const TransferCount = objectOf('TransferCount', TransferCountSchema, {
+  ints: ['count'],
+  types: { state: TransferState },
 })
-const Stop = builder.objectRef<SellerStopView>('SellerStop').implement({
+const Stop = objectOf('SellerStop', SellerStopSchema, {
   description: 'A seller whom an operator does not pay.',
-  fields: (t) => membersOf(t, SellerStopSchema, { ids: ['seller'] }),
+  ids: ['seller'],
 })
-const Held = builder.objectRef<DepartureHold>('DepartureHold').implement({
+const Held = objectOf('DepartureHold', DepartureHoldSchema, {
   description: 'What payouts, sweeps and draws wait for after the ledger went back in time.',
-  fields: (t) => membersOf(t, DepartureHoldSchema),
 })
-const Treasury = builder.objectRef<PayoutsState>('Treasury').implement({
+const Treasury = objectOf('Treasury', PayoutsStateSchema, {
   description: 'How the treasury stands, and what is on its way out of it. Amounts are micro-USD as plain digits.',
   authScopes: { operator: true },
-  fields: (t) => ({
-    ...membersOf(t, PayoutsStateSchema, { without: ['departureHold', 'states', 'stops'] }),
-    departureHold: t.field({ type: Held, nullable: true, resolve: ({ departureHold }) => departureHold }),
-    states: t.field({ type: [TransferCountType], resolve: ({ states }) => states }),
-    stops: t.field({ type: [Stop], complexity: COST, resolve: ({ stops }) => stops }),
-  }),
+  types: { departureHold: Held, states: TransferCount, stops: Stop },
+  costs: { stops: LIST_COST },
 })
-export const TransferType = builder.objectRef<DeskTransferView>('TreasuryTransfer').implement({
+export const TransferType = objectOf('TreasuryTransfer', DeskTransferSchema, {
   description: 'A payout to a seller, or a sweep to the cold address.',
-  fields: (t) => ({
-    ...membersOf(t, DeskTransferSchema, { ids: ['seller'], without: ['state', 'mode', 'purpose'] }),
-    state: t.expose('state', { type: TransferStateType }),
-    mode: t.exposeString('mode'),
-    purpose: t.exposeString('purpose'),
-  }),
+  ids: ['seller'],
+  types: { state: TransferState },
 })
 
 builder.queryFields((t) => ({
-  treasury: t.field({
-    type: Treasury,
-    complexity: { field: 1, multiplier: 2 },
-    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, readPayoutsState, {}, options),
-  }),
+  treasury: t.field({ type: Treasury, complexity: { field: 1, multiplier: 2 }, ...fieldOf(readPayoutsState) }),
   treasuryTransfers: t.field({
     type: [TransferType],
-    args: {
-      state: t.arg({ type: TransferStateType }),
-      wallet: t.arg.string(),
-      account: t.arg.string(),
-      recipient: t.arg.string(),
-      limit: t.arg.int(),
-    },
-    complexity: COST,
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listTransfers, given(args), options),
+    complexity: LIST_COST,
+    ...fieldOf(listTransfers, { types: { state: TransferState } }),
   }),
 }))

@@ -1,5 +1,3 @@
-import { invoke } from '#control-plane/operation/invoke.ts'
-import type { InvitationView } from '#control-plane/services/organizations/invitations.ts'
 import {
   acceptInvitation,
   createInvitation,
@@ -9,14 +7,12 @@ import {
   listOwnInvitations,
   withdrawInvitation,
 } from '#control-plane/services/organizations/invitations.ts'
-import type { MemberView } from '#control-plane/services/organizations/members.ts'
 import {
   listOrganizationMembers,
   MemberViewSchema,
   removeMember,
   updateMember,
 } from '#control-plane/services/organizations/members.ts'
-import type { OrganizationView } from '#control-plane/services/organizations/organizations.ts'
 import {
   createOrganization,
   getOrganization,
@@ -25,107 +21,55 @@ import {
   updateOrganization,
 } from '#control-plane/services/organizations/organizations.ts'
 import { builder } from './builder.ts'
-import { membersOf } from './members.ts'
+import { objectOf } from './objects.ts'
+import { fieldOf } from './operations.ts'
+import { LIST_COST } from './page.ts'
 
-const Organization = builder.objectRef<OrganizationView>('Organization').implement({
+const Organization = objectOf('Organization', OrganizationViewSchema, {
   description: 'An organisation with the role of who asks. Instants are Unix milliseconds.',
-  fields: (t) => membersOf(t, OrganizationViewSchema),
 })
 
-const Member = builder.objectRef<MemberView>('Member').implement({
-  description: 'A member of an organisation.',
-  fields: (t) => membersOf(t, MemberViewSchema),
-})
+const Member = objectOf('Member', MemberViewSchema, { description: 'A member of an organisation.' })
 
-const Invitation = builder.objectRef<InvitationView>('Invitation').implement({
+const Invitation = objectOf('Invitation', InvitationViewSchema, {
   description: 'An invitation that waits, or the one that was just answered.',
-  fields: (t) => membersOf(t, InvitationViewSchema, { ids: ['organization'] }),
+  ids: ['organization'],
 })
-
-/** The longest list, for its cost. */
-const LIST_COST = { field: 1, multiplier: 50 }
 
 builder.queryFields((t) => ({
   organizations: t.field({
     type: [Organization],
     complexity: LIST_COST,
-    resolve: async (_root, _args, { ctx, actor, options }) =>
-      (await invoke(ctx, actor, listOrganizations, {}, options)).organizations,
+    ...fieldOf(listOrganizations, {}, ({ organizations }) => organizations),
   }),
-  organization: t.field({
-    type: Organization,
-    args: { organization: t.arg.id({ required: true }) },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getOrganization, args, options),
-  }),
+  organization: t.field({ type: Organization, ...fieldOf(getOrganization, { ids: ['organization'] }) }),
   members: t.field({
     type: [Member],
     complexity: LIST_COST,
-    args: { organization: t.arg.id({ required: true }) },
-    resolve: async (_root, args, { ctx, actor, options }) =>
-      (await invoke(ctx, actor, listOrganizationMembers, args, options)).members,
+    ...fieldOf(listOrganizationMembers, { ids: ['organization'] }, ({ members }) => members),
   }),
   invitations: t.field({
     type: [Invitation],
     complexity: LIST_COST,
-    args: { organization: t.arg.id({ required: true }) },
-    resolve: async (_root, args, { ctx, actor, options }) =>
-      (await invoke(ctx, actor, listOrganizationInvitations, args, options)).invitations,
+    ...fieldOf(listOrganizationInvitations, { ids: ['organization'] }, ({ invitations }) => invitations),
   }),
   ownInvitations: t.field({
     type: [Invitation],
     complexity: LIST_COST,
-    resolve: async (_root, _args, { ctx, actor, options }) =>
-      (await invoke(ctx, actor, listOwnInvitations, {}, options)).invitations,
+    ...fieldOf(listOwnInvitations, {}, ({ invitations }) => invitations),
   }),
 }))
 
 builder.mutationFields((t) => ({
-  createOrganization: t.field({
-    type: Organization,
-    args: { name: t.arg.string({ required: true }) },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, createOrganization, args, options),
-  }),
-  updateOrganization: t.field({
-    type: Organization,
-    args: { organization: t.arg.id({ required: true }), name: t.arg.string({ required: true }) },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, updateOrganization, args, options),
-  }),
-  updateMember: t.field({
-    type: Member,
-    args: {
-      organization: t.arg.id({ required: true }),
-      member: t.arg.id({ required: true }),
-      role: t.arg.string({ required: true }),
-    },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, updateMember, args, options),
-  }),
-  removeMember: t.field({
-    type: Member,
-    args: { organization: t.arg.id({ required: true }), member: t.arg.id({ required: true }) },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, removeMember, args, options),
-  }),
-  createInvitation: t.field({
-    type: Invitation,
-    args: {
-      organization: t.arg.id({ required: true }),
-      wallet: t.arg.string({ required: true }),
-      role: t.arg.string({ required: true }),
-    },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, createInvitation, args, options),
-  }),
+  createOrganization: t.field({ type: Organization, ...fieldOf(createOrganization) }),
+  updateOrganization: t.field({ type: Organization, ...fieldOf(updateOrganization, { ids: ['organization'] }) }),
+  updateMember: t.field({ type: Member, ...fieldOf(updateMember, { ids: ['organization', 'member'] }) }),
+  removeMember: t.field({ type: Member, ...fieldOf(removeMember, { ids: ['organization', 'member'] }) }),
+  createInvitation: t.field({ type: Invitation, ...fieldOf(createInvitation, { ids: ['organization'] }) }),
   withdrawInvitation: t.field({
     type: Invitation,
-    args: { organization: t.arg.id({ required: true }), invitation: t.arg.id({ required: true }) },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, withdrawInvitation, args, options),
+    ...fieldOf(withdrawInvitation, { ids: ['organization', 'invitation'] }),
   }),
-  acceptInvitation: t.field({
-    type: Invitation,
-    args: { invitation: t.arg.id({ required: true }) },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, acceptInvitation, args, options),
-  }),
-  declineInvitation: t.field({
-    type: Invitation,
-    args: { invitation: t.arg.id({ required: true }) },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, declineInvitation, args, options),
-  }),
+  acceptInvitation: t.field({ type: Invitation, ...fieldOf(acceptInvitation, { ids: ['invitation'] }) }),
+  declineInvitation: t.field({ type: Invitation, ...fieldOf(declineInvitation, { ids: ['invitation'] }) }),
 }))

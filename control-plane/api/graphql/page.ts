@@ -1,8 +1,10 @@
 import { refuseDocument } from './limits.ts'
 
 const MAX_PAGE = 100
+/** The cost of a list without pages. Most such lists are shorter. */
+export const LIST_COST = { field: 1, multiplier: 50 }
 
-type ConnectionArgs = {
+export type ConnectionArgs = {
   readonly first?: number | null | undefined
   readonly after?: string | null | undefined
   readonly last?: number | null | undefined
@@ -28,23 +30,14 @@ function sizeOf({ first, last, before }: ConnectionArgs): number {
   return first
 }
 
-type Page<Item> = {
+export type Page<Item> = {
   readonly items: readonly Item[]
   readonly nextToken: string | null
-  /** Given for a list with signed cursors. */
-  readonly cursorOf?: (item: Item) => string
+  readonly cursorOf: (item: Item) => string
 }
 
-/** Shows a page as a connection. The cursor of an item is its id, unless `cursorOf` makes another. */
-export function toConnection<Item extends { readonly id: string }>(page: Page<Item>, args: ConnectionArgs) {
-  return toEdges({ ...page, cursorOf: page.cursorOf ?? (({ id }) => id) }, args, (item) => item)
-}
-
-/**
- * Does the same for a list that makes its own cursors; `show` makes the nodes. A cursor may be signed, so only those
- * asked for are made.
- */
-export function toEdges<Item, Node>(page: Required<Page<Item>>, args: ConnectionArgs, show: (item: Item) => Node) {
+/** Shows a page as a connection; `show` makes the nodes. Cursors are signed, so only those asked for are made. */
+export function toEdges<Item, Node>(page: Page<Item>, args: ConnectionArgs, show: (item: Item) => Node) {
   const edges = page.items.map((item) => ({
     get cursor() {
       return page.cursorOf(item)

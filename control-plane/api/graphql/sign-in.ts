@@ -1,5 +1,3 @@
-import { invoke } from '#control-plane/operation/invoke.ts'
-import type { SessionOwner } from '#control-plane/services/sign-in/sign-in.ts'
 import {
   readChallenge,
   readSession,
@@ -7,54 +5,36 @@ import {
   signInForBuyerKey,
   signInForSellerKey,
 } from '#control-plane/services/sign-in/sign-in.ts'
-import type { SignInMessage } from '#control-plane/services/sign-in/siwe.ts'
 import { SignInMessageSchema } from '#control-plane/services/sign-in/siwe.ts'
 import { builder } from './builder.ts'
+import { inputOf } from './inputs.ts'
 import { CreatedApiKey } from './keys.ts'
-import { membersOf } from './members.ts'
+import { objectOf } from './objects.ts'
+import { fieldOf } from './operations.ts'
 
-const SignInChallenge = builder.objectRef<SignInMessage>('SignInChallenge').implement({
+const SignInChallenge = objectOf('SignInChallenge', SignInMessageSchema, {
   description: 'A message (EIP-4361) to sign until `expiresAt`, in Unix milliseconds.',
-  fields: (t) => membersOf(t, SignInMessageSchema),
 })
 
-const BrowserSession = builder.objectRef<SessionOwner>('BrowserSession').implement({
+const BrowserSession = objectOf('BrowserSession', SessionOwnerSchema, {
   description: 'Who is signed in with this browser.',
-  fields: (t) => membersOf(t, SessionOwnerSchema, { ids: ['user'] }),
+  ids: ['user'],
 })
 
-const SignedMessage = builder.inputType('SignedMessage', {
-  fields: (t) => ({
-    message: t.string({ required: true }),
-    signature: t.string({ required: true }),
-    label: t.string(),
-    expiresAt: t.float(),
-  }),
-})
+const SignedMessage = inputOf('SignedMessage', signInForSellerKey.input)
 
 builder.queryFields((t) => ({
-  signInChallenge: t.field({
-    type: SignInChallenge,
-    args: { address: t.arg.string({ required: true }) },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, readChallenge, args, options),
-  }),
-  session: t.field({
-    type: BrowserSession,
-    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, readSession, {}, options),
-  }),
+  signInChallenge: t.field({ type: SignInChallenge, ...fieldOf(readChallenge) }),
+  session: t.field({ type: BrowserSession, ...fieldOf(readSession) }),
 }))
 
 builder.mutationFields((t) => ({
   signInForSellerKey: t.field({
     type: CreatedApiKey,
-    args: { input: t.arg({ type: SignedMessage, required: true }) },
-    resolve: (_root, { input }, { ctx, actor, options }) =>
-      invoke(ctx, actor, signInForSellerKey, { ...input }, options),
+    ...fieldOf(signInForSellerKey, { groups: { input: SignedMessage } }),
   }),
   signInForBuyerKey: t.field({
     type: CreatedApiKey,
-    args: { input: t.arg({ type: SignedMessage, required: true }) },
-    resolve: (_root, { input }, { ctx, actor, options }) =>
-      invoke(ctx, actor, signInForBuyerKey, { ...input }, options),
+    ...fieldOf(signInForBuyerKey, { groups: { input: SignedMessage } }),
   }),
 }))

@@ -1,11 +1,10 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
-import type { DeliveryView } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import {
   DeliveryViewSchema,
   listWebhookDeliveries,
   testWebhook,
 } from '#control-plane/services/webhooks/webhook-deliveries.ts'
-import type { WebhookView, WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
+import type { WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 import {
   changeWebhook,
   createWebhook,
@@ -16,13 +15,13 @@ import {
   WebhookViewSchema,
 } from '#control-plane/services/webhooks/webhooks.ts'
 import { builder } from './builder.ts'
-import { membersOf } from './members.ts'
-import { withKey } from './offers.ts'
-import { costOfPage, readPage, toConnection } from './page.ts'
+import { inputOf } from './inputs.ts'
+import { objectOf } from './objects.ts'
+import { fieldOf } from './operations.ts'
+import { costOfPage, readPage, toEdges } from './page.ts'
 
-const Webhook = builder.objectRef<WebhookView>('Webhook').implement({
+const Webhook = objectOf('Webhook', WebhookViewSchema, {
   description: 'Where a buyer is told of caps and balances. Instants are Unix milliseconds.',
-  fields: (t) => membersOf(t, WebhookViewSchema),
 })
 
 const WithSecret = builder.objectRef<WebhookWithSecret>('WebhookWithSecret').implement({
@@ -33,85 +32,36 @@ const WithSecret = builder.objectRef<WebhookWithSecret>('WebhookWithSecret').imp
   }),
 })
 
-const Delivery = builder.objectRef<DeliveryView>('WebhookDelivery').implement({
-  fields: (t) => membersOf(t, DeliveryViewSchema, { ints: ['attempts', 'statusCode'] }),
-})
+const Delivery = objectOf('WebhookDelivery', DeliveryViewSchema, { ints: ['attempts', 'statusCode'] })
 
-const CreateWebhookInput = builder.inputType('CreateWebhookInput', {
-  fields: (t) => ({
-    url: t.string({ required: true }),
-    events: t.stringList(),
-    label: t.string(),
-    lowBalanceUsd: t.float(),
-    enabled: t.boolean(),
-  }),
-})
-
-const UpdateWebhookInput = builder.inputType('UpdateWebhookInput', {
-  fields: (t) => ({
-    url: t.string(),
-    events: t.stringList(),
-    label: t.string(),
-    lowBalanceUsd: t.float(),
-    enabled: t.boolean(),
-  }),
-})
+const CreateWebhookInput = inputOf('CreateWebhookInput', createWebhook.input)
+const UpdateWebhookInput = inputOf('UpdateWebhookInput', changeWebhook.input)
 
 builder.queryFields((t) => ({
   webhooks: t.field({
     type: [Webhook],
     complexity: { field: 1, multiplier: 10 },
-    resolve: async (_root, _args, { ctx, actor, options }) =>
-      (await invoke(ctx, actor, listBuyerWebhooks, {}, options)).webhooks,
+    ...fieldOf(listBuyerWebhooks, {}, ({ webhooks }) => webhooks),
   }),
-  webhook: t.field({
-    type: Webhook,
-    args: { id: t.arg.id({ required: true }) },
-    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, getWebhook, { id }, options),
-  }),
+  webhook: t.field({ type: Webhook, ...fieldOf(getWebhook) }),
   webhookDeliveries: t.connection({
     type: Delivery,
     args: { webhook: t.arg.id({ required: true }) },
     complexity: costOfPage,
-    resolve: async (_root, args, { ctx, actor, options }) =>
-      toConnection(
-        await invoke(ctx, actor, listWebhookDeliveries, { id: args.webhook, ...readPage(args) }, options),
-        args,
-      ),
+    resolve: async (_root, { webhook, ...args }, { ctx, actor, options }) => {
+      const input = { id: webhook, ...readPage(args) }
+      return toEdges(await invoke(ctx, actor, listWebhookDeliveries, input, options), args, (delivery) => delivery)
+    },
   }),
 }))
 
 builder.mutationFields((t) => ({
-  createWebhook: t.field({
-    type: WithSecret,
-    args: { input: t.arg({ type: CreateWebhookInput, required: true }), idempotencyKey: t.arg.string() },
-    resolve: (_root, { input, idempotencyKey }, { ctx, actor, options }) => {
-      const fields = Object.fromEntries(Object.entries(input).filter(([, value]) => value != null))
-      return invoke(ctx, actor, createWebhook, fields, withKey(options, idempotencyKey))
-    },
-  }),
-  updateWebhook: t.field({
-    type: Webhook,
-    args: { id: t.arg.id({ required: true }), input: t.arg({ type: UpdateWebhookInput, required: true }) },
-    resolve: (_root, { id, input }, { ctx, actor, options }) =>
-      invoke(ctx, actor, changeWebhook, { ...input, id }, options),
-  }),
-  removeWebhook: t.field({
-    type: Webhook,
-    args: { id: t.arg.id({ required: true }) },
-    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, removeWebhook, { id }, options),
-  }),
+  createWebhook: t.field({ type: WithSecret, ...fieldOf(createWebhook, { groups: { input: CreateWebhookInput } }) }),
+  updateWebhook: t.field({ type: Webhook, ...fieldOf(changeWebhook, { groups: { input: UpdateWebhookInput } }) }),
+  removeWebhook: t.field({ type: Webhook, ...fieldOf(removeWebhook) }),
   rotateWebhookSecret: t.field({
     type: WithSecret,
-    args: { id: t.arg.id({ required: true }), windowSeconds: t.arg.int(), idempotencyKey: t.arg.string() },
-    resolve: (_root, { id, windowSeconds, idempotencyKey }, { ctx, actor, options }) => {
-      const input = { id, ...(windowSeconds == null ? {} : { windowSeconds }) }
-      return invoke(ctx, actor, rotateWebhookSecret, input, withKey(options, idempotencyKey))
-    },
+    ...fieldOf(rotateWebhookSecret, { ints: ['windowSeconds'] }),
   }),
-  testWebhook: t.field({
-    type: Delivery,
-    args: { id: t.arg.id({ required: true }) },
-    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, testWebhook, { id }, options),
-  }),
+  testWebhook: t.field({ type: Delivery, ...fieldOf(testWebhook) }),
 }))

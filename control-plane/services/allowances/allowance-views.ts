@@ -29,7 +29,6 @@ export const DrawViewSchema = z
     createdAt: UnixMs,
   })
   .meta({ id: 'AllowanceDraw', description: 'A transfer from a wallet’s allowance to the treasury.' })
-export type DrawView = z.infer<typeof DrawViewSchema>
 
 export const PermitViewSchema = z
   .object({
@@ -42,7 +41,6 @@ export const PermitViewSchema = z
     id: 'AllowancePermit',
     description: 'The message of EIP-2612 that a wallet signs to give the market an allowance.',
   })
-export type PermitView = z.infer<typeof PermitViewSchema>
 
 /** The line of an account that pays from its wallet. */
 export const AllowanceViewSchema = z

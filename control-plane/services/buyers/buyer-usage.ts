@@ -169,7 +169,6 @@ export const UsageBucketSchema = UsageFiguresSchema.extend({
   bucket: UnixMs,
   group: z.string().nullable(),
 }).meta({ id: 'UsageBucket', description: 'What was used and paid in one part of a time, for one group.' })
-export type UsageBucket = z.infer<typeof UsageBucketSchema>
 export const UsageBucketsSchema = z.object({
   interval: z.enum(USAGE_INTERVALS),
   buckets: z.array(UsageBucketSchema).readonly(),

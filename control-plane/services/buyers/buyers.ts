@@ -127,7 +127,6 @@ export const CreditEntrySchema = z.object({
   note: z.string().nullable(),
   createdAt: UnixMs,
 })
-export type CreditEntry = z.infer<typeof CreditEntrySchema>
 export const CreditEntryPageSchema = signedPageSchema(CreditEntrySchema)
 export type CreditEntryPage = z.infer<typeof CreditEntryPageSchema>
 

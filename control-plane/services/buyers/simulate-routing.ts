@@ -30,7 +30,7 @@ const MAX_NAMES = 100
 const Names = z.array(oneLine(300).min(1)).max(MAX_NAMES)
 
 /** A policy in the words of a call's body: `provider`, `providers_blocked`, `provider_order` and so on. */
-const PolicySchema = z.strictObject({
+export const RoutingPolicySchema = z.strictObject({
   minDiscountPct: z.number().int().min(0).max(100).nullable().default(null),
   providersOnly: Names.default([]),
   providersBlocked: Names.default([]),
@@ -38,7 +38,7 @@ const PolicySchema = z.strictObject({
   allowUntrusted: z.boolean().default(false),
   sort: z.enum(['price', 'latency', 'throughput']).default('price'),
 })
-type Policy = z.infer<typeof PolicySchema>
+type Policy = z.infer<typeof RoutingPolicySchema>
 
 /** The result of a policy for the sample, on the book of now. */
 export const SimulatedSideSchema = z.object({
@@ -106,7 +106,7 @@ export type RoutingSimulation = z.infer<typeof RoutingSimulationSchema>
 export const simulateRouting = defineOperation({
   name: 'routing.simulate',
   access: 'buyer',
-  input: z.strictObject({ policy: PolicySchema, window: z.enum(['24h', 'yesterday']).default('24h') }),
+  input: z.strictObject({ policy: RoutingPolicySchema, window: z.enum(['24h', 'yesterday']).default('24h') }),
   limit: 'read',
   idempotency: 'none',
   output: RoutingSimulationSchema,
@@ -122,7 +122,7 @@ export const simulateRouting = defineOperation({
     const calls = newest.slice(0, MAX_CALLS).reverse()
     const { market, ttftOf } = await readMarket(ctx, providers, [...new Set(calls.map(({ model }) => model))])
     const { allowsUntrusted, ...account } = preferences ?? NO_PREFERENCES
-    const own = PolicySchema.parse({ ...account, allowUntrusted: allowsUntrusted })
+    const own = RoutingPolicySchema.parse({ ...account, allowUntrusted: allowsUntrusted })
     const present = replayCalls(market, wantsOf(find, own), calls)
     const policy = replayCalls(market, wantsOf(find, input.policy), calls)
     const { providersOnly, providersBlocked, providerOrder } = input.policy

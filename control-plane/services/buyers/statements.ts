@@ -23,7 +23,6 @@ export const StatementLineSchema = z
     txHash: z.string().nullable(),
   })
   .meta({ id: 'StatementLine', description: 'A line of an account’s statement, with the balance behind it.' })
-export type StatementLine = z.infer<typeof StatementLineSchema>
 export const StatementPageSchema = signedPageSchema(StatementLineSchema)
 export type StatementPage = z.infer<typeof StatementPageSchema>
 

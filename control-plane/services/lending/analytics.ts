@@ -23,7 +23,7 @@ const MAX_OFFERS = 200
 
 const DaySchema = z.object({ day: z.string(), calls: Count, chargeMicro: WholeMicro, listMicro: WholeMicro })
 
-const SellerAnalyticsSchema = z.object({
+export const SellerAnalyticsSchema = z.object({
   range: z.enum(RANGE_NAMES),
   /** Unix milliseconds. */
   since: UnixMs,
@@ -85,7 +85,7 @@ export const getLentAnalytics = defineOperation({
   },
 })
 
-const BuyerAnalyticsSchema = z.object({
+export const ResourceBuyerAnalyticsSchema = z.object({
   range: z.enum(RANGE_NAMES),
   since: UnixMs,
   calls: Count,
@@ -105,7 +105,7 @@ const BuyerAnalyticsSchema = z.object({
     )
     .readonly(),
 })
-export type ResourceBuyerAnalytics = z.infer<typeof BuyerAnalyticsSchema>
+export type ResourceBuyerAnalytics = z.infer<typeof ResourceBuyerAnalyticsSchema>
 
 /** The caller's spending and savings on lent keys. */
 export const getResourceAnalytics = defineOperation({
@@ -114,7 +114,7 @@ export const getResourceAnalytics = defineOperation({
   input: z.strictObject({ range: Range }),
   limit: 'read',
   idempotency: 'none',
-  output: BuyerAnalyticsSchema,
+  output: ResourceBuyerAnalyticsSchema,
   run: async (ctx, actor, { range }): Promise<ResourceBuyerAnalytics> => {
     const { since } = lastUtcDays(ctx.clock.now(), RANGES[range])
     const { lines, daily } = await readSold(ctx, { buyer: actor.account }, since)
@@ -146,13 +146,13 @@ export const getResourceAnalytics = defineOperation({
 /** Why an account may not buy on lent keys now. */
 const ACCESS_REASONS = ['insufficient_credit', 'model_not_allowed', 'paid_calls_off', 'read_only'] as const
 
-const AccessSchema = z.object({
+export const ResourceAccessSchema = z.object({
   canBuy: z.boolean(),
   reasons: z.array(z.enum(ACCESS_REASONS)).readonly(),
   /** The whole spendable balance. Lent keys are paid from it alone. */
   balanceMicro: WholeMicro,
 })
-export type ResourceAccess = z.infer<typeof AccessSchema>
+export type ResourceAccess = z.infer<typeof ResourceAccessSchema>
 
 /** Whether the caller may buy on lent keys now, and why not if not. Throws `service_unavailable`. */
 export const getResourceAccess = defineOperation({
@@ -161,7 +161,7 @@ export const getResourceAccess = defineOperation({
   input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
-  output: AccessSchema,
+  output: ResourceAccessSchema,
   run: async (ctx, actor): Promise<ResourceAccess> => {
     const [credit, isOn, namesModels] = await Promise.all([
       readCredit(ctx, actor.account),

@@ -107,8 +107,7 @@ export const purgeLentOffer = defineOperation({
   run: (ctx, actor, { id }): Promise<LentOfferView> => moveLentOffer(ctx, actor.account, id, 'purge'),
 })
 
-const DelistedSchema = z.object({ delisted: z.number().int(), ids: z.array(z.string()).readonly() })
-export type DelistedView = z.infer<typeof DelistedSchema>
+export const DelistedSchema = z.object({ delisted: z.number().int(), ids: z.array(z.string()).readonly() })
 
 /** Takes every lent key of the caller off the market, all or none. */
 export const deleteLentOffers = defineOperation({

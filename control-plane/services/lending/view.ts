@@ -6,7 +6,7 @@ import { keptToPercent } from '#shared/discount.ts'
 import { keptBps, microUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
 import { claimedTraits } from './claimed-traits.ts'
 
-const LentTraitSchema = z.object({ name: z.string(), provenance: z.enum(TRAIT_PROVENANCES) })
+export const LentTraitSchema = z.object({ name: z.string(), provenance: z.enum(TRAIT_PROVENANCES) })
 
 /** A lent key for its seller. It never has the key or a part of it. Instants are Unix milliseconds. */
 export const LentOfferViewSchema = z

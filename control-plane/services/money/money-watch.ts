@@ -167,7 +167,6 @@ export const ShortfallRowSchema = z.object({
   /** The buyer whose balance did not cover the charge. */
   account: z.string().nullable(),
 })
-export type ShortfallRow = z.infer<typeof ShortfallRowSchema>
 export const ShortfallReportSchema = z.object({
   owedMicro: MicroDigits,
   lines: z.array(ShortfallRowSchema).readonly(),

@@ -35,7 +35,6 @@ export const StateCountSchema = z.object({
   amountMicro: MicroDigits,
   oldestAt: UnixMs,
 })
-export type StateCount = z.infer<typeof StateCountSchema>
 
 export const PaymentsStateSchema = z.object({
   /** False where no wallet can pay here. */

@@ -44,8 +44,6 @@ export const SellerStopSchema = z.object({
   setAt: UnixMs,
   setBy: z.string(),
 })
-export type SellerStopView = z.infer<typeof SellerStopSchema>
-export type TransferCount = z.infer<typeof TransferCountSchema>
 
 export const PayoutsStateSchema = z.object({
   /** False where nobody signs for the treasury. */

@@ -25,7 +25,6 @@ export const ModelYieldSchema = z.object({
   passed: Count,
   passedMicro: WholeMicro,
 })
-export type ModelYield = z.infer<typeof ModelYieldSchema>
 export const OfferYieldSchema = z.object({
   since: UnixMs,
   /** All models that the caller has on sale or sold. At most 100 of them are listed. */

@@ -173,7 +173,6 @@ export const createSession = defineOperation({
 export const SessionOwnerSchema = z
   .object({ id: z.string(), user: z.string(), wallet: z.string() })
   .meta({ id: 'SessionOwner', description: 'The user and the wallet that a session stands for.' })
-export type SessionOwner = z.infer<typeof SessionOwnerSchema>
 
 /** Reads the wallet that is signed in. */
 export const readSession = defineOperation({

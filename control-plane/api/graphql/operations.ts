@@ -1,0 +1,128 @@
+import type { InputFieldMap } from '@pothos/core'
+import { z } from 'zod'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import type { Access, Operation } from '#control-plane/operation/operation.ts'
+import type { GraphQLContext } from './builder.ts'
+import { builder } from './builder.ts'
+import type { Group, InputChoice } from './inputs.ts'
+import { argsOf } from './inputs.ts'
+import type { ConnectionArgs, Page } from './page.ts'
+import { costOfPage, readPage, toEdges } from './page.ts'
+
+type FieldChoice<Name extends string> = InputChoice<Name> & {
+  /** Arguments that hold several members of the input. */
+  readonly groups?: Readonly<Record<string, Group>>
+}
+type ChoiceFor<Input extends z.ZodType> = FieldChoice<keyof z.input<Input> & string>
+/** Makes the answer of the output, such as a list out of the object that holds it. */
+type Write<Output, Answer> = (output: Output) => Answer | Promise<Answer>
+
+type Field<Answer, Args = object> = {
+  readonly args: InputFieldMap
+  readonly resolve: (root: unknown, args: Args, context: GraphQLContext) => Promise<Answer>
+}
+
+/** Makes the arguments and the resolver of a field that runs an operation. */
+export function fieldOf<A extends Access, Input extends z.ZodType, Output>(
+  operation: Operation<A, Input, Output>,
+  choice?: ChoiceFor<Input>,
+): Field<Output>
+export function fieldOf<A extends Access, Input extends z.ZodType, Output, Answer>(
+  operation: Operation<A, Input, Output>,
+  choice: ChoiceFor<Input>,
+  write: Write<Output, Answer>,
+): Field<Answer>
+export function fieldOf<A extends Access, Input extends z.ZodType, Output>(
+  operation: Operation<A, Input, Output>,
+  choice: ChoiceFor<Input> = {},
+  write: Write<Output, unknown> = (output) => output,
+): Field<unknown> {
+  const { args, read } = readerOf(operation.input, choice)
+  const keyArg = builder.args((t) => ({ idempotencyKey: t.string() }))
+  return {
+    args: operation.idempotency === 'none' ? args : { ...args, ...keyArg },
+    resolve: async (_root, given, { ctx, actor, options }) => {
+      const key: unknown = Reflect.get(given, 'idempotencyKey')
+      // The key of the argument comes before that of the header.
+      const once = typeof key === 'string' ? { ...options, idempotencyKey: key } : options
+      return write(await invoke(ctx, actor, operation, read(given), once))
+    },
+  }
+}
+
+type Connection<Item, Node> = Field<ReturnType<typeof toEdges<Item, Node>>, ConnectionArgs> & {
+  readonly complexity: typeof costOfPage
+}
+
+/** Makes the arguments, the cost and the resolver of a connection. `show` makes the nodes of the items. */
+export function pageOf<A extends Access, Input extends z.ZodType, Item>(
+  operation: Operation<A, Input, Page<Item>>,
+  choice?: ChoiceFor<Input>,
+): Connection<Item, Item>
+export function pageOf<A extends Access, Input extends z.ZodType, Output, Item>(
+  operation: Operation<A, Input, Output>,
+  choice: ChoiceFor<Input>,
+  write: Write<Output, Page<Item>>,
+): Connection<Item, Item>
+export function pageOf<A extends Access, Input extends z.ZodType, Output, Item, Node>(
+  operation: Operation<A, Input, Output>,
+  choice: ChoiceFor<Input>,
+  write: Write<Output, Page<Item>>,
+  show: (item: Item) => Node,
+): Connection<Item, Node>
+export function pageOf<A extends Access, Input extends z.ZodType, Item>(
+  operation: Operation<A, Input, Page<Item>>,
+  choice: ChoiceFor<Input> = {},
+  ...[write = (page) => page, show = (item) => item]: [Write<Page<Item>, Page<Item>>?, ((item: Item) => unknown)?]
+): Connection<Item, unknown> {
+  const { shape } = objectSchema(operation.input)
+  const [size, token] = ['maxItems' in shape ? 'maxItems' : 'limit', 'nextToken' in shape ? 'nextToken' : 'cursor']
+  const { args, read } = readerOf(operation.input, { ...choice, without: [...(choice.without ?? []), size, token] })
+  return {
+    args,
+    complexity: costOfPage,
+    resolve: async (_root, given, { ctx, actor, options }) => {
+      const { maxItems, nextToken } = readPage(given)
+      const input = { ...read(given), [size]: maxItems, [token]: nextToken }
+      return toEdges(await write(await invoke(ctx, actor, operation, input, options)), given, show)
+    },
+  }
+}
+
+/** Numbers of lists that are whole in every input. */
+const WHOLE = ['limit', 'maxItems'] as const
+
+type Reader = { readonly args: InputFieldMap; readonly read: (args: object) => object }
+
+/**
+ * Makes the arguments of an input, and what makes the input out of them. The operation decides about nulls. A member that
+ * it wants as a value or as null is null when it is left out, because GraphQL has no argument that must be null.
+ */
+function readerOf(input: z.ZodType, { groups = {}, ...choice }: FieldChoice<string>): Reader {
+  const { shape } = objectSchema(input)
+  const nulls = Object.keys(shape).flatMap((name) => (shape[name] instanceof z.ZodNullable ? [[name, null]] : []))
+  const grouped = Object.values(groups).flatMap(({ members }) => [...members])
+  const own = argsOf(objectSchema(input), {
+    ...choice,
+    ints: [...WHOLE, ...(choice.ints ?? [])],
+    without: [...(choice.without ?? []), ...grouped],
+  })
+  const holders = builder.args((t) =>
+    Object.fromEntries(
+      Object.entries(groups).map(([name, { type, isOptional }]) => [name, t.field({ type, required: !isOptional })]),
+    ),
+  )
+  const membersAt = ([name, value]: [string, unknown]): [string, unknown][] => {
+    if (name in holders) return Object.entries(value ?? {})
+    return name in own ? [[name, value]] : []
+  }
+  return {
+    args: { ...own, ...holders },
+    read: (args) => Object.fromEntries([...nulls, ...Object.entries(args).flatMap(membersAt)]),
+  }
+}
+
+function objectSchema(schema: z.ZodType): z.ZodObject {
+  if (schema instanceof z.ZodObject) return schema
+  throw new TypeError('The input of an operation with a GraphQL field is an object.')
+}

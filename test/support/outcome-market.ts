@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { z } from 'zod'
 import { readConfig } from '#data-plane/config.ts'
+import type { CallLimits } from '#data-plane/pipeline/call-plane.ts'
 import type { DataPlane } from '#data-plane/plane.ts'
 import { createDataPlane } from '#data-plane/plane.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
@@ -15,12 +16,14 @@ import { startNetwork } from './network.ts'
 import { filmFacts, textModel } from './text-model.ts'
 import { until } from './until.ts'
 
-/** Limits of the plane under test in milliseconds. Ends that take minutes in production take seconds here. */
-const LIMITS = {
-  totalMs: 9_000,
-  firstByteMs: 4_000,
-  idleMs: 2_500,
-  keepAliveMs: 600,
+/** The limits of production, which no busy machine reaches, but for a keep-alive in every silence. In milliseconds. */
+const LIMITS = { keepAliveMs: 600 }
+/** Limits of the hasty plane in milliseconds. Ends that take minutes in production take seconds there. */
+const HASTY_LIMITS = {
+  ...LIMITS,
+  totalMs: 15_000,
+  firstByteMs: 6_000,
+  idleMs: 8_000,
   drainMs: 2_500,
   maxDrains: 3,
 }
@@ -35,6 +38,8 @@ export type Acts = readonly string[]
 /** A whole market, and a data plane of its own with short limits, on which calls can be made to end in each way. */
 export type OutcomeMarket = {
   readonly url: string
+  /** The plane whose limits end a call within seconds. */
+  readonly hastyUrl: string
   readonly network: Network
   readonly database: pg.Pool
   readonly redis: Redis
@@ -50,8 +55,9 @@ export type OutcomeMarket = {
 
 export async function startOutcomeMarket(): Promise<OutcomeMarket> {
   const network = await startNetwork()
-  const plane = await startPlane(network)
-  const url = await plane.listen()
+  const plane = await startPlane(network, 'ends', LIMITS)
+  const hasty = await startPlane(network, 'ends-hasty', HASTY_LIMITS)
+  const [url, hastyUrl] = [await plane.listen(), await hasty.listen()]
   const providers = await Promise.all(
     [...SELLING, GONE].map((name, index) => createSampleProvider({ host: `127.0.0.${31 + index}`, port: 0, name })),
   )
@@ -64,10 +70,13 @@ export async function startOutcomeMarket(): Promise<OutcomeMarket> {
     const id = [...SELLING, GONE][index]
     await doors.operator('provider.put', { id, name: id, baseUrl: provider?.url, isTrusted: true })
   }
-  await until('the plane admits paid calls', 20_000, async () => (await fetch(`${url}/health/paid`)).status === 200)
-  const ports = { doors, providers, gone, url }
+  for (const each of [url, hastyUrl]) {
+    await until('the plane admits paid calls', 20_000, async () => (await fetch(`${each}/health/paid`)).status === 200)
+  }
+  const ports = { doors, providers, gone, urls: [url, hastyUrl] }
   return {
     url,
+    hastyUrl,
     network,
     database,
     redis,
@@ -88,7 +97,7 @@ export async function startOutcomeMarket(): Promise<OutcomeMarket> {
     post: doors.post,
     async stop() {
       redis.disconnect()
-      await plane.close()
+      await Promise.all([plane.close(), hasty.close()])
       await Promise.all(providers.map((provider) => provider.close()))
       await database.end()
       await network.remove()
@@ -96,7 +105,7 @@ export async function startOutcomeMarket(): Promise<OutcomeMarket> {
   }
 }
 
-async function startPlane(network: Network): Promise<DataPlane> {
+async function startPlane(network: Network, node: string, limits: Partial<CallLimits>): Promise<DataPlane> {
   const secrets = z
     .record(z.string(), z.string())
     .parse(JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8')))
@@ -109,9 +118,9 @@ async function startPlane(network: Network): Promise<DataPlane> {
     REDIS_URL: redisUrl,
     BASE_URL: baseUrl,
     API_BASE_URL: baseUrl,
-    NODE_ID: 'ends',
+    NODE_ID: node,
     CONTROL_PLANE_URL: network.sandbox.control_plane_url,
-    JOURNAL_DIR: join(network.home, 'journal-ends'),
+    JOURNAL_DIR: join(network.home, `journal-${node}`),
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     DRAIN_MS: '1000',
     // Every listing asks whether it is on sale, and is refused until it is.
@@ -119,7 +128,7 @@ async function startPlane(network: Network): Promise<DataPlane> {
     // The plane lives in the test's own process. A machine that is busy with other tests is no end of a call.
     MAX_EVENT_LOOP_DELAY_MS: '60000',
   })
-  return createDataPlane(config, { limits: LIMITS, log: createLogger('data-plane', 'silent') })
+  return createDataPlane(config, { limits, log: createLogger('data-plane', 'silent') })
 }
 
 type Doors = ReturnType<typeof doorsOf>
@@ -170,7 +179,8 @@ type SellPorts = {
   readonly doors: Doors
   readonly providers: readonly SampleProvider[]
   readonly gone: SampleProvider | undefined
-  readonly url: string
+  /** The planes that must have an offer before it counts as on sale. */
+  readonly urls: readonly string[]
 }
 
 /** A model with this behaviour and one offer for each provider. `capUsd` is the daily cap of each offer. */
@@ -205,11 +215,13 @@ async function sell(ports: SellPorts, { model, acts, capUsd, isJob, canStop = tr
     if (act === 'gone') await gone?.close()
     else if (act !== 'well') await behave(provider, model, act)
   }
-  await until(`${model} is on sale`, 90_000, async () => {
-    const answer = await fetch(`${ports.url}/api/markets/${model}`)
-    const offers = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
-    return offers.success && offers.data.offers.length === acts.length
-  })
+  for (const url of ports.urls) {
+    await until(`${model} is on sale`, 90_000, async () => {
+      const answer = await fetch(`${url}/api/markets/${model}`)
+      const offers = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
+      return offers.success && offers.data.offers.length === acts.length
+    })
+  }
 }
 
 async function behave(provider: SampleProvider | undefined, model: string, behaviour: string): Promise<void> {

@@ -24,6 +24,8 @@ export type OutcomeRow = {
   readonly job?: { readonly model: string; readonly buyer: 'asks' | 'cancels' }
   /** The moment at which the buyer leaves. */
   readonly leaves?: 'before the provider answers' | 'after the first token'
+  /** True for an end that a limit of time brings about, which is shorter for this row. */
+  readonly isHasty?: true
   /** Calls of the same kind just before it. The table does not show them. */
   readonly callsBefore?: number
 }
@@ -117,8 +119,8 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       whole('A compressed bomb', 'gzip-bomb'),
       whole('A connection that breaks in a whole answer', 'cut-mid-stream'),
       streamed('A connection that breaks before content', 'cut-before-content'),
-      streamed('No head within the limit', 'hang'),
-      whole('No whole answer within the limit', 'hang'),
+      { ...streamed('No head within the limit', 'hang'), isHasty: true },
+      { ...whole('No whole answer within the limit', 'hang'), isHasty: true },
     ],
   },
   {
@@ -126,8 +128,8 @@ export const OUTCOMES: readonly OutcomeSection[] = [
     rows: [
       streamed('The connection breaks', 'cut-mid-stream'),
       streamed('The connection breaks although another seller waits', 'cut-mid-stream', 'well'),
-      streamed('Silence past the limit', 'silence'),
-      { end: 'The whole call takes too long', acts: ['drip'], isStreamed: true },
+      { ...streamed('Silence past the limit', 'silence'), isHasty: true },
+      { ...streamed('The whole call takes too long', 'drip'), isHasty: true },
     ],
   },
   {
@@ -152,12 +154,14 @@ export const OUTCOMES: readonly OutcomeSection[] = [
         acts: ['drip'],
         isStreamed: true,
         leaves: 'after the first token',
+        isHasty: true,
       },
       {
         end: 'After the first token, with too many left streams being read already',
         acts: ['drip'],
         isStreamed: true,
         leaves: 'after the first token',
+        isHasty: true,
         callsBefore: 3,
       },
     ],
@@ -211,7 +215,7 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       },
       {
         ...on('pictures', 'A streamed picture whose buyer leaves, and that never comes', 'silence'),
-        ...{ isStreamed: true, leaves: 'after the first token' },
+        ...{ isStreamed: true, leaves: 'after the first token', isHasty: true },
       },
     ],
   },

@@ -12,6 +12,7 @@ import { KEEP_ALL, keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { UsageSchema } from '#shared/usage.ts'
 import type { UsageEventText } from './settle-call.ts'
+import { walletPart } from './settle-call.ts'
 
 /** Reads the terms of a job's sale out of its record. */
 export function termsOf(job: JobRecord): JobTerms {
@@ -37,7 +38,6 @@ export function submitEvent(job: JobRecordText, node: string, now: number): Usag
     account: job.account,
     keyId: job.keyId,
     rail: job.rail ?? CREDIT_RAIL,
-    ...(job.account === null && job.wallet != null && { wallet: job.wallet }),
     wire: job.wire,
     endpoint: job.endpoint,
     model: job.model,
@@ -66,7 +66,7 @@ export function submitEvent(job: JobRecordText, node: string, now: number): Usag
     overheadMs: 0,
     attempts: [...job.attempts],
     explanation: null,
-    ...(job.payment != null && { payment: job.payment }),
+    ...walletPart({ account: job.account, wallet: job.wallet ?? null, record: job.payment ?? null }),
   }
 }
 
@@ -93,8 +93,7 @@ export function refusedEvent(
     endedAt: Math.max(now, startedAt),
     node,
     ...{ account: hold.account, keyId: hold.keyId, rail: hold.rail },
-    ...(hold.account === null && { wallet: hold.wallet }),
-    ...(hold.record !== null && { payment: hold.record }),
+    ...walletPart(hold),
     ...{ wire, endpoint: target.endpoint, model: target.id, requestedModel: target.requested },
     ...{ offer: null, sellerAccount: null, provider: null, servedBy: null },
     ...{ isStreamed: false, outcome: 'failed', errorCode: code, finishReason: null },

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { AttemptPlan, Decoder, Demand, Metered, Receipt, Target, UpstreamRequest } from '#data-plane/call.ts'
-import type { Settled } from '#data-plane/payment.ts'
+import type { RailRecord, Settled } from '#data-plane/payment.ts'
 import { toMicrosecond } from '#shared/clock.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { MAX_WORD_CHARS } from '#shared/contract/usage-event.ts'
@@ -243,12 +243,22 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     attempts: [...facts.attempts],
     explanation: explain(call),
   }
-  if (hold.account !== null && hold.record === null) return event
-  return {
-    ...event,
-    ...(hold.account === null && { wallet: hold.wallet }),
-    ...(hold.record !== null && { payment: hold.record }),
-  }
+  return hold.account !== null && hold.record === null ? event : { ...event, ...walletPart(hold) }
+}
+
+/**
+ * The members of an event that a wallet's payment adds. The wallet stands beside its account: a ledger that goes back in
+ * time may lose the account, and books the call for the wallet.
+ */
+export function walletPart({ account, wallet, record }: WalletPart): Pick<UsageEventText, 'wallet' | 'payment'> {
+  if (account !== null && record === null) return {}
+  return { ...(wallet !== null && { wallet }), ...(record !== null && { payment: record }) }
+}
+
+type WalletPart = {
+  readonly account: string | null
+  readonly wallet: string | null
+  readonly record: RailRecord | null
 }
 
 function soldIn(target: Target): Pick<UsageEventText, 'sold'> {

@@ -116,7 +116,7 @@ export const UsageEventSchema = z.object({
   /** Null when a wallet without an account pays. */
   account: Word.startsWith('acc_').nullable(),
   keyId: Word.nullable(),
-  /** The wallet that pays for the call. Absent when an account pays. */
+  /** The wallet that pays for the call, with or without an account. Absent when an account pays with its credit. */
   wallet: z.string().min(1).max(100).optional(),
   rail: RailNameSchema,
   /** The data with which the rail finishes the payment in another process. Absent when the ids are enough. */

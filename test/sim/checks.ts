@@ -1,4 +1,3 @@
-import type { Poison } from '#control-plane/db/settlements.ts'
 import type { Cancel } from '#shared/clock.ts'
 import { utcDay } from '#shared/clock.ts'
 import { OWNER_DIED } from '#shared/contract/hold.ts'
@@ -314,10 +313,7 @@ function createLedgerCheck({ ground, model }: CheckParts): () => void {
       }
       if (balance < 0n && kind !== 'platform_shortfall') throw violation('I4', `${account} has ${balance}`)
     }
-    // A wallet's account that a restore lost is made again with its next charge. A call of it that cost nothing moves nothing.
-    const isOfLost = ({ reason, event }: Poison) =>
-      timeline > 1 && reason === 'unknown_account' && event.includes('"chargeMicro":"0"')
-    const wrong = poison.find((row) => !isOfLost(row))
+    const [wrong] = poison
     if (wrong !== undefined) throw violation('poison', `${wrong.reason} ${wrong.detail}`)
     for (const row of [...settlements.values()].slice(seenSettlements)) {
       const job = model.jobs.get(row.rid)

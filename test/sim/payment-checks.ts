@@ -1,5 +1,6 @@
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
 import { LEAST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { Moved } from './chain.ts'
 import type { ChainHost } from './chain-host.ts'
@@ -76,7 +77,9 @@ export function paymentMistakes({ ground, model }: World): string[] {
   return left
 }
 
-function standingMistake({ state, bookedAt, event }: ChainPayment): string | undefined {
+function standingMistake({ state, bookedAt, event, payer }: ChainPayment): string | undefined {
+  // A ledger that goes back may lose the account, and books a call of the wallet then.
+  if (event !== null && readUsageEvent(event)?.wallet !== payer) return 'P3: its event does not name its wallet'
   const isOver = state === 'confirmed' || state === 'written_off' || state === 'released'
   if (!isOver) return 'P2: still open'
   const isBooked = bookedAt !== null || (state === 'released' && event === null)

@@ -13,13 +13,9 @@ import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { watchMoves } from '#control-plane/services/deposits/watch-moves.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { keepClaims } from '#control-plane/services/payments/rebuild-claim.ts'
-import type { Target } from '#data-plane/call.ts'
-import { refusedEvent } from '#data-plane/pipeline/job-event.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { HeldClaimSchema } from '#shared/contract/chain-payments.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import type { RequestId } from '#shared/ids.ts'
-import { microUsd } from '#shared/money.ts'
 import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import { depositing } from '#test/support/deposits.ts'
@@ -149,26 +145,6 @@ describe('a call whose account the ledger lost', () => {
     const claimed = await world.claimed(await world.sign(wallet, 'exact', PRICE))
     expect((await world.row(claimed)).account).toBe(account)
     await world.release(claimed)
-  })
-
-  it('is booked for the wallet by the event that a data plane writes of a job that nobody took', async () => {
-    const wallet = (await chain.newWallet(RICH)).address.toLowerCase()
-    const [rid, account] = [ids.ulid() as RequestId, ids.make('acc')]
-    const record = { network: 'eip155:31337', scheme: 'exact' }
-    const hold = {
-      rid,
-      account,
-      keyId: null,
-      wallet,
-      rail: 'x402-exact',
-      record,
-      grantedMicro: microUsd(PRICE),
-    } as const
-    const target = { endpoint: 'video', id: 'a-film', requested: 'a-film', price: { version: 'v1' } } as Target
-    const call = { hold, target, wire: 'video', startedAt: Date.now(), attempts: [] }
-    const event = refusedEvent(call, { code: 'no_offer_available', node: 'node-1', now: Date.now() })
-    expect(await post(JSON.stringify(event))).toMatchObject({ posted: 1, poisoned: 0 })
-    expect(await payerOf(rid)).toBe(account)
   })
 
   it('is booked for the account that the wallet has got since', async () => {

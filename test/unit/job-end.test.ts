@@ -1,7 +1,11 @@
 import { expect, it } from 'vitest'
+import type { Target } from '#data-plane/call.ts'
+import type { Hold } from '#data-plane/payment.ts'
 import { showJob } from '#data-plane/pipeline/finish-job.ts'
+import { refusedEvent } from '#data-plane/pipeline/job-event.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
 
 const ids = createIds(systemClock)
 const rid = ids.requestId()
@@ -86,4 +90,20 @@ it('a job that nobody can ask about runs until a worker ends it, and cannot be c
   const never = () => Promise.reject(new Error('nobody settles'))
   expect((await ask(never, stored).shown).text).toBe('running')
   await expect(ask(never, stored, true).shown).rejects.toMatchObject({ code: 'conflict' })
+})
+
+it('of a wallet that no provider took names the wallet beside its account, so that a restored ledger can book it', () => {
+  const now = 1
+  const wallet = `0x${'a1'.repeat(20)}`
+  const paid = { account: ids.make('acc'), keyId: null, rail: 'x402-exact', grantedMicro: microUsd(20_000) } as const
+  const target = { endpoint: 'video', id: 'a-film', requested: 'a-film', price: { version: 'v1' } } as Target
+  const call = { target, wire: 'video', startedAt: now, attempts: [] }
+  const eventOf = (record: Hold['record']) => {
+    const hold = { ...paid, rid, wallet, record }
+    return refusedEvent({ ...call, hold }, { code: 'upstream_error', node: 'node-1', now })
+  }
+  const record = { network: 'eip155:8453', scheme: 'exact' }
+  expect(eventOf(record)).toMatchObject({ account: paid.account, wallet, payment: record })
+  // A key of the wallet pays with the credit of its account.
+  expect(eventOf(null)).not.toHaveProperty('wallet')
 })

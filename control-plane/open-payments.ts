@@ -26,7 +26,7 @@ import { createRemoteFacilitator } from './ports/facilitator/remote-facilitator.
 import { createSettlementRpc } from './ports/facilitator/settlement-rpc.ts'
 import type { TransactionStore } from './ports/facilitator/transaction-store.ts'
 import { createRpcTreasuryChain } from './ports/treasury/rpc-treasury-chain.ts'
-import { requireLeave } from './services/money/may-leave.ts'
+import { requireLeave } from './services/gate/may-leave.ts'
 import { requireKnownChain } from './services/treasury/known-chain.ts'
 
 /** Puts together everything by which wallets pay; null where that is not configured. */

@@ -12,9 +12,9 @@ import { machineOperator } from './operation/actor.ts'
 import type { ControlPlane } from './plane.ts'
 import { createControlPlane } from './plane.ts'
 import { openRedisGateKeeper } from './ports/gate-keeper/redis-gate-keeper.ts'
-import type { GateStatus } from './services/money/gate-status.ts'
-import { readGateStatus } from './services/money/gate-status.ts'
-import { createManagementKey, createUser } from './services/users.ts'
+import type { GateStatus } from './services/gate/gate-status.ts'
+import { readGateStatus } from './services/gate/gate-status.ts'
+import { createManagementKey, createUser } from './services/users/users.ts'
 
 const CONNECT_WAIT_MS = 3 * SECOND
 

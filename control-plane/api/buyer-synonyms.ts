@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { PreferencesView } from '#control-plane/services/buyers/buyer-policy.ts'
-import { PreferencesViewSchema } from '#control-plane/services/buyers/buyer-policy.ts'
-import type { BuyerMe } from '#control-plane/services/buyers/buyers.ts'
-import { BuyerMeSchema } from '#control-plane/services/buyers/buyers.ts'
-import type { Savings } from '#control-plane/services/buyers/savings.ts'
-import { SavingsSchema } from '#control-plane/services/buyers/savings.ts'
+import type { PreferencesView } from '#control-plane/services/routing/buyer-policy.ts'
+import { PreferencesViewSchema } from '#control-plane/services/routing/buyer-policy.ts'
+import type { BuyerMe } from '#control-plane/services/usage/buyer-account.ts'
+import { BuyerMeSchema } from '#control-plane/services/usage/buyer-account.ts'
+import type { Savings } from '#control-plane/services/usage/savings.ts'
+import { SavingsSchema } from '#control-plane/services/usage/savings.ts'
 import { Count, MicroDigits, WholeMicro } from '#control-plane/services/view-fields.ts'
 
 /** Answers to buyers with the second names that clients of the field read. The values are those of the first ones. */

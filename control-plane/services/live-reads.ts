@@ -8,10 +8,10 @@ import type { BookEntry } from '#shared/market-view.ts'
 import { readBook, requireModel } from './market/market-book.ts'
 import type { MarketCtx } from './market/market-parts.ts'
 import { forgetLive } from './market/market-parts.ts'
+import type { OperationView } from './offers/seller-operations.ts'
+import { viewOperation } from './offers/seller-operations.ts'
 import type { ViewCtx } from './offers/view.ts'
 import { viewOffers } from './offers/view.ts'
-import type { OperationView } from './sellers/seller-operations.ts'
-import { viewOperation } from './sellers/seller-operations.ts'
 
 /** Most watched offers of one book (its best) and of one seller (the newest). */
 export const MAX_WATCHED_OFFERS = 100

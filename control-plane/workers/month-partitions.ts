@@ -1,4 +1,4 @@
-import { archiveMonths, keepPartitions } from '#control-plane/services/partitions.ts'
+import { archiveMonths, keepPartitions } from '#control-plane/services/retention/partitions.ts'
 import { HOUR } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'

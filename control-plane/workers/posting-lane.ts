@@ -1,4 +1,4 @@
-import type { Batch } from '#control-plane/services/money/ingest.ts'
+import type { Batch } from '#control-plane/services/booking/ingest.ts'
 
 type Lane = {
   /** Most events in one posting, and most postings at once. */

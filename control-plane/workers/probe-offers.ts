@@ -1,4 +1,4 @@
-import { probeOffers } from '#control-plane/services/sellers/probe-offers.ts'
+import { probeOffers } from '#control-plane/services/offers/probe-offers.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'

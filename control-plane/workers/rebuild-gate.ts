@@ -1,6 +1,6 @@
-import type { RebuildCtx } from '#control-plane/services/money/gate-rebuild.ts'
-import type { SeedCtx } from '#control-plane/services/money/gate-watch.ts'
-import { answerSeedRequests, watchGate } from '#control-plane/services/money/gate-watch.ts'
+import type { RebuildCtx } from '#control-plane/services/gate/gate-rebuild.ts'
+import type { SeedCtx } from '#control-plane/services/gate/gate-watch.ts'
+import { answerSeedRequests, watchGate } from '#control-plane/services/gate/gate-watch.ts'
 
 /** Starts watching the gate and answering seed requests. The returned function stops both and waits for them. */
 export function startRebuildGate(ctx: RebuildCtx & Pick<SeedCtx, 'gate'>): () => Promise<void> {

@@ -1,4 +1,4 @@
-import { runSellerOperations } from '#control-plane/services/sellers/seller-operations.ts'
+import { runSellerOperations } from '#control-plane/services/offers/seller-operations.ts'
 import { SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { consume } from './queues.ts'

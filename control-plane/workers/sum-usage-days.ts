@@ -1,4 +1,4 @@
-import { compareUsageDay, sumUsageDays } from '#control-plane/services/usage-days.ts'
+import { compareUsageDay, sumUsageDays } from '#control-plane/services/usage/usage-days.ts'
 import { MINUTE } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { finishDebits } from '#control-plane/services/money/ledger-debits.ts'
+import { finishDebits } from '#control-plane/services/ledger/ledger-debits.ts'
 import { withAuditFault } from '#test/support/audit-faults.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { DAY, systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { invoke } from '#control-plane/operation/invoke.ts'
-import { putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
+import { putPreferences } from '#control-plane/services/routing/buyer-policy.ts'
 import { createPublication } from '#control-plane/services/snapshot/publication.ts'
 import { AccountPolicySchema } from '#shared/contract/key-record.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'

@@ -7,7 +7,7 @@ import { listOwing } from '#control-plane/services/allowances/operator-allowance
 import { sendDraws } from '#control-plane/services/allowances/send-draws.ts'
 import { tendLines } from '#control-plane/services/allowances/tend-lines.ts'
 import { purseOf, requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
-import { recordFiatDeposit, refundFiat } from '#control-plane/services/money/ledger-operations.ts'
+import { recordFiatDeposit, refundFiat } from '#control-plane/services/ledger/ledger-operations.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { microUsd } from '#shared/money.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { rebuildGate } from '#control-plane/services/money/gate-rebuild.ts'
+import { rebuildGate } from '#control-plane/services/gate/gate-rebuild.ts'
 import { advanceCursor } from '#data-plane/store/funds-recovery.ts'
 import { systemClock } from '#shared/clock.ts'
 import { moneyScripts } from '#shared/contract/money-scripts.ts'

@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { retireNodes } from '#control-plane/db/money-epoch.ts'
-import { rebuildGate } from '#control-plane/services/money/gate-rebuild.ts'
+import { rebuildGate } from '#control-plane/services/gate/gate-rebuild.ts'
 import type { CreditHold } from '#data-plane/payment.ts'
 import { systemClock } from '#shared/clock.ts'
 import { OWNER_DIED } from '#shared/contract/hold.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { seedKeyUse } from '#control-plane/services/keys/key-use.ts'
-import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { systemClock } from '#shared/clock.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { invoke } from '#control-plane/operation/invoke.ts'
-import { authenticate } from '#control-plane/services/authenticate.ts'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { noteKeyUses } from '#control-plane/services/keys/key-seen.ts'
 import { publishWaitingKeys, restoreKeyStore } from '#control-plane/services/keys/key-store.ts'
 import {
@@ -13,8 +13,8 @@ import {
   revokeBuyerKey,
   revokeSellerKey,
 } from '#control-plane/services/keys/keys.ts'
-import { postBatch } from '#control-plane/services/money/ingest.ts'
-import { createManagementKey } from '#control-plane/services/users.ts'
+import { authenticate } from '#control-plane/services/sign-in/authenticate.ts'
+import { createManagementKey } from '#control-plane/services/users/users.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { HOUR } from '#shared/clock.ts'
 import { KeyRecordSchema } from '#shared/contract/key-record.ts'

@@ -5,15 +5,15 @@ import { findDebit, intendDebit } from '#control-plane/db/debits.ts'
 import { machineOperator, NOBODY } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
-import { drainAccountChanges, grantCredit } from '#control-plane/services/money/ledger.ts'
-import { finishDebits } from '#control-plane/services/money/ledger-debits.ts'
+import { drainAccountChanges, grantCredit } from '#control-plane/services/ledger/ledger.ts'
+import { finishDebits } from '#control-plane/services/ledger/ledger-debits.ts'
 import {
   adjustLedger,
   readTransaction,
   recordFiatDeposit,
   refundFiat,
   reverseTransaction,
-} from '#control-plane/services/money/ledger-operations.ts'
+} from '#control-plane/services/ledger/ledger-operations.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
@@ -335,7 +335,7 @@ describe('a reversal', () => {
     const account = await buyer(1_000_000)
     const seller = await newAccount(market.plane.db, 'seller_available')
     await deposit({ account, amountUsd: 1, eventId: `evt10_${account}` })
-    const { postBatch } = await import('#control-plane/services/money/ingest.ts')
+    const { postBatch } = await import('#control-plane/services/booking/ingest.ts')
     const text = eventText({ account, sellerAccount: seller, charge: 1_500_000, hold: 1_500_000 })
     await postBatch(market.plane, { events: [text], source: 'test' })
     const key = `deposit:fiat:evt10_${account}`

@@ -3,9 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { createServer } from '#control-plane/server.ts'
-import { postBatch } from '#control-plane/services/money/ingest.ts'
-import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
-import { watchBalances, watchCounters } from '#control-plane/services/money/money-compare.ts'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
+import { watchBalances, watchCounters } from '#control-plane/services/booking/money-compare.ts'
 import {
   clearHold,
   explainShortfall,
@@ -13,7 +12,8 @@ import {
   readShortfall,
   runInvariants,
   runInvariantsNow,
-} from '#control-plane/services/money/money-watch.ts'
+} from '#control-plane/services/gate/money-watch.ts'
+import { drainAccountChanges } from '#control-plane/services/ledger/ledger.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'

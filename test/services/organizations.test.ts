@@ -2,8 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
-import { listOrganizationAudit } from '#control-plane/services/audit.ts'
-import { authenticate } from '#control-plane/services/authenticate.ts'
+import { listOrganizationAudit } from '#control-plane/services/audit/audit.ts'
 import { createBuyerKey, createSellerKey, listSellerKeys, revokeSellerKey } from '#control-plane/services/keys/keys.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
@@ -35,6 +34,7 @@ import {
   enterWorkspace,
   listOrganizationWorkspaces,
 } from '#control-plane/services/organizations/workspaces.ts'
+import { authenticate } from '#control-plane/services/sign-in/authenticate.ts'
 import { hashApiKey } from '#shared/api-key.ts'
 import { DAY } from '#shared/clock.ts'
 import { KeyRecordSchema } from '#shared/contract/key-record.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forgivePayment, listDebtors } from '#control-plane/db/payment-desk.ts'
-import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { finishOpenPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { OwnChain } from '#test/support/chain.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sumAccount } from '#control-plane/db/ledger.ts'
-import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import { postTransaction } from '#control-plane/services/ledger/ledger.ts'
 import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
 import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'

@@ -4,8 +4,7 @@ import { openAccount } from '#control-plane/db/accounts.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { machineOperator, NOBODY } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
-import { postBatch } from '#control-plane/services/money/ingest.ts'
-import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import {
   discardPoisoned,
   listContradictions,
@@ -13,7 +12,8 @@ import {
   readPoisoned,
   resolveContradiction,
   retryPoisoned,
-} from '#control-plane/services/money/usage-review.ts'
+} from '#control-plane/services/booking/usage-review.ts'
+import { drainAccountChanges } from '#control-plane/services/ledger/ledger.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import { withAuditFault } from '#test/support/audit-faults.ts'

@@ -5,8 +5,8 @@ import { findWorkspace, lockWorkspaceUse, updateWorkspaceClosed } from '#control
 import type { SellerActor, SessionActor } from '#control-plane/operation/actor.ts'
 import { sideOf } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
-import { listOrganizationAudit } from '#control-plane/services/audit.ts'
-import { authenticate } from '#control-plane/services/authenticate.ts'
+import { listOrganizationAudit } from '#control-plane/services/audit/audit.ts'
+import { getEarnings } from '#control-plane/services/earnings/earnings.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { listOffers } from '#control-plane/services/offers/read.ts'
 import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
@@ -19,7 +19,7 @@ import {
   listOrganizationWorkspaces,
   updateWorkspace,
 } from '#control-plane/services/organizations/workspaces.ts'
-import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
+import { authenticate } from '#control-plane/services/sign-in/authenticate.ts'
 import { isId } from '#shared/ids.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'

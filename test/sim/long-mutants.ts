@@ -19,14 +19,14 @@ export type LongMutant = ProductMutant & {
 const SUBMIT = 'data-plane/pipeline/submit-job.ts'
 const FIND = 'data-plane/pipeline/find-job-provider.ts'
 const SHOW = 'data-plane/pipeline/finish-job.ts'
-const END = 'control-plane/services/money/finish-job.ts'
-const END_JOB = 'control-plane/services/money/end-job.ts'
-const ATTEND = 'control-plane/services/money/attend-job.ts'
+const END = 'control-plane/services/booking/book-job-event.ts'
+const END_JOB = 'control-plane/services/jobs/end-job.ts'
+const ATTEND = 'control-plane/services/jobs/attend-job.ts'
 const TAKE_OVER = 'data-plane/journal/take-over.ts'
 const JOURNAL = 'data-plane/journal/journal.ts'
 const RECOVER = 'data-plane/store/funds-recovery.ts'
-const REBUILD = 'control-plane/services/money/gate-rebuild.ts'
-const INGEST = 'control-plane/services/money/ingest.ts'
+const REBUILD = 'control-plane/services/gate/gate-rebuild.ts'
+const INGEST = 'control-plane/services/booking/ingest.ts'
 
 type Edits = ProductMutant['edits']
 const MANY_JOBS = 0.2
@@ -131,7 +131,7 @@ const JOBS: readonly LongMutant[] = [
     replace: '',
   }),
   ofJobs('job_that_redis_lost_stays_lost', 5, {
-    file: 'control-plane/services/money/restore-jobs.ts',
+    file: 'control-plane/services/jobs/restore-jobs.ts',
     find: 'await jobBook.restore({ ...record, ...told }, standing, now)',
     replace: 'void [told, standing]',
   }),
@@ -223,7 +223,7 @@ const RECOVERY: readonly LongMutant[] = [
     replace: '',
   }),
   ofCalls('sweeper_posts_nothing', 5, {
-    file: 'control-plane/services/money/sweep.ts',
+    file: 'control-plane/services/booking/sweep.ts',
     find: 'const { posted } = await postLeftBehind(ctx, unpostedAfterMs, ending)',
     replace: 'const posted = 0',
   }),

@@ -8,7 +8,7 @@ import type {
 import { LEAST_LOSS_MICRO, LOST_FOR_MS, MOST_SETTLED, ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
 import type { Leave } from '#control-plane/ports/facilitator/leave.ts'
 import type { SignedTransaction, TransactionStore } from '#control-plane/ports/facilitator/transaction-store.ts'
-import { holds } from '#control-plane/services/money/may-leave.ts'
+import { holds } from '#control-plane/services/gate/may-leave.ts'
 import type { LedgerSession, Statement } from './ledger-host.ts'
 import { failure } from './ledger-host.ts'
 import type { LedgerTables, TransactionRow } from './ledger-tables.ts'

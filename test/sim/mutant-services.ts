@@ -1,5 +1,5 @@
 import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
-import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
+import type { IngestCtx } from '#control-plane/services/booking/ingest.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 

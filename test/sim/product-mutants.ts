@@ -12,8 +12,8 @@ const SUBMIT = 'data-plane/pipeline/submit-job.ts'
 const FIND = 'data-plane/pipeline/find-job-provider.ts'
 const SHOW = 'data-plane/pipeline/finish-job.ts'
 const BOOK_EVENT = 'data-plane/pipeline/book-job-event.ts'
-const FREE = 'control-plane/services/money/free-hold.ts'
-const END = 'control-plane/services/money/finish-job.ts'
+const FREE = 'control-plane/services/ledger/free-hold.ts'
+const END = 'control-plane/services/booking/book-job-event.ts'
 
 export const PRODUCT_MUTANTS = [
   {
@@ -205,7 +205,7 @@ export const PRODUCT_MUTANTS = [
     name: 'job_deadline_ignored',
     edits: [
       {
-        file: 'control-plane/services/money/attend-job.ts',
+        file: 'control-plane/services/jobs/attend-job.ts',
         find: "if (isLate(job, askedAt)) return 'overdue'",
         replace: '',
       },

@@ -6,8 +6,8 @@ const STANDING = 'data-plane/pipeline/standing-claims.ts'
 const CLAIM = 'control-plane/services/payments/claim-payment.ts'
 const RECAPTURE = 'data-plane/journal/recapture.ts'
 const RECOVER = 'data-plane/store/funds-recovery.ts'
-const RESTORES = 'control-plane/services/money/ledger-restores.ts'
-const REBUILD = 'control-plane/services/money/gate-rebuild.ts'
+const RESTORES = 'control-plane/services/gate/ledger-restores.ts'
+const REBUILD = 'control-plane/services/gate/gate-rebuild.ts'
 
 const mutant = (name: string, mostSeeds: number, ...edits: ProductMutant['edits']): LongMutant => {
   return { name, edits, jobs: 0, restores: true, mostSeeds }
@@ -47,7 +47,7 @@ export const RESTORE_MUTANTS: readonly LongMutant[] = [
     { file: PENDING, find: "if (state === 'pending' || isOld) {", replace: "if (state === 'pending') {" },
   ),
   mutant('restore_is_noticed_twice', 10, {
-    file: 'control-plane/services/money/gate-watch.ts',
+    file: 'control-plane/services/gate/gate-watch.ts',
     find: '(await noticeLowBeat(ctx, record, view)) || record.isRestoreNew',
     replace: 'record.isRestoreNew || (await noticeLowBeat(ctx, record, view))',
   }),
@@ -82,7 +82,7 @@ export const RESTORE_MUTANTS: readonly LongMutant[] = [
     replace: 'waitMs: restore === undefined ? READY_WAIT_MS : 0,',
   }),
   mutant('restored_gate_is_not_rebuilt', 10, {
-    file: 'control-plane/services/money/gate-watch.ts',
+    file: 'control-plane/services/gate/gate-watch.ts',
     find: '(await noticeLowBeat(ctx, record, view)) || record.isRestoreNew',
     replace: '(await noticeLowBeat(ctx, record, view)) && record.epoch < 0',
   }),

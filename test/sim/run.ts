@@ -1,4 +1,4 @@
-import { DEADLINE_SOURCE } from '#control-plane/services/money/finish-job.ts'
+import { DEADLINE_SOURCE } from '#control-plane/services/booking/book-job-event.ts'
 import { CHAT_LIMITS } from '#data-plane/pipeline/call-plane.ts'
 import { microUsd } from '#shared/money.ts'
 import { applyChain } from './apply-chain.ts'

@@ -15,7 +15,7 @@ import type { DepositWay } from '#control-plane/services/deposits/open-deposit.t
 import { openDeposit, signDeposit } from '#control-plane/services/deposits/open-deposit.ts'
 import { reconcile } from '#control-plane/services/deposits/reconcile.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
-import { ensureUser } from '#control-plane/services/users.ts'
+import { ensureUser } from '#control-plane/services/users/users.ts'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { systemClock } from '#shared/clock.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
-import { postBatch } from '#control-plane/services/money/ingest.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { TestMarket } from './control-plane.ts'
 import { startMarket } from './control-plane.ts'

@@ -9,7 +9,7 @@ import type { GateKeeper } from '#control-plane/ports/gate-keeper/gate-keeper.ts
 import { openRedisGateKeeper } from '#control-plane/ports/gate-keeper/redis-gate-keeper.ts'
 import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
 import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
-import { watchVersions } from '#control-plane/services/money/ledger-restores.ts'
+import { watchVersions } from '#control-plane/services/gate/ledger-restores.ts'
 import { startRebuildGate } from '#control-plane/workers/rebuild-gate.ts'
 import { openJournal } from '#data-plane/journal/journal.ts'
 import type { CreditHold, ReserveRequest } from '#data-plane/payment.ts'

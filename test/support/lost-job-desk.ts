@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { LineCtx } from '#control-plane/services/money/job-lines.ts'
-import { ledgerArchive, restoreJobs } from '#control-plane/services/money/restore-jobs.ts'
+import type { LineCtx } from '#control-plane/services/jobs/job-lines.ts'
+import { ledgerArchive, restoreJobs } from '#control-plane/services/jobs/restore-jobs.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { DAY } from '#shared/clock.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Batch } from '#control-plane/services/money/ingest.ts'
+import type { Batch } from '#control-plane/services/booking/ingest.ts'
 import { createPostingLane } from '#control-plane/workers/posting-lane.ts'
 
 /** A lane whose postings end when the test says so. */

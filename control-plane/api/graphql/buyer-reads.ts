@@ -1,14 +1,14 @@
+import { ExportLinkSchema } from '#control-plane/services/exports/export-link.ts'
 import {
   listBuyerUsage,
   listUsageBuckets,
   UsageBucketSchema,
   UsageItemSchema,
-} from '#control-plane/services/buyers/buyer-usage.ts'
-import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
-import { getLatency, LatencySchema, PercentilesSchema } from '#control-plane/services/buyers/latency.ts'
-import { getSavings, SavingsSchema } from '#control-plane/services/buyers/savings.ts'
-import { listStatements, StatementLineSchema } from '#control-plane/services/buyers/statements.ts'
-import { ExportLinkSchema } from '#control-plane/services/exports/export-link.ts'
+} from '#control-plane/services/usage/buyer-usage.ts'
+import { exportBuyerUsage } from '#control-plane/services/usage/buyer-usage-export.ts'
+import { getLatency, LatencySchema, PercentilesSchema } from '#control-plane/services/usage/latency.ts'
+import { getSavings, SavingsSchema } from '#control-plane/services/usage/savings.ts'
+import { listStatements, StatementLineSchema } from '#control-plane/services/usage/statements.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { objectOf } from './objects.ts'

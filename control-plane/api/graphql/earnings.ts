@@ -1,3 +1,12 @@
+import {
+  EarningsDaySchema,
+  EarningsModelSchema,
+  EarningsSchema,
+  EarningsShareSchema,
+  getEarnings,
+} from '#control-plane/services/earnings/earnings.ts'
+import { listSalesHistory, SaleViewSchema } from '#control-plane/services/earnings/sales.ts'
+import { exportSellerUsage } from '#control-plane/services/earnings/seller-usage-export.ts'
 import { ExportLinkSchema } from '#control-plane/services/exports/export-link.ts'
 import { PayoutHoldViewSchema } from '#control-plane/services/payouts/payout-hold.ts'
 import {
@@ -13,15 +22,6 @@ import {
   PayoutViewSchema,
 } from '#control-plane/services/payouts/payout-views.ts'
 import { PayoutAnswerSchema, requestPayout } from '#control-plane/services/payouts/request-payout.ts'
-import {
-  EarningsDaySchema,
-  EarningsModelSchema,
-  EarningsSchema,
-  EarningsShareSchema,
-  getEarnings,
-} from '#control-plane/services/sellers/earnings.ts'
-import { listSalesHistory, SaleViewSchema } from '#control-plane/services/sellers/sales.ts'
-import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
 import { builder } from './builder.ts'
 import { ShownUnitPriceType } from './market.ts'
 import { objectOf } from './objects.ts'

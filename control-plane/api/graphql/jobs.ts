@@ -1,5 +1,5 @@
-import { BuyerJobSchema } from '#control-plane/services/buyers/job-view.ts'
-import { cancelOwnJob, listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
+import { BuyerJobSchema } from '#control-plane/services/jobs/job-view.ts'
+import { cancelOwnJob, listOwnJobs } from '#control-plane/services/jobs/jobs.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
 import { fieldOf, pageOf } from './operations.ts'

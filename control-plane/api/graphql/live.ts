@@ -1,10 +1,10 @@
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Updates } from '#control-plane/ports/updates/updates.ts'
-import type { BuyerJob } from '#control-plane/services/buyers/job-view.ts'
+import type { BuyerJob } from '#control-plane/services/jobs/job-view.ts'
+import type { CreditBalance } from '#control-plane/services/ledger/credit.ts'
 import type { BookState, OfferHealth } from '#control-plane/services/live-reads.ts'
 import type { TradeView } from '#control-plane/services/market/market-series.ts'
-import type { CreditBalance } from '#control-plane/services/money/credit.ts'
-import type { OperationView } from '#control-plane/services/sellers/seller-operations.ts'
+import type { OperationView } from '#control-plane/services/offers/seller-operations.ts'
 import type { Topics } from './topics.ts'
 import { createTopics } from './topics.ts'
 

@@ -1,4 +1,24 @@
 import {
+  ConflictViewSchema,
+  listContradictions,
+  listPoisoned,
+  PoisonViewSchema,
+} from '#control-plane/services/booking/usage-review.ts'
+import {
+  FeatureViewSchema,
+  LimitViewSchema,
+  listFeatures,
+  listRateLimits,
+} from '#control-plane/services/controls/operator-controls.ts'
+import {
+  HoldViewSchema,
+  listNodes,
+  listOpenHolds,
+  listQueues,
+  NodeViewSchema,
+  QueueViewSchema,
+} from '#control-plane/services/controls/operator-desk.ts'
+import {
   DifferenceViewSchema,
   HoldOfPayoutsSchema,
   MoneyStateSchema,
@@ -7,28 +27,8 @@ import {
   readShortfall,
   ShortfallReportSchema,
   ShortfallRowSchema,
-} from '#control-plane/services/money/money-watch.ts'
-import {
-  ConflictViewSchema,
-  listContradictions,
-  listPoisoned,
-  PoisonViewSchema,
-} from '#control-plane/services/money/usage-review.ts'
-import {
-  FeatureViewSchema,
-  LimitViewSchema,
-  listFeatures,
-  listRateLimits,
-} from '#control-plane/services/operators/operator-controls.ts'
-import {
-  HoldViewSchema,
-  listNodes,
-  listOpenHolds,
-  listQueues,
-  NodeViewSchema,
-  QueueViewSchema,
-} from '#control-plane/services/operators/operator-desk.ts'
-import { readSnapshot, SnapshotViewSchema } from '#control-plane/services/operators/operator-snapshot.ts'
+} from '#control-plane/services/gate/money-watch.ts'
+import { readSnapshot, SnapshotViewSchema } from '#control-plane/services/snapshot/operator-snapshot.ts'
 import { FEATURE_NAMES } from '#shared/contract/features.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'

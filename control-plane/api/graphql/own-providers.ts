@@ -1,10 +1,10 @@
-import { getPreferences, PreferencesViewSchema, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
+import { getPreferences, PreferencesViewSchema, putPreferences } from '#control-plane/services/routing/buyer-policy.ts'
 import {
   createOwnProvider,
   listBuyerProviders,
   OwnProviderViewSchema,
   removeOwnProvider,
-} from '#control-plane/services/buyers/own-providers.ts'
+} from '#control-plane/services/routing/own-providers.ts'
 import { DEFAULT_PROTOCOL } from '#shared/protocols/index.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'

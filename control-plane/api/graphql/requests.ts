@@ -1,4 +1,4 @@
-import { getRequest, listRequests, PaymentRecordSchema, readPayment } from '#control-plane/services/lookup.ts'
+import { getRequest, listRequests, PaymentRecordSchema, readPayment } from '#control-plane/services/usage/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'

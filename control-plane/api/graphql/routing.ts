@@ -4,7 +4,7 @@ import {
   SimulatedModelSchema,
   SimulatedSideSchema,
   simulateRouting,
-} from '#control-plane/services/buyers/simulate-routing.ts'
+} from '#control-plane/services/routing/simulate-routing.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { objectOf } from './objects.ts'

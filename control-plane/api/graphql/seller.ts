@@ -1,26 +1,26 @@
 import { collectLines } from '#control-plane/api/collect-lines.ts'
 import type { BulkLine } from '#control-plane/services/offers/bulk.ts'
 import { BulkRow, bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
+import { ConfigCardSchema, deleteConfig, listConfigs } from '#control-plane/services/offers/configs.ts'
+import type { DiscoveredModel } from '#control-plane/services/offers/discovery.ts'
+import { discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { HealthLineSchema, listHealthLog } from '#control-plane/services/offers/health-log.ts'
-import { ResetHealthSchema, resetHealth } from '#control-plane/services/offers/reset-health.ts'
-import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
-import type { ConnectionTest } from '#control-plane/services/offers/test-provider.ts'
-import { HealthTestSchema, testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
-import { ConfigCardSchema, deleteConfig, listConfigs } from '#control-plane/services/sellers/configs.ts'
-import type { DiscoveredModel } from '#control-plane/services/sellers/discovery.ts'
-import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
-import { getOfferShare, OfferShareViewSchema } from '#control-plane/services/sellers/offer-share.ts'
+import { getOfferShare, OfferShareViewSchema } from '#control-plane/services/offers/offer-share.ts'
 import {
   getOfferYield,
   MAX_YIELD_MODELS,
   ModelYieldSchema,
   OfferYieldSchema,
-} from '#control-plane/services/sellers/offer-yield.ts'
+} from '#control-plane/services/offers/offer-yield.ts'
+import { ResetHealthSchema, resetHealth } from '#control-plane/services/offers/reset-health.ts'
+import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import {
   bulkCancelOffers,
   getSellerOperation,
   OperationViewSchema,
-} from '#control-plane/services/sellers/seller-operations.ts'
+} from '#control-plane/services/offers/seller-operations.ts'
+import type { ConnectionTest } from '#control-plane/services/offers/test-provider.ts'
+import { HealthTestSchema, testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { ShownUnitPriceType } from './market.ts'

@@ -1,10 +1,10 @@
-import { IncidentSchema, marketIncidents } from '#control-plane/services/market/incidents.ts'
-import { listRails, RailStateSchema } from '#control-plane/services/market/rails.ts'
 import {
   DeclaredIncidentSchema,
   listDeclaredIncidents,
   MAX_NOTES,
-} from '#control-plane/services/operators/declared-incidents.ts'
+} from '#control-plane/services/incidents/declared-incidents.ts'
+import { IncidentSchema, marketIncidents } from '#control-plane/services/incidents/incidents.ts'
+import { listRails, RailStateSchema } from '#control-plane/services/market/rails.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
 import { fieldOf, pageOf } from './operations.ts'

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Actor } from '#control-plane/operation/actor.ts'
+import { CreditBalanceSchema } from '#control-plane/services/ledger/credit.ts'
 import {
   BuyerMeSchema,
   CreditEntrySchema,
@@ -7,8 +8,7 @@ import {
   getMe,
   listCreditEntries,
   UsageStatsSchema,
-} from '#control-plane/services/buyers/buyers.ts'
-import { CreditBalanceSchema } from '#control-plane/services/money/credit.ts'
+} from '#control-plane/services/usage/buyer-account.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'

@@ -1,5 +1,5 @@
-import { AuditEntrySchema, listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
-import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
+import { AuditEntrySchema, listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit/audit.ts'
+import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit/audit-export.ts'
 import { ExportLinkSchema } from '#control-plane/services/exports/export-link.ts'
 import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
 import type { CreatedOrganizationKey } from '#control-plane/services/organizations/organization-keys.ts'

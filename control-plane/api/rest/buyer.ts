@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import { NamedMeSchema, NamedPreferencesSchema, nameMe, namePreferences } from '#control-plane/api/buyer-synonyms.ts'
-import { getPreferences, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
-import { getBalance, getMe } from '#control-plane/services/buyers/buyers.ts'
+import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
+import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
+import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
+import { getPreferences, putPreferences } from '#control-plane/services/routing/buyer-policy.ts'
 import {
   createOwnProvider,
   listBuyerProviders,
   removeOwnProvider,
   retiredFallbackKey,
-} from '#control-plane/services/buyers/own-providers.ts'
-import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
-import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
-import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
-import { getRequest, listRequests, PaymentRecordSchema, readPayment } from '#control-plane/services/lookup.ts'
+} from '#control-plane/services/routing/own-providers.ts'
+import { getBalance, getMe } from '#control-plane/services/usage/buyer-account.ts'
+import { getRequest, listRequests, PaymentRecordSchema, readPayment } from '#control-plane/services/usage/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { ALLOWANCE_ROWS } from './allowances.ts'
 import { DEPOSIT_ROWS } from './deposits.ts'

@@ -1,11 +1,11 @@
 import { nameSavings } from '#control-plane/api/buyer-synonyms.ts'
-import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
-import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
-import { cancelOwnJob, listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
-import { getLatency } from '#control-plane/services/buyers/latency.ts'
-import { getSavings } from '#control-plane/services/buyers/savings.ts'
-import { listStatements } from '#control-plane/services/buyers/statements.ts'
+import { cancelOwnJob, listOwnJobs } from '#control-plane/services/jobs/jobs.ts'
 import { listCaps } from '#control-plane/services/keys/key-caps.ts'
+import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/usage/buyer-usage.ts'
+import { exportBuyerUsage } from '#control-plane/services/usage/buyer-usage-export.ts'
+import { getLatency } from '#control-plane/services/usage/latency.ts'
+import { getSavings } from '#control-plane/services/usage/savings.ts'
+import { listStatements } from '#control-plane/services/usage/statements.ts'
 import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import {
   changeWebhook,

@@ -1,6 +1,7 @@
 import { bookOfferFields, marketFields } from '#control-plane/api/market-fields.ts'
+import { listDeclaredIncidents } from '#control-plane/services/incidents/declared-incidents.ts'
+import { marketIncidents } from '#control-plane/services/incidents/incidents.ts'
 import { marketDemand } from '#control-plane/services/market/demand.ts'
-import { marketIncidents } from '#control-plane/services/market/incidents.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
 import {
   marketPriceHistory,
@@ -9,7 +10,6 @@ import {
   marketTrades,
 } from '#control-plane/services/market/market-series.ts'
 import { listRails } from '#control-plane/services/market/rails.ts'
-import { listDeclaredIncidents } from '#control-plane/services/operators/declared-incidents.ts'
 import type { SignedPage } from '#control-plane/services/page.ts'
 import { queryOf, router } from './procedure.ts'
 

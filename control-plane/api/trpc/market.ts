@@ -1,17 +1,16 @@
 import { nameOffer } from '#control-plane/api/offer-synonyms.ts'
+import { searchAudit } from '#control-plane/services/audit/operator-audit.ts'
 import { listAliases, putAlias, removeAlias } from '#control-plane/services/catalog/aliases.ts'
 import { diffCatalog, importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { listCatalogHistory } from '#control-plane/services/catalog/catalog-history.ts'
 import { listProviders, removeProvider, trustProvider } from '#control-plane/services/catalog/provider-list.ts'
 import { listPrices, putPrices } from '#control-plane/services/catalog/reference-prices.ts'
-import { declareIncident, endIncident, updateIncident } from '#control-plane/services/operators/declared-incidents.ts'
-import { searchAudit } from '#control-plane/services/operators/operator-audit.ts'
 import {
   listFeatures,
   listRateLimits,
   putFeature,
   putRateLimit,
-} from '#control-plane/services/operators/operator-controls.ts'
+} from '#control-plane/services/controls/operator-controls.ts'
 import {
   listFailedJobs,
   listNodes,
@@ -19,9 +18,10 @@ import {
   listQueues,
   releaseOpenHold,
   retryFailedJobs,
-} from '#control-plane/services/operators/operator-desk.ts'
-import { delistOffer, restoreOffer, searchOffers } from '#control-plane/services/operators/operator-offers.ts'
-import { readSnapshot, republishSnapshot } from '#control-plane/services/operators/operator-snapshot.ts'
+} from '#control-plane/services/controls/operator-desk.ts'
+import { declareIncident, endIncident, updateIncident } from '#control-plane/services/incidents/declared-incidents.ts'
+import { delistOffer, restoreOffer, searchOffers } from '#control-plane/services/offers/operator-offers.ts'
+import { readSnapshot, republishSnapshot } from '#control-plane/services/snapshot/operator-snapshot.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 
 /** Operators' operations on the market and the running system. No other key opens them. */

@@ -1,3 +1,11 @@
+import {
+  discardPoisoned,
+  listContradictions,
+  listPoisoned,
+  readPoisoned,
+  resolveContradiction,
+  retryPoisoned,
+} from '#control-plane/services/booking/usage-review.ts'
 import { acceptChain } from '#control-plane/services/deposits/accept-chain.ts'
 import { assignDeparture } from '#control-plane/services/deposits/assign-departure.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
@@ -7,29 +15,21 @@ import { readReconciliations, reconcileNow } from '#control-plane/services/depos
 import { readTreasuryChain } from '#control-plane/services/deposits/replaced-chain.ts'
 import { retireFormerTreasury } from '#control-plane/services/deposits/retire-treasury.ts'
 import { withdrawCapital } from '#control-plane/services/deposits/withdraw-capital.ts'
-import {
-  adjustLedger,
-  readTransaction,
-  recordFiatDeposit,
-  refundFiat,
-  reverseTransaction,
-} from '#control-plane/services/money/ledger-operations.ts'
-import { repostJournals } from '#control-plane/services/money/ledger-restores.ts'
+import { repostJournals } from '#control-plane/services/gate/ledger-restores.ts'
 import {
   clearHold,
   explainShortfall,
   readInvariants,
   readShortfall,
   runInvariantsNow,
-} from '#control-plane/services/money/money-watch.ts'
+} from '#control-plane/services/gate/money-watch.ts'
 import {
-  discardPoisoned,
-  listContradictions,
-  listPoisoned,
-  readPoisoned,
-  resolveContradiction,
-  retryPoisoned,
-} from '#control-plane/services/money/usage-review.ts'
+  adjustLedger,
+  readTransaction,
+  recordFiatDeposit,
+  refundFiat,
+  reverseTransaction,
+} from '#control-plane/services/ledger/ledger-operations.ts'
 import {
   forgiveDebt,
   listPaymentDebtors,

@@ -1,5 +1,5 @@
-import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
-import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
+import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit/audit.ts'
+import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit/audit-export.ts'
 import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
 import {
   acceptInvitation,

@@ -1,4 +1,4 @@
-import { getRequest, listRequests, readPayment } from '#control-plane/services/lookup.ts'
+import { getRequest, listRequests, readPayment } from '#control-plane/services/usage/lookup.ts'
 import { queryOf, router } from './procedure.ts'
 
 /** Look-ups of calls. */

@@ -1,12 +1,4 @@
 import { nameMe, namePreferences } from '#control-plane/api/buyer-synonyms.ts'
-import { getPreferences, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
-import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers/buyers.ts'
-import {
-  createOwnProvider,
-  listBuyerProviders,
-  removeOwnProvider,
-} from '#control-plane/services/buyers/own-providers.ts'
-import { simulateRouting } from '#control-plane/services/buyers/simulate-routing.ts'
 import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
 import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
 import {
@@ -17,8 +9,16 @@ import {
   revokeBuyerKey,
   revokeSellerKey,
 } from '#control-plane/services/keys/keys.ts'
-import { grantCredit } from '#control-plane/services/money/ledger.ts'
-import { createUser } from '#control-plane/services/users.ts'
+import { grantCredit } from '#control-plane/services/ledger/ledger.ts'
+import { getPreferences, putPreferences } from '#control-plane/services/routing/buyer-policy.ts'
+import {
+  createOwnProvider,
+  listBuyerProviders,
+  removeOwnProvider,
+} from '#control-plane/services/routing/own-providers.ts'
+import { simulateRouting } from '#control-plane/services/routing/simulate-routing.ts'
+import { getBalance, getMe, listCreditEntries } from '#control-plane/services/usage/buyer-account.ts'
+import { createUser } from '#control-plane/services/users/users.ts'
 import { allowance } from './allowances.ts'
 import { cap, job, savings, statement, usage, webhook } from './buyer.ts'
 import {

@@ -1,6 +1,6 @@
 import type { CreatedKey } from '#control-plane/services/keys/key-views.ts'
 import type { CreatedOrganizationKey } from '#control-plane/services/organizations/organization-keys.ts'
-import type { CreatedUser } from '#control-plane/services/users.ts'
+import type { CreatedUser } from '#control-plane/services/users/users.ts'
 import type { WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 
 /** A new key with the key itself as text, for the first answer only. */

@@ -2,7 +2,7 @@ import type { Purse } from '#control-plane/db/treasury-moves.ts'
 import type { AllowanceSettings, Ctx } from '#control-plane/operation/ctx.ts'
 import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
-import type { DebitCtx } from '#control-plane/services/money/ledger-debits.ts'
+import type { DebitCtx } from '#control-plane/services/ledger/ledger-debits.ts'
 import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
 import { AppError } from '#shared/errors.ts'
 

@@ -7,7 +7,7 @@ import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-led
 import type { TokenMove } from '#control-plane/ports/treasury/treasury-chain.ts'
 import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts.ts'
 import { TransactionHash } from '#control-plane/services/fields.ts'
-import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import { postTransaction } from '#control-plane/services/ledger/ledger.ts'
 import type { TreasuryCtx } from '#control-plane/services/payouts/treasury-ctx.ts'
 import { withTreasury } from '#control-plane/services/payouts/treasury-ctx.ts'
 import { requireKnownChain } from '#control-plane/services/treasury/known-chain.ts'

@@ -10,7 +10,7 @@ import {
   upsertMoves,
 } from '#control-plane/db/treasury-moves.ts'
 import type { ChainMove, ChainMoves } from '#control-plane/ports/treasury/treasury-chain.ts'
-import { JOURNAL_MS } from '#control-plane/services/money/ledger-restores.ts'
+import { JOURNAL_MS } from '#control-plane/services/gate/ledger-restores.ts'
 import { holdPayouts, liftPayouts } from '#control-plane/services/payouts/payout-stops.ts'
 import { goBackIfReplaced, headOfKnownChain, nextAnchor } from '#control-plane/services/treasury/known-chain.ts'
 import { lower } from '#shared/bigints.ts'

@@ -2,7 +2,7 @@ import type { ChainPayment, PaymentChange } from '#control-plane/db/chain-paymen
 import { hasOpenPayments } from '#control-plane/db/open-work.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Chain } from '#control-plane/ports/chain/chain.ts'
-import { askToTake } from '#control-plane/services/money/may-leave.ts'
+import { askToTake } from '#control-plane/services/gate/may-leave.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { chainIdOf } from '#shared/contract/chain-payments.ts'
 import type { RequestId } from '#shared/ids.ts'

@@ -17,7 +17,7 @@ import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-led
 import type { TransferName } from '#control-plane/ports/treasury/authorization.ts'
 import { nonceOfTransfer } from '#control-plane/ports/treasury/authorization.ts'
 import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
-import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import { postTransaction } from '#control-plane/services/ledger/ledger.ts'
 import { higher, lower } from '#shared/bigints.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'

@@ -7,7 +7,7 @@ import {
   sumOpenTransfers,
 } from '#control-plane/db/treasury-transfers.ts'
 import { nonceOfTransfer } from '#control-plane/ports/treasury/authorization.ts'
-import { askForLeave } from '#control-plane/services/money/may-leave.ts'
+import { askForLeave } from '#control-plane/services/gate/may-leave.ts'
 import { findPayoutStop } from './payout-stops.ts'
 import { readGround } from './sign-transfers.ts'
 import type { TreasuryCtx } from './treasury-ctx.ts'

@@ -4,10 +4,10 @@ import type { Trx } from '#control-plane/db/database.ts'
 import type { ListedOffer } from '#control-plane/db/listed-offers.ts'
 import { listActiveOffers } from '#control-plane/db/listed-offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
-import { buildAccountPolicy } from '#control-plane/services/buyers/account-policy.ts'
+import { readDataPlaneControls } from '#control-plane/services/controls/operator-controls.ts'
 import { buildLent, buildResources, buildSold } from '#control-plane/services/lending/lent-documents.ts'
 import { readRowBodies, readSpeedClasses, readTradesTexts } from '#control-plane/services/market/market-rows.ts'
-import { readDataPlaneControls } from '#control-plane/services/operators/operator-controls.ts'
+import { buildAccountPolicy } from '#control-plane/services/routing/account-policy.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import type {
   LimitsDocumentSchema,

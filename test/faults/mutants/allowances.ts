@@ -91,14 +91,14 @@ export const ALLOWANCE_MUTANTS: readonly TreasuryMutant[] = [
   },
   {
     name: 'what-is-lent-is-refunded',
-    file: 'control-plane/services/money/ledger-debits.ts',
+    file: 'control-plane/services/ledger/ledger-debits.ts',
     find: 'return line.advanced + taken - line.posted',
     replace: 'return taken - line.posted',
     caughtBy,
   },
   {
     name: 'what-calls-hold-is-refunded-out-of-what-is-lent',
-    file: 'control-plane/services/money/ledger-debits.ts',
+    file: 'control-plane/services/ledger/ledger-debits.ts',
     find: 'return line.advanced + taken - line.posted',
     replace: 'return line.advanced + (taken - taken) - line.posted',
     caughtBy,

@@ -4,7 +4,7 @@ import type { Mutant } from '#test/faults/harness/build.ts'
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'ack-without-commit',
-    file: 'control-plane/services/money/ingest.ts',
+    file: 'control-plane/services/booking/ingest.ts',
     find: 'ctx.ledger.transact((trx) => bookCalls(trx, events, batch.source))',
     replace: `(async () => {
       let booked
@@ -92,7 +92,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lost-jobs-stay-lost',
-    file: 'control-plane/services/money/restore-jobs.ts',
+    file: 'control-plane/services/jobs/restore-jobs.ts',
     find: 'await jobBook.restore({ ...record, ...told }, standing, now)',
     replace: 'void [told, standing]',
     caughtBy: 'N07a',

@@ -2,8 +2,8 @@ import type { TestMutant } from './test-mutants.ts'
 
 const SUBMIT = 'data-plane/pipeline/submit-job.ts'
 const CLAIM = 'data-plane/rails/claim.ts'
-const ATTEND = 'control-plane/services/money/attend-job.ts'
-const RESTORE = 'control-plane/services/money/restore-jobs.ts'
+const ATTEND = 'control-plane/services/jobs/attend-job.ts'
+const RESTORE = 'control-plane/services/jobs/restore-jobs.ts'
 const BOOK = 'control-plane/services/payments/book-payment.ts'
 
 /** Mistakes on the way of the money of long jobs that the simulation does not play: wallets, and records that are lost. */
@@ -66,7 +66,7 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   },
   {
     name: 'a-lost-record-comes-back-as-paid',
-    file: 'control-plane/services/money/job-lines.ts',
+    file: 'control-plane/services/jobs/job-lines.ts',
     find: "payments.get(job.rid)?.state === 'written_off'",
     replace: 'payments.size < 0',
     caughtBy: 'services/lost-jobs',
@@ -185,7 +185,7 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   },
   {
     name: 'a-lost-end-is-asked-about-without-end',
-    file: 'control-plane/services/money/find-lost-ends.ts',
+    file: 'control-plane/services/jobs/find-lost-ends.ts',
     find: 'questions >= MAX_QUESTIONS ? bare : undefined',
     replace: 'questions < 0 ? bare : undefined',
     caughtBy: 'services/lost-jobs',
@@ -213,7 +213,7 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   },
   {
     name: 'a-stop-is-lost-with-the-record',
-    file: 'control-plane/services/buyers/jobs.ts',
+    file: 'control-plane/services/jobs/jobs.ts',
     find: 'const isStopped = canStop && record !== undefined',
     replace: 'const isStopped = canStop && kept !== undefined',
     caughtBy: 'services/lost-jobs',

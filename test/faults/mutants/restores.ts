@@ -122,13 +122,13 @@ const LEAVE: readonly Omit<TestMutant, 'caughtBy'>[] = [
   },
   {
     name: 'a-leave-outlives-a-hold-that-was-lifted',
-    file: 'control-plane/services/money/may-leave.ts',
+    file: 'control-plane/services/gate/may-leave.ts',
     find: ' && footing.restoredAt === restoredAt',
     replace: '',
   },
   {
     name: 'payments-wait-for-the-nodes-and-run-out',
-    file: 'control-plane/services/money/may-leave.ts',
+    file: 'control-plane/services/gate/may-leave.ts',
     find: "(way === 'in' && standing !== 'behind')",
     replace: "(way === 'in' && standing === 'held')",
   },
@@ -264,13 +264,13 @@ const CLAIMS: readonly Omit<TestMutant, 'caughtBy'>[] = [
 const NOTICES: readonly Omit<TestMutant, 'caughtBy'>[] = [
   {
     name: 'a-step-back-is-noticed-again-while-the-gate-is-rebuilt',
-    file: 'control-plane/services/money/ledger-restores.ts',
+    file: 'control-plane/services/gate/ledger-restores.ts',
     find: 'return isRestoreNew || (heldAt !== undefined && joinedAt === undefined)',
     replace: 'return isRestoreNew || (heldAt !== undefined && joinedAt !== joinedAt)',
   },
   {
     name: 'no-step-back-is-noticed-by-versions-while-money-is-held',
-    file: 'control-plane/services/money/ledger-restores.ts',
+    file: 'control-plane/services/gate/ledger-restores.ts',
     find: 'return isRestoreNew || (heldAt !== undefined && joinedAt === undefined)',
     replace: 'return isRestoreNew || (heldAt !== undefined && joinedAt === joinedAt)',
   },
@@ -286,7 +286,7 @@ const TOGETHER: readonly Omit<TestMutant, 'caughtBy'>[] = [
   },
 ]
 
-const INGEST = 'control-plane/services/money/ingest.ts'
+const INGEST = 'control-plane/services/booking/ingest.ts'
 
 /** Mistakes with calls of wallets whose accounts the ledger lost. */
 const ACCOUNTS: readonly Omit<TestMutant, 'caughtBy'>[] = [
@@ -316,7 +316,7 @@ const ACCOUNTS: readonly Omit<TestMutant, 'caughtBy'>[] = [
   },
   {
     name: 'the-end-of-a-job-stays-parked-by-a-lost-account',
-    file: 'control-plane/services/money/finish-job.ts',
+    file: 'control-plane/services/booking/book-job-event.ts',
     find: 'const read = isOfItsWallet(job, told) ? { ...told, payer: job.account } : told',
     replace: 'const read = isOfItsWallet(job, told) ? told : told',
   },

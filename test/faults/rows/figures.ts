@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import { postTransaction } from '#control-plane/services/ledger/ledger.ts'
 import { createClient } from '#test/faults/harness/client.ts'
 import { countServed, outageMs, WHOLE } from '#test/faults/harness/load.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'

@@ -1,5 +1,5 @@
-import type { RailPostings } from '#control-plane/services/money/rail-postings.ts'
-import { RAIL_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
+import type { RailPostings } from '#control-plane/services/booking/rail-postings.ts'
+import { RAIL_POSTINGS } from '#control-plane/services/booking/rail-postings.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { VOUCHER_RAIL } from './voucher.ts'
 

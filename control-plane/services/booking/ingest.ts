@@ -1,0 +1,351 @@
+import type { Balance } from '#control-plane/db/accounts.ts'
+import type { Poison } from '#control-plane/db/settlements.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
+import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
+import type { PostReport } from '#control-plane/ports/telemetry/post-report.ts'
+import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
+import { Wallet } from '#control-plane/services/fields.ts'
+import { newUser, unrivalled } from '#control-plane/services/users/new-user.ts'
+import { feedItemOf } from '#shared/contract/feed.ts'
+import { capUseOf } from '#shared/contract/money-scripts/uses.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { AccountKind } from '#shared/ledger/account-kinds.ts'
+import { microUsd } from '#shared/money.ts'
+import type { JobOutcome } from './book-job-event.ts'
+import { bookJobEvent } from './book-job-event.ts'
+import type { Charge } from './charge-entries.ts'
+import { earningOf, splitCharges } from './charge-entries.ts'
+import type { RailPostings } from './rail-postings.ts'
+import { isBounded } from './rail-postings.ts'
+import type { ReadEvent } from './usage-reading.ts'
+import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
+
+export type IngestCtx = Pick<Ctx, 'ids' | 'ledger' | 'gate' | 'clock' | 'log'> & {
+  /** Receives new trades. Left out where no feed is shown. */
+  readonly feed?: TradeFeed
+  /** The postings of each rail; the product's rails when left out. */
+  readonly postings?: RailPostings
+}
+
+/**
+ * Events to post, as the bytes that were captured. `source` says where they came from, for events that are set aside.
+ */
+export type Batch = { readonly events: readonly string[]; readonly source: string }
+
+/** Most tries of one transaction. The first wait between two tries is doubled after each. */
+const MAX_TRIES = 6
+const FIRST_WAIT_MS = 20
+
+/**
+ * Posts usage events: settlement rows, ledger entries and balances in one transaction. Then it tells the gate. A batch
+ * may come again, in any order, in part, or twice at once. Events that cannot be posted are set aside and do not hold
+ * up the others. Throws when Postgres or the gate is away. The caller then gives the same batch again.
+ */
+export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostReport> {
+  const poison: Poison[] = []
+  const readable: ReadEvent[] = []
+  for (const text of batch.events) {
+    const read = readEvent(text, batch.source, ctx.postings)
+    if (isPoison(read)) poison.push(read)
+    else readable.push(read)
+  }
+  // Events are sorted by request id everywhere. Two posters of the same events then take their locks in the same order.
+  readable.sort((left, right) => (left.event.rid < right.event.rid ? -1 : 1))
+  const events = await withoutStrangers(ctx, batch, readable, poison)
+  const booked = await bookApart(ctx, batch, events.filter(isCall), poison)
+  const jobs = await bookJobs(
+    ctx,
+    batch,
+    events.filter((read) => !isCall(read)),
+    poison,
+  )
+  if (poison.length > 0) await keepPoison(ctx, batch, poison)
+  const all =
+    jobs.events.length === 0
+      ? booked
+      : { events: [...booked.events, ...jobs.events], balances: [...booked.balances, ...jobs.balances] }
+  await acknowledge(ctx, all)
+  tellFeed(ctx, all)
+  return report(all, poison)
+}
+
+/** Pushes new trades to the feed in the order in which their calls ended. */
+export function tellFeed({ feed }: Pick<IngestCtx, 'feed'>, { events }: Booked): void {
+  if (feed === undefined) return
+  const trades = events.filter(({ fate }) => fate === 'new').map(({ read }) => read.event)
+  trades.sort((left, right) => left.endedAt - right.endedAt)
+  feed.push(trades.map(feedItemOf).filter((item) => item !== undefined))
+}
+
+function isCall({ event }: ReadEvent): boolean {
+  return event.kind === undefined || event.kind === 'call'
+}
+
+async function keepPoison(ctx: IngestCtx, { source }: Batch, poison: readonly Poison[]): Promise<void> {
+  const discarded = await withRetries(ctx, () => ctx.ledger.insertPoison(poison))
+  const reasons = poison
+    .filter((row) => !discarded.has(row.payloadHash))
+    .map((row) => ({ rid: row.rid, reason: row.reason, detail: row.detail }))
+  if (reasons.length > 0) ctx.log.error({ source, reasons }, 'usage events were set aside')
+  const given = poison.filter((row) => discarded.has(row.payloadHash)).map((row) => claimedCall(row.event))
+  await freeDiscarded(
+    ctx,
+    given.filter((call) => call !== undefined),
+  )
+}
+
+/** Frees what the gate keeps for events that a person discarded. */
+export async function freeDiscarded(
+  ctx: Pick<IngestCtx, 'ledger' | 'gate'>,
+  calls: readonly { readonly rid: string; readonly account: AccountId }[],
+): Promise<void> {
+  if (calls.length === 0) return
+  const rows = await ctx.ledger.findBalances([...new Set(calls.map((call) => call.account))])
+  const balances = new Map(rows.map((row) => [row.account, row]))
+  await ctx.gate.ack(
+    calls.map(({ rid, account }) => ({
+      ...changeOf(balances.get(account) ?? { account, balance: 0n, version: 0n }),
+      rid,
+    })),
+  )
+}
+
+/** Sets the events of a batch aside for a person, even valid ones, and posts none of them. */
+export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Promise<void> {
+  const poison = batch.events.map((text) => {
+    const read = readEvent(text, batch.source, ctx.postings)
+    const rid = isPoison(read) ? read.rid : read.event.rid
+    return poisonOf({ text, payloadHash: read.payloadHash }, { rid, reason, detail: '', source: batch.source })
+  })
+  await withRetries(ctx, () => ctx.ledger.insertPoison(poison))
+  ctx.log.error({ source: batch.source, reason, events: poison.length }, 'usage events were set aside')
+}
+
+/**
+ * The result of booking an event. `new` and `repeat` have their own row. A `conflict` contradicts the row of another
+ * event. A `parked` end of a job waits for its submit.
+ */
+type Fate = JobOutcome['fate']
+type BookedEvent = { readonly read: ReadEvent; readonly fate: Fate; readonly postedAt: Date }
+export type Booked = { readonly events: readonly BookedEvent[]; readonly balances: readonly Balance[] }
+
+/** Returns the events whose accounts exist and are of the right kind. The others go to `poison`. */
+async function withoutStrangers(
+  ctx: IngestCtx,
+  batch: Batch,
+  events: readonly ReadEvent[],
+  poison: Poison[],
+): Promise<ReadEvent[]> {
+  const named = new Set(events.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
+  const kinds = new Map(await withRetries(ctx, () => ctx.ledger.findKinds([...named])))
+  const known: ReadEvent[] = []
+  for (const told of events) {
+    const read = kinds.has(told.payer) ? told : await withAccountOfNow(ctx, told, kinds)
+    const broken = brokenAccount(read, kinds)
+    if (broken === undefined) known.push(read)
+    else poison.push(poisonOf(read, { rid: read.event.rid, source: batch.source, ...broken }))
+  }
+  return known
+}
+
+/**
+ * An event of a wallet whose account the ledger lost when it went back in time. The wallet's account of now is its payer:
+ * the one that the wallet has got since, or the lost one, which is made again.
+ */
+async function withAccountOfNow(ctx: IngestCtx, read: ReadEvent, kinds: Map<string, AccountKind>): Promise<ReadEvent> {
+  const wallet = Wallet.safeParse(read.event.wallet)
+  if (!read.posting.isOfWallet || !wallet.success) return read
+  const fresh = { ...newUser(ctx, wallet.data), buyerAccount: read.payer }
+  const made = await withRetries(ctx, () =>
+    ctx.ledger.transact((trx) => trx.payments.ensureUser(fresh, ctx.clock.now())),
+  )
+  const { buyerAccount: payer } = unrivalled(made)
+  kinds.set(payer, 'buyer_credit')
+  return { ...read, payer }
+}
+
+/**
+ * Books all events together. When the database refuses that for good, it books halves, down to the single refused
+ * event.
+ */
+async function bookApart(
+  ctx: IngestCtx,
+  batch: Batch,
+  events: readonly ReadEvent[],
+  poison: Poison[],
+): Promise<Booked> {
+  if (events.length === 0) return { events: [], balances: [] }
+  try {
+    crashPoint('worker_before_tx')
+    const booked = await withRetries(ctx, () => ctx.ledger.transact((trx) => bookCalls(trx, events, batch.source)))
+    crashPoint('worker_after_commit')
+    return booked
+  } catch (error) {
+    const refusal = ctx.ledger.refusalOf(error)
+    if (refusal === undefined || ctx.ledger.isTransient(error)) throw error
+    const [only] = events
+    if (events.length === 1 && only !== undefined) {
+      const detail = `${refusal.code} ${refusal.constraint ?? ''}`.trim()
+      poison.push(poisonOf(only, { rid: only.event.rid, reason: 'refused', detail, source: batch.source }))
+      return { events: [], balances: [] }
+    }
+    const middle = Math.ceil(events.length / 2)
+    const first = await bookApart(ctx, batch, events.slice(0, middle), poison)
+    const second = await bookApart(ctx, batch, events.slice(middle), poison)
+    return { events: [...first.events, ...second.events], balances: [...first.balances, ...second.balances] }
+  }
+}
+
+/**
+ * Books each event of a long job in a transaction of its own. Such events are few, and booking one may unblock another.
+ */
+async function bookJobs(ctx: IngestCtx, batch: Batch, events: readonly ReadEvent[], poison: Poison[]): Promise<Booked> {
+  const fates: BookedEvent[] = []
+  const balances: Balance[] = []
+  for (const read of events) {
+    try {
+      crashPoint('worker_before_tx')
+      const run = () => ctx.ledger.transact((trx) => bookJobEvent(trx, read, { source: batch.source }))
+      const outcome = await withRetries(ctx, run)
+      crashPoint('worker_after_commit')
+      fates.push({ read, fate: outcome.fate, postedAt: outcome.postedAt })
+      balances.push(...outcome.balances)
+    } catch (error) {
+      const refusal = ctx.ledger.refusalOf(error)
+      const isMisfit = error instanceof AppError && error.code === 'conflict'
+      if (!isMisfit && (refusal === undefined || ctx.ledger.isTransient(error))) throw error
+      const detail = isMisfit ? error.message : `${refusal?.code} ${refusal?.constraint ?? ''}`.trim()
+      const reason = isMisfit ? 'job_mismatch' : 'refused'
+      poison.push(poisonOf(read, { rid: read.event.rid, reason, detail, source: batch.source }))
+    }
+  }
+  return { events: fates, balances }
+}
+
+/** The one posting transaction. It locks rows by request id, then accounts by id, so posters never deadlock. */
+export async function bookCalls(trx: MoneyTransaction, events: readonly ReadEvent[], source: string): Promise<Booked> {
+  const byRid = new Map<string, ReadEvent>()
+  for (const read of events) if (!byRid.has(read.event.rid)) byRid.set(read.event.rid, read)
+  const inserted = await trx.insertSettlements([...byRid.values()].map(settlementOf))
+  const fresh = [...byRid.values()].filter((read) => inserted.has(read.event.rid))
+  const others = events.filter((read) => byRid.get(read.event.rid) !== read || !inserted.has(read.event.rid))
+  const fates: BookedEvent[] = fresh.map((read) => ({
+    read,
+    fate: 'new',
+    postedAt: inserted.get(read.event.rid) ?? new Date(0),
+  }))
+  if (others.length > 0) fates.push(...(await compareWithSettled(trx, others, source)))
+  const balances = await moveMoney(trx, fresh)
+  crashPoint('worker_in_tx')
+  return { events: fates, balances }
+}
+
+async function compareWithSettled(
+  trx: MoneyTransaction,
+  events: readonly ReadEvent[],
+  source: string,
+): Promise<BookedEvent[]> {
+  const settled = await trx.findSettled(events.map((read) => read.event.rid))
+  const fates: BookedEvent[] = []
+  for (const read of events) {
+    const row = settled.get(read.event.rid)
+    if (row === undefined) continue
+    const fate = row.payloadHash === read.payloadHash ? 'repeat' : 'conflict'
+    fates.push({ read, fate, postedAt: row.postedAt })
+  }
+  const conflicts = fates.filter(({ fate }) => fate === 'conflict').map(({ read }) => read)
+  await trx.insertConflicts(
+    conflicts.map(({ event, text, payloadHash }) => ({ rid: event.rid, payloadHash, event: text, source })),
+  )
+  return fates
+}
+
+/** The fields of an event that decide which balances its charge moves. */
+function chargeOf({ event, payer, posting }: ReadEvent): Charge {
+  const { rid, sellerAccount, chargeMicro, sellerNetMicro, feeMicro } = event
+  return { rid, payer, isBounded: isBounded(posting), sellerAccount, chargeMicro, sellerNetMicro, feeMicro }
+}
+
+async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): Promise<Balance[]> {
+  const charged = events.filter(({ event }) => event.chargeMicro > 0n)
+  if (charged.length === 0) return []
+  // Writes that need no locked account come first, because other posters wait for the accounts until the commit.
+  await trx.insertTransactions(charged.map(({ event }) => ({ id: event.rid, kind: 'settle', note: null })))
+  const parties = new Set(charged.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
+  const { entries, movements } = splitCharges(charged.map(chargeOf), await trx.lockAccounts([...parties]))
+  await trx.insertEntries(entries)
+  const balances = await trx.moveBalances(movements)
+  await trx.addOfferEarnings(charged.flatMap(({ event }) => earningOf(event)))
+  return balances
+}
+
+/** Tells the gate of every request id that has a row now, whoever wrote it, with a balance that includes its charge. */
+async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
+  const newest = new Map<string, Balance>()
+  for (const row of booked.balances) {
+    const known = newest.get(row.account)
+    if (known === undefined || row.version > known.version) newest.set(row.account, row)
+  }
+  const counted = booked.events.filter(({ read }) => read.posting.isCountedInGate)
+  // A repeat was booked by an earlier transaction, perhaps after another one of this batch had told its balances.
+  const untold = counted.filter(({ read, fate }) => fate !== 'new' || !newest.has(read.payer))
+  if (untold.length > 0) {
+    const others = [...new Set(untold.map(({ read }) => read.payer))]
+    for (const row of await withRetries(ctx, () => ctx.ledger.findBalances(others))) newest.set(row.account, row)
+  }
+  const changes: PostedChange[] = []
+  for (const { read, fate, postedAt } of counted) {
+    const balance = newest.get(read.payer)
+    const { rid } = read.event
+    if (balance === undefined) continue
+    // For a contradicting event the gate keeps other figures than those booked, so no posting time is sent.
+    const posting = fate === 'conflict' ? {} : { postedAt: postedAt.getTime() }
+    changes.push({ ...changeOf(balance), rid, keyId: read.event.keyId, ...posting })
+  }
+  if (changes.length === 0) return
+  crashPoint('before_ack')
+  const postedBefore = await ctx.gate.ack(changes)
+  if (postedBefore.size > 0) {
+    const again = counted.filter(({ read }) => postedBefore.has(read.event.rid))
+    await ctx.gate.uncount(again.flatMap(({ read }) => capUseOf(read.text) ?? []))
+  }
+  crashPoint('after_ack')
+  const told = new Set(changes.map((change) => change.account))
+  await ctx.ledger.deleteAccountChanges(booked.balances.filter((row) => told.has(row.account)))
+}
+
+function changeOf({ account, balance, version }: Balance): {
+  account: AccountId
+  balanceMicro: ReturnType<typeof microUsd>
+  version: bigint
+} {
+  return { account, balanceMicro: microUsd(balance), version }
+}
+
+function report(booked: Booked, poison: readonly Poison[]): PostReport {
+  const count = (...fates: Fate[]) => booked.events.filter((event) => fates.includes(event.fate)).length
+  return {
+    posted: count('new', 'parked'),
+    repeats: count('repeat'),
+    conflicts: count('conflict'),
+    poisoned: poison.length,
+  }
+}
+
+/** Repeats work while Postgres reports an error that another try may cure. The work must be safe to repeat. */
+async function withRetries<Result>(
+  { ledger, clock }: Pick<IngestCtx, 'ledger' | 'clock'>,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (attempt >= MAX_TRIES || !ledger.isTransient(error)) throw error
+      await clock.sleep(FIRST_WAIT_MS * 2 ** (attempt - 1))
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import type { Balance } from '#control-plane/db/accounts.ts'
+import type { Difference } from '#control-plane/db/money-watch.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { drainAccountChanges } from '#control-plane/services/ledger/ledger.ts'
+import { MINUTE } from '#shared/clock.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { microUsd } from '#shared/money.ts'
+import { postBatch } from './ingest.ts'
+
+type SweepCtx = Pick<Ctx, 'ids' | 'ledger' | 'gate' | 'clock' | 'log'>
+
+/** Time that a capture may wait for its event to come through the queue. */
+const UNPOSTED_AFTER_MS = MINUTE
+/** Most captures that one sweep reads, and the number of events posted together. */
+const MAX_UNPOSTED = 20_000
+const POST_BATCH = 250
+const EXPIRE_BATCH = 500
+const MAX_EXPIRE_ROUNDS = 100
+
+/** Tells that the process ends. After an outage a sweep would outlast the time that its end may take. */
+type Ending = Pick<AbortSignal, 'aborted'>
+const NEVER: Ending = { aborted: false }
+
+export type SweepReport = { readonly expired: number; readonly posted: number; readonly told: number }
+
+/**
+ * Finishes work that dead processes left behind. It gives back holds whose owner died, posts captures whose event never
+ * came, and tells the gate of unconfirmed balances. It posts directly, because the queue would flood after an outage.
+ * Once the process ends it does no more than what it has begun, and the next sweep does the rest. Throws when Postgres or
+ * the gate is away.
+ */
+export async function sweepHolds(
+  ctx: SweepCtx,
+  unpostedAfterMs = UNPOSTED_AFTER_MS,
+  ending = NEVER,
+): Promise<SweepReport> {
+  const expired = await expireHolds(ctx, ending)
+  crashPoint('sweeper_mid')
+  const { posted } = await postLeftBehind(ctx, unpostedAfterMs, ending)
+  const told = await drainAccountChanges(ctx)
+  if (expired + posted > 0) ctx.log.warn({ expired, posted }, 'the sweeper finished calls that nobody else did')
+  return { expired, posted, told }
+}
+
+async function expireHolds(ctx: SweepCtx, ending: Ending): Promise<number> {
+  let expired = 0
+  for (let round = 0; round < MAX_EXPIRE_ROUNDS && !ending.aborted; round++) {
+    const count = await ctx.gate.expireHolds(EXPIRE_BATCH)
+    expired += count
+    if (count < EXPIRE_BATCH) break
+  }
+  return expired
+}
+
+/**
+ * Posts captures that waited longer than `olderThanMs`. Captures that are already booked are only acknowledged. `isAll` is
+ * false where there are more of them.
+ */
+export async function postLeftBehind(
+  ctx: SweepCtx,
+  olderThanMs: number,
+  ending = NEVER,
+): Promise<{ readonly posted: number; readonly isAll: boolean }> {
+  if (ending.aborted) return { posted: 0, isAll: false }
+  const events = await ctx.gate.unposted(olderThanMs, MAX_UNPOSTED)
+  let [settled, read] = [0, 0]
+  for (let start = 0; start < events.length && !ending.aborted; start += POST_BATCH) {
+    const batch = { events: events.slice(start, start + POST_BATCH), source: 'sweeper' }
+    read += batch.events.length
+    const { posted, repeats, conflicts } = await postBatch(ctx, batch)
+    settled += posted + repeats + conflicts
+  }
+  return { posted: settled, isAll: read === events.length && events.length < MAX_UNPOSTED }
+}
+
+/** Accounts in one page of the comparison. */
+const COMPARE_PAGE = 500
+
+/**
+ * Compares the posted balance and version of every funded account in the gate with the ledger. The gate is told the
+ * newest balances first. Returns the accounts that still differ, normally none. An account that the gate did not know
+ * becomes known to it.
+ */
+export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<Difference[]> {
+  const different: Difference[] = []
+  let after = ''
+  for (;;) {
+    const page = await ctx.ledger.listFundedAccounts(after, COMPARE_PAGE)
+    if (page.length === 0) return different
+    await ctx.gate.seed(
+      page.map(({ account, balance, version }) => ({ account, balanceMicro: microUsd(balance), version })),
+    )
+    const inGate = await Promise.all(page.map((row) => ctx.gate.spendable(row.account)))
+    const suspects = page.filter(({ balance, version }, index) => {
+      const seen = inGate[index]
+      return seen?.postedMicro !== balance || seen.version !== version
+    })
+    if (suspects.length > 0) different.push(...(await lookAgain(ctx, suspects)))
+    after = page.at(-1)?.account ?? ''
+  }
+}
+
+/**
+ * Reads again, because a posting between two reads looks like a difference. The gate is read first, so the ledger
+ * cannot be behind it.
+ */
+async function lookAgain(ctx: Pick<Ctx, 'ledger' | 'gate'>, told: readonly Balance[]): Promise<Difference[]> {
+  const inGate = await Promise.all(told.map((row) => ctx.gate.spendable(row.account)))
+  const ledger = new Map(
+    (await ctx.ledger.findBalances(told.map((row) => row.account))).map((row) => [row.account, row]),
+  )
+  return told.flatMap(({ account, version }, index) => {
+    const seen = inGate[index]
+    const now = ledger.get(account)
+    if (seen !== undefined && now !== undefined) {
+      const isBetween = seen.version >= version && seen.version < now.version
+      if (isBetween || (seen.version === now.version && seen.postedMicro === now.balance)) return []
+    }
+    const inRedis = seen === undefined ? 'nothing' : `${seen.postedMicro} at ${seen.version}`
+    return [{ subject: account, detail: `gate ${inRedis}, ledger ${now?.balance} at ${now?.version}` }]
+  })
+}

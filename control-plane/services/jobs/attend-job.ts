@@ -1,0 +1,113 @@
+import type { Job } from '#control-plane/db/jobs.ts'
+import type { ForwardedSubmit, JobBook } from '#control-plane/ports/jobs/job-book.ts'
+import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import { DEADLINE_SOURCE } from '#control-plane/services/booking/book-job-event.ts'
+import type { IngestCtx } from '#control-plane/services/booking/ingest.ts'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
+import { JOB_POLLS } from '#control-plane/services/booking/job-schedule.ts'
+import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
+import { jobEndId, readUsageEvent } from '#shared/contract/usage-event.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { endedAs, isOver } from '#shared/jobs.ts'
+import type { Ending } from './end-job.ts'
+import { endOfJob } from './end-job.ts'
+
+export type AttendCtx = IngestCtx & { readonly jobBook: JobBook }
+
+/** A way to ask about a job. */
+export type Line = {
+  /** The record to write again when Redis has lost it; undefined when it has it, and when nobody can make it again. */
+  readonly record: JobRecordText | undefined
+  /** True for a job whose payment could not be taken. Nobody is shown it. */
+  readonly isWithheld?: boolean
+  /** Set for a forwarded job: its submit, which Redis may have lost. */
+  readonly forwarded?: ForwardedSubmit
+  /** Whether the provider has a word for stopping it; absent where its record tells. */
+  readonly canStop?: boolean
+  ask(isCancel?: boolean): Promise<JobAnswer>
+}
+
+/** The state of a job after it was attended to. A job that goes on is asked about later. */
+export type Attended = { readonly isOver: true } | { readonly isOver: false; readonly answer: JobAnswer | undefined }
+
+const POLL_SOURCE = 'job-poll'
+
+/**
+ * Brings an open job forward: books the end that its record has, or asks its provider and, when the job is over, writes
+ * the end there and books it. The first end in the record stands, whoever wrote it, so the ledger books what the buyer
+ * is shown. At the deadline the job ends whatever its provider says. Rejects while Redis or the ledger is away.
+ */
+export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | undefined, line: Line): Promise<Attended> {
+  if (kept?.end !== undefined && (await bookEnd(ctx, job, kept.end))) return { isOver: true }
+  const found = kept === undefined && line.record !== undefined ? await restore(ctx, job, line.record, line) : undefined
+  if (found === 'too early') return { isOver: false, answer: undefined }
+  const askedAt = ctx.clock.now()
+  const answer = await line.ask()
+  crashPoint('job_asked')
+  const now = ctx.clock.now()
+  const isStopped = kept?.isStopped === true || job.stoppedAt !== null
+  const ending = endingIn(job, { answer, askedAt, isStopped })
+  const made = ending === undefined ? undefined : endOfJob(job, ending, now)
+  const end = found === undefined ? made : withEvent(made, found)
+  if (end === undefined) return { isOver: false, answer }
+  if (line.forwarded !== undefined) await ctx.jobBook.restoreForwarded(line.forwarded, now)
+  // A job without a record has no buyer who could be shown another end.
+  const hasRecord = kept !== undefined || line.record !== undefined || line.forwarded !== undefined
+  const standing = hasRecord ? await ctx.jobBook.end(job.rid, end) : end
+  crashPoint('job_end_written')
+  if (await bookEnd(ctx, job, standing)) return { isOver: true }
+  // Nobody can book what the record says. At the deadline the buyer's money does not wait for that any longer.
+  if (isLate(job, now) && (await bookEnd(ctx, job, end))) return { isOver: true }
+  return { isOver: false, answer }
+}
+
+/**
+ * Writes the record of a job again. Answers the event of its end where a process had captured one before Redis lost it.
+ * While the gate is closed processes still bring what they know: captures, and what buyers have hidden.
+ */
+async function restore(
+  { gate, jobBook, clock }: AttendCtx,
+  { rid, account, stoppedAt, deletedAt }: Job,
+  record: JobRecordText,
+  { isWithheld = false }: Line,
+): Promise<string | 'too early' | undefined> {
+  if (!(await gate.isOpen())) return 'too early'
+  const marks = { isStopped: stoppedAt !== null, isDeleted: deletedAt !== null }
+  await jobBook.restore(record, { isWithheld, ...marks }, clock.now())
+  const [end] = await gate.captured([[jobEndId(rid), account]])
+  return end
+}
+
+/** An end as it was captured before. Undefined unless its provider says again how it ended. */
+function withEvent(end: JobEnd | undefined, event: string): JobEnd | undefined {
+  return end !== undefined && readUsageEvent(event)?.outcome === end.state ? { ...end, event } : undefined
+}
+
+type Told = { readonly answer: JobAnswer; readonly askedAt: number; readonly isStopped: boolean }
+
+/** The end that an answer means; undefined while the job goes on. Only a question after the deadline is the last. */
+function endingIn(job: Job, { answer, askedAt, isStopped }: Told): Ending | undefined {
+  if (answer.kind === 'told' && isOver(answer.job)) return endedAs(answer.job, isStopped)
+  if (isLate(job, askedAt)) return 'overdue'
+  if (answer.kind !== 'unknown' || job.unknownPolls + 1 < JOB_POLLS.lostAfter) return undefined
+  return answer.isKeyless ? 'keyless' : 'forgotten'
+}
+
+function isLate({ deadlineAt }: Job, now: number): boolean {
+  return deadlineAt.getTime() <= now
+}
+
+/** Books an end, which may be booked already. Returns false for one that does not fit its job. */
+async function bookEnd(ctx: AttendCtx, job: Job, { event, artifacts }: JobEnd): Promise<boolean> {
+  const { rid } = job
+  const source = isLate(job, ctx.clock.now()) ? DEADLINE_SOURCE : POLL_SOURCE
+  const { posted, repeats } = await postBatch(ctx, { events: [event], source })
+  if (posted + repeats === 0) return false
+  crashPoint('job_end_booked')
+  // A process that does not hear of it books the same words again, which changes nothing.
+  const hasFiles = artifacts.some(({ access }) => access !== 'lasting')
+  await ctx.jobBook
+    .markBooked(rid, { hasFiles })
+    .catch((error: unknown) => ctx.log.debug({ err: error, rid }, 'a job is not marked'))
+  return true
+}

@@ -1,0 +1,76 @@
+import type { KeptJob } from '#control-plane/db/job-marks.ts'
+import { listKeptUntold } from '#control-plane/db/job-marks.ts'
+import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import { nextPoll } from '#control-plane/services/booking/job-schedule.ts'
+import { endAsBooked, endAsFound } from '#shared/contract/job-end.ts'
+import type { JobEnd, StoredJob } from '#shared/contract/job-record.ts'
+import type { Line } from './attend-job.ts'
+import type { LineCtx } from './job-lines.ts'
+import { linesOf } from './job-lines.ts'
+
+/** Ends that one turn looks at, and those of them that it asks about. */
+const MAX_ENDS = 200
+const AT_ONCE = 32
+/** After so many questions, some ten minutes, a job is shown as its bill tells it, without files. */
+const MAX_QUESTIONS = 10
+
+/** A worker's questions about booked ends of which Redis has lost the shown form. */
+export type LostEnds = {
+  /** Asks about those that are due and writes what is found to their records. Returns their number. */
+  turn(): Promise<number>
+}
+
+/** A job whose end is lost, with its record and the event that was booked for it. */
+type Lost = { readonly job: KeptJob; readonly record: StoredJob; readonly event: string }
+
+/** Only the provider of such a job can say again which files it has made. Its bill stays as it was booked. */
+export function createLostEnds(ctx: LineCtx): LostEnds {
+  const asked = new Map<string, { readonly questions: number; readonly nextAt: number }>()
+
+  async function find({ job: { rid }, event }: Lost, line: Line): Promise<boolean> {
+    const questions = (asked.get(rid)?.questions ?? 0) + 1
+    const bare = endAsBooked(event)
+    const answer = bare?.state === 'succeeded' ? await line.ask() : undefined
+    const isKnown = answer === undefined || (answer.kind === 'unknown' && answer.isKeyless)
+    const found = isKnown ? bare : endOf(event, answer)
+    const end = found ?? (questions >= MAX_QUESTIONS ? bare : undefined)
+    if (end === undefined) {
+      const now = ctx.clock.now()
+      asked.set(rid, { questions, nextAt: nextPoll({ rid, polls: questions - 1, now, deadlineAt: now }) })
+      return false
+    }
+    const { artifacts } = await ctx.jobBook.end(rid, end)
+    await ctx.jobBook.markBooked(rid, { hasFiles: artifacts.some(({ access }) => access !== 'lasting') })
+    return true
+  }
+
+  return {
+    async turn() {
+      const lost = await listLost(ctx)
+      // Ends that another worker has found, or whose alerts were sent, are forgotten.
+      const rids = new Set(lost.map(({ job }) => job.rid))
+      for (const rid of asked.keys()) if (!rids.has(rid)) asked.delete(rid)
+      const now = ctx.clock.now()
+      const due = lost.filter(({ job }) => (asked.get(job.rid)?.nextAt ?? 0) <= now).slice(0, AT_ONCE)
+      const jobs = due.map(({ job }) => job)
+      const records = due.map(({ record }) => record)
+      const lines = await linesOf(ctx, jobs, records)
+      const found = await Promise.all(due.map((each, index) => (lines[index] ? find(each, lines[index]) : false)))
+      return found.filter((isFound) => isFound).length
+    },
+  }
+}
+
+function endOf(event: string, answer: JobAnswer): JobEnd | undefined {
+  return answer.kind === 'told' ? endAsFound(event, answer.job) : undefined
+}
+
+async function listLost({ db, jobBook }: LineCtx): Promise<readonly Lost[]> {
+  const jobs = await listKeptUntold(db, MAX_ENDS)
+  const kept = await jobBook.read(jobs.map(({ rid }) => rid))
+  return jobs.flatMap((job, index) => {
+    const record = kept[index]
+    const { end, lostEnd: event } = record ?? {}
+    return record !== undefined && end === undefined && event !== undefined ? [{ job, record, event }] : []
+  })
+}

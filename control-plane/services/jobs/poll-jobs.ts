@@ -1,0 +1,155 @@
+import { transact } from '#control-plane/db/database.ts'
+import type { NextPoll } from '#control-plane/db/job-polls.ts'
+import { lockTaking, takeDueJobs, updatePolls } from '#control-plane/db/job-polls.ts'
+import type { Job } from '#control-plane/db/jobs.ts'
+import { listParkedEnds } from '#control-plane/db/jobs.ts'
+import { hasDueJobs } from '#control-plane/db/open-work.ts'
+import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import { bookParked } from '#control-plane/services/booking/book-job-event.ts'
+import { JOB_POLLS, nextPoll } from '#control-plane/services/booking/job-schedule.ts'
+import { confirmBuyers } from '#control-plane/services/ledger/ledger.ts'
+import type { StoredJob } from '#shared/contract/job-record.ts'
+import type { Attended } from './attend-job.ts'
+import { attendJob } from './attend-job.ts'
+import type { LineCtx } from './job-lines.ts'
+import { linesOf } from './job-lines.ts'
+
+const MAX_ENDS = 100
+/** Most offers whose providers are left alone. */
+const MAX_RESTING = 1_000
+
+/** A worker's questions about open jobs. */
+export type JobPolls = {
+  /** Takes the jobs that are due and begins to ask about them. Does not wait for the answers. Returns their number. */
+  turn(): Promise<number>
+  /** Waits for the questions that are under way and stores what they led to. */
+  settle(): Promise<void>
+  /** The number of jobs that ended since the last call. */
+  ended(): number
+}
+
+/**
+ * Asks providers about jobs until they end, each job on its own schedule. Many workers may do so: a job goes to one at
+ * a time, and one that dies in between gives it up after the lease.
+ */
+export function createJobPolls(ctx: LineCtx, asker: string): JobPolls {
+  const underWay = new Set<Promise<void>>()
+  /** Instants until which the providers of offers are left alone. */
+  const resting = new Map<string, number>()
+  let next: NextPoll[] = []
+  let ends = 0
+
+  async function store(): Promise<void> {
+    const some = next
+    next = []
+    await updatePolls(ctx.db, asker, some)
+  }
+
+  async function take(limit: number): Promise<Job[]> {
+    const now = ctx.clock.now()
+    if (!(await hasDueJobs(ctx.db, now))) return []
+    for (const [offer, until] of resting) if (until <= now) resting.delete(offer)
+    const { leaseMs, perProvider } = JOB_POLLS
+    const wish = { asker, now, leaseMs, limit, perProvider, resting: [...resting.keys()] }
+    return transact(ctx.db, async (trx) => ((await lockTaking(trx)) ? takeDueJobs(trx, wish) : []))
+  }
+
+  function goesOn(job: Job, answer: JobAnswer | undefined): void {
+    const now = ctx.clock.now()
+    const retryAfterMs = answer?.kind === 'silent' ? answer.retryAfterMs : undefined
+    const { rid, polls, offer } = job
+    const unknownPolls =
+      answer?.kind === 'unknown' ? job.unknownPolls + 1 : answer?.kind === 'told' ? 0 : job.unknownPolls
+    const at = nextPoll({ rid, polls, now, deadlineAt: job.deadlineAt.getTime(), retryAfterMs })
+    next.push({ rid, at, unknownPolls, wasAsked: true })
+    if (retryAfterMs === undefined || offer === null || resting.size >= MAX_RESTING) return
+    // The key of the offer is shared by all its jobs. Others than this one are not kept waiting for longer than usual.
+    resting.set(offer, now + Math.min(retryAfterMs, JOB_POLLS.ceilingMs))
+  }
+
+  function begin(job: Job, attend: () => Promise<Attended>): void {
+    const work = attend()
+      .then((done) => {
+        if (done.isOver) ends += 1
+        else goesOn(job, done.answer)
+      })
+      .catch((error: unknown) => {
+        ctx.log.warn({ err: error, rid: job.rid }, 'a job will be asked about again')
+        goesOn(job, undefined)
+      })
+      .finally(() => underWay.delete(work))
+    underWay.add(work)
+  }
+
+  return {
+    async turn() {
+      await store()
+      const jobs = await take(JOB_POLLS.inFlight - underWay.size)
+      if (jobs.length === 0) return 0
+      const prepared = await prepare(ctx, jobs).catch((error: unknown) => {
+        ctx.log.warn({ err: error, jobs: jobs.length }, 'jobs cannot be asked about now')
+        for (const job of jobs) goesOn(job, undefined)
+        return []
+      })
+      for (const { job, kept, line } of prepared) {
+        const later = afterBuyer(job, kept, ctx.clock.now())
+        if (later === undefined) begin(job, () => attendJob(ctx, job, kept, line))
+        else next.push({ rid: job.rid, at: later, unknownPolls: 0, wasAsked: false })
+      }
+      return jobs.length
+    },
+    async settle() {
+      await Promise.all(underWay)
+      await store()
+    },
+    ended() {
+      const count = ends
+      ends = 0
+      return count
+    },
+  }
+}
+
+/**
+ * The instant of the next question about a job whose buyer asked within this pause, so that its provider has answered
+ * already. Undefined for a job that is to be attended to now.
+ */
+function afterBuyer({ rid, polls, deadlineAt }: Job, kept: StoredJob | undefined, now: number): number | undefined {
+  const { askedAt } = kept ?? {}
+  if (askedAt === undefined || kept?.end !== undefined || deadlineAt.getTime() <= now) return undefined
+  // The pause that is over now is the one after the questions before this one.
+  const before = { rid, polls: Math.max(0, polls - 1), now: Math.min(askedAt, now), deadlineAt: deadlineAt.getTime() }
+  const at = nextPoll(before)
+  return at > now ? at : undefined
+}
+
+/** Reads what is needed to ask about jobs, for all of them together. Rejects while Redis is away. */
+async function prepare(ctx: LineCtx, jobs: readonly Job[]) {
+  const kept: readonly (StoredJob | undefined)[] = await ctx.jobBook.read(jobs.map(({ rid }) => rid))
+  const lines = await linesOf(ctx, jobs, kept)
+  return jobs.flatMap((job, index) => {
+    const line = lines[index]
+    return line === undefined ? [] : [{ job, kept: kept[index], line }]
+  })
+}
+
+/**
+ * Books ends that arrived at the same moment as their submit, so that neither transaction saw the other. Returns their
+ * number.
+ */
+export async function bookParkedEnds(ctx: Pick<LineCtx, 'db' | 'ledger' | 'gate' | 'log'>): Promise<number> {
+  let booked = 0
+  for (const end of await listParkedEnds(ctx.db, MAX_ENDS)) {
+    const balances = await transact(ctx.db, (trx) => bookParked(moneyTransaction(trx), end))
+    if (balances.length === 0) {
+      ctx.log.error({ rid: end.rid }, 'an end does not fit its job and waits for a person')
+      continue
+    }
+    booked += 1
+    await confirmBuyers(ctx, balances).catch((error: unknown) =>
+      ctx.log.warn({ err: error, rid: end.rid }, 'the gate will hear of a job later'),
+    )
+  }
+  return booked
+}

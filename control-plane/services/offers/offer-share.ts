@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { sumOfferShare } from '#control-plane/db/offer-share.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
+import { DAY } from '#shared/clock.ts'
+import { OfferIdInput } from './input.ts'
+import { requireOwnOffer } from './own-offer.ts'
+
+/** Most calls that are read, of all buyers and models. On a busy market this is only part of the day. */
+const NEWEST_CALLS = 20_000
+
+/** `since` in Unix milliseconds. */
+export const OfferShareViewSchema = z.object({
+  /** Calls that the offer served. */
+  won: z.number(),
+  /** Calls that tried the offer, failed, and went on to another. */
+  failedOver: z.number(),
+  /** Calls that could have used the offer and were served by a better one. */
+  outranked: z.number(),
+  /** Calls that could not use the offer, by routing's reason. */
+  excluded: z
+    .array(
+      z.object({
+        reason: z.string(),
+        calls: Count,
+      }),
+    )
+    .readonly(),
+  since: UnixMs,
+})
+export type OfferShareView = z.infer<typeof OfferShareViewSchema>
+
+/**
+ * Shows how the caller's offer did against others in the last day: calls won, calls lost to better offers, and the
+ * reasons.
+ */
+export const getOfferShare = defineOperation({
+  name: 'offer.share',
+  access: 'seller',
+  input: z.strictObject(OfferIdInput.shape),
+  limit: 'read',
+  idempotency: 'none',
+  output: OfferShareViewSchema,
+  run: async (ctx, actor, { id }): Promise<OfferShareView> => {
+    const offer = await requireOwnOffer(ctx, actor.account, id)
+    const since = ctx.clock.now() - DAY
+    return { since, ...(await sumOfferShare(ctx.db, offer, { since, limit: NEWEST_CALLS })) }
+  },
+})

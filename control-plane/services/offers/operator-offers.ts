@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import type { OperatorOffer } from '#control-plane/db/operator-offers.ts'
+import { listMarketOffers } from '#control-plane/db/operator-offers.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
+import { ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
+import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { oneLine } from '#shared/texts.ts'
+import { moveAsOperator } from './delist.ts'
+import type { OfferView } from './view.ts'
+import { OfferViewSchema } from './view.ts'
+
+const KEPT_BPS_PER_PERCENT = 100
+
+/** An offer in the operators' list. `discountPct` is percent off the reference price. Times are Unix milliseconds. */
+export const MarketOfferViewSchema = z.object({
+  id: z.string(),
+  sellerAccount: z.string(),
+  /** The seller's wallet in lower case, `0x…`. An organisation's offers have a workspace instead. */
+  wallet: z.string().nullable(),
+  workspace: z.string().nullable(),
+  model: z.string(),
+  provider: z.string(),
+  isTrusted: z.boolean(),
+  baseUrl: z.string(),
+  status: z.enum(['active', 'paused', 'inactive']),
+  delistedReason: z.string().nullable(),
+  discountPct: z.number(),
+  capDailyMicro: MicroDigits.nullable(),
+  createdAt: UnixMs,
+})
+export type MarketOfferView = z.infer<typeof MarketOfferViewSchema>
+
+function viewOf({ keptBps, capDailyMicro, createdAt, ...offer }: OperatorOffer): MarketOfferView {
+  return {
+    ...offer,
+    discountPct: 100 - keptBps / KEPT_BPS_PER_PERCENT,
+    capDailyMicro: capDailyMicro?.toString() ?? null,
+    createdAt: createdAt.getTime(),
+  }
+}
+
+/** Searches the offers of all sellers, by id. */
+export const searchOffers = defineOperation({
+  name: 'offer.search',
+  access: 'operator',
+  input: z.strictObject({
+    model: ModelName.optional(),
+    provider: oneLine(64).optional(),
+    status: z.enum(['active', 'paused', 'inactive']).optional(),
+    isDelisted: z.boolean().optional(),
+    wallet: Wallet.optional(),
+    limit: PageSize,
+    /** The `nextToken` of the preceding page. */
+    nextToken: PageToken.optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  output: signedPageSchema(MarketOfferViewSchema),
+  run: async (ctx, _actor, { model: name, limit, nextToken, provider, status, isDelisted, wallet }) => {
+    const model = await findNamedModel(ctx, name)
+    const filters = [model, provider, status, isDelisted, wallet]
+    const pages = pagesById(ctx, { list: 'offer.search', tenant: 'operator', filters })
+    const search = { model, provider, status, isDelisted, wallet, after: pages.idIn(nextToken), limit: limit + 1 }
+    const rows = await listMarketOffers(ctx.db, search)
+    return pages.pageOf(rows, limit, viewOf)
+  },
+})
+
+const Move = z.strictObject({ id: oneLine(100), reason: oneLine(500).trim().min(1) })
+
+/** Takes an offer of any seller off the market. Its seller sees the reason. */
+export const delistOffer = defineOperation({
+  name: 'offer.delist',
+  access: 'operator',
+  input: Move,
+  limit: 'none',
+  idempotency: 'none',
+  output: OfferViewSchema,
+  run: async (ctx, _actor, { id, reason }): Promise<OfferView> => moveAsOperator(ctx, { id, event: 'delist', reason }),
+})
+
+/** Lets the seller of a delisted offer activate it again. It comes back paused. The reason is for the audit. */
+export const restoreOffer = defineOperation({
+  name: 'offer.restore',
+  access: 'operator',
+  input: Move,
+  limit: 'none',
+  idempotency: 'none',
+  output: OfferViewSchema,
+  run: async (ctx, _actor, { id, reason }): Promise<OfferView> => {
+    return moveAsOperator(ctx, { id, event: 'restore', reason })
+  },
+})

@@ -1,0 +1,212 @@
+import { z } from 'zod'
+import type { TokenSums, UsageFilter, UsageInterval, UsageRow, UsageSums } from '#control-plane/db/buyer-usage.ts'
+import { listUsage, sumUsageByTime, USAGE_INTERVALS } from '#control-plane/db/buyer-usage.ts'
+import { findModelByName } from '#control-plane/db/catalog.ts'
+import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { MediaUnitsSchema, mediaUnitsOfRow } from '#control-plane/services/media-units.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
+import type { PaymentFacts } from '#control-plane/services/payments/payment-standing.ts'
+import { standingByPayment } from '#control-plane/services/payments/payment-standing.ts'
+import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
+import { DAY } from '#shared/clock.ts'
+import { SETTLEMENT_STATUSES } from '#shared/contract/lookup.ts'
+import { isChainRail, SETTLEMENT_TYPES, settlementTypeOf } from '#shared/contract/rails.ts'
+import { SERVED_BY, UsageEventSchema } from '#shared/contract/usage-event.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { standingOf } from '#shared/lookup-record.ts'
+import { oneLine } from '#shared/texts.ts'
+import { readWindow, WindowFields } from './usage-window.ts'
+
+const Name = oneLine(200).min(1)
+
+/** Filters of a buyer's own calls, the same for the list, the buckets and the export. */
+export const UsageFilterFields = {
+  ...WindowFields,
+  model: ModelName.optional(),
+  keyId: oneLine(100).optional(),
+  provider: Name.optional(),
+  endpoint: Name.optional(),
+  outcome: z.enum(['succeeded', 'failed', 'cut', 'cancelled']).optional(),
+  servedBy: z.enum(SERVED_BY).optional(),
+}
+const Filter = z.strictObject(UsageFilterFields)
+
+/**
+ * Resolves the input of a filter. A model may have any name that calls accept. Lists cover the last 30 days by default.
+ */
+export async function readUsageFilter(
+  ctx: Pick<Ctx, 'db' | 'clock'>,
+  account: AccountId,
+  input: z.output<typeof Filter>,
+): Promise<UsageFilter> {
+  const { keyId, provider, endpoint, outcome, servedBy } = input
+  const model = input.model === undefined ? undefined : ((await findModelByName(ctx.db, input.model)) ?? input.model)
+  const window = readWindow(input, ctx.clock.now(), '30d')
+  return { account, ...window, model, keyId, provider, endpoint, outcome, servedBy }
+}
+
+/** Token counts of calls. Input includes cache reads, cache writes and audio, output includes reasoning and audio. */
+export const TokenViewSchema = z.object({
+  inputTokens: Count,
+  outputTokens: Count,
+  cacheReadTokens: Count,
+  cacheWriteTokens: Count,
+  reasoningTokens: Count,
+  audioInputTokens: Count,
+  audioOutputTokens: Count,
+})
+export type TokenView = z.infer<typeof TokenViewSchema>
+
+export function tokensOf(sums: TokenSums): TokenView {
+  return {
+    inputTokens: Number(sums.input + sums.cacheRead + sums.cacheWrite + sums.audioInput),
+    outputTokens: Number(sums.output + sums.reasoning + sums.audioOutput),
+    cacheReadTokens: Number(sums.cacheRead),
+    cacheWriteTokens: Number(sums.cacheWrite),
+    reasoningTokens: Number(sums.reasoning),
+    audioInputTokens: Number(sums.audioInput),
+    audioOutputTokens: Number(sums.audioOutput),
+  }
+}
+
+/** A booked call. Instants are Unix milliseconds, `*Micro` whole micro-USD. */
+export const UsageItemSchema = TokenViewSchema.extend({
+  ...MediaUnitsSchema.shape,
+  /** The request id, as the cursor of a list. */
+  id: z.string(),
+  requestId: z.string(),
+  createdAt: UnixMs,
+  model: z.string(),
+  requestedModel: z.string(),
+  provider: z.string().nullable(),
+  servedBy: z.enum(SERVED_BY).nullable(),
+  endpoint: z.string(),
+  keyId: z.string().nullable(),
+  outcome: UsageEventSchema.shape.outcome,
+  streamed: z.boolean(),
+  settlementType: z.enum(SETTLEMENT_TYPES),
+  settlementStatus: z.enum(SETTLEMENT_STATUSES),
+  settlementError: z.string().nullable(),
+  buyerCostMicro: WholeMicro,
+  listCostMicro: WholeMicro,
+  ttftMs: z.number().nullable(),
+  durationMs: z.number(),
+  txHash: z.string().nullable(),
+}).meta({ id: 'UsageItem', description: 'A call of a buyer with its tokens, its cost and its payment.' })
+export type UsageItem = z.infer<typeof UsageItemSchema>
+
+function usageItemOf(row: UsageRow, payment: PaymentFacts | undefined): UsageItem {
+  const standing = payment === undefined ? standingOf(row, row.postedAt.getTime()) : standingByPayment(row, payment)
+  const { rid, model, requestedModel, provider, servedBy, endpoint, keyId, outcome, ttftMs, durationMs } = row
+  return {
+    id: rid,
+    requestId: rid,
+    createdAt: row.startedAt.getTime(),
+    ...{ model, requestedModel, provider, servedBy, endpoint, keyId, outcome },
+    streamed: row.isStreamed,
+    settlementType: settlementTypeOf(row.rail),
+    settlementStatus: standing.settlement_status,
+    settlementError: standing.settlement_error,
+    buyerCostMicro: Number(row.charge),
+    listCostMicro: Number(row.listCost),
+    ...tokensOf(row),
+    ...mediaUnitsOfRow(row),
+    ...{ ttftMs, durationMs, txHash: standing.tx_hash },
+  }
+}
+
+export const UsagePageSchema = signedPageSchema(UsageItemSchema)
+export type UsagePage = z.infer<typeof UsagePageSchema>
+
+/** Lists the caller's booked calls that match the filters, newest first. */
+export const listBuyerUsage = defineOperation({
+  name: 'usage.list',
+  access: 'buyer',
+  input: Filter.extend({ maxItems: PageSize, nextToken: PageToken.optional() }),
+  limit: 'read',
+  idempotency: 'none',
+  output: UsagePageSchema,
+  run: async (ctx, actor, { maxItems, nextToken, ...input }): Promise<UsagePage> => {
+    const filter = await readUsageFilter(ctx, actor.account, input)
+    const pages = pagesById(ctx, { list: 'usage.list', tenant: actor.account, filters: [input] })
+    const found = await listUsage(ctx.db, filter, { before: pages.idIn(nextToken), limit: maxItems + 1 })
+    const carried = found.filter(({ rail }) => isChainRail(rail)).map(({ rid }) => rid)
+    const payments = await findCarriedCalls(ctx.db, carried)
+    return pages.pageOf(found, maxItems, (row) => usageItemOf(row, payments.get(row.rid)))
+  },
+})
+
+/** The sums of some calls. Savings are the cost at the reference price less the cost. */
+export const UsageFiguresSchema = TokenViewSchema.extend({
+  ...MediaUnitsSchema.shape,
+  requests: Count,
+  failedRequests: Count,
+  buyerCostMicro: WholeMicro,
+  listCostMicro: WholeMicro,
+})
+export type UsageFigures = z.infer<typeof UsageFiguresSchema>
+
+function figuresOf(sums: UsageSums): UsageFigures {
+  return {
+    requests: Number(sums.requests),
+    failedRequests: Number(sums.failed),
+    buyerCostMicro: Number(sums.charge),
+    listCostMicro: Number(sums.listCost),
+    ...tokensOf(sums),
+    ...mediaUnitsOfRow(sums),
+  }
+}
+
+/**
+ * The calls of one UTC hour, day or month. `bucket` is its first millisecond, `group` the model, key, provider or
+ * endpoint.
+ */
+export const UsageBucketSchema = UsageFiguresSchema.extend({
+  bucket: UnixMs,
+  group: z.string().nullable(),
+}).meta({ id: 'UsageBucket', description: 'What was used and paid in one part of a time, for one group.' })
+export const UsageBucketsSchema = z.object({
+  interval: z.enum(USAGE_INTERVALS),
+  buckets: z.array(UsageBucketSchema).readonly(),
+})
+export type UsageBuckets = z.infer<typeof UsageBucketsSchema>
+
+/** Most buckets of one answer, and the longest window of each interval. */
+const MAX_BUCKETS = 5_000
+const MAX_WINDOW_MS: { readonly [Interval in UsageInterval]: number } = {
+  hour: 31 * DAY,
+  day: 400 * DAY,
+  month: Number.POSITIVE_INFINITY,
+}
+
+/** Sums the caller's calls by time, oldest first. An interval without calls is left out. Throws `invalid_request`. */
+export const listUsageBuckets = defineOperation({
+  name: 'usage.buckets',
+  access: 'buyer',
+  input: Filter.extend({
+    interval: z.enum(USAGE_INTERVALS).default('day'),
+    groupBy: z.enum(['model', 'key', 'provider', 'endpoint']).optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  output: UsageBucketsSchema,
+  run: async (ctx, actor, { interval, groupBy, ...input }): Promise<UsageBuckets> => {
+    const filter = await readUsageFilter(ctx, actor.account, input)
+    if (filter.to - filter.from > MAX_WINDOW_MS[interval]) {
+      const days = MAX_WINDOW_MS[interval] / DAY
+      throw new AppError('invalid_request', { message: `By ${interval}, a window is at most ${days} days.` })
+    }
+    const rows = await sumUsageByTime(ctx.db, filter, { interval, group: groupBy, limit: MAX_BUCKETS + 1 })
+    if (rows.length > MAX_BUCKETS) {
+      throw new AppError('invalid_request', { message: `An answer has at most ${MAX_BUCKETS} buckets: ask for less.` })
+    }
+    return {
+      interval,
+      buckets: rows.map((row) => ({ bucket: row.at.getTime(), group: row.group, ...figuresOf(row) })),
+    }
+  },
+})

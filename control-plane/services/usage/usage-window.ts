@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { Instant } from '#control-plane/services/fields.ts'
+import { DAY } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** Lengths of windows that end now, in milliseconds. Null covers all time. */
+const PERIODS = { '24h': DAY, '7d': 7 * DAY, '30d': 30 * DAY, '90d': 90 * DAY, lifetime: null } as const
+export const PERIOD_NAMES = ['24h', '7d', '30d', '90d', 'lifetime'] as const
+export type Period = (typeof PERIOD_NAMES)[number]
+
+/** The input of a window: a period that ends now, or `from` (included) and `to` (excluded), each optional. */
+export const WindowFields = {
+  period: z.enum(PERIOD_NAMES).optional(),
+  from: Instant.optional(),
+  to: Instant.optional(),
+}
+
+export type Window = { readonly from: number; readonly to: number }
+
+/** A call counts by the time of its admission. The window includes a call that is admitted in this millisecond. */
+const NEXT_MS = 1
+
+/**
+ * Reads the window in Unix milliseconds, `to` excluded. Throws `invalid_request` for a period together with `from` or
+ * `to`, and for a `from` after `to`.
+ */
+export function readWindow(
+  given: { readonly period?: Period | undefined; readonly from?: number | undefined; readonly to?: number | undefined },
+  now: number,
+  otherwise: Period,
+): Window {
+  const { from, to } = given
+  if (given.period !== undefined && (from !== undefined || to !== undefined)) {
+    throw new AppError('invalid_request', { message: 'Name a period, or from and to.', param: 'period' })
+  }
+  if (from !== undefined || to !== undefined) {
+    const window = { from: from ?? 0, to: to ?? now + NEXT_MS }
+    if (window.from < window.to) return window
+    throw new AppError('invalid_request', { message: 'from lies before to.', param: 'from' })
+  }
+  return { from: sinceOf(given.period ?? otherwise, now), to: now + NEXT_MS }
+}
+
+function sinceOf(period: Period, now: number): number {
+  const span = PERIODS[period]
+  return span === null ? 0 : Math.max(0, now - span)
+}

@@ -38,12 +38,12 @@ import { openDesk, openRails } from './open-rails.ts'
 import { createAnswerRoom } from './pipeline/answer-room.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
-import { JOB_LIMITS } from './pipeline/job-plane.ts'
-import { keepDueFiles } from './pipeline/keep-due-files.ts'
-import type { JobFiles } from './pipeline/keep-job-files.ts'
-import { createJobFiles } from './pipeline/keep-job-files.ts'
-import type { PendingSettlements } from './pipeline/pending-settlements.ts'
-import { createPendingSettlements } from './pipeline/pending-settlements.ts'
+import type { PendingSettlements } from './pipeline/claims/pending-settlements.ts'
+import { createPendingSettlements } from './pipeline/claims/pending-settlements.ts'
+import { JOB_LIMITS } from './pipeline/jobs/job-plane.ts'
+import { keepDueFiles } from './pipeline/jobs/keep-due-files.ts'
+import type { JobFiles } from './pipeline/jobs/keep-job-files.ts'
+import { createJobFiles } from './pipeline/jobs/keep-job-files.ts'
 import { createRetryBudget } from './pipeline/retry-budget.ts'
 import { createTicker } from './pipeline/ticker.ts'
 import { ownProviderRail } from './rails/own-providers.ts'
@@ -402,7 +402,8 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     paidAnswers: stores.paidAnswers,
     artifacts: stores.artifacts,
     ...{ buyerShares: stores.buyerShares, refusals: stores.refusals },
-    ...{ forwardedJobs: stores.forwardedJobs, jobBindingMs: JOB_LIMITS.bindingMs, credit: counted.credit },
+    ...{ forwardedJobs: stores.forwardedJobs, credit: counted.credit },
+    ...{ jobBindingMs: JOB_LIMITS.bindingMs, jobDeadlineMs: JOB_LIMITS.deadlineMs },
     ownProviders: payBy(stores.ownProviders, true),
     offerCaps,
     rates,

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answerLocally } from '#data-plane/pipeline/answer-locally.ts'
+import { submitJob } from '#data-plane/pipeline/jobs/submit-job.ts'
 import { refusalHeaders } from '#data-plane/pipeline/reply-headers.ts'
 import { serveCall } from '#data-plane/pipeline/serve-call.ts'
-import { submitJob } from '#data-plane/pipeline/submit-job.ts'
 import {
   answerForJob,
   answerHealth,

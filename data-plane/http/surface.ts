@@ -1,5 +1,5 @@
 import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
-import type { JobPlane } from '#data-plane/pipeline/job-plane.ts'
+import type { JobPlane } from '#data-plane/pipeline/jobs/job-plane.ts'
 import type { Lookups } from '#data-plane/reads/look-up.ts'
 import type { ReadSources } from '#data-plane/reads/read.ts'
 import type { Clock } from '#shared/clock.ts'

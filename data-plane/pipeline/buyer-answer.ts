@@ -1,20 +1,15 @@
-import type { AttemptPlan, BuyerReply, Decoder, RawRequest, UpstreamRequest } from '#data-plane/call.ts'
+import type { BuyerReply, RawRequest } from '#data-plane/call.ts'
 import type { Settled } from '#data-plane/payment.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { AppError } from '#shared/errors.ts'
-import type { AdmittedCall } from './admitted-call.ts'
 import type { CallPlane } from './call-plane.ts'
-import type { Relay } from './relay-with-failover.ts'
 import type { ReplyFacts } from './reply-headers.ts'
 import { COST_HEADERS, costHeaders, refusalHeaders, replyHeaders } from './reply-headers.ts'
-import type { Settlement } from './settle-call.ts'
 import { receiptAhead } from './settle-call.ts'
+import type { AdmittedCall, Relay, Settlement, Winner } from './stages.ts'
 
 // This module alone decides how much of an answer the buyer has got: nothing, a head, a stream, its end.
-
-/** The attempt whose content the buyer gets. */
-export type Winner = { readonly plan: AttemptPlan; readonly request: UpstreamRequest; readonly decoder: Decoder }
 
 /** The facts of a call when its stream begins. `paid` tells of a payment that was taken by then. */
 type Begun = Pick<ReplyFacts, 'attempts' | 'decisionMs'> & { readonly paid: Settled['headers'] }

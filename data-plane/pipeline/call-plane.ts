@@ -81,9 +81,10 @@ export type CallPlane = {
   readonly offerCaps: OfferCapsStore
   readonly buyerShares: BuyerShares
   readonly refusals: RefusalCounts
-  /** Jobs at providers, and the milliseconds for which they belong to their buyers. */
+  /** Jobs at providers. In milliseconds: how long a job belongs to its buyer, and how long it may take. */
   readonly forwardedJobs: ForwardedJobs
   readonly jobBindingMs: number
+  readonly jobDeadlineMs: number
   /** Settles the ends of jobs that were paid from credit. */
   readonly credit: Settling
   readonly rates: RateLimits

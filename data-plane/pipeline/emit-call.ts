@@ -6,10 +6,8 @@ import type { AppError } from '#shared/errors.ts'
 import { describeCause } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
-import type { AdmittedCall } from './admitted-call.ts'
 import type { CallPlane } from './call-plane.ts'
-import type { Relay } from './relay-with-failover.ts'
-import type { Settlement } from './settle-call.ts'
+import type { AdmittedCall, Relay, Settlement } from './stages.ts'
 
 /** Reports a call that was admitted: one usage event, one line in the log, and the counters. */
 export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, settlement: Settlement): void {

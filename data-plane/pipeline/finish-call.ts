@@ -1,34 +1,15 @@
 import { describeCause, toAppError } from '#shared/errors.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
-import type { AdmittedCall } from './admitted-call.ts'
+import { relayWithFailover, settleCap } from './attempt/relay-with-failover.ts'
 import { endAnswer } from './buyer-answer.ts'
 import type { CallPlane } from './call-plane.ts'
 import { emitCall } from './emit-call.ts'
 import { endAskedJob } from './forwarded-job.ts'
 import { keepFiles } from './keep-files.ts'
-import type { Relay } from './relay-with-failover.ts'
-import { relayWithFailover, settleCap } from './relay-with-failover.ts'
-import type { Settlement } from './settle-call.ts'
 import { settleCall } from './settle-call.ts'
-
-/** The attempts of the turns before. */
-export type Before = Pick<Relay, 'attempts' | 'waitedMs'>
+import type { AdmittedCall, Before, Relay, Relayed, Settlement, Turn } from './stages.ts'
 
 export const NOTHING_BEFORE: Before = { attempts: [], waitedMs: 0 }
-
-/** A relay that is over and not settled yet. */
-export type Relayed = { readonly relay: Relay; readonly hasProgress: boolean; readonly decisionMs: number }
-
-/** A turn of an admitted call: the attempts that it may make, and whether it has progress in the journal. */
-export type Turn = {
-  readonly call: AdmittedCall
-  readonly before: Before
-  /** Attempts of this turn and of those before it together. */
-  readonly maxAttempts: number
-  readonly decisionMs: number
-  /** True once the journal has the call's progress. Then it must end in a capture, even of nothing. */
-  hasProgress: boolean
-}
 
 /** Relays an admitted call. Never rejects: a failure of our own becomes the relay's error. */
 export async function relayCall(

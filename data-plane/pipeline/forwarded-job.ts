@@ -1,6 +1,5 @@
 import type { JobWord, MarketOffer, Receipt, StartedJob } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
-import type { ForwardedJob } from '#data-plane/store/forwarded-jobs.ts'
 import type { JobQuestion } from '#data-plane/wires/wire.ts'
 import { writeJobEnd } from '#shared/contract/job-end.ts'
 import type { JobEnd } from '#shared/contract/job-record.ts'
@@ -12,16 +11,10 @@ import { chargeWork, NO_CHARGE } from '#shared/jobs.ts'
 import { keptBps, ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { reportedUnits } from '#shared/resources/quote-resource.ts'
-import type { AdmittedCall } from './admitted-call.ts'
-import { bookJobEvent } from './book-job-event.ts'
 import type { CallPlane } from './call-plane.ts'
+import { captureJobEvent } from './capture-job-event.ts'
 import { subjectOf } from './event-subject.ts'
-import { JOB_LIMITS } from './job-plane.ts'
-import type { Relay } from './relay-with-failover.ts'
-import type { UsageEventText } from './settle-call.ts'
-
-/** A question about a job at a provider, the job, and the key that has started it. */
-export type AskedJob = { readonly question: JobQuestion; readonly job: ForwardedJob; readonly offer: MarketOffer }
+import type { AdmittedCall, AskedJob, Relay, UsageEventText } from './stages.ts'
 
 /**
  * Finds the job that a request asks about. It belongs to the buyer who started it, and every question goes to the key
@@ -47,6 +40,7 @@ export async function findAskedJob(plane: CallPlane, question: JobQuestion, paye
 
 /** Makes the submit of a job of the event of its call: the whole quote leaves the balance, and nobody is paid yet. */
 export function asSubmit(
+  plane: Pick<CallPlane, 'jobDeadlineMs'>,
   call: AdmittedCall,
   event: UsageEventText,
   { id: providerJob, captures }: StartedJob,
@@ -57,7 +51,7 @@ export function asSubmit(
     ...event,
     kind: 'submit',
     job: {
-      deadlineAt: raw.receivedAt + JOB_LIMITS.deadlineMs,
+      deadlineAt: raw.receivedAt + plane.jobDeadlineMs,
       providerJob,
       unitPrices: writeUnitPrices(target.price.unitPrices),
       bound: { ...demand.bounds.units?.most },
@@ -152,5 +146,5 @@ async function bookEnd({ journal, events, credit }: CallPlane, submit: UsageEven
   if (subject === undefined) throw new AppError('internal_error', { cause: new Error('a job nobody pays for') })
   const end = { ...subject, rid: jobEndId(submit.rid) }
   // The money left the balance at the submit. This settlement only says how it is split.
-  await bookJobEvent({ journal, events }, end, event, () => credit.settle(end, ZERO, event))
+  await captureJobEvent({ journal, events }, end, event, () => credit.settle(end, ZERO, event))
 }

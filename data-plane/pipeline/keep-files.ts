@@ -1,7 +1,7 @@
 import type { AnswerFile } from '#data-plane/call.ts'
 import { SECOND } from '#shared/clock.ts'
-import type { AdmittedCall } from './admitted-call.ts'
 import type { CallPlane } from './call-plane.ts'
+import type { AdmittedCall } from './stages.ts'
 
 /** Milliseconds that keeping the files of one answer may take. Then the answer goes out with what is left of them. */
 const KEEP_MS = 10 * SECOND

@@ -6,9 +6,7 @@ import type { PaidAnswer } from '#data-plane/store/paid-answers.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { toAppError } from '#shared/errors.ts'
-import type { AdmittedCall, ReadCall } from './admitted-call.ts'
 import { admittedCall, onlyThese } from './admitted-call.ts'
-import type { Winner } from './buyer-answer.ts'
 import { refuse } from './buyer-answer.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 import { emitRefusal } from './emit-call.ts'
@@ -26,14 +24,13 @@ import {
   standingOf,
   withDemand,
 } from './entrance.ts'
-import type { Before, Relayed } from './finish-call.ts'
 import { finishCall, NOTHING_BEFORE, relayCall } from './finish-call.ts'
-import type { AskedJob } from './forwarded-job.ts'
 import { findAskedJob } from './forwarded-job.ts'
-import { mayFallBack } from './own-providers.ts'
-import type { Course, Plan } from './plan-call.ts'
-import { planCall, plotCourse, quoteFor } from './plan-call.ts'
+import { mayFallBack } from './plan/own-providers.ts'
+import type { Course, Plan } from './plan/plan-call.ts'
+import { planCall, plotCourse, quoteFor } from './plan/plan-call.ts'
 import { reserveFunds } from './reserve-funds.ts'
+import type { AdmittedCall, AskedJob, Before, ReadCall, Relayed, Winner } from './stages.ts'
 
 /**
  * The one flow of every paid call, for every protocol and way to pay. It always answers and never rejects. A failure

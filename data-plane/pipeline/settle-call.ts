@@ -1,8 +1,7 @@
-import type { z } from 'zod'
 import type { AttemptPlan, Decoder, Demand, Metered, Receipt, Target, UpstreamRequest } from '#data-plane/call.ts'
 import type { RailRecord, Settled } from '#data-plane/payment.ts'
 import { toMicrosecond } from '#shared/clock.ts'
-import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
+import type { Attempt } from '#shared/contract/usage-event.ts'
 import { MAX_WORD_CHARS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
@@ -10,32 +9,11 @@ import type { MicroUsd } from '#shared/money.ts'
 import { chargeShare, chargeUp, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
 import { billLines, listInputCost } from '#shared/pricing.ts'
 import { cleanLine } from '#shared/texts.ts'
-import type { Usage } from '#shared/usage.ts'
 import { isNothing, outputTokens } from '#shared/usage.ts'
-import type { AdmittedCall } from './admitted-call.ts'
 import type { CallPlane } from './call-plane.ts'
 import { asSubmit, bindJob } from './forwarded-job.ts'
-import { meterUsage } from './meter-usage.ts'
-import type { Relay } from './relay-with-failover.ts'
-
-/** A usage event as it is written: amounts are digits. */
-export type UsageEventText = Omit<z.input<typeof UsageEventSchema>, 'usage'> & { readonly usage: Usage }
-
-export type Outcome = 'succeeded' | 'failed' | 'cut' | 'cancelled'
-
-/** The end of a call: its charge, and the event that says so. */
-export type Settlement = {
-  readonly outcome: Outcome
-  readonly receipt: Receipt
-  readonly metered: Metered
-  readonly event: string
-  /** Says whether the booking learns of it by name or by event. */
-  readonly booking: Settled['booking']
-  /** Headers that the rail adds to the buyer's answer. */
-  readonly headers: Settled['headers'] | undefined
-  /** Set when the charge can never be taken. */
-  readonly refusal: Settled['refusal'] | undefined
-}
+import { meterUsage } from './meter/meter-usage.ts'
+import type { AdmittedCall, Outcome, Relay, Settlement, UsageEventText } from './stages.ts'
 
 const NOTHING: Metered = { usage: {}, source: 'reported', finishReason: null, anomalies: [] }
 
@@ -63,7 +41,7 @@ export async function settleCall(
     charge,
   })
   const started = relay.error === undefined ? last?.decoder.startedJob?.() : undefined
-  const event = started === undefined ? called : asSubmit(call, called, started)
+  const event = started === undefined ? called : asSubmit(plane, call, called, started)
   const text = JSON.stringify(event)
   const seller = last?.plan.offer
   if (started !== undefined && seller?.servedBy === 'marketplace') {

@@ -1,6 +1,6 @@
 import type { Demand, MarketOffer } from '#data-plane/call.ts'
-import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
-import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
+import { readChoice } from '#data-plane/pipeline/plan/routing-choice.ts'
+import { selectOffers } from '#data-plane/pipeline/plan/select-offers.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'

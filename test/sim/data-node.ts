@@ -7,9 +7,9 @@ import type { PaymentDesk } from '#data-plane/payment.ts'
 import { createAnswerRoom } from '#data-plane/pipeline/answer-room.ts'
 import type { CallPlane, CallRoute } from '#data-plane/pipeline/call-plane.ts'
 import { CHAT_LIMITS } from '#data-plane/pipeline/call-plane.ts'
-import type { JobPlane, SubmitRoute } from '#data-plane/pipeline/job-plane.ts'
-import type { PendingSettlements } from '#data-plane/pipeline/pending-settlements.ts'
-import { createPendingSettlements } from '#data-plane/pipeline/pending-settlements.ts'
+import type { PendingSettlements } from '#data-plane/pipeline/claims/pending-settlements.ts'
+import { createPendingSettlements } from '#data-plane/pipeline/claims/pending-settlements.ts'
+import type { JobPlane, SubmitRoute } from '#data-plane/pipeline/jobs/job-plane.ts'
 import { createRetryBudget } from '#data-plane/pipeline/retry-budget.ts'
 import { createTicker } from '#data-plane/pipeline/ticker.ts'
 import { creditRail } from '#data-plane/rails/credit.ts'
@@ -193,7 +193,10 @@ type Stores = Pick<Seam, 'id' | 'process'> &
   Pick<CallPlane, 'events' | 'journal'> & { readonly ids: Ids; readonly caps: OfferCapsStore }
 
 /** Lent keys have no rules in the simulation, and no jobs. */
-const NO_RULES: Pick<CallPlane, 'buyerShares' | 'refusals' | 'forwardedJobs' | 'jobBindingMs' | 'credit'> = {
+const NO_RULES: Pick<
+  CallPlane,
+  'buyerShares' | 'refusals' | 'forwardedJobs' | 'jobBindingMs' | 'jobDeadlineMs' | 'credit'
+> = {
   buyerShares: { take: () => Promise.resolve(true), settle: () => Promise.resolve() },
   refusals: { note: () => undefined },
   forwardedJobs: {
@@ -203,6 +206,7 @@ const NO_RULES: Pick<CallPlane, 'buyerShares' | 'refusals' | 'forwardedJobs' | '
     markBooked: () => Promise.resolve(),
   },
   jobBindingMs: 0,
+  jobDeadlineMs: 0,
   credit: {
     settle: () => Promise.reject(new AppError('service_unavailable')),
     release: () => Promise.resolve(),

@@ -1,9 +1,9 @@
 import type { LongMutant } from './long-mutants.ts'
 
 const SETTLE = 'data-plane/pipeline/settle-call.ts'
-const RELAY = 'data-plane/pipeline/relay-with-failover.ts'
+const RELAY = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const ANSWER = 'data-plane/pipeline/buyer-answer.ts'
-const ATTEMPT = 'data-plane/pipeline/attempt.ts'
+const ATTEMPT = 'data-plane/pipeline/attempt/attempt.ts'
 
 const of = (name: string, file: string, find: string, replace: string): LongMutant => {
   return { name, edits: [{ file, find, replace }], jobs: 0, mostSeeds: 10 }

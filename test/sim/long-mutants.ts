@@ -16,9 +16,9 @@ export type LongMutant = ProductMutant & {
   readonly mostSeeds: number
 }
 
-const SUBMIT = 'data-plane/pipeline/submit-job.ts'
-const FIND = 'data-plane/pipeline/find-job-provider.ts'
-const SHOW = 'data-plane/pipeline/finish-job.ts'
+const SUBMIT = 'data-plane/pipeline/jobs/submit-job.ts'
+const FIND = 'data-plane/pipeline/jobs/find-job-provider.ts'
+const SHOW = 'data-plane/pipeline/jobs/show-job.ts'
 const END = 'control-plane/services/booking/book-job-event.ts'
 const END_JOB = 'control-plane/services/jobs/end-job.ts'
 const ATTEND = 'control-plane/services/jobs/attend-job.ts'

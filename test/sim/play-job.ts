@@ -1,6 +1,6 @@
 import type { RequestHead } from '#data-plane/call.ts'
-import { showJob } from '#data-plane/pipeline/finish-job.ts'
-import { submitJob } from '#data-plane/pipeline/submit-job.ts'
+import { showJob } from '#data-plane/pipeline/jobs/show-job.ts'
+import { submitJob } from '#data-plane/pipeline/jobs/submit-job.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Received } from './buyer-reply.ts'

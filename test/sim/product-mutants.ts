@@ -4,14 +4,14 @@ export type ProductMutant = {
   readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[]
 }
 
-const PLAN = 'data-plane/pipeline/plan-call.ts'
-const QUOTE = 'data-plane/pipeline/quote-call.ts'
-const RELAY = 'data-plane/pipeline/relay-with-failover.ts'
+const PLAN = 'data-plane/pipeline/plan/plan-call.ts'
+const QUOTE = 'data-plane/pipeline/plan/quote-call.ts'
+const RELAY = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const SETTLE = 'data-plane/pipeline/settle-call.ts'
-const SUBMIT = 'data-plane/pipeline/submit-job.ts'
-const FIND = 'data-plane/pipeline/find-job-provider.ts'
-const SHOW = 'data-plane/pipeline/finish-job.ts'
-const BOOK_EVENT = 'data-plane/pipeline/book-job-event.ts'
+const SUBMIT = 'data-plane/pipeline/jobs/submit-job.ts'
+const FIND = 'data-plane/pipeline/jobs/find-job-provider.ts'
+const SHOW = 'data-plane/pipeline/jobs/show-job.ts'
+const BOOK_EVENT = 'data-plane/pipeline/capture-job-event.ts'
 const FREE = 'control-plane/services/ledger/free-hold.ts'
 const END = 'control-plane/services/booking/book-job-event.ts'
 

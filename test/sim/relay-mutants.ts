@@ -1,7 +1,7 @@
 import type { ProductMutant } from './product-mutants.ts'
 
 const SETTLE = 'data-plane/pipeline/settle-call.ts'
-const RELAY = 'data-plane/pipeline/relay-with-failover.ts'
+const RELAY = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const DECODER = 'data-plane/wires/forward/decoder.ts'
 const QUOTE = 'shared/resources/quote-resource.ts'
 

@@ -1,8 +1,8 @@
 import type { LongMutant } from './long-mutants.ts'
 import type { ProductMutant } from './product-mutants.ts'
 
-const PENDING = 'data-plane/pipeline/pending-settlements.ts'
-const STANDING = 'data-plane/pipeline/standing-claims.ts'
+const PENDING = 'data-plane/pipeline/claims/pending-settlements.ts'
+const STANDING = 'data-plane/pipeline/claims/standing-claims.ts'
 const CLAIM = 'control-plane/services/payments/claim-payment.ts'
 const RECAPTURE = 'data-plane/journal/recapture.ts'
 const RECOVER = 'data-plane/store/funds-recovery.ts'

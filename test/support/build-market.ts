@@ -1,6 +1,6 @@
 import type { MarketOffer, ModelDemand, ModelPlan, ModelTarget, Offer, RawRequest } from '#data-plane/call.ts'
 import type { AccountPayer } from '#data-plane/payment.ts'
-import type { SelectionPorts } from '#data-plane/pipeline/offer-filters.ts'
+import type { SelectionPorts } from '#data-plane/pipeline/plan/offer-filters.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'

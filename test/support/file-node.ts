@@ -1,4 +1,4 @@
-import { openArtifact } from '#data-plane/pipeline/open-artifact.ts'
+import { openArtifact } from '#data-plane/pipeline/jobs/open-artifact.ts'
 import type { JobStore } from '#data-plane/store/jobs.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'

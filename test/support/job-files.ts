@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
-import { createJobFiles } from '#data-plane/pipeline/keep-job-files.ts'
+import { createJobFiles } from '#data-plane/pipeline/jobs/keep-job-files.ts'
 import { openArtifactFolder } from '#data-plane/store/artifact-folder.ts'
 import type { ArtifactLimits } from '#data-plane/store/artifact-store.ts'
 import { createArtifacts } from '#data-plane/store/artifacts.ts'

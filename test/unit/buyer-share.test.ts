@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { relayWithFailover } from '#data-plane/pipeline/relay-with-failover.ts'
+import { relayWithFailover } from '#data-plane/pipeline/attempt/relay-with-failover.ts'
 import { microUsd, picoUsd } from '#shared/money.ts'
 import { buildDemand, buildMarketOffer, buildRaw, buildTarget } from '#test/support/build-market.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkCapability, contextError } from '#data-plane/pipeline/check-capability.ts'
+import { checkCapability, contextError } from '#data-plane/pipeline/plan/check-capability.ts'
 import type { SourceRole } from '#shared/clips.ts'
 import type { ErrorCode } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'

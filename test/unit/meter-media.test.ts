@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Ending, ModelDemand } from '#data-plane/call.ts'
-import { meterUsage } from '#data-plane/pipeline/meter-usage.ts'
+import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
 import type { ImageBounds } from '#shared/images.ts'
 import { picoUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'

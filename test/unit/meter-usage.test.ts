@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Ending } from '#data-plane/call.ts'
-import { meterUsage } from '#data-plane/pipeline/meter-usage.ts'
+import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
 import { KEEP_ALL, microUsd, picoUsd } from '#shared/money.ts'
 import { chargeUsage } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'

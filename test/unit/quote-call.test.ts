@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Demand } from '#data-plane/call.ts'
-import { boundOf, limitWithin, quoteCall } from '#data-plane/pipeline/quote-call.ts'
+import { boundOf, limitWithin, quoteCall } from '#data-plane/pipeline/plan/quote-call.ts'
 import { rankOffers } from '#data-plane/store/market.ts'
 import { systemClock } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { meterUsage } from '#data-plane/pipeline/meter-usage.ts'
+import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { completions } from '#data-plane/wires/completions/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'

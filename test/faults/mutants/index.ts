@@ -57,7 +57,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'nobody-settles-later',
-    file: 'data-plane/pipeline/pending-settlements.ts',
+    file: 'data-plane/pipeline/claims/pending-settlements.ts',
     find: '(text) => isAll || due.has(ridOf(text)))',
     replace: '() => isAll && !isAll)',
     caughtBy: 'F35b',
@@ -71,7 +71,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'relay-is-sent-again',
-    file: 'data-plane/pipeline/relay-with-failover.ts',
+    file: 'data-plane/pipeline/attempt/relay-with-failover.ts',
     find: "return result.isSent || result.failure?.fault === 'buyer'",
     replace: "return result.failure?.fault === 'buyer'",
     caughtBy: 'N06',
@@ -85,7 +85,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'submits-without-a-journal',
-    file: 'data-plane/pipeline/book-job-event.ts',
+    file: 'data-plane/pipeline/capture-job-event.ts',
     find: 'calls.journal.capture(subject, event)',
     replace: '',
     caughtBy: 'N07a',

@@ -1,7 +1,7 @@
 import type { TestMutant } from './test-mutants.ts'
 
-const IMAGES = 'data-plane/pipeline/meter-images.ts'
-const UNITS = 'data-plane/pipeline/meter-units.ts'
+const IMAGES = 'data-plane/pipeline/meter/meter-images.ts'
+const UNITS = 'data-plane/pipeline/meter/meter-units.ts'
 const DECODER = 'data-plane/wires/forward/decoder.ts'
 const BODY = 'data-plane/wires/forward/sent-body.ts'
 const QUOTE = 'shared/resources/quote-resource.ts'
@@ -133,7 +133,7 @@ const FORWARDED: readonly TestMutant[] = [
   },
   {
     name: 'the-share-of-a-buyer-stays-taken-where-the-cap-is-full',
-    file: 'data-plane/pipeline/relay-with-failover.ts',
+    file: 'data-plane/pipeline/attempt/relay-with-failover.ts',
     find: 'attempts.length}`, ZERO)\n      continue',
     // An attempt that did not take it.
     replace: 'attempts.length + 1}`, ZERO)\n      continue',

@@ -1,6 +1,6 @@
 import type { TestMutant } from './test-mutants.ts'
 
-const SUBMIT = 'data-plane/pipeline/submit-job.ts'
+const SUBMIT = 'data-plane/pipeline/jobs/submit-job.ts'
 const CLAIM = 'data-plane/rails/claim.ts'
 const ATTEND = 'control-plane/services/jobs/attend-job.ts'
 const RESTORE = 'control-plane/services/jobs/restore-jobs.ts'
@@ -10,7 +10,7 @@ const BOOK = 'control-plane/services/payments/book-payment.ts'
 export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   {
     name: 'a-job-is-told-before-the-disk-has-it',
-    file: 'data-plane/pipeline/book-job-event.ts',
+    file: 'data-plane/pipeline/capture-job-event.ts',
     find: "if (state === 'pending') await calls.journal.sync()",
     replace: '',
     caughtBy: 'unit/job-end',
@@ -94,14 +94,14 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   },
   {
     name: 'a-deleted-file-is-given-out',
-    file: 'data-plane/pipeline/open-artifact.ts',
+    file: 'data-plane/pipeline/jobs/open-artifact.ts',
     find: 'if (isHidden) throw noArtifact()',
     replace: '',
     caughtBy: 'services/lost-jobs',
   },
   {
     name: 'a-file-is-given-out-before-its-job-is-known',
-    file: 'data-plane/pipeline/open-artifact.ts',
+    file: 'data-plane/pipeline/jobs/open-artifact.ts',
     find: "if (standing === 'unknown') throw recordsMissing()",
     replace: '',
     caughtBy: 'services/lost-jobs',
@@ -192,7 +192,7 @@ export const PAID_JOB_MUTANTS: readonly TestMutant[] = [
   },
   {
     name: 'a-file-of-a-lost-end-does-not-exist',
-    file: 'data-plane/pipeline/keep-job-files.ts',
+    file: 'data-plane/pipeline/jobs/keep-job-files.ts',
     find: 'if (stored.end === undefined && stored.lostEnd !== undefined) throw recordsMissing()',
     replace: '',
     caughtBy: 'services/lost-jobs',

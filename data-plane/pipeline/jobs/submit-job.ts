@@ -1,18 +1,9 @@
 import type { BuyerReply, Incoming, Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Hold, Settled } from '#data-plane/payment.ts'
-import type { Repeated } from '#data-plane/rails/rail.ts'
-import { PaymentUsed } from '#data-plane/rails/rail.ts'
-import type { JobRecordText } from '#data-plane/store/jobs.ts'
-import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
-import { crashPoint } from '#shared/crash-point.ts'
-import type { AppError } from '#shared/errors.ts'
-import { toAppError } from '#shared/errors.ts'
-import { writeUnitPrices } from '#shared/pricing.ts'
-import { jobCodecOf } from '#shared/protocols/index.ts'
-import { askProvider } from './ask-provider.ts'
-import { bookJobEvent } from './book-job-event.ts'
-import { refuse } from './buyer-answer.ts'
-import { announce, emitJob, emitRefusal } from './emit-call.ts'
+import { askProvider } from '#data-plane/pipeline/attempt/ask-provider.ts'
+import { refuse } from '#data-plane/pipeline/buyer-answer.ts'
+import { captureJobEvent } from '#data-plane/pipeline/capture-job-event.ts'
+import { announce, emitJob, emitRefusal } from '#data-plane/pipeline/emit-call.ts'
 import {
   demandOf,
   enter,
@@ -25,19 +16,28 @@ import {
   settleRefusal,
   standingOf,
   withDemand,
-} from './entrance.ts'
-import type { Asked, Taken, Turn, Wanted } from './find-job-provider.ts'
+} from '#data-plane/pipeline/entrance.ts'
+import { capRefusal } from '#data-plane/pipeline/plan/cap-refusal.ts'
+import { mayFallBack } from '#data-plane/pipeline/plan/own-providers.ts'
+import { planCall, plotCourse, quoteFor } from '#data-plane/pipeline/plan/plan-call.ts'
+import { refuseSwitchedOff } from '#data-plane/pipeline/refuse-switched-off.ts'
+import { replyHeaders } from '#data-plane/pipeline/reply-headers.ts'
+import { reserveFunds } from '#data-plane/pipeline/reserve-funds.ts'
+import type { Repeated } from '#data-plane/rails/rail.ts'
+import { PaymentUsed } from '#data-plane/rails/rail.ts'
+import type { JobRecordText } from '#data-plane/store/jobs.ts'
+import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import type { AppError } from '#shared/errors.ts'
+import { toAppError } from '#shared/errors.ts'
+import { writeUnitPrices } from '#shared/pricing.ts'
+import { jobCodecOf } from '#shared/protocols/index.ts'
+import type { Asked, JobTurn, Taken, Wanted } from './find-job-provider.ts'
 import { findProvider, quoteAt } from './find-job-provider.ts'
 import { refusedEvent, submitEvent } from './job-event.ts'
 import type { JobPlane, SubmitRoute } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
 import { openView } from './job-view.ts'
-import { mayFallBack } from './own-providers.ts'
-import { planCall, plotCourse, quoteFor } from './plan-call.ts'
-import { capRefusal } from './refuse-caps.ts'
-import { refuseSwitchedOff } from './refuse-switched-off.ts'
-import { replyHeaders } from './reply-headers.ts'
-import { reserveFunds } from './reserve-funds.ts'
 
 /**
  * Submits a long job. The quote is held and a provider accepts the job. Then the whole quote is settled, because the
@@ -117,7 +117,7 @@ async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<Accepted> 
   const { course, guest } = wanted
   const { first, last } = course.own
   const kept = last.length > 0 ? 1 : 0
-  const ownTurn = (offers: readonly Offer[], maxAttempts: number, isLast: boolean): Turn => {
+  const ownTurn = (offers: readonly Offer[], maxAttempts: number, isLast: boolean): JobTurn => {
     const quote = quoteFor(course, offers, askedMs(plane))
     return { payment: plane.calls.ownProviders, offers, quote, maxAttempts, isLast }
   }
@@ -129,7 +129,7 @@ async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<Accepted> 
     const { ranked, quote } = planCall(plane.calls, course, askedMs(plane))
     const { payment } = guest
     const maxAttempts = MAX_ATTEMPTS - kept
-    const sold: Turn = { payment, offers: ranked.candidates, quote, maxAttempts, isLast: kept === 0 }
+    const sold: JobTurn = { payment, offers: ranked.candidates, quote, maxAttempts, isLast: kept === 0 }
     const accepted = await takeTurn(plane, wanted, sold)
     if (accepted !== undefined) return accepted
   } catch (thrown) {
@@ -152,7 +152,7 @@ function refusalOf({ calls }: JobPlane, { tried, course }: Wanted, offers: reado
  * provider of this turn took it and another turn follows. Every failure gives the hold back and is booked as a call that
  * failed.
  */
-async function takeTurn(plane: JobPlane, wanted: Wanted, turn: Turn): Promise<Accepted | undefined> {
+async function takeTurn(plane: JobPlane, wanted: Wanted, turn: JobTurn): Promise<Accepted | undefined> {
   const { payment } = turn
   const hold = await reserve(plane, wanted, turn)
   if (!('rid' in hold)) return hold
@@ -188,7 +188,11 @@ function failedEvent(
 }
 
 /** Sets the money aside. A wallet that shows the payment of a job again, for the same request, is told of that job. */
-async function reserve(plane: JobPlane, { route, guest }: Wanted, { payment, quote }: Turn): Promise<Hold | Accepted> {
+async function reserve(
+  plane: JobPlane,
+  { route, guest }: Wanted,
+  { payment, quote }: JobTurn,
+): Promise<Hold | Accepted> {
   const { calls } = plane
   try {
     return await reserveFunds(calls, payment, guest, quote)
@@ -225,7 +229,7 @@ async function toldAgain(
 async function book(
   plane: JobPlane,
   { route, guest, job, course, tried }: Wanted,
-  turn: Turn,
+  turn: JobTurn,
   { offer, request, provider, take, hold }: Taken & { readonly hold: Hold },
 ): Promise<Accepted> {
   const { calls, limits } = plane
@@ -270,7 +274,7 @@ async function book(
   const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
   let settled: Settled
   try {
-    settled = await bookJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
+    settled = await captureJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
   } finally {
     // The whole quote counts against today's cap, whatever the job costs in the end.
     void calls.offerCaps.settle(offer, take, quoteMicro)

@@ -1,5 +1,11 @@
 import type { Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Hold } from '#data-plane/payment.ts'
+import type { ProviderAnswer } from '#data-plane/pipeline/attempt/ask-provider.ts'
+import { askProvider, speakerOf } from '#data-plane/pipeline/attempt/ask-provider.ts'
+import type { Failover } from '#data-plane/pipeline/call-plane.ts'
+import type { PayingGuest } from '#data-plane/pipeline/entrance.ts'
+import type { Course } from '#data-plane/pipeline/plan/plan-call.ts'
+import type { CallQuote } from '#data-plane/pipeline/plan/quote-call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyBadAnswer } from '#data-plane/upstream/classify.ts'
@@ -11,13 +17,7 @@ import type { ProviderJob } from '#shared/jobs.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { chargeShare, ZERO } from '#shared/money.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
-import type { ProviderAnswer } from './ask-provider.ts'
-import { askProvider, speakerOf } from './ask-provider.ts'
-import type { Failover } from './call-plane.ts'
-import type { PayingGuest } from './entrance.ts'
 import type { JobPlane, SubmitRoute } from './job-plane.ts'
-import type { Course } from './plan-call.ts'
-import type { CallQuote } from './quote-call.ts'
 
 /** A take of an offer's cap outlives the question to its provider by these milliseconds. */
 const TAKE_SLACK_MS = 30_000
@@ -42,7 +42,7 @@ export type Wanted = {
 }
 
 /** Offers of one kind, and the rail that pays for them. */
-export type Turn = {
+export type JobTurn = {
   readonly payment: Pick<Payment, 'reserve' | 'settle' | 'release'>
   readonly offers: readonly Offer[]
   readonly quote: CallQuote
@@ -61,7 +61,7 @@ export type Taken = {
 }
 
 /** The price of the whole job at an offer. */
-export function quoteAt({ quote }: Turn, { keptBps }: Offer): MicroUsd {
+export function quoteAt({ quote }: JobTurn, { keptBps }: Offer): MicroUsd {
   return chargeShare(quote.bound.bill, keptBps)
 }
 
@@ -72,7 +72,7 @@ export function quoteAt({ quote }: Turn, { keptBps }: Offer): MicroUsd {
 export async function findProvider(
   { calls, limits }: JobPlane,
   { route, job, course, tried }: Wanted,
-  turn: Turn,
+  turn: JobTurn,
   hold: Hold,
 ): Promise<Taken | undefined> {
   const { attempts, failures } = tried

@@ -1,29 +1,16 @@
-import type { AttemptPlan, Decoder, UpstreamRequest } from '#data-plane/call.ts'
+import type { UpstreamRequest } from '#data-plane/call.ts'
+import type { ComingAnswer } from '#data-plane/pipeline/answer-room.ts'
+import type { AttemptResult } from '#data-plane/pipeline/attempt-result.ts'
+import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
+import type { AttemptJob } from '#data-plane/pipeline/stages.ts'
+import type { Watcher } from '#data-plane/pipeline/ticker.ts'
 import type { TakenAhead } from '#data-plane/rails/rail.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
-import type { Attempt } from '#shared/contract/usage-event.ts'
-import type { ComingAnswer } from './answer-room.ts'
 import type { Earlier } from './attempt-limits.ts'
 import { NOTHING_EARLIER } from './attempt-limits.ts'
-import type { AttemptResult } from './attempt-result.ts'
 import type { BuyerStream } from './buyer-stream.ts'
 import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
-import type { CallPlane } from './call-plane.ts'
-import type { Turn } from './finish-call.ts'
-import type { Watcher } from './ticker.ts'
-
-/** An attempt at one offer: one exchange with its provider, or several where requests follow the first. */
-export type AttemptJob = {
-  readonly plan: AttemptPlan
-  readonly request: UpstreamRequest
-  readonly decoder: Decoder
-  readonly turn: Turn
-  /** The attempts before this one. */
-  readonly before: readonly Attempt[]
-  /** Monotonic milliseconds at which the whole call must be over. */
-  readonly deadlineAt: number
-}
 
 /** An attempt under way. */
 export type Running = ComingAnswer & {

@@ -1,10 +1,10 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyError, classifyStatus } from '#data-plane/upstream/classify.ts'
 import type { Speaker } from '#data-plane/upstream/provider-words.ts'
 import type { Destination, UpstreamHead } from '#data-plane/upstream/send.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
-import type { CallPlane } from './call-plane.ts'
 
 /** At most so many bytes of an answer about a job are read. */
 const MAX_ANSWER_BYTES = 262_144

@@ -1,5 +1,7 @@
 import type { Target } from '#data-plane/call.ts'
 import type { Hold } from '#data-plane/payment.ts'
+import { walletPart } from '#data-plane/pipeline/settle-call.ts'
+import type { UsageEventText } from '#data-plane/pipeline/stages.ts'
 import type { JobRecord, JobRecordText } from '#data-plane/store/jobs.ts'
 import type { JobOutcome } from '#shared/contract/job-end.ts'
 import { writeJobEnd } from '#shared/contract/job-end.ts'
@@ -11,8 +13,6 @@ import type { JobTerms } from '#shared/jobs.ts'
 import { KEEP_ALL, keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { UsageSchema } from '#shared/usage.ts'
-import type { UsageEventText } from './settle-call.ts'
-import { walletPart } from './settle-call.ts'
 
 /** Reads the terms of a job's sale out of its record. */
 export function termsOf(job: JobRecord): JobTerms {

@@ -1,5 +1,6 @@
 import type { JournalReplay } from '#data-plane/journal/journal.ts'
 import type { Chargeable, Hold, PaymentDesk } from '#data-plane/payment.ts'
+import { subjectOf } from '#data-plane/pipeline/event-subject.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -9,7 +10,6 @@ import type { LedgerRestore } from '#shared/contract/money-scripts.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError, describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
-import { subjectOf } from './event-subject.ts'
 import { claimOf } from './held-claim.ts'
 
 /** A process whose desk takes no claims for so long goes on without, because calls of credit wait as well. */

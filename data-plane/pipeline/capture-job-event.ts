@@ -7,7 +7,7 @@ import { announce } from './emit-call.ts'
  * rail is not final, the event is on the disk before anybody is told. Answers how the charge stands. Rejects when
  * neither the rail nor the disk took it.
  */
-export async function bookJobEvent(
+export async function captureJobEvent(
   calls: Pick<CallPlane, 'journal' | 'events'>,
   subject: Pick<Chargeable, 'rid' | 'rail' | 'account'>,
   event: string,

@@ -1,9 +1,9 @@
 import type { Demand, DemandBounds, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
+import { BYTES_A_TOKEN } from '#data-plane/pipeline/meter/clip-usage.ts'
 import { isImageCapable, streamsImages } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import { checkClip } from './check-clip.ts'
-import { BYTES_A_TOKEN } from './clip-usage.ts'
 
 /** A chat model answers at most so many prompts of one call. They are asked one after another. */
 const MAX_PROMPTS_IN_CHAT = 32

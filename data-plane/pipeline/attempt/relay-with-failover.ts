@@ -1,4 +1,13 @@
 import type { AttemptPlan, Decoder, Offer } from '#data-plane/call.ts'
+import type { AttemptResult } from '#data-plane/pipeline/attempt-result.ts'
+import { attemptRow } from '#data-plane/pipeline/attempt-result.ts'
+import type { CallPlane, Failover } from '#data-plane/pipeline/call-plane.ts'
+import { capRefusal } from '#data-plane/pipeline/plan/cap-refusal.ts'
+import { contextError } from '#data-plane/pipeline/plan/check-capability.ts'
+import { rateScopeOf } from '#data-plane/pipeline/plan/lent-rules.ts'
+import { ceilingAt, limitWithin, withOutput } from '#data-plane/pipeline/plan/quote-call.ts'
+import { policyRefused } from '#data-plane/pipeline/plan/refuse-selection.ts'
+import type { AdmittedCall, Relay, Turn } from '#data-plane/pipeline/stages.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { LentRule } from '#shared/contract/lent-offers.ts'
@@ -6,33 +15,10 @@ import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
-import type { AdmittedCall } from './admitted-call.ts'
 import { runAttempt } from './attempt.ts'
-import type { AttemptResult } from './attempt-result.ts'
-import { attemptRow } from './attempt-result.ts'
-import type { Winner } from './buyer-answer.ts'
-import type { CallPlane, Failover } from './call-plane.ts'
-import { contextError } from './check-capability.ts'
-import type { Turn } from './finish-call.ts'
-import { rateScopeOf } from './lent-rules.ts'
-import { ceilingAt, limitWithin, withOutput } from './quote-call.ts'
-import { capRefusal } from './refuse-caps.ts'
-import { policyRefused } from './refuse-selection.ts'
 
 /** The request is at fault when so many providers say so. */
 const MAX_BUYER_FAULTS = 2
-
-/** The end of a relay. */
-export type Relay = {
-  /** The last attempt that began; absent when none could. */
-  readonly last: (Winner & { readonly result: AttemptResult }) | undefined
-  readonly attempts: readonly Attempt[]
-  /** Set when the buyer gets no complete answer. */
-  readonly error: AppError | undefined
-  readonly isGone: boolean
-  /** Milliseconds in which the call waited for providers. */
-  readonly waitedMs: number
-}
 
 /**
  * Tries offers in order until one answers. The path's `failover` says when the next may take over. A second answer must

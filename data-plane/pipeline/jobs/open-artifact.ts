@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { RequestHead } from '#data-plane/call.ts'
+import type { Entrance } from '#data-plane/pipeline/entrance.ts'
+import { recognize } from '#data-plane/pipeline/entrance.ts'
 import type { ArtifactId, OpenArtifact } from '#data-plane/store/artifact-store.ts'
 import { recordsMissing } from '#data-plane/store/jobs.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Entrance } from './entrance.ts'
-import { recognize } from './entrance.ts'
 import type { JobPlane } from './job-plane.ts'
 import { jobIdOf, requestOfJob } from './job-plane.ts'
 

@@ -1,5 +1,5 @@
 import type { AnswerHead, Decoder, Demand, UpstreamRequest } from '#data-plane/call.ts'
-import type { CallLimits } from './call-plane.ts'
+import type { CallLimits } from '#data-plane/pipeline/call-plane.ts'
 
 /** Milliseconds that a provider may take for its head. A forwarded call may be work that takes minutes. */
 export function firstByteMsOf({ firstByteMs, totalMs }: CallLimits, demand: Demand): number {

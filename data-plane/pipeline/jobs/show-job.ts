@@ -1,6 +1,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { RequestHead } from '#data-plane/call.ts'
 import type { Chargeable, PayerIdentity } from '#data-plane/payment.ts'
+import type { ProviderAnswer } from '#data-plane/pipeline/attempt/ask-provider.ts'
+import { askProvider } from '#data-plane/pipeline/attempt/ask-provider.ts'
+import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
+import { captureJobEvent } from '#data-plane/pipeline/capture-job-event.ts'
+import { recognize } from '#data-plane/pipeline/entrance.ts'
+import { replyHeaders } from '#data-plane/pipeline/reply-headers.ts'
 import type { JobEnd, JobRecord, StoredJob } from '#data-plane/store/jobs.ts'
 import { recordsMissing } from '#data-plane/store/jobs.ts'
 import { readProviderWords } from '#data-plane/upstream/provider-words.ts'
@@ -17,16 +23,10 @@ import { ZERO } from '#shared/money.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
 import { askAboutJob } from '#shared/protocols/job-codec.ts'
 import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
-import type { ProviderAnswer } from './ask-provider.ts'
-import { askProvider } from './ask-provider.ts'
-import { bookJobEvent } from './book-job-event.ts'
-import type { CallPlane } from './call-plane.ts'
-import { recognize } from './entrance.ts'
 import { endEvent, termsOf } from './job-event.ts'
 import type { JobPlane, JobRoute } from './job-plane.ts'
 import { jobIdOf, requestOfJob } from './job-plane.ts'
 import { endedView, openView } from './job-view.ts'
-import { replyHeaders } from './reply-headers.ts'
 
 /**
  * Shows the state of a job. Its provider is asked until the job is over. The end is written down once, then captured,
@@ -246,7 +246,7 @@ async function bookEnd(plane: JobPlane, rid: RequestId, job: JobRecord, { event 
     throw new AppError('internal_error', { cause: new Error(`no rail ${job.rail} ends jobs here`) })
   const end: Chargeable = { ...identityOf(job), rid: `${rid}.end`, rail: job.rail, record: job.payment }
   // The money left the balance at the submit. This settlement only says how it is split.
-  await bookJobEvent(plane.calls, end, event, () => rail.settle(end, ZERO, event))
+  await captureJobEvent(plane.calls, end, event, () => rail.settle(end, ZERO, event))
   await plane.jobs.markBooked(rid)
 }
 

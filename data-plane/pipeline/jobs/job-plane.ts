@@ -1,10 +1,10 @@
+import type { CallPlane, CallRoute } from '#data-plane/pipeline/call-plane.ts'
 import type { AnyRail, Settling } from '#data-plane/rails/rail.ts'
 import type { JobStore } from '#data-plane/store/jobs.ts'
 import type { JobListWire, JobWire } from '#data-plane/wires/wire.ts'
 import type { RailName } from '#shared/contract/rails.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
-import type { CallPlane, CallRoute } from './call-plane.ts'
 import type { JobFiles } from './keep-job-files.ts'
 
 /** Times of long jobs, in milliseconds. */

@@ -1,5 +1,8 @@
 import type { JournalReplay, OpenJournal } from '#data-plane/journal/journal.ts'
 import type { PaymentDesk, Settled } from '#data-plane/payment.ts'
+import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
+import { announce } from '#data-plane/pipeline/emit-call.ts'
+import { subjectOf } from '#data-plane/pipeline/event-subject.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import type { Cancel, Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -9,9 +12,6 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { ZERO } from '#shared/money.ts'
-import type { CallPlane } from './call-plane.ts'
-import { announce } from './emit-call.ts'
-import { subjectOf } from './event-subject.ts'
 import { createStandingClaims } from './standing-claims.ts'
 
 type WatchedRail = {

@@ -31,6 +31,12 @@ export type Access = keyof ActorsByAccess
 export type Operation<A extends Access, Input extends z.ZodType, Output> = {
   /** `noun.verb`; audit rows and metrics use this name. */
   readonly name: string
+  /** A line in the imperative, without a full stop. The descriptions of all doors begin with it. */
+  readonly summary: string
+  /** Sentences that the descriptions of all doors go on with. */
+  readonly about?: string
+  /** Members of an input that works on a fresh market. */
+  readonly example?: Partial<z.input<Input>>
   readonly access: A
   readonly input: Input
   /**

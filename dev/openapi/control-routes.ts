@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Described } from '#control-plane/api/reference/rows/described.ts'
-import { DESCRIPTIONS } from '#control-plane/api/reference/rows/index.ts'
+import { toSnakeBody } from '#control-plane/api/case.ts'
 import { ROWS } from '#control-plane/api/rest/door.ts'
 import type { RestRow } from '#control-plane/api/rest/route.ts'
 import { isRecord } from '#shared/json-members.ts'
@@ -22,40 +21,37 @@ const SECURITY: Readonly<Record<RestRow['access'], readonly Json[]>> = {
   operator: [{ managementKey: [] }],
 }
 
-/** The operations of the REST door. Throws for a row without a description. */
+/** The operations of the REST door. */
 export function controlRoutes(components: Components): Route[] {
   return ROWS.map((row) => {
-    const described = DESCRIPTIONS[`${row.method} ${row.path}`]
-    if (described === undefined) throw new Error(`${row.method} ${row.path} is not described`)
     const path = row.path.replace(/:(\w+)/g, '{$1}')
-    return { path, method: row.method.toLowerCase(), operation: operationOf(components, row, described) }
+    return { path, method: row.method.toLowerCase(), operation: operationOf(components, row) }
   })
 }
 
-function operationOf(components: Components, row: RestRow, described: Described): Json {
-  const { tag, summary, description } = described
+function operationOf(components: Components, row: RestRow): Json {
+  const { summary, about = '' } = row.words
   const variables = [...row.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '')
-  const { fields, required } = fieldsOf(components, described.input ?? row.input, variables)
+  const { fields, required } = fieldsOf(components, row.input, variables)
   const isRead = row.method === 'GET'
-  const strange = Object.keys(described.example ?? {}).find((name) => !(name in fields))
-  if (strange !== undefined) throw new Error(`${row.method} ${row.path} takes no ${strange}`)
+  const example = exampleOf(row, fields, variables)
   return {
     operationId: row.operation,
-    tags: [tag],
+    tags: [row.tag],
     summary,
-    description,
+    description: about,
     security: SECURITY[row.access],
     parameters: [
       ...variables.map((name) => {
         const schema = { type: 'string' }
         return { name, in: 'path', required: true, description: describeParameter(row.path, name), schema }
       }),
-      ...(isRead ? queryOf(row.path, fields, required, described.example) : []),
+      ...(isRead ? queryOf(row.path, fields, required, example) : []),
       ...(row.idempotency === 'none' ? [] : [keyParameter(row.idempotency === 'required')]),
       ...(ACTS_IN_WORKSPACES.has(row.access) ? [WORKSPACE] : []),
     ],
-    ...(isRead || Object.keys(fields).length === 0 ? {} : { requestBody: bodyOf(fields, required, described.example) }),
-    responses: { ...goodAnswer(components, row, described), ...refusals(row, described) },
+    ...(isRead || Object.keys(fields).length === 0 ? {} : { requestBody: bodyOf(fields, required, example) }),
+    responses: { ...goodAnswer(components, row), ...refusals(row) },
   }
 }
 
@@ -70,6 +66,16 @@ const WORKSPACE: Json = {
   schema: { type: 'string' },
 }
 
+/** The example in the spelling of the wire, without what the path says. Throws for a member that the row does not take. */
+function exampleOf({ method, path, words }: RestRow, fields: Json, variables: readonly string[]): Json | undefined {
+  if (words.example === undefined) return undefined
+  const written = toSnakeBody(words.example)
+  const members = Object.entries(isRecord(written) ? written : {}).filter(([name]) => !variables.includes(name))
+  const strange = members.find(([name]) => !(name in fields))
+  if (strange !== undefined) throw new Error(`${method} ${path} takes no ${strange[0]}`)
+  return Object.fromEntries(members)
+}
+
 type Fields = { readonly fields: Json; readonly required: readonly string[] }
 
 function fieldsOf(components: Components, input: RestRow['input'], variables: readonly string[]): Fields {
@@ -82,7 +88,7 @@ function fieldsOf(components: Components, input: RestRow['input'], variables: re
   }
 }
 
-function queryOf(path: string, fields: Json, required: readonly string[], example: Described['example'] = {}): Json[] {
+function queryOf(path: string, fields: Json, required: readonly string[], example: Json = {}): Json[] {
   return Object.entries(fields).map(([name, schema]) => ({
     name,
     in: 'query',
@@ -103,14 +109,14 @@ function keyParameter(isRequired: boolean): Json {
   }
 }
 
-function bodyOf(properties: Json, required: readonly string[], example: Described['example']): Json {
+function bodyOf(properties: Json, required: readonly string[], example: Json | undefined): Json {
   const schema = { type: 'object', properties, ...(required.length === 0 ? {} : { required }) }
   const examples = example === undefined ? {} : { examples: { whole: { value: example } } }
   return { required: required.length > 0, content: { 'application/json': { schema, ...examples } } }
 }
 
-function goodAnswer(components: Components, row: RestRow, described: Described): Json {
-  const { as } = described
+function goodAnswer(components: Components, row: RestRow): Json {
+  const { as } = row
   if (row.output instanceof z.ZodNever) return {}
   const names = ['x-request-id', ...(row.isPublic ? [] : LIMIT_HEADERS)]
   if (as === 'redirect') {
@@ -130,7 +136,7 @@ function goodAnswer(components: Components, row: RestRow, described: Described):
   return { [row.status]: { description: as === 'lines' ? 'One JSON object a line.' : 'The answer.', headers, content } }
 }
 
-function refusals(row: RestRow, { refusals: more = [] }: Described): Json {
+function refusals(row: RestRow): Json {
   const isRead = row.method === 'GET'
   return refusalsOf(row.envelope, [
     ...[400, 429, 500, 503],
@@ -139,6 +145,6 @@ function refusals(row: RestRow, { refusals: more = [] }: Described): Json {
     ...(row.path.includes(':') || row.access !== 'public' ? [404] : []),
     ...(isRead ? [] : [413, 415]),
     ...(row.idempotency === 'none' ? [] : [409]),
-    ...more,
+    ...row.refusals,
   ])
 }

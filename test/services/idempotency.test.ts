@@ -21,6 +21,7 @@ const Made = z.object({ number: z.number(), secret: z.string().nullable() })
 /** An operation that counts its runs, and waits or fails on demand. */
 const makeThing = defineOperation({
   name: 'thing.make',
+  summary: 'Make a thing',
   access: 'seller',
   input: z.object({ name: z.string().min(1), fails: z.boolean().optional() }),
   limit: 'write',
@@ -43,6 +44,7 @@ let outside = async (): Promise<void> => undefined
 /** An operation that changes something outside of the tables. */
 const moveOutside = defineOperation({
   name: 'thing.move',
+  summary: 'Move a thing',
   access: 'seller',
   input: z.object({}),
   limit: 'write',

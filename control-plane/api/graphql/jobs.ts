@@ -16,7 +16,6 @@ export const JobType = objectOf('Job', BuyerJobSchema, {
 builder.queryFields((t) => ({
   jobs: t.connection({
     type: JobType,
-    description: 'Long jobs of the caller, newest first.',
     ...pageOf(listOwnJobs, { types: { state: Choice } }),
   }),
 }))
@@ -24,7 +23,6 @@ builder.queryFields((t) => ({
 builder.mutationFields((t) => ({
   cancelJob: t.field({
     type: JobType,
-    description: 'Asks the provider to cancel a long job of the caller. One that had finished stays finished.',
     ...fieldOf(cancelOwnJob),
   }),
 }))

@@ -83,26 +83,21 @@ builder.queryFields((t) => ({
   marketTotals: t.field({
     type: Totals,
     nullable: true,
-    description: 'By default of the last 30 days, at most of 41. Null while calls of that time are not summed yet.',
     ...fieldOf(marketTotals),
   }),
   marketSeries: t.field({
     type: [Point],
     nullable: true,
-    description:
-      'Figures of the market by time, oldest first; a bucket without a call has no point. Null while calls of that time are not summed yet.',
     complexity: SERIES_COST,
     ...fieldOf(marketSeries, { types: { bucket: Bucket, groupBy: Group } }),
   }),
   priceHistory: t.field({ type: History, ...fieldOf(marketPriceHistory, { types: { bucket: Bucket } }) }),
   demand: t.field({
     type: Demand,
-    description: 'Of the last day, by step of discount, the smallest first.',
     ...fieldOf(marketDemand),
   }),
   trades: t.field({
     type: [TradeType],
-    description: 'The latest trades, newest first.',
     complexity: ({ limit }: { readonly limit?: number | null }) => ({
       field: 1,
       multiplier: Math.max(limit ?? DEFAULT_TRADES, 1),

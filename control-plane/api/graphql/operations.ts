@@ -18,6 +18,7 @@ type ChoiceFor<Input extends z.ZodType> = FieldChoice<keyof z.input<Input> & str
 type Write<Output, Answer> = (output: Output) => Answer | Promise<Answer>
 
 type Field<Answer, Args = object> = {
+  readonly description: string
   readonly args: InputFieldMap
   readonly resolve: (root: unknown, args: Args, context: GraphQLContext) => Promise<Answer>
 }
@@ -40,6 +41,7 @@ export function fieldOf<A extends Access, Input extends z.ZodType, Output>(
   const { args, read } = readerOf(operation.input, choice)
   const keyArg = builder.args((t) => ({ idempotencyKey: t.string() }))
   return {
+    description: describe(operation),
     args: operation.idempotency === 'none' ? args : { ...args, ...keyArg },
     resolve: async (_root, given, { ctx, actor, options }) => {
       const key: unknown = Reflect.get(given, 'idempotencyKey')
@@ -79,6 +81,7 @@ export function pageOf<A extends Access, Input extends z.ZodType, Item>(
   const [size, token] = ['maxItems' in shape ? 'maxItems' : 'limit', 'nextToken' in shape ? 'nextToken' : 'cursor']
   const { args, read } = readerOf(operation.input, { ...choice, without: [...(choice.without ?? []), size, token] })
   return {
+    description: describe(operation),
     args,
     complexity: costOfPage,
     resolve: async (_root, given, { ctx, actor, options }) => {
@@ -87,6 +90,10 @@ export function pageOf<A extends Access, Input extends z.ZodType, Item>(
       return toEdges(await write(await invoke(ctx, actor, operation, input, options)), given, show)
     },
   }
+}
+
+function describe({ summary, about }: { readonly summary: string; readonly about?: string }): string {
+  return about === undefined ? `${summary}.` : `${summary}. ${about}`
 }
 
 /** Numbers of lists that are whole in every input. */

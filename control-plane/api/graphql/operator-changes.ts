@@ -36,28 +36,23 @@ const AliasGone = builder.objectRef<RemovedAlias>('AliasGone').implement({
 builder.mutationFields((t) => ({
   delistOffer: t.field({
     type: Offer,
-    description: 'Takes an offer of any seller off the market. Its seller sees the reason.',
     ...fieldOf(delistOffer),
   }),
   restoreOffer: t.field({
     type: Offer,
-    description: 'Lets the seller of a delisted offer put it on sale again. It comes back paused.',
     ...fieldOf(restoreOffer),
   }),
   putFeature: t.field({ type: Feature, ...fieldOf(putFeature, { types: { name: FeatureName } }) }),
   holdTransfer: t.field({
     type: TransferType,
-    description: 'Takes a payout out of the line until it is released.',
     ...fieldOf(holdTransfer),
   }),
   releaseTransfer: t.field({
     type: TransferType,
-    description: 'Lets a payout that is held go.',
     ...fieldOf(releaseTransfer),
   }),
   cancelTransfer: t.field({
     type: TransferType,
-    description: 'Gives the money of a payout that nobody has signed back to its seller’s balance.',
     ...fieldOf(cancelTransfer),
   }),
 }))
@@ -65,7 +60,6 @@ builder.mutationFields((t) => ({
 builder.mutationFields((t) => ({
   putPrices: t.field({
     type: PricesPut,
-    description: 'Adds a version of the reference prices of a model, from now or from a later instant.',
     ...fieldOf(putPrices, { types: { pricing: Pricing.type, unitPricing: UnitPricing.type } }),
   }),
   putAlias: t.field({ type: Alias, ...fieldOf(putAlias) }),
@@ -75,17 +69,14 @@ builder.mutationFields((t) => ({
 builder.mutationFields((t) => ({
   declareIncident: t.field({
     type: Declared,
-    description: 'Tells everybody of an incident. `state` is `investigating`, `identified` or `monitoring`.',
     ...fieldOf(declareIncident),
   }),
   updateIncident: t.field({
     type: Declared,
-    description: 'Adds a note to an incident that is open, and changes the members that are given.',
     ...fieldOf(updateIncident),
   }),
   endIncident: t.field({
     type: Declared,
-    description: 'Ends an incident with a last note. It takes no further one.',
     ...fieldOf(endIncident),
   }),
 }))

@@ -34,13 +34,11 @@ const PaymentRecord = objectOf('PaymentRecord', PaymentRecordSchema, {
 builder.queryFields((t) => ({
   payment: t.field({
     type: PaymentRecord,
-    description: 'The money of a call that a wallet paid, for whoever knows its request id.',
     ...fieldOf(readPayment),
   }),
   request: t.field({ type: RequestRecord, ...fieldOf(getRequest) }),
   requests: t.connection({
     type: RequestRecord,
-    description: 'Calls of the caller that are over, newest first; those of one transaction where it is named.',
     ...pageOf(listRequests, { without: ['limit', 'before'] }, ({ requests, ...page }) => ({
       ...page,
       items: requests,

@@ -86,14 +86,12 @@ const BookLine = objectOf('ResourceBookLine', ResourceBookLineSchema, {
 builder.queryFields((t) => ({
   resourceMarkets: t.field({
     type: [ResourceMarket],
-    description: 'The resources whose keys are lent.',
     complexity: RECORD_COST,
     ...fieldOf(listResourceMarkets),
   }),
   resourceMarket: t.field({ type: Detail, ...fieldOf(getResourceMarket) }),
   resourceBook: t.connection({
     type: BookLine,
-    description: 'The lent keys of a resource, best discount first, and which of them can serve the call described.',
     ...pageOf(readResourceBook, { ints: ['minDiscountPct'], types: { method: Method } }),
   }),
 }))

@@ -44,8 +44,6 @@ const Policy = inputOf('RoutingPolicyInput', RoutingPolicySchema, {
 builder.queryFields((t) => ({
   routingSimulation: t.field({
     type: Simulation,
-    description:
-      'Replays the newest 10,000 calls of the last `24h`, or of `yesterday` in UTC, that offers of sellers served.',
     ...fieldOf(simulateRouting, { types: { policy: Policy.type } }),
   }),
 }))

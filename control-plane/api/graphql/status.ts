@@ -32,12 +32,10 @@ const Rail = objectOf('Rail', RailStateSchema, {
 builder.queryFields((t) => ({
   incidents: t.connection({
     type: Incident,
-    description: 'Incidents out of real traffic, newest first: the last seven days, at most 31 at once.',
     ...pageOf(marketIncidents, { ids: ['model'] }),
   }),
   declaredIncidents: t.connection({
     type: Declared,
-    description: 'Incidents that operators declared, the last one first: over the last seven days, at most 31 at once.',
     ...pageOf(listDeclaredIncidents, { ids: ['model'] }),
   }),
   rails: t.field({ type: [Rail], ...fieldOf(listRails) }),

@@ -27,8 +27,32 @@ const SHOWN = writtenAs(
 
 /** Accounts that pay from their wallets. */
 export const ALLOWANCE_ROWS: readonly RestRow[] = [
-  restRow({ method: 'GET', path, envelope, operation: readAllowance, body: SHOWN }),
-  restRow({ method: 'POST', path, envelope, operation: openAllowance, body: SHOWN }),
-  restRow({ method: 'POST', path: `${path}/signature`, envelope, operation: signAllowance, body: SHOWN }),
-  restRow({ method: 'DELETE', path, envelope, operation: closeAllowance, body: SHOWN }),
+  restRow({ method: 'GET', path, tag: 'Account', refusals: [409], envelope, operation: readAllowance, body: SHOWN }),
+  restRow({
+    method: 'POST',
+    path,
+    tag: 'Account',
+    refusals: [403, 409],
+    envelope,
+    operation: openAllowance,
+    body: SHOWN,
+  }),
+  restRow({
+    method: 'POST',
+    path: `${path}/signature`,
+    tag: 'Account',
+    refusals: [402, 403, 404, 409],
+    envelope,
+    operation: signAllowance,
+    body: SHOWN,
+  }),
+  restRow({
+    method: 'DELETE',
+    path,
+    tag: 'Account',
+    refusals: [403, 404, 409],
+    envelope,
+    operation: closeAllowance,
+    body: SHOWN,
+  }),
 ]

@@ -26,7 +26,7 @@ export const KEY_SESSION_PATH = '/v1/auth/key-session'
 
 /** A challenge proves the wallet. The side makes no difference. */
 function challengeRow(path: string, envelope: 'v1' | 'seller'): RestRow {
-  return restRow({ method: 'GET', path, envelope, operation: readChallenge })
+  return restRow({ method: 'GET', path, tag: 'Sign-in', envelope, operation: readChallenge })
 }
 
 /** Only the cookie carries the token. */
@@ -62,6 +62,8 @@ export const AUTH_ROWS: readonly RestRow[] = [
   restRow({
     method: 'POST',
     path: '/v1/seller/auth/keys',
+    tag: 'Sign-in',
+    refusals: [403, 409],
     status: 201,
     envelope: 'seller',
     operation: signInForSellerKey,
@@ -70,6 +72,8 @@ export const AUTH_ROWS: readonly RestRow[] = [
   restRow({
     method: 'POST',
     path: '/v1/buyer/auth/keys',
+    tag: 'Sign-in',
+    refusals: [403, 409],
     status: 201,
     envelope: 'v1',
     operation: signInForBuyerKey,
@@ -78,16 +82,19 @@ export const AUTH_ROWS: readonly RestRow[] = [
   restRow({
     method: 'POST',
     path: SESSION_PATH,
+    tag: 'Sign-in',
+    refusals: [403],
     status: 201,
     envelope: 'v1',
     operation: createSession,
     body: SIGNED_IN,
     session: ({ token }) => token.reveal(),
   }),
-  restRow({ method: 'GET', path: SESSION_PATH, envelope: 'v1', operation: readSession }),
+  restRow({ method: 'GET', path: SESSION_PATH, tag: 'Sign-in', envelope: 'v1', operation: readSession }),
   restRow({
     method: 'DELETE',
     path: SESSION_PATH,
+    tag: 'Sign-in',
     status: 204,
     envelope: 'v1',
     operation: endSession,
@@ -96,6 +103,8 @@ export const AUTH_ROWS: readonly RestRow[] = [
   restRow({
     method: 'POST',
     path: KEY_SESSION_PATH,
+    tag: 'Sign-in',
+    refusals: [401, 403],
     status: 201,
     envelope: 'v1',
     operation: createKeySession,
@@ -105,6 +114,8 @@ export const AUTH_ROWS: readonly RestRow[] = [
   restRow({
     method: 'DELETE',
     path: KEY_SESSION_PATH,
+    tag: 'Sign-in',
+    refusals: [401, 403],
     status: 204,
     envelope: 'v1',
     operation: endKeySession,
@@ -113,6 +124,8 @@ export const AUTH_ROWS: readonly RestRow[] = [
   restRow({
     method: 'POST',
     path: '/v1/auth/codes',
+    tag: 'Sign-in',
+    refusals: [401, 403],
     status: 201,
     envelope: 'v1',
     operation: createSignInCode,

@@ -13,26 +13,36 @@ const envelope = 'v1'
 
 /** A buyer's usage, long jobs, payments and savings. */
 export const BUYER_READ_ROWS: readonly RestRow[] = [
-  restRow({ method: 'GET', path: '/v1/buyer/usage', envelope, operation: listBuyerUsage }),
-  restRow({ method: 'GET', path: '/v1/buyer/usage/buckets', envelope, operation: listUsageBuckets }),
+  restRow({ method: 'GET', path: '/v1/buyer/usage', tag: 'Usage', envelope, operation: listBuyerUsage }),
+  restRow({ method: 'GET', path: '/v1/buyer/usage/buckets', tag: 'Usage', envelope, operation: listUsageBuckets }),
   restRow({
     method: 'GET',
     path: '/v1/buyer/usage/export',
+    tag: 'Usage',
+    as: 'redirect',
     envelope,
     operation: exportBuyerUsage,
     answer: ({ url }) => ({ kind: 'redirect', location: url }),
   }),
   // OpenRouter's path for the same.
-  restRow({ method: 'GET', path: '/v1/activity', envelope, operation: listActivity }),
-  restRow({ method: 'GET', path: '/v1/buyer/caps', envelope, operation: listCaps }),
-  restRow({ method: 'GET', path: '/v1/buyer/jobs', envelope, operation: listOwnJobs }),
-  restRow({ method: 'DELETE', path: '/v1/buyer/jobs/:id', envelope, operation: cancelOwnJob }),
+  restRow({ method: 'GET', path: '/v1/activity', tag: 'Usage', envelope, operation: listActivity }),
+  restRow({ method: 'GET', path: '/v1/buyer/caps', tag: 'Usage', envelope, operation: listCaps }),
+  restRow({ method: 'GET', path: '/v1/buyer/jobs', tag: 'Usage', envelope, operation: listOwnJobs }),
+  restRow({
+    method: 'DELETE',
+    path: '/v1/buyer/jobs/:id',
+    tag: 'Usage',
+    refusals: [502],
+    envelope,
+    operation: cancelOwnJob,
+  }),
   restRow({
     method: 'GET',
     path: '/v1/buyer/savings',
+    tag: 'Usage',
     envelope,
     operation: getSavings,
     body: writtenAs(NamedSavingsSchema, nameSavings),
   }),
-  restRow({ method: 'GET', path: '/v1/buyer/statements', envelope, operation: listStatements }),
+  restRow({ method: 'GET', path: '/v1/buyer/statements', tag: 'Usage', envelope, operation: listStatements }),
 ]

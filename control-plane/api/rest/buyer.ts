@@ -23,8 +23,8 @@ const envelope = 'v1'
 const ME = writtenAs(NamedMeSchema, nameMe)
 const PREFERENCES = writtenAs(NamedPreferencesSchema, namePreferences)
 
-const BY_PAYER = restRow({ method: 'GET', path: '/v1/requests/:id', envelope, operation: getRequest })
-const BY_ANYBODY = restRow({ method: 'GET', path: '/v1/requests/:id', envelope, operation: readPayment })
+const BY_PAYER = restRow({ method: 'GET', path: '/v1/requests/:id', tag: 'Calls', envelope, operation: getRequest })
+const BY_ANYBODY = restRow({ method: 'GET', path: '/v1/requests/:id', tag: 'Calls', envelope, operation: readPayment })
 /** A wallet that pays has no key. It asks by the id alone, and is told of the money alone. */
 const LOOK_UP: RestRow = {
   ...BY_PAYER,
@@ -34,13 +34,15 @@ const LOOK_UP: RestRow = {
 
 /** The buyer surface: `/v1/buyer`, the balance, and look-ups of calls that Redis no longer has. */
 export const BUYER_ROWS: readonly RestRow[] = [
-  restRow({ method: 'GET', path: '/v1/buyer/me', envelope, operation: getMe, body: ME }),
-  restRow({ method: 'GET', path: '/v1/payments/balance', envelope, operation: getBalance }),
+  restRow({ method: 'GET', path: '/v1/buyer/me', tag: 'Account', envelope, operation: getMe, body: ME }),
+  restRow({ method: 'GET', path: '/v1/payments/balance', tag: 'Account', envelope, operation: getBalance }),
   ...DEPOSIT_ROWS,
   ...ALLOWANCE_ROWS,
   restRow({
     method: 'POST',
     path: '/v1/buyer/keys',
+    tag: 'Buyer keys',
+    refusals: [403],
     status: 201,
     envelope,
     operation: createBuyerKey,
@@ -49,22 +51,42 @@ export const BUYER_ROWS: readonly RestRow[] = [
   restRow({
     method: 'GET',
     path: '/v1/buyer/keys',
+    tag: 'Buyer keys',
     envelope,
     operation: listBuyerKeys,
     body: BUYER_KEYS,
   }),
-  restRow({ method: 'PATCH', path: '/v1/buyer/keys/:id', envelope, operation: updateBuyerKey, body: BUYER_KEY }),
+  restRow({
+    method: 'PATCH',
+    path: '/v1/buyer/keys/:id',
+    tag: 'Buyer keys',
+    refusals: [403, 409],
+    envelope,
+    operation: updateBuyerKey,
+    body: BUYER_KEY,
+  }),
   restRow({
     method: 'POST',
     path: '/v1/buyer/keys/:id/rotate',
+    tag: 'Buyer keys',
+    refusals: [403],
     envelope,
     operation: rotateBuyerKey,
     body: ROTATED_KEY,
   }),
-  restRow({ method: 'DELETE', path: '/v1/buyer/keys/:id', status: 204, envelope, operation: revokeBuyerKey }),
+  restRow({
+    method: 'DELETE',
+    path: '/v1/buyer/keys/:id',
+    tag: 'Buyer keys',
+    refusals: [403],
+    status: 204,
+    envelope,
+    operation: revokeBuyerKey,
+  }),
   restRow({
     method: 'GET',
     path: '/v1/buyer/preferences',
+    tag: 'Account',
     envelope,
     operation: getPreferences,
     body: PREFERENCES,
@@ -72,17 +94,51 @@ export const BUYER_ROWS: readonly RestRow[] = [
   restRow({
     method: 'PUT',
     path: '/v1/buyer/preferences',
+    tag: 'Account',
+    refusals: [403],
     envelope,
     operation: putPreferences,
     body: PREFERENCES,
   }),
-  restRow({ method: 'POST', path: '/v1/buyer/providers', status: 201, envelope, operation: createOwnProvider }),
-  restRow({ method: 'GET', path: '/v1/buyer/providers', envelope, operation: listBuyerProviders }),
-  restRow({ method: 'DELETE', path: '/v1/buyer/providers/:id', status: 204, envelope, operation: removeOwnProvider }),
-  restRow({ method: 'DELETE', path: '/v1/buyer/providers', status: 204, envelope, operation: removeOwnProvider }),
+  restRow({
+    method: 'POST',
+    path: '/v1/buyer/providers',
+    tag: 'Account',
+    refusals: [403, 502],
+    status: 201,
+    envelope,
+    operation: createOwnProvider,
+  }),
+  restRow({ method: 'GET', path: '/v1/buyer/providers', tag: 'Account', envelope, operation: listBuyerProviders }),
+  restRow({
+    method: 'DELETE',
+    path: '/v1/buyer/providers/:id',
+    tag: 'Account',
+    refusals: [403],
+    status: 204,
+    envelope,
+    operation: removeOwnProvider,
+  }),
+  restRow({
+    method: 'DELETE',
+    path: '/v1/buyer/providers',
+    tag: 'Account',
+    refusals: [403],
+    words: { summary: 'Remove the own provider key that the body names' },
+    status: 204,
+    envelope,
+    operation: removeOwnProvider,
+  }),
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map((method) =>
-    restRow({ method, path: '/v1/buyer/fallback-key', envelope, operation: retiredFallbackKey }),
+    restRow({
+      tag: 'Account',
+      refusals: [410],
+      method,
+      path: '/v1/buyer/fallback-key',
+      envelope,
+      operation: retiredFallbackKey,
+    }),
   ),
-  restRow({ method: 'GET', path: '/v1/requests', envelope, operation: listRequests }),
+  restRow({ method: 'GET', path: '/v1/requests', tag: 'Calls', envelope, operation: listRequests }),
   LOOK_UP,
 ]

@@ -29,13 +29,29 @@ const WAY = writtenAs(
 
 /** Deposits of tokens. */
 export const DEPOSIT_ROWS: readonly RestRow[] = [
-  restRow({ method: 'POST', path: '/v1/payments/deposits', envelope, operation: openDeposit, body: WAY }),
+  restRow({
+    method: 'POST',
+    path: '/v1/payments/deposits',
+    tag: 'Account',
+    refusals: [403, 409],
+    envelope,
+    operation: openDeposit,
+    body: WAY,
+  }),
   restRow({
     method: 'GET',
     path: '/v1/payments/deposits',
+    tag: 'Account',
     envelope,
     operation: listOwnDeposits,
     numbers: ['maxItems'],
   }),
-  restRow({ method: 'POST', path: '/v1/payments/deposits/:id/signature', envelope, operation: signDeposit }),
+  restRow({
+    method: 'POST',
+    path: '/v1/payments/deposits/:id/signature',
+    tag: 'Account',
+    refusals: [402, 403, 409],
+    envelope,
+    operation: signDeposit,
+  }),
 ]

@@ -8,6 +8,9 @@ export const EXPORT_ROWS: readonly RestRow[] = [
   restRow({
     method: 'GET',
     path: `${EXPORT_PATH}/:token`,
+    tag: 'Usage',
+    refusals: [403, 410],
+    as: 'csv',
     envelope: 'v1',
     operation: downloadExport,
     answer: (file) => ({ kind: 'file', ...file }),

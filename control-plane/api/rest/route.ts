@@ -48,6 +48,14 @@ export type RestRow = {
   /** Says whether an Idempotency-Key is required, accepted, or ignored. */
   readonly idempotency: 'none' | 'required' | 'accepted'
   readonly envelope: RestEnvelope
+  /** The words of the reference. */
+  readonly words: Words
+  /** The chapter of the reference. */
+  readonly tag: string
+  /** Statuses of refusals that other rows of the same kind do not have. */
+  readonly refusals: readonly number[]
+  /** The form of a good answer that is not one JSON body. */
+  readonly as: 'lines' | 'redirect' | 'csv' | undefined
   /** The status of a good answer. 204 has no body. */
   readonly status: number
   /** True where anybody may call. A cookie that no longer holds is then ignored. */
@@ -55,12 +63,22 @@ export type RestRow = {
   readonly serve: (ctx: Ctx, request: RestRequest) => Promise<RestAnswer>
 }
 
+/** The words that describe an operation. */
+type Words = Pick<Operation<Access, z.ZodType, unknown>, 'summary' | 'about' | 'example'>
+
 type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly method: RestRow['method']
   readonly path: string
   readonly envelope: RestEnvelope
   readonly status?: number
   readonly operation: Operation<A, Input, Output>
+  readonly tag: string
+  readonly refusals?: readonly number[]
+  readonly as?: 'redirect' | 'csv'
+  /** The words of a row that is not the only one of its operation. */
+  readonly words?: Partial<Words>
+  /** The full input for the reference, where the operation parses a part of it later. */
+  readonly input?: z.ZodType
   /** Query fields that are numbers. */
   readonly numbers?: readonly string[]
   /** The body field that is a list of objects with snake_case fields of their own. */
@@ -104,10 +122,14 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
     path,
     operation: operation.name,
     access: operation.access,
-    input: operation.input,
+    input: spec.input ?? operation.input,
     output: isJson ? ((spec.lines ?? spec.body)?.schema ?? operation.output) : undefined,
     idempotency: operation.idempotency,
     envelope,
+    words: { ...operation, ...spec.words },
+    tag: spec.tag,
+    refusals: spec.refusals ?? [],
+    as: spec.lines === undefined ? spec.as : 'lines',
     status,
     isPublic: operation.access === 'public',
     serve: async (ctx, request) => {

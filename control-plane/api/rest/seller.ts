@@ -14,6 +14,7 @@ export const SELLER_ROWS: readonly RestRow[] = [
   restRow({
     method: 'POST',
     path: '/v1/seller/keys',
+    tag: 'Seller keys',
     status: 201,
     envelope,
     operation: createSellerKey,
@@ -22,9 +23,17 @@ export const SELLER_ROWS: readonly RestRow[] = [
   restRow({
     method: 'GET',
     path: '/v1/seller/keys',
+    tag: 'Seller keys',
     envelope,
     operation: listSellerKeys,
     body: SELLER_KEYS,
   }),
-  restRow({ method: 'DELETE', path: '/v1/seller/keys/:id', status: 204, envelope, operation: revokeSellerKey }),
+  restRow({
+    method: 'DELETE',
+    path: '/v1/seller/keys/:id',
+    tag: 'Seller keys',
+    status: 204,
+    envelope,
+    operation: revokeSellerKey,
+  }),
 ]

@@ -38,27 +38,33 @@ export function createTrpcContext(ctx: Ctx, request: FastifyRequest, reply: Fast
   }
 }
 
-const trpc = initTRPC.context<TrpcContext>().create({
-  isDev: false,
-  errorFormatter: ({ shape, error, ctx }) => {
-    const known = error.cause instanceof AppError ? error.cause : undefined
-    return {
-      ...shape,
-      message: known?.message ?? (error.code === 'INTERNAL_SERVER_ERROR' ? PRIVATE.message : shape.message),
-      data: {
-        code: shape.data.code,
-        httpStatus: shape.data.httpStatus,
-        path: shape.data.path ?? null,
-        /** Our own error code. */
-        errorCode: known?.code ?? null,
-        param: known?.param ?? null,
-        problems: known?.problems ?? [],
-        detail: known?.detail ?? {},
-        requestId: ctx?.requestId ?? null,
-      },
-    }
-  },
-})
+/** The words of a procedure in the list of all of them. */
+type Meta = { readonly summary: string }
+
+const trpc = initTRPC
+  .context<TrpcContext>()
+  .meta<Meta>()
+  .create({
+    isDev: false,
+    errorFormatter: ({ shape, error, ctx }) => {
+      const known = error.cause instanceof AppError ? error.cause : undefined
+      return {
+        ...shape,
+        message: known?.message ?? (error.code === 'INTERNAL_SERVER_ERROR' ? PRIVATE.message : shape.message),
+        data: {
+          code: shape.data.code,
+          httpStatus: shape.data.httpStatus,
+          path: shape.data.path ?? null,
+          /** Our own error code. */
+          errorCode: known?.code ?? null,
+          param: known?.param ?? null,
+          problems: known?.problems ?? [],
+          detail: known?.detail ?? {},
+          requestId: ctx?.requestId ?? null,
+        },
+      }
+    },
+  })
 const PRIVATE = new AppError('internal_error')
 
 export const router = trpc.router
@@ -92,7 +98,7 @@ export function queryOf<A extends Access, Input extends z.ZodType, Output>(
   operation: Operation<A, Input, Output>,
   write: Write<Output, unknown> = (output) => output,
 ) {
-  return asQuery(operation.input, callOf(operation, write))
+  return asQuery(operation, callOf(operation, write))
 }
 
 /** Makes the mutation of an operation. `write` makes the answer from the output. */
@@ -107,17 +113,19 @@ export function mutationOf<A extends Access, Input extends z.ZodType, Output>(
   operation: Operation<A, Input, Output>,
   write: Write<Output, unknown> = (output) => output,
 ) {
-  return asMutation(operation.input, callOf(operation, write))
+  return asMutation(operation, callOf(operation, write))
 }
 
 type Call<Answer> = (opts: { readonly ctx: TrpcContext; readonly input: unknown }) => Promise<Answer>
 
-function asQuery<Input extends z.ZodType, Answer>(input: Input, call: Call<Answer>) {
-  return procedure.input(inputOf(input)).query(call)
+type Called<Input extends z.ZodType> = Meta & { readonly input: Input }
+
+function asQuery<Input extends z.ZodType, Answer>({ input, summary }: Called<Input>, call: Call<Answer>) {
+  return procedure.meta({ summary }).input(inputOf(input)).query(call)
 }
 
-function asMutation<Input extends z.ZodType, Answer>(input: Input, call: Call<Answer>) {
-  return procedure.input(inputOf(input)).mutation(call)
+function asMutation<Input extends z.ZodType, Answer>({ input, summary }: Called<Input>, call: Call<Answer>) {
+  return procedure.meta({ summary }).input(inputOf(input)).mutation(call)
 }
 
 function callOf<A extends Access, Input extends z.ZodType, Output, Answer>(

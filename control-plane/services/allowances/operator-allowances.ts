@@ -30,6 +30,8 @@ export type OwingLine = z.infer<typeof OwingLineSchema>
 /** Lists accounts whose wallets owe, and those that are stopped, the largest debt first. */
 export const listOwing = defineOperation({
   name: 'allowance.owing',
+  summary: 'List accounts whose wallets owe, the largest debt first',
+  about: 'Accounts that are stopped are among them.',
   access: 'operator',
   input: z.strictObject({ limit: wholeNumber(1, 500).prefault(100) }),
   limit: 'read',

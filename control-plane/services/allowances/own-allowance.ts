@@ -28,6 +28,8 @@ export function requireWallet({ workspace }: Pick<BuyerActor, 'workspace'>): voi
 /** Reads how the caller's account pays from its wallet. */
 export const readAllowance = defineOperation({
   name: 'allowance.read',
+  summary: 'Read how the account pays from its wallet',
+  about: 'The allowance that the wallet gave, and what was drawn from it.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',
@@ -47,6 +49,10 @@ export const readAllowance = defineOperation({
  */
 export const openAllowance = defineOperation({
   name: 'allowance.open',
+  summary: 'Let the account pay from its wallet',
+  about:
+    'The wallet allows `spender` to take USDC. With an amount the answer has a permit (EIP-2612) for it to sign, for which it needs no ETH; it may also call `approve` itself.',
+  example: {},
   access: 'buyer-account',
   input: z.strictObject({ amountUsd: DollarText.optional() }),
   limit: 'write',
@@ -83,6 +89,9 @@ export const openAllowance = defineOperation({
  */
 export const closeAllowance = defineOperation({
   name: 'allowance.close',
+  summary: 'End payment from the wallet',
+  about: 'Where the wallet still allows something, the answer has a permit of nothing for it to sign.',
+  example: {},
   access: 'buyer-account',
   input: z.strictObject({}),
   limit: 'write',

@@ -38,6 +38,14 @@ const Value = z
  */
 export const signAllowance = defineOperation({
   name: 'allowance.sign',
+  summary: 'Hand in the signature of a permit',
+  about: 'The treasury brings it to the chain.',
+  example: {
+    value: '20000000',
+    deadline: 1_767_225_600,
+    signature:
+      '0x1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111',
+  },
   access: 'buyer-account',
   input: z.strictObject({
     value: Value.describe('Of the signed permit, in the token’s units.'),

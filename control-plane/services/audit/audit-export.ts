@@ -29,6 +29,9 @@ function linkTo(ctx: Pick<Ctx, 'settings' | 'clock'>, filter: AuditFilter, forma
 /** Makes a link to an organisation's log, oldest entry first. */
 export const exportOrganizationAudit = defineOperation({
   name: 'audit.export',
+  summary: 'Download the log of an organization',
+  about: 'A signed link to a file of the entries, which opens without a key for a while.',
+  example: { format: 'csv' },
   access: 'org',
   input: z.strictObject({ organization: RecordId, format: FormatField, ...AuditFilterFields }),
   limit: 'read',
@@ -41,6 +44,9 @@ export const exportOrganizationAudit = defineOperation({
 /** Makes a link to the caller's own log, oldest entry first. */
 export const exportOwnAudit = defineOperation({
   name: 'audit.export-own',
+  summary: "Download the log of the caller's own changes",
+  about: 'A signed link to a file of the entries, which opens without a key for a while.',
+  example: { format: 'ndjson' },
   access: 'session',
   input: z.strictObject({ format: FormatField, ...AuditFilterFields }),
   limit: 'read',

@@ -88,6 +88,9 @@ async function readPage(
 /** Lists changes in an organisation and its workspaces, newest first. */
 export const listOrganizationAudit = defineOperation({
   name: 'audit.list',
+  summary: 'Read the log of an organization',
+  about: 'Who changed what, newest first.',
+  example: { maxItems: 10 },
   access: 'org',
   input: z.strictObject({ organization: RecordId, ...AuditFilterFields, ...PageFields }),
   limit: 'read',
@@ -100,6 +103,9 @@ export const listOrganizationAudit = defineOperation({
 /** Lists the caller's changes outside of organisations, newest first. */
 export const listOwnAudit = defineOperation({
   name: 'audit.list-own',
+  summary: "Read the log of the caller's own changes",
+  about: 'What the caller’s accounts changed, newest first.',
+  example: { maxItems: 10 },
   access: 'session',
   input: z.strictObject({ ...AuditFilterFields, ...PageFields }),
   limit: 'read',

@@ -12,6 +12,7 @@ const Text = oneLine(200).min(1).optional()
 /** Searches the audit of all actors, newest first. Only operators may read it whole. */
 export const searchAudit = defineOperation({
   name: 'audit.search',
+  summary: 'Search the audit of all actors, newest first',
   access: 'operator',
   input: z.strictObject({
     operation: Text,

@@ -71,6 +71,7 @@ async function requirePoison(ctx: Pick<Ctx, 'db'>, payloadHash: string) {
 /** Lists events that could not be posted, oldest first. */
 export const listPoisoned = defineOperation({
   name: 'poison.list',
+  summary: 'List events that could not be posted, oldest first',
   access: 'operator',
   input: ListInput,
   limit: 'read',
@@ -83,6 +84,7 @@ export const listPoisoned = defineOperation({
 /** Reads one event that could not be posted, with its bytes. */
 export const readPoisoned = defineOperation({
   name: 'poison.read',
+  summary: 'Read one event that could not be posted',
   access: 'operator',
   input: z.strictObject({ payloadHash: Hash }),
   limit: 'read',
@@ -101,6 +103,7 @@ export const readPoisoned = defineOperation({
  */
 export const retryPoisoned = defineOperation({
   name: 'poison.retry',
+  summary: 'Post an event again after its cause was repaired',
   access: 'operator',
   input: z.strictObject({ payloadHash: Hash, reason: Reason }),
   limit: 'none',
@@ -162,6 +165,8 @@ function deciding(
 /** Discards an event. Nobody is charged for its call, and the gate frees what it keeps for it. */
 export const discardPoisoned = defineOperation({
   name: 'poison.discard',
+  summary: 'Discard an event that cannot be posted',
+  about: 'Nobody is charged for its call.',
   access: 'operator',
   input: z.strictObject({ payloadHash: Hash, reason: Reason }),
   limit: 'none',
@@ -194,6 +199,7 @@ export const discardPoisoned = defineOperation({
 /** Lists events that contradict a settlement, oldest first, with the settlement's figures. */
 export const listContradictions = defineOperation({
   name: 'conflict.list',
+  summary: 'List events that contradict a settlement, oldest first',
   access: 'operator',
   input: ListInput,
   limit: 'read',
@@ -215,6 +221,8 @@ export const listContradictions = defineOperation({
  */
 export const resolveContradiction = defineOperation({
   name: 'conflict.resolve',
+  summary: 'Record what was found out about a contradiction',
+  about: 'The settlement stands.',
   access: 'operator',
   input: z.strictObject({ rid: oneLine(30).min(26), payloadHash: Hash, reason: Reason }),
   limit: 'none',

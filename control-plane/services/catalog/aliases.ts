@@ -33,6 +33,7 @@ export type AliasView = z.infer<typeof AliasViewSchema>
 /** Lists the exact names of one model or of all. */
 export const listAliases = defineOperation({
   name: 'alias.list',
+  summary: 'List the exact names of one model, or of all',
   access: 'operator',
   input: z.strictObject({ model: ModelName.optional() }),
   limit: 'read',
@@ -47,6 +48,8 @@ export const listAliases = defineOperation({
 /** Adds a manual name to a model. Throws `conflict` for a name that another model has. */
 export const putAlias = defineOperation({
   name: 'alias.put',
+  summary: 'Add a name to a model',
+  about: 'A name that another model has is refused.',
   access: 'operator',
   input: z.strictObject({ alias: ModelName, model: ModelName }),
   limit: 'none',
@@ -80,6 +83,8 @@ export const putAlias = defineOperation({
  */
 export const removeAlias = defineOperation({
   name: 'alias.remove',
+  summary: 'Remove a name of a model',
+  about: 'A later import may add its own names again.',
   access: 'operator',
   input: z.strictObject({ alias: ModelName }),
   limit: 'none',

@@ -51,6 +51,7 @@ export type ChangeView = z.infer<typeof ChangeViewSchema>
 /** Lists changes of the catalogue, newest first: every field of every model with its source. */
 export const listCatalogHistory = defineOperation({
   name: 'catalog.history',
+  summary: 'List changes of the catalogue, newest first',
   access: 'operator',
   input: z.strictObject({
     model: ModelName.optional(),

@@ -75,6 +75,7 @@ export type ImportDiff = z.infer<typeof ImportDiffSchema>
 /** Shows the changes that an import of the list would make, and the rows that it would reject. */
 export const diffCatalog = defineOperation({
   name: 'catalog.diff',
+  summary: 'Show what an import of the list would change and reject',
   access: 'operator',
   input: z.strictObject({ models: Rows, effectiveAt: EffectiveAt }),
   limit: 'read',
@@ -94,6 +95,8 @@ export const diffCatalog = defineOperation({
  */
 export const importCatalog = defineOperation({
   name: 'catalog.import',
+  summary: 'Add or replace models',
+  about: 'A model with other prices gets a new version of them. Models outside the list stay as they are.',
   access: 'operator',
   input: ImportInput,
   limit: 'none',
@@ -175,6 +178,8 @@ const PutProviderInput = z.strictObject({
  */
 export const putProvider = defineOperation({
   name: 'provider.put',
+  summary: 'Add or replace a provider of the allow-list',
+  about: 'A provider with active offers keeps its host, because their keys are bound to it.',
   access: 'operator',
   input: PutProviderInput,
   limit: 'none',

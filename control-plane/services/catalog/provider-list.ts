@@ -23,6 +23,7 @@ export type ProviderView = z.infer<typeof ProviderViewSchema>
 /** Lists the providers of the allow-list, by id. */
 export const listProviders = defineOperation({
   name: 'provider.list',
+  summary: 'List the providers of the allow-list',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -38,6 +39,8 @@ export const listProviders = defineOperation({
 /** Sets whether default routing may use a provider. Its offers follow at once. */
 export const trustProvider = defineOperation({
   name: 'provider.trust',
+  summary: 'Set whether default routing may use a provider',
+  about: 'Its offers follow at once.',
   access: 'operator',
   input: z.strictObject({ id: Id, isTrusted: z.boolean(), reason: Reason }),
   limit: 'none',
@@ -61,6 +64,8 @@ export const trustProvider = defineOperation({
  */
 export const removeProvider = defineOperation({
   name: 'provider.remove',
+  summary: 'Remove a provider from the allow-list',
+  about: 'A provider that has or had offers stays.',
   access: 'operator',
   input: z.strictObject({ id: Id, reason: Reason }),
   limit: 'none',

@@ -31,6 +31,7 @@ export type PriceVersion = z.infer<typeof PriceVersionSchema>
 /** Lists the versions of one model's prices, newest first, scheduled ones included. */
 export const listPrices = defineOperation({
   name: 'price.list',
+  summary: 'List the versions of the prices of a model, newest first',
   access: 'operator',
   input: z.strictObject({ model: ModelName }),
   limit: 'read',
@@ -77,6 +78,8 @@ const PutPricesInput = z.strictObject({
  */
 export const putPrices = defineOperation({
   name: 'price.put',
+  summary: 'Add a version of the reference prices of a model',
+  about: 'It counts from now, or from a later instant. Prices equal to the version before add none.',
   access: 'operator',
   input: PutPricesInput,
   limit: 'none',

@@ -64,6 +64,7 @@ const VersionSchema = z.object({
 /** Lists the records of resources and families, with the number of their active offers. */
 export const listResources = defineOperation({
   name: 'resource.list',
+  summary: 'List resources and families, with their numbers of active offers',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -82,6 +83,7 @@ export const listResources = defineOperation({
 /** Shows what {@link putResource} would change. */
 export const previewResource = defineOperation({
   name: 'resource.preview',
+  summary: 'Show what a record of a resource would change',
   access: 'operator',
   input: z.strictObject({ record: ResourceSchema }),
   limit: 'read',
@@ -103,6 +105,8 @@ const PutSchema = z.object({ id: z.string(), version: z.number().int(), isChange
  */
 export const putResource = defineOperation({
   name: 'resource.put',
+  summary: 'Add a resource, or give its record the next version',
+  about: 'It counts at once. Calls in flight keep the record that they began with.',
   access: 'operator',
   input: z.strictObject({
     record: ResourceSchema,
@@ -148,6 +152,7 @@ export const putResource = defineOperation({
 /** Lists the versions of a record, newest first, each with what it changed. */
 export const listResourceHistory = defineOperation({
   name: 'resource.history',
+  summary: 'List the versions of a resource, newest first',
   access: 'operator',
   input: z.strictObject({ id: Id }),
   limit: 'read',

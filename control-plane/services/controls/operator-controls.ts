@@ -42,6 +42,7 @@ async function viewFeatures(ctx: Pick<Ctx, 'db'>): Promise<FeatureView[]> {
 /** Lists every switch. */
 export const listFeatures = defineOperation({
   name: 'feature.list',
+  summary: 'List every switch',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -53,6 +54,8 @@ export const listFeatures = defineOperation({
 /** Sets a switch. Both planes apply it within about two seconds. */
 export const putFeature = defineOperation({
   name: 'feature.put',
+  summary: 'Set a switch',
+  about: 'Both planes apply it within about two seconds.',
   access: 'operator',
   input: z.strictObject({ name: z.enum(FEATURE_NAMES), isOn: z.boolean(), reason: Reason }),
   limit: 'none',
@@ -115,6 +118,7 @@ async function viewLimits({ db, settings }: Pick<Ctx, 'db' | 'settings'>): Promi
 /** Lists every limit of calls with its value in force. */
 export const listRateLimits = defineOperation({
   name: 'rate-limit.list',
+  summary: 'List every limit of calls',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -128,6 +132,8 @@ const Calls = z.number().int().min(1).max(1_000_000)
 /** Sets a limit, or restores its standard by `perKey: null`. It applies within about two seconds. */
 export const putRateLimit = defineOperation({
   name: 'rate-limit.put',
+  summary: 'Set a limit of calls, or restore its standard',
+  about: 'It applies within about two seconds.',
   access: 'operator',
   input: z.strictObject({ name: oneLine(64), perKey: Calls.nullable(), perWallet: Calls.nullish() }),
   limit: 'none',

@@ -48,6 +48,7 @@ export type FailedJobView = z.infer<typeof FailedJobViewSchema>
 /** Lists open holds by their deadline. */
 export const listOpenHolds = defineOperation({
   name: 'hold.list',
+  summary: 'List open holds by their deadline',
   access: 'operator',
   input: z.strictObject({ account: oneLine(100).startsWith('acc_').optional(), limit: Limit }),
   limit: 'read',
@@ -69,6 +70,8 @@ export const listOpenHolds = defineOperation({
  */
 export const releaseOpenHold = defineOperation({
   name: 'hold.release',
+  summary: 'Release a hold before its deadline',
+  about: 'For calls whose process is gone.',
   access: 'operator',
   input: z.strictObject({ rid: oneLine(64), reason: Reason }),
   limit: 'none',
@@ -89,6 +92,7 @@ export const releaseOpenHold = defineOperation({
 /** Lists the queues with their numbers of jobs by state. */
 export const listQueues = defineOperation({
   name: 'queue.list',
+  summary: 'List the queues with their numbers of jobs',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -100,6 +104,7 @@ export const listQueues = defineOperation({
 /** Lists jobs that failed for good, newest first, without their data. */
 export const listFailedJobs = defineOperation({
   name: 'queue.failed',
+  summary: 'List jobs of a queue that failed for good, newest first',
   access: 'operator',
   input: z.strictObject({ queue: QueueName, limit: Limit }),
   limit: 'read',
@@ -111,6 +116,7 @@ export const listFailedJobs = defineOperation({
 /** Puts failed jobs back in their queue: one by id, or the newest. A job may run again without harm. */
 export const retryFailedJobs = defineOperation({
   name: 'queue.retry',
+  summary: 'Put failed jobs back in their queue',
   access: 'operator',
   input: z.strictObject({ queue: QueueName, id: oneLine(200).optional(), limit: Limit }),
   limit: 'none',
@@ -149,6 +155,7 @@ const SILENT_AFTER_MS = 10_000
 /** Lists the data-plane processes that the gate knows. */
 export const listNodes = defineOperation({
   name: 'node.list',
+  summary: 'List the data-plane processes that the gate knows',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',

@@ -32,6 +32,7 @@ const FundedSchema = z.object({
  */
 export const fundTreasury = defineOperation({
   name: 'treasury.fund',
+  summary: 'Book tokens that the operator brought to the treasury as its capital',
   access: 'operator',
   input: z.strictObject({
     transaction: TransactionHash,

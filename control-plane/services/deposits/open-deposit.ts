@@ -60,6 +60,10 @@ export type DepositWay = z.infer<typeof DepositWaySchema>
  */
 export const openDeposit = defineOperation({
   name: 'deposit.open',
+  summary: 'Ask how to deposit USDC',
+  about:
+    'Answers the address that transfers go to, and which wallet’s transfers are credited. With an amount it also opens a deposit by signature: the sender signs typed data (EIP-3009) and needs no ETH.',
+  example: {},
   access: 'buyer',
   input: z.strictObject({ amountUsd: DollarText.optional(), sender: Wallet.optional() }),
   limit: 'write',
@@ -103,6 +107,12 @@ export const openDeposit = defineOperation({
  */
 export const signDeposit = defineOperation({
   name: 'deposit.sign',
+  summary: 'Hand in the signature of a deposit',
+  about: 'The treasury brings it to the chain. It is credited after its last confirmation.',
+  example: {
+    signature:
+      '0x1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111',
+  },
   access: 'buyer',
   input: z.strictObject({
     id: oneLine(100),
@@ -174,6 +184,9 @@ export type DepositPage = z.infer<typeof DepositPageSchema>
 /** Lists the caller's deposits, newest first. A transfer stands there once it is credited. */
 export const listOwnDeposits = defineOperation({
   name: 'deposit.list',
+  summary: 'List deposits, newest first',
+  about: 'Transfers that fill the balance, with their states.',
+  example: { maxItems: 10 },
   access: 'buyer',
   input: z.strictObject({ maxItems: PageSize, nextToken: PageToken.optional() }),
   limit: 'read',

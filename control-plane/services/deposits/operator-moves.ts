@@ -63,6 +63,7 @@ function viewOf({
 /** Lists what came to the treasury and what left it, newest first. Empty where no chain is read. */
 export const listTreasuryMoves = defineOperation({
   name: 'treasury.moves',
+  summary: 'List what came to the treasury and what left it, newest first',
   access: 'operator',
   input: z.strictObject({
     kind: MoveKindSchema.optional(),
@@ -93,6 +94,8 @@ export type StrayTokenView = z.infer<typeof StrayTokenSchema>
 /** Lists tokens that are not ours and were sent to the treasury all the same. Nobody is credited for them. */
 export const listStrays = defineOperation({
   name: 'treasury.strays',
+  summary: 'List foreign tokens that were sent to the treasury',
+  about: 'Nobody is credited for them.',
   access: 'operator',
   input: z.strictObject({ limit: wholeNumber(1, 500).prefault(SHOWN_ROWS) }),
   limit: 'read',
@@ -116,6 +119,7 @@ export const listStrays = defineOperation({
  */
 export const assignMove = defineOperation({
   name: 'deposit.assign',
+  summary: 'Give what came from an unknown sender to an account',
   access: 'operator',
   input: z
     .strictObject({

@@ -74,6 +74,8 @@ export type TreasuryChainView = z.infer<typeof TreasuryChainSchema>
  */
 export const readTreasuryChain = defineOperation({
   name: 'treasury.chain',
+  summary: 'Read which chain the treasury’s endpoint speaks for',
+  about: 'With what is under way on the chain that was read: the preview of accepting another one.',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',

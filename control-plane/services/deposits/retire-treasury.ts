@@ -19,6 +19,8 @@ const RetiredSchema = z.object({
  */
 export const retireFormerTreasury = defineOperation({
   name: 'treasury.retire',
+  summary: 'Answer for a former treasury',
+  about: 'A held ledger waits for it no longer.',
   access: 'operator',
   input: z.strictObject({ treasury: Wallet, reason: oneLine(400).trim().min(1) }),
   limit: 'none',

@@ -85,6 +85,9 @@ export type Earnings = z.infer<typeof EarningsSchema>
 /** Reads the caller's earnings, computed at the time of the call from booked calls and the account. */
 export const getEarnings = defineOperation({
   name: 'earnings.get',
+  summary: 'Read earnings',
+  about: 'Sums of the sales in the range.',
+  example: { range: '7d' },
   access: 'seller',
   input: z.strictObject({ range: z.enum(RANGE_NAMES).default('7d'), workspaceId: WorkspaceField }),
   limit: 'read',

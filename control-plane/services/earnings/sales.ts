@@ -145,6 +145,9 @@ export type SalesPage = z.infer<typeof SalesPageSchema>
 /** Lists the caller's sales, newest first. The cursor is signed, so an edited one or another seller's is refused. */
 export const listSalesHistory = defineOperation({
   name: 'earnings.history',
+  summary: 'List sales, newest first',
+  about: 'One line a sold call, with what it earned.',
+  example: { limit: 10 },
   access: 'seller',
   input: z.strictObject({ limit: PageSize, cursor: oneLine(200).optional(), workspaceId: WorkspaceField }),
   limit: 'read',

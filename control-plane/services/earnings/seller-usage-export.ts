@@ -46,6 +46,8 @@ const COLUMNS = [
 /** Makes a link to a CSV file of the caller's sales, oldest first, by default of the last 30 days. */
 export const exportSellerUsage = defineOperation({
   name: 'earnings.export',
+  summary: 'Download a file of sales',
+  about: 'A signed link to the file, which opens without a key for a while.',
   access: 'seller',
   input: z.strictObject({
     from: WindowFields.from,

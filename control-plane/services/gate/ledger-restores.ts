@@ -119,6 +119,7 @@ const RepostInput = z.strictObject({
 
 export const repostJournals = defineOperation({
   name: 'journal.repost',
+  summary: 'Post the journals again from an instant on',
   access: 'operator',
   input: RepostInput,
   limit: 'none',

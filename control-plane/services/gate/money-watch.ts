@@ -115,6 +115,8 @@ export type MoneyState = z.infer<typeof MoneyStateSchema>
 /** Reads the last runs of the checker, the present differences, and the holds on payouts. */
 export const readInvariants = defineOperation({
   name: 'invariants.read',
+  summary: 'Read the last runs of the money checker',
+  about: 'With the present differences and the holds on payouts.',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -129,6 +131,7 @@ export const readInvariants = defineOperation({
 
 export const runInvariantsNow = defineOperation({
   name: 'invariants.run',
+  summary: 'Run the money checker now',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'none',
@@ -140,6 +143,7 @@ export const runInvariantsNow = defineOperation({
 /** Clears one hold on payouts. The reason is required, because the next person reads it. */
 export const clearHold = defineOperation({
   name: 'payoutHold.clear',
+  summary: 'Clear one hold on payouts',
   access: 'operator',
   input: z.strictObject({ id: oneLine(26).length(26), reason: oneLine(500).trim().min(1) }),
   limit: 'none',
@@ -176,6 +180,7 @@ export type ShortfallReport = z.infer<typeof ShortfallReportSchema>
 /** Lists the postings that the platform could not collect, each with the fault that it was traced to. */
 export const readShortfall = defineOperation({
   name: 'shortfall.read',
+  summary: 'List the postings that the platform could not collect',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -193,6 +198,7 @@ export const readShortfall = defineOperation({
 /** Names the fault that caused a posting's shortfall. */
 export const explainShortfall = defineOperation({
   name: 'shortfall.explain',
+  summary: 'Name the fault that caused a shortfall',
   access: 'operator',
   input: z.strictObject({ tx: oneLine(26).length(26), reason: oneLine(500).trim().min(1) }),
   limit: 'none',

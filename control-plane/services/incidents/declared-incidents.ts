@@ -63,6 +63,8 @@ const Id = oneLine(100)
 /** Declares a public incident. Throws `not_found` for an unknown model or provider. */
 export const declareIncident = defineOperation({
   name: 'incident.declare',
+  summary: 'Declare a public incident',
+  about: '`state` is `investigating`, `identified` or `monitoring`.',
   access: 'operator',
   input: z.strictObject({
     title: Label,
@@ -93,6 +95,8 @@ export const declareIncident = defineOperation({
 /** Adds a note to an incident and changes the given fields. Throws `not_found`, and `conflict` once it is resolved. */
 export const updateIncident = defineOperation({
   name: 'incident.update',
+  summary: 'Add a note to an open incident',
+  about: 'Members that are given change.',
   access: 'operator',
   input: z.strictObject({
     id: Id,
@@ -122,6 +126,8 @@ export const updateIncident = defineOperation({
 /** Resolves an incident with a last note. Throws `not_found`, and `conflict` for one that is resolved. */
 export const endIncident = defineOperation({
   name: 'incident.end',
+  summary: 'Resolve an incident with a last note',
+  about: 'It takes no further one.',
   access: 'operator',
   input: z.strictObject({ id: Id, note: Note }),
   limit: 'none',
@@ -139,6 +145,8 @@ export const endIncident = defineOperation({
 /** Lists declared incidents, the latest declared first. Throws `not_found` for an unknown model. */
 export const listDeclaredIncidents = defineOperation({
   name: 'incident.list',
+  summary: 'List declared incidents, the latest first',
+  about: 'The last seven days by default, at most 31 at once.',
   access: 'public',
   input: IncidentList,
   limit: 'read',

@@ -52,6 +52,8 @@ export const IncidentList = z.strictObject({
 /** Lists incidents of the market from real traffic, newest first. Throws `not_found` for an unknown model. */
 export const marketIncidents = defineOperation({
   name: 'market.incidents',
+  summary: 'List incidents out of real traffic, newest first',
+  about: 'The last seven days by default, at most 31 at once.',
   access: 'public',
   input: IncidentList,
   limit: 'read',

@@ -26,6 +26,9 @@ export type JobPage = z.infer<typeof JobPageSchema>
 /** Lists the caller's long jobs, newest first: all, or only running ones. A job appears once its submit is booked. */
 export const listOwnJobs = defineOperation({
   name: 'job.list',
+  summary: 'List long jobs',
+  about: 'Jobs of the account, such as videos and music, with their states.',
+  example: { state: 'running', maxItems: 10 },
   access: 'buyer',
   input: z.strictObject({
     state: z.enum(['running', 'any']).default('any'),
@@ -63,6 +66,10 @@ const GATE_SECONDS = 1
  */
 export const cancelOwnJob = defineOperation({
   name: 'job.cancel',
+  summary: 'Cancel a long job',
+  about:
+    'Asks its provider to cancel it and answers how it stands. A job that had finished stays finished, and is charged. Id: that of the job or of its submit.',
+  example: {},
   access: 'buyer',
   input: z.strictObject({ id: oneLine(100) }),
   limit: 'write',

@@ -48,6 +48,8 @@ export type Caps = z.infer<typeof CapsSchema>
 /** Lists the bounds of the caller's spending: the balance, and the caps of each key. Throws `service_unavailable`. */
 export const listCaps = defineOperation({
   name: 'cap.list',
+  summary: 'Read what bounds spending now',
+  about: 'The balance and the caps of every key that may spend, with the one that ends the spending first.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',

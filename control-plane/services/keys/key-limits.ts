@@ -47,6 +47,9 @@ const KeyPatch = z.strictObject({
  */
 export const updateBuyerKey = defineOperation({
   name: 'buyer-key.update',
+  summary: 'Change the limits of a buyer key',
+  about: 'What is left out stays; null takes a limit away.',
+  example: { capDailyUsd: 2.5 },
   access: 'buyer-account',
   input: KeyPatch,
   limit: 'write',

@@ -34,6 +34,9 @@ export type RotatedKey = z.infer<typeof RotatedKeySchema>
  */
 export const rotateBuyerKey = defineOperation({
   name: 'buyer-key.rotate',
+  summary: 'Give a buyer key a new secret',
+  about: 'The secret before it goes on for a window, so that nothing stops. Limits and counts stay.',
+  example: { windowSeconds: 60 },
   access: 'buyer',
   input: z.strictObject({
     id: oneLine(100),

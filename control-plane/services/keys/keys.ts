@@ -92,6 +92,9 @@ const withoutSecret = (created: CreatedKey): CreatedKey => ({ ...created, secret
 /** Makes a seller key. Only the first answer has the secret. */
 export const createSellerKey = defineOperation({
   name: 'seller-key.create',
+  summary: 'Make a seller key',
+  about: 'A wallet has at most 25 active keys of a side. The key is shown once.',
+  example: { label: 'listing bot' },
   access: 'seller',
   input: SellerKeyInput,
   limit: 'write',
@@ -105,6 +108,9 @@ export const createSellerKey = defineOperation({
 /** Makes a buyer key with its own terms. Only the first answer has the secret. */
 export const createBuyerKey = defineOperation({
   name: 'buyer-key.create',
+  summary: 'Make a buyer key, with limits',
+  about: 'What is left out is not limited. Caps are in US dollars and count from midnight UTC. The key is shown once.',
+  example: { label: 'research agent', capDailyUsd: 5, rateLimitRpm: 120, minDiscountPct: 10 },
   access: 'buyer-account',
   input: BuyerKeyInput,
   limit: 'write',
@@ -143,6 +149,8 @@ async function listOwnKeys(
 
 export const listSellerKeys = defineOperation({
   name: 'seller-key.list',
+  summary: 'List seller keys',
+  about: 'The keys with their labels, without their secrets.',
   access: 'seller',
   input: KeyListInput,
   limit: 'read',
@@ -153,6 +161,8 @@ export const listSellerKeys = defineOperation({
 
 export const listBuyerKeys = defineOperation({
   name: 'buyer-key.list',
+  summary: 'List buyer keys',
+  about: 'The keys with their limits, without their secrets.',
   access: 'buyer',
   input: KeyListInput,
   limit: 'read',
@@ -188,6 +198,9 @@ async function revokeKey(
 /** Revokes a key for good and returns it. A repeat changes nothing. */
 export const revokeSellerKey = defineOperation({
   name: 'seller-key.revoke',
+  summary: 'Revoke a seller key',
+  about: 'The key stops working. A revoked key does not come back.',
+  example: {},
   access: 'seller',
   input: KeyInput,
   limit: 'write',
@@ -199,6 +212,9 @@ export const revokeSellerKey = defineOperation({
 /** Revokes a buyer key. A bounded key may revoke only itself. Throws `forbidden`. */
 export const revokeBuyerKey = defineOperation({
   name: 'buyer-key.revoke',
+  summary: 'Revoke a buyer key',
+  about: 'The key stops working. A revoked key does not come back.',
+  example: {},
   access: 'buyer',
   input: KeyInput,
   limit: 'write',

@@ -47,6 +47,8 @@ function transfer(from: AccountId, to: AccountId, amount: bigint): LedgerLine[] 
 /** Books money that a payment provider received for a buyer, once for each event of that provider. */
 export const recordFiatDeposit = defineOperation({
   name: 'deposit.recordFiat',
+  summary: 'Book money that a payment provider received for a buyer',
+  about: 'Once for each event of that provider.',
   access: 'operator',
   input: z
     .strictObject({
@@ -74,6 +76,8 @@ export const recordFiatDeposit = defineOperation({
  */
 export const refundFiat = defineOperation({
   name: 'refund.fiat',
+  summary: 'Book money that goes back to a buyer outside of the market',
+  about: 'Once for each ticket. Money that calls hold or have used cannot be refunded.',
   access: 'operator',
   input: z
     .strictObject({
@@ -108,6 +112,7 @@ const COUNTERS = { promo: PLATFORM_ACCOUNTS.promo, shortfall: PLATFORM_ACCOUNTS.
  */
 export const adjustLedger = defineOperation({
   name: 'ledger.adjust',
+  summary: 'Move money by hand, once for each ticket',
   access: 'operator',
   input: z
     .strictObject({
@@ -140,6 +145,7 @@ export const adjustLedger = defineOperation({
  */
 export const reverseTransaction = defineOperation({
   name: 'ledger.reverse',
+  summary: 'Book the opposite of a transaction, once',
   access: 'operator',
   input: z.strictObject({ key: oneLine(170).min(3), reason: oneLine(500).trim().min(1) }),
   limit: 'none',
@@ -159,6 +165,7 @@ const ReadKeyInput = z.strictObject({ key: oneLine(180).min(3) })
 /** Reads the lines under a ledger key or request id. */
 export const readTransaction = defineOperation({
   name: 'ledger.read',
+  summary: 'Read the lines under a ledger key or request id',
   access: 'operator',
   input: ReadKeyInput,
   limit: 'read',

@@ -51,6 +51,9 @@ export type SellerAnalytics = z.infer<typeof SellerAnalyticsSchema>
 /** Earnings of the caller's lent keys, and the demand that the caller's own rules refused. */
 export const getLentAnalytics = defineOperation({
   name: 'lent-offer.analytics',
+  summary: 'Read earnings of lent keys',
+  about: 'With the demand that the seller’s own rules refused.',
+  example: { range: '7d' },
   access: 'seller',
   input: z.strictObject({ range: Range }),
   limit: 'read',
@@ -110,6 +113,9 @@ export type ResourceBuyerAnalytics = z.infer<typeof ResourceBuyerAnalyticsSchema
 /** The caller's spending and savings on lent keys. */
 export const getResourceAnalytics = defineOperation({
   name: 'resource.buyer-analytics',
+  summary: 'Read spending and savings on lent keys',
+  about: 'Sums of the account’s calls in the range.',
+  example: { range: '7d' },
   access: 'buyer',
   input: z.strictObject({ range: Range }),
   limit: 'read',
@@ -157,6 +163,8 @@ export type ResourceAccess = z.infer<typeof ResourceAccessSchema>
 /** Whether the caller may buy on lent keys now, and why not if not. Throws `service_unavailable`. */
 export const getResourceAccess = defineOperation({
   name: 'resource.access',
+  summary: 'Say whether the account may buy on lent keys now',
+  about: 'With the reason where the account may not.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',

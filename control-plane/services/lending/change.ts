@@ -38,6 +38,9 @@ export const LentOfferPageSchema = signedPageSchema(LentOfferViewSchema)
 /** Lists the caller's lent keys, newest first. */
 export const listLentOffers = defineOperation({
   name: 'lent-offer.list',
+  summary: 'List own lent keys',
+  about: 'The lent keys of the account, with their terms and states.',
+  example: { maxItems: 10 },
   access: 'seller',
   input: ListLentOffersInput,
   limit: 'read',
@@ -56,6 +59,8 @@ export const listLentOffers = defineOperation({
 /** Reads one of the caller's lent keys. Throws `not_found`, also for another seller's. */
 export const getLentOffer = defineOperation({
   name: 'lent-offer.get',
+  summary: 'Read a lent key',
+  about: 'One lent key of the account, with its terms and state.',
   access: 'seller',
   input: LentIdInput,
   limit: 'read',
@@ -67,6 +72,9 @@ export const getLentOffer = defineOperation({
 /** Changes the price, cap, rules, label or state of a lent key. A field that is left out stays. */
 export const updateLentOffer = defineOperation({
   name: 'lent-offer.update',
+  summary: 'Change a lent key',
+  about: 'Discount, cap, rules, label, or its status. A field that is left out stays, and null removes its value.',
+  example: { discountPercent: 35 },
   access: 'seller',
   input: UpdateLentOfferInput,
   limit: 'write',
@@ -88,6 +96,9 @@ export const updateLentOffer = defineOperation({
 /** Takes a lent key off the market for good. It may be listed anew; its sealed key stays for jobs under way. */
 export const deleteLentOffer = defineOperation({
   name: 'lent-offer.delete',
+  summary: 'Take a lent key off the market',
+  about: 'For good: it is listed anew. The sealed key stays for jobs under way, until it is purged.',
+  example: {},
   access: 'seller',
   input: LentIdInput,
   limit: 'write',
@@ -99,6 +110,9 @@ export const deleteLentOffer = defineOperation({
 /** Takes a lent key off the market and destroys it. Jobs that it has started can be asked about no more. */
 export const purgeLentOffer = defineOperation({
   name: 'lent-offer.purge',
+  summary: 'Take a lent key off the market and destroy it',
+  about: 'A destroyed key does not come back. Jobs that it started can no longer be asked about.',
+  example: {},
   access: 'seller',
   input: LentIdInput,
   limit: 'write',
@@ -112,6 +126,9 @@ export const DelistedSchema = z.object({ delisted: z.number().int(), ids: z.arra
 /** Takes every lent key of the caller off the market, all or none. */
 export const deleteLentOffers = defineOperation({
   name: 'lent-offer.delete-all',
+  summary: 'Take every lent key off the market',
+  about: 'New calls no longer use any lent key of the account.',
+  example: {},
   access: 'seller',
   input: z.strictObject({}),
   limit: 'write',
@@ -141,6 +158,8 @@ const Reason = oneLine(500).trim().min(1)
 /** Takes a lent key of any seller off the market. Its seller reads the reason and cannot put it back. */
 export const blockLentOffer = defineOperation({
   name: 'lent-offer.block',
+  summary: 'Take a lent key of any seller off the market',
+  about: 'Its seller reads the reason and cannot put it back.',
   access: 'operator',
   input: z.strictObject({ id: oneLine(100), reason: Reason }),
   limit: 'none',
@@ -152,6 +171,7 @@ export const blockLentOffer = defineOperation({
 /** Lets the seller of a blocked key put it back on the market. */
 export const restoreLentOffer = defineOperation({
   name: 'lent-offer.restore',
+  summary: 'Let the seller of a blocked key put it back on the market',
   access: 'operator',
   input: z.strictObject({ id: oneLine(100), reason: Reason }),
   limit: 'none',

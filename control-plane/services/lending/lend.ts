@@ -38,6 +38,10 @@ export type KeyProbeView = z.infer<typeof KeyProbeSchema>
 /** Asks the provider once whether a key is good, and which traits its account shows. The key is not stored. */
 export const probeKey = defineOperation({
   name: 'lent-key.probe',
+  summary: 'Try a key of a resource',
+  about:
+    'Makes one free call with the key and tells the traits that its account shows. A bad key is answered with `ok: false`. The key is stored nowhere.',
+  example: { resourceId: 'provider-p2', apiKey: 'sk-example-provider-key' },
   access: 'seller',
   input: ProbeKeyInput,
   limit: 'probe',
@@ -59,6 +63,17 @@ export const probeKey = defineOperation({
  */
 export const createLentOffer = defineOperation({
   name: 'lent-offer.create',
+  summary: 'Lend a key',
+  about:
+    'A whole provider account, at a discount from what the provider takes, within rules of its seller. The key is tried first, then sealed; it is never shown again. A key is lent once at a time, whoever lends it.',
+  example: {
+    resourceType: 'provider-p2',
+    apiKey: 'sk-example-provider-key',
+    discountPercent: 30,
+    ackPersistsState: true,
+    ackProviderTerms: true,
+    capDailyUsd: 25,
+  },
   access: 'seller',
   input: CreateLentOfferInput,
   limit: 'write',

@@ -90,6 +90,7 @@ export type ResourceDetail = z.infer<typeof ResourceDetailSchema>
 /** Lists the resources whose keys are lent, for everybody. */
 export const listResourceMarkets = defineOperation({
   name: 'resource.markets',
+  summary: 'List the resources whose keys are lent',
   access: 'public',
   input: z.strictObject({}),
   limit: 'read',
@@ -104,6 +105,7 @@ export const listResourceMarkets = defineOperation({
 /** Reads what can be bought of one resource, for everybody. Throws `not_found`. */
 export const getResourceMarket = defineOperation({
   name: 'resource.market',
+  summary: 'Read what can be bought of one resource',
   access: 'public',
   input: z.strictObject({ id: ResourceName }),
   limit: 'read',

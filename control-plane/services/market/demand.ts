@@ -31,6 +31,8 @@ export type DemandByDiscount = z.infer<typeof DemandSchema>
  */
 export const marketDemand = defineOperation({
   name: 'market.demand',
+  summary: 'Show at which discounts calls of a model were served',
+  about: 'Of the last day, by step of discount, the smallest first.',
   access: 'public',
   input: z.strictObject({ model: ModelName }),
   limit: 'read',

@@ -54,6 +54,7 @@ const MAX_COMPARED = 5_000
 /** Lists models on the market with their prices and figures, by id or as `sort` says. */
 export const listMarketRowsPage = defineOperation({
   name: 'market.list',
+  summary: 'List models on the market with their prices and figures',
   access: 'public',
   input: z.strictObject({
     maxItems: PageSize,
@@ -114,6 +115,7 @@ function marketPlaceOf(position: string): MarketPlace {
 /** Reads one model by any of its names. Throws `not_found`. */
 export const readMarketOfModel = defineOperation({
   name: 'market.get',
+  summary: 'Read one model of the market',
   access: 'public',
   input: z.strictObject({ model: ModelName }),
   limit: 'read',
@@ -165,6 +167,7 @@ export type BookPage = SignedPage<BookEntry> & { readonly model: Model }
 /** Reads the public order book of a model by any of its names. Throws `not_found`. */
 export const readOrderBook = defineOperation({
   name: 'market.book',
+  summary: 'Read the order book of a model, best offer first',
   access: 'public',
   input: z.strictObject({ model: ModelName, maxItems: PageSize, nextToken: Token.optional() }),
   limit: 'read',

@@ -98,6 +98,8 @@ export type SeriesPoint = z.infer<typeof SeriesPointSchema>
 /** Lists figures of the market over time. Null while calls of that time are not summed yet. */
 export const marketSeries = defineOperation({
   name: 'market.series',
+  summary: 'List figures of the market over time, oldest first',
+  about: 'A bucket without a call has no point. Null while calls of that time are not summed yet.',
   access: 'public',
   input: SeriesInput,
   limit: 'read',
@@ -121,6 +123,8 @@ export type MarketTotals = z.infer<typeof MarketTotalsSchema>
 /** Sums up the whole market, by default of the last 30 days. Null while calls of that time are not summed yet. */
 export const marketTotals = defineOperation({
   name: 'market.totals',
+  summary: 'Sum up the whole market',
+  about: 'The last 30 days by default, at most 41. Null while calls of that time are not summed yet.',
   access: 'public',
   input: z.strictObject({ from: Instant.optional() }),
   limit: 'read',
@@ -252,6 +256,8 @@ export type PriceHistory = z.infer<typeof PriceHistorySchema>
 /** Reads the price history of one model by its canonical id, by default of the last 30 days. */
 export const marketPriceHistory = defineOperation({
   name: 'market.prices',
+  summary: 'Read the price history of a model',
+  about: 'The last 30 days by default.',
   access: 'public',
   input: PriceHistoryInput,
   limit: 'read',
@@ -301,6 +307,8 @@ export type TradeView = z.infer<typeof TradeViewSchema>
 /** Lists the latest trades from the ledger's own rows, newest first, without buyers and sellers. */
 export const marketTrades = defineOperation({
   name: 'market.trades',
+  summary: 'List the latest trades, newest first',
+  about: 'Without buyers and sellers.',
   access: 'public',
   input: FeedInput,
   limit: 'read',

@@ -17,6 +17,7 @@ export type RailState = z.infer<typeof RailStateSchema>
 /** Lists the present state of every rail. Rails of wallets are left out where the market has no chain. */
 export const listRails = defineOperation({
   name: 'market.rails',
+  summary: 'List the present state of every way to pay',
   access: 'public',
   input: z.strictObject({}),
   limit: 'read',

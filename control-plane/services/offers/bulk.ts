@@ -67,6 +67,13 @@ export type BulkRun = z.infer<typeof BulkRunSchema>
  */
 export const bulkCreateOffers = defineOperation({
   name: 'offer.bulk-create',
+  summary: 'List many models of one provider',
+  about: 'Up to 200 rows; each answers with its own line as soon as it is done.',
+  example: {
+    apiKey: 'sk-example-provider-key',
+    sellerBaseUrl: 'https://api.example.com/v1',
+    offers: [{ model: 'gpt-5-nano', discount: 15 }],
+  },
   access: 'seller',
   input: z.strictObject({
     ...PlaceInput,

@@ -19,6 +19,9 @@ import { OfferViewSchema } from './view.ts'
 /** Changes price, cap, label, payout address or state. A field that is left out stays. */
 export const updateOffer = defineOperation({
   name: 'offer.update',
+  summary: 'Change an offer',
+  about: 'Price, cap, label, payout address, or its status: routing follows within a quarter of a second.',
+  example: { discount: 30 },
   access: 'seller',
   input: UpdateOfferInput,
   limit: 'write',
@@ -44,6 +47,9 @@ export const updateOffer = defineOperation({
  */
 export const deleteOffer = defineOperation({
   name: 'offer.delete',
+  summary: 'Take an offer off the market',
+  about: 'New calls no longer go to the offer.',
+  example: {},
   access: 'seller',
   input: OfferIdInput,
   limit: 'write',

@@ -44,6 +44,8 @@ function cardOf(saved: SavedKey): ConfigCard {
 /** Lists the caller's saved provider keys, newest first. */
 export const listConfigs = defineOperation({
   name: 'config.list',
+  summary: 'List saved provider keys',
+  about: 'Hints and fingerprints only.',
   access: 'seller',
   input: z.strictObject(ListFields),
   limit: 'read',
@@ -60,6 +62,9 @@ export const listConfigs = defineOperation({
 /** Makes a saved key no longer reusable. Offers that use it continue. Throws `not_found`. */
 export const deleteConfig = defineOperation({
   name: 'config.delete',
+  summary: 'Forget a saved provider key',
+  about: 'Removes the key from the list of keys that new offers can use.',
+  example: {},
   access: 'seller',
   input: z.strictObject({ id: oneLine(100) }),
   limit: 'write',

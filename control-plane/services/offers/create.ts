@@ -21,6 +21,17 @@ import { OfferViewSchema, viewOffers } from './view.ts'
  */
 export const createOffer = defineOperation({
   name: 'offer.create',
+  summary: 'List an offer',
+  about:
+    'A model at one provider under one key of the seller, at a discount from the reference price. The provider is asked for a token first. The key is sealed on arrival and never shown again.',
+  example: {
+    model: 'gpt-5-mini',
+    apiKey: 'sk-example-provider-key',
+    sellerBaseUrl: 'https://api.example.com/v1',
+    discount: 25,
+    capDailyUsd: 50,
+    label: 'spare quota',
+  },
   access: 'seller',
   input: CreateOfferInput,
   limit: 'write',

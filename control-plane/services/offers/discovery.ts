@@ -49,6 +49,9 @@ export type DiscoveredModel = z.infer<typeof DiscoveredModelSchema>
  */
 export const discoverModels = defineOperation({
   name: 'provider.discover',
+  summary: 'Ask a provider what it serves',
+  about: 'The key is stored nowhere.',
+  example: { apiKey: 'sk-example-provider-key', sellerBaseUrl: 'https://api.example.com/v1' },
   access: 'seller',
   input: z.strictObject(PlaceInput),
   limit: 'probe',

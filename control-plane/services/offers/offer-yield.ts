@@ -39,6 +39,8 @@ export type OfferYieldView = z.infer<typeof OfferYieldSchema>
  */
 export const getOfferYield = defineOperation({
   name: 'offer.yield',
+  summary: 'Show which models brought the most money in the last day',
+  about: 'Earned and passed, from the newest 20,000 calls of the market.',
   access: 'seller',
   input: z.strictObject({}),
   limit: 'read',

@@ -44,6 +44,7 @@ function viewOf({ keptBps, capDailyMicro, createdAt, ...offer }: OperatorOffer):
 /** Searches the offers of all sellers, by id. */
 export const searchOffers = defineOperation({
   name: 'offer.search',
+  summary: 'Search the offers of all sellers',
   access: 'operator',
   input: z.strictObject({
     model: ModelName.optional(),
@@ -73,6 +74,8 @@ const Move = z.strictObject({ id: oneLine(100), reason: oneLine(500).trim().min(
 /** Takes an offer of any seller off the market. Its seller sees the reason. */
 export const delistOffer = defineOperation({
   name: 'offer.delist',
+  summary: 'Take an offer of any seller off the market',
+  about: 'Its seller sees the reason.',
   access: 'operator',
   input: Move,
   limit: 'none',
@@ -84,6 +87,8 @@ export const delistOffer = defineOperation({
 /** Lets the seller of a delisted offer activate it again. It comes back paused. The reason is for the audit. */
 export const restoreOffer = defineOperation({
   name: 'offer.restore',
+  summary: 'Let the seller of a delisted offer put it on sale again',
+  about: 'It comes back paused.',
   access: 'operator',
   input: Move,
   limit: 'none',

@@ -21,6 +21,9 @@ export type OfferPage = z.infer<typeof OfferPageSchema>
  */
 export const listOffers = defineOperation({
   name: 'offer.list',
+  summary: 'List own offers',
+  about: 'The offers of the account, with their prices and states.',
+  example: { maxItems: 10 },
   access: 'seller',
   input: ListOffersInput,
   limit: 'read',
@@ -40,6 +43,8 @@ export const listOffers = defineOperation({
 /** Reads one of the caller's offers. Throws `not_found`, also for another seller's. */
 export const getOffer = defineOperation({
   name: 'offer.get',
+  summary: 'Read an offer',
+  about: 'One offer of the account, with its price and state.',
   access: 'seller',
   input: OfferIdInput,
   limit: 'read',
@@ -56,6 +61,8 @@ const MAX_OFFERS_AT_ONCE = 100
 /** Reads those of the named offers that are the caller's, in no order. The others are left out. */
 export const getOffers = defineOperation({
   name: 'offer.get-many',
+  summary: 'Read several offers of the account',
+  about: 'Names of other offers are left out.',
   access: 'seller',
   input: z.strictObject({ ids: z.array(oneLine(100)).max(MAX_OFFERS_AT_ONCE) }),
   limit: 'read',

@@ -17,6 +17,9 @@ export type ResetHealth = z.infer<typeof ResetHealthSchema>
 /** Returns an offer to the rotation at once and clears its health record. Throws `not_found`, `conflict`. */
 export const resetHealth = defineOperation({
   name: 'offer.reset-health',
+  summary: 'Return an offer to the rotation',
+  about: 'At once, with its health record cleared.',
+  example: {},
   access: 'seller',
   input: OfferIdInput,
   limit: 'write',

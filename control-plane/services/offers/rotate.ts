@@ -28,6 +28,9 @@ import { OfferViewSchema } from './view.ts'
  */
 export const rotateCredential = defineOperation({
   name: 'offer.rotate-credential',
+  summary: 'Replace the provider key of an offer',
+  about: 'The new key is tried first; the old one counts until it works.',
+  example: { apiKey: 'sk-example-provider-key-two' },
   access: 'seller',
   input: z.strictObject({ id: oneLine(100), apiKey: ProviderKey }),
   limit: 'probe',

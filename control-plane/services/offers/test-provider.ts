@@ -31,6 +31,9 @@ export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
  */
 export const testConnection = defineOperation({
   name: 'provider.test-connection',
+  summary: 'Try a provider key',
+  about: 'What the provider says is the answer, never an error. The key is stored nowhere.',
+  example: { apiKey: 'sk-example-provider-key', sellerBaseUrl: 'https://api.example.com/v1' },
   access: 'seller',
   input: z.strictObject({ ...PlaceInput, model: ModelName.optional() }),
   limit: 'probe',
@@ -64,6 +67,9 @@ export type HealthTest = z.infer<typeof HealthTestSchema>
  */
 export const testHealth = defineOperation({
   name: 'provider.test-health',
+  summary: 'Ask models of a provider for one token each',
+  about: 'Sends one small call for each model and says which calls succeeded.',
+  example: { apiKey: 'sk-example-provider-key', sellerBaseUrl: 'https://api.example.com/v1', models: ['gpt-5-mini'] },
   access: 'seller',
   input: z.strictObject({ ...PlaceInput, models: z.array(ModelName).min(1).max(MAX_TESTED) }),
   limit: 'probe',

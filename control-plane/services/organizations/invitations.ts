@@ -52,6 +52,9 @@ export type InvitationList = z.infer<typeof InvitationListSchema>
 /** Invites a wallet. It replaces an open invitation of the same wallet. Throws `conflict` for a member. */
 export const createInvitation = defineOperation({
   name: 'invitation.create',
+  summary: 'Invite a wallet',
+  about: 'The wallet becomes a member, with the role of the invitation, when it accepts.',
+  example: { wallet: '0x52908400098527886e0f7030069857d2e4169ee7', role: 'viewer' },
   access: 'org',
   input: z.strictObject({ organization: RecordId, wallet: Wallet, role: RoleField }),
   limit: 'write',
@@ -89,6 +92,8 @@ export const createInvitation = defineOperation({
 
 export const listOrganizationInvitations = defineOperation({
   name: 'invitation.list',
+  summary: 'List open invitations',
+  about: 'Invitations that were not answered yet.',
   access: 'org',
   input: z.strictObject({ organization: RecordId }),
   limit: 'read',
@@ -104,6 +109,9 @@ export const listOrganizationInvitations = defineOperation({
 /** Withdraws an open invitation. Throws `not_found`. */
 export const withdrawInvitation = defineOperation({
   name: 'invitation.withdraw',
+  summary: 'Withdraw an invitation',
+  about: 'The wallet can no longer accept the invitation.',
+  example: {},
   access: 'org',
   input: z.strictObject({ organization: RecordId, invitation: RecordId }),
   limit: 'write',
@@ -129,6 +137,8 @@ export const withdrawInvitation = defineOperation({
 /** Lists the open invitations for the caller's wallet. */
 export const listOwnInvitations = defineOperation({
   name: 'invitation.list-own',
+  summary: 'List invitations of the caller',
+  about: 'Invitations to the signed-in wallet that were not answered yet.',
   access: 'session',
   input: z.strictObject({}),
   limit: 'read',
@@ -148,6 +158,9 @@ const AnswerInput = z.strictObject({ invitation: RecordId })
  */
 export const acceptInvitation = defineOperation({
   name: 'invitation.accept',
+  summary: 'Accept an invitation',
+  about: 'Makes the signed-in wallet a member of the organization.',
+  example: {},
   access: 'session',
   input: AnswerInput,
   limit: 'write',
@@ -165,6 +178,9 @@ export const acceptInvitation = defineOperation({
 /** Declines an invitation. Throws `not_found`. */
 export const declineInvitation = defineOperation({
   name: 'invitation.decline',
+  summary: 'Decline an invitation',
+  about: 'The wallet does not become a member.',
+  example: {},
   access: 'session',
   input: AnswerInput,
   limit: 'write',

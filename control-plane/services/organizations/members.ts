@@ -39,6 +39,8 @@ export type MemberList = z.infer<typeof MemberListSchema>
 
 export const listOrganizationMembers = defineOperation({
   name: 'member.list',
+  summary: 'List members',
+  about: 'The wallets of the organization with their roles.',
   access: 'org',
   input: z.strictObject({ organization: RecordId }),
   limit: 'read',
@@ -56,6 +58,9 @@ export const listOrganizationMembers = defineOperation({
  */
 export const updateMember = defineOperation({
   name: 'member.update',
+  summary: "Change a member's role",
+  about: 'The organization keeps at least one owner.',
+  example: { role: 'developer' },
   access: 'org',
   input: z.strictObject({ organization: RecordId, member: RecordId, role: RoleField }),
   limit: 'write',
@@ -90,6 +95,9 @@ export const updateMember = defineOperation({
  */
 export const removeMember = defineOperation({
   name: 'member.remove',
+  summary: 'Remove a member',
+  about: 'The wallet loses its access at once. The organization keeps at least one owner.',
+  example: {},
   access: 'org',
   input: z.strictObject({ organization: RecordId, member: RecordId }),
   limit: 'write',

@@ -127,6 +127,9 @@ async function requireRoom(trx: Trx, organization: OrganizationId, now: number):
 /** Makes a management key of an organisation. It never has the rights of an owner. */
 export const createOrganizationKey = defineOperation({
   name: 'organization-key.create',
+  summary: 'Make a management key',
+  about: 'The answer shows the key once. Keep it.',
+  example: { label: 'provisioning', role: 'developer' },
   access: 'org',
   input: z.strictObject({
     organization: RecordId,
@@ -166,6 +169,8 @@ export const createOrganizationKey = defineOperation({
 
 export const listManagementKeys = defineOperation({
   name: 'organization-key.list',
+  summary: 'List management keys',
+  about: 'The keys with their labels, without their secrets.',
   access: 'org',
   input: z.strictObject({ organization: RecordId, ...ListFields }),
   limit: 'read',
@@ -180,6 +185,9 @@ export const listManagementKeys = defineOperation({
 /** Revokes a management key for good. A repeat changes nothing. Throws `not_found`. */
 export const revokeOrganizationKey = defineOperation({
   name: 'organization-key.revoke',
+  summary: 'Revoke a management key',
+  about: 'The key stops working. A revoked key does not come back.',
+  example: {},
   access: 'org',
   input: z.strictObject({ organization: RecordId, key: RecordId }),
   limit: 'write',

@@ -44,6 +44,9 @@ function viewOf({ id, name, createdAt }: OrganizationRow, role: Role): Organizat
 /** Makes an organisation with the caller as its owner. Throws `conflict` above {@link MAX_ORGANIZATIONS}. */
 export const createOrganization = defineOperation({
   name: 'organization.create',
+  summary: 'Make an organization',
+  about: 'The caller becomes its owner.',
+  example: { name: 'Example laboratory' },
   access: 'session',
   input: z.strictObject({ name: Label }),
   limit: 'write',
@@ -76,6 +79,8 @@ export type OrganizationList = z.infer<typeof OrganizationListSchema>
 
 export const listOrganizations = defineOperation({
   name: 'organization.list',
+  summary: 'List the organizations of the caller',
+  about: 'Every organization that the wallet is a member of, or the one of the management key.',
   access: 'org',
   input: z.strictObject({}),
   limit: 'read',
@@ -93,6 +98,8 @@ export const listOrganizations = defineOperation({
 
 export const getOrganization = defineOperation({
   name: 'organization.get',
+  summary: 'Read an organization',
+  about: 'The organization’s name and when it was made.',
   access: 'org',
   input: z.strictObject({ organization: RecordId }),
   limit: 'read',
@@ -109,6 +116,9 @@ export const getOrganization = defineOperation({
 /** Renames an organisation. */
 export const updateOrganization = defineOperation({
   name: 'organization.update',
+  summary: 'Rename an organization',
+  about: 'Changes the name that members see.',
+  example: { name: 'Example institute' },
   access: 'org',
   input: z.strictObject({ organization: RecordId, name: Label }),
   limit: 'write',

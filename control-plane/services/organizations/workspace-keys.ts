@@ -47,6 +47,9 @@ async function requireWorkspace(
  */
 export const createWorkspaceKey = defineOperation({
   name: 'workspace-key.create',
+  summary: 'Make a key of a workspace',
+  about: 'The answer shows the key once. Keep it.',
+  example: { keyType: 'buyer', label: 'evaluation runs' },
   access: 'session',
   input: WorkspaceInput.extend({
     keyType: z.enum(['buyer', 'seller']),
@@ -81,6 +84,8 @@ export const createWorkspaceKey = defineOperation({
 /** Lists all members' keys for a workspace, newest first. */
 export const listWorkspaceKeys = defineOperation({
   name: 'workspace-key.list',
+  summary: 'List keys of a workspace',
+  about: 'The keys with their labels, without their secrets.',
   access: 'org',
   input: WorkspaceInput.extend(ListFields),
   limit: 'read',
@@ -98,6 +103,9 @@ export const listWorkspaceKeys = defineOperation({
  */
 export const revokeWorkspaceKey = defineOperation({
   name: 'workspace-key.revoke',
+  summary: 'Revoke a key of a workspace',
+  about: 'The key stops working. A revoked key does not come back.',
+  example: {},
   access: 'org',
   input: WorkspaceInput.extend({ key: RecordId }),
   limit: 'write',

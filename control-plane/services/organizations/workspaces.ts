@@ -54,6 +54,8 @@ export type WorkspaceList = z.infer<typeof WorkspaceListSchema>
 
 export const listOrganizationWorkspaces = defineOperation({
   name: 'workspace.list',
+  summary: 'List workspaces',
+  about: 'Workspaces keep the accounts of an organization apart.',
   access: 'org',
   input: z.strictObject({ organization: RecordId }),
   limit: 'read',
@@ -68,6 +70,9 @@ export const listOrganizationWorkspaces = defineOperation({
 /** Opens a workspace with its accounts. Throws `conflict` for a name in use, and above {@link MAX_WORKSPACES}. */
 export const createWorkspace = defineOperation({
   name: 'workspace.create',
+  summary: 'Make a workspace',
+  about: 'A workspace has a buyer and a seller account of its own, and keys that act for them.',
+  example: { name: 'evaluation' },
   access: 'org',
   input: z.strictObject({ organization: RecordId, name: Label }),
   limit: 'write',
@@ -106,6 +111,9 @@ export const createWorkspace = defineOperation({
 /** Renames a workspace. Throws `conflict` for a name in use and for a closed workspace, `not_found`. */
 export const updateWorkspace = defineOperation({
   name: 'workspace.update',
+  summary: 'Rename a workspace',
+  about: 'Changes the name that members see.',
+  example: { name: 'production' },
   access: 'org',
   input: z.strictObject({ organization: RecordId, workspace: RecordId, name: Label }),
   limit: 'write',

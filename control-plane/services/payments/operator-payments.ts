@@ -64,6 +64,7 @@ export type PaymentsState = z.infer<typeof PaymentsStateSchema>
 /** Reads how payments by wallet stand: whether they are taken, what is open, what hangs, and the money for gas. */
 export const readPaymentsState = defineOperation({
   name: 'payments.state',
+  summary: 'Read how payments by wallet stand',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -139,6 +140,7 @@ export type DeskPaymentView = z.infer<typeof DeskPaymentSchema>
 /** Lists payments by wallet, newest first. `isHanging` leaves those that are due or mined and had no step for a minute. */
 export const listPayments = defineOperation({
   name: 'payments.list',
+  summary: 'List payments by wallet, newest first',
   access: 'operator',
   input: z.strictObject({
     state: z.enum(CHAIN_PAYMENT_STATES).optional(),
@@ -177,6 +179,7 @@ export type DebtorView = z.infer<typeof DebtorSchema>
 /** Lists the wallets that owe for calls which they never paid. They are refused until the debt is forgiven. */
 export const listPaymentDebtors = defineOperation({
   name: 'payments.debtors',
+  summary: 'List the wallets that owe for calls which they never paid',
   access: 'operator',
   input: z.strictObject({ limit: wholeNumber(1, 500).prefault(SHOWN_ROWS) }),
   limit: 'read',
@@ -191,6 +194,7 @@ export const listPaymentDebtors = defineOperation({
 /** Forgives what a wallet owes by one payment. What the platform stood in for stays in the shortfall. */
 export const forgiveDebt = defineOperation({
   name: 'payments.forgive',
+  summary: 'Forgive what a wallet owes by one payment',
   access: 'operator',
   input: z.strictObject({ rid: oneLine(64), reason: oneLine(500).trim().min(1) }),
   limit: 'none',

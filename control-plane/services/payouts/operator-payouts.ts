@@ -72,6 +72,8 @@ export type PayoutsState = z.infer<typeof PayoutsStateSchema>
 /** Reads how the treasury stands: whether payouts go, what it has, and what is on its way. */
 export const readPayoutsState = defineOperation({
   name: 'payouts.state',
+  summary: 'Read how the treasury stands',
+  about: 'With what is on its way out of it.',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -144,6 +146,7 @@ function viewOf(transfer: TreasuryTransfer): DeskTransferView {
 /** Lists payouts and sweeps, newest first. */
 export const listTransfers = defineOperation({
   name: 'payouts.list',
+  summary: 'List payouts and sweeps, newest first',
   access: 'operator',
   input: z.strictObject({
     state: TransferStateSchema.optional(),
@@ -174,6 +177,7 @@ async function findSeller(ctx: Pick<RunCtx, 'db' | 'ledger'>, { wallet, account 
 /** Turns every balance above the threshold into payouts now. Throws `conflict` with the reason while payouts are stopped. */
 export const drainNow = defineOperation({
   name: 'payouts.drain',
+  summary: 'Turn every balance above the threshold into a payout now',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'none',
@@ -220,6 +224,7 @@ async function decide(
 /** Takes a payout out of the line until it is released. */
 export const holdTransfer = defineOperation({
   name: 'payouts.hold',
+  summary: 'Hold a payout until it is released',
   access: 'operator',
   input: TransferInput,
   limit: 'none',
@@ -231,6 +236,7 @@ export const holdTransfer = defineOperation({
 /** Lets a payout that is held go: approves a large one, or ends a hold. */
 export const releaseTransfer = defineOperation({
   name: 'payouts.release',
+  summary: 'Release a payout that is held',
   access: 'operator',
   input: TransferInput,
   limit: 'none',
@@ -242,6 +248,8 @@ export const releaseTransfer = defineOperation({
 /** Gives the money of a payout that nobody has signed back to its seller's balance. */
 export const cancelTransfer = defineOperation({
   name: 'payouts.cancel',
+  summary: 'Cancel a payout that nobody has signed',
+  about: 'Its money goes back to the balance of its seller.',
   access: 'operator',
   input: TransferInput,
   limit: 'none',
@@ -258,6 +266,8 @@ const SellerOutput = z.object({ seller: z.string(), isStopped: z.boolean() })
 /** Stops the payouts of one seller. What is planned and not signed is held. Throws `not_found`. */
 export const stopSeller = defineOperation({
   name: 'payouts.stop-seller',
+  summary: 'Stop the payouts of one seller',
+  about: 'Payouts that are planned and not signed are held.',
   access: 'operator',
   input: SellerInput,
   limit: 'none',
@@ -277,6 +287,8 @@ export const stopSeller = defineOperation({
 /** Lets a seller be paid again. Payouts that were held meanwhile are released one by one. Throws `not_found`. */
 export const startSeller = defineOperation({
   name: 'payouts.start-seller',
+  summary: 'Let a seller be paid again',
+  about: 'Payouts that were held meanwhile are released one by one.',
   access: 'operator',
   input: SellerInput,
   limit: 'none',

@@ -57,6 +57,9 @@ export type PayoutPosition = z.infer<typeof PayoutPositionSchema>
 /** Reads the payout position of the caller, or of a workspace, with a page of its payouts. */
 export const getPayoutPosition = defineOperation({
   name: 'payout.position',
+  summary: 'Read what is to be paid out, and what was paid',
+  about: 'The balance of the account, the payouts and their states.',
+  example: { maxItems: 10 },
   access: 'seller',
   input: z.strictObject({ workspaceId: WorkspaceField, maxItems: PageSize, nextToken: PageToken.optional() }),
   limit: 'read',
@@ -130,6 +133,8 @@ export type PayoutReport = z.infer<typeof PayoutReportSchema>
 /** Reads one payout of the caller, or of a workspace. Throws `not_found`, also for another seller's. */
 export const getPayout = defineOperation({
   name: 'payout.get',
+  summary: 'Read the transaction of a payout',
+  about: 'The transfer on the chain that paid a payout.',
   access: 'seller',
   input: z.strictObject({ id: oneLine(100), workspaceId: WorkspaceField }),
   limit: 'read',

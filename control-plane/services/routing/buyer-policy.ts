@@ -40,6 +40,8 @@ function viewOf({ allowsUntrusted, providersBlocked, minDiscountPct }: Preferenc
 /** Reads the account's preferences for every call. An account without any gets the defaults. */
 export const getPreferences = defineOperation({
   name: 'preferences.get',
+  summary: 'Read what every call goes by',
+  about: 'The preferences of the account. A call can be stricter.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',
@@ -52,6 +54,9 @@ export const getPreferences = defineOperation({
 /** Replaces the account's preferences. A field that is left out gets its default. */
 export const putPreferences = defineOperation({
   name: 'preferences.put',
+  summary: 'Say what every call goes by',
+  about: 'Replaces all three; what is left out is as on a new account.',
+  example: { allowUntrusted: false, providersBlocked: [], minDiscountPct: 5 },
   access: 'buyer-account',
   input: PreferencesInput,
   limit: 'write',

@@ -70,6 +70,14 @@ const CreateInput = z.strictObject({
  */
 export const createOwnProvider = defineOperation({
   name: 'own-provider.create',
+  summary: 'Add a provider key of your own',
+  about: 'Tried before the marketplace for its model, or after it where the model is null. Such calls cost 0 here.',
+  example: {
+    model: 'gpt-5-mini',
+    baseUrl: 'https://api.example.com/v1',
+    apiKey: 'sk-example-provider-key',
+    priority: 1,
+  },
   access: 'buyer-account',
   input: CreateInput,
   limit: 'probe',
@@ -143,6 +151,8 @@ export type OwnProviderList = z.infer<typeof OwnProviderListSchema>
 
 export const listBuyerProviders = defineOperation({
   name: 'own-provider.list',
+  summary: 'List own provider keys',
+  about: 'The providers that the account reaches with keys of its own, without the secrets.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',
@@ -159,6 +169,9 @@ export const listBuyerProviders = defineOperation({
  */
 export const removeOwnProvider = defineOperation({
   name: 'own-provider.remove',
+  summary: 'Remove an own provider key',
+  about: 'Calls no longer use the key.',
+  example: { id: 'own_01K00000000000000000000000' },
   access: 'buyer-account',
   input: z.strictObject({ id: oneLine(100) }),
   limit: 'write',
@@ -185,6 +198,8 @@ async function remove(trx: Trx, { account }: BuyerActor, { id, at }: { readonly 
 /** Answers the endpoint that used to store fallback keys. Throws `gone` with the replacement. */
 export const retiredFallbackKey = defineOperation({
   name: 'fallback-key.retired',
+  summary: 'Retired',
+  about: 'Answers 410 with the way to go.',
   access: 'public',
   input: z.unknown(),
   limit: 'read',

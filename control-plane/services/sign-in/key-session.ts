@@ -60,6 +60,8 @@ export type CreatedKeySession = z.infer<typeof CreatedKeySessionSchema>
  */
 export const createKeySession = defineOperation({
   name: 'key-session.create',
+  summary: 'Sign a browser in with a key or the code of a link',
+  about: 'Sets a cookie with the rights of that key alone. It ends with the key.',
   access: 'public',
   input: KeyProof,
   limit: 'write',
@@ -109,6 +111,9 @@ async function keyOfCode(ctx: ProofCtx, trx: Trx, code: string): Promise<Present
 /** Signs a browser out that was signed in with a key. */
 export const endKeySession = defineOperation({
   name: 'key-session.end',
+  summary: 'Sign a browser out that was signed in with a key',
+  about: 'Ends the session. The key itself stays valid.',
+  example: {},
   access: 'public',
   input: z.strictObject({}),
   limit: 'write',
@@ -136,6 +141,8 @@ export type SignInCode = z.infer<typeof SignInCodeSchema>
  */
 export const createSignInCode = defineOperation({
   name: 'sign-in-code.create',
+  summary: 'Make the code of a sign-in link',
+  about: 'The code stands behind `#code=` of the page `/sign-in`, and signs one browser in with the calling key.',
   access: 'public',
   input: z.strictObject({
     validSeconds: z.number().int().min(MIN_CODE_SECONDS).max(CODE_SECONDS.most).default(CODE_SECONDS.standard),

@@ -33,6 +33,9 @@ const MAX_SIGNATURE_CHARS = 20_000
 /** Makes the message that proves a wallet when it comes back signed within 5 minutes. */
 export const readChallenge = defineOperation({
   name: 'auth.challenge',
+  summary: 'Get a message for a wallet to sign',
+  about: 'Send the message back with its signature before it expires.',
+  example: { address: '0x52908400098527886e0f7030069857d2e4169ee7' },
   access: 'public',
   input: z.strictObject({ address: Wallet }),
   limit: 'challenge',
@@ -55,6 +58,8 @@ const SignInInput = SignedInput.extend({
 function signInOperation(type: 'buyer' | 'seller') {
   return defineOperation({
     name: `${type}-key.sign-in`,
+    summary: `Exchange a signed message for a ${type} key`,
+    about: 'The signed message proves the wallet; a new wallet gets its accounts. The key is shown once.',
     access: 'public',
     input: SignInInput,
     limit: 'write',
@@ -145,6 +150,8 @@ export type CreatedSession = z.infer<typeof CreatedSessionSchema>
 /** Signs a browser in. A session that came with the call ends, so a cookie is never older than its sign-in. */
 export const createSession = defineOperation({
   name: 'session.create',
+  summary: 'Sign a browser in',
+  about: 'Sets a cookie that stands for the wallet on both sides of the market.',
   access: 'public',
   input: SignedInput,
   limit: 'write',
@@ -177,6 +184,8 @@ export const SessionOwnerSchema = z
 /** Reads the wallet that is signed in. */
 export const readSession = defineOperation({
   name: 'session.read',
+  summary: 'Say who is signed in',
+  about: 'The session’s wallet and the user that it belongs to.',
   access: 'session',
   input: z.strictObject({}),
   limit: 'read',
@@ -188,6 +197,9 @@ export const readSession = defineOperation({
 /** Signs a browser out and deletes the session. */
 export const endSession = defineOperation({
   name: 'session.end',
+  summary: 'Sign a browser out',
+  about: 'Ends the session of the cookie.',
+  example: {},
   access: 'session',
   input: z.strictObject({}),
   limit: 'write',

@@ -32,6 +32,7 @@ export type SnapshotView = z.infer<typeof SnapshotViewSchema>
 /** Lists every document with version, size and age. Documents of accounts are only counted. */
 export const readSnapshot = defineOperation({
   name: 'snapshot.read',
+  summary: 'List the documents of the snapshot',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -67,6 +68,8 @@ const MAX_NAMED = 1_000
 /** Publishes again: the named documents in any case, or all that differ from the tables. */
 export const republishSnapshot = defineOperation({
   name: 'snapshot.republish',
+  summary: 'Publish documents of the snapshot again',
+  about: 'The named ones in any case, or all that differ from the tables.',
   access: 'operator',
   input: z.strictObject({ names: z.array(oneLine(200)).min(1).max(MAX_NAMED).optional() }),
   limit: 'none',

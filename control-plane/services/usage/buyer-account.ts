@@ -24,6 +24,8 @@ const BREAKDOWN_MODELS = 50
 /** Reads the caller's spendable balance. */
 export const getBalance = defineOperation({
   name: 'credit.balance',
+  summary: 'Read the balance',
+  about: 'What the account can spend.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',
@@ -70,6 +72,8 @@ export type BuyerMe = z.infer<typeof BuyerMeSchema>
 /** Reads the caller's account in short. It also serves as a free check of a key. */
 export const getMe = defineOperation({
   name: 'buyer.me',
+  summary: 'Read balance, totals and recent calls',
+  about: 'The state of the account in one answer.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',
@@ -133,6 +137,7 @@ export type CreditEntryPage = z.infer<typeof CreditEntryPageSchema>
 /** The caller's ledger lines, newest first. */
 export const listCreditEntries = defineOperation({
   name: 'credit.entries',
+  summary: 'List ledger lines, newest first',
   access: 'buyer',
   input: z.strictObject({
     maxItems: PageSize,

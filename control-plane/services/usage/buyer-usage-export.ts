@@ -46,6 +46,9 @@ const COLUMNS = [
 /** Makes a link to a CSV file of the caller's calls, oldest first, with the filters of the list. */
 export const exportBuyerUsage = defineOperation({
   name: 'usage.export',
+  summary: 'Download a file of calls',
+  about: 'A signed link to the file, which opens without a key for a while.',
+  example: { period: '7d' },
   access: 'buyer',
   input: z.strictObject({ ...UsageFilterFields, format: z.literal('csv').default('csv') }),
   limit: 'read',

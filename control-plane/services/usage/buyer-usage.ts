@@ -125,6 +125,9 @@ export type UsagePage = z.infer<typeof UsagePageSchema>
 /** Lists the caller's booked calls that match the filters, newest first. */
 export const listBuyerUsage = defineOperation({
   name: 'usage.list',
+  summary: 'List calls with their cost',
+  about: 'One line a call. The query narrows the list.',
+  example: { period: '24h', maxItems: 10 },
   access: 'buyer',
   input: Filter.extend({ maxItems: PageSize, nextToken: PageToken.optional() }),
   limit: 'read',
@@ -186,6 +189,9 @@ const MAX_WINDOW_MS: { readonly [Interval in UsageInterval]: number } = {
 /** Sums the caller's calls by time, oldest first. An interval without calls is left out. Throws `invalid_request`. */
 export const listUsageBuckets = defineOperation({
   name: 'usage.buckets',
+  summary: 'Sum usage over time',
+  about: 'One bucket an interval, by model, key, provider or endpoint if you ask for it.',
+  example: { period: '7d', interval: 'day', groupBy: 'model' },
   access: 'buyer',
   input: Filter.extend({
     interval: z.enum(USAGE_INTERVALS).default('day'),

@@ -128,6 +128,9 @@ async function findLookup(db: Database, account: AccountId, rid: RequestId): Pro
  */
 export const getRequest = defineOperation({
   name: 'request.get',
+  summary: 'Look a call up',
+  about:
+    'What it cost, who served it, why it went there, and where its money stands. Id: the x-request-id header. Without a key the id of a call that a wallet paid is answered, with its money alone.',
   access: 'buyer',
   input: z.strictObject({ id: oneLine(64) }),
   limit: 'read',
@@ -162,6 +165,8 @@ export type PaymentRecord = z.infer<typeof PaymentRecordSchema>
  */
 export const readPayment = defineOperation({
   name: 'payment.read',
+  summary: 'Read how the money of a call stands that a wallet paid',
+  about: 'Whoever knows the request id of a paid call may read it.',
   access: 'public',
   input: z.strictObject({ id: oneLine(64) }),
   limit: 'read',
@@ -197,6 +202,9 @@ export type RequestPage = z.infer<typeof RequestPageSchema>
  */
 export const listRequests = defineOperation({
   name: 'request.list',
+  summary: 'List calls, newest first',
+  about: 'Calls of the account with their states and costs.',
+  example: { limit: 5 },
   access: 'buyer',
   input: z.strictObject({
     maxItems: RequestPageSize.optional(),

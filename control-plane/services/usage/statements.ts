@@ -29,6 +29,9 @@ export type StatementPage = z.infer<typeof StatementPageSchema>
 /** Lists the caller's ledger lines with the running balance, newest first. Calls in flight are not included yet. */
 export const listStatements = defineOperation({
   name: 'statement.list',
+  summary: 'List ledger lines with the running balance',
+  about: 'Every change of the balance, with the balance after it.',
+  example: { maxItems: 10 },
   access: 'buyer',
   input: z.strictObject({ ...WindowFields, maxItems: PageSize, nextToken: PageToken.optional() }),
   limit: 'read',

@@ -44,6 +44,8 @@ export type CreatedUser = z.infer<typeof CreatedUserSchema>
  */
 export const createUser = defineOperation({
   name: 'user.create',
+  summary: 'Make the user of a wallet, and keys for it',
+  about: 'A wallet that has not signed in gets its first key in this way.',
   access: 'operator',
   input: CreateUserInput,
   limit: 'none',
@@ -99,6 +101,7 @@ export type CreatedManagementKey = z.infer<typeof CreatedManagementKeySchema>
 /** Makes a management key. The scope `operator` is only available on the machine, never through a door. */
 export const createManagementKey = defineOperation({
   name: 'management-key.create',
+  summary: 'Make a management key',
   access: 'operator',
   input: ManagementKeyInput,
   limit: 'none',

@@ -134,6 +134,9 @@ function viewOf({ createdAt, attemptedAt, deliveredAt, ...row }: DeliveryRow): D
 /** Lists the deliveries of the caller's webhook, newest first. Throws `not_found`. */
 export const listWebhookDeliveries = defineOperation({
   name: 'webhook.deliveries',
+  summary: 'List what was sent',
+  about: 'Deliveries to the webhook and what its address answered.',
+  example: { maxItems: 10 },
   access: 'buyer',
   input: WebhookInput.extend({
     maxItems: PageSize,
@@ -153,6 +156,9 @@ export const listWebhookDeliveries = defineOperation({
 /** Sends a test message to the caller's webhook once, at once, and returns the result. Throws `not_found`. */
 export const testWebhook = defineOperation({
   name: 'webhook.test',
+  summary: 'Send a test event',
+  about: 'Sends one event to the webhook’s address.',
+  example: {},
   access: 'buyer-account',
   input: WebhookInput,
   limit: 'probe',

@@ -92,6 +92,9 @@ const Events = z
  */
 export const createWebhook = defineOperation({
   name: 'webhook.create',
+  summary: 'Make a webhook',
+  about: 'The first answer alone has the signing secret. Without `events`, the webhook gets every kind of event.',
+  example: { url: 'https://hooks.example.com/market', events: ['balance.low'], lowBalanceUsd: 1 },
   access: 'buyer-account',
   input: z.strictObject({
     url: Url,
@@ -136,6 +139,8 @@ export type WebhookList = z.infer<typeof WebhookListSchema>
 
 export const listBuyerWebhooks = defineOperation({
   name: 'webhook.list',
+  summary: 'List webhooks',
+  about: 'The webhooks of the account, without their secrets.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',
@@ -150,6 +155,8 @@ export const WebhookInput = z.strictObject({ id: oneLine(100) })
 
 export const getWebhook = defineOperation({
   name: 'webhook.get',
+  summary: 'Read a webhook',
+  about: 'One webhook of the account, without its secret.',
   access: 'buyer',
   input: WebhookInput,
   limit: 'read',
@@ -163,6 +170,9 @@ export const getWebhook = defineOperation({
  */
 export const changeWebhook = defineOperation({
   name: 'webhook.update',
+  summary: 'Change a webhook',
+  about: 'What is left out stays; null takes away.',
+  example: { lowBalanceUsd: 2 },
   access: 'buyer-account',
   input: WebhookInput.extend({
     url: Url.optional(),
@@ -199,6 +209,9 @@ export const changeWebhook = defineOperation({
 /** Removes a webhook with its secrets and its log. Waiting deliveries are dropped. Throws `not_found`. */
 export const removeWebhook = defineOperation({
   name: 'webhook.remove',
+  summary: 'Remove a webhook',
+  about: 'No more events are sent to its address.',
+  example: {},
   access: 'buyer-account',
   input: WebhookInput,
   limit: 'write',
@@ -223,6 +236,9 @@ export const removeWebhook = defineOperation({
  */
 export const rotateWebhookSecret = defineOperation({
   name: 'webhook.rotate-secret',
+  summary: 'Give a webhook a new secret',
+  about: 'Both secrets sign until the window is over.',
+  example: {},
   access: 'buyer-account',
   input: WebhookInput.extend({
     windowSeconds: z.number().int().min(0).max(MAX_WINDOW_SECONDS).default(WINDOW_SECONDS),

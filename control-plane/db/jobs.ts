@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -55,6 +56,7 @@ export type NewJobEnd = Omit<JobEnd, 'receivedAt' | 'bookedAt'>
 export type JobRows = {
   /** Opens a buyer's escrow account if it is missing. Returns its id. */
   openEscrow(buyer: AccountId): Promise<AccountId>
+  findJob(rid: string): Promise<Job | undefined>
   /** Reads the job and locks it until the end of the transaction. */
   lockJob(rid: string): Promise<Job | undefined>
   /** Returns the time of the insert; undefined when the job exists already. */
@@ -91,14 +93,8 @@ export function jobRows(trx: Trx): JobRows {
         on conflict (id) do nothing`.execute(trx)
       return id
     },
-    async lockJob(rid) {
-      const rows = await readRows(
-        trx,
-        JOB_ROW,
-        sql`select ${JOB_COLUMNS} from job where rid = ${rid} for no key update`,
-      )
-      return rows[0]
-    },
+    findJob: (rid) => readJob(trx, rid, sql``),
+    lockJob: (rid) => readJob(trx, rid, sql`for no key update`),
     async insertJob(job) {
       const rows = await readRows(
         trx,
@@ -131,6 +127,11 @@ export function jobRows(trx: Trx): JobRows {
       await sql`update job_end set booked_at = now() where rid = ${rid} and booked_at is null`.execute(trx)
     },
   }
+}
+
+async function readJob(trx: Trx, rid: string, lock: RawBuilder<unknown>): Promise<Job | undefined> {
+  const rows = await readRows(trx, JOB_ROW, sql`select ${JOB_COLUMNS} from job where rid = ${rid} ${lock}`)
+  return rows[0]
 }
 
 async function findEnd(db: Database | Trx, rid: string): Promise<JobEnd | undefined> {

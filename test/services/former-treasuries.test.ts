@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { newMoveMemory } from '#control-plane/ports/treasury/move-parts.ts'
 import { requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
 import { readMoves } from '#control-plane/services/deposits/read-moves.ts'
 import { retireFormerTreasury } from '#control-plane/services/deposits/retire-treasury.ts'
@@ -124,6 +125,18 @@ describe('a treasury that changed around a restore', { timeout: 120_000 }, () =>
       ...{ since: heldAt, waitsFor: 'chain', until: heldAt + 600_000, open: [] },
       ...{ treasury: by.treasury?.address, block: expect.any(Number) },
     })
+    // However many operators look, the chain is asked once.
+    let looks = 0
+    const moves = requireMoves(by)
+    const head = () => {
+      looks += 1
+      return moves.chain.head()
+    }
+    const memory = newMoveMemory()
+    const reader = { ...by, moves: { ...moves, memory, chain: { ...moves.chain, head } } } as RunCtx
+    const read = async () => (await readPayoutsState.run(reader, OPERATOR, {})).departureHold
+    for (const hold of [...(await Promise.all([read(), read()])), await read()]) expect(hold).toEqual(departureHold)
+    expect(looks).toBe(1)
     expect(await world.submit(signed, seller.purse)).toBe('success')
     await outlast()
     await untilLiftedBy(by)

@@ -160,7 +160,11 @@ describe('a call whose account the ledger lost', () => {
     const wallet = await chain.newWallet()
     const [byNobody, byCredit, good] = [free(ids.make('acc')), free(ids.make('acc')), free(ids.make('acc'))]
     const unnamed = JSON.stringify({ ...JSON.parse(byWallet(wallet, eventText(byNobody))), wallet: 'a wallet' })
-    const told = await post(unnamed, eventText(byCredit), byWallet(wallet, eventText(good)))
+    const told = await post(
+      unnamed,
+      eventText(byCredit, { wallet: wallet.address.toLowerCase() }),
+      byWallet(wallet, eventText(good)),
+    )
     expect(told).toMatchObject({ posted: 1, poisoned: 2 })
     const rids = [byNobody.rid, byCredit.rid]
     const aside = await world.db.selectFrom('usage_poison').select('reason').where('rid', 'in', rids).execute()

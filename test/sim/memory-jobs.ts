@@ -13,6 +13,7 @@ export function memoryJobs(statement: Statement, wall: () => number): JobRows {
         if (!accounts.has(account)) accounts.set(account, { account, kind: 'job_escrow', balance: 0n, version: 0n })
         return account
       }),
+    findJob: (rid) => statement(({ jobs }) => jobs.get(rid)),
     lockJob: (rid) => statement(({ jobs }) => jobs.get(rid)),
     insertJob: (job) =>
       statement(({ jobs }) => {

@@ -100,10 +100,10 @@ describe('sound', () => {
   })
 
   it('has what the request itself shows beside its time', () => {
-    const units = { most: { milliseconds: 10_000, calls: 1 }, least: { milliseconds: 4_000, calls: 1 } }
-    const prices = { milliseconds: PICO, calls: PICO }
+    const units = { most: { milliseconds: 10_000, characters: 12 }, least: { milliseconds: 4_000, characters: 12 } }
+    const prices = { milliseconds: PICO, characters: PICO }
     const { usage } = meter(prices, { units }, endingOf({ milliseconds: 7_000 }))
-    expect(usage).toEqual({ milliseconds: 7_000, calls: 1 })
+    expect(usage).toEqual({ milliseconds: 7_000, characters: 12 })
   })
 
   it('that is made of a text counts its characters', () => {

@@ -1,3 +1,4 @@
+import type { HoldReason } from './hold-reason.ts'
 import type { TreasuryChain } from './treasury-chain.ts'
 
 /** Where the transfers of the treasury are read; see plane.ts. It needs nobody who signs. Addresses are in lower case. */
@@ -25,8 +26,17 @@ export type MoveMemory = {
   seen: string | undefined
   /** The last log line about a held ledger, so that each reason is logged once. */
   told: string | undefined
+  /** The last answer to why nothing leaves, and the hold that it is about. */
+  hold: KeptHold | undefined
+}
+
+/** Undefined where nothing holds the money any more, `endpoint` where the chain did not answer. `at` is monotonic milliseconds. */
+export type KeptHold = {
+  readonly of: string
+  readonly at: number
+  readonly reason: Promise<HoldReason | 'endpoint' | undefined>
 }
 
 export function newMoveMemory(): MoveMemory {
-  return { seen: undefined, told: undefined }
+  return { seen: undefined, told: undefined, hold: undefined }
 }

@@ -53,9 +53,10 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?:
   const { rid, job: terms } = event
   if (terms === undefined) throw new AppError('internal_error', { cause: new Error('a submit without its job') })
   const escrowAccount = await trx.jobs.openEscrow(account)
-  // Two deliveries of one submit take this lock in turn. The second then finds the row of the first.
-  const locked = await trx.lockAccounts([account, escrowAccount])
-  const known = await trx.jobs.lockJob(rid)
+  // Two deliveries of one submit take this lock in turn. The second then finds the row of the first. It does not lock that
+  // row: the end of a job has it locked before accounts. The seller's account is for an end that is parked.
+  const locked = await trx.lockAccounts([account, escrowAccount, event.sellerAccount ?? account])
+  const known = await trx.jobs.findJob(rid)
   const settled = known ?? (await trx.findSettled([rid])).get(rid)
   if (settled !== undefined) {
     return {
@@ -152,7 +153,9 @@ async function bookEnd(trx: MoneyTransaction, job: Job, read: ReadEvent): Promis
   if (job.sellerAccount !== null) lines.push({ account: job.sellerAccount, amount: event.sellerNetMicro })
   const id = transactionOf(read)
   await trx.claimLedgerKey(`end:${job.rid}`, id)
-  await trx.lockAccounts(mergeLines(lines).map((line) => line.account))
+  // The balance of fees is a sum, so no poster waits for that account.
+  const moved = mergeLines(lines).map((line) => line.account)
+  await trx.lockAccounts(moved.filter((id) => id !== PLATFORM_ACCOUNTS.fee))
   const balances = await post(trx, { id, kind: 'job_end' }, lines)
   await trx.insertSettlements([settlementOf(read)])
   await trx.addOfferEarnings(earningOf(event))

@@ -54,7 +54,13 @@ async function book({ ids }: Booking, trx: MoneyTransaction, payment: ChainPayme
   const isJob = call?.event.kind === 'submit'
   // The transfer and the charge lock accounts one after the other. Whoever pays sellers out locks them in this order as well.
   const seller = call?.event.sellerAccount ?? payment.account
-  await trx.lockAccounts([payment.account, seller, OUTSIDE])
+  const parties = [payment.account, seller, OUTSIDE]
+  if (isJob) {
+    parties.push(await trx.jobs.openEscrow(payment.account))
+    // The end of a job has the job locked before accounts.
+    await trx.jobs.lockJob(payment.rid)
+  }
+  await trx.lockAccounts(parties)
   const balances = await deposit(trx, payment, { isJob, newId: () => ids.ulid() })
   const booked = call && (await bookCharge(trx, payment, call))
   return { balances: [...balances, ...(booked?.balances ?? [])], booked }

@@ -1,8 +1,12 @@
 import { z } from 'zod'
+import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
+import type { HoldReason } from '#control-plane/ports/treasury/hold-reason.ts'
+import { HOLD_WAITS } from '#control-plane/ports/treasury/hold-reason.ts'
+import type { KeptHold } from '#control-plane/ports/treasury/move-parts.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
-import type { HoldReason } from './lift-hold.ts'
-import { findReason, HOLD_WAITS } from './lift-hold.ts'
+import { SECOND } from '#shared/clock.ts'
+import { findReason } from './lift-hold.ts'
 
 /** Why nothing leaves after the ledger went back in time. */
 export const DepartureHoldSchema = z
@@ -25,20 +29,34 @@ export const DepartureHoldSchema = z
 export type DepartureHold = z.infer<typeof DepartureHoldSchema>
 
 const ENDPOINT = { wait: 'endpoint', treasury: null, block: null, until: null, open: [] } as const
+/** The time for which one answer of the chain serves every reader. */
+const KEPT_MS = 5 * SECOND
 
-type HoldCtx = Pick<RunCtx, 'db' | 'ids' | 'log' | 'ledger' | 'moves' | 'treasury'>
+type HoldCtx = Pick<RunCtx, 'db' | 'ids' | 'log' | 'clock' | 'ledger' | 'moves' | 'treasury'>
 
 /** The hold of a ledger that went back in time; null while money may leave. */
 export async function readDepartureHold(ctx: HoldCtx): Promise<DepartureHold | null> {
   const record = await ctx.ledger.readEpoch()
   const { heldAt } = record
   if (heldAt === undefined) return null
-  const found = await findReason(ctx, record).catch((error: unknown): typeof ENDPOINT => {
-    ctx.log.debug({ err: error }, 'the chain does not say what the hold waits for')
-    return ENDPOINT
-  })
+  const found = await keptReason(ctx, record)
   // The worker lifts it with its next look.
-  return found === undefined ? null : viewOf(heldAt, found)
+  return found === undefined ? null : viewOf(heldAt, found === 'endpoint' ? ENDPOINT : found)
+}
+
+/** The reason of the hold, at most {@link KEPT_MS} old. Readers at the same time share one question to the chain. */
+function keptReason(ctx: HoldCtx, record: MoneyRecord): KeptHold['reason'] {
+  const { moves, clock } = ctx
+  const of = `${record.heldAt} ${record.joinedAt}`
+  const at = clock.monotonic()
+  const kept = moves?.memory.hold
+  if (kept?.of === of && at - kept.at < KEPT_MS) return kept.reason
+  const reason = findReason(ctx, record).catch((error: unknown) => {
+    ctx.log.debug({ err: error }, 'the chain does not say what the hold waits for')
+    return 'endpoint' as const
+  })
+  if (moves !== null) moves.memory.hold = { of, at, reason }
+  return reason
 }
 
 function viewOf(since: number, { wait, block, ...rest }: HoldReason | typeof ENDPOINT): DepartureHold {

@@ -8,6 +8,9 @@ const SERVICES = new URL('../../control-plane/services/', import.meta.url)
 const isSchema = (value: unknown): value is z.ZodType => value instanceof z.ZodType
 const Known = z.object({
   name: z.string(),
+  summary: z.string(),
+  about: z.string().optional(),
+  example: z.record(z.string(), z.unknown()).optional(),
   access: z.string(),
   limit: z.string(),
   isAudited: z.boolean().optional(),

@@ -63,8 +63,8 @@ export type RestRow = {
   readonly serve: (ctx: Ctx, request: RestRequest) => Promise<RestAnswer>
 }
 
-/** The words that describe an operation. */
-type Words = Pick<Operation<Access, z.ZodType, unknown>, 'summary' | 'about' | 'example'>
+/** The words that describe an operation. The example is in camelCase. */
+type Words = { readonly summary: string; readonly about?: string | undefined; readonly example?: object | undefined }
 
 type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly method: RestRow['method']
@@ -116,6 +116,7 @@ export function linesAs<Output, Line>(
  */
 export function restRow<A extends Access, Input extends z.ZodType, Output>(spec: Spec<A, Input, Output>): RestRow {
   const { method, path, envelope, operation, status = 200 } = spec
+  const { summary, about, example } = operation
   const isJson = spec.answer === undefined && status !== 204
   return {
     method,
@@ -126,7 +127,7 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
     output: isJson ? ((spec.lines ?? spec.body)?.schema ?? operation.output) : undefined,
     idempotency: operation.idempotency,
     envelope,
-    words: { ...operation, ...spec.words },
+    words: { summary, about, example, ...spec.words },
     tag: spec.tag,
     refusals: spec.refusals ?? [],
     as: spec.lines === undefined ? spec.as : 'lines',

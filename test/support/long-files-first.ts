@@ -1,17 +1,28 @@
 import type { TestSpecification } from 'vitest/node'
 import { BaseSequencer } from 'vitest/node'
 
-/** Files that take a minute or more. One that began last would run alone at the end. */
+/** The files that take longest, longest first. One that began last would run alone at the end. */
 const LONG = [
   'faults/faults.test.ts',
-  'sim/simulation.test.ts',
-  'doors/same-answers.test.ts',
-  'flows/outcomes.test.ts',
   'flows/page-payouts.test.ts',
+  'flows/outcomes.test.ts',
+  'services/payout-restores.test.ts',
   'flows/page.test.ts',
+  'flows/survival.test.ts',
+  'services/payment-faults.test.ts',
   'flows/busy-ports.test.ts',
+  'services/lost-claims.test.ts',
+  'services/ledger-restores.test.ts',
   'sim/mutants.test.ts',
-  'sim/scripts.test.ts',
+  'sim/simulation.test.ts',
+  'flows/page-dialogs.test.ts',
+  'rails/parity.test.ts',
+  'services/job-polls.test.ts',
+  'dev/blocked-start.test.ts',
+  'flows/snippets.test.ts',
+  'doors/same-answers.test.ts',
+  'services/payout-faults.test.ts',
+  'flows/command-line.test.ts',
 ]
 
 /** Begins with the long files. A fresh checkout knows of no earlier run, and the size of a file does not tell. */

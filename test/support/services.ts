@@ -1,7 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { z } from 'zod'
 import { placeContracts } from '#dev/chain/place-contracts.ts'
 import { startAnvil } from '#dev/services/anvil.ts'
 import type { Service } from '#dev/services/postgres.ts'
@@ -44,16 +45,22 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   chmodSync(folder, 0o755)
   project.provide('sharedHomes', homes)
   return async () => {
-    await Promise.all([postgres.stop(), redis.stop(), chain.stop(), marketsEnd(homes)])
-    // A market that ends removes its own home meanwhile.
+    await endMarkets(homes)
+    await Promise.all([postgres.stop(), redis.stop(), chain.stop()])
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
-/** Waits until the shared markets are over. Their workers have just told them to stop. */
-async function marketsEnd(homes: string): Promise<void> {
-  const isOver = () =>
-    Promise.resolve(readdirSync(homes).every((home) => !existsSync(join(homes, home, 'sandbox.json'))))
+const Lock = z.object({ owner: z.object({ pid: z.number().int() }) })
+
+/** Ends the shared markets, whose workers still run and use them no more. A market needs its database to end in order. */
+async function endMarkets(homes: string): Promise<void> {
+  const locks = readdirSync(homes)
+    .map((home) => join(homes, home, 'lock.json'))
+    .filter((lock) => existsSync(lock))
+  for (const lock of locks) process.kill(Lock.parse(JSON.parse(readFileSync(lock, 'utf8'))).owner.pid, 'SIGTERM')
+  // A market removes its lock when all of its processes are over.
+  const isOver = () => Promise.resolve(!locks.some((lock) => existsSync(lock)))
   await waitUntil(isOver, { limitMs: MARKETS_END_MS, everyMs: 100 })
 }
 

@@ -3,11 +3,12 @@ import type { z } from 'zod'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Operation } from '#control-plane/operation/operation.ts'
 import { SECOND } from '#shared/clock.ts'
-import { toAppError } from '#shared/errors.ts'
+import { AppError, describeCause, toAppError } from '#shared/errors.ts'
 import { createLogger } from '#shared/logger.ts'
 import { Secret } from '#shared/secret.ts'
 import { toCamelName } from './api/case.ts'
 import { readConfig } from './config.ts'
+import { reachDatabase } from './db/database.ts'
 import { machineOperator } from './operation/actor.ts'
 import type { ControlPlane } from './plane.ts'
 import { createControlPlane } from './plane.ts'
@@ -91,6 +92,14 @@ function revealed(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, revealed(part)]))
 }
 
+/** Throws `service_unavailable` with the server's own word when Postgres cannot be reached. */
+async function requireDatabase({ db }: ControlPlane): Promise<void> {
+  await reachDatabase(db).catch((cause: unknown) => {
+    const word = describeCause(cause)?.message ?? 'no answer'
+    throw new AppError('service_unavailable', { message: `The database cannot be reached: ${word}.`, cause })
+  })
+}
+
 async function main([name = 'help', ...args]: readonly string[]): Promise<void> {
   const chosen = COMMANDS[name]
   if (chosen === undefined) {
@@ -104,6 +113,7 @@ async function main([name = 'help', ...args]: readonly string[]): Promise<void> 
   const log = createLogger('operator', config.logLevel, process.stderr)
   const plane = createControlPlane({ ...config, databasePool: 2 }, { log })
   try {
+    await requireDatabase(plane)
     await plane.connected(CONNECT_WAIT_MS)
     print(await chosen.run(plane, readOptions(args)))
   } catch (error) {

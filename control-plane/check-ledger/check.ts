@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import pg from 'pg'
+import type pg from 'pg'
+import { reachByClient } from '#control-plane/db/database.ts'
 import type { Config } from './config.ts'
 import type { Finding } from './finding.ts'
 import { findingOf, inOrder } from './finding.ts'
@@ -43,10 +44,9 @@ const NOT_YET: readonly Finding[] = [
 
 /** Reads the three records of money and checks every invariant that applies. Throws when one of them cannot be read. */
 export async function checkMoney(config: Config, options: Options): Promise<Report> {
-  const client = new pg.Client({ connectionString: config.databaseUrl })
+  const client = await reachByClient(config.databaseUrl)
   const redis = new Redis(config.redisUrl, { lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => null })
   redis.on('error', () => undefined)
-  await client.connect()
   try {
     await redis.connect()
     const rest = options.isQuiesced ? await awaitRest(config, client, redis, options.quiescenceMs) : undefined

@@ -3,6 +3,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
+import { startRelay } from '#test/support/relay.ts'
+import { until } from '#test/support/until.ts'
 
 const SECRET = 'for tests only, 32 characters long'
 let market: TestMarket
@@ -15,11 +17,13 @@ beforeAll(async () => {
 afterAll(() => market.stop())
 
 /** Runs a command of the operator on the machine. Answers its output and exit code. */
-async function run(...args: string[]): Promise<{ code: number; answer: unknown }> {
+const run = (...args: string[]) => runOn(market.world.databaseUrl, ...args)
+
+async function runOn(databaseUrl: string, ...args: string[]): Promise<{ code: number; answer: unknown; said: string }> {
   const env = {
     // The test runner's environment gives some of these names another meaning.
     PATH: process.env['PATH'],
-    DATABASE_URL: market.world.databaseUrl,
+    DATABASE_URL: databaseUrl,
     REDIS_URL: market.world.redisUrl,
     REDIS_CACHE_URL: '',
     NODE_ENV: 'test',
@@ -30,10 +34,10 @@ async function run(...args: string[]): Promise<{ code: number; answer: unknown }
   }
   const command = ['--import', 'tsx', 'control-plane/operator.ts', ...args]
   const done = await promisify(execFile)(process.execPath, command, { env }).then(
-    ({ stdout }) => ({ code: 0, stdout }),
-    (error: { code: number; stdout: string }) => error,
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: { code: number; stdout: string; stderr: string }) => error,
   )
-  return { code: done.code, answer: JSON.parse(done.stdout) }
+  return { code: done.code, answer: JSON.parse(done.stdout), said: done.stderr }
 }
 
 describe('the command line of the machine', () => {
@@ -48,5 +52,23 @@ describe('the command line of the machine', () => {
     const refused = await run('management-key:create', '--label', 'x', '--scope', 'root')
     expect(refused).toMatchObject({ code: 1, answer: { error: { code: 'invalid_request', param: 'scope' } } })
     await expect(run('deposit:fiat', '--usd', '1')).rejects.toThrow(/JSON/)
+  })
+
+  it('waits for a database that answers late, and says of one that does not that it cannot be reached', async () => {
+    const relay = await startRelay(market.world.databaseUrl)
+    const url = new URL(market.world.databaseUrl)
+    url.port = String(relay.port)
+    relay.fault({ drops: 'answers' })
+    const late = runOn(url.href, 'gate:status')
+    await until('it connects', 60_000, () => relay.connections() > 0)
+    relay.pass()
+    expect(await late).toMatchObject({ code: 0 })
+    relay.fault({ refuses: true })
+    const { code, answer, said } = await runOn(url.href, 'gate:status')
+    expect(code).toBe(1)
+    const message = expect.stringMatching(/^The database cannot be reached: /)
+    expect(answer).toMatchObject({ error: { code: 'service_unavailable', message } })
+    expect(said).not.toMatch(/ at .*:\d+/)
+    await relay.close()
   })
 })

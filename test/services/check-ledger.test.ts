@@ -24,6 +24,7 @@ import { createTestDatabase } from '#test/support/database.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
 import { ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
 import { insertCappedOffer, newAccount } from '#test/support/ledger.ts'
+import { startRelay } from '#test/support/relay.ts'
 import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
@@ -70,6 +71,18 @@ async function breaches(where: Config = config, isQuiesced = false): Promise<str
 }
 
 describe('a sound market', () => {
+  it('is found sound by a database that answers late at first', async () => {
+    const relay = await startRelay(config.databaseUrl)
+    const url = new URL(config.databaseUrl)
+    url.port = String(relay.port)
+    relay.fault({ drops: 'answers' })
+    const found = breaches({ ...config, databaseUrl: url.href })
+    await until('it connects', 10_000, () => relay.connections() > 0)
+    relay.pass()
+    expect(await found).toEqual([])
+    await relay.close()
+  })
+
   it('is found sound, at rest, in the order of the numbers', async () => {
     const { findings } = await checkMoney(config, { isQuiesced: true, quiescenceMs: 10_000 })
     expect(findings.filter(({ state }) => state === 'breach')).toEqual([])

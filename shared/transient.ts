@@ -7,7 +7,8 @@ const TRANSIENT = /^(40001|40P01|55P03|57P0[123]|08\w{3})$/
  * Messages of the driver, which gives no code. The last one ends the rollback that follows a commit whose connection
  * broke.
  */
-const TRANSIENT_TEXT = /^Connection terminated|timeout exceeded when trying to connect|^timeout expired$|is not queryable$/
+const TRANSIENT_TEXT =
+  /^Connection terminated|timeout exceeded when trying to connect|^timeout expired$|is not queryable$/
 const TRANSIENT_NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
 
 /** True for an error that says nothing about the work itself, so that work under a key of its own may be repeated. */

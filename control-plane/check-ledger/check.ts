@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import type pg from 'pg'
-import { reachByClient } from '#control-plane/db/database.ts'
+import pg from 'pg'
+import { isTransient } from '#shared/transient.ts'
 import type { Config } from './config.ts'
 import type { Finding } from './finding.ts'
 import { findingOf, inOrder } from './finding.ts'
@@ -44,7 +44,7 @@ const NOT_YET: readonly Finding[] = [
 
 /** Reads the three records of money and checks every invariant that applies. Throws when one of them cannot be read. */
 export async function checkMoney(config: Config, options: Options): Promise<Report> {
-  const client = await reachByClient(config.databaseUrl)
+  const client = await connect(config)
   const redis = new Redis(config.redisUrl, { lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => null })
   redis.on('error', () => undefined)
   try {
@@ -79,6 +79,24 @@ type Look = { findings: Finding[]; evidence: Evidence }
  * Reads all stores once. Journals come first, then the gate, then the ledger, so that nothing that moves on meanwhile
  * is missed.
  */
+/** The longest wait for one connection, and the tries: a busy server may let the first ones run out. */
+const CONNECT_TIMEOUT_MS = 5_000
+const CONNECT_TRIES = 5
+
+async function connect({ databaseUrl }: Config): Promise<pg.Client> {
+  for (let tries = 1; ; tries++) {
+    const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+    // Without a listener a broken connection would end the process. The next read fails instead.
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return client
+    } catch (error) {
+      if (tries >= CONNECT_TRIES || !isTransient(error)) throw error
+    }
+  }
+}
+
 async function look(config: Config, client: pg.Client, redis: Redis): Promise<Look> {
   const journals = await readJournals(config.journalDir)
   const gate = await readGate(redis)

@@ -58,24 +58,10 @@ const REACH_TRIES = 5
  * error of the last try, and any other at once.
  */
 export async function reachDatabase(db: Database): Promise<void> {
-  await reach(() => sql`select 1`.execute(db))
-}
-
-/** The same with one connection and no pool. Each try needs a client of its own. The caller ends the one that it gets. */
-export async function reachByClient(url: string): Promise<pg.Client> {
-  return reach(async () => {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-    // Without a listener a broken connection would end the process. The next statement fails instead.
-    client.on('error', () => undefined)
-    await client.connect()
-    return client
-  })
-}
-
-async function reach<Result>(connect: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
-      return await connect()
+      await sql`select 1`.execute(db)
+      return
     } catch (error) {
       if (tries >= REACH_TRIES || !isTransient(error)) throw error
     }

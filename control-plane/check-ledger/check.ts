@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { isTransient } from '#shared/transient.ts'
 import type { Config } from './config.ts'
 import type { Finding } from './finding.ts'
 import { findingOf, inOrder } from './finding.ts'
@@ -92,7 +91,7 @@ async function connect({ databaseUrl }: Config): Promise<pg.Client> {
       await client.connect()
       return client
     } catch (error) {
-      if (tries >= CONNECT_TRIES || !isTransient(error)) throw error
+      if (tries >= CONNECT_TRIES) throw error
     }
   }
 }

@@ -3,7 +3,7 @@ import type { Database, Trx } from './database.ts'
 import { OVERLAP_MS } from './market-rollup.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
-import { text } from './tables/column.ts'
+import { boolean, text } from './tables/column.ts'
 import { MARKET_TABLES } from './tables/market.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
@@ -36,6 +36,16 @@ export type IncidentFilter = {
 
 /** Length of the instant at the start of an id, in digits. */
 const INSTANT_DIGITS = 15
+
+/** True once health events were looked at for incidents. Before that nobody knows of any. */
+export async function wereIncidentsSought(db: Database): Promise<boolean> {
+  const rows = await readRows(
+    db,
+    { isSought: boolean() },
+    sql`select incidents_looked_at is not null as "isSought" from market_watermark`,
+  )
+  return rows[0]?.isSought === true
+}
 
 /** Stored incidents, newest first. */
 export async function listIncidents(db: Database, filter: IncidentFilter, limit: number): Promise<IncidentRow[]> {

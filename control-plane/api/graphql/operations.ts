@@ -52,11 +52,11 @@ export function fieldOf<A extends Access, Input extends z.ZodType, Output>(
   }
 }
 
-type Connection<Item, Node> = Field<ReturnType<typeof toEdges<Item, Node>>, ConnectionArgs> & {
+type Connection<Item, Node> = Field<ReturnType<typeof toEdges<Item, Node>> | null, ConnectionArgs> & {
   readonly complexity: typeof costOfPage
 }
 
-/** Makes the arguments, the cost and the resolver of a connection. `show` makes the nodes of the items. */
+/** Makes the arguments, the cost and the resolver of a connection, null for a null page. `show` makes the nodes of the items. */
 export function pageOf<A extends Access, Input extends z.ZodType, Item>(
   operation: Operation<A, Input, Page<Item>>,
   choice?: ChoiceFor<Input>,
@@ -64,7 +64,7 @@ export function pageOf<A extends Access, Input extends z.ZodType, Item>(
 export function pageOf<A extends Access, Input extends z.ZodType, Output, Item>(
   operation: Operation<A, Input, Output>,
   choice: ChoiceFor<Input>,
-  write: Write<Output, Page<Item>>,
+  write: Write<Output, Page<Item> | null>,
 ): Connection<Item, Item>
 export function pageOf<A extends Access, Input extends z.ZodType, Output, Item, Node>(
   operation: Operation<A, Input, Output>,
@@ -75,7 +75,10 @@ export function pageOf<A extends Access, Input extends z.ZodType, Output, Item, 
 export function pageOf<A extends Access, Input extends z.ZodType, Item>(
   operation: Operation<A, Input, Page<Item>>,
   choice: ChoiceFor<Input> = {},
-  ...[write = (page) => page, show = (item) => item]: [Write<Page<Item>, Page<Item>>?, ((item: Item) => unknown)?]
+  ...[write = (page) => page, show = (item) => item]: [
+    Write<Page<Item>, Page<Item> | null>?,
+    ((item: Item) => unknown)?,
+  ]
 ): Connection<Item, unknown> {
   const { shape } = objectSchema(operation.input)
   const [size, token] = ['maxItems' in shape ? 'maxItems' : 'limit', 'nextToken' in shape ? 'nextToken' : 'cursor']
@@ -87,7 +90,8 @@ export function pageOf<A extends Access, Input extends z.ZodType, Item>(
     resolve: async (_root, given, { ctx, actor, options }) => {
       const { maxItems, nextToken } = readPage(given)
       const input = { ...read(given), [size]: maxItems, [token]: nextToken }
-      return toEdges(await write(await invoke(ctx, actor, operation, input, options)), given, show)
+      const page = await write(await invoke(ctx, actor, operation, input, options))
+      return page === null ? null : toEdges(page, given, show)
     },
   }
 }

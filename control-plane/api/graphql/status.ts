@@ -32,7 +32,7 @@ const Rail = objectOf('Rail', RailStateSchema, {
 builder.queryFields((t) => ({
   incidents: t.connection({
     type: Incident,
-    ...pageOf(marketIncidents, { ids: ['model'] }),
+    ...pageOf(marketIncidents, { ids: ['model'] }, (page) => page),
   }),
   declaredIncidents: t.connection({
     type: Declared,

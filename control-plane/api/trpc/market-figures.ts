@@ -22,7 +22,7 @@ export const market = router({
     items: items.map(bookOfferFields),
     nextToken,
   })),
-  incidents: queryOf(marketIncidents, pageFields),
+  incidents: queryOf(marketIncidents, (page) => page && pageFields(page)),
   declaredIncidents: queryOf(listDeclaredIncidents, pageFields),
   rails: queryOf(listRails),
   series: queryOf(marketSeries, (points) =>

@@ -39,9 +39,15 @@ export function IncidentTable({ incidents, curl }: { readonly incidents: Inciden
       keyOf={({ id }) => id}
       curl={curl}
       empty={
-        <Empty title="Nothing went down">
-          <p>When offers of a model back off, it is told here.</p>
-        </Empty>
+        incidents === null ? (
+          <Empty title="Not known yet">
+            <p>The failures of this time are being looked through.</p>
+          </Empty>
+        ) : (
+          <Empty title="Nothing went down">
+            <p>When offers of a model back off, it is told here.</p>
+          </Empty>
+        )
       }
     />
   )

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { IncidentRow } from '#control-plane/db/incidents.ts'
-import { listIncidents } from '#control-plane/db/incidents.ts'
+import { listIncidents, wereIncidentsSought } from '#control-plane/db/incidents.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
@@ -49,22 +49,26 @@ export const IncidentList = z.strictObject({
   nextToken: oneLine(400).optional(),
 })
 
-/** Lists incidents of the market from real traffic, newest first. Throws `not_found` for an unknown model. */
+/**
+ * Lists incidents of the market from real traffic, newest first. Null before the first look at the health of offers. Throws
+ * `not_found` for an unknown model.
+ */
 export const marketIncidents = defineOperation({
   name: 'market.incidents',
   summary: 'List incidents out of real traffic, newest first',
-  about: 'The last seven days by default, at most 31 at once.',
+  about: 'The last seven days by default, at most 31 at once. Null before the first look at the health of offers.',
   access: 'public',
   input: IncidentList,
   limit: 'read',
   idempotency: 'none',
-  output: IncidentPageSchema,
-  run: async (ctx, _actor, { maxItems, nextToken, model: name, provider, ...span }): Promise<IncidentPage> => {
+  output: IncidentPageSchema.nullable(),
+  run: async (ctx, _actor, { maxItems, nextToken, model: name, provider, ...span }): Promise<IncidentPage | null> => {
     const now = ctx.clock.now()
     const { from, to } = readSpan(span, now)
     const model = await findNamedModel(ctx, name)
     const scope = { list: 'incidents', tenant: 'public', filters: [model, provider, span.from, span.to] }
     const after = nextToken === undefined ? undefined : readCursor(ctx, scope, nextToken)
+    if (!(await wereIncidentsSought(ctx.db))) return null
     const rows = await listIncidents(ctx.db, { from, to, model, provider, after }, maxItems + 1)
     const onSale = await countOnSale(ctx, rows)
     const incidents = rows.map((row, at) => view(row, onSale[at] ?? 0, now))

@@ -1,4 +1,4 @@
-import type { MarketView } from '#control-plane/services/market/market-book.ts'
+import type { MarketView } from '#control-plane/services/market/market-outputs.ts'
 import type { BookEntry, ModelPrices } from '#shared/market-view.ts'
 import { costMultiplier } from '#shared/market-view.ts'
 

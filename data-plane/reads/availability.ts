@@ -7,18 +7,10 @@ import type { KeptBps } from '#shared/money.ts'
 import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
 import { liveState, partsOf } from './on-sale.ts'
 import type { ReadRequest, ReadSources } from './read.ts'
+import type { Availability } from './read-memory.ts'
 
 /** At most so many caps are read for a model, best offers first. */
 const CAPS_OF_A_MODEL = 8
-
-/** The best offers that can serve each model now, by its id. A model without an entry is served by nobody. */
-export type Availability = ReadonlyMap<string, BestKept>
-
-/**
- * The kept shares of the best offer that default routing uses, and of the best one that is used only by calls that allow
- * untrusted providers.
- */
-type BestKept = { readonly trusted: KeptBps | undefined; readonly untrusted: KeptBps | undefined }
 
 /** Whether calls can buy a model now: those of default routing, and those that allow untrusted providers alone. */
 export type Standing = { readonly isAvailable: boolean; readonly isUntrustedAvailable: boolean }

@@ -9,7 +9,8 @@ import { buildBook, costMultiplier, modelPrices, summarizeMarket } from '#shared
 import { KEEP_ALL } from '#shared/money.ts'
 import type { Live } from './on-sale.ts'
 import { findParts, liveState, partsOf } from './on-sale.ts'
-import type { Read, ReadAnswer, ReadSources } from './read.ts'
+import type { Read, ReadSources } from './read.ts'
+import type { ReadAnswer } from './read-answer.ts'
 import type { ReadMemory } from './read-memory.ts'
 
 const MAX_AGE_SECONDS = 5

@@ -7,7 +7,8 @@ import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
 import { availableIn, readAvailability, standingOf } from './availability.ts'
 import type { ListedModel } from './model-query.ts'
 import { nextPage, page, readModelQuery, select } from './model-query.ts'
-import type { Read, ReadAnswer, ReadRequest, ReadSources } from './read.ts'
+import type { Read, ReadRequest, ReadSources } from './read.ts'
+import type { ReadAnswer } from './read-answer.ts'
 import type { ReadMemory } from './read-memory.ts'
 
 const MAX_AGE_SECONDS = 60

@@ -1,8 +1,17 @@
 import type { BookOffer, MarketSummary } from '#shared/market-view.ts'
+import type { KeptBps } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
-import type { Availability } from './availability.ts'
-import type { ReadAnswer } from './read.ts'
-import { etagOf } from './read.ts'
+import type { ReadAnswer } from './read-answer.ts'
+import { etagOf } from './read-answer.ts'
+
+/** The best offers that can serve each model now, by its id. A model without an entry is served by nobody. */
+export type Availability = ReadonlyMap<string, BestKept>
+
+/**
+ * The kept shares of the best offer that default routing uses, and of the best one that is used only by calls that allow
+ * untrusted providers.
+ */
+export type BestKept = { readonly trusted: KeptBps | undefined; readonly untrusted: KeptBps | undefined }
 
 /** The summary of a model while all its offers can serve, and the prices from which it was made. */
 export type Usual = { readonly prices: UnitPrices; readonly summary: MarketSummary }

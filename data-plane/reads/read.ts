@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Payer } from '#data-plane/payment.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
@@ -6,6 +5,8 @@ import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
 import type { TradeFeed } from '#data-plane/store/trade-feed.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
+import type { ReadAnswer } from './read-answer.ts'
+import { etagOf } from './read-answer.ts'
 import type { ReadMemory } from './read-memory.ts'
 
 /** Sources of free answers: the snapshot and live state. */
@@ -33,16 +34,6 @@ export type ReadRequest = {
   readonly payer?: Payer | undefined
 }
 
-export type ReadAnswer = {
-  readonly json: string
-  /** Seconds for which anybody may keep the body. Zero means that nobody may. */
-  readonly maxAgeSeconds: number
-  /** The ETag of an answer that is given again, so that it is computed only once. */
-  readonly etag?: string
-  /** Members of the query with a value that the answer does not heed. */
-  readonly ignored?: readonly string[]
-}
-
 /** Makes a free answer to a GET. Throws AppError `not_found` when there is no such thing. */
 export type Read = (sources: ReadSources, request: ReadRequest) => ReadAnswer | Promise<ReadAnswer>
 
@@ -54,8 +45,4 @@ export function readHeaders(
   keeper: 'public' | 'private' = 'public',
 ): ReadHeaders {
   return { 'cache-control': maxAgeSeconds > 0 ? `${keeper}, max-age=${maxAgeSeconds}` : 'no-store', etag }
-}
-
-export function etagOf(json: string): string {
-  return `"${createHash('sha1').update(json).digest('base64url')}"`
 }

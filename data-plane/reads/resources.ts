@@ -12,7 +12,8 @@ import { subtractToZero, ZERO } from '#shared/money.ts'
 import type { AskedCall } from '#shared/resources/lent-market.ts'
 import { MAX_REQUIRED_TRAITS, whyNotServed } from '#shared/resources/lent-market.ts'
 import { isPlainPath } from '#shared/rules/path-pattern.ts'
-import type { Read, ReadAnswer, ReadSources } from './read.ts'
+import type { Read, ReadSources } from './read.ts'
+import type { ReadAnswer } from './read-answer.ts'
 
 const MAX_AGE_SECONDS = 300
 /** A book shows live state, so it is young. */

@@ -1,31 +1,6 @@
+import type { CrewOptions, Member, Running } from './member.ts'
 import type { Post } from './post.ts'
 import { createPost } from './post.ts'
-
-/** Anything that runs as a process. */
-export type Running = {
-  readonly pid: number
-  readonly exited: Promise<number>
-  readonly stop: () => Promise<void>
-}
-
-export type Member<Started extends Running = Running> = {
-  readonly name: string
-  /**
-   * A member with `always` is started again when it ends by itself. The end of one with `never` is only reported; tests
-   * kill such members on purpose.
-   */
-  readonly restart: 'always' | 'never'
-  /** Starts it on a port that is free now. A member that found its own port taken is started again at once. */
-  readonly start: () => Promise<Started>
-}
-
-export type CrewOptions = {
-  /** Receives a sentence about every member that ends by itself. */
-  readonly report: (line: string, member: string) => void
-  readonly onPidsChange: (pids: Readonly<Record<string, number>>) => void
-  /** Called when a member could not be kept running. */
-  readonly onGiveUp: (member: string) => void
-}
 
 /** The processes of the network, kept running until they are stopped. */
 export type Crew = {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PORT_TAKEN } from '#shared/exit-codes.ts'
-import type { CrewOptions, Member } from './crew.ts'
+import type { CrewOptions, Member } from './member.ts'
 
 /** After so many restarts of a member that ends by itself, the network gives up. */
 const MAX_RESTARTS = 5

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts'
-import type { CrewOptions, Member, Running } from './crew.ts'
+import type { CrewOptions, Member, Running } from './member.ts'
 import { createPatience } from './patience.ts'
 
 /** A member of a crew through all of its starts. */

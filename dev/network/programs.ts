@@ -5,7 +5,7 @@ import { startHeld } from '#dev/services/held-process.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Bundles } from './bundles.ts'
 import { createBundles } from './bundles.ts'
-import type { Running } from './crew.ts'
+import type { Running } from './member.ts'
 
 /** Longer than a data plane's own limit for draining. */
 const DRAIN_LIMIT_MS = 45_000

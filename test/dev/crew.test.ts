@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Member, Running } from '#dev/network/crew.ts'
 import { createCrew } from '#dev/network/crew.ts'
+import type { Member, Running } from '#dev/network/member.ts'
 import { PORT_TAKEN } from '#shared/exit-codes.ts'
 import { until } from '#test/support/until.ts'
 

@@ -2,6 +2,7 @@
  * `npm run test:treasury-mutants`: makes each mistake of `mutants/test-mutants.ts` alone, in a copy of the sources, and runs
  * the tests that must fail because of it. `-- --only NAME,NAME` picks some. Ends with 1 when a mistake is not noticed.
  */
+
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { SECOND } from '#shared/clock.ts'
 import { copyTree } from './mutants/copied-tree.ts'
-import type { TestMutant } from './mutants/test-mutants.ts'
+import type { TestMutant } from './mutants/test-mutant.ts'
 import { TEST_MUTANTS } from './mutants/test-mutants.ts'
 
 /** The longest of these files takes four minutes while the machine has other work. */

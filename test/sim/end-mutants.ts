@@ -1,4 +1,4 @@
-import type { LongMutant } from './long-mutants.ts'
+import type { LongMutant } from './long-mutant.ts'
 
 const SETTLE = 'data-plane/pipeline/settle-call.ts'
 const RELAY = 'data-plane/pipeline/attempt/relay-with-failover.ts'

@@ -3,9 +3,10 @@ import { JOB_KEPT_AFTER_DEADLINE_MS, readJobEnd } from '#shared/contract/job-rec
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Ground } from './ground.ts'
 import type { LedgerTables, SettlementRow } from './ledger-tables.ts'
-import type { Model, ModelRequest } from './model.ts'
+import type { Model } from './model.ts'
 import { isLost } from './model.ts'
 import type { ModelJob } from './model-jobs.ts'
+import type { ModelRequest } from './model-request.ts'
 import { violation } from './violation.ts'
 
 const END = '.end'

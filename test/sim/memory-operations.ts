@@ -1,4 +1,4 @@
-import type { Run } from './memory-scripts.ts'
+import type { Run } from './memory-run.ts'
 
 /**
  * Reads the operations of a batch from the keys and arguments that the contract's encoders write. No other file here

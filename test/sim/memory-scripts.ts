@@ -4,21 +4,11 @@ import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
 import type { Keyspace } from './memory-keyspace.ts'
 import type { Settle } from './memory-operations.ts'
 import { ackOf, countOf, registerOf, reserveOf, settleOf } from './memory-operations.ts'
+import type { Run } from './memory-run.ts'
 import type { Use } from './memory-uses.ts'
 import { addUse, capCount, capSettle, capTake, correctUse, readUse, seedUse, settleUse } from './memory-uses.ts'
 
 export type ScriptName = keyof MoneyScripts
-/** A run of a script, with its keys and arguments. */
-export type Run = {
-  readonly data: Keyspace
-  readonly epoch: number
-  /** The server's clock in whole Unix milliseconds. */
-  readonly now: number
-  readonly day: string
-  readonly month: string
-  readonly keys: readonly string[]
-  readonly args: readonly string[]
-}
 /** The effects of the money scripts without their texts. Each answers as its script does. */
 export type ScriptSemantics = { readonly [Name in ScriptName]: (run: Run) => string[] }
 

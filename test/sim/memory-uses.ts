@@ -1,4 +1,4 @@
-import type { Run } from './memory-scripts.ts'
+import type { Run } from './memory-run.ts'
 
 /** The used amounts of a key's day and month, as a script reads them. */
 export type Use = {

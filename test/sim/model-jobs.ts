@@ -1,6 +1,6 @@
 import type { UnitPrices } from '#shared/pricing.ts'
 import type { JobPlan, JobQuestion } from './job-plan.ts'
-import type { ModelRequest } from './model.ts'
+import type { ModelRequest } from './model-request.ts'
 
 /** A job at a provider that took it. */
 export type TakenJob = {

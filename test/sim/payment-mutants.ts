@@ -1,4 +1,4 @@
-import type { LongMutant } from './long-mutants.ts'
+import type { LongMutant } from './long-mutant.ts'
 import type { ProductMutant } from './product-mutants.ts'
 
 const CLAIM = 'control-plane/services/payments/claim-payment.ts'

@@ -1,4 +1,4 @@
-import type { LongMutant } from './long-mutants.ts'
+import type { LongMutant } from './long-mutant.ts'
 import type { ProductMutant } from './product-mutants.ts'
 
 const PENDING = 'data-plane/pipeline/claims/pending-settlements.ts'

@@ -1,6 +1,6 @@
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentPrice } from '#data-plane/rails/x402/requirement.ts'
-import type { ModelRequest } from './model.ts'
+import type { ModelRequest } from './model-request.ts'
 import { violation } from './violation.ts'
 import type { Watch } from './watched.ts'
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { LineCtx } from '#control-plane/services/jobs/job-lines.ts'
+import type { LineCtx } from '#control-plane/services/jobs/lent-job-lines.ts'
 import { ledgerArchive, restoreJobs } from '#control-plane/services/jobs/restore-jobs.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { DAY } from '#shared/clock.ts'

@@ -5,8 +5,8 @@ import { nextPoll } from '#control-plane/services/booking/job-schedule.ts'
 import { endAsBooked, endAsFound } from '#shared/contract/job-end.ts'
 import type { JobEnd, StoredJob } from '#shared/contract/job-record.ts'
 import type { Line } from './attend-job.ts'
-import type { LineCtx } from './job-lines.ts'
 import { linesOf } from './job-lines.ts'
+import type { LineCtx } from './lent-job-lines.ts'
 
 /** Ends that one turn looks at, and those of them that it asks about. */
 const MAX_ENDS = 200

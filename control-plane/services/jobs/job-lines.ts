@@ -1,8 +1,7 @@
 import type { Job, JobPlace, OwnPlace } from '#control-plane/db/jobs.ts'
 import { listJobPlaces, listOwnPlaces } from '#control-plane/db/jobs.ts'
 import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
-import type { Ctx } from '#control-plane/operation/ctx.ts'
-import type { JobAnswer, JobProbe } from '#control-plane/ports/provider/job-probe.ts'
+import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import { KEYLESS, SILENT } from '#control-plane/ports/provider/job-probe.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
@@ -12,10 +11,9 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { isJobKind } from '#shared/protocols/job-codec.ts'
 import { openCredential } from '#shared/seal.ts'
-import type { AttendCtx, Line } from './attend-job.ts'
+import type { Line } from './attend-job.ts'
+import type { LineCtx } from './lent-job-lines.ts'
 import { lentLinesOf } from './lent-job-lines.ts'
-
-export type LineCtx = AttendCtx & Pick<Ctx, 'db' | 'settings' | 'log' | 'askLent'> & { readonly askJob: JobProbe }
 
 /** The address, protocol and sealed key of a job's provider. */
 export type Place = Pick<JobPlace, 'baseUrl' | 'apiFormat' | 'sealed'>

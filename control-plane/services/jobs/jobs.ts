@@ -15,10 +15,10 @@ import { jobCodecOf } from '#shared/protocols/index.ts'
 import { isJobKind } from '#shared/protocols/job-codec.ts'
 import { oneLine } from '#shared/texts.ts'
 import { attendJob } from './attend-job.ts'
-import type { LineCtx } from './job-lines.ts'
 import { linesOf } from './job-lines.ts'
 import type { BuyerJob } from './job-view.ts'
 import { BuyerJobSchema, viewOfJob } from './job-view.ts'
+import type { LineCtx } from './lent-job-lines.ts'
 
 export const JobPageSchema = signedPageSchema(BuyerJobSchema)
 export type JobPage = z.infer<typeof JobPageSchema>

@@ -1,7 +1,8 @@
 import type { Job } from '#control-plane/db/jobs.ts'
 import { listLentPlaces } from '#control-plane/db/lent-offers.ts'
 import { findResource } from '#control-plane/db/resources.ts'
-import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { JobAnswer, JobProbe } from '#control-plane/ports/provider/job-probe.ts'
 import { KEYLESS, SILENT } from '#control-plane/ports/provider/job-probe.ts'
 import { readRecord } from '#control-plane/services/catalog/resources.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
@@ -12,8 +13,9 @@ import { compileResource } from '#shared/resources/compile-resource.ts'
 import { openCredential } from '#shared/seal.ts'
 import type { LentJob } from './ask-lent-job.ts'
 import { askLentJob, canStop } from './ask-lent-job.ts'
-import type { Line } from './attend-job.ts'
-import type { LineCtx } from './job-lines.ts'
+import type { AttendCtx, Line } from './attend-job.ts'
+
+export type LineCtx = AttendCtx & Pick<Ctx, 'db' | 'settings' | 'log' | 'askLent'> & { readonly askJob: JobProbe }
 
 export type LentSubmit = UsageEvent & { readonly sold: NonNullable<UsageEvent['sold']> }
 

@@ -12,8 +12,8 @@ import { confirmBuyers } from '#control-plane/services/ledger/ledger.ts'
 import type { StoredJob } from '#shared/contract/job-record.ts'
 import type { Attended } from './attend-job.ts'
 import { attendJob } from './attend-job.ts'
-import type { LineCtx } from './job-lines.ts'
 import { linesOf } from './job-lines.ts'
+import type { LineCtx } from './lent-job-lines.ts'
 
 const MAX_ENDS = 100
 /** Most offers whose providers are left alone. */

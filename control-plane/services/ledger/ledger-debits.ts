@@ -17,6 +17,7 @@ import { sumMoved } from '#control-plane/db/ledger-archive.ts'
 import type { Change } from '#control-plane/operation/audit.ts'
 import { recordNote } from '#control-plane/operation/audit.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { lower } from '#shared/bigints.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
@@ -26,7 +27,17 @@ import { formatMicroUsd, microUsd } from '#shared/money.ts'
 import { freeHold, seedAccount } from './free-hold.ts'
 import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
-import type { Move, MoveCtx } from './ledger-moves.ts'
+
+/** The parts that book a transaction for an operation, with its audit. */
+export type MoveCtx = DebitCtx & Pick<RunCtx, 'change' | 'note'>
+
+/** A transaction that an operator wants. It is booked at most once for its key. */
+export type Move = {
+  readonly key: string
+  readonly kind: string
+  readonly note: string | undefined
+  readonly entries: readonly LedgerLine[]
+}
 
 export type DebitCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'debits' | 'clock' | 'ids' | 'log'>
 

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { findUserByWallet } from '#control-plane/db/users.ts'
 import type { Change } from '#control-plane/operation/audit.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
-import type { RunCtx } from '#control-plane/operation/operation.ts'
 import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
@@ -11,21 +10,9 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { oneLine } from '#shared/texts.ts'
-import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
-import type { DebitCtx } from './ledger-debits.ts'
+import type { Move, MoveCtx } from './ledger-debits.ts'
 import { bookDebit } from './ledger-debits.ts'
-
-/** The parts that book a transaction for an operation, with its audit. */
-export type MoveCtx = DebitCtx & Pick<RunCtx, 'change' | 'note'>
-
-/** A transaction that an operator wants. It is booked at most once for its key. */
-export type Move = {
-  readonly key: string
-  readonly kind: string
-  readonly note: string | undefined
-  readonly entries: readonly LedgerLine[]
-}
 
 /** The fields that name an account. A wallet stands for its buyer account. */
 export const PartyFields = {

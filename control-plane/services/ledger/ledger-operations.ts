@@ -9,7 +9,7 @@ import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { LedgerLine } from './ledger.ts'
-import type { Move, MoveCtx } from './ledger-moves.ts'
+import type { Move, MoveCtx } from './ledger-debits.ts'
 import { bookMove, findParty, Note, namesOneParty, ONE_PARTY, PartyFields } from './ledger-moves.ts'
 
 /** A transaction as it was booked. Lines are signed micro-USD in plain digits. */

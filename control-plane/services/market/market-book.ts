@@ -8,7 +8,6 @@ import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { ModelName, PageSize } from '#control-plane/services/fields.ts'
 import type { SignedPage } from '#control-plane/services/page.ts'
 import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
-import { Count } from '#control-plane/services/view-fields.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { KeptBpsNumber } from '#shared/contract/amount.ts'
@@ -19,7 +18,8 @@ import { writeUnitPrices } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { MarketPlace } from './market-order.ts'
 import { chooseMarkets, MarketChoice, placeOfMarket } from './market-order.ts'
-import { BookEntrySchema, MarketFiguresSchema, MarketSummarySchema } from './market-outputs.ts'
+import type { MarketView } from './market-outputs.ts'
+import { BookEntrySchema, MarketViewSchema } from './market-outputs.ts'
 import type { MarketCtx } from './market-parts.ts'
 import {
   readFigures,
@@ -31,17 +31,6 @@ import {
   rememberedOffers,
 } from './market-parts.ts'
 
-/** A model on the market with its best prices at present and its figures of the last day. */
-export const MarketViewSchema = z.object({
-  /** The canonical id of the model. */
-  id: z.string(),
-  model: ModelSchema,
-  summary: MarketSummarySchema,
-  figures: MarketFiguresSchema,
-  /** Offers on sale, including those that cannot serve at present. */
-  offerCount: Count,
-})
-export type MarketView = z.infer<typeof MarketViewSchema>
 export const MarketPageSchema = signedPageSchema(MarketViewSchema)
 export type MarketPage = SignedPage<MarketView>
 

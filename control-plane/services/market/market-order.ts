@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { MarketView } from './market-book.ts'
+import type { MarketView } from './market-outputs.ts'
 
 /** The orders of the list of markets. The best come first, and models without the figure last. */
 export const MARKET_SORTS = [

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Amount, Count, UnitPriceList } from '#control-plane/services/view-fields.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
 import { MarketRowSchema, OfferRowSchema } from '#shared/contract/snapshot.ts'
 import type { KeptBps } from '#shared/money.ts'
 
@@ -50,3 +51,15 @@ export const BookEntrySchema = z.object({
   isAvailable: z.boolean(),
   trades: z.object({ count: Count, volumeMicro: Amount }).nullable(),
 })
+
+/** A model on the market with its best prices at present and its figures of the last day. */
+export const MarketViewSchema = z.object({
+  /** The canonical id of the model. */
+  id: z.string(),
+  model: ModelSchema,
+  summary: MarketSummarySchema,
+  figures: MarketFiguresSchema,
+  /** Offers on sale, including those that cannot serve at present. */
+  offerCount: Count,
+})
+export type MarketView = z.infer<typeof MarketViewSchema>

@@ -1,4 +1,4 @@
-import type { TreasuryMutant } from './treasury.ts'
+import type { TreasuryMutant } from './treasury-mutant.ts'
 
 const ALLOWANCES = 'control-plane/services/allowances'
 const caughtBy = 'allowances'

@@ -1,4 +1,4 @@
-import type { TreasuryMutant } from './treasury.ts'
+import type { TreasuryMutant } from './treasury-mutant.ts'
 
 const CLAIM = 'control-plane/services/payments/claim-payment.ts'
 const ROWS = 'control-plane/db/chain-payments.ts'

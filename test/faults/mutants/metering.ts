@@ -1,4 +1,4 @@
-import type { TestMutant } from './test-mutants.ts'
+import type { TestMutant } from './test-mutant.ts'
 
 const IMAGES = 'data-plane/pipeline/meter/meter-images.ts'
 const UNITS = 'data-plane/pipeline/meter/meter-units.ts'

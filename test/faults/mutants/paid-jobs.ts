@@ -1,4 +1,4 @@
-import type { TestMutant } from './test-mutants.ts'
+import type { TestMutant } from './test-mutant.ts'
 
 const SUBMIT = 'data-plane/pipeline/jobs/submit-job.ts'
 const CLAIM = 'data-plane/rails/claim.ts'

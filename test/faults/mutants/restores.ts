@@ -1,4 +1,4 @@
-import type { TestMutant } from './test-mutants.ts'
+import type { TestMutant } from './test-mutant.ts'
 
 const PAYOUTS = 'control-plane/services/payouts'
 const PAYMENTS = 'control-plane/services/payments'

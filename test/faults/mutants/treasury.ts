@@ -1,26 +1,6 @@
 import { ALLOWANCE_MUTANTS } from './allowances.ts'
 import { CONTRACT_MUTANTS } from './contract-payers.ts'
-
-/** A mistake in the code of the treasury: one place of one file is changed. */
-export type TreasuryMutant = {
-  readonly name: string
-  readonly file: string
-  readonly find: string
-  readonly replace: string
-  /** The test file that must fail because of it. */
-  readonly caughtBy:
-    | 'payouts'
-    | 'payout-cover'
-    | 'payout-faults'
-    | 'replaced-chain'
-    | 'replaced-chain-payments'
-    | 'deposits'
-    | 'deposit-faults'
-    | 'allowances'
-    | 'anybodys-transfers'
-    | 'payment-claims'
-    | 'payment-faults'
-}
+import type { TreasuryMutant } from './treasury-mutant.ts'
 
 const PAYOUTS = 'control-plane/services/payouts'
 const DEPOSITS = 'control-plane/services/deposits'

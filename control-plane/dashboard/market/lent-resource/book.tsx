@@ -12,7 +12,7 @@ import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
-import type { ShownResource } from './page.tsx'
+import type { ShownResource } from './shown-resource.ts'
 
 /** The call that a reader wants to make. */
 type Asked = {

@@ -1,4 +1,4 @@
-import type { ShownResource } from './page.tsx'
+import type { ShownResource } from './shown-resource.ts'
 
 type Route = ShownResource['routes'][number]
 

@@ -1,6 +1,5 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import type { PublicResourceQuery } from '#control-plane/dashboard/data/documents/public-resource.ts'
 import { PublicResourceDocument } from '#control-plane/dashboard/data/documents/public-resource.ts'
 import { compact, percent, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -12,6 +11,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { Book } from './book.tsx'
 import { callOf } from './call-of.ts'
+import type { ShownResource } from './shown-resource.ts'
 
 const REFRESH_MS = 30_000
 
@@ -64,8 +64,6 @@ export function LentResourcePage() {
     </Page>
   )
 }
-
-export type ShownResource = NonNullable<PublicResourceQuery['resourceMarket']>
 
 function Figures({ market }: { readonly market: ShownResource['market'] }) {
   const { offers, liveOffers, bestDiscountPct, medianDiscountPct, calls24h, calls7d } = market

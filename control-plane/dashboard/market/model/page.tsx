@@ -20,6 +20,7 @@ import type { ModelHead } from './figures.ts'
 import { modelFigures, modelHeadKey } from './figures.ts'
 import { IncidentsOf, marksOf } from './incidents.tsx'
 import { OrderBook } from './order-book.tsx'
+import type { ShownModel } from './shown-model.ts'
 import { Speed } from './speed.tsx'
 import { TryIt } from './try-it.tsx'
 
@@ -88,8 +89,6 @@ export function ModelPage() {
     </Page>
   )
 }
-
-export type ShownModel = NonNullable<PublicModelQuery['market']>
 
 /** The figures that came with the document keep their place, above the room for the rest. */
 function Waiting({ known }: { readonly known: ModelHead | undefined }) {

@@ -2,7 +2,7 @@ import { lazy, Suspense } from 'react'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Skeleton } from '#control-plane/dashboard/ui/states.tsx'
-import type { ShownModel } from './page.tsx'
+import type { ShownModel } from './shown-model.ts'
 
 /** The form stands at the end of the screen, so its script loads after the scripts of the parts above. */
 const Asking = lazy(() => import('./asking.tsx').then(({ Asking: part }) => ({ default: part })))

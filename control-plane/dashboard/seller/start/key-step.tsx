@@ -6,7 +6,7 @@ import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
-import type { Discovered, Place } from './page.tsx'
+import type { Discovered, Place } from './steps.ts'
 
 /** The market takes no shorter key. */
 const KEY_CHARS = 8

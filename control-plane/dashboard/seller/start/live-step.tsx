@@ -8,8 +8,8 @@ import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
-import type { Listed, Place } from './page.tsx'
 import { shownPlace } from './shown-place.ts'
+import type { Listed, Place } from './steps.ts'
 
 type Props = { readonly place: Place; readonly listed: readonly Listed[] }
 

@@ -6,7 +6,7 @@ import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
-import type { Chosen, Discovered } from './page.tsx'
+import type { Chosen, Discovered } from './steps.ts'
 
 type Market = NonNullable<SellerOnboardingQuery['markets']>['edges'][number]['node']
 type Props = {

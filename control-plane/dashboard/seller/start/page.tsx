@@ -1,7 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import type { PageDiscoverMutation, PageListMutation } from '#control-plane/dashboard/data/documents/seller.ts'
 import { PageDiscoverDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import { SellerOnboardingDocument } from '#control-plane/dashboard/data/documents/seller-onboarding.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -11,12 +10,8 @@ import { KeyStep } from './key-step.tsx'
 import { LiveStep } from './live-step.tsx'
 import { ModelsStep } from './models-step.tsx'
 import { shownPlace } from './shown-place.ts'
+import type { Chosen, Discovered, Listed, Place } from './steps.ts'
 import { TermsStep } from './terms-step.tsx'
-
-export type Place = { readonly baseUrl: string; readonly apiKey?: string; readonly reuseKeyFingerprint?: string }
-export type Discovered = PageDiscoverMutation['discoverModels'][number]
-export type Chosen = { readonly model: string; readonly discount: number }
-export type Listed = PageListMutation['bulkCreateOffers'][number]
 
 const STEPS = [
   { name: 'key', label: 'Your key' },

@@ -1,4 +1,4 @@
-import type { Place } from './page.tsx'
+import type { Place } from './steps.ts'
 
 /** A place at a provider as a command shows it: with a word where the key stands. */
 export function shownPlace({ apiKey, ...place }: Place): Place {

@@ -7,7 +7,7 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Check, Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
-import type { Chosen, Listed, Place } from './page.tsx'
+import type { Chosen, Listed, Place } from './steps.ts'
 
 type Props = {
   readonly place: Place

@@ -1,0 +1,3 @@
+import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/public-model.ts'
+
+export type ShownModel = NonNullable<PublicModelQuery['market']>

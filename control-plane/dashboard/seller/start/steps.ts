@@ -1,0 +1,9 @@
+import type { PageDiscoverMutation, PageListMutation } from '#control-plane/dashboard/data/documents/seller.ts'
+
+export type Place = { readonly baseUrl: string; readonly apiKey?: string; readonly reuseKeyFingerprint?: string }
+
+export type Discovered = PageDiscoverMutation['discoverModels'][number]
+
+export type Chosen = { readonly model: string; readonly discount: number }
+
+export type Listed = PageListMutation['bulkCreateOffers'][number]

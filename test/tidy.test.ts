@@ -11,12 +11,18 @@ import {
   roomGraph,
   sources,
   stateOf,
+  subjectsSince,
   treePath,
   wholeContextsOf,
 } from '#test/support/source-tree.ts'
 
 /** The largest number of statements in a source file and in a function. A larger one is split by noun. */
 const MAX_STATEMENTS = { file: 310, function: 62 }
+
+/** Characters of the subject of a commit. */
+const MAX_SUBJECT_CHARS = 72
+/** Commits after this one have subjects of the form `area: what changes`. */
+const FIRST_NAMED_COMMIT = 'aaefe918'
 
 /** Words of the glossary, and words that once had several meanings. Each names one exported type. */
 const WORDS = [
@@ -329,6 +335,13 @@ describe('the source tree', () => {
       }
     }
     expect(broken).toEqual([])
+  })
+
+  it('has commits whose subjects name an area and fit a line', () => {
+    const form = /^[a-z][a-z -]*: \S.*$/
+    const isGood = (subject: string) => form.test(subject) && subject.length <= MAX_SUBJECT_CHARS
+    expect(['Fixes things', `house: ${'x'.repeat(MAX_SUBJECT_CHARS)}`].filter(isGood)).toEqual([])
+    expect(subjectsSince(FIRST_NAMED_COMMIT).filter((subject) => !isGood(subject))).toEqual([])
   })
 
   it('reads the environment only in config files', () => {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { inParallel } from '#control-plane/services/exports/line-feed.ts'
 import type { Row } from '#data-plane/http/row.ts'
 import { surfaceRows } from '#data-plane/routes.ts'
+import { inParallel } from '#shared/in-parallel.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 

@@ -54,7 +54,7 @@ export const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName | PaymentMut
   one_balance_for_two_payments: 40,
   upto_takes_all: 5,
   late_charge_of_a_booked_payment_is_lost: 15,
-  charge_after_a_release_is_lost: 80,
+  charge_after_a_release_is_lost: 160,
   rest_of_a_payment_is_kept: 5,
   left_charges_are_crossed_off: 5,
   pending_charges_are_forgotten: 5,

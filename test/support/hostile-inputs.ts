@@ -1,5 +1,5 @@
 import { ROWS } from '#control-plane/api/rest/door.ts'
-import { inParallel } from '#control-plane/services/exports/line-feed.ts'
+import { inParallel } from '#shared/in-parallel.ts'
 import { DOOR_ROWS } from './door-rows.ts'
 import type { DoorWorld } from './door-world.ts'
 import type { DoorCall, Input, Said } from './doors.ts'

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
@@ -10,6 +10,12 @@ export const files: readonly string[] = execFileSync('git', ['ls-files', '-co', 
   .filter((path) => path !== '' && !path.includes('/fixtures/'))
 export const sources: readonly string[] = files.filter((path) => /\.tsx?$/.test(path))
 export const read = (path: string) => readFileSync(path, 'utf8')
+
+/** Subjects of the commits after the given one. A copy without that history, such as an archive, has none. */
+export function subjectsSince(commit: string): string[] {
+  const log = spawnSync('git', ['log', '--format=%s', `${commit}..HEAD`], { encoding: 'utf8' })
+  return log.status === 0 ? log.stdout.split('\n').filter((line) => line !== '') : []
+}
 
 const ALIASES: Record<string, string> = {
   '#bundle/': 'bundle/',

@@ -7,6 +7,7 @@ import { findUserByWallet } from '#control-plane/db/users.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { TransactionHash, Wallet } from '#control-plane/services/fields.ts'
+import { isWholeAgain } from '#control-plane/services/gate/whole-again.ts'
 import { findParty, namesOneParty, ONE_PARTY, PartyFields } from '#control-plane/services/ledger/ledger-moves.ts'
 import type { Departure } from '#control-plane/services/payouts/find-departure.ts'
 import { bookDeparture, LostEarningsError } from '#control-plane/services/payouts/find-departure.ts'
@@ -14,7 +15,6 @@ import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
 import { purseOf, requireMoves } from './move-ctx.ts'
-import { isWholeAgain } from './take-moves.ts'
 
 const AssignedSchema = z.object({
   transaction: z.string(),

@@ -1,10 +1,9 @@
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
-import { findChainPaymentOf, hasUnbookedClaims, lockPayer } from '#control-plane/db/chain-payments.ts'
+import { findChainPaymentOf, lockPayer } from '#control-plane/db/chain-payments.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { insertArrival, lockDepositByNonce, markDepositCredited } from '#control-plane/db/deposits.ts'
 import { findLedgerKey } from '#control-plane/db/ledger.ts'
-import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import { markRestored, readMoneyEpoch, readStanding } from '#control-plane/db/money-epoch.ts'
 import { readStoodIn } from '#control-plane/db/money-watch.ts'
 import type { MoveChange, MoveName, TreasuryMove } from '#control-plane/db/treasury-moves.ts'
@@ -24,6 +23,7 @@ import type { ProxyUse } from '#control-plane/ports/treasury/treasury-chain.ts'
 import { landDraw, lockDrawOf } from '#control-plane/services/allowances/land-draw.ts'
 import { JOURNAL_MS, noticeSpent } from '#control-plane/services/gate/ledger-restores.ts'
 import { isIncomplete } from '#control-plane/services/gate/may-leave.ts'
+import { isWholeAgain } from '#control-plane/services/gate/whole-again.ts'
 import { confirmBuyers, postTransaction } from '#control-plane/services/ledger/ledger.ts'
 import { takeUpArrival } from '#control-plane/services/payments/late-arrival.ts'
 import { settlerOf } from '#control-plane/services/payments/payment-on-chain.ts'
@@ -32,7 +32,6 @@ import type { NameBudget } from '#control-plane/services/payouts/departure-name.
 import { newNameBudget } from '#control-plane/services/payouts/departure-name.ts'
 import { findDeparture, LostEarningsError } from '#control-plane/services/payouts/find-departure.ts'
 import { holdPayouts } from '#control-plane/services/payouts/payout-stops.ts'
-import { MINUTE } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, DepositId, DrawId } from '#shared/ids.ts'
@@ -46,12 +45,6 @@ const { shortfall: SHORTFALL } = PLATFORM_ACCOUNTS
 /** Moves of one turn, and those that are looked at together. */
 const MAX_A_TURN = 500
 const AT_ONCE = 4
-
-/**
- * Shortest time after the nodes registered their captures again in which sellers get back what they had earned. The
- * platform stands in for the part of a payout that its seller's account lacks after it.
- */
-const EARNING_AGAIN_MS = 10 * MINUTE
 
 /** Why a move is unknown. */
 export const UNKNOWN = {
@@ -250,21 +243,6 @@ export function fundKey(era: number, chainId: number, transaction: string, logIn
 /** The suffix that tells apart the names of chains that had one id. The first chain has none. */
 export function eraSuffix(era: number): string {
   return era === 0 ? '' : `:${era}`
-}
-
-/**
- * True once sellers have what they had earned again, as far as they will, in a ledger that is held. A payment that was
- * claimed before the nodes had told ends at the latest when its authorization does.
- */
-export async function isWholeAgain(
-  { clock, treasury }: Pick<MoveCtx, 'clock' | 'treasury'>,
-  trx: Trx,
-  { heldAt, joinedAt }: Pick<MoneyRecord, 'heldAt' | 'joinedAt'>,
-): Promise<boolean> {
-  if (heldAt === undefined || joinedAt === undefined) return false
-  // Money is held until every lost signature has run out, so sellers may have their earnings again until then.
-  if (clock.now() <= Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (treasury?.validMs ?? 0))) return false
-  return !(await hasUnbookedClaims(trx, joinedAt))
 }
 
 /**

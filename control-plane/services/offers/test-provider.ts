@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { createLineFeed, inParallel } from '#control-plane/services/exports/line-feed.ts'
+import { createLineFeed } from '#control-plane/services/exports/line-feed.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { choosePlace, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
+import { inParallel } from '#shared/in-parallel.ts'
 
 /** Most models of one test, and models that are asked at once. */
 const MAX_TESTED = 50

@@ -3,6 +3,7 @@ import type { TestMutant } from './test-mutant.ts'
 const PAYOUTS = 'control-plane/services/payouts'
 const PAYMENTS = 'control-plane/services/payments'
 const LIFT = 'control-plane/services/treasury/lift-hold.ts'
+const WHOLE = 'control-plane/services/gate/whole-again.ts'
 const TAKE = 'control-plane/services/deposits/take-moves.ts'
 const EPOCH = 'control-plane/db/money-epoch.ts'
 
@@ -64,7 +65,7 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
   },
   {
     name: 'a-payout-is-covered-while-its-sales-are-being-settled',
-    file: TAKE,
+    file: WHOLE,
     find: 'return !(await hasUnbookedClaims(trx, joinedAt))',
     replace: 'return true',
   },
@@ -94,7 +95,7 @@ const OUT: readonly Omit<TestMutant, 'caughtBy'>[] = [
   },
   {
     name: 'earnings-that-come-back-are-not-awaited',
-    file: TAKE,
+    file: WHOLE,
     find: 'if (clock.now() <= Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (treasury?.validMs ?? 0))) return false\n',
     replace: '',
   },

@@ -50,15 +50,13 @@ async function lookAt(page: Page, url: string, button: string | RegExp): Promise
   await page.getByRole('button', { name: button }).first().click()
   await dialog(page).waitFor()
   const found: string[] = []
-  for (const { width, colorScheme } of DIALOG_VIEWS) {
-    await page.setViewportSize({ width, height: 900 })
-    await page.emulateMedia({ colorScheme })
-    found.push(...(await violationsOf(page, `${url} ${String(button)} ${width} ${colorScheme}`)))
+  for (const view of DIALOG_VIEWS) {
+    found.push(...(await violationsOf(page, `${url} ${String(button)}`, view)))
     const cut = await page.evaluate(`(() => {
       const body = document.querySelector('dialog .dialog-body')
       return body.scrollWidth - body.clientWidth
     })()`)
-    if (Number(cut) > 0) found.push(`${url} ${String(button)} ${width}: the dialog is ${cut} pixels too wide`)
+    if (Number(cut) > 0) found.push(`${url} ${String(button)} ${view.width}: the dialog is ${cut} pixels too wide`)
   }
   return found
 }

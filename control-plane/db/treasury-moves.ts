@@ -91,6 +91,11 @@ export async function retireTreasury(trx: Trx, treasury: string): Promise<bigint
   return numAffectedRows ?? 0n
 }
 
+/** Notes that a held ledger waits for a treasury again for which an operator had answered. */
+export async function readAgain(trx: Trx, treasury: string): Promise<void> {
+  await sql`update treasury_cursor set retired_at = null where treasury = ${treasury}`.execute(trx)
+}
+
 /** Begins to read at a block, unless somebody has begun. Without an opening the first proof tells it. */
 export async function insertCursor(
   db: Database,

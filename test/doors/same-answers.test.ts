@@ -55,6 +55,7 @@ const TRPC_ALONE = [
     'shortfall.explain',
     'snapshot.republish',
     'treasury.acceptChain',
+    'treasury.await',
     'treasury.chain',
     'treasury.fund',
     'treasury.payout',

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { transact } from '#control-plane/db/database.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { newMoveMemory } from '#control-plane/ports/treasury/move-parts.ts'
+import { awaitFormerTreasury } from '#control-plane/services/deposits/await-treasury.ts'
 import { requireMoves } from '#control-plane/services/deposits/move-ctx.ts'
 import { readMoves } from '#control-plane/services/deposits/read-moves.ts'
 import { retireFormerTreasury } from '#control-plane/services/deposits/retire-treasury.ts'
@@ -140,6 +141,35 @@ describe('a treasury that changed around a restore', { timeout: 120_000 }, () =>
     expect(await world.submit(signed, seller.purse)).toBe('success')
     await outlast()
     await untilLiftedBy(by)
+    await drainBalances(by, { isForced: true })
+    await world.settle(by)
+    expect(await received(seller)).toBe(BigInt(PAID))
+  })
+
+  it('reads a treasury that an operator names, which came and went in the lost time', async () => {
+    const seller = await world.seller(PAID)
+    await untilBeat()
+    const restore = await world.gate.backUpLedger()
+    const between = await otherTreasury()
+    await takeDeposits(between)
+    await drainBalances(between, { isForced: true })
+    await world.settle(between)
+    expect(await received(seller)).toBe(BigInt(PAID))
+    const by = await otherTreasury()
+    const change: RunCtx['change'] = (run) => transact(world.db, run)
+    const name = (treasury: string | undefined) =>
+      awaitFormerTreasury.run({ ...by, change } as RunCtx, OPERATOR, { treasury: treasury ?? '', reason: 'in use' })
+    await expect(name(between.treasury?.address)).rejects.toMatchObject({ code: 'conflict' })
+    await untilBeat()
+    await restore()
+    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await expect(name(by.treasury?.address)).rejects.toMatchObject({ code: 'conflict' })
+    const named = await name(between.treasury?.address)
+    expect(named).toEqual({ treasury: between.treasury?.address, firstBlock: expect.stringMatching(/^\d+$/) })
+    expect(await name(between.treasury?.address)).toEqual(named)
+    await outlast()
+    await untilLiftedBy(by)
+    expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: PAID })
     await drainBalances(by, { isForced: true })
     await world.settle(by)
     expect(await received(seller)).toBe(BigInt(PAID))

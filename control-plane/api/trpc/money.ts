@@ -8,6 +8,7 @@ import {
 } from '#control-plane/services/booking/usage-review.ts'
 import { acceptChain } from '#control-plane/services/deposits/accept-chain.ts'
 import { assignDeparture } from '#control-plane/services/deposits/assign-departure.ts'
+import { awaitFormerTreasury } from '#control-plane/services/deposits/await-treasury.ts'
 import { fundTreasury } from '#control-plane/services/deposits/fund-treasury.ts'
 import { listOwnDeposits, openDeposit, signDeposit } from '#control-plane/services/deposits/open-deposit.ts'
 import { assignMove, listStrays, listTreasuryMoves } from '#control-plane/services/deposits/operator-moves.ts'
@@ -120,6 +121,7 @@ export const treasury = router({
   chain: queryOf(readTreasuryChain),
   acceptChain: mutationOf(acceptChain),
   retire: mutationOf(retireFormerTreasury),
+  await: mutationOf(awaitFormerTreasury),
 })
 
 export const payments = router({

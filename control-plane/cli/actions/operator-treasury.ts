@@ -160,6 +160,12 @@ export const acceptChain: Action = async (cli, given) => {
   return { json: done, blocks: [shown] }
 }
 
+export const awaitFormer: Action = async (cli, given) => {
+  const wanted = { treasury: argument(given, 0), reason: requiredOption(given.options, 'reason') }
+  const done = await cli.connection.asOperator((client) => client.treasury.await.mutate(wanted))
+  return { json: done, blocks: [facts({ treasury: done.treasury, 'first block': done.firstBlock })] }
+}
+
 export const retire: Action = async (cli, given) => {
   const wanted = { treasury: argument(given, 0), reason: requiredOption(given.options, 'reason') }
   const question = `Is all that left ${wanted.treasury} in the books? What is not may be paid again.`

@@ -257,6 +257,13 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).acceptChain,
   },
   {
+    name: 'operator treasury await',
+    summary: 'Name a former treasury that a restore lost, so that a held ledger waits for what left it.',
+    arguments: [{ name: '<treasury>', text: 'its address' }],
+    options: [REASON],
+    load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).awaitFormer,
+  },
+  {
     name: 'operator treasury retire',
     summary: 'Answer for a treasury of before, so that a held ledger waits for it no longer.',
     arguments: [{ name: '<treasury>', text: 'its address, as operator payouts state shows it' }],

@@ -86,6 +86,12 @@ async function look({ db, moves }: MoveCtx): Promise<string> {
   return JSON.stringify([hash, cursor], (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
+/** Begins to read a treasury, unless somebody has begun. Answers the first block that is read. */
+export async function beginReading(ctx: MoveCtx): Promise<bigint> {
+  const { block } = await ctx.moves.chain.head()
+  return (await openCursor(ctx, block - BigInt(ctx.moves.confirmations) + 1n)).firstBlock
+}
+
 async function openCursor(ctx: MoveCtx, final: bigint): Promise<TreasuryCursor> {
   const purse = purseOf(ctx.moves)
   const known = await findCursor(ctx.db, purse)

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { readAgain } from '#control-plane/db/treasury-moves.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { newMoveMemory } from '#control-plane/ports/treasury/move-parts.ts'
+import { Wallet } from '#control-plane/services/fields.ts'
+import { AppError } from '#shared/errors.ts'
+import { oneLine } from '#shared/texts.ts'
+import { requireMoves } from './move-ctx.ts'
+import { beginReading } from './read-moves.ts'
+
+const AwaitedSchema = z.object({
+  treasury: z.string(),
+  /** The first block that is read, as decimal digits. */
+  firstBlock: z.string(),
+})
+
+/**
+ * Names a former treasury that a held ledger lacks: one whose first and last use were both in the lost time. The hold
+ * waits until its departures are read, from the block of the instant to which the ledger went back. Throws `conflict` for
+ * the treasury of the settings, while nothing is held, and where no treasury is read.
+ */
+export const awaitFormerTreasury = defineOperation({
+  name: 'treasury.await',
+  summary: 'Name a former treasury that a restore lost',
+  about: 'A held ledger waits until what left it is read.',
+  access: 'operator',
+  input: z.strictObject({ treasury: Wallet, reason: oneLine(400).trim().min(1) }),
+  limit: 'none',
+  idempotency: 'none',
+  output: AwaitedSchema,
+  run: async (ctx, _actor, { treasury, reason }): Promise<z.infer<typeof AwaitedSchema>> => {
+    const own = requireMoves(ctx)
+    if (own.treasury === treasury) {
+      throw new AppError('conflict', { message: 'The treasury is the one of the settings.' })
+    }
+    if ((await ctx.ledger.readEpoch()).heldAt === undefined) {
+      throw new AppError('conflict', { message: 'Nothing is held: no treasury is awaited.' })
+    }
+    // The first block of the settings is that of their own treasury.
+    const moves = { ...own, treasury, firstBlock: null, isFormer: true, memory: newMoveMemory() }
+    const firstBlock = String(await beginReading({ ...ctx, moves }))
+    return ctx.change(
+      async (trx) => {
+        await readAgain(trx, treasury)
+        return { treasury, firstBlock }
+      },
+      (after) => ({ subject: treasury, before: null, after: { ...after, reason } }),
+    )
+  },
+})

@@ -18,7 +18,7 @@ import type { AllowanceSettings, PayoutSettings } from './operation/ctx.ts'
 import type { MoneyTimes } from './workers/worker.ts'
 
 /** The control plane's settings from the environment. */
-export type Config = {
+export type ControlConfig = {
   readonly isProduction: boolean
   readonly host: string
   readonly port: number
@@ -185,7 +185,7 @@ function readKeyFile(path: string | undefined, context: z.RefinementCtx<string |
 }
 
 /** Reads the environment. Throws the Error that {@link readEnvironment} describes. */
-export function readConfig(environment: Environment = process.env): Config {
+export function readConfig(environment: Environment = process.env): ControlConfig {
   const found = readEnvironment(Variables, environment)
   const isProduction = found.NODE_ENV === 'production'
   return {

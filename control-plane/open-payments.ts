@@ -1,7 +1,7 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { systemClock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logger.ts'
-import type { Config, PaymentConfig } from './config.ts'
+import type { ControlConfig, PaymentConfig } from './config.ts'
 import {
   addChainTransaction,
   addChainTransactionAt,
@@ -31,7 +31,7 @@ import { requireKnownChain } from './services/treasury/known-chain.ts'
 
 /** Puts together everything by which wallets pay; null where that is not configured. */
 export function openPayments(
-  { payments, chainRpcUrl }: Pick<Config, 'payments' | 'chainRpcUrl'>,
+  { payments, chainRpcUrl }: Pick<ControlConfig, 'payments' | 'chainRpcUrl'>,
   db: Database,
   log: Logger,
   times = PAYMENT_TIMES,

@@ -1,6 +1,6 @@
 import { systemClock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logger.ts'
-import type { Config, TreasuryConfig } from './config.ts'
+import type { ControlConfig, TreasuryConfig } from './config.ts'
 import type { Database } from './db/database.ts'
 import { storeIn } from './open-payments.ts'
 import { createChainSender } from './ports/facilitator/chain-sender.ts'
@@ -18,7 +18,7 @@ import { requireKnownChain } from './services/treasury/known-chain.ts'
 
 /** Puts together everything by which money leaves the treasury; null where nobody signs for it. */
 export function openTreasury(
-  { treasury }: Pick<Config, 'treasury'>,
+  { treasury }: Pick<ControlConfig, 'treasury'>,
   db: Database,
   log: Logger,
   times = PAYMENT_TIMES,
@@ -53,7 +53,7 @@ export function openTreasury(
 }
 
 /** Puts together where the treasury's transfers are read; null where there is no treasury, or no chain. */
-export function openMoves({ moves }: Pick<Config, 'moves'>): MoveParts | null {
+export function openMoves({ moves }: Pick<ControlConfig, 'moves'>): MoveParts | null {
   if (moves === undefined) return null
   const { rpcUrl, asset, address, coldAddress, ...rest } = moves
   return {

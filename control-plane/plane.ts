@@ -14,7 +14,7 @@ import type { Tracer } from '#shared/telemetry/tracer.ts'
 import type { UntrustedProxies } from '#shared/untrusted-proxies.ts'
 import { createUntrustedProxies } from '#shared/untrusted-proxies.ts'
 import { checkMoney } from './check-ledger/check.ts'
-import type { Config } from './config.ts'
+import type { ControlConfig } from './config.ts'
 import type { PoolFigures } from './db/database.ts'
 import { createDatabase } from './db/database.ts'
 import { readDatabaseClock } from './db/outboxes.ts'
@@ -81,7 +81,7 @@ export type Readiness = { readonly isReady: boolean; readonly parts: Readonly<Re
 
 /** A process of the control plane with all its parts. */
 export type ControlPlane = WorkerPlane & {
-  readonly config: Config
+  readonly config: ControlConfig
   /** Metrics of the process, not of one of its servers. */
   readonly registry: Registry
   /** Listens to announced changes. */
@@ -104,7 +104,7 @@ export type ControlPlane = WorkerPlane & {
 }
 
 /** Parts that tests and the development network may replace. */
-export type Overrides = Partial<
+export type ControlOverrides = Partial<
   Omit<
     Ctx,
     'settings' | 'db' | 'ledger' | 'clocks' | 'telemetry' | 'exporters' | 'publication' | 'marketMemory' | 'sellerAlias'
@@ -116,7 +116,7 @@ export type Overrides = Partial<
 }
 
 /** Builds the control plane. Postgres and Redis need not be up yet. */
-export function createControlPlane(config: Config, overrides: Overrides = {}): ControlPlane {
+export function createControlPlane(config: ControlConfig, overrides: ControlOverrides = {}): ControlPlane {
   const parts = openParts(config, overrides)
   const { db, money, cache, registry, traces, clocks, updates, untrustedProxies } = parts
   const ctx = createCtx(config, overrides, parts)
@@ -176,7 +176,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
 }
 
 /** Opens the connections and parts of a plane, and lists what has to be closed. */
-function openParts(config: Config, overrides: Overrides) {
+function openParts(config: ControlConfig, overrides: ControlOverrides) {
   const clock: Time = overrides.clock ?? systemClock
   const log = overrides.log ?? createLogger('control-plane', config.logLevel)
   const onIdleError = (error: Error) => log.warn({ err: error }, 'a connection to Postgres broke')
@@ -218,7 +218,7 @@ function openParts(config: Config, overrides: Overrides) {
   }
 }
 
-function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeof openParts>): Ctx {
+function createCtx(config: ControlConfig, overrides: ControlOverrides, parts: ReturnType<typeof openParts>): Ctx {
   const { clock, log, db, money, cache, provider, waker, webhooks, desk, metrics, telemetry, clocks } = parts
   const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
   const announce = overrides.announce ?? createRedisAnnounce(cache)
@@ -282,7 +282,7 @@ function exportersOf(ctx: Pick<Ctx, 'db'>): Exporters {
   }
 }
 
-function settingsOf(config: Config): Settings {
+function settingsOf(config: ControlConfig): Settings {
   return {
     keyPepper: config.keyPepper,
     fingerprintPepper: config.fingerprintPepper,
@@ -317,7 +317,7 @@ function connect(url: string, log: Ctx['log']): Redis {
 /** The workers of a process and its part in the rebuilding of the gate. */
 type Background = { isReady(): boolean; stop(): Promise<void> }
 
-function startBackground(plane: WorkerPlane, config: Config): Background {
+function startBackground(plane: WorkerPlane, config: ControlConfig): Background {
   const { keeper, tried, isReady, close } = openRedisGateKeeper({
     url: config.redisUrl.reveal(),
     buckets: config.moneyBuckets,

@@ -18,7 +18,7 @@ const { version: VERSION } = z
   .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')))
 
 /** The settings of the data plane from its environment. */
-export type Config = {
+export type DataConfig = {
   /** The version of the program from its package. */
   readonly version: string
   readonly isProduction: boolean
@@ -135,7 +135,7 @@ const Variables = z.object({
 })
 
 /** Reads the environment. Throws an Error as {@link readEnvironment} describes. */
-export function readConfig(environment: Environment = process.env): Config {
+export function readConfig(environment: Environment = process.env): DataConfig {
   const found = readEnvironment(Variables, environment)
   return {
     version: VERSION,

@@ -2,7 +2,7 @@ import type { Clock, Time } from '#shared/clock.ts'
 import { internalToken } from '#shared/internal-token.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { RequestHead } from './call.ts'
-import type { Config } from './config.ts'
+import type { DataConfig } from './config.ts'
 import type { Funds } from './payment.ts'
 import type { PendingSettlements } from './pipeline/claims/pending-settlements.ts'
 import { askedBase, askedUrl } from './pipeline/entrance.ts'
@@ -20,7 +20,7 @@ import type { PaymentDeskStore } from './store/payment-desk.ts'
 import { NO_PAYMENT_DESK, openPaymentDesk } from './store/payment-desk.ts'
 
 /** Opens the desk for payments by wallets, where a control plane is known. */
-export function openDesk({ config, clock, log }: { config: Config; clock: Time; log: Logger }): PaymentDeskStore {
+export function openDesk({ config, clock, log }: { config: DataConfig; clock: Time; log: Logger }): PaymentDeskStore {
   const { controlPlaneUrl: url, keyPepper } = config
   return url === undefined ? NO_PAYMENT_DESK : openPaymentDesk({ url, token: internalToken(keyPepper), clock, log })
 }
@@ -32,7 +32,11 @@ type Stores = {
 }
 
 /** Makes the ways to pay. */
-export function openRails({ config, clock }: { config: Config; clock: Clock }, stores: Stores, funds: Funds): Rails {
+export function openRails(
+  { config, clock }: { config: DataConfig; clock: Clock },
+  stores: Stores,
+  funds: Funds,
+): Rails {
   const { buyerKeys, paymentDesk: desk, pending } = stores
   const urlOf = (head: RequestHead) => askedUrl(config, head)
   const realmOf = (head: RequestHead) => new URL(askedBase(config, head)).hostname

@@ -16,7 +16,7 @@ import { createSubscriptions } from '#shared/subscriptions.ts'
 import { openTracer } from '#shared/telemetry/open-tracer.ts'
 import { createTurnoverMap } from '#shared/turnover-map.ts'
 import { createUntrustedProxies } from '#shared/untrusted-proxies.ts'
-import type { Config } from './config.ts'
+import type { DataConfig } from './config.ts'
 import { createAdmission } from './http/admission.ts'
 import { watchSlowBodies } from './http/connection-limits.ts'
 import { fetchCreditStanding } from './http/credit-standing.ts'
@@ -100,7 +100,7 @@ const POSTING_MS = 2_000
 const LAST_ATTEMPT_MS = 5_000
 
 /** Parts that a test may replace. */
-export type Overrides = {
+export type DataOverrides = {
   readonly clock?: Time
   readonly ids?: Ids
   readonly log?: Logger
@@ -127,10 +127,10 @@ export type DataPlane = {
   hurry(): void
 }
 
-type Basics = { readonly config: Config; readonly clock: Time; readonly ids: Ids; readonly log: Logger }
+type Basics = { readonly config: DataConfig; readonly clock: Time; readonly ids: Ids; readonly log: Logger }
 
 /** Builds the data plane from its configuration. Its parts meet only here. */
-export async function createDataPlane(config: Config, overrides: Overrides = {}): Promise<DataPlane> {
+export async function createDataPlane(config: DataConfig, overrides: DataOverrides = {}): Promise<DataPlane> {
   const clock = overrides.clock ?? systemClock
   const basics: Basics = {
     config,
@@ -287,7 +287,7 @@ function watchClock(redis: Redis, { clock, log }: Pick<Basics, 'clock' | 'log'>)
 
 /** The parts that are told of calls, and the rails and rows beside the product's own. */
 type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undefined } & Required<
-  Pick<Overrides, 'more'>
+  Pick<DataOverrides, 'more'>
 >
 
 function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limits: Partial<CallLimits> = {}) {

@@ -74,18 +74,18 @@ export function max(left: MicroUsd, right: MicroUsd): MicroUsd {
 }
 
 /** A line of a bill before rounding: a number of units and the price of each. */
-export type Line = { readonly units: number; readonly price: PicoUsd }
+export type BillLine = { readonly units: number; readonly price: PicoUsd }
 
 /**
  * The cost of the lines at the kept share, rounded up once to the next micro-USD. Units are whole and not negative.
  * Throws a RangeError for amounts past the limit of {@link microUsd}.
  */
-export function chargeUp(lines: readonly Line[], kept: KeptBps): MicroUsd {
+export function chargeUp(lines: readonly BillLine[], kept: KeptBps): MicroUsd {
   return chargeShare(billOf(lines), kept)
 }
 
 /** The sum of lines at the full price, without rounding. {@link chargeShare} charges shares of it. */
-export function billOf(lines: readonly Line[]): PicoUsd {
+export function billOf(lines: readonly BillLine[]): PicoUsd {
   let pico = 0n
   for (const { units, price } of lines) if (units > 0) pico += BigInt(units) * price
   return pico as PicoUsd

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { KeptBps, Line, MicroUsd, PicoUsd } from './money.ts'
+import type { BillLine, KeptBps, MicroUsd, PicoUsd } from './money.ts'
 import { chargeShare, chargeUp, KEEP_ALL, picoUsd } from './money.ts'
 import type { Usage, UsageClass } from './usage.ts'
 import { USAGE_CLASSES } from './usage.ts'
@@ -73,8 +73,8 @@ export function listInputCost(prices: UnitPrices, usage: Usage): MicroUsd {
 const INPUT_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'audioInput', 'imageInput'] as const
 
 /** The lines of a usage's bill: every class that has a price. */
-export function billLines(prices: UnitPrices, usage: Usage): Line[] {
-  const bill: Line[] = []
+export function billLines(prices: UnitPrices, usage: Usage): BillLine[] {
+  const bill: BillLine[] = []
   // Walks over the two or three classes that are used, because it runs for every call.
   for (const key in usage) {
     const name = key as UsageClass

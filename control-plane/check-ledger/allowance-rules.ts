@@ -1,10 +1,10 @@
-import type { Rule } from './payment-rules.ts'
+import type { PaymentRule } from './payment-rules.ts'
 
 /** Time after which a draw is at its end, or a person is told. */
 const ALARM_AGE = `interval '1 hour'`
 
 /** The invariants of accounts that pay from their wallets. */
-export const ALLOWANCE_RULES: readonly Rule[] = [
+export const ALLOWANCE_RULES: readonly PaymentRule[] = [
   {
     id: 'I9',
     looked: 'what was advanced for wallets is out, was taken back, or is owed',

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import type { Config } from './config.ts'
+import type { CheckConfig } from './config.ts'
 import type { Finding } from './finding.ts'
 import { findingOf, inOrder } from './finding.ts'
 import { countJobs, readGate } from './gate-records.ts'
@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 500
  */
 const MAX_LOOKS = 4
 
-export type Options = {
+export type CheckOptions = {
   /** Waits for rest, and then checks that everything agrees (I10). */
   readonly isQuiesced: boolean
   readonly quiescenceMs?: number
@@ -42,7 +42,7 @@ const NOT_YET: readonly Finding[] = [
 ]
 
 /** Reads the three records of money and checks every invariant that applies. Throws when one of them cannot be read. */
-export async function checkMoney(config: Config, options: Options): Promise<Report> {
+export async function checkMoney(config: CheckConfig, options: CheckOptions): Promise<Report> {
   const client = await connect(config)
   const redis = new Redis(config.redisUrl, { lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => null })
   redis.on('error', () => undefined)
@@ -82,7 +82,7 @@ type Look = { findings: Finding[]; evidence: Evidence }
 const CONNECT_TIMEOUT_MS = 5_000
 const CONNECT_TRIES = 5
 
-async function connect({ databaseUrl }: Config): Promise<pg.Client> {
+async function connect({ databaseUrl }: CheckConfig): Promise<pg.Client> {
   for (let tries = 1; ; tries++) {
     const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
     // Without a listener a broken connection would end the process. The next read fails instead.
@@ -96,7 +96,7 @@ async function connect({ databaseUrl }: Config): Promise<pg.Client> {
   }
 }
 
-async function look(config: Config, client: pg.Client, redis: Redis): Promise<Look> {
+async function look(config: CheckConfig, client: pg.Client, redis: Redis): Promise<Look> {
   const journals = await readJournals(config.journalDir)
   const gate = await readGate(redis)
   const jobs = await countJobs(redis)
@@ -127,7 +127,12 @@ function merge(ledger: readonly Finding[], gate: readonly Finding[]): Finding[] 
 }
 
 /** Waits for rest, and answers what still moves when the time is up. */
-async function awaitRest(config: Config, client: pg.Client, redis: Redis, limitMs = QUIESCENCE_MS): Promise<string[]> {
+async function awaitRest(
+  config: CheckConfig,
+  client: pg.Client,
+  redis: Redis,
+  limitMs = QUIESCENCE_MS,
+): Promise<string[]> {
   const end = performance.now() + limitMs
   for (;;) {
     const stirring = unrest((await look(config, client, redis)).evidence)

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The places of the three records of money. */
-export type Config = {
+export type CheckConfig = {
   readonly databaseUrl: string
   readonly redisUrl: string
   /** The directory with one folder of journal segments per boot. Undefined when there is none to read. */
@@ -13,7 +13,7 @@ export type Config = {
  * Reads `DATABASE_URL`, `REDIS_URL` and `JOURNAL_DIR`. Unset ones are those of the development network that runs in
  * `MARKET_HOME` (`.market`). Throws an Error that names what is missing.
  */
-export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): CheckConfig {
   const home = environment['MARKET_HOME'] || '.market'
   const sandbox = readSandbox(join(home, 'sandbox.json'))
   const databaseUrl = environment['DATABASE_URL'] || sandbox['database_url']

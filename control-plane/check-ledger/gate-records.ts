@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 type Fields = Readonly<Record<string, string | undefined>>
 
 /** An account in the spending gate: micro-USD posted, held by open calls, and captured but not posted. */
-export type GateAccount = {
+export type GateRecord = {
   readonly account: string
   readonly posted: bigint
   readonly held: bigint
@@ -30,7 +30,7 @@ export type GateHold = {
 export type GateState = {
   /** `E:open` and the like; undefined while Redis is empty. */
   readonly epoch: string | undefined
-  readonly accounts: ReadonlyMap<string, GateAccount>
+  readonly accounts: ReadonlyMap<string, GateRecord>
   readonly holds: readonly GateHold[]
   /** Request ids in the set of deadlines and in the set of unposted captures. */
   readonly expiring: ReadonlySet<string>
@@ -45,7 +45,7 @@ const SCAN_COUNT = 1_000
 export async function readGate(redis: Redis): Promise<GateState> {
   const epoch = (await redis.get('m:epoch')) ?? undefined
   const number = epoch?.split(':')[0] ?? ''
-  const accounts = new Map<string, GateAccount>()
+  const accounts = new Map<string, GateRecord>()
   for (const [key, hash] of await readHashes(redis, '{m*}:a:*')) {
     if (hash['ep'] === number) accounts.set(nameIn(key, ':a:'), accountOf(nameIn(key, ':a:'), hash))
   }
@@ -68,7 +68,7 @@ export async function readGate(redis: Redis): Promise<GateState> {
   }
 }
 
-function accountOf(account: string, hash: Fields): GateAccount {
+function accountOf(account: string, hash: Fields): GateRecord {
   return {
     account,
     posted: BigInt(hash['p'] ?? 0),

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg'
 import { ALLOWANCE_RULES } from './allowance-rules.ts'
 import type { Finding } from './finding.ts'
 import { findingOf } from './finding.ts'
-import type { Rule } from './payment-rules.ts'
+import type { PaymentRule } from './payment-rules.ts'
 import { PAYMENT_RULES } from './payment-rules.ts'
 import { PAYOUT_RULES } from './payout-rules.ts'
 import { TREASURY_RULES } from './treasury-rules.ts'
@@ -19,7 +19,7 @@ export const CHECKED_KINDS = {
 const BOUNDED = `('${CHECKED_KINDS.bounded.join("','")}')`
 const WORLD = `('${CHECKED_KINDS.world.join("','")}')`
 
-const RULES: readonly Rule[] = [
+const RULES: readonly PaymentRule[] = [
   {
     id: 'I1',
     looked: 'every transaction sums to zero',

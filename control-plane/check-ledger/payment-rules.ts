@@ -1,5 +1,5 @@
 /** A query of an invariant. Each row it gives describes one fault. */
-export type Rule = {
+export type PaymentRule = {
   readonly id: string
   readonly looked: string
   readonly wrong: string
@@ -23,7 +23,7 @@ const IS_QUOTE = `exists (select 1 from job j where j.rid = p.rid and j.quote = 
 const IS_ANYBODYS = `nonce like '0x%'`
 
 /** The invariants of payments by wallet. */
-export const PAYMENT_RULES: readonly Rule[] = [
+export const PAYMENT_RULES: readonly PaymentRule[] = [
   {
     id: 'I9',
     looked: 'what came from wallets is what their payments took',

@@ -1,10 +1,10 @@
-import type { Rule } from './payment-rules.ts'
+import type { PaymentRule } from './payment-rules.ts'
 
 /** Time after which a transfer is at its end, or a person is told. */
 const ALARM_AGE = `interval '1 hour'`
 
 /** The invariants of payouts. */
-export const PAYOUT_RULES: readonly Rule[] = [
+export const PAYOUT_RULES: readonly PaymentRule[] = [
   {
     id: 'I9',
     looked: 'what went out to sellers is what their payouts paid',

@@ -1,10 +1,10 @@
-import type { Rule } from './payment-rules.ts'
+import type { PaymentRule } from './payment-rules.ts'
 
 /** Time after which a transfer is looked at, or a person is told. */
 const ALARM_AGE = `interval '1 hour'`
 
 /** The invariants of what comes to the treasury and what leaves it. */
-export const TREASURY_RULES: readonly Rule[] = [
+export const TREASURY_RULES: readonly PaymentRule[] = [
   {
     id: 'I9',
     looked: 'what was deposited is what transfers brought',

@@ -1,13 +1,13 @@
 import type { Connection } from './connection.ts'
-import type { Output } from './output.ts'
+import type { CommandOutput } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The options of a command by their camelCase name. */
-export type Options = Readonly<Record<string, unknown>>
-export type Given = { readonly args: readonly string[]; readonly options: Options }
+export type CommandOptions = Readonly<Record<string, unknown>>
+export type Given = { readonly args: readonly string[]; readonly options: CommandOptions }
 
 /** All commands and their groups. */
-export type CommandTable = { readonly groups: readonly Group[]; readonly commands: readonly Command[] }
+export type CommandTable = { readonly groups: readonly CommandGroup[]; readonly commands: readonly Command[] }
 
 /** The parts that a command may use. */
 export type Cli = {
@@ -19,7 +19,7 @@ export type Cli = {
   readonly isJson: boolean
 }
 
-export type Action = (cli: Cli, given: Given) => Promise<Output>
+export type Action = (cli: Cli, given: Given) => Promise<CommandOutput>
 
 export type Option = {
   /** `--model <name>`; `--yes` for one without a value. */
@@ -42,7 +42,7 @@ export type Command = {
 }
 
 /** Words in front of other words, with their subject. */
-export type Group = { readonly name: string; readonly summary: string }
+export type CommandGroup = { readonly name: string; readonly summary: string }
 
 /** Options that every command takes. */
 export const COMMON_OPTIONS = [

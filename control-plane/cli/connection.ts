@@ -1,12 +1,12 @@
 import type { CliConfig, Side } from './config.ts'
 import { CommandFailure, usageError } from './failure.ts'
-import type { Method } from './http.ts'
+import type { HttpMethod } from './http.ts'
 import { callJson, callLines } from './http.ts'
 import type { OperatorClient } from './operator-client.ts'
 import { readCredentials, readSandbox, readSecretIn } from './secret-files.ts'
 
 /** The market and the key that the command line asks for. */
-export type Wanted = { readonly url: string | undefined; readonly keyFile: string | undefined }
+export type WantedConnection = { readonly url: string | undefined; readonly keyFile: string | undefined }
 
 type Asked = {
   /** The side whose key goes along. None when left out. */
@@ -25,14 +25,14 @@ export type Connection = {
   readonly foundIn: string
   readonly folder: string
   key(side: Side): string | undefined
-  call(method: Method, path: string, asked?: Asked): Promise<unknown>
-  lines(method: Method, path: string, asked?: Asked): AsyncGenerator<string>
+  call(method: HttpMethod, path: string, asked?: Asked): Promise<unknown>
+  lines(method: HttpMethod, path: string, asked?: Asked): AsyncGenerator<string>
   /** Runs a function with the typed client of operators' operations. */
   asOperator<Result>(run: (client: OperatorClient) => Promise<Result>): Promise<Result>
 }
 
 /** Finds the market and its keys. Nothing is read before it is needed, and nothing is sent. */
-export function connect(config: CliConfig, wanted: Wanted): Connection {
+export function connect(config: CliConfig, wanted: WantedConnection): Connection {
   const sandbox = readSandbox(config.sandboxFile)
   const { url, foundIn } = findUrl(config, wanted, sandbox?.url)
   const control = config.controlUrl === undefined ? url : checkUrl(config.controlUrl, 'MARKET_CONTROL_URL')
@@ -54,7 +54,7 @@ export function connect(config: CliConfig, wanted: Wanted): Connection {
     throw new CommandFailure('auth', `There is no ${side} key for ${url}: ${ways}, or name a file with --key-file.`)
   }
 
-  function request(method: Method, path: string, { side, query = {}, ...rest }: Asked) {
+  function request(method: HttpMethod, path: string, { side, query = {}, ...rest }: Asked) {
     const target = new URL((isControlPath(path) ? control : url) + path)
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) target.searchParams.set(name, String(value))
@@ -87,7 +87,11 @@ function isControlPath(path: string): boolean {
   return /^\/(?:v1\/(?:seller|buyer|auth|payments|resource\/(?:seller|access|buyer))|graphql|trpc)\b/.test(path)
 }
 
-function findUrl(config: CliConfig, wanted: Wanted, sandboxUrl: string | undefined): { url: string; foundIn: string } {
+function findUrl(
+  config: CliConfig,
+  wanted: WantedConnection,
+  sandboxUrl: string | undefined,
+): { url: string; foundIn: string } {
   if (wanted.url !== undefined) return { url: checkUrl(wanted.url, '--url'), foundIn: '--url' }
   if (config.url !== undefined) return { url: checkUrl(config.url, 'MARKET_URL'), foundIn: 'MARKET_URL' }
   if (sandboxUrl !== undefined) return { url: trimmed(sandboxUrl), foundIn: config.sandboxFile }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { CommandFailure, exitOfStatus } from './failure.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export type Call = {
-  readonly method: Method
+  readonly method: HttpMethod
   readonly url: string
   readonly key?: string | undefined
   readonly body?: unknown

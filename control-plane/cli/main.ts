@@ -5,7 +5,7 @@ import { readCliConfig } from './config.ts'
 import type { Connection } from './connection.ts'
 import { connect } from './connection.ts'
 import { CommandFailure, EXIT_CODES } from './failure.ts'
-import type { Output } from './output.ts'
+import type { CommandOutput } from './output.ts'
 import { renderBlocks } from './output.ts'
 import { openTerminal } from './process-terminal.ts'
 import { buildProgram, exitOfParser } from './program.ts'
@@ -62,7 +62,7 @@ async function runCommand({ command, given, config, terminal }: Job): Promise<nu
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
-function show(terminal: Terminal, { json, blocks }: Output, isJson: boolean): void {
+function show(terminal: Terminal, { json, blocks }: CommandOutput, isJson: boolean): void {
   if (isJson) {
     if (json !== undefined) terminal.out(`${JSON.stringify(json, plain, terminal.isOutTty ? 2 : undefined)}\n`)
   } else if (blocks.length > 0) {

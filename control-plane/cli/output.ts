@@ -1,12 +1,12 @@
 import type { ExitName } from './failure.ts'
-import type { Column } from './table.ts'
+import type { TableColumn } from './table.ts'
 import { clean, tableLines } from './table.ts'
 
 /** A part of an answer for a person. */
-export type Block =
+export type OutputBlock =
   | {
       readonly kind: 'table'
-      readonly columns: readonly Column[]
+      readonly columns: readonly TableColumn[]
       readonly rows: readonly (readonly string[])[]
       readonly whenEmpty: string
     }
@@ -14,19 +14,23 @@ export type Block =
   | { readonly kind: 'text'; readonly text: string }
 
 /** A command's answer, for programs and for people. */
-export type Output = {
+export type CommandOutput = {
   /** The value that `--json` prints. Undefined when everything was printed on the way. */
   readonly json: unknown
-  readonly blocks: readonly Block[]
+  readonly blocks: readonly OutputBlock[]
   /** The exit, when the run did not go well. */
   readonly exit?: ExitName
 }
 
 /** A column of a table with the text of its cells. */
-export type Cell<Row> = Column & { readonly value: (row: Row) => string | number | null | undefined }
+export type TableCell<Row> = TableColumn & { readonly value: (row: Row) => string | number | null | undefined }
 
 /** Makes a table of rows. A missing value is a dash. */
-export function table<Row>(rows: readonly Row[], cells: readonly Cell<Row>[], whenEmpty = 'Nothing here.'): Block {
+export function table<Row>(
+  rows: readonly Row[],
+  cells: readonly TableCell<Row>[],
+  whenEmpty = 'Nothing here.',
+): OutputBlock {
   return {
     kind: 'table',
     columns: cells.map(({ title, alignsRight = false }) => ({ title, alignsRight })),
@@ -36,11 +40,11 @@ export function table<Row>(rows: readonly Row[], cells: readonly Cell<Row>[], wh
 }
 
 /** Names with their values, one pair a line. */
-export function facts(values: Readonly<Record<string, string | number | boolean | null | undefined>>): Block {
+export function facts(values: Readonly<Record<string, string | number | boolean | null | undefined>>): OutputBlock {
   return { kind: 'facts', facts: Object.entries(values).map(([name, value]) => [name, String(value ?? '-')]) }
 }
 
-export function text(line: string): Block {
+export function text(line: string): OutputBlock {
   return { kind: 'text', text: line }
 }
 
@@ -51,11 +55,11 @@ const BOLD = ['\u001b[1m', '\u001b[22m'] as const
 const DIM = ['\u001b[2m', '\u001b[22m'] as const
 
 /** The blocks of an answer as lines, with an empty line between blocks. */
-export function renderBlocks(blocks: readonly Block[], looks: Looks): string {
+export function renderBlocks(blocks: readonly OutputBlock[], looks: Looks): string {
   return blocks.map((block) => renderBlock(block, looks)).join('\n\n')
 }
 
-function renderBlock(block: Block, { width, hasColor }: Looks): string {
+function renderBlock(block: OutputBlock, { width, hasColor }: Looks): string {
   const paint = (line: string, [on, off]: readonly [string, string]) => (hasColor ? on + line + off : line)
   switch (block.kind) {
     case 'text':

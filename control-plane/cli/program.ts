@@ -1,5 +1,5 @@
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander'
-import type { Command, Given, Group } from './command.ts'
+import type { Command, CommandGroup, Given } from './command.ts'
 import { COMMON_OPTIONS, splitName } from './command.ts'
 import { COMMANDS, GROUPS } from './commands/index.ts'
 import { EXIT_CODES } from './failure.ts'
@@ -36,7 +36,7 @@ function prepare(commander: Commander, streams: Streams): Commander {
     .showSuggestionAfterError(true)
 }
 
-function addGroup(parents: Map<string, Commander>, { name, summary }: Group, streams: Streams): void {
+function addGroup(parents: Map<string, Commander>, { name, summary }: CommandGroup, streams: Streams): void {
   const { parent, word } = splitName(name)
   const commander = parentOf(parents, parent).command(word).description(summary)
   parents.set(name, prepare(commander, streams))

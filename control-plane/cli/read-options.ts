@@ -1,26 +1,26 @@
-import type { Given, Options } from './command.ts'
+import type { CommandOptions, Given } from './command.ts'
 import { usageError } from './failure.ts'
 
 /** The text of an option. Undefined when it was not given. */
-export function textOption(options: Options, name: string): string | undefined {
+export function textOption(options: CommandOptions, name: string): string | undefined {
   const value = options[name]
   return typeof value === 'string' ? value : undefined
 }
 
 /** The text of a required option. */
-export function requiredOption(options: Options, name: string): string {
+export function requiredOption(options: CommandOptions, name: string): string {
   const value = textOption(options, name)
   if (value === undefined || value === '') throw usageError(`--${dashed(name)} is needed.`)
   return value
 }
 
-export function isSet(options: Options, name: string): boolean {
+export function isSet(options: CommandOptions, name: string): boolean {
   return options[name] === true
 }
 
 /** A number within bounds. */
 export function numberOption(
-  options: Options,
+  options: CommandOptions,
   name: string,
   { min, max }: { min: number; max: number },
 ): number | undefined {
@@ -34,7 +34,11 @@ export function numberOption(
 }
 
 /** A whole number within bounds. */
-export function wholeOption(options: Options, name: string, bounds: { min: number; max: number }): number | undefined {
+export function wholeOption(
+  options: CommandOptions,
+  name: string,
+  bounds: { min: number; max: number },
+): number | undefined {
   const value = numberOption(options, name, bounds)
   if (value !== undefined && !Number.isSafeInteger(value)) throw usageError(`--${dashed(name)} is a whole number.`)
   return value
@@ -42,7 +46,7 @@ export function wholeOption(options: Options, name: string, bounds: { min: numbe
 
 /** Reads an option that takes one of several words. */
 export function choiceOption<const Word extends string>(
-  options: Options,
+  options: CommandOptions,
   name: string,
   words: readonly Word[],
 ): Word | undefined {
@@ -53,7 +57,7 @@ export function choiceOption<const Word extends string>(
 }
 
 /** The items of a list with commas. */
-export function listOption(options: Options, name: string): string[] | undefined {
+export function listOption(options: CommandOptions, name: string): string[] | undefined {
   const items = textOption(options, name)
     ?.split(',')
     .map((item) => item.trim())
@@ -62,7 +66,7 @@ export function listOption(options: Options, name: string): string[] | undefined
 }
 
 /** Reads an instant in ISO 8601 as Unix milliseconds. */
-export function instantOption(options: Options, name: string): number | undefined {
+export function instantOption(options: CommandOptions, name: string): number | undefined {
   const text = textOption(options, name)
   if (text === undefined) return undefined
   const at = Date.parse(text)

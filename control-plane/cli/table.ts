@@ -1,5 +1,5 @@
 /** A column: its title, and the side to which its cells are aligned. */
-export type Column = { readonly title: string; readonly alignsRight?: boolean }
+export type TableColumn = { readonly title: string; readonly alignsRight?: boolean }
 
 const GAP = '  '
 const MIN_WIDTH = 6
@@ -29,7 +29,7 @@ function isWide(point: number): boolean {
  * Control characters of foreign text never reach a terminal.
  */
 export function tableLines(
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
   width: number | undefined,
 ): string[] {

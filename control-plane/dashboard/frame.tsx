@@ -1,7 +1,7 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useEffect, useRef, useState } from 'react'
-import type { Side } from './data/session.tsx'
+import type { PageSide } from './data/session.tsx'
 import { isOfSide, useReadForViewer, useSignIn, useViewer } from './data/session.tsx'
 import { useSettings } from './data/settings.tsx'
 import { NAVIGATION, TITLES } from './navigation.ts'
@@ -79,7 +79,7 @@ function Brand() {
 
 function Navigation({ isOpen, onSearch }: { readonly isOpen: boolean; readonly onSearch: () => void }) {
   const viewer = useViewer()
-  const sides: readonly Side[] = ['buyer', 'seller', 'operator']
+  const sides: readonly PageSide[] = ['buyer', 'seller', 'operator']
   return (
     <nav id="navigation" className="side" data-open={isOpen} aria-label="Screens">
       <Brand />

@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import type { KeyboardEvent } from 'react'
 import { useEffect, useId, useRef, useState } from 'react'
 import { PagePaletteDocument } from './data/documents/viewer.ts'
-import type { Side } from './data/session.tsx'
+import type { PageSide } from './data/session.tsx'
 import { isOfSide, useViewer } from './data/session.tsx'
 import { useScreen } from './data/use-query.ts'
 import { NAVIGATION, TITLES } from './navigation.ts'
@@ -13,7 +13,7 @@ type Command = { readonly label: string; readonly about: string; readonly to: st
 
 const LEADER_MS = 1_200
 const MAX_SHOWN = 12
-const SIDES: readonly Side[] = ['buyer', 'seller', 'operator']
+const SIDES: readonly PageSide[] = ['buyer', 'seller', 'operator']
 
 /** Search over screens and models, and the keys that open them. */
 export function CommandPalette({ dialog }: { readonly dialog: DialogState }) {

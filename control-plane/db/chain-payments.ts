@@ -83,12 +83,12 @@ export async function insertChainPayment(trx: Trx, payment: NewChainPayment): Pr
   return numInsertedOrUpdatedRows === 1n
 }
 
-export type Authorization = Pick<ChainPayment, 'network' | 'asset' | 'payer' | 'nonce'>
+export type PaymentName = Pick<ChainPayment, 'network' | 'asset' | 'payer' | 'nonce'>
 
 /** The payment that has an authorization. */
 export async function findChainPaymentOf(
   db: Database | Trx,
-  { network, asset, payer, nonce }: Authorization,
+  { network, asset, payer, nonce }: PaymentName,
 ): Promise<ChainPayment | undefined> {
   const rows = await readRows(
     db,
@@ -362,7 +362,7 @@ export type ChainPaymentReads = {
   /** The payments of some calls. */
   listKnown(rids: readonly string[]): Promise<ReadonlySet<string>>
   /** The payment that has an authorization. */
-  findOf(authorization: Authorization): Promise<ChainPayment | undefined>
+  findOf(authorization: PaymentName): Promise<ChainPayment | undefined>
   /** The payer's payments whose money may be on its way; see {@link listMovingChainPayments}. */
   listMoving(payer: string): Promise<MovingPayments>
   /** Payments in some states that have not changed for so many milliseconds, oldest first. */
@@ -391,7 +391,7 @@ export type ChainPaymentRows = {
   /** Returns false when the payment's authorization was claimed before. */
   insert(payment: NewChainPayment): Promise<boolean>
   /** True when the authorization has moved money here already. Ask under the lock of the payer's exposure. */
-  wasMoved(authorization: Authorization): Promise<boolean>
+  wasMoved(authorization: PaymentName): Promise<boolean>
   /** True when what it moved here was credited as a deposit. */
   wasCredited(query: CreditQuery): Promise<boolean>
   /** Changes a locked payment. */

@@ -53,7 +53,7 @@ export async function insertDeposit(trx: Trx, { chainId, asset, treasury }: Purs
     .execute()
 }
 
-export type Arrival = {
+export type DepositArrival = {
   readonly id: DepositId
   readonly account: AccountId
   /** By the wallet, or taken from it. */
@@ -65,7 +65,11 @@ export type Arrival = {
 }
 
 /** Stores a transfer that came by itself and is credited. */
-export async function insertArrival(trx: Trx, { chainId, asset, treasury }: Purse, arrival: Arrival): Promise<void> {
+export async function insertArrival(
+  trx: Trx,
+  { chainId, asset, treasury }: Purse,
+  arrival: DepositArrival,
+): Promise<void> {
   const { transaction, ...rest } = arrival
   await trx
     .insertInto('deposit')
@@ -143,7 +147,7 @@ export async function changeDeposit(
 export async function markDepositCredited(
   trx: Trx,
   id: DepositId,
-  { amount, transaction, block }: Pick<Arrival, 'amount' | 'transaction' | 'block'>,
+  { amount, transaction, block }: Pick<DepositArrival, 'amount' | 'transaction' | 'block'>,
 ): Promise<void> {
   await sql`update deposit set state = 'credited', amount = ${amount}, reason = null, tx_hash = ${transaction},
     block = ${block}, credited_at = now(), changed_at = now() where id = ${id}`.execute(trx)

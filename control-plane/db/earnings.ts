@@ -122,7 +122,7 @@ const SOLD_ROW = {
   rail: SETTLEMENT_TABLES.settlement.rail,
   ...PAYMENT_OF_ROW,
 }
-export type SoldRow = RowOf<typeof SOLD_ROW>
+export type SaleRow = RowOf<typeof SOLD_ROW>
 
 export type SoldFilter = {
   readonly seller: AccountId
@@ -136,7 +136,7 @@ export async function listSoldAfter(
   db: Database,
   { seller, from, to }: SoldFilter,
   page: { readonly after: string; readonly limit: number },
-): Promise<SoldRow[]> {
+): Promise<SaleRow[]> {
   const rows = await readRows(
     db,
     SOLD_ROW,

@@ -49,8 +49,8 @@ const JOB_END_ROW = {
   receivedAt: SETTLEMENT_TABLES.job_end.received_at,
   bookedAt: SETTLEMENT_TABLES.job_end.booked_at,
 }
-export type JobEnd = RowOf<typeof JOB_END_ROW>
-export type NewJobEnd = Omit<JobEnd, 'receivedAt' | 'bookedAt'>
+export type JobEndRow = RowOf<typeof JOB_END_ROW>
+export type NewJobEnd = Omit<JobEndRow, 'receivedAt' | 'bookedAt'>
 
 /** Reads and writes of jobs and their ends inside a transaction. */
 export type JobRows = {
@@ -65,8 +65,8 @@ export type JobRows = {
   addPaid(rid: string, amount: bigint): Promise<void>
   markJobEnded(rid: string): Promise<void>
   /** Stores an end unless the job has one. Returns the stored end. */
-  receiveEnd(end: NewJobEnd): Promise<JobEnd | undefined>
-  findEnd(rid: string): Promise<JobEnd | undefined>
+  receiveEnd(end: NewJobEnd): Promise<JobEndRow | undefined>
+  findEnd(rid: string): Promise<JobEndRow | undefined>
   /** Replaces an end that was not booked. */
   replaceEnd(end: NewJobEnd): Promise<void>
   markEndBooked(rid: string): Promise<void>
@@ -134,7 +134,7 @@ async function readJob(trx: Trx, rid: string, lock: RawBuilder<unknown>): Promis
   return rows[0]
 }
 
-async function findEnd(db: Database | Trx, rid: string): Promise<JobEnd | undefined> {
+async function findEnd(db: Database | Trx, rid: string): Promise<JobEndRow | undefined> {
   const rows = await readRows(db, JOB_END_ROW, sql`select ${END} from job_end where rid = ${rid} for no key update`)
   return rows[0]
 }
@@ -150,7 +150,7 @@ export async function findJob(db: Database, account: AccountId, rid: string): Pr
 }
 
 /** Ends that are not booked although their job exists, oldest first. */
-export async function listParkedEnds(db: Database, limit: number): Promise<JobEnd[]> {
+export async function listParkedEnds(db: Database, limit: number): Promise<JobEndRow[]> {
   const rows = await readRows(
     db,
     JOB_END_ROW,

@@ -41,7 +41,7 @@ const SELECTED = sql`id, seller_account as "sellerAccount", resource, fingerprin
   updated_at as "updatedAt"`
 
 /** The fields that a seller sets. */
-export type LentTerms = {
+export type LentOfferTerms = {
   readonly keptBps: KeptBps
   readonly capDailyMicro: MicroUsd | null
   readonly label: string | null
@@ -52,7 +52,7 @@ export type LentTerms = {
   readonly buyerSharePct: number | null
 }
 
-export type NewLentOffer = LentTerms & {
+export type NewLentOffer = LentOfferTerms & {
   readonly id: OfferId
   readonly sellerAccount: AccountId
   readonly resource: string
@@ -90,7 +90,7 @@ export async function insertLentOffer(trx: Trx, offer: NewLentOffer): Promise<vo
     .execute()
 }
 
-function termColumns(terms: LentTerms) {
+function termColumns(terms: LentOfferTerms) {
   const { models, methods, paths } = terms
   return {
     kept_bps: Number(terms.keptBps),
@@ -123,7 +123,7 @@ export async function updateLentOffer(
     .execute()
 }
 export type LentChange = {
-  readonly terms?: LentTerms
+  readonly terms?: LentOfferTerms
   readonly status: LentStatus
   readonly delistedReason: string | null
 }

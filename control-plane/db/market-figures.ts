@@ -320,14 +320,14 @@ const PRICE_VERSION_ROW = {
   source: CATALOG_TABLES.model_price.source,
   unitPrices: CATALOG_TABLES.model_price.unit_prices,
 }
-export type PriceVersion = RowOf<typeof PRICE_VERSION_ROW>
+export type PriceVersionRow = RowOf<typeof PRICE_VERSION_ROW>
 
 /** The reference prices of a model that were in effect between two instants (Unix milliseconds), oldest first. */
 export async function listPriceVersions(
   db: Database,
   model: string,
   span: { readonly from: number; readonly to: number },
-): Promise<PriceVersion[]> {
+): Promise<PriceVersionRow[]> {
   const rows = await readRows(
     db,
     PRICE_VERSION_ROW,

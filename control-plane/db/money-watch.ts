@@ -105,9 +105,13 @@ export async function replaceFindings(db: Database, kind: string, found: readonl
 }
 
 /** A difference that still exists in the latest comparison. Times are Unix milliseconds. */
-export type Finding = Difference & { readonly kind: string; readonly firstSeenAt: number; readonly timesSeen: number }
+export type OpenDifference = Difference & {
+  readonly kind: string
+  readonly firstSeenAt: number
+  readonly timesSeen: number
+}
 
-export async function listFindings(db: Database, limit: number): Promise<Finding[]> {
+export async function listFindings(db: Database, limit: number): Promise<OpenDifference[]> {
   const rows = await db
     .selectFrom('money_finding')
     .selectAll()

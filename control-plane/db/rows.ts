@@ -1,12 +1,12 @@
 import type { QueryExecutorProvider, RawBuilder, SelectType } from 'kysely'
-import type { Column } from './tables/column.ts'
+import type { DbColumn } from './tables/column.ts'
 
 /** The columns that a raw query returns, by name: columns of tables, and computed ones. */
-type Shape = Readonly<Record<string, Column<unknown>>>
+type Shape = Readonly<Record<string, DbColumn<unknown>>>
 
 /** The type of a raw query's row, by its shape. */
 export type RowOf<Of extends Shape> = {
-  readonly [Name in keyof Of]: Of[Name] extends Column<infer Value> ? SelectType<Value> : never
+  readonly [Name in keyof Of]: Of[Name] extends DbColumn<infer Value> ? SelectType<Value> : never
 }
 
 /**
@@ -43,7 +43,7 @@ function isRecord(row: unknown): row is Readonly<Record<string, unknown>> {
 }
 
 /** True for a value, not null, that the driver produces for this type. */
-function isOfType(type: Column<unknown>['type'], value: unknown): boolean {
+function isOfType(type: DbColumn<unknown>['type'], value: unknown): boolean {
   switch (type) {
     case 'text':
     case 'numeric':

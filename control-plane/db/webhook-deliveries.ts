@@ -101,14 +101,14 @@ export async function findSendable(db: Database, id: string): Promise<SendableDe
 }
 
 /** The result of one attempt. `at` is Unix milliseconds. */
-export type AttemptResult = {
+export type DeliveryResult = {
   readonly status: DeliveryStatus
   readonly statusCode: number | null
   readonly error: string | null
   readonly at: number
 }
 
-export async function noteAttempt(db: Database, id: string, result: AttemptResult): Promise<void> {
+export async function noteAttempt(db: Database, id: string, result: DeliveryResult): Promise<void> {
   const at = new Date(result.at)
   await sql`update webhook_delivery set status = ${result.status}, status_code = ${result.statusCode},
       error = ${result.error}, attempts = attempts + 1, attempted_at = ${at},

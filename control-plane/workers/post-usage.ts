@@ -1,6 +1,6 @@
 import type { Job } from 'bullmq'
 import { DelayedError } from 'bullmq'
-import type { Batch } from '#control-plane/services/booking/ingest.ts'
+import type { EventBatch } from '#control-plane/services/booking/ingest.ts'
 import { postBatch, setAside } from '#control-plane/services/booking/ingest.ts'
 import { SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
@@ -54,7 +54,7 @@ export function startPostUsage(plane: PostingPlane): RunningWorker {
   })
 }
 
-function post(plane: PostingPlane, batch: Batch): Promise<unknown> {
+function post(plane: PostingPlane, batch: EventBatch): Promise<unknown> {
   const work = () => postBatch(plane, batch)
   return plane.telemetry === undefined ? work() : plane.telemetry.posting(batch.events, work)
 }
@@ -63,7 +63,11 @@ function post(plane: PostingPlane, batch: Batch): Promise<unknown> {
  * Posts one batch. A queue that was emptied numbers its jobs anew, and the end of an old one can take the data of a new one
  * along: nothing is left of such a batch, and the sweeper posts its captures.
  */
-async function processBatch(plane: PostingPlane, job: Job, together: (batch: Batch) => Promise<void>): Promise<void> {
+async function processBatch(
+  plane: PostingPlane,
+  job: Job,
+  together: (batch: EventBatch) => Promise<void>,
+): Promise<void> {
   const data: unknown = job.data
   if (isRecord(data) && Object.keys(data).length === 0) {
     plane.log.warn({ job: job.id }, 'the queue has lost what a batch held: its events are swept')

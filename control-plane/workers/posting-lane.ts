@@ -1,20 +1,20 @@
-import type { Batch } from '#control-plane/services/booking/ingest.ts'
+import type { EventBatch } from '#control-plane/services/booking/ingest.ts'
 
 type Lane = {
   /** Most events in one posting, and most postings at once. */
   readonly maxEvents: number
   readonly maxAtOnce: number
-  readonly post: (batch: Batch) => Promise<unknown>
+  readonly post: (batch: EventBatch) => Promise<unknown>
 }
 
-type Waiting = { readonly batch: Batch; readonly done: () => void; readonly failed: (error: unknown) => void }
+type Waiting = { readonly batch: EventBatch; readonly done: () => void; readonly failed: (error: unknown) => void }
 
 /**
  * Posts batches of one source together when more arrive than can be posted at once, because a transaction costs about
  * the same for five hundred events as for fifty. A batch without others is posted at once. A failure fails every batch
  * of its posting, and each may be given again.
  */
-export function createPostingLane({ maxEvents, maxAtOnce, post }: Lane): (batch: Batch) => Promise<void> {
+export function createPostingLane({ maxEvents, maxAtOnce, post }: Lane): (batch: EventBatch) => Promise<void> {
   const waiting: Waiting[] = []
   let running = 0
 

@@ -5,7 +5,7 @@ import { DOWNLOAD_IDLE_MS, openArtifact } from '#data-plane/pipeline/jobs/open-a
 import { AppError } from '#shared/errors.ts'
 import { INERT_HEADERS } from '#shared/inert-headers.ts'
 import { readQuery } from './answer.ts'
-import type { Wanted } from './byte-range.ts'
+import type { WantedBytes } from './byte-range.ts'
 import { readWanted } from './byte-range.ts'
 import { CORS_HEADERS, idHeaders } from './http-reply.ts'
 import { readRequestHead } from './raw-request.ts'
@@ -59,7 +59,7 @@ export function answerArtifact({ surface, row, reading }: Mounted, route: Serves
   }
 }
 
-function contentHeaders(wanted: Wanted, contentType: string, bytes: number): Readonly<Record<string, string>> {
+function contentHeaders(wanted: WantedBytes, contentType: string, bytes: number): Readonly<Record<string, string>> {
   if (wanted.status === 304) return {}
   const [type = ''] = contentType.toLowerCase().split(';', 1)
   const isShown = SHOWN_TYPES.has(type.trim())
@@ -73,7 +73,7 @@ function contentHeaders(wanted: Wanted, contentType: string, bytes: number): Rea
 }
 
 /** A buyer who leaves ends the reading at once, and one who takes nothing any more is cut. */
-function sendFile({ file, leave }: Download, wanted: Wanted, response: ServerResponse): void {
+function sendFile({ file, leave }: Download, wanted: WantedBytes, response: ServerResponse): void {
   response.setTimeout(DOWNLOAD_IDLE_MS, () => response.destroy())
   pipeline(file.stream(wanted.status === 206 ? wanted.part : undefined), response, () => leave())
 }

@@ -4,16 +4,16 @@ import type { IncomingHttpHeaders } from 'node:http'
 type Part = { readonly first: number; readonly last: number }
 
 /** The answer to a request for a file. A part is wanted, all of it, nothing new, or a part that does not exist. */
-export type Wanted =
+export type WantedBytes =
   | { readonly status: 200 }
   | { readonly status: 206; readonly part: Part }
   | { readonly status: 304 }
   | { readonly status: 416 }
 
-const WHOLE: Wanted = { status: 200 }
+const WHOLE: WantedBytes = { status: 200 }
 
 /** Reads what a request wants of a file with this entity tag and length (RFC 9110, sections 13 and 14). */
-export function readWanted(method: string, headers: IncomingHttpHeaders, etag: string, bytes: number): Wanted {
+export function readWanted(method: string, headers: IncomingHttpHeaders, etag: string, bytes: number): WantedBytes {
   if (isAmong(etag, headers['if-none-match'])) return { status: 304 }
   const { range, 'if-range': condition } = headers
   if (method !== 'GET' || range === undefined || (condition !== undefined && condition !== etag)) return WHOLE
@@ -26,7 +26,7 @@ function isAmong(etag: string, list: string | undefined): boolean {
 }
 
 /** Reads one range. Several, other units and what cannot be read mean the whole file, as the standard allows. */
-function readRange(range: string, bytes: number): Wanted {
+function readRange(range: string, bytes: number): WantedBytes {
   const [all, from = '', to = ''] = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(range) ?? []
   if (all === undefined || (from === '' && to === '')) return WHOLE
   if (from === '') {

@@ -18,7 +18,7 @@ import { createBodySpool } from './body-spool.ts'
 import { chargeRefusal, hasGoodKey } from './charge-refusal.ts'
 import type { Intake } from './gate.ts'
 import { createGate } from './gate.ts'
-import type { Reading } from './raw-request.ts'
+import type { ReadingRules } from './raw-request.ts'
 import type { Kind, Row, ServesOf } from './row.ts'
 import { fromFramework, sendError } from './send-error.ts'
 import type { Surface } from './surface.ts'
@@ -115,7 +115,7 @@ function mountRow<K extends Kind>(
   }
   const { url: plain, readParams } = readPattern(path)
   const mount = (url: string, floor: Row['floorBehind']) => {
-    const reading: Reading = { clock: surface.clock, floorBehind: floor, readParams }
+    const reading: ReadingRules = { clock: surface.clock, floorBehind: floor, readParams }
     const handler = rules.handler({ surface, row, spool, reading }, serves)
     scope.route<{ Params: Record<string, string> }>({
       method: row.methods.filter((method) => method !== 'HEAD'),
@@ -130,7 +130,7 @@ function mountRow<K extends Kind>(
 const NO_PARAMS: Readonly<Record<string, string>> = {}
 
 /** Translates a row's path for the router, and finds its parameters in the router's result. */
-function readPattern(path: string): Pick<Reading, 'readParams'> & { readonly url: string } {
+function readPattern(path: string): Pick<ReadingRules, 'readParams'> & { readonly url: string } {
   const names = [...path.matchAll(/([:*])(\w+)/g)].map(([, mark = '', name = '']) => ({
     name,
     key: mark === '*' ? '*' : name,

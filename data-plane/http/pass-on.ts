@@ -23,7 +23,7 @@ const NOT_PASSED = ['x-request-id', 'forwarded', 'x-real-ip', 'proxy-authorizati
 const CONNECTIONS = PASS_ON_LIMITS.call.inAll + PASS_ON_LIMITS.stream.inAll
 
 /** A prefix whose paths are passed on. */
-export type PassedOn = {
+export type PassedOnPrefix = {
   readonly prefix: string
   /** The first check of a request of each kind. */
   readonly gates?: Readonly<Record<PassedOnKind, RequestGate>>
@@ -35,7 +35,7 @@ export type PassedOn = {
 export async function mountControlPaths(
   app: FastifyInstance,
   upstream: string,
-  paths: readonly PassedOn[],
+  paths: readonly PassedOnPrefix[],
 ): Promise<void> {
   const places = createPassedOnPlaces()
   for (const { prefix, gates, first } of paths) {

@@ -14,7 +14,7 @@ const NO_QUERY = new URLSearchParams()
 export type RowRequest = FastifyRequest<{ Params: Record<string, string> }>
 
 /** The rules for reading the requests of one mounted path. */
-export type Reading = {
+export type ReadingRules = {
   readonly clock: Clock
   /** The beginning of the path that a `min{N}` segment follows; undefined for a path without one. */
   readonly floorBehind: Row['floorBehind']
@@ -26,7 +26,7 @@ export type Reading = {
  * Reads the head of a request for a row. The path is taken as it came, so nothing in it is decoded twice. Throws
  * `invalid_minimum_discount`.
  */
-export function readRequestHead(request: RowRequest, requestId: RequestId, reading: Reading): RequestHead {
+export function readRequestHead(request: RowRequest, requestId: RequestId, reading: ReadingRules): RequestHead {
   const { clock, floorBehind } = reading
   const { raw } = request
   const url = raw.url ?? '/'

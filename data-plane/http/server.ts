@@ -12,7 +12,7 @@ import { limitConnections } from './connection-limits.ts'
 import { createGate } from './gate.ts'
 import { answerPreflight } from './guard.ts'
 import { mountRows } from './mount.ts'
-import type { PassedOn } from './pass-on.ts'
+import type { PassedOnPrefix } from './pass-on.ts'
 import { mountControlPaths } from './pass-on.ts'
 import { isFloor, splitFloor } from './path-floor.ts'
 import type { ControlPrefix, Voice } from './row.ts'
@@ -96,7 +96,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
 }
 
 /** Passes a prefix of the control plane on. A lookup of one thing under it first answers what Redis still knows. */
-function passOn(surface: Surface, { prefix, host }: ControlPrefix): PassedOn {
+function passOn(surface: Surface, { prefix, host }: ControlPrefix): PassedOnPrefix {
   const gates = {
     call: createGate(surface, { host, voice: PLAIN, intake: 'read' }),
     // Streams have places of their own.
@@ -115,7 +115,7 @@ function passOn(surface: Surface, { prefix, host }: ControlPrefix): PassedOn {
  * The address of a read that is passed on, for a client whose base URL has a floor: the control plane knows none, and none
  * of its answers depends on one.
  */
-function withoutFloor(passedOn: readonly PassedOn[], url: string): string {
+function withoutFloor(passedOn: readonly PassedOnPrefix[], url: string): string {
   if (!url.startsWith('/min')) return url
   const floored = splitFloor(url, '')
   if (floored === undefined || !isFloor(floored.floor)) return url

@@ -7,7 +7,7 @@ import { overloaded } from './admission.ts'
 import type { BodySpool, BodyWatch } from './body-spool.ts'
 import { declaredLength, limitBody, readWholeBody } from './body-spool.ts'
 import { createHttpReply } from './http-reply.ts'
-import type { Reading, RowRequest } from './raw-request.ts'
+import type { ReadingRules, RowRequest } from './raw-request.ts'
 import { checkJsonHeaders, checkPlainBody, hasBody, NO_BODY, readRequestHead, withBody } from './raw-request.ts'
 import type { Row, RowBody } from './row.ts'
 import { requestIdOf } from './send-error.ts'
@@ -27,7 +27,7 @@ export type Flow = {
 export type Mounted = {
   readonly surface: Surface
   readonly row: Row
-  readonly reading: Reading
+  readonly reading: ReadingRules
   readonly spool: BodySpool
 }
 

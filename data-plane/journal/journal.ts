@@ -20,7 +20,7 @@ import type { FullSegment } from './retention.ts'
 import { RETENTION_BYTES, RETENTION_MS, startUpkeep } from './retention.ts'
 import { formatCursor, listSegments, readSegments } from './segments.ts'
 import { takeOver } from './take-over.ts'
-import type { Captured, Subject, Unposted } from './unposted.ts'
+import type { Captured, RecordSubject, Unposted } from './unposted.ts'
 import { createUnposted } from './unposted.ts'
 import type { JournalWriter, WriterFigures } from './writer.ts'
 import { openWriter } from './writer.ts'
@@ -210,7 +210,7 @@ function createAppender({ writer, unposted, numbering }: Parts, clock: Time) {
       // While the disk takes nothing, nothing is written that can be done without.
       if (writer.isWritable()) unposted.progressed(hold.rid, append('P', event), clock.monotonic())
     },
-    capture({ rid, rail, account }: Subject, event: string): void {
+    capture({ rid, rail, account }: RecordSubject, event: string): void {
       unposted.captured({ seq: append('C', event), rid, rail, account })
     },
   }

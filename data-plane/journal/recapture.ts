@@ -4,7 +4,7 @@ import type { Logger } from '#shared/logger.ts'
 import type { JournalFiles } from './files.ts'
 import { readCapturesSince } from './segments.ts'
 import { identify } from './take-over.ts'
-import type { Subject } from './unposted.ts'
+import type { RecordSubject } from './unposted.ts'
 
 /** Captures that are written again between two waits for the disk. */
 const STRETCH = 1_000
@@ -13,7 +13,7 @@ type Parts = {
   /** The directory of this process. */
   readonly directory: string
   readonly files: JournalFiles
-  capture(subject: Subject, event: string): void
+  capture(subject: RecordSubject, event: string): void
   /** Resolves when all captures are on the disk. */
   sync(): Promise<void>
   /** True for a capture of this journal that is not known to be posted. */

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path'
 import type { Logger } from '#shared/logger.ts'
 import type { JournalFiles } from './files.ts'
 import { readSegments, surveyDirectory } from './segments.ts'
-import type { Subject } from './unposted.ts'
+import type { RecordSubject } from './unposted.ts'
 
 /** This file is written into a directory that was taken over, once its captures are safe in this process's journal. */
 export const FINISHED_FILE = 'finished'
@@ -11,7 +11,7 @@ const STRETCH = 1_000
 
 type TakeOver = {
   readonly files: JournalFiles
-  capture(subject: Subject, event: string): void
+  capture(subject: RecordSubject, event: string): void
   /** Resolves when all captures are on the disk. */
   sync(): Promise<void>
   readonly log: Logger
@@ -34,7 +34,7 @@ export async function takeOver(left: string, ports: TakeOver): Promise<boolean> 
   if (cut) log.warn({ segment: basename(cut.path), byte: cut.at }, 'a dead process left the end of its journal cut')
   let count = 0
   const captured = new Set<string>()
-  const running = new Map<string, { readonly subject: Subject; readonly event: string }>()
+  const running = new Map<string, { readonly subject: RecordSubject; readonly event: string }>()
   for await (const { type, seq, payload } of readSegments(files, segments, needed)) {
     const subject = type === 'K' ? undefined : identify(payload)
     if (subject === undefined || captured.has(subject.rid)) continue
@@ -60,7 +60,7 @@ export async function takeOver(left: string, ports: TakeOver): Promise<boolean> 
  * Finds the request id, rail and account id of a usage event without parsing it. A quote inside a JSON string is always
  * escaped, and these three come before any member that the rail adds.
  */
-export function identify(event: string): Subject | undefined {
+export function identify(event: string): RecordSubject | undefined {
   const rid = fieldOf(event, '"rid":"')
   const rail = fieldOf(event, '"rail":"')
   if (rid === undefined || rail === undefined) return undefined

@@ -3,10 +3,10 @@ import type { RailName } from '#shared/contract/rails.ts'
 import { createTurnoverMap } from '#shared/turnover-map.ts'
 
 /** The call of a record and the rail that ends it. `account` is null when a wallet pays by the call. */
-export type Subject = { readonly rid: string; readonly rail: RailName; readonly account: string | null }
+export type RecordSubject = { readonly rid: string; readonly rail: RailName; readonly account: string | null }
 
 /** A capture in the journal that is not known to be posted. */
-export type Captured = Subject & { readonly seq: number }
+export type Captured = RecordSubject & { readonly seq: number }
 
 /** Captures in one question, and questions in one turn. */
 const CHECK_SIZE = 1_000

@@ -150,7 +150,7 @@ function priced({ code, message, param, detail }: AppError, { receipt }: Settlem
 }
 
 /** A refusal, and the facts known of the call by then. */
-export type Refused = {
+export type RefusedCall = {
   readonly error: AppError
   readonly attempts: number
   readonly standing: RateStanding | undefined
@@ -163,7 +163,7 @@ export function refuse(
   wire: Pick<AnyWire, 'envelope'>,
   raw: Pick<RawRequest, 'requestId'>,
   reply: BuyerReply,
-  refused: Refused,
+  refused: RefusedCall,
 ): void {
   if (reply.isGone()) return
   if (reply.isStarted()) {

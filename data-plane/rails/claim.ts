@@ -118,11 +118,11 @@ export function paymentsClosed(reason: string, retryAfterSeconds = RETRY_SECONDS
 }
 
 /** The facts of a payment that its receipt names. */
-export type Told = Pick<Chargeable, 'record' | 'wallet' | 'challengeId'>
+export type ReceiptFacts = Pick<Chargeable, 'record' | 'wallet' | 'challengeId'>
 
 /** The way in which an answer tells of a settlement. */
 export type Telling = {
-  headers(settled: SettleAnswer, hold: Told): Readonly<Record<string, string>>
+  headers(settled: SettleAnswer, hold: ReceiptFacts): Readonly<Record<string, string>>
   /** The names of these headers. */
   readonly names: readonly string[]
   readonly type: 'x402' | 'mpp'

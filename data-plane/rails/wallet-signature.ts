@@ -32,15 +32,15 @@ const MAX_ASKED = 32
 export type SignedHash = { readonly hash: Hex; readonly signature: string; readonly wallet: string }
 
 /** Unproven where nobody can say without the facilitator whether the wallet has made the signature. */
-export type Verdict = 'good' | 'forged' | 'unproven'
+export type SignatureVerdict = 'good' | 'forged' | 'unproven'
 
 export type WalletSignatures = {
-  judge(signed: SignedHash): Promise<Verdict>
+  judge(signed: SignedHash): Promise<SignatureVerdict>
   /**
    * Passes a payment on to the control plane and the facilitator. Throws `rate_limited` for an unproven one whose network
    * address has as many there as it may have.
    */
-  passOn<Result>(verdict: Verdict, address: string, claim: () => Promise<Result>): Promise<Result>
+  passOn<Result>(verdict: SignatureVerdict, address: string, claim: () => Promise<Result>): Promise<Result>
 }
 
 export type SignatureParts = {

@@ -13,7 +13,7 @@ import type { Availability } from './read-memory.ts'
 const CAPS_OF_A_MODEL = 8
 
 /** Whether calls can buy a model now: those of default routing, and those that allow untrusted providers alone. */
-export type Standing = { readonly isAvailable: boolean; readonly isUntrustedAvailable: boolean }
+export type ModelStanding = { readonly isAvailable: boolean; readonly isUntrustedAvailable: boolean }
 
 /** Reads which models can be bought now. It is made anew at most once a second, whatever floors are asked about. */
 export function readAvailability(sources: ReadSources): Promise<Availability> {
@@ -39,7 +39,7 @@ export function standingOf(
   known: Availability,
   { id }: Model,
   { floorPercent, payer }: Pick<ReadRequest, 'floorPercent' | 'payer'>,
-): Standing {
+): ModelStanding {
   const best = known.get(id)
   const floor = strictestFloor([floorPercent, ...(payer?.floorPercents ?? [])])
   const meets = (kept: KeptBps | undefined) => kept !== undefined && (floor === undefined || meetsFloor(kept, floor))
@@ -49,7 +49,7 @@ export function standingOf(
 }
 
 /** The members of an entry that say it. */
-export function availableIn({ isAvailable, isUntrustedAvailable }: Standing) {
+export function availableIn({ isAvailable, isUntrustedAvailable }: ModelStanding) {
   return { available: isAvailable, untrusted_available: isUntrustedAvailable }
 }
 

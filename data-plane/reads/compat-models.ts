@@ -1,7 +1,7 @@
 import type { Model } from '#shared/catalog/model.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Standing } from './availability.ts'
+import type { ModelStanding } from './availability.ts'
 import { availableIn, readAvailability, standingOf } from './availability.ts'
 import { inListOrder } from './models.ts'
 import type { Read } from './read.ts'
@@ -48,7 +48,7 @@ export const readCompatModel: Read = async (sources, request) => {
   return { json: JSON.stringify(compatModel(model, standing)), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-function compatModel({ id, name, created }: Model, standing: Standing): object {
+function compatModel({ id, name, created }: Model, standing: ModelStanding): object {
   const createdAt = new Date(created * SECOND).toISOString()
   return { type: 'model', id, display_name: name, created_at: createdAt, ...availableIn(standing) }
 }

@@ -7,7 +7,7 @@ import { isRecord } from '#shared/json-members.ts'
 import type { BookEntry, BookOffer, MarketParts, MarketSummary, ModelPrices } from '#shared/market-view.ts'
 import { buildBook, costMultiplier, modelPrices, summarizeMarket } from '#shared/market-view.ts'
 import { KEEP_ALL } from '#shared/money.ts'
-import type { Live } from './on-sale.ts'
+import type { LiveReading } from './on-sale.ts'
 import { findParts, liveState, partsOf } from './on-sale.ts'
 import type { Read, ReadSources } from './read.ts'
 import type { ReadAnswer } from './read-answer.ts'
@@ -170,7 +170,7 @@ function priceOf({ input, output }: ModelPrices): number | null {
 }
 
 /** The summary of a model. While none of its offers is backed off or has a spent cap, the last one is used again. */
-function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: Live): MarketSummary {
+function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: LiveReading): MarketSummary {
   const { offers, unitPrices } = parts
   if (!isUndisturbed(offers, live)) return summarizeMarket(parts, live)
   const known = summaries.get(offers)
@@ -181,7 +181,7 @@ function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: Live): M
 }
 
 /** True while every offer is healthy and every cap that was read has some left. */
-function isUndisturbed(offers: readonly BookOffer[], { blocked, used }: Live): boolean {
+function isUndisturbed(offers: readonly BookOffer[], { blocked, used }: LiveReading): boolean {
   if (blocked.size > 0 && offers.some((offer) => blocked.has(offer.id))) return false
   let asked = 0
   for (const offer of offers) {
@@ -193,7 +193,7 @@ function isUndisturbed(offers: readonly BookOffer[], { blocked, used }: Live): b
   return true
 }
 
-function marketRow(memory: ReadMemory, parts: MarketParts, live: Live): object {
+function marketRow(memory: ReadMemory, parts: MarketParts, live: LiveReading): object {
   const summary = summaryOf(memory, parts, live)
   const { row, model } = parts
   const speeds = new Map((row?.providers ?? []).map((provider) => [provider.provider, provider]))

@@ -2,11 +2,11 @@ import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
-import type { Standing } from './availability.ts'
+import type { ModelStanding } from './availability.ts'
 import type { ReadSources } from './read.ts'
 
 /** A model of a list, its price, and whether it can be bought now. */
-export type ListedModel = Standing & { readonly model: Model; readonly price: ReferencePrice | undefined }
+export type ListedModel = ModelStanding & { readonly model: Model; readonly price: ReferencePrice | undefined }
 
 const MAX_PAGE = 1_000
 const MICRO_PER_USD = 1e6

@@ -36,7 +36,7 @@ export function partsOf(market: Market, id: string): OnSale | undefined {
 }
 
 /** The live state as it was read once, with the offers that rest and the caps that were asked for. */
-export type Live = LiveState & {
+export type LiveReading = LiveState & {
   readonly blocked: ReadonlySet<string>
   readonly used: ReadonlyMap<OfferId, MicroUsd>
 }
@@ -46,7 +46,7 @@ export async function liveState(
   { health, caps, clock }: Pick<ReadSources, 'health' | 'caps' | 'clock'>,
   books: readonly (readonly MarketOffer[])[],
   capsOfEach: number,
-): Promise<Live> {
+): Promise<LiveReading> {
   const now = clock.now()
   const used = await caps.usedToday(books.flatMap((offers) => cappedOffers(offers, capsOfEach)))
   const blocked = new Set<string>()

@@ -2,7 +2,7 @@ import type { Payer } from '#data-plane/payment.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
-import type { TradeFeed } from '#data-plane/store/trade-feed.ts'
+import type { LatestTrades } from '#data-plane/store/trade-feed.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import type { ReadAnswer } from './read-answer.ts'
@@ -14,7 +14,7 @@ export type ReadSources = {
   market(): Market
   readonly health: Pick<HealthStore, 'blockedUntil' | 'restsUntil' | 'isAllWell'>
   readonly caps: Pick<OfferCapsStore, 'usedToday'>
-  readonly feed: TradeFeed
+  readonly feed: LatestTrades
   readonly clock: Clock
   readonly memory: ReadMemory
   /** The terms on which wallets pay now; undefined while none can. */

@@ -9,7 +9,7 @@ import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { subtractToZero, ZERO } from '#shared/money.ts'
-import type { AskedCall } from '#shared/resources/lent-market.ts'
+import type { WantedCall } from '#shared/resources/lent-market.ts'
 import { MAX_REQUIRED_TRAITS, whyNotServed } from '#shared/resources/lent-market.ts'
 import { isPlainPath } from '#shared/rules/path-pattern.ts'
 import type { Read, ReadSources } from './read.ts'
@@ -104,7 +104,7 @@ async function bookOf(
   sources: ReadSources,
   { id, kind, name, unit }: Resource,
   offers: readonly LentOffer[],
-  asked: AskedCall,
+  asked: WantedCall,
 ): Promise<ReadAnswer> {
   const capped = offers.flatMap((offer) => (offer.capDailyMicro !== null && isId('ofr', offer.id) ? [offer.id] : []))
   const used = capped.length === 0 ? new Map<OfferId, MicroUsd>() : await sources.caps.usedToday(capped)
@@ -160,7 +160,7 @@ function volume(window: '24h' | '7d', volumeMicro: MicroUsd = ZERO, listMicro: M
   }
 }
 
-function readAsked(query: URLSearchParams, pathFloorPercent: number | undefined): AskedCall {
+function readAsked(query: URLSearchParams, pathFloorPercent: number | undefined): WantedCall {
   const method = query.get('method') ?? undefined
   const path = query.get('path') ?? undefined
   const floor = query.get('min_discount_pct')
@@ -182,7 +182,7 @@ function readAsked(query: URLSearchParams, pathFloorPercent: number | undefined)
 type Line = {
   readonly rank: number
   readonly used: ReadonlyMap<OfferId, MicroUsd>
-  readonly asked: AskedCall
+  readonly asked: WantedCall
   readonly now: number
 }
 

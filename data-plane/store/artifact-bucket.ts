@@ -5,7 +5,7 @@ import type { Time, Timers } from '#shared/clock.ts'
 import { HOUR, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
-import type { ArtifactRoom, Intake } from './artifact-room.ts'
+import type { ArtifactRoom, FileIntake } from './artifact-room.ts'
 import { openArtifactRoom } from './artifact-room.ts'
 import type {
   ArtifactFacts,
@@ -106,7 +106,7 @@ async function put(parts: Parts, room: ArtifactRoom, id: ArtifactId, artifact: N
 }
 
 /** Sends a small file at once, and a larger one in parts of equal length. At most two parts are in memory. */
-async function upload(parts: Parts, name: string, facts: ObjectFacts, intake: Intake): Promise<void> {
+async function upload(parts: Parts, name: string, facts: ObjectFacts, intake: FileIntake): Promise<void> {
   const { bucket, limits, log, running } = parts
   const partBytes = Math.max(PART_BYTES, Math.ceil(limits.fileBytes / MAX_PARTS))
   const gathered = gather(partBytes)

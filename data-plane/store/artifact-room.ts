@@ -8,7 +8,7 @@ import { createArtifactTally } from './artifact-tally.ts'
 const SWEEP_MS = MINUTE
 
 /** The pieces of a file that is being stored. They count against the bounds until `leave`. */
-export type Intake = {
+export type FileIntake = {
   readonly pieces: AsyncIterable<Uint8Array>
   /** Bytes that were passed on so far. */
   bytes(): number
@@ -22,7 +22,7 @@ export type ArtifactRoom = {
    * Passes the pieces of a file on as far as the bounds allow. Throws AppError `service_unavailable` at the piece that
    * goes over one, after a sweep could make no room for it.
    */
-  takeIn(artifact: Pick<NewArtifact, 'owner' | 'pieces'>): Intake
+  takeIn(artifact: Pick<NewArtifact, 'owner' | 'pieces'>): FileIntake
   figures(): ArtifactFigures
   close(): Promise<void>
 }

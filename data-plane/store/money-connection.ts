@@ -1,6 +1,6 @@
 import { Command, Redis } from 'ioredis'
 import type { Time } from '#shared/clock.ts'
-import type { Batch } from '#shared/contract/money-scripts/batch.ts'
+import type { ScriptBatch } from '#shared/contract/money-scripts/batch.ts'
 import type { MoneyScript } from '#shared/contract/money-scripts.ts'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
@@ -36,7 +36,7 @@ export type MoneyListeners = {
 export type MoneyConnection = {
   isReady(): boolean
   /** Runs a script by its digest alone. Rejects with NOSCRIPT when the server does not know it. */
-  run(script: MoneyScript, batch: Batch): Promise<unknown>
+  run(script: MoneyScript, batch: ScriptBatch): Promise<unknown>
   /** The ordered connection, for the few commands beside the scripts. */
   readonly writes: Redis
   readonly reads: Redis
@@ -101,7 +101,7 @@ export function connectMoney({ url, clock, log }: Options, listeners: MoneyListe
  * Builds an EVALSHA command with its arguments in one array. The client's own method copies the hundreds of them three
  * times.
  */
-function runScript(client: Redis, { sha }: MoneyScript, { keys, args }: Batch): Promise<unknown> {
+function runScript(client: Redis, { sha }: MoneyScript, { keys, args }: ScriptBatch): Promise<unknown> {
   const command = new Command('evalsha', [], { replyEncoding: 'utf8' })
   command.args = [sha, String(keys.length)].concat(keys, args)
   // The client answers with the command's own promise.

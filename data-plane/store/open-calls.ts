@@ -1,6 +1,6 @@
 import type { CreditHold } from '#data-plane/payment.ts'
 import type { Clock } from '#shared/clock.ts'
-import type { Batch, Place } from '#shared/contract/money-scripts/batch.ts'
+import type { BatchPlace, ScriptBatch } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 import type { RegisterOperation } from '#shared/contract/money-scripts/register.ts'
 import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
@@ -100,7 +100,7 @@ export function createRegistrar({ connection, membership, buckets, log }: Ports)
   async function runAll<Operation extends { readonly rid: string; readonly account: string }>(
     script: MoneyScript,
     operations: readonly Operation[],
-    encode: (place: Place, operations: readonly Operation[]) => Batch,
+    encode: (place: BatchPlace, operations: readonly Operation[]) => ScriptBatch,
   ): Promise<UnheldCaptures> {
     const late = new Set<string>()
     const standing = new Map<string, MicroUsd>()

@@ -9,11 +9,11 @@ import type { MicroUsd } from '#shared/money.ts'
 const MAX_TOLD = 100
 
 /** An offer whose lender's rule has refused a call. */
-export type Refused = { readonly offer: string; readonly rule: LentRule }
+export type RefusedOffer = { readonly offer: string; readonly rule: LentRule }
 
 /** Counts of the demand that lenders' own rules refuse, for their analytics. Losing some is acceptable. */
 export type RefusalCounts = {
-  note(refused: readonly Refused[], quoteMicro: MicroUsd): void
+  note(refused: readonly RefusedOffer[], quoteMicro: MicroUsd): void
 }
 
 export function createRefusalCounts({ redis, clock }: { readonly redis: Redis; readonly clock: Clock }): RefusalCounts {

@@ -1,7 +1,7 @@
 import type { CaptureOutcome } from '#data-plane/payment.ts'
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
-import type { Answer } from '#shared/contract/money-scripts/batch.ts'
+import type { ScriptAnswer } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
@@ -154,7 +154,7 @@ function putBack(state: State, entries: readonly Entry[]): void {
 type Sent = { readonly entry: Entry; readonly membership: Membership }
 
 /** Takes one answer. Answers false when the entry must be sent again with the others. */
-function isTaken(ports: Ports, state: State, { entry, membership }: Sent, answer: Answer | undefined): boolean {
+function isTaken(ports: Ports, state: State, { entry, membership }: Sent, answer: ScriptAnswer | undefined): boolean {
   const { rid, kind } = entry.operation
   if (answer?.kind === 'stale') {
     ports.member.doubt('a record belongs to a newer epoch', membership)

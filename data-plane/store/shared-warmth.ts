@@ -3,7 +3,7 @@ import type { Time } from '#shared/clock.ts'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import { isId } from '#shared/ids.ts'
 import type { Subscriptions } from '#shared/subscriptions.ts'
-import type { Turn, WarmOffers } from './warm-offers.ts'
+import type { WarmOffers, WarmTurn } from './warm-offers.ts'
 
 /** Milliseconds between two messages. The next turn of a conversation takes longer than that. */
 const TELL_MS = 200
@@ -47,11 +47,11 @@ export function shareWarmth(known: WarmOffers, { redis, subscriptions, clock, no
   return { ...shared, close: stop }
 }
 
-function writeTurn(conversation: string, { offer, at, inputTokens, outputTokens, cachedTokens }: Turn): string {
+function writeTurn(conversation: string, { offer, at, inputTokens, outputTokens, cachedTokens }: WarmTurn): string {
   return `${conversation} ${offer} ${at} ${inputTokens} ${outputTokens} ${cachedTokens}`
 }
 
-function readTurn(text: string): { readonly conversation: string; readonly turn: Turn } | undefined {
+function readTurn(text: string): { readonly conversation: string; readonly turn: WarmTurn } | undefined {
   const words = text.split(' ')
   const [offer = '', ...figures] = words.splice(-TURN_WORDS)
   const [at = -1, inputTokens = -1, outputTokens = -1, cachedTokens = -1] = figures.map(Number)

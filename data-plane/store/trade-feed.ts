@@ -4,8 +4,8 @@ import { readFeed } from '#shared/contract/feed.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 
 /** The latest trades of the whole market, newest first. Throws while Redis is out of reach. */
-export type TradeFeed = { latest(limit: number): Promise<FeedItem[]> }
+export type LatestTrades = { latest(limit: number): Promise<FeedItem[]> }
 
-export function createTradeFeed(redis: Redis): TradeFeed {
+export function createTradeFeed(redis: Redis): LatestTrades {
   return { latest: async (limit) => readFeed(await redis.lrange(cacheKeys.feed, 0, limit - 1)) }
 }

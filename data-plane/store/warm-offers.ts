@@ -19,7 +19,7 @@ export type Warmth = {
 }
 
 /** The offer and the usage of one turn of a conversation. */
-export type Turn = {
+export type WarmTurn = {
   readonly offer: OfferId
   readonly at: number
   readonly inputTokens: number
@@ -31,7 +31,7 @@ export type Turn = {
 export type WarmOffers = {
   /** Undefined for a conversation that is unknown or has gone cold. */
   find(conversation: string, now: number): Warmth | undefined
-  note(conversation: string, turn: Turn): void
+  note(conversation: string, turn: WarmTurn): void
 }
 
 export function createWarmOffers(): WarmOffers {

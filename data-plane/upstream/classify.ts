@@ -5,7 +5,7 @@ import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { UNREADABLE_CREDENTIAL } from '#shared/seal.ts'
 import { cleanLine } from '#shared/texts.ts'
-import type { ProviderWords, Speaker } from './provider-words.ts'
+import type { AskedProvider, ProviderWords } from './provider-words.ts'
 import { readProviderWords } from './provider-words.ts'
 
 /**
@@ -33,7 +33,7 @@ const MAX_DETAIL_CHARS = 300
 export function classifyStatus(
   status: number,
   body: ErrorBody,
-  speaker: Speaker,
+  speaker: AskedProvider,
   retryAfterMs?: number,
 ): UpstreamFailure {
   const words = readProviderWords(body, speaker)
@@ -61,7 +61,7 @@ const NOT_ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([401, 402, 407, 408, 
 export function classifyForwarded(
   status: number,
   body: ErrorBody,
-  speaker: Speaker,
+  speaker: AskedProvider,
   retryAfterMs?: number,
 ): UpstreamFailure {
   if (status < 400 || status > 499 || NOT_ABOUT_THE_REQUEST.has(status)) {
@@ -72,7 +72,7 @@ export function classifyForwarded(
 }
 
 /** Classifies bytes with status 200 that are no answer. */
-export function classifyBadAnswer(bad: BadAnswer, speaker: Speaker): UpstreamFailure {
+export function classifyBadAnswer(bad: BadAnswer, speaker: AskedProvider): UpstreamFailure {
   if (bad.kind === 'error') return classifyStatus(bad.status, readErrorBody(bad.text), speaker)
   const { forLog } = readProviderWords({ message: bad.text, isContext: false }, speaker)
   return offerFault(bad.kind === 'cut' ? 'cut' : 'bad_response', {

@@ -18,7 +18,7 @@ export type ProviderWords = {
 }
 
 /** The provider of an attempt and the request that it got. */
-export type Speaker = {
+export type AskedProvider = {
   /** True when a text holds the attempt's credential, whole or in part. */
   holdsKey(text: string): boolean
   /** The request as it was sent, without its headers. */
@@ -39,7 +39,7 @@ const TRACE =
 const SEPARATORS = /[\s"'`,;:(){}[\]<>=|!?*]+/
 const CREDENTIAL_TOLD = 'its words held the credential and are not kept'
 
-export function readProviderWords(body: ErrorBody, speaker: Speaker): ProviderWords {
+export function readProviderWords(body: ErrorBody, speaker: AskedProvider): ProviderWords {
   const text = oneLine(body.message)
   const isTold = speaker.holdsKey(body.message)
   const asked = speaker.asked()

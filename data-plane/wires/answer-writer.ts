@@ -3,7 +3,7 @@ import type { AppError } from '#shared/errors.ts'
 import type { AnswerEvent, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 
 /** The end of an answer, which a writer takes last. */
-export type AnswerEnd = {
+export type WrittenEnd = {
   readonly reason: FinishReason
   readonly stopSequence: string | null
   /** True when the buyer's own cost ceiling is what ended it. */
@@ -15,7 +15,7 @@ export type AnswerWriter = {
   /** Takes one event, `finish` never, and answers with what may be sent now; an empty text is nothing. */
   write(event: AnswerEvent): string
   /** The last bytes with usage and cost; for a whole answer, all of them. */
-  finish(receipt: Receipt, end: AnswerEnd): string
+  finish(receipt: Receipt, end: WrittenEnd): string
   /** The wire's error as part of a stream that has begun. */
   fail(error: AppError): string
   /** The bytes to send in a silence; also before anything else was written. */

@@ -1,5 +1,5 @@
 import type { Decoder, Ending, ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
-import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts'
+import type { AnswerWriter, WrittenEnd } from '#data-plane/wires/answer-writer.ts'
 import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
@@ -9,10 +9,10 @@ import { NO_ORIGINS } from '#shared/protocols/middle-form/conversation.ts'
 import { readByOrigin } from '#shared/protocols/middle-form/tool-origin.ts'
 
 /** The parts of a conversation that decide how its answer is read. */
-export type Asked = Pick<Conversation, 'isStreamed' | 'tools' | 'toolChoice' | 'responseFormat' | 'origins'>
+export type AnswerContext = Pick<Conversation, 'isStreamed' | 'tools' | 'toolChoice' | 'responseFormat' | 'origins'>
 
 /** A request that asks for no format. */
-export const NO_FORMAT: Omit<Asked, 'isStreamed'> = {
+export const NO_FORMAT: Omit<AnswerContext, 'isStreamed'> = {
   tools: [],
   toolChoice: undefined,
   responseFormat: undefined,
@@ -81,7 +81,7 @@ export function needsTool(format: ResponseFormat | undefined, { offer, target }:
  */
 export function translateAnswer(
   plan: ModelPlan,
-  asked: Asked,
+  asked: AnswerContext,
   writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
 ): Decoder {
   const plain = chatCodecOf(plan.offer).reader(asked.isStreamed)
@@ -174,7 +174,7 @@ function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finis
 }
 
 /** An answer that stopped by itself ended for its calls exactly when it has calls, whatever its provider says. */
-function endOf({ finish, hasTools, isStopped, plan }: State): AnswerEnd {
+function endOf({ finish, hasTools, isStopped, plan }: State): WrittenEnd {
   const said = isStopped ? 'length' : (finish?.reason ?? 'stop')
   const reason = said === 'stop' || said === 'toolCalls' ? (hasTools ? 'toolCalls' : 'stop') : said
   return {

@@ -15,7 +15,7 @@ export type WholeAnswer = {
 }
 
 /** The findings in an answer. */
-export type Found = {
+export type AnswerFindings = {
   readonly failure?: BadAnswer | undefined
   /** UTF-8 bytes of content; 0 is an empty answer, which costs nothing. */
   readonly contentBytes: number
@@ -28,7 +28,7 @@ export type WholeParts = Pick<
 > & { contentBytes(): number }
 
 /** Gathers an answer's bytes and gives them to `read` when the provider is done. */
-export function gatherWhole(read: (bytes: Buffer) => Found): WholeParts {
+export function gatherWhole(read: (bytes: Buffer) => AnswerFindings): WholeParts {
   const chunks: Buffer[] = []
   return wholeParts(
     (chunk) => chunks.push(chunk),
@@ -41,13 +41,13 @@ export function gatherWhole(read: (bytes: Buffer) => Found): WholeParts {
 }
 
 /** Gathers an answer that may hold large data. The data stays in the pieces in which it came. */
-export function gatherAround(read: (answer: AnswerAround | undefined) => Found): WholeParts {
+export function gatherAround(read: (answer: AnswerAround | undefined) => AnswerFindings): WholeParts {
   const gauge = createAnswerGauge()
   return wholeParts(gauge.add, () => read(gauge.read()))
 }
 
-function wholeParts(take: (chunk: Buffer) => void, end: () => Found): WholeParts {
-  let found: Found = { contentBytes: 0 }
+function wholeParts(take: (chunk: Buffer) => void, end: () => AnswerFindings): WholeParts {
+  let found: AnswerFindings = { contentBytes: 0 }
   return {
     push(chunk) {
       take(chunk)
@@ -94,6 +94,6 @@ export function readAnswerText(text: string): WholeAnswer | undefined {
 }
 
 /** An answer that cannot be one; `text` says why. */
-export function foundMalformed(text: string): Found {
+export function foundMalformed(text: string): AnswerFindings {
   return { failure: malformed(text), contentBytes: 0 }
 }

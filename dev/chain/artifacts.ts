@@ -24,9 +24,9 @@ const ArtifactsSchema = z.strictObject({
 })
 
 /** The compiled contracts: runtime code as hex by name. They keep nothing in a constructor. */
-export type Artifacts = z.infer<typeof ArtifactsSchema>
+export type ChainCode = z.infer<typeof ArtifactsSchema>
 
-export function readArtifacts(): Artifacts {
+export function readArtifacts(): ChainCode {
   return ArtifactsSchema.parse(JSON.parse(readFileSync(ARTIFACTS_FILE, 'utf8')))
 }
 

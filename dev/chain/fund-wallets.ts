@@ -5,7 +5,7 @@ import type { RpcCall } from './call-chain.ts'
 import { callChain } from './call-chain.ts'
 
 /** The money of one wallet. */
-export type Funding = {
+export type WalletFunding = {
   readonly address: Address
   /** Micro-USD. */
   readonly usdcMicro: bigint
@@ -21,12 +21,12 @@ const SUPPLY_SLOT = 1n
  * Gives wallets of a development chain exactly this money, out of nothing. It is there at once. A reorganisation of the
  * next block takes it back.
  */
-export async function fundWallets(url: string, funds: readonly Funding[]): Promise<void> {
+export async function fundWallets(url: string, funds: readonly WalletFunding[]): Promise<void> {
   await callChain(url, funds.flatMap(fundingCalls))
 }
 
 /** The calls that give the wallets of a new chain their money. It is all the money of that chain. */
-export function firstFunds(funds: readonly Funding[]): readonly RpcCall[] {
+export function firstFunds(funds: readonly WalletFunding[]): readonly RpcCall[] {
   const supply = funds.reduce((sum, { usdcMicro }) => sum + usdcMicro, 0n)
   return [
     ...funds.flatMap(fundingCalls),
@@ -34,7 +34,7 @@ export function firstFunds(funds: readonly Funding[]): readonly RpcCall[] {
   ]
 }
 
-function fundingCalls({ address, usdcMicro, wei }: Funding): RpcCall[] {
+function fundingCalls({ address, usdcMicro, wei }: WalletFunding): RpcCall[] {
   const slot = keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [address, BALANCES_SLOT]))
   return [
     ['anvil_setStorageAt', [CONTRACTS.LocalUsdc, slot, wordOf(usdcMicro)]],

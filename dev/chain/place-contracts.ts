@@ -4,13 +4,13 @@ import type { ContractName } from './artifacts.ts'
 import { CONTRACT_NAMES, readArtifacts } from './artifacts.ts'
 import type { RpcCall } from './call-chain.ts'
 import { callChain } from './call-chain.ts'
-import type { Funding } from './fund-wallets.ts'
+import type { WalletFunding } from './fund-wallets.ts'
 
 /**
  * Gives a chain its contracts. A chain without them is new, and gets the funds, too. Answers whether it was new. The
  * contracts are placed last, so a start that was cut short is done again in full.
  */
-export async function placeContracts(url: string, funds: readonly Funding[]): Promise<boolean> {
+export async function placeContracts(url: string, funds: readonly WalletFunding[]): Promise<boolean> {
   const { runtime } = readArtifacts()
   const codes = await callChain(
     url,

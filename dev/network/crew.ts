@@ -1,10 +1,10 @@
-import type { CrewOptions, Member, Running } from './member.ts'
+import type { CrewMember, CrewOptions, RunningProcess } from './member.ts'
 import type { Post } from './post.ts'
 import { createPost } from './post.ts'
 
 /** The processes of the network, kept running until they are stopped. */
 export type Crew = {
-  readonly add: <Started extends Running>(member: Member<Started>) => Promise<Started>
+  readonly add: <Started extends RunningProcess>(member: CrewMember<Started>) => Promise<Started>
   readonly pids: () => Readonly<Record<string, number>>
   /** True while the member runs. */
   readonly has: (name: string) => boolean

@@ -1,6 +1,6 @@
 import { BASE_CHAIN_ID, BASE_USDC } from '#shared/chain-terms.ts'
 import type { Home } from './home.ts'
-import type { NetworkPlaces, Place } from './ports.ts'
+import type { NetworkPlaces, ReservedPort } from './ports.ts'
 import type { NetworkSecrets } from './secrets.ts'
 import type { Wallets } from './wallets.ts'
 
@@ -65,7 +65,7 @@ export function urlsOf(places: NetworkPlaces): NetworkUrls {
 }
 
 /** The origin of what listens at a place. */
-export function originOf(place: Place): string {
+export function originOf(place: ReservedPort): string {
   const { host, port } = place.address()
   return `http://${host}:${port}`
 }

@@ -10,7 +10,7 @@ const BOOKING_LIMIT_MS = 10_000
 /** A thousand ETH, in wei. */
 const GAS_MONEY = '0x3635c9adc5dea00000'
 
-export type Funding = {
+export type TreasuryFunding = {
   readonly rpcUrl: string
   readonly trpcUrl: string
   readonly managementKey: string
@@ -28,7 +28,7 @@ const word = (value: string | bigint) =>
  * Mints the capital of a treasury that has none on the development chain and books it, as an operator does who has sent
  * tokens. Buyers' credit here is a promotion, so without it the treasury would have nothing to pay sellers with.
  */
-export async function fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets }: Funding): Promise<void> {
+export async function fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets }: TreasuryFunding): Promise<void> {
   const { address } = wallets.treasury
   const [balance] = await callChain(rpcUrl, [
     ['eth_call', [{ to: CONTRACTS.LocalUsdc, data: BALANCE_OF + word(address) }, 'latest']],

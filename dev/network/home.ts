@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { waitUntil } from '#dev/services/wait-until.ts'
 import { AppError } from '#shared/errors.ts'
-import type { ProcessMark } from './processes.ts'
+import type { StartedProcess } from './processes.ts'
 import { isRunning, markOf } from './processes.ts'
 
 const LOCK = 'lock.json'
@@ -35,7 +35,7 @@ export async function openHome(folder: string, mustReset: boolean): Promise<Home
   await waitUntil(async () => !orphans.some(isRunning), { limitMs: PREDECESSOR_LIMIT_MS, everyMs: 50 })
   if (mustReset) reset(root, lockFile)
   mkdirSync(join(root, 'logs'), { recursive: true, mode: 0o700 })
-  const writeLock = (children: readonly ProcessMark[]) =>
+  const writeLock = (children: readonly StartedProcess[]) =>
     writeFileSync(lockFile, JSON.stringify({ owner, children }), { mode: 0o600 })
   return {
     root,
@@ -46,7 +46,7 @@ export async function openHome(folder: string, mustReset: boolean): Promise<Home
 }
 
 /** Writes the lock. Answers the children that a killed owner may have left. */
-function takeLock(lockFile: string, owner: ProcessMark): readonly ProcessMark[] {
+function takeLock(lockFile: string, owner: StartedProcess): readonly StartedProcess[] {
   const left = readLock(lockFile)
   if (left && isRunning(left.owner)) {
     const message = `a network is already running on this MARKET_HOME (process ${left.owner.pid}); stop it or set another MARKET_HOME`

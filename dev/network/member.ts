@@ -1,11 +1,11 @@
 /** Anything that runs as a process. */
-export type Running = {
+export type RunningProcess = {
   readonly pid: number
   readonly exited: Promise<number>
   readonly stop: () => Promise<void>
 }
 
-export type Member<Started extends Running = Running> = {
+export type CrewMember<Started extends RunningProcess = RunningProcess> = {
   readonly name: string
   /**
    * A member with `always` is started again when it ends by itself. The end of one with `never` is only reported; tests

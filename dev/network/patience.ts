@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PORT_TAKEN } from '#shared/exit-codes.ts'
-import type { CrewOptions, Member } from './member.ts'
+import type { CrewMember, CrewOptions } from './member.ts'
 
 /** After so many restarts of a member that ends by itself, the network gives up. */
 const MAX_RESTARTS = 5
@@ -11,14 +11,14 @@ const STABLE_MS = 60_000
 const RESTART_PAUSE_MS = 300
 
 /** Counts how often one member may still be started again. */
-export type Patience = {
+export type RestartBudget = {
   /** Call it when a member has ended by itself. True asks for another start. */
   readonly afterEnd: (code: number, ranMs: number) => Promise<boolean>
   /** Call it when a start failed. Resolves after a pause; true asks for another try. */
   readonly afterFailure: () => Promise<boolean>
 }
 
-export function createPatience({ name, restart }: Member, { report, onGiveUp }: CrewOptions): Patience {
+export function createPatience({ name, restart }: CrewMember, { report, onGiveUp }: CrewOptions): RestartBudget {
   let restarts = 0
   let evictions = 0
   const giveUp = () => {

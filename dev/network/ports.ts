@@ -13,7 +13,7 @@ const PROVIDER_OFFSET = 10
 const LOOPBACK = '127.0.0.1'
 
 /** The address of one child, for as long as nobody else listens there. */
-export type Place = {
+export type ReservedPort = {
   readonly address: () => Address
   /**
    * Call it just before a child is started there. It moves to another port when this one is taken, and then answers
@@ -26,15 +26,15 @@ export type Place = {
 }
 
 export type NetworkPlaces = {
-  readonly dataPlane: Place
-  readonly controlPlane: Place
+  readonly dataPlane: ReservedPort
+  readonly controlPlane: ReservedPort
   /** The worker's address for health checks. */
-  readonly worker: Place
-  readonly postgres: Place
-  readonly redis: Place
-  readonly chain: Place
+  readonly worker: ReservedPort
+  readonly postgres: ReservedPort
+  readonly redis: ReservedPort
+  readonly chain: ReservedPort
   /** By provider id. A home keeps these addresses from start to start while they are free, because offers name them. */
-  readonly providers: ReadonlyMap<string, Place>
+  readonly providers: ReadonlyMap<string, ReservedPort>
   readonly release: () => void
 }
 
@@ -62,7 +62,7 @@ export async function choosePlaces({ first, providers, file }: PortWishes): Prom
     chain: await createPlace(after(next, CHAIN_OFFSET)),
   }
   const kept = existsSync(file) ? Object.fromEntries(readProviderAddresses(file)) : {}
-  const chosen = new Map<string, Place>()
+  const chosen = new Map<string, ReservedPort>()
   for (const { id, host } of providers) {
     const wish = kept[id] ?? (start === undefined ? undefined : { host, port: start + PROVIDER_OFFSET })
     chosen.set(id, await createPlace({ host, ...(wish && { wish }) }))
@@ -73,14 +73,14 @@ export async function choosePlaces({ first, providers, file }: PortWishes): Prom
 }
 
 /** Remembers the addresses of the providers. */
-export function keepAddresses(file: string, providers: ReadonlyMap<string, Place>): void {
+export function keepAddresses(file: string, providers: ReadonlyMap<string, ReservedPort>): void {
   const addresses = [...providers].map(([id, place]) => [id, place.address()])
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(addresses), null, 2)}\n`, { mode: 0o600 })
 }
 
 type PlaceWish = { readonly wish?: Address; readonly host?: string; readonly isFixed?: boolean }
 
-async function createPlace({ wish, host = LOOPBACK, isFixed = false }: PlaceWish): Promise<Place> {
+async function createPlace({ wish, host = LOOPBACK, isFixed = false }: PlaceWish): Promise<ReservedPort> {
   const refuse = (port: number) =>
     new AppError('conflict', { message: `port ${port} is taken: set PORT to a free one` })
   const wished = wish && (await claimAddress(wish))

@@ -1,13 +1,13 @@
 import { AppError } from '#shared/errors.ts'
-import type { CrewOptions, Member, Running } from './member.ts'
+import type { CrewMember, CrewOptions, RunningProcess } from './member.ts'
 import { createPatience } from './patience.ts'
 
 /** A member of a crew through all of its starts. */
 export type Post = {
   /** The running process. Undefined between two starts. */
-  readonly running: () => Running | undefined
+  readonly running: () => RunningProcess | undefined
   /** Starts the member for the first time. */
-  readonly begin: <Started extends Running>(start: () => Promise<Started>) => Promise<Started>
+  readonly begin: <Started extends RunningProcess>(start: () => Promise<Started>) => Promise<Started>
   /**
    * Stops the running process, or the one that is just starting. Resolves once the member has started with true
    * settings, or is over.
@@ -22,16 +22,16 @@ export type House = CrewOptions & {
 }
 
 /** Only its one loop starts a member again, so no member ever runs twice. */
-export function createPost(member: Member, house: House): Post {
+export function createPost(member: CrewMember, house: House): Post {
   const patience = createPatience(member, house)
   const waiting: (() => void)[] = []
-  let running: Running | undefined
+  let running: RunningProcess | undefined
   let stopping: Promise<void> | undefined
   /** True when the settings of the last start are no longer true. */
   let isStale = false
   let isOver = false
 
-  async function launch<Started extends Running>(start: () => Promise<Started>): Promise<Started> {
+  async function launch<Started extends RunningProcess>(start: () => Promise<Started>): Promise<Started> {
     isStale = false
     const started = await start()
     if (house.isStopping()) {
@@ -44,8 +44,8 @@ export function createPost(member: Member, house: House): Post {
     return started
   }
 
-  async function keep(first: Running): Promise<void> {
-    for (let current: Running | undefined = first; current; current = await launchAgain()) {
+  async function keep(first: RunningProcess): Promise<void> {
+    for (let current: RunningProcess | undefined = first; current; current = await launchAgain()) {
       const since = performance.now()
       if (isStale) void halt()
       else endWaiting()
@@ -58,7 +58,7 @@ export function createPost(member: Member, house: House): Post {
     retire()
   }
 
-  async function launchAgain(): Promise<Running | undefined> {
+  async function launchAgain(): Promise<RunningProcess | undefined> {
     while (!house.isStopping()) {
       try {
         const started = await launch(member.start)

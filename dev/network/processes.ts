@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { isAlive } from '#dev/services/postgres.ts'
 
 /** A process and its start time. A later process with the same id has another start time. */
-export type ProcessMark = { readonly pid: number; readonly startedAt: string }
+export type StartedProcess = { readonly pid: number; readonly startedAt: string }
 
-export function markOf(pid: number): ProcessMark {
+export function markOf(pid: number): StartedProcess {
   return { pid, startedAt: startTimeOf(pid) }
 }
 
 /** True while this very process runs. */
-export function isRunning(mark: ProcessMark): boolean {
+export function isRunning(mark: StartedProcess): boolean {
   return isAlive(mark.pid) && startTimeOf(mark.pid) === mark.startedAt && !isZombie(mark.pid)
 }
 

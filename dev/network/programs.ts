@@ -5,7 +5,7 @@ import { startHeld } from '#dev/services/held-process.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Bundles } from './bundles.ts'
 import { createBundles } from './bundles.ts'
-import type { Running } from './member.ts'
+import type { RunningProcess } from './member.ts'
 
 /** Longer than a data plane's own limit for draining. */
 const DRAIN_LIMIT_MS = 45_000
@@ -27,7 +27,7 @@ export type Program = {
 /** The programs of one network. */
 export type Programs = {
   /** Starts a program that cannot outlive us. */
-  start(program: Program): Promise<Running>
+  start(program: Program): Promise<RunningProcess>
   /** Runs a program to its end. Throws an AppError with the last lines of its log when it fails. */
   run(name: string, program: Program): Promise<void>
 }
@@ -45,7 +45,7 @@ export function createPrograms(): Programs {
   }
 }
 
-async function startProgram(bundles: Bundles, program: Program): Promise<Running> {
+async function startProgram(bundles: Bundles, program: Program): Promise<RunningProcess> {
   const held = await startHeld({
     command: process.execPath,
     args: await argumentsOf(bundles, program.args),

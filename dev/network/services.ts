@@ -7,7 +7,7 @@ import { startRedis } from '#dev/services/redis.ts'
 import { BASE_CHAIN_ID, BASE_USDC } from '#shared/chain-terms.ts'
 import type { Crew } from './crew.ts'
 import type { Home } from './home.ts'
-import type { NetworkPlaces, Place } from './ports.ts'
+import type { NetworkPlaces, ReservedPort } from './ports.ts'
 import type { Wallets } from './wallets.ts'
 import { firstMoney, keepWallets, renewTreasury } from './wallets.ts'
 
@@ -121,7 +121,7 @@ async function fund(url: string, wallets: Wallets): Promise<void> {
 const BEGAN_ANEW =
   'the chain began anew, and the books are older: payments that they know are not on it, and the development wallets have their first money again. A new treasury takes deposits and pays sellers from now on'
 
-type Seat = { readonly name: string; readonly place: Place; readonly told: readonly string[] }
+type Seat = { readonly name: string; readonly place: ReservedPort; readonly told: readonly string[] }
 
 /** Starts a service. It keeps its port through restarts. If it cannot, those that know it are told its new one. */
 async function startService(

@@ -11,8 +11,8 @@ import type { Crew } from './crew.ts'
 import { givenEnvironment, originOf, planeEnvironment, settlerEnvironment, urlsOf } from './environment.ts'
 import { fundTreasury } from './fund-treasury.ts'
 import type { Home } from './home.ts'
-import type { Running } from './member.ts'
-import type { NetworkPlaces, Place } from './ports.ts'
+import type { RunningProcess } from './member.ts'
+import type { NetworkPlaces, ReservedPort } from './ports.ts'
 import { choosePlaces, keepAddresses } from './ports.ts'
 import type { Program, Programs } from './programs.ts'
 import { createPrograms, tailOf } from './programs.ts'
@@ -187,7 +187,7 @@ async function tellOfChain({ places }: Network, url: string): Promise<void> {
   }
 }
 
-async function startProvider(network: Network, id: string, place: Place): Promise<void> {
+async function startProvider(network: Network, id: string, place: ReservedPort): Promise<void> {
   const { crew, home } = network
   const name = `provider_${id.replaceAll('-', '_')}`
   const logFile = home.path(`logs/provider-${id}.log`)
@@ -205,7 +205,12 @@ async function startProvider(network: Network, id: string, place: Place): Promis
 }
 
 /** Starts a plane. When it moves, the members that know its address are told again. */
-function startPlane(network: Network, name: string, args: readonly string[], place: Place): Promise<Running> {
+function startPlane(
+  network: Network,
+  name: string,
+  args: readonly string[],
+  place: ReservedPort,
+): Promise<RunningProcess> {
   const { crew, home, environment } = network
   const logFile = home.path(`logs/${name.replaceAll('_', '-')}.log`)
   const start = async () => {
@@ -216,14 +221,14 @@ function startPlane(network: Network, name: string, args: readonly string[], pla
 }
 
 /** The address for a member's next start. When it moved, the members that know it are told again. */
-async function settle({ crew, beforeStart }: Network, name: string, place: Place): Promise<Address> {
+async function settle({ crew, beforeStart }: Network, name: string, place: ReservedPort): Promise<Address> {
   if (await place.secure()) void crew.renew(TOLD_OF[name] ?? [])
   await beforeStart?.(name, place.address())
   return place.address()
 }
 
 /** Starts a program at a place, and leaves the place when the program finds it taken. */
-async function startAt({ programs }: Network, place: Place, program: Program): Promise<Running> {
+async function startAt({ programs }: Network, place: ReservedPort, program: Program): Promise<RunningProcess> {
   const running = await programs.start(program)
   void running.exited.then((code) => {
     if (code === PORT_TAKEN) place.leave()
@@ -254,7 +259,7 @@ async function waitForWallets({ log, places }: Network): Promise<void> {
 async function waitForReady(
   { home }: Network,
   name: string,
-  place: Place,
+  place: ReservedPort,
   what: 'ready' | 'paid' = 'ready',
 ): Promise<void> {
   if (await isUp(() => `${originOf(place)}/health/${what}`)) return

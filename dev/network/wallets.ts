@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
-import type { Funding } from '#dev/chain/fund-wallets.ts'
+import type { WalletFunding } from '#dev/chain/fund-wallets.ts'
 
 /**
  * USDC and ETH with which the wallets of a new chain begin, in micro-USD and wei. The treasury's come when the market
@@ -57,7 +57,7 @@ export async function renewTreasury(file: string, wallets: Wallets): Promise<Wal
 }
 
 /** The money with which the wallets begin. */
-export function firstMoney({ buyer, seller, facilitator, treasury }: Wallets): readonly Funding[] {
+export function firstMoney({ buyer, seller, facilitator, treasury }: Wallets): readonly WalletFunding[] {
   return [
     { address: buyer.address, ...FIRST_MONEY.buyer },
     { address: seller.address, ...FIRST_MONEY.seller },

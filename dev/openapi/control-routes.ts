@@ -9,7 +9,7 @@ import { describeSchema } from './json-schema.ts'
 import { describedQuery, describeParameter } from './parameters.ts'
 
 /** An operation of the document with its place. */
-export type Route = { readonly path: string; readonly method: string; readonly operation: Json }
+export type DocumentRoute = { readonly path: string; readonly method: string; readonly operation: Json }
 
 const SECURITY: Readonly<Record<RestRow['access'], readonly Json[]>> = {
   public: [],
@@ -22,7 +22,7 @@ const SECURITY: Readonly<Record<RestRow['access'], readonly Json[]>> = {
 }
 
 /** The operations of the REST door. */
-export function controlRoutes(components: Components): Route[] {
+export function controlRoutes(components: Components): DocumentRoute[] {
   return ROWS.map((row) => {
     const path = row.path.replace(/:(\w+)/g, '{$1}')
     return { path, method: row.method.toLowerCase(), operation: operationOf(components, row) }

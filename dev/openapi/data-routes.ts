@@ -1,6 +1,6 @@
 import { isRecord } from '#shared/json-members.ts'
 import { headersNamed, LIMIT_HEADERS, PAID_HEADERS, refusalsOf } from './answers.ts'
-import type { Route } from './control-routes.ts'
+import type { DocumentRoute } from './control-routes.ts'
 import { DATA_ROUTES } from './data-plane/index.ts'
 import type { DataRoute } from './data-plane/route.ts'
 import type { Components, Json } from './json-schema.ts'
@@ -8,7 +8,7 @@ import { describeSchema } from './json-schema.ts'
 import { describedQuery, describeParameter } from './parameters.ts'
 
 /** The operations of the data plane. One that takes a floor in the path is listed twice. */
-export function dataRoutes(components: Components): Route[] {
+export function dataRoutes(components: Components): DocumentRoute[] {
   return DATA_ROUTES.flatMap((route) => {
     const { method, path } = route
     const operation = operationOf(components, route)
@@ -26,7 +26,7 @@ const FLOOR: Json = {
   example: 10,
 }
 
-function withFloor({ path, method, summary, floorExample }: DataRoute, operation: Json): Route {
+function withFloor({ path, method, summary, floorExample }: DataRoute, operation: Json): DocumentRoute {
   const prefix = path.startsWith('/compat') ? '/compat' : ''
   const parameters = Array.isArray(operation['parameters']) ? operation['parameters'] : []
   return {

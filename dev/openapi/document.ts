@@ -1,5 +1,5 @@
 import { HEADERS } from './answers.ts'
-import type { Route } from './control-routes.ts'
+import type { DocumentRoute } from './control-routes.ts'
 import { controlRoutes } from './control-routes.ts'
 import { dataRoutes } from './data-routes.ts'
 import type { Components, Json } from './json-schema.ts'
@@ -89,7 +89,7 @@ export function buildDocument(version: string): Json {
 }
 
 /** Gives every operation a name of its own, because several paths may stand for one operation. */
-function named(routes: readonly Route[]): Route[] {
+function named(routes: readonly DocumentRoute[]): DocumentRoute[] {
   const taken = new Set<string>()
   return routes.map((route) => {
     const words = String(route.operation['operationId'])
@@ -106,13 +106,13 @@ function camel(words: string): string {
   return first + rest.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('')
 }
 
-function pathsOf(routes: readonly Route[]): Json {
+function pathsOf(routes: readonly DocumentRoute[]): Json {
   const paths: Record<string, Record<string, Json>> = {}
   for (const { path, method, operation } of routes) paths[path] = { ...paths[path], [method]: operation }
   return paths
 }
 
-function usedResponses(routes: readonly Route[]): Json {
+function usedResponses(routes: readonly DocumentRoute[]): Json {
   const text = JSON.stringify(routes)
   return Object.fromEntries(
     Object.entries(refusalResponses()).filter(([name]) => text.includes(`"#/components/responses/${name}"`)),

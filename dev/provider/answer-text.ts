@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isRecord } from '#shared/json-members.ts'
-import type { ChatRequest } from './chat-request.ts'
+import type { SampleChatRequest } from './chat-request.ts'
 
 /** The longest answer that a question may ask for by a number of words. */
 const MAX_ASKED_WORDS = 20_000
@@ -30,7 +30,7 @@ function seedOf(text: string): number {
 }
 
 /** Writes a few plausible sentences from nothing but the request. `write 200 words …` is obeyed. */
-export function composeAnswer(request: ChatRequest): string {
+export function composeAnswer(request: SampleChatRequest): string {
   if (request.answerSchema) return JSON.stringify(exampleOf(request.answerSchema, request.question))
   const seed = seedOf(`${request.model}\n${request.question}`)
   const wanted = Math.min(Number(/\b(\d{1,6}) (?:words|tokens)\b/.exec(request.question)?.[1] ?? 0), MAX_ASKED_WORDS)
@@ -47,7 +47,7 @@ function sentence(seed: number): string {
 }
 
 /** The thoughts of a reasoning model before its answer. */
-export function composeReasoning(request: ChatRequest): string {
+export function composeReasoning(request: SampleChatRequest): string {
   const length = request.question.trim().split(/\s+/).length
   return `The user writes ${length} words. I should find what is asked, check it once, and answer briefly.`
 }

@@ -1,11 +1,11 @@
-import type { ChatRequest } from './chat-request.ts'
+import type { SampleChatRequest } from './chat-request.ts'
 import type { Completion } from './completion.ts'
 import { choiceChunks, closingChunk, usageChunk, wholeBody } from './completion.ts'
 import type { Reply } from './reply.ts'
 
 /** A call to a behaviour. */
 export type SampleCall = {
-  readonly request: ChatRequest
+  readonly request: SampleChatRequest
   readonly completion: Completion
   /** Makes the same answer again with another text or with reasoning. */
   readonly recompose: (changes: { readonly text?: string; readonly isReasoning?: boolean }) => Completion

@@ -42,7 +42,7 @@ type Body = z.infer<typeof BodySchema>
 export type SampleTool = { readonly name: string; readonly parameters: Readonly<Record<string, unknown>> }
 
 /** The parts of a chat completion request that the sample provider needs. */
-export type ChatRequest = {
+export type SampleChatRequest = {
   readonly model: string
   readonly isStream: boolean
   readonly wantsUsage: boolean
@@ -65,12 +65,12 @@ export type ChatRequest = {
 }
 
 /** Reads a request of OpenAI's chat completions. Undefined when it is none. */
-export function readChatRequest(body: unknown): ChatRequest | undefined {
+export function readChatRequest(body: unknown): SampleChatRequest | undefined {
   const parsed = BodySchema.safeParse(body)
   return parsed.success ? describe(parsed.data) : undefined
 }
 
-function describe(body: Body): ChatRequest {
+function describe(body: Body): SampleChatRequest {
   const texts = body.messages.map((message) => textOf(message.content))
   const question = texts[body.messages.findLastIndex((message) => message.role === 'user')] ?? ''
   const tools = body.tools ?? []

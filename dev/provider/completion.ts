@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { composeAnswer, composeReasoning, exampleOf, tokensOf } from './answer-text.ts'
-import type { ChatRequest } from './chat-request.ts'
+import type { SampleChatRequest } from './chat-request.ts'
 
 const TOKENS_PER_IMAGE = 765
 const BYTES_PER_TOKEN = 4
@@ -40,7 +40,7 @@ export type CompletionFacts = {
 }
 
 /** Makes the whole answer to a request. The same request gives the same answer. */
-export function complete(request: ChatRequest, facts: CompletionFacts): Completion {
+export function complete(request: SampleChatRequest, facts: CompletionFacts): Completion {
   const limit = request.maxTokens ?? Number.POSITIVE_INFINITY
   const thinks = facts.isReasoning === true || request.mustReason || REASONING_NAME.test(request.model.toLowerCase())
   const reasoning = thinks ? tokensOf(composeReasoning(request)).slice(0, limit) : []
@@ -85,7 +85,7 @@ export function usageOf(
   }
 }
 
-function countPromptTokens(request: ChatRequest): number {
+function countPromptTokens(request: SampleChatRequest): number {
   const textTokens = Math.ceil(Buffer.byteLength(request.prompt) / BYTES_PER_TOKEN)
   return Math.max(1, textTokens + request.imageCount * TOKENS_PER_IMAGE)
 }

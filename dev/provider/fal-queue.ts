@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
-import type { Job, JobBook } from './jobs.ts'
+import type { SampleJob, SampleJobBook } from './jobs.ts'
 import { ask, cancel, fileNameOf, fileOf, saidSeconds, stateOf } from './jobs.ts'
 import type { Reply } from './reply.ts'
 
@@ -39,7 +39,7 @@ export function isQueueCall({ method, path, model }: Pick<QueueCall, 'method' | 
 }
 
 /** Answers fal's queue: a submit, the state, the result and the cancellation of a job. */
-export function serveQueue(book: JobBook, call: QueueCall, reply: Reply): void {
+export function serveQueue(book: SampleJobBook, call: QueueCall, reply: Reply): void {
   const match = OF_JOB.exec(call.path)
   const [, , id = '', what] = match ?? []
   const job = book.find(id)
@@ -50,7 +50,7 @@ export function serveQueue(book: JobBook, call: QueueCall, reply: Reply): void {
   else answerResult(job, call.origin, reply)
 }
 
-function submit(book: JobBook, { body, model, origin }: QueueCall, reply: Reply): void {
+function submit(book: SampleJobBook, { body, model, origin }: QueueCall, reply: Reply): void {
   const input = Input.safeParse(body)
   const {
     prompt,
@@ -81,22 +81,22 @@ function submit(book: JobBook, { body, model, origin }: QueueCall, reply: Reply)
   })
 }
 
-function addressOf(job: Job, origin: string): string {
+function addressOf(job: SampleJob, origin: string): string {
   return `${origin}/queue/${job.model}/requests/${job.id}`
 }
 
-function answerState(job: Job, origin: string, reply: Reply): void {
+function answerState(job: SampleJob, origin: string, reply: Reply): void {
   const status = ask(job) === 'running' ? 'IN_PROGRESS' : 'COMPLETED'
   reply.json(200, { status, request_id: job.id, response_url: addressOf(job, origin) })
 }
 
-function answerCancel(job: Job, reply: Reply): void {
+function answerCancel(job: SampleJob, reply: Reply): void {
   const isOver = stateOf(job) === 'succeeded' || stateOf(job) === 'failed'
   if (!isOver) cancel(job)
   reply.json(isOver ? 400 : 202, { status: isOver ? 'ALREADY_COMPLETED' : 'CANCELLATION_REQUESTED' })
 }
 
-function answerResult(job: Job, origin: string, reply: Reply): void {
+function answerResult(job: SampleJob, origin: string, reply: Reply): void {
   const state = stateOf(job)
   if (state === 'running') {
     reply.json(202, { detail: 'Request is still in progress' })
@@ -116,7 +116,7 @@ function answerResult(job: Job, origin: string, reply: Reply): void {
 }
 
 /** The file of a job, open to anybody; undefined for any other path. */
-export function jobFile(book: JobBook, path: string): ReturnType<typeof fileOf> | undefined {
+export function jobFile(book: SampleJobBook, path: string): ReturnType<typeof fileOf> | undefined {
   const job = book.find(FILE.exec(path)?.[1] ?? '')
   return job !== undefined && stateOf(job) === 'succeeded' ? fileOf(job) : undefined
 }

@@ -48,7 +48,7 @@ const LAST_QUESTION = 2
 const USUAL_SECONDS = 4
 const USUAL_SIZE = { width: 720, height: 1_280 }
 
-export type Job = {
+export type SampleJob = {
   readonly id: string
   readonly model: JobModel
   readonly prompt: string
@@ -66,17 +66,17 @@ export type Job = {
 export type AskedRun = { readonly body: unknown; readonly path: string; readonly key: string | undefined }
 
 /** The long jobs of a provider, kept in memory. Each protocol shows them in its own shape. */
-export type JobBook = {
+export type SampleJobBook = {
   /** Undefined when it names no model of jobs. */
   submit(
-    wish: Pick<Job, 'prompt'> &
-      Partial<Pick<Job, 'seconds' | 'size' | 'isMusic' | 'asked'>> & { readonly model: string },
-  ): Job | undefined
-  find(id: string): Job | undefined
+    wish: Pick<SampleJob, 'prompt'> &
+      Partial<Pick<SampleJob, 'seconds' | 'size' | 'isMusic' | 'asked'>> & { readonly model: string },
+  ): SampleJob | undefined
+  find(id: string): SampleJob | undefined
 }
 
-export function createJobBook(): JobBook {
-  const jobs = new Map<string, Job>()
+export function createJobBook(): SampleJobBook {
+  const jobs = new Map<string, SampleJob>()
   return {
     submit({ model: name, prompt, seconds = USUAL_SECONDS, size = USUAL_SIZE, isMusic = false, asked }) {
       const model = modelOf(name)
@@ -106,38 +106,38 @@ function isJobModel(name: string): name is JobModel {
 }
 
 /** Asks a job one more time. */
-export function ask(job: Job): JobState {
+export function ask(job: SampleJob): SampleJobState {
   job.questions += 1
   return stateOf(job)
 }
 
 /** Stops a job that runs. */
-export function cancel(job: Job): JobState {
+export function cancel(job: SampleJob): SampleJobState {
   if (stateOf(job) === 'running') job.isCancelled = true
   return stateOf(job)
 }
 
-export type JobState = 'running' | 'succeeded' | 'failed' | 'cancelled'
+export type SampleJobState = 'running' | 'succeeded' | 'failed' | 'cancelled'
 
-export function stateOf({ model, questions, isCancelled }: Job): JobState {
+export function stateOf({ model, questions, isCancelled }: SampleJob): SampleJobState {
   if (isCancelled) return 'cancelled'
   if (model === 'job-endless' || questions < LAST_QUESTION) return 'running'
   return model === 'job-failing' ? 'failed' : 'succeeded'
 }
 
 /** The seconds that it says it made; undefined where it says nothing. */
-export function saidSeconds({ model, seconds, made }: Job): number | undefined {
+export function saidSeconds({ model, seconds, made }: SampleJob): number | undefined {
   if (model === 'job-unmetered') return undefined
   return model === 'job-overcharging' ? seconds * OVERCHARGE : made
 }
 
 /** The name of its file. */
-export function fileNameOf({ id, isMusic }: Job): string {
+export function fileNameOf({ id, isMusic }: SampleJob): string {
   return `${id}.${isMusic ? 'wav' : 'mp4'}`
 }
 
 /** The file that a job made. */
-export function fileOf({ prompt, made: seconds, size, isMusic }: Job): {
+export function fileOf({ prompt, made: seconds, size, isMusic }: SampleJob): {
   readonly contentType: string
   readonly bytes: Buffer
 } {
@@ -170,7 +170,7 @@ export function isVideoPath(path: string): boolean {
 export type VideoCall = { readonly method: string; readonly path: string; readonly body: unknown }
 
 /** Answers OpenAI's `/v1/videos` and the paths below it. False for any other path. */
-export function serveVideos(book: JobBook, call: VideoCall, reply: Reply): boolean {
+export function serveVideos(book: SampleJobBook, call: VideoCall, reply: Reply): boolean {
   const match = PATH.exec(call.path)
   if (match === null) return false
   const [, id, content] = match
@@ -179,7 +179,7 @@ export function serveVideos(book: JobBook, call: VideoCall, reply: Reply): boole
   return true
 }
 
-function submitVideo(book: JobBook, { method, body }: Pick<VideoCall, 'method' | 'body'>, reply: Reply): void {
+function submitVideo(book: SampleJobBook, { method, body }: Pick<VideoCall, 'method' | 'body'>, reply: Reply): void {
   const wish = SubmitSchema.safeParse(body)
   const job = wish.success && method === 'POST' ? submitAs(book, wish.data) : undefined
   const fault = hasPrompt(body) ? 'The body is not a job.' : "Missing required parameter: 'prompt'."
@@ -191,7 +191,10 @@ function hasPrompt(body: unknown): boolean {
   return z.looseObject({ prompt: z.string().min(1) }).safeParse(body).success
 }
 
-function submitAs(book: JobBook, { model, prompt, seconds, size }: z.infer<typeof SubmitSchema>): Job | undefined {
+function submitAs(
+  book: SampleJobBook,
+  { model, prompt, seconds, size }: z.infer<typeof SubmitSchema>,
+): SampleJob | undefined {
   const [width = 0, height = 0] = (size ?? '').split('x').map(Number)
   return book.submit({
     ...{ model, prompt },
@@ -200,7 +203,7 @@ function submitAs(book: JobBook, { model, prompt, seconds, size }: z.infer<typeo
   })
 }
 
-function answerVideo(job: Job | undefined, isContent: boolean, reply: Reply): void {
+function answerVideo(job: SampleJob | undefined, isContent: boolean, reply: Reply): void {
   if (job === undefined) reply.json(404, errorBody('No such job.', 'invalid_request_error', null))
   else if (!isContent) answerVideoState(job, reply)
   else if (stateOf(job) !== 'succeeded') {
@@ -212,7 +215,7 @@ function answerVideo(job: Job | undefined, isContent: boolean, reply: Reply): vo
   }
 }
 
-function answerVideoState(job: Job, reply: Reply): void {
+function answerVideoState(job: SampleJob, reply: Reply): void {
   const state = ask(job)
   const seconds = state === 'succeeded' ? saidSeconds(job) : job.seconds
   reply.json(200, {

@@ -11,7 +11,7 @@ import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
 import { falModelOf, isFalCall, serveFal } from './fal.ts'
 import { isQueueCall, jobFile, serveQueue } from './fal-queue.ts'
-import type { JobBook } from './jobs.ts'
+import type { SampleJobBook } from './jobs.ts'
 import { createJobBook, isVideoPath, SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES, serveVideos } from './jobs.ts'
 import { drawInChat, pictureOf } from './media/images.ts'
 import { isMediaPath, serveMedia } from './media/index.ts'
@@ -58,7 +58,7 @@ type Provider = {
   readonly options: SampleProviderOptions
   readonly log: RequestLog
   readonly cache: PromptCache
-  readonly jobs: JobBook
+  readonly jobs: SampleJobBook
   /** Models that act as a behaviour for a time. */
   /** The node behind chain reads, once it is known. */
   readonly chain: { url: string | undefined }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ChatRequest } from './chat-request.ts'
+import type { SampleChatRequest } from './chat-request.ts'
 import { readChatRequest } from './chat-request.ts'
 import type { Completion } from './completion.ts'
 import { complete, usageOf } from './completion.ts'
@@ -63,7 +63,7 @@ export async function answerTexts(request: TextsRequest, now: number, reply: Rep
 }
 
 function completionOf(request: TextsRequest, prompt: string, now: number): Completion {
-  const asked: ChatRequest | undefined = readChatRequest(chatOfText(request, prompt))
+  const asked: SampleChatRequest | undefined = readChatRequest(chatOfText(request, prompt))
   if (asked === undefined) throw new Error('a prompt that is no question')
   return complete(asked, { cachedTokens: 0, now, ...(request.model.endsWith('/echo') ? { text: prompt } : {}) })
 }

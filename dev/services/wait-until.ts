@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-export type Patience = { readonly limitMs: number; readonly everyMs: number }
+export type WaitLimits = { readonly limitMs: number; readonly everyMs: number }
 
 /** Asks until the answer is true. False when the limit has passed or `isOver` answers true. */
 export async function waitUntil(
   isTrue: () => Promise<boolean>,
-  patience: Patience,
+  patience: WaitLimits,
   isOver: () => boolean = () => false,
 ): Promise<boolean> {
   const deadline = performance.now() + patience.limitMs

@@ -9,7 +9,7 @@ import { refusedByScope } from './lent-scope.ts'
 export const MAX_REQUIRED_TRAITS = 16
 
 /** The call that somebody wants to make. An absent part is not checked. */
-export type AskedCall = {
+export type WantedCall = {
   readonly good?: string | undefined
   readonly method?: string | undefined
   readonly path?: string | undefined
@@ -27,7 +27,7 @@ type LentState = { readonly isHealthy: boolean; readonly isSpent: boolean }
 /** The first reason why an offer cannot serve a call; null when it can. */
 export function whyNotServed(
   { traits, keptBps, scope }: LentTerms,
-  asked: AskedCall,
+  asked: WantedCall,
   { isHealthy, isSpent }: LentState,
 ): WhyNot | null {
   const claimed = new Set(traits.map(({ name }) => name))

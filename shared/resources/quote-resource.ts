@@ -10,7 +10,7 @@ import type { CompiledResource, Fill, FoundRoute, Good, Route, UnitRules } from 
  * The parts of a request that rules read. A body that is no JSON is absent. A body in which an object names a member
  * twice must be refused before, because the provider may read the other of the two.
  */
-export type AskedCall = {
+export type ResourceCall = {
   readonly body: unknown
   readonly query: URLSearchParams
   /** Bytes of the body. */
@@ -32,7 +32,7 @@ const MAX_QUOTE = picoUsd(10_000_000_000_000_000n)
 export function goodOf(
   { goods }: CompiledResource,
   { route, captures }: FoundRoute,
-  call: AskedCall,
+  call: ResourceCall,
 ): Good | undefined {
   const scope: RuleScope = { body: call.body, query: queryOf(call.query), path: captures }
   const id = route.good ?? (route.goodAt === undefined ? undefined : applyText(route.goodAt, scope))
@@ -43,7 +43,7 @@ export function goodOf(
  * The most units that a call can consume. Undefined where a unit with a price cannot be counted beforehand: such a call
  * cannot be priced. For JSON-RPC see {@link rpcUnits}.
  */
-export function quoteUnits({ route, captures }: FoundRoute, good: Good, call: AskedCall): Usage | undefined {
+export function quoteUnits({ route, captures }: FoundRoute, good: Good, call: ResourceCall): Usage | undefined {
   const { body, query, size } = call
   const units = countUnits(route.quote, { body, query: queryOf(query), path: captures, size, model: good.facts })
   for (const name in good.price.unitPrices) if (units[name as UsageClass] === undefined) return undefined
@@ -54,7 +54,7 @@ export function quoteUnits({ route, captures }: FoundRoute, good: Good, call: As
 export function isDue(
   { when, unless }: Fill,
   { captures }: FoundRoute,
-  { body, query }: Pick<AskedCall, 'body' | 'query'>,
+  { body, query }: Pick<ResourceCall, 'body' | 'query'>,
 ): boolean {
   const scope = { body, query: queryOf(query), path: captures }
   return (when === undefined || findsSomething(when, scope)) && (unless === undefined || !findsSomething(unless, scope))
@@ -65,7 +65,7 @@ export function fillValue(
   { value }: Fill,
   { captures }: FoundRoute,
   good: Good,
-  { body, query, size }: AskedCall,
+  { body, query, size }: ResourceCall,
 ): number | boolean | undefined {
   if (typeof value === 'boolean') return value
   return applyCount(value, { body, query: queryOf(query), path: captures, size, model: good.facts })

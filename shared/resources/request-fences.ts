@@ -2,11 +2,11 @@ import { findsSomething } from '#shared/rules/apply-rule.ts'
 import { findNamesake } from '#shared/rules/names-read.ts'
 import type { AskedRoute, CompiledResource, FoundRoute, RequestNames } from './compile-resource.ts'
 import { capturedBy } from './compile-resource.ts'
-import type { AskedCall } from './quote-resource.ts'
+import type { ResourceCall } from './quote-resource.ts'
 import { queryOf } from './quote-resource.ts'
 
 /** The parts of a request that rules look into. */
-export type RequestParts = Pick<AskedCall, 'body' | 'query'>
+export type RequestParts = Pick<ResourceCall, 'body' | 'query'>
 
 /** Why a fence that looks into requests keeps a call out. Undefined where none does. */
 export function reasonInRequest(

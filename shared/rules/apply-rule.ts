@@ -1,4 +1,4 @@
-import type { Rule, RuleRoot, Step } from './parse-rule.ts'
+import type { PathStep, Rule, RuleRoot } from './parse-rule.ts'
 import { EVERY } from './parse-rule.ts'
 
 /** The values that rules look at, by root. A root that is not there is absent, like a member that is not there. */
@@ -132,7 +132,7 @@ function take(into: unknown[], value: unknown, look: Look): void {
   if (value !== undefined && value !== null) into.push(value)
 }
 
-function member(place: unknown, step: Exclude<Step, typeof EVERY>): unknown {
+function member(place: unknown, step: Exclude<PathStep, typeof EVERY>): unknown {
   if (typeof place !== 'object' || place === null) return undefined
   if (typeof step === 'number') return Array.isArray(place) ? place.at(step) : undefined
   if (Array.isArray(place) || !Object.hasOwn(place, step)) return undefined

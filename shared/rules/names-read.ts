@@ -1,5 +1,5 @@
 import { isRecord } from '#shared/json-members.ts'
-import type { Rule, RuleRoot, Step } from './parse-rule.ts'
+import type { PathStep, Rule, RuleRoot } from './parse-rule.ts'
 import { rootsOf } from './parse-rule.ts'
 
 /** The members below one place that rules look at. */
@@ -17,15 +17,15 @@ export function namesRead(rules: readonly Rule[], root: RuleRoot): NamesRead | u
   return treeOf(rules.flatMap((rule) => pathsIn(rule, root)))
 }
 
-function pathsIn(rule: Rule, root: RuleRoot): readonly (readonly Step[])[] {
+function pathsIn(rule: Rule, root: RuleRoot): readonly (readonly PathStep[])[] {
   if (rule.is === 'literal') return []
   if (rule.is === 'path') return rule.root === root ? [rule.steps] : []
   return rule.args.flatMap((arg) => pathsIn(arg, root))
 }
 
-function treeOf(paths: readonly (readonly Step[])[]): NamesRead {
-  const below = new Map<string, (readonly Step[])[]>()
-  const elements: (readonly Step[])[] = []
+function treeOf(paths: readonly (readonly PathStep[])[]): NamesRead {
+  const below = new Map<string, (readonly PathStep[])[]>()
+  const elements: (readonly PathStep[])[] = []
   for (const [step, ...rest] of paths) {
     if (step === undefined) continue
     if (typeof step !== 'string') elements.push(rest)

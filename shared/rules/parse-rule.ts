@@ -11,11 +11,11 @@
  */
 export type Rule =
   | { readonly is: 'literal'; readonly value: number | string }
-  | { readonly is: 'path'; readonly root: RuleRoot; readonly steps: readonly Step[] }
+  | { readonly is: 'path'; readonly root: RuleRoot; readonly steps: readonly PathStep[] }
   | { readonly is: 'call'; readonly name: RuleFunction; readonly args: readonly Rule[] }
 
 /** A step of a path: a member, a place from the front or, below zero, from the back, or all elements. */
-export type Step = string | number | typeof EVERY
+export type PathStep = string | number | typeof EVERY
 export const EVERY = Symbol('every element')
 
 /**
@@ -156,7 +156,7 @@ function readCall(reader: Reader, token: Token): Rule {
 function readPath(reader: Reader, token: Token): Rule {
   const root = RULE_ROOTS.find((each) => each === token.value)
   if (root === undefined) throw new RuleError(`${shown(token)} is not one of ${RULE_ROOTS.join(', ')}`)
-  const steps: Step[] = []
+  const steps: PathStep[] = []
   for (;;) {
     if (takeSign(reader, '.')) steps.push(readName(reader))
     else if (takeSign(reader, '[')) {
@@ -177,7 +177,7 @@ function readName(reader: Reader): string {
   return token.value
 }
 
-function readPlace(reader: Reader): Step {
+function readPlace(reader: Reader): PathStep {
   if (takeSign(reader, '*')) return EVERY
   const isFromBack = takeSign(reader, '-')
   const token = reader.tokens[reader.at++]

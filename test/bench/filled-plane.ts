@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { readConfig } from '#control-plane/config.ts'
 import type { Database } from '#control-plane/db/database.ts'
-import type { ControlPlane, Overrides } from '#control-plane/plane.ts'
+import type { ControlOverrides, ControlPlane } from '#control-plane/plane.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
 import { sumUsageDays } from '#control-plane/services/usage/usage-days.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
@@ -27,7 +27,7 @@ export type FilledPlane = {
 }
 
 type Filling = {
-  readonly overrides?: Overrides
+  readonly overrides?: ControlOverrides
   /** Further variables of the plane's environment. */
   readonly environment?: Readonly<Record<string, string>>
   /** Runs operations before the rows are filled in. */

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { createCrew } from '#dev/network/crew.ts'
-import type { Member, Running } from '#dev/network/member.ts'
+import type { CrewMember, RunningProcess } from '#dev/network/member.ts'
 import { PORT_TAKEN } from '#shared/exit-codes.ts'
 import { until } from '#test/support/until.ts'
 
-type Actor = Running & { readonly end: (code: number) => void; readonly wasStopped: () => boolean }
+type Actor = RunningProcess & { readonly end: (code: number) => void; readonly wasStopped: () => boolean }
 
 /** A member whose process is a promise. The test settles it. */
 function createStage() {
   const actors: Actor[] = []
   const stops: string[] = []
-  const member = (name: string, restart: Member['restart'] = 'always'): Member<Actor> => ({
+  const member = (name: string, restart: CrewMember['restart'] = 'always'): CrewMember<Actor> => ({
     name,
     restart,
     start: async () => {

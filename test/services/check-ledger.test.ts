@@ -7,7 +7,7 @@ import { Queue } from 'bullmq'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkMoney } from '#control-plane/check-ledger/check.ts'
-import type { Config } from '#control-plane/check-ledger/config.ts'
+import type { CheckConfig } from '#control-plane/check-ledger/config.ts'
 import { readConfig } from '#control-plane/check-ledger/config.ts'
 import { lineOf } from '#control-plane/check-ledger/finding.ts'
 import { readJournals } from '#control-plane/check-ledger/journal-records.ts'
@@ -30,7 +30,7 @@ import { eventText } from '#test/support/usage-events.ts'
 
 let world: GateWorld
 let node: Node
-let config: Config
+let config: CheckConfig
 let buyer: AccountId
 let seller: AccountId
 let rids: string[]
@@ -65,7 +65,7 @@ afterAll(() => world.stop())
 
 const QUIESCENCE_MS = 1_000
 
-async function breaches(where: Config = config, isQuiesced = false): Promise<string[]> {
+async function breaches(where: CheckConfig = config, isQuiesced = false): Promise<string[]> {
   const { findings } = await checkMoney(where, { isQuiesced, quiescenceMs: QUIESCENCE_MS, maxLooks: 1 })
   return findings.filter(({ state }) => state === 'breach').map(({ id }) => id)
 }
@@ -263,7 +263,7 @@ async function journalOf(text: string): Promise<string> {
 
 describe('in the ledger', () => {
   let copy: TestDatabase
-  let where: Config
+  let where: CheckConfig
 
   /** Runs statements without the triggers and constraints that would refuse them. */
   async function force(...statements: string[]): Promise<void> {

@@ -7,7 +7,7 @@ import type { Service } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { systemClock } from '#shared/clock.ts'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
-import type { Batch } from '#shared/contract/money-scripts/batch.ts'
+import type { ScriptBatch } from '#shared/contract/money-scripts/batch.ts'
 import type { ReserveOperation } from '#shared/contract/money-scripts/reserve.ts'
 import { encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
@@ -47,7 +47,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function run({ sha }: MoneyScript, { keys, args }: Batch): Promise<unknown> {
+async function run({ sha }: MoneyScript, { keys, args }: ScriptBatch): Promise<unknown> {
   return redis.evalsha(sha, keys.length, ...keys, ...args)
 }
 

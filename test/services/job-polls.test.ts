@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
-import type { AskedJob, JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import type { JobAnswer, ProbedJob } from '#control-plane/ports/provider/job-probe.ts'
 import { createProviderProbe } from '#control-plane/ports/provider/provider-probe.ts'
 import { JOB_POLLS, nextPoll } from '#control-plane/services/booking/job-schedule.ts'
 import { cancelOwnJob } from '#control-plane/services/jobs/jobs.ts'
@@ -104,7 +104,7 @@ describe('a worker that is killed', () => {
 describe('a job that nobody asks about', () => {
   it('is asked about by workers, with longer and longer pauses, until its provider is done', async () => {
     const wish = await submit(await wishOf())
-    const asked: AskedJob[] = []
+    const asked: ProbedJob[] = []
     expect(await jobs.turn(told('succeeded'), { asked })).toBe(0)
     expect(asked).toEqual([])
     const pauses: number[] = []
@@ -143,7 +143,7 @@ describe('a job that nobody asks about', () => {
     const event = endText(wish, 3_000)
     await store().end(wish.rid, { event, state: 'succeeded', artifacts: [], error: null, endedAt: 1 })
     await wait(wish.rid)
-    const asked: AskedJob[] = []
+    const asked: ProbedJob[] = []
     // The provider of the job has changed the price since.
     expect(await jobs.turn(told('succeeded', 9_000), { asked })).toBe(1)
     expect(asked).toEqual([])
@@ -186,7 +186,7 @@ describe('a job that nobody asks about', () => {
     const wish = await submit(await wishOf(), 60_000)
     const away: JobBook = { ...market.plane.jobBook, read: () => Promise.reject(new Error('away')) }
     const deaf: JobBook = { ...market.plane.jobBook, end: () => Promise.reject(new Error('away')) }
-    const asked: AskedJob[] = []
+    const asked: ProbedJob[] = []
     for (const book of [away, deaf]) {
       market.advance(600_000)
       expect(await jobs.turn(told('succeeded'), { asked, jobBook: book })).toBe(0)
@@ -287,7 +287,7 @@ describe('a job that nobody asks about', () => {
 
   describe('and is cancelled by its buyer', () => {
     const cancel = (wish: { readonly rid: string; readonly account: AccountId }, answer: JobAnswer) => {
-      const askJob = async (job: AskedJob) => {
+      const askJob = async (job: ProbedJob) => {
         expect(job.isCancel).toBe(true)
         return answer
       }
@@ -303,7 +303,7 @@ describe('a job that nobody asks about', () => {
     it('goes on where the provider has no word for stopping, and its buyer is told so', async () => {
       await speak('openai')
       const wish = await submit(await wishOf())
-      const askJob = async (job: AskedJob) => {
+      const askJob = async (job: ProbedJob) => {
         expect(job.isCancel).toBe(false)
         return told('running')
       }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findJob } from '#control-plane/db/jobs.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
-import type { AskedJob, JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import type { JobAnswer, ProbedJob } from '#control-plane/ports/provider/job-probe.ts'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { getRequest } from '#control-plane/services/usage/lookup.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
@@ -36,7 +36,7 @@ afterAll(() => market.stop())
 const job = (quote: number, balance?: number) => jobs.job(quote, balance)
 const post = (...events: string[]) => jobs.post(...events)
 const escrowOf = (account: AccountId) => jobs.escrowOf(account)
-const finish = (answer?: JobAnswer, asked?: AskedJob[]) => jobs.turn(answer, { asked })
+const finish = (answer?: JobAnswer, asked?: ProbedJob[]) => jobs.turn(answer, { asked })
 const breaches = () => jobs.breaches()
 
 describe('a long job', () => {
@@ -147,7 +147,7 @@ describe('a long job', () => {
       const providerJob = `vid-${market.plane.ids.ulid()}`
       const wish = { ...(await job(10_000)), offer, providerJob }
       await post(submitText(wish, Date.now() - 1))
-      const asked: AskedJob[] = []
+      const asked: ProbedJob[] = []
       expect(await finish(answer, asked)).toBe(1)
       expect(await finish(answer, asked)).toBe(0)
       expect(asked).toMatchObject([{ kind: 'video', providerJob, place: { apiFormat: 'openai' } }])
@@ -164,7 +164,7 @@ describe('a long job', () => {
     const text = (wish: (typeof wishes)[number], index: number) =>
       submitText({ ...wish, offer, providerJob: `vid-claimed-${index}` }, Date.now() - 1)
     await post(...wishes.map(text))
-    const asked: AskedJob[] = []
+    const asked: ProbedJob[] = []
     await Promise.all(Array.from({ length: 4 }, () => finish(told('succeeded'), asked)))
     // A worker that found another one at it took none.
     await finish(told('succeeded'), asked)
@@ -244,7 +244,7 @@ describe('a job whose buyer asks about it', () => {
       await finish(told('running'), questions)
       return questions.filter(({ providerJob }) => providerJob === wish.providerJob).length
     }
-    const questions: AskedJob[] = []
+    const questions: ProbedJob[] = []
     // Redis has its record again after the first question.
     expect(await turn()).toBe(1)
     for (const ago of [1_000, 1_000, 1_000]) {

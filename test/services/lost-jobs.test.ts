@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
-import type { AskedJob } from '#control-plane/ports/provider/job-probe.ts'
+import type { ProbedJob } from '#control-plane/ports/provider/job-probe.ts'
 import { JOB_POLLS } from '#control-plane/services/booking/job-schedule.ts'
 import { createLostEnds } from '#control-plane/services/jobs/find-lost-ends.ts'
 import { forgetOldJobs, noteJobMarks } from '#control-plane/services/jobs/restore-jobs.ts'
@@ -41,7 +41,7 @@ describe('the record of a job that Redis lost', () => {
     expect(await listed(wish)).toEqual([wish.rid])
     await lose(wish.rid)
     await market.world.redis.del(moneyKeys.jobsOf('video', wish.account))
-    const asked: AskedJob[] = []
+    const asked: ProbedJob[] = []
     await wait(wish.rid)
     await jobs.turn(told('running'), { asked, isGateClosed: true })
     expect(asked.map(({ providerJob }) => providerJob)).not.toContain(wish.providerJob)
@@ -253,7 +253,7 @@ describe('a job that nobody can ask about any more', () => {
   const { plane } = market
   const destroyKey = (rid: string) => sql`update job set offer = 'ofr_gone' where rid = ${rid}`.execute(plane.db)
   /** Lets workers ask until they take it for lost. */
-  const giveUp = async (rid: string, asked: AskedJob[]) => {
+  const giveUp = async (rid: string, asked: ProbedJob[]) => {
     for (let turn = 0; turn < JOB_POLLS.lostAfter; turn++) {
       await wait(rid)
       await jobs.turn(told('succeeded'), { asked })
@@ -268,7 +268,7 @@ describe('a job that nobody can ask about any more', () => {
     const found = await store().find(wish.rid)
     expect(found).toMatchObject({ job: { rid: wish.rid, credential: null }, end: undefined })
     expect(await listed(wish)).toEqual([wish.rid])
-    const asked: AskedJob[] = []
+    const asked: ProbedJob[] = []
     await giveUp(wish.rid, asked)
     expect(asked.filter(({ providerJob }) => providerJob === wish.providerJob)).toEqual([])
     expect((await store().find(wish.rid))?.end).toMatchObject({ state: 'failed', error: KEYLESS, artifacts: [] })
@@ -310,7 +310,7 @@ describe('a job that nobody can ask about any more', () => {
       { purpose: 'own-provider', tenant: buyer.account },
       null,
     ])
-    const asked: AskedJob[] = []
+    const asked: ProbedJob[] = []
     await giveUp(known.rid, asked)
     expect((await store().find(known.rid))?.end).toMatchObject({ state: 'succeeded', artifacts: [{}] })
     await invoke(plane, buyer, removeOwnProvider, { id: own.id })

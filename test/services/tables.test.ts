@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CHECKED_KINDS } from '#control-plane/check-ledger/ledger-rules.ts'
 import { readRows } from '#control-plane/db/rows.ts'
-import type { Column, TableSet } from '#control-plane/db/tables/column.ts'
+import type { DbColumn, TableSet } from '#control-plane/db/tables/column.ts'
 import { bigint, integer, nullable, text } from '#control-plane/db/tables/column.ts'
 import { TABLES } from '#control-plane/db/tables.ts'
 import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
@@ -22,7 +22,7 @@ type RealColumn = {
   readonly type: string
   readonly isView: boolean
   readonly isNullable: boolean
-  readonly filledBy: Column<unknown>['filledBy']
+  readonly filledBy: DbColumn<unknown>['filledBy']
   /** The checks of this column alone, in PostgreSQL's spelling. */
   readonly checks: readonly string[]
 }

@@ -1,12 +1,12 @@
 import type { Job } from '#control-plane/db/jobs.ts'
-import type { Place } from '#control-plane/services/jobs/job-lines.ts'
+import type { JobProvider } from '#control-plane/services/jobs/job-lines.ts'
 import { recordOf } from '#control-plane/services/jobs/job-lines.ts'
 import type { JobArchive } from '#control-plane/services/jobs/restore-jobs.ts'
 import type { JobRecordText } from '#shared/contract/job-record.ts'
 import type { LedgerSession } from './ledger-host.ts'
 import type { Market } from './market.ts'
 
-type Places = ReadonlyMap<string, Place>
+type Places = ReadonlyMap<string, JobProvider>
 
 /** The addresses and keys of all providers, by offer. */
 export function placesIn({ offers, jobOffers }: Market): Places {

@@ -1,6 +1,6 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
 import type { ChainPayment } from '#control-plane/db/chain-payments.ts'
-import type { Job, JobEnd } from '#control-plane/db/jobs.ts'
+import type { Job, JobEndRow } from '#control-plane/db/jobs.ts'
 import type { Entry } from '#control-plane/db/ledger.ts'
 import type { LedgerFooting, MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import type { Conflict, Poison, SettledRow } from '#control-plane/db/settlements.ts'
@@ -39,7 +39,7 @@ export type LedgerTables = {
   readonly entries: Entry[]
   readonly jobs: Map<string, Job>
   /** The inbox of jobs' ends, by the job's request id. */
-  readonly jobEnds: Map<string, JobEnd>
+  readonly jobEnds: Map<string, JobEndRow>
   readonly changes: Map<string, Balance>
   readonly conflicts: Conflict[]
   readonly poison: Poison[]

@@ -1,4 +1,4 @@
-import type { JobEnd, JobRows } from '#control-plane/db/jobs.ts'
+import type { JobEndRow, JobRows } from '#control-plane/db/jobs.ts'
 import { isId } from '#shared/ids.ts'
 import type { Statement } from './ledger-host.ts'
 import type { LedgerTables } from './ledger-tables.ts'
@@ -55,7 +55,7 @@ export function memoryJobs(statement: Statement, wall: () => number): JobRows {
   }
 }
 
-function changeUnbooked({ jobEnds }: LedgerTables, rid: string, change: (end: JobEnd) => JobEnd): void {
+function changeUnbooked({ jobEnds }: LedgerTables, rid: string, change: (end: JobEndRow) => JobEndRow): void {
   const end = jobEnds.get(rid)
   if (end?.bookedAt === null) jobEnds.set(rid, change(end))
 }

@@ -2,7 +2,7 @@ import type { Job } from '#control-plane/db/jobs.ts'
 import { nextPoll } from '#control-plane/services/booking/job-schedule.ts'
 import type { AttendCtx } from '#control-plane/services/jobs/attend-job.ts'
 import { attendJob } from '#control-plane/services/jobs/attend-job.ts'
-import type { Place } from '#control-plane/services/jobs/job-lines.ts'
+import type { JobProvider } from '#control-plane/services/jobs/job-lines.ts'
 import { recordIn } from './job-archive.ts'
 import type { JobProviders } from './job-providers.ts'
 import type { LedgerSession } from './ledger-host.ts'
@@ -15,7 +15,7 @@ type Asker = {
   readonly process: SimProcess
   readonly providers: JobProviders
   /** By offer. */
-  readonly places: ReadonlyMap<string, Place>
+  readonly places: ReadonlyMap<string, JobProvider>
 }
 
 /**

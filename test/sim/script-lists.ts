@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
-import type { Batch } from '#shared/contract/money-scripts/batch.ts'
+import type { ScriptBatch } from '#shared/contract/money-scripts/batch.ts'
 import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
 import { encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
@@ -23,7 +23,9 @@ import { createMemoryRedis } from './memory-redis.ts'
 import type { ScriptName, ScriptSemantics } from './memory-scripts.ts'
 
 /** A run of a script, or an event in the life of the server. */
-type Step = { readonly script: ScriptName; readonly epoch: number; readonly batch: Batch } | { readonly fill: number }
+type Step =
+  | { readonly script: ScriptName; readonly epoch: number; readonly batch: ScriptBatch }
+  | { readonly fill: number }
 
 const BUCKET = 'm00'
 const ACCOUNTS: readonly AccountId[] = ['acc_a', 'acc_b']
@@ -109,7 +111,7 @@ const capUse = fc.record({
 function step<Operation>(
   script: ScriptName,
   operation: fc.Arbitrary<Operation>,
-  encode: (operations: readonly Operation[], epoch: number) => Batch,
+  encode: (operations: readonly Operation[], epoch: number) => ScriptBatch,
 ): fc.Arbitrary<Step> {
   return fc
     .record({ operations: fc.array(operation, { minLength: 1, maxLength: 3 }), epoch })
@@ -150,7 +152,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: epoch.map((fill): Step => ({ fill })), weight: 1 },
 )
 
-function one(script: ScriptName, of: number, batch: Batch): Step {
+function one(script: ScriptName, of: number, batch: ScriptBatch): Step {
   return { script, epoch: of, batch }
 }
 

@@ -7,7 +7,7 @@ import { insertOrganization } from '#control-plane/db/organizations.ts'
 import type { BuyerActor, SellerActor } from '#control-plane/operation/actor.ts'
 import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
-import type { ControlPlane, Overrides } from '#control-plane/plane.ts'
+import type { ControlOverrides, ControlPlane } from '#control-plane/plane.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
 import { createServer } from '#control-plane/server.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
@@ -73,7 +73,7 @@ export const catalogItem = (id: string) =>
     : textModel(id, { aliases: [`${id}-20260101`] })
 
 type Options = {
-  readonly overrides?: Overrides
+  readonly overrides?: ControlOverrides
   readonly environment?: Record<string, string>
   /** Takes payments of wallets on the run's chain, or on another chain's variables. None are taken unless it is given. */
   readonly chain?: true | ChainEnvironment

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
-import type { AskedJob, JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
+import type { JobAnswer, ProbedJob } from '#control-plane/ports/provider/job-probe.ts'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { bookParkedEnds, createJobPolls } from '#control-plane/services/jobs/poll-jobs.ts'
 import { drainAccountChanges } from '#control-plane/services/ledger/ledger.ts'
@@ -23,7 +23,7 @@ export function told(state: ProviderJob['state'], milliseconds = 6_000): JobAnsw
 
 type Turn = {
   /** Takes a note of every question. */
-  readonly asked?: AskedJob[] | undefined
+  readonly asked?: ProbedJob[] | undefined
   readonly jobBook?: JobBook
   /** A gate that is closed, for this worker alone. */
   readonly isGateClosed?: boolean
@@ -58,7 +58,7 @@ export async function openJobDesk({ plane, provider }: TestMarket) {
       answer?: JobAnswer,
       { asked = [], jobBook = plane.jobBook, isGateClosed = false }: Turn = {},
     ): Promise<number> {
-      const askJob = async (job: AskedJob) => {
+      const askJob = async (job: ProbedJob) => {
         asked.push(job)
         return answer ?? plane.askJob(job)
       }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { LineCtx } from '#control-plane/services/jobs/lent-job-lines.ts'
+import type { JobLineCtx } from '#control-plane/services/jobs/lent-job-lines.ts'
 import { ledgerArchive, restoreJobs } from '#control-plane/services/jobs/restore-jobs.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
 import { DAY } from '#shared/clock.ts'
@@ -19,7 +19,7 @@ export async function openLostJobDesk() {
   const offer = (await listOffer(market, (await market.person()).seller)).id
 
   /** Writes the records again that Redis has lost, as a worker does. */
-  const restore = (ctx: LineCtx = market.plane) => restoreJobs(ctx, ledgerArchive(ctx))
+  const restore = (ctx: JobLineCtx = market.plane) => restoreJobs(ctx, ledgerArchive(ctx))
   /** The answer, or the code of the refusal. */
   const orCode = (answer: Promise<unknown>) => answer.catch((error: unknown) => Object(error).code)
 

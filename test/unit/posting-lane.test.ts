@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Batch } from '#control-plane/services/booking/ingest.ts'
+import type { EventBatch } from '#control-plane/services/booking/ingest.ts'
 import { createPostingLane } from '#control-plane/workers/posting-lane.ts'
 
 /** A lane whose postings end when the test says so. */
 function lane(maxEvents = 10) {
-  const posted: { batch: Batch; end: (error?: Error) => void }[] = []
+  const posted: { batch: EventBatch; end: (error?: Error) => void }[] = []
   const post = createPostingLane({
     maxEvents,
     maxAtOnce: 1,

@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { concat, hashMessage, toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
-import type { Verdict } from '#data-plane/rails/wallet-signature.ts'
+import type { SignatureVerdict } from '#data-plane/rails/wallet-signature.ts'
 import { createWalletSignatures } from '#data-plane/rails/wallet-signature.ts'
 import { createManualTime } from './fixtures/manual-time.ts'
 
@@ -95,7 +95,7 @@ describe('the signature of a payment', () => {
       passed++
       return new Promise<void>((resolve) => void ends.push(resolve))
     }
-    const pass = (verdict: Verdict, address: string) => signatures.passOn(verdict, address, claim)
+    const pass = (verdict: SignatureVerdict, address: string) => signatures.passOn(verdict, address, claim)
     const flood = Array.from({ length: 500 }, () => pass('unproven', '198.51.100.1').catch((error) => error))
     expect(passed).toBe(8)
     // Other addresses, and payments that were proved, are passed on.

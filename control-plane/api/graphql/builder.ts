@@ -8,7 +8,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { InvokeOptions } from '#control-plane/operation/invoke.ts'
 import { AppError } from '#shared/errors.ts'
 import { refuseDocument } from './limits.ts'
-import type { Live } from './live.ts'
+import type { LiveTopics } from './live.ts'
 
 /** The facts of a request that resolvers need. */
 export type GraphQLContext = {
@@ -17,7 +17,7 @@ export type GraphQLContext = {
   readonly requestId: string
   readonly options: InvokeOptions
   /** The changes that can be watched in this process. */
-  readonly live: Live
+  readonly live: LiveTopics
 }
 
 /**

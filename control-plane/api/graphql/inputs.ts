@@ -1,10 +1,10 @@
 import type { InputFieldMap, InputRef } from '@pothos/core'
 import type { z } from 'zod'
 import { builder } from './builder.ts'
-import type { Choice, Leaf } from './members.ts'
+import type { Leaf, MemberChoice } from './members.ts'
 import { membersOf } from './members.ts'
 
-export type InputChoice<Name extends string = string> = Choice<Name> & {
+export type InputChoice<Name extends string = string> = MemberChoice<Name> & {
   /** Members that are an enum or an input object, or a list of these. */
   readonly types?: { readonly [Member in Name]?: InputRef }
   /** Members that the caller gives although the operation takes another one in their place. */
@@ -14,7 +14,7 @@ export type InputChoice<Name extends string = string> = Choice<Name> & {
 }
 
 /** An argument that holds several members of an operation's input. */
-export type Group = {
+export type ArgumentGroup = {
   readonly type: InputRef
   readonly isOptional: boolean
   readonly members: readonly string[]
@@ -31,7 +31,7 @@ export function inputOf<Input extends object>(
   name: string,
   schema: z.ZodObject & z.ZodType<unknown, Input>,
   { description, isOptional = false, without = [], ...choice }: InputChoice<keyof Input & string> & Shown = {},
-): Group {
+): ArgumentGroup {
   const own: readonly InputField[] = inputFields(schema, { ...choice, without: [...without, 'id'] })
   const type = builder.inputType(name, {
     ...(description === undefined ? {} : { description }),

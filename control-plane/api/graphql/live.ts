@@ -9,7 +9,7 @@ import type { Topics } from './topics.ts'
 import { createTopics } from './topics.ts'
 
 /** The changes that can be watched in one process. */
-export type Live = {
+export type LiveTopics = {
   readonly book: Topics<BookState>
   readonly feed: Topics<readonly TradeView[]>
   readonly health: Topics<readonly OfferHealth[]>
@@ -18,7 +18,7 @@ export type Live = {
   readonly operation: Topics<OperationView>
 }
 
-export function createLive(ctx: Ctx & { readonly updates: Updates }): Live {
+export function createLive(ctx: Ctx & { readonly updates: Updates }): LiveTopics {
   return {
     book: createTopics(ctx),
     feed: createTopics(ctx),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 export type Leaf = 'ID' | 'String' | 'Int' | 'Float' | 'Boolean'
 
 /** The GraphQL types of those members of a schema whose own kinds do not decide it. */
-export type Choice<Name extends string = string> = {
+export type MemberChoice<Name extends string = string> = {
   /** Texts that name a record. `id` and names that end with `Id` need not be listed. */
   readonly ids?: readonly Name[]
   /** Whole numbers below 2^31. Every other number is a Float. */
@@ -15,7 +15,7 @@ export type Choice<Name extends string = string> = {
 }
 
 /** A member of an operation's input or output. */
-export type Member = {
+export type SchemaMember = {
   readonly name: string
   /** The schema of the value, or of an item of the list. */
   readonly schema: z.core.$ZodType
@@ -29,7 +29,7 @@ export type Member = {
 }
 
 /** The members of an object schema in their order. */
-export function membersOf(schema: z.ZodObject, choice: Choice = {}): readonly Member[] {
+export function membersOf(schema: z.ZodObject, choice: MemberChoice = {}): readonly SchemaMember[] {
   const left = new Set(choice.without)
   return Object.entries(schema.shape).flatMap(([name, member]) => {
     if (left.has(name)) return []
@@ -38,7 +38,7 @@ export function membersOf(schema: z.ZodObject, choice: Choice = {}): readonly Me
   })
 }
 
-type Found = Omit<Member, 'name' | 'leaf'>
+type Found = Omit<SchemaMember, 'name' | 'leaf'>
 
 function lookInside(schema: z.core.$ZodType): Found {
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
@@ -55,7 +55,7 @@ function lookInside(schema: z.core.$ZodType): Found {
   return first === undefined ? { schema, isList: false, isNullable: false, isOptional: false } : lookInside(first)
 }
 
-function leafOf(name: string, schema: z.core.$ZodType, choice: Choice): Leaf | undefined {
+function leafOf(name: string, schema: z.core.$ZodType, choice: MemberChoice): Leaf | undefined {
   const isIn = (names: readonly string[] | undefined) => names?.includes(name) === true
   if (isIn(choice.texts)) return 'String'
   switch (kindOf(schema)) {

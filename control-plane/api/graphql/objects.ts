@@ -2,7 +2,7 @@ import type { OutputRef } from '@pothos/core'
 import { z } from 'zod'
 import { toCamelName } from '#control-plane/api/case.ts'
 import { builder } from './builder.ts'
-import type { Choice, Leaf, Member } from './members.ts'
+import type { Leaf, MemberChoice, SchemaMember } from './members.ts'
 import { membersOf } from './members.ts'
 
 type FieldsOf<Parent extends object> = PothosSchemaTypes.ObjectFieldBuilder<
@@ -17,7 +17,7 @@ type TypeFor<Value> = string | OutputRef<Value extends readonly (infer Item)[] ?
 /** The cost of a list: that of the field, and the number of items that count. */
 type Cost = { readonly field?: number; readonly multiplier?: number }
 
-type FieldChoice<Parent extends object> = Choice<NameOf<Parent>> & {
+type FieldChoice<Parent extends object> = MemberChoice<NameOf<Parent>> & {
   /** Members that are an enum, an object, or a list of these. An object without a type is not shown. */
   readonly types?: { readonly [Name in NameOf<Parent>]?: TypeFor<NonNullable<Parent[Name]>> }
   readonly costs?: { readonly [Name in NameOf<Parent>]?: Cost }
@@ -75,7 +75,7 @@ export function fieldsOf<Parent extends object>(
     )
 }
 
-function typeFor({ schema, leaf }: Member, chosen: string | OutputRef | undefined): Leaf | OutputRef | undefined {
+function typeFor({ schema, leaf }: SchemaMember, chosen: string | OutputRef | undefined): Leaf | OutputRef | undefined {
   if (typeof chosen !== 'string') return chosen ?? leaf
   if (schema instanceof z.ZodEnum) return builder.enumType(chosen, { values: schema.options.map(String) })
   if (schema instanceof z.ZodObject) return objectOf(chosen, schema)

@@ -4,14 +4,14 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Access, Operation } from '#control-plane/operation/operation.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
-import type { Group, InputChoice } from './inputs.ts'
+import type { ArgumentGroup, InputChoice } from './inputs.ts'
 import { argsOf } from './inputs.ts'
-import type { ConnectionArgs, Page } from './page.ts'
+import type { ConnectionArgs, ConnectionPage } from './page.ts'
 import { costOfPage, readPage, toEdges } from './page.ts'
 
 type FieldChoice<Name extends string> = InputChoice<Name> & {
   /** Arguments that hold several members of the input. */
-  readonly groups?: Readonly<Record<string, Group>>
+  readonly groups?: Readonly<Record<string, ArgumentGroup>>
 }
 type ChoiceFor<Input extends z.ZodType> = FieldChoice<keyof z.input<Input> & string>
 /** Makes the answer of the output, such as a list out of the object that holds it. */
@@ -58,25 +58,25 @@ type Connection<Item, Node> = Field<ReturnType<typeof toEdges<Item, Node>> | nul
 
 /** Makes the arguments, the cost and the resolver of a connection, null for a null page. `show` makes the nodes of the items. */
 export function pageOf<A extends Access, Input extends z.ZodType, Item>(
-  operation: Operation<A, Input, Page<Item>>,
+  operation: Operation<A, Input, ConnectionPage<Item>>,
   choice?: ChoiceFor<Input>,
 ): Connection<Item, Item>
 export function pageOf<A extends Access, Input extends z.ZodType, Output, Item>(
   operation: Operation<A, Input, Output>,
   choice: ChoiceFor<Input>,
-  write: Write<Output, Page<Item> | null>,
+  write: Write<Output, ConnectionPage<Item> | null>,
 ): Connection<Item, Item>
 export function pageOf<A extends Access, Input extends z.ZodType, Output, Item, Node>(
   operation: Operation<A, Input, Output>,
   choice: ChoiceFor<Input>,
-  write: Write<Output, Page<Item>>,
+  write: Write<Output, ConnectionPage<Item>>,
   show: (item: Item) => Node,
 ): Connection<Item, Node>
 export function pageOf<A extends Access, Input extends z.ZodType, Item>(
-  operation: Operation<A, Input, Page<Item>>,
+  operation: Operation<A, Input, ConnectionPage<Item>>,
   choice: ChoiceFor<Input> = {},
   ...[write = (page) => page, show = (item) => item]: [
-    Write<Page<Item>, Page<Item> | null>?,
+    Write<ConnectionPage<Item>, ConnectionPage<Item> | null>?,
     ((item: Item) => unknown)?,
   ]
 ): Connection<Item, unknown> {

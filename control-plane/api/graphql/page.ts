@@ -30,14 +30,14 @@ function sizeOf({ first, last, before }: ConnectionArgs): number {
   return first
 }
 
-export type Page<Item> = {
+export type ConnectionPage<Item> = {
   readonly items: readonly Item[]
   readonly nextToken: string | null
   readonly cursorOf: (item: Item) => string
 }
 
 /** Shows a page as a connection; `show` makes the nodes. Cursors are signed, so only those asked for are made. */
-export function toEdges<Item, Node>(page: Page<Item>, args: ConnectionArgs, show: (item: Item) => Node) {
+export function toEdges<Item, Node>(page: ConnectionPage<Item>, args: ConnectionArgs, show: (item: Item) => Node) {
   const edges = page.items.map((item) => ({
     get cursor() {
       return page.cursorOf(item)

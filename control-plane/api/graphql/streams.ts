@@ -33,13 +33,13 @@ export type Streams = {
    * Takes a place for a stream that is about to be opened. Throws `too_many_in_flight` or `overloaded` when there is none.
    * The place is given to `serve`, or given back.
    */
-  admit(caller: Caller): Place
+  admit(caller: Caller): StreamPlace
   /**
    * Sends results to a response until either ends. All streams of one `key` share the source that the first one opened.
    */
   serve(
     response: ServerResponse,
-    source: { readonly place: Place; readonly key: string; open(): Promise<Results> },
+    source: { readonly place: StreamPlace; readonly key: string; open(): Promise<Results> },
   ): void
   /** Checks every credential again soon. */
   recheck(): void
@@ -48,7 +48,7 @@ export type Streams = {
 }
 
 /** The place of one stream in the limits, from before its source is opened. */
-export type Place = {
+export type StreamPlace = {
   readonly caller: Caller
   /** Gives the place back, once. */
   leave(): void
@@ -57,7 +57,7 @@ export type Place = {
 type Reader = {
   readonly response: ServerResponse
   readonly caller: Caller
-  readonly place: Place
+  readonly place: StreamPlace
   readonly group: Group
   /** The newest result that a slow reader has not been sent. */
   waiting: string | undefined

@@ -33,13 +33,13 @@ const SECURITY_HEADERS = {
 const FOR_GOOD = 'public, max-age=31536000, immutable'
 
 /** The web page, where it was built. */
-export type Page = {
+export type WebPage = {
   /** Answers a person's browser on a path that no route has. False leaves the request to the API's refusals. */
   answer(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
 }
 
 /** Mounts the page's files. A build without the page serves the reference at `/` instead. */
-export function mountPage(server: FastifyInstance, ctx: Ctx, folder: URL): Page {
+export function mountPage(server: FastifyInstance, ctx: Ctx, folder: URL): WebPage {
   const files = openPageFiles(folder)
   if (files === undefined) {
     server.get('/', async (_request, reply) => reply.redirect('/docs'))

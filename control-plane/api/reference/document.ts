@@ -53,4 +53,4 @@ export type Document = z.infer<typeof DocumentSchema>
 export type Origins = { readonly baseUrl: string; readonly apiBaseUrl: string }
 
 /** An operation with its place. */
-export type Placed = { readonly method: string; readonly path: string; readonly operation: DescribedOperation }
+export type PlacedOperation = { readonly method: string; readonly path: string; readonly operation: DescribedOperation }

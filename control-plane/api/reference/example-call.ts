@@ -1,4 +1,4 @@
-import type { Origins, Placed } from './document.ts'
+import type { Origins, PlacedOperation } from './document.ts'
 import { escapeHtml } from './markup.ts'
 
 /** The first example of an operation as a call. */
@@ -13,7 +13,7 @@ export type ExampleCall = {
   readonly body: { readonly json: string } | 'none' | 'form'
 }
 
-export function exampleOf({ method, path, operation }: Placed): ExampleCall {
+export function exampleOf({ method, path, operation }: PlacedOperation): ExampleCall {
   const { parameters, requestBody, security } = operation
   const query = parameters
     .filter((parameter) => parameter.in === 'query' && parameter.example !== undefined)

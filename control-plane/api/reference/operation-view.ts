@@ -1,10 +1,10 @@
-import type { DescribedOperation, Origins, Placed } from './document.ts'
+import type { DescribedOperation, Origins, PlacedOperation } from './document.ts'
 import { curlOf, exampleOf, renderTry } from './example-call.ts'
 import { escapeHtml, renderInline, renderMarkdown } from './markup.ts'
 import { renderSchema, typeOf } from './schema-view.ts'
 
 /** Shows one operation: who may call it, its input, its answers and its refusals. */
-export function renderOperation(placed: Placed, origins: Origins): string {
+export function renderOperation(placed: PlacedOperation, origins: Origins): string {
   const { method, path, operation } = placed
   const { operationId, summary, description } = operation
   const call = exampleOf(placed)

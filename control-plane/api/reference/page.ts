@@ -1,4 +1,4 @@
-import type { Document, Origins, Placed } from './document.ts'
+import type { Document, Origins, PlacedOperation } from './document.ts'
 import { escapeHtml, renderInline, renderMarkdown } from './markup.ts'
 import { renderOperation } from './operation-view.ts'
 import { renderSchema, typeOf } from './schema-view.ts'
@@ -9,7 +9,7 @@ export type TextPage = { readonly name: string; readonly title: string }
 
 /** Renders the reference as one page. It fetches only its style and its script, and can be read without them. */
 export function renderPage(document: Document, texts: readonly TextPage[], origins: Origins): string {
-  const placed: Placed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  const placed: PlacedOperation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   )
   const chapters = document.tags.map((tag) => ({
@@ -105,7 +105,7 @@ function renderWays(texts: readonly TextPage[], here: string): string {
 <h2>Reference</h2><ul>${item('/docs', 'API reference')}${list.join('')}</ul>`
 }
 
-type Chapter = { readonly name: string; readonly description: string; readonly placed: readonly Placed[] }
+type Chapter = { readonly name: string; readonly description: string; readonly placed: readonly PlacedOperation[] }
 
 function renderIndex({ name, placed }: Chapter): string {
   const items = placed.map(

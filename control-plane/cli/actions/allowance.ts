@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { dollars, instant } from '#control-plane/cli/amounts.ts'
-import type { Action, Cli, Options } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandOptions } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
@@ -82,7 +82,7 @@ export const revokeAllowance: Action = async (cli, { options }) => {
 }
 
 /** The wallet of the account, by its key. Throws for the key of another wallet, before anything is changed. */
-async function ownWallet(cli: Cli, options: Options) {
+async function ownWallet(cli: Cli, options: CommandOptions) {
   const wallet = await openWallet(cli, options)
   const { wallet: own } = readAnswer(Allowance, await cli.connection.call('GET', PATH, { side }))
   if (own.toLowerCase() === wallet.address.toLowerCase()) return wallet

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { dollars } from '#control-plane/cli/amounts.ts'
-import type { Action, Cli, Given, Options } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandOptions, Given } from '#control-plane/cli/command.ts'
 import { CommandFailure, usageError } from '#control-plane/cli/failure.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { isSet, requiredOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
@@ -92,7 +92,7 @@ export async function readBody({ terminal }: Cli, { args, options }: Given) {
   }
 }
 
-export function headersOf(options: Options): Record<string, string> {
+export function headersOf(options: CommandOptions): Record<string, string> {
   const floor = wholeOption(options, 'minDiscount', { min: 0, max: 100 })
   const ceiling = textOption(options, 'maxCost')
   return {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { instant } from '#control-plane/cli/amounts.ts'
-import type { Action, Options } from '#control-plane/cli/command.ts'
+import type { Action, CommandOptions } from '#control-plane/cli/command.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import {
@@ -15,7 +15,7 @@ import {
 } from '#control-plane/cli/read-options.ts'
 
 type KeySide = 'buyer' | 'seller'
-const sideOf = (options: Options): KeySide => (textOption(options, 'side') === 'seller' ? 'seller' : 'buyer')
+const sideOf = (options: CommandOptions): KeySide => (textOption(options, 'side') === 'seller' ? 'seller' : 'buyer')
 
 const Key = z.looseObject({
   id: z.string(),

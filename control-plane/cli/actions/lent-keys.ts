@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
-import type { Action, Cli, Options } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandOptions } from '#control-plane/cli/command.ts'
 import { readSecretVariable } from '#control-plane/cli/config.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
-import type { Block } from '#control-plane/cli/output.ts'
+import type { OutputBlock } from '#control-plane/cli/output.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { argument, isSet, listOption, numberOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
@@ -40,7 +40,7 @@ const Page = z.object({ items: z.array(Lent), next_token: z.string().nullable() 
 const usd = (value: number | null | undefined) => (value == null ? null : `$${value}`)
 const pathOf = (id: string) => `${OFFERS}/${encodeURIComponent(id)}`
 
-function describe(offer: Lent): Block {
+function describe(offer: Lent): OutputBlock {
   const { traits, rate_per_minute: rate, buyer_share_pct: share, delisted_reason: reason } = offer
   return facts({
     'lent key': offer.id,
@@ -61,7 +61,7 @@ function describe(offer: Lent): Block {
 }
 
 /** The key, from a variable or a file. It is never an argument, because others read the list of processes. */
-function keyOf(options: Options): string {
+function keyOf(options: CommandOptions): string {
   const [variable, file] = [textOption(options, 'keyEnv'), textOption(options, 'keyFrom')]
   if ((variable === undefined) === (file === undefined)) throw usageError('Name the key by --key-env or --key-from.')
   const key = file === undefined ? readSecretVariable(variable ?? '') : readSecretIn(file)
@@ -70,7 +70,7 @@ function keyOf(options: Options): string {
 }
 
 /** The terms that options name. A word of `none` lifts a rule. */
-function termsOf(options: Options): Record<string, unknown> {
+function termsOf(options: CommandOptions): Record<string, unknown> {
   const lists = { models: 'models', methods: 'methods', paths: 'paths' } as const
   const numbers = [
     ['capDaily', 'cap_daily_usd', { min: 0.000001, max: 1_000_000_000 }],

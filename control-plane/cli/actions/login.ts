@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Action, Cli, Options } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandOptions } from '#control-plane/cli/command.ts'
 import type { Side } from '#control-plane/cli/config.ts'
 import { readSecretVariable, SIDES } from '#control-plane/cli/config.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
@@ -38,7 +38,7 @@ export const login: Action = async (cli, { options }) => {
 }
 
 /** The secret named by `--<name>-env` or `--<name>-from`. */
-function secretOption(options: Options, name: 'key' | 'privateKey'): Secret | undefined {
+function secretOption(options: CommandOptions, name: 'key' | 'privateKey'): Secret | undefined {
   const variable = textOption(options, `${name}Env`)
   const file = textOption(options, `${name}From`)
   if (variable !== undefined && file !== undefined) throw usageError('Name a variable or a file, not both.')
@@ -50,7 +50,7 @@ function secretOption(options: Options, name: 'key' | 'privateKey'): Secret | un
 }
 
 /** The wallet of a private key in a variable or a file, or one that a person types. */
-export async function openWallet({ terminal }: Pick<Cli, 'terminal'>, options: Options) {
+export async function openWallet({ terminal }: Pick<Cli, 'terminal'>, options: CommandOptions) {
   const named = secretOption(options, 'privateKey')
   if (named === undefined && !terminal.canAsk) {
     throw usageError('Name the wallet: --private-key-env or --private-key-from.')

@@ -3,7 +3,7 @@ import { dollars, instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
 import type { Action, Cli } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { CommandFailure, usageError } from '#control-plane/cli/failure.ts'
-import type { Block } from '#control-plane/cli/output.ts'
+import type { OutputBlock } from '#control-plane/cli/output.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
 import { startProgress } from '#control-plane/cli/progress.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
@@ -60,7 +60,7 @@ export const listOffers: Action = async ({ connection }, { options }) => {
   return { json: page, blocks: [rows, ...nextPage(page.next_token)] }
 }
 
-function describe(offer: Offer): Block {
+function describe(offer: Offer): OutputBlock {
   return facts({
     offer: offer.id,
     model: offer.model,

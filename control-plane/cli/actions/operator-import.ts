@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Action, Cli } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
-import type { Block } from '#control-plane/cli/output.ts'
+import type { OutputBlock } from '#control-plane/cli/output.ts'
 import { renderBlocks, table, text } from '#control-plane/cli/output.ts'
 import { startProgress } from '#control-plane/cli/progress.ts'
 import { argument, instantOption, isSet, requiredOption } from '#control-plane/cli/read-options.ts'
@@ -167,7 +167,7 @@ async function inParts<Answer>(
   return answers
 }
 
-function changeTable(changes: readonly Change[]): Block {
+function changeTable(changes: readonly Change[]): OutputBlock {
   const rows = changes.flatMap(({ model, fields }) => fields.map((change) => ({ model, ...change })))
   return table(
     rows,
@@ -181,7 +181,7 @@ function changeTable(changes: readonly Change[]): Block {
   )
 }
 
-function rejectedTable(rejected: readonly Rejected[]): Block[] {
+function rejectedTable(rejected: readonly Rejected[]): OutputBlock[] {
   if (rejected.length === 0) return []
   const cells = [
     { title: 'ROW', alignsRight: true, value: ({ index }: Rejected) => index + 1 },

@@ -1,5 +1,5 @@
 import { instant } from '#control-plane/cli/amounts.ts'
-import type { Action, Options } from '#control-plane/cli/command.ts'
+import type { Action, CommandOptions } from '#control-plane/cli/command.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
 import {
   argument,
@@ -47,7 +47,7 @@ function touchedOf({ models, providers }: Told): string {
 }
 
 /** The given facts of an incident. All of them may be changed at any time. */
-function wishOf(options: Options) {
+function wishOf(options: CommandOptions) {
   const [models, providers] = [listOption(options, 'models'), listOption(options, 'providers')]
   const state = OPEN_STATES.find((known) => known === textOption(options, 'state'))
   return { ...(models && { models }), ...(providers && { providers }), ...(state && { state }) }

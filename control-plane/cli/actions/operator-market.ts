@@ -1,5 +1,5 @@
 import { instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
-import type { Action, Options } from '#control-plane/cli/command.ts'
+import type { Action, CommandOptions } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
@@ -93,7 +93,7 @@ export const putProvider: Action = async ({ connection }, given) => {
   return { json: put, blocks: [facts({ id: put.id, address: put.baseUrl, trusted: yesNo(put.isTrusted) })] }
 }
 
-function endpointsOption(options: Options): Endpoint[] | undefined {
+function endpointsOption(options: CommandOptions): Endpoint[] | undefined {
   return listOption(options, 'endpoints')?.map((name) => {
     const endpoint = ENDPOINTS.find((known) => known === name)
     if (endpoint === undefined) throw usageError(`--endpoints takes ${ENDPOINTS.join(', ')}.`)

@@ -1,5 +1,5 @@
 import { dollars, instant, yesNo } from '#control-plane/cli/amounts.ts'
-import type { Action, Options } from '#control-plane/cli/command.ts'
+import type { Action, CommandOptions } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
@@ -15,7 +15,7 @@ function linesOf(lines: readonly Line[]) {
 }
 
 /** The account to act on, named by a wallet or by its id. */
-function partyOf(options: Options): { wallet?: string; account?: string } {
+function partyOf(options: CommandOptions): { wallet?: string; account?: string } {
   const [wallet, account] = [textOption(options, 'wallet'), textOption(options, 'account')]
   if ((wallet === undefined) === (account === undefined)) throw usageError('Name one of --wallet and --account.')
   return { ...(wallet && { wallet }), ...(account && { account }) }

@@ -3,7 +3,7 @@ import { instant } from '#control-plane/cli/amounts.ts'
 import type { Action } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
-import type { Block } from '#control-plane/cli/output.ts'
+import type { OutputBlock } from '#control-plane/cli/output.ts'
 import { renderBlocks, table, text } from '#control-plane/cli/output.ts'
 import { argument, isSet, requiredOption } from '#control-plane/cli/read-options.ts'
 import type { ResourceInput } from '#shared/catalog/resources.ts'
@@ -76,7 +76,7 @@ export const restoreLent: Action = async ({ connection }, given) => {
 
 type Change = { readonly place: string; readonly before: string | null; readonly after: string | null }
 
-function changeTable(changes: readonly Change[]): Block {
+function changeTable(changes: readonly Change[]): OutputBlock {
   return table(
     changes,
     [
@@ -94,7 +94,7 @@ function warning({
 }: {
   readonly newHosts: readonly string[]
   readonly activeOffers: number
-}): Block {
+}): OutputBlock {
   return text(`${activeOffers} lent keys would be sent to ${newHosts.join(', ')}.`)
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { dollars } from '#control-plane/cli/amounts.ts'
-import type { Action, Cli, Options } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandOptions } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { CommandFailure, usageError } from '#control-plane/cli/failure.ts'
 import type { RawAnswer } from '#control-plane/cli/http.ts'
@@ -79,7 +79,11 @@ function parsed({ body }: RawAnswer): unknown {
 }
 
 /** Refuses a price above the bound, and asks before a signature that costs money. */
-async function agree(cli: Cli, options: Options, { amount, scheme }: z.infer<typeof Requirement>): Promise<void> {
+async function agree(
+  cli: Cli,
+  options: CommandOptions,
+  { amount, scheme }: z.infer<typeof Requirement>,
+): Promise<void> {
   const bound = textOption(options, 'maxPayment') ?? '0.10'
   if (BigInt(amount) > BigInt(microOf(bound))) {
     throw usageError(
@@ -92,7 +96,7 @@ async function agree(cli: Cli, options: Options, { amount, scheme }: z.infer<typ
 
 type Asked = { readonly demand: Demand; readonly requirement: z.infer<typeof Requirement> }
 
-async function sign(cli: Cli, options: Options, { demand, requirement }: Asked): Promise<string> {
+async function sign(cli: Cli, options: CommandOptions, { demand, requirement }: Asked): Promise<string> {
   const account = await openWallet(cli, options)
   const [{ x402Client }, { ExactEvmScheme }, { UptoEvmScheme }, { toClientEvmSigner }, { createPublicClient, http }] =
     await Promise.all([

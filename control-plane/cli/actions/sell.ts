@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { dollarsOf } from '#control-plane/cli/amounts.ts'
-import type { Action, Cli, Given, Options } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandOptions, Given } from '#control-plane/cli/command.ts'
 import { readSecretVariable } from '#control-plane/cli/config.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { CommandFailure, usageError } from '#control-plane/cli/failure.ts'
-import type { Block } from '#control-plane/cli/output.ts'
+import type { OutputBlock } from '#control-plane/cli/output.ts'
 import { table, text } from '#control-plane/cli/output.ts'
 import { startProgress } from '#control-plane/cli/progress.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
@@ -39,7 +39,7 @@ const Line = z.looseObject({
 type Line = z.output<typeof Line>
 
 /** The provider's address and key, from the options. */
-function placeOf(options: Options): { base_url: string; api_format: string } & Record<string, string> {
+function placeOf(options: CommandOptions): { base_url: string; api_format: string } & Record<string, string> {
   const base = {
     base_url: requiredOption(options, 'provider'),
     api_format: textOption(options, 'format') ?? DEFAULT_PROTOCOL,
@@ -87,7 +87,7 @@ async function askForModels({ terminal, connection }: Cli, body: object): Promis
   return found
 }
 
-function modelTable(found: readonly Found[]): Block {
+function modelTable(found: readonly Found[]): OutputBlock {
   return table(
     found,
     [
@@ -173,7 +173,7 @@ async function createAll(cli: Cli, common: object, rows: readonly object[]): Pro
   return lines
 }
 
-function lineTable(lines: readonly Line[]): Block {
+function lineTable(lines: readonly Line[]): OutputBlock {
   return table(lines, [
     { title: 'MODEL', value: ({ model }) => model },
     { title: 'RESULT', value: ({ status }) => status },

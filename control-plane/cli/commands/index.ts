@@ -1,4 +1,4 @@
-import type { Command, Group } from '#control-plane/cli/command.ts'
+import type { Command, CommandGroup } from '#control-plane/cli/command.ts'
 import { BUYER_COMMANDS } from './buyer.ts'
 import { LENT_COMMANDS } from './lent-keys.ts'
 import { OPERATOR_MARKET_COMMANDS } from './operator-market.ts'
@@ -8,7 +8,7 @@ import { SELLER_COMMANDS } from './seller.ts'
 import { SESSION_COMMANDS } from './session.ts'
 
 /** Words in front of other words. A parent stands before its children. */
-export const GROUPS: readonly Group[] = [
+export const GROUPS: readonly CommandGroup[] = [
   { name: 'keys', summary: 'Keys of a wallet.' },
   { name: 'allowance', summary: 'Payment from a wallet.' },
   { name: 'route', summary: 'How calls are routed.' },

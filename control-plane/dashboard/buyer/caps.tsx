@@ -5,8 +5,8 @@ import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 
 /** The spending limits of a key. */
-export type KeyCaps = NonNullable<BuyerOverviewQuery['caps']>['keys'][number]
-type Cap = NonNullable<KeyCaps['daily']>
+export type ShownKeyCaps = NonNullable<BuyerOverviewQuery['caps']>['keys'][number]
+type Cap = NonNullable<ShownKeyCaps['daily']>
 
 function CapCell({ cap }: { readonly cap: Cap | null }) {
   if (cap === null) return <span className="muted">no cap</span>
@@ -30,7 +30,7 @@ function CapCell({ cap }: { readonly cap: Cap | null }) {
 }
 
 /** The caps of keys, and which of them ends first. */
-export const CAP_COLUMNS: readonly Column<KeyCaps>[] = [
+export const CAP_COLUMNS: readonly Column<ShownKeyCaps>[] = [
   { label: 'Key', cell: ({ label }) => label, text: ({ label }) => label },
   { label: 'Today (UTC)', cell: ({ daily }) => <CapCell cap={daily} />, text: ({ daily }) => daily?.usedUsdc },
   {

@@ -2,9 +2,9 @@ import { requestOf } from './client.ts'
 import type { PageUpdatesSubscription, PageUpdatesSubscriptionVariables } from './documents/live.ts'
 import { PageUpdatesDocument } from './documents/live.ts'
 
-export type Updates = NonNullable<PageUpdatesSubscription['updates']>
+export type UpdatesFrame = NonNullable<PageUpdatesSubscription['updates']>
 export type Wish = PageUpdatesSubscriptionVariables
-export type LiveState = 'connecting' | 'live' | 'broken'
+export type ConnectionState = 'connecting' | 'live' | 'broken'
 
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
@@ -12,8 +12,8 @@ const LONGEST_PAUSE_MS = 30_000
 const MAX_EVENT_CHARS = 2_000_000
 
 type Listener = {
-  readonly onUpdates: (updates: Updates) => void
-  readonly onState: (state: LiveState) => void
+  readonly onUpdates: (updates: UpdatesFrame) => void
+  readonly onState: (state: ConnectionState) => void
 }
 
 /** Reads updates until it is stopped, and begins again after a break. */
@@ -39,7 +39,7 @@ export function openStream(wish: Wish, { onUpdates, onState }: Listener): () => 
 }
 
 /** Reads one connection to its end. True when it said something. */
-async function readOnce(wish: Wish, signal: AbortSignal, onUpdates: (updates: Updates) => void): Promise<boolean> {
+async function readOnce(wish: Wish, signal: AbortSignal, onUpdates: (updates: UpdatesFrame) => void): Promise<boolean> {
   let wasLive = false
   try {
     const answer = await fetch('/graphql', { ...requestOf(PageUpdatesDocument, wish, 'text/event-stream'), signal })
@@ -64,7 +64,7 @@ async function readOnce(wish: Wish, signal: AbortSignal, onUpdates: (updates: Up
   return wasLive
 }
 
-function updatesIn(event: string): Updates | undefined {
+function updatesIn(event: string): UpdatesFrame | undefined {
   const data = event
     .split('\n')
     .filter((line) => line.startsWith('data:'))

@@ -1,19 +1,19 @@
 import type { ReactNode } from 'react'
 import { createContext, useContext, useEffect, useMemo, useState } from 'react'
-import type { LiveState, Updates, Wish } from './live-stream.ts'
+import type { ConnectionState, UpdatesFrame, Wish } from './live-stream.ts'
 import { openStream } from './live-stream.ts'
 
 /** A part of the market that a screen follows live. */
-export type Topic =
+export type LivePart =
   | { readonly kind: 'book'; readonly model: string }
   | { readonly kind: 'trades'; readonly limit: number }
   | { readonly kind: 'credit' | 'jobs' | 'offerHealth' }
 
-type Told = { readonly updates: Updates | undefined; readonly state: LiveState | 'paused' }
+type Told = { readonly updates: UpdatesFrame | undefined; readonly state: ConnectionState | 'paused' }
 
 type Live = {
   /** Wants a topic until the returned function is called. */
-  want(topic: Topic): () => void
+  want(topic: LivePart): () => void
   listen(onTold: (told: Told) => void): () => void
   setPaused(isPaused: boolean): void
 }
@@ -26,7 +26,7 @@ const GONE_MS = 3 * BEAT_MS
 const MAX_BOOKS = 8
 
 type Message =
-  | { readonly kind: 'want'; readonly tab: string; readonly topics: readonly Topic[] }
+  | { readonly kind: 'want'; readonly tab: string; readonly topics: readonly LivePart[] }
   | { readonly kind: 'told'; readonly told: Told }
 
 /**
@@ -36,7 +36,7 @@ type Message =
 export function createLive(): Live & { close(): void } {
   const tab = crypto.randomUUID()
   const channel = new BroadcastChannel(CHANNEL)
-  const wanted = new Map<symbol, Topic>()
+  const wanted = new Map<symbol, LivePart>()
   const listeners = new Set<(told: Told) => void>()
   const closing = new AbortController()
   let isPaused = false
@@ -102,9 +102,9 @@ export function createLive(): Live & { close(): void } {
 
 /** Reads for all tabs. The stream is opened anew when they want something else. */
 function createLead(onTold: (told: Told) => void) {
-  const tabs = new Map<string, { readonly topics: readonly Topic[]; readonly at: number }>()
+  const tabs = new Map<string, { readonly topics: readonly LivePart[]; readonly at: number }>()
   let reading: { readonly wish: string; stop(): void } | undefined
-  let updates: Updates | undefined
+  let updates: UpdatesFrame | undefined
 
   function renew() {
     const now = performance.now()
@@ -128,7 +128,7 @@ function createLead(onTold: (told: Told) => void) {
   }
   const check = setInterval(renew, BEAT_MS)
   return {
-    hear(tab: string, topics: readonly Topic[]) {
+    hear(tab: string, topics: readonly LivePart[]) {
       const before = JSON.stringify(tabs.get(tab)?.topics ?? [])
       tabs.set(tab, { topics, at: performance.now() })
       renew()
@@ -142,12 +142,12 @@ function createLead(onTold: (told: Told) => void) {
   }
 }
 
-function wishOf(topics: readonly Topic[]): Wish {
+function wishOf(topics: readonly LivePart[]): Wish {
   const books = [...new Set(topics.flatMap((topic) => (topic.kind === 'book' ? [topic.model] : [])))].sort((a, b) =>
     a < b ? -1 : 1,
   )
   const trades = Math.max(0, ...topics.map((topic) => (topic.kind === 'trades' ? topic.limit : 0)))
-  const wants = (kind: Topic['kind']) => topics.some((topic) => topic.kind === kind)
+  const wants = (kind: LivePart['kind']) => topics.some((topic) => topic.kind === kind)
   return {
     books: books.slice(0, MAX_BOOKS),
     trades,
@@ -174,11 +174,11 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
 }
 
 /** The updates of a topic, and how the stream is. */
-export function useLive(topic: Topic): Told & { readonly setPaused: (isPaused: boolean) => void } {
+export function useLive(topic: LivePart): Told & { readonly setPaused: (isPaused: boolean) => void } {
   const live = useContext(LiveContext)
   const [told, setTold] = useState<Told>({ updates: undefined, state: 'connecting' })
   const text = JSON.stringify(topic)
-  const wish = useMemo<Topic>(() => JSON.parse(text), [text])
+  const wish = useMemo<LivePart>(() => JSON.parse(text), [text])
   useEffect(() => live?.want(wish), [live, wish])
   useEffect(() => live?.listen(setTold), [live])
   return { ...told, setPaused: (isPaused) => live?.setPaused(isPaused) }

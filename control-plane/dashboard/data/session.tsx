@@ -6,7 +6,7 @@ import { PageViewerDocument } from './documents/viewer.ts'
 import { useScreen } from './use-query.ts'
 
 export type ViewerKind = 'nobody' | 'buyer' | 'seller' | 'session' | 'org' | 'operator'
-export type Side = 'buyer' | 'seller' | 'operator'
+export type PageSide = 'buyer' | 'seller' | 'operator'
 
 const KINDS: readonly ViewerKind[] = ['nobody', 'buyer', 'seller', 'session', 'org', 'operator']
 const RECHECK_MS = 60_000
@@ -54,7 +54,7 @@ export function useReadForViewer(): void {
 }
 
 /** True where a viewer may look at a side of the market. */
-export function isOfSide({ kind }: Pick<Viewer, 'kind'>, side: Side): boolean {
+export function isOfSide({ kind }: Pick<Viewer, 'kind'>, side: PageSide): boolean {
   return kind === side || (kind === 'session' && side !== 'operator')
 }
 

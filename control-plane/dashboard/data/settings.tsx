@@ -2,12 +2,12 @@ import type { ReactNode } from 'react'
 import { createContext, useCallback, useContext, useMemo, useState } from 'react'
 import type { Zone } from './format.ts'
 
-export type Theme = 'system' | 'light' | 'dark'
+export type ThemeChoice = 'system' | 'light' | 'dark'
 
 type Settings = {
-  readonly theme: Theme
+  readonly theme: ThemeChoice
   readonly zone: Zone
-  setTheme(theme: Theme): void
+  setTheme(theme: ThemeChoice): void
   setZone(zone: Zone): void
 }
 
@@ -26,12 +26,12 @@ function remembered(name: string): string | undefined {
 }
 
 export function SettingsProvider({ children }: { readonly children: ReactNode }) {
-  const [theme, changeTheme] = useState<Theme>(() => {
+  const [theme, changeTheme] = useState<ThemeChoice>(() => {
     const known = remembered('mkt_theme')
     return known === 'light' || known === 'dark' ? known : 'system'
   })
   const [zone, changeZone] = useState<Zone>(() => (remembered('mkt_zone') === 'local' ? 'local' : 'utc'))
-  const setTheme = useCallback((next: Theme) => {
+  const setTheme = useCallback((next: ThemeChoice) => {
     remember('mkt_theme', next === 'system' ? '' : next)
     if (next === 'system') delete document.documentElement.dataset['theme']
     else document.documentElement.dataset['theme'] = next

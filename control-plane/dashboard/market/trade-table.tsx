@@ -6,9 +6,9 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { ModelLink } from './model-link.tsx'
 
-export type Trade = NonNullable<PublicFeedQuery['trades']>[number]
+export type ShownTrade = NonNullable<PublicFeedQuery['trades']>[number]
 
-const columns = (now: number): readonly Column<Trade>[] => [
+const columns = (now: number): readonly Column<ShownTrade>[] => [
   { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
   { label: 'Volume', cell: (trade) => <span className="muted nowrap">{volume(trade)}</span>, text: volume },
   {
@@ -28,7 +28,7 @@ const columns = (now: number): readonly Column<Trade>[] => [
 /** Charged calls, without anybody's name. Their ages are those at `now`. */
 export function TradeTable(props: {
   readonly label: string
-  readonly trades: readonly Trade[]
+  readonly trades: readonly ShownTrade[]
   readonly curl: string
   readonly now?: number
 }) {

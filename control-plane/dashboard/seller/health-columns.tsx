@@ -3,10 +3,10 @@ import { UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { Time } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 
-export type HealthLine = NonNullable<SellerOfferQuery['healthLog']>['edges'][number]['node']
+export type ShownHealthLine = NonNullable<SellerOfferQuery['healthLog']>['edges'][number]['node']
 
 /** Columns of an offer's health log. */
-export const HEALTH_COLUMNS: readonly Column<HealthLine>[] = [
+export const HEALTH_COLUMNS: readonly Column<ShownHealthLine>[] = [
   { label: 'When', cell: ({ timestamp }) => <Time at={timestamp} />, text: ({ timestamp }) => timestamp },
   { label: 'What', cell: ({ actionTaken }) => words(actionTaken), text: ({ actionTaken }) => actionTaken },
   {

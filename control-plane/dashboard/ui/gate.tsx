@@ -1,7 +1,7 @@
 import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useEffect, useState } from 'react'
-import type { Side } from '#control-plane/dashboard/data/session.tsx'
+import type { PageSide } from '#control-plane/dashboard/data/session.tsx'
 import { isOfSide, useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { Page } from './page.tsx'
 import { ErrorNotice, Notice, SignInBeside, Skeleton } from './states.tsx'
@@ -9,7 +9,7 @@ import { ErrorNotice, Notice, SignInBeside, Skeleton } from './states.tsx'
 const NAMES = { buyer: 'a buyer', seller: 'a seller', operator: 'an operator' } as const
 
 /** True while the session of somebody who was shown this screen has ended by itself. Signing out forgets it. */
-function useWasIn(side: Side): boolean {
+function useWasIn(side: PageSide): boolean {
   const viewer = useViewer()
   const [isShown, setShown] = useState(false)
   const isIn = isOfSide(viewer, side)
@@ -41,7 +41,7 @@ export function Gate({
   title,
   children,
 }: {
-  readonly side: Side
+  readonly side: PageSide
   readonly title: string
   readonly children: ReactNode
 }) {

@@ -22,7 +22,7 @@ type PgType =
  * A column as data. The types for queries are inferred from it, and a test compares it with the real schema. `Value` is
  * the column's type for kysely.
  */
-export type Column<Value> = {
+export type DbColumn<Value> = {
   readonly type: PgType
   readonly isNullable: boolean
   /**
@@ -39,16 +39,16 @@ export type Column<Value> = {
 }
 
 /** Tables by name, and the columns of each by name. */
-export type TableSet = Readonly<Record<string, Readonly<Record<string, Column<unknown>>>>>
+export type TableSet = Readonly<Record<string, Readonly<Record<string, DbColumn<unknown>>>>>
 
 /** The kysely types of a set of tables. */
 export type TablesOf<Set extends TableSet> = {
   -readonly [Table in keyof Set]: {
-    -readonly [Name in keyof Set[Table]]: Set[Table][Name] extends Column<infer Value> ? Value : never
+    -readonly [Name in keyof Set[Table]]: Set[Table][Name] extends DbColumn<infer Value> ? Value : never
   }
 }
 
-function column<Value>(type: PgType): Column<Value> {
+function column<Value>(type: PgType): DbColumn<Value> {
   return { type, isNullable: false, filledBy: 'insert' }
 }
 
@@ -56,8 +56,11 @@ function column<Value>(type: PgType): Column<Value> {
 export const text = <Text extends string = string>() => column<Text>('text')
 export const texts = <Text extends string = string>() => column<Text[]>('text[]')
 /** A word of a few that a check of the column lists. */
-export const oneOf = <const Word extends string>(values: readonly Word[]): Column<Word> => ({ ...text<Word>(), values })
-export const id = <Prefix extends IdPrefix>(prefix: Prefix): Column<Id<Prefix>> => ({ ...text<Id<Prefix>>(), prefix })
+export const oneOf = <const Word extends string>(values: readonly Word[]): DbColumn<Word> => ({
+  ...text<Word>(),
+  values,
+})
+export const id = <Prefix extends IdPrefix>(prefix: Prefix): DbColumn<Id<Prefix>> => ({ ...text<Id<Prefix>>(), prefix })
 export const bigint = () => column<bigint>('bigint')
 export const integer = () => column<number>('integer')
 export const smallint = () => column<number>('smallint')
@@ -80,15 +83,15 @@ type Nullable<Value> =
     ? ColumnType<Select | null, Insert | null, Update | null>
     : Value | null
 
-export function nullable<Value>({ value: _, ...given }: Column<Value>): Column<Nullable<Value>> {
+export function nullable<Value>({ value: _, ...given }: DbColumn<Value>): DbColumn<Nullable<Value>> {
   return { ...given, isNullable: true }
 }
 
-export function withDefault<Value>({ value: _, ...given }: Column<Value>): Column<Generated<Value>> {
+export function withDefault<Value>({ value: _, ...given }: DbColumn<Value>): DbColumn<Generated<Value>> {
   return { ...given, filledBy: 'default' }
 }
 
 /** A column that only the database fills. */
-export function made<Value>({ value: _, ...given }: Column<Value>): Column<GeneratedAlways<Value>> {
+export function made<Value>({ value: _, ...given }: DbColumn<Value>): DbColumn<GeneratedAlways<Value>> {
   return { ...given, filledBy: 'database' }
 }

@@ -20,7 +20,7 @@ export type PurseWish = {
 }
 
 /** A payer's money, in the token's units. */
-export type Purse = {
+export type PayerPurse = {
   readonly balance: bigint
   /** The amount that Permit2 may take from the balance; 0 where nobody asked. */
   readonly allowance: bigint
@@ -52,7 +52,7 @@ export type Chain = {
    * A payer's money, and which nonces of its authorizations are used, all as of one block. An authorization that is not
    * used may still take from that balance and that allowance.
    */
-  readPurse(asset: string, payer: string, wish: PurseWish): Promise<Purse>
+  readPurse(asset: string, payer: string, wish: PurseWish): Promise<PayerPurse>
   /** True for a contract's address. */
   hasCode(address: string): Promise<boolean>
   /** Throws unless the endpoint speaks for the chain with this id. */

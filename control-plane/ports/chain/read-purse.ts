@@ -2,7 +2,7 @@ import type { Hex, PublicClient } from 'viem'
 import { parseAbi } from 'viem'
 import { getAddress } from 'viem/utils'
 import { PERMIT2 } from '#shared/chain-terms.ts'
-import type { PaymentOnChain, Purse, PurseWish } from './chain.ts'
+import type { PayerPurse, PaymentOnChain, PurseWish } from './chain.ts'
 import { MULTICALL } from './multicall.ts'
 
 const TOKEN = parseAbi([
@@ -18,7 +18,7 @@ export async function readPurse(
   client: PublicClient,
   { asset, payer }: Pick<PaymentOnChain, 'asset' | 'payer'>,
   { nonces, hasAllowance, hasPermit }: PurseWish,
-): Promise<Purse> {
+): Promise<PayerPurse> {
   const [owner, token] = [getAddress(payer), { address: getAddress(asset), abi: TOKEN }]
   const figures = [
     { ...token, functionName: 'balanceOf', args: [owner] } as const,

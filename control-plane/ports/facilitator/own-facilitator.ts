@@ -6,7 +6,7 @@ import type { Facilitator, SignedPayment, Transfer } from './facilitator.ts'
 import { refOf } from './facilitator.ts'
 import type { Leave } from './leave.ts'
 import type { PaymentTimes } from './payment-parts.ts'
-import type { BlockReceipt, PaymentSchemes, Settlement } from './payment-schemes.ts'
+import type { BlockReceipt, OnlySettlement, PaymentSchemes } from './payment-schemes.ts'
 import type { SignedTransaction, TransactionStore } from './transaction-store.ts'
 
 /** Transactions that are sent for one payment when each of them reverts. */
@@ -39,7 +39,7 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
     return receipt
   }
 
-  const use = (settlement?: Settlement, wait = waitForBlock) => schemes.open(settlement, wait)
+  const use = (settlement?: OnlySettlement, wait = waitForBlock) => schemes.open(settlement, wait)
 
   /** Waits for a transaction that was signed before. */
   const followUp = ({ hash }: SignedTransaction): Promise<Transfer> =>
@@ -66,7 +66,7 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
     return settleAnew({ ref, leave }, payment)
   }
 
-  async function settleAnew(settlement: Settlement, payment: SignedPayment): Promise<Transfer> {
+  async function settleAnew(settlement: OnlySettlement, payment: SignedPayment): Promise<Transfer> {
     let inBlock: Hex | undefined
     const { settle, silence } = use(settlement, async (hash) => {
       const receipt = await waitForBlock(hash)

@@ -38,14 +38,14 @@ export type SchemeUse = {
 }
 
 /** The transaction that is sent is the only one of the reference, by leave. */
-export type Settlement = { readonly ref: string; readonly leave: Leave }
+export type OnlySettlement = { readonly ref: string; readonly leave: Leave }
 
 /** The schemes of payments on a chain. */
 export type PaymentSchemes = {
   /** Throws when there is no block within so many milliseconds. */
   waitForReceipt(hash: Hex, timeoutMs: number): Promise<BlockReceipt>
   /** The schemes for one use. They wait for blocks by `waitForBlock`. Without a settlement they only verify. */
-  open(settlement: Settlement | undefined, waitForBlock: (hash: Hex) => Promise<BlockReceipt>): SchemeUse
+  open(settlement: OnlySettlement | undefined, waitForBlock: (hash: Hex) => Promise<BlockReceipt>): SchemeUse
 }
 
 type Parts = {
@@ -74,7 +74,7 @@ type SchemeParts = Pick<Parts, 'network' | 'sender' | 'times'> & {
 
 function openSchemes(
   { network, client, sender, waitForBlock, times }: SchemeParts,
-  settlement: Settlement | undefined,
+  settlement: OnlySettlement | undefined,
 ): SchemeUse {
   let silence: unknown
   let settling: bigint | undefined

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { Batch } from '#shared/contract/money-scripts/batch.ts'
+import type { ScriptBatch } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, placeOf } from '#shared/contract/money-scripts/batch.ts'
 import { decodeReserve, encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
@@ -18,7 +18,7 @@ const LEAST_LEFT_MS = 60_000
 
 /** Debit holds in Redis. They use the scripts of calls, with the ledger key in place of a request id. */
 export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets: number }): DebitGate {
-  const run = async (script: MoneyScript, { keys, args }: Batch): Promise<unknown> =>
+  const run = async (script: MoneyScript, { keys, args }: ScriptBatch): Promise<unknown> =>
     redis.evalsha(script.sha, keys.length, ...keys, ...args).catch((error: unknown) => {
       throw gateClosed(error)
     })

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Announce } from '#control-plane/ports/updates/updates.ts'
 import { HOUR } from '#shared/clock.ts'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
-import type { Batch } from '#shared/contract/money-scripts/batch.ts'
+import type { ScriptBatch } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH, placeOf } from '#shared/contract/money-scripts/batch.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
@@ -129,7 +129,7 @@ function counterOf({ keyId, account }: CountedKey, buckets: number): string {
   return moneyKeys.keyUse(moneyBucket(account, buckets), keyId)
 }
 
-function runUse(redis: Redis, { seedUse }: MoneyScripts, { keys, args }: Batch): Promise<unknown> {
+function runUse(redis: Redis, { seedUse }: MoneyScripts, { keys, args }: ScriptBatch): Promise<unknown> {
   return redis.evalsha(seedUse.sha, keys.length, ...keys, ...args)
 }
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { Batch, Place } from '#shared/contract/money-scripts/batch.ts'
+import type { BatchPlace, ScriptBatch } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 import type { MoneyScript } from '#shared/contract/money-scripts.ts'
 import { moneyBucket } from '#shared/contract/redis-keys.ts'
@@ -10,7 +10,7 @@ const BATCHES_AT_ONCE = 8
 
 type Run<Operation> = {
   readonly script: MoneyScript
-  readonly encode: (place: Place, operations: readonly Operation[]) => Batch
+  readonly encode: (place: BatchPlace, operations: readonly Operation[]) => ScriptBatch
 }
 
 /**
@@ -70,7 +70,7 @@ function batchesOf<Operation extends { readonly account: string }>(operations: r
 }
 
 /** Runs a script once for each batch, at most {@link MAX_BATCH} at a time. Throws the server's refusal. */
-export async function runEach(redis: Redis, { sha }: MoneyScript, batches: readonly Batch[]): Promise<void> {
+export async function runEach(redis: Redis, { sha }: MoneyScript, batches: readonly ScriptBatch[]): Promise<void> {
   for (let start = 0; start < batches.length; start += MAX_BATCH) {
     await Promise.all(
       batches

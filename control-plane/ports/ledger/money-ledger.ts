@@ -57,7 +57,7 @@ export type MoneyTransaction = MoneyReads & {
 }
 
 /** The ledger's reason for a permanent refusal: SQLSTATE and constraint. */
-export type Refusal = { readonly code: string; readonly constraint: string | undefined }
+export type LedgerRefusal = { readonly code: string; readonly constraint: string | undefined }
 
 /** The Postgres reads and writes of posting, sweeping and rebuilding. */
 export type MoneyLedger = MoneyReads & {
@@ -69,7 +69,7 @@ export type MoneyLedger = MoneyReads & {
   /** True for an error that says nothing about the work itself, so that work under a key of its own may be repeated. */
   isTransient(error: unknown): boolean
   /** The reason for which a statement was refused; undefined for other errors. */
-  refusalOf(error: unknown): Refusal | undefined
+  refusalOf(error: unknown): LedgerRefusal | undefined
 
   /** Payments by wallet, outside of a transaction. */
   readonly payments: ChainPaymentReads

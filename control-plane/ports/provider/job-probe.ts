@@ -3,7 +3,7 @@ import type { JobKind } from '#shared/protocols/job-codec.ts'
 import type { ProviderPlace } from './probe.ts'
 
 /** A long job by its provider's id, and the address and key to ask with. */
-export type AskedJob = {
+export type ProbedJob = {
   readonly kind: JobKind
   readonly providerJob: string
   readonly place: ProviderPlace
@@ -27,4 +27,4 @@ export const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: u
 export const KEYLESS: JobAnswer = { kind: 'unknown', isKeyless: true }
 
 /** Asks the provider once about a job. No behaviour of the provider makes it throw. */
-export type JobProbe = (job: AskedJob) => Promise<JobAnswer>
+export type JobProbe = (job: ProbedJob) => Promise<JobAnswer>

@@ -11,7 +11,7 @@ import { askAboutJob } from '#shared/protocols/job-codec.ts'
 import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { readRetryAfter } from '#shared/retry-after.ts'
-import type { AskedJob, JobAnswer, JobProbe } from './job-probe.ts'
+import type { JobAnswer, JobProbe, ProbedJob } from './job-probe.ts'
 import { mediaProbeOf } from './media-probe.ts'
 import type {
   AskLent,
@@ -132,7 +132,7 @@ type JobParts = {
 
 async function askJob(
   { agent, policy, clock, timeoutMs }: JobParts,
-  { kind, providerJob, place, isCancel = false }: AskedJob,
+  { kind, providerJob, place, isCancel = false }: ProbedJob,
 ): Promise<JobAnswer> {
   if (isLiteralRefused(place.baseUrl, policy)) return silent(null)
   const codec = jobCodecOf(place, kind)

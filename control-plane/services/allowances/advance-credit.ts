@@ -11,7 +11,7 @@ import { lower } from '#shared/bigints.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { add, subtractToZero } from '#shared/money.ts'
-import type { LineCtx } from './allowance-ctx.ts'
+import type { AllowanceLineCtx } from './allowance-ctx.ts'
 
 type Line = Pick<AllowanceLine, 'account' | 'advance'>
 
@@ -20,7 +20,7 @@ const MAX_TRIES = 5
 
 /** Advances credit to an account whose line is locked. Returns the balances that changed. */
 export async function advanceCredit(
-  { ids }: Pick<LineCtx, 'ids'>,
+  { ids }: Pick<AllowanceLineCtx, 'ids'>,
   trx: Trx,
   { account, advance }: Line,
   amount: bigint,

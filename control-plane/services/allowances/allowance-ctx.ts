@@ -12,7 +12,10 @@ export type AllowanceCtx = DebitCtx &
 type Of = Pick<Ctx['settings'], 'allowances'>
 
 /** The same where the treasury takes from wallets. */
-export type LineCtx = Omit<AllowanceCtx, 'treasury'> & { readonly treasury: TreasuryParts; readonly purse: Purse }
+export type AllowanceLineCtx = Omit<AllowanceCtx, 'treasury'> & {
+  readonly treasury: TreasuryParts
+  readonly purse: Purse
+}
 
 /**
  * The same context where the treasury takes from wallets: somebody signs for it, and its transfers are read, because what
@@ -20,7 +23,7 @@ export type LineCtx = Omit<AllowanceCtx, 'treasury'> & { readonly treasury: Trea
  */
 export function withAllowances<Context extends Pick<AllowanceCtx, 'treasury' | 'moves'>>(
   ctx: Context,
-): (Context & Pick<LineCtx, 'treasury' | 'purse'>) | undefined {
+): (Context & Pick<AllowanceLineCtx, 'treasury' | 'purse'>) | undefined {
   const { treasury, moves } = ctx
   if (treasury === null || moves === null) return undefined
   return { ...ctx, treasury, purse: purseOfTreasury(treasury) }

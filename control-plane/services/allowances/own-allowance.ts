@@ -8,7 +8,7 @@ import { DollarText } from '#control-plane/services/fields.ts'
 import { HOUR, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { recallCredit } from './advance-credit.ts'
-import type { LineCtx } from './allowance-ctx.ts'
+import type { AllowanceLineCtx } from './allowance-ctx.ts'
 import { requireOffer, requireTaker } from './allowance-ctx.ts'
 import { typedPermit } from './allowance-permit.ts'
 import type { AllowanceView } from './allowance-views.ts'
@@ -122,7 +122,7 @@ export const closeAllowance = defineOperation({
   },
 })
 
-type AskCtx = { readonly moves: MoveParts; readonly clock: LineCtx['clock'] }
+type AskCtx = { readonly moves: MoveParts; readonly clock: AllowanceLineCtx['clock'] }
 
 /** A permit for a wallet to sign, with its next nonce. */
 async function askPermit({ moves, clock }: AskCtx, wallet: string, value: bigint): Promise<string> {
@@ -132,7 +132,7 @@ async function askPermit({ moves, clock }: AskCtx, wallet: string, value: bigint
 }
 
 /** A permit of nothing; null where the wallet allows nothing, and while the chain does not say. */
-async function askRevocation(ctx: AskCtx & Pick<LineCtx, 'log'>, wallet: string): Promise<string | null> {
+async function askRevocation(ctx: AskCtx & Pick<AllowanceLineCtx, 'log'>, wallet: string): Promise<string | null> {
   try {
     const { allowance } = await readWallet(ctx.moves, wallet)
     return allowance === 0n ? null : await askPermit(ctx, wallet, 0n)

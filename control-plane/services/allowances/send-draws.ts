@@ -8,7 +8,7 @@ import { takeCallOf } from '#control-plane/ports/treasury/permit.ts'
 import { askForLeave } from '#control-plane/services/gate/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { crashPoint } from '#shared/crash-point.ts'
-import type { LineCtx } from './allowance-ctx.ts'
+import type { AllowanceLineCtx } from './allowance-ctx.ts'
 import { drawRef } from './land-draw.ts'
 import { isOfTreasury, retryAfter } from './tend-lines.ts'
 import { bindingOf, owedOf, STOPS } from './weigh-line.ts'
@@ -22,7 +22,7 @@ const NOT_OWED = 'not_owed'
  * Brings draws on: reviews those that are planned, sends those that are approved, and ends those that the token refused.
  * Answers how many it sent. While money is in doubt nothing is reviewed and nothing is signed.
  */
-export async function sendDraws(ctx: LineCtx): Promise<number> {
+export async function sendDraws(ctx: AllowanceLineCtx): Promise<number> {
   const draws = await listOpenDraws(ctx.db, MAX_A_TURN)
   if (draws.length === 0) return 0
   await headOfKnownChain(ctx, ctx.treasury.chain, ctx.purse)
@@ -40,7 +40,7 @@ export async function sendDraws(ctx: LineCtx): Promise<number> {
 }
 
 /** Answers whether a transaction of it was sent now. */
-async function bringOn(ctx: LineCtx, draw: AllowanceDraw, leave: Leave | undefined): Promise<boolean> {
+async function bringOn(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave | undefined): Promise<boolean> {
   const { id, state } = draw
   const known = await ctx.treasury.store.list(drawRef(id))
   if (known.some(({ isReverted }) => isReverted !== true)) return false
@@ -58,7 +58,7 @@ async function bringOn(ctx: LineCtx, draw: AllowanceDraw, leave: Leave | undefin
  * Reviews a draw against the ledger before anybody signs it: the account owes that much, its line is of this wallet, and
  * the tokens go to this treasury. What is not owed any more, because the buyer deposited, is not taken.
  */
-async function approve(ctx: LineCtx, { id, account }: AllowanceDraw): Promise<boolean> {
+async function approve(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw): Promise<boolean> {
   return transact(ctx.db, async (trx) => {
     const line = await lockLine(trx, account)
     const draw = await lockDraw(trx, id)
@@ -71,7 +71,7 @@ async function approve(ctx: LineCtx, { id, account }: AllowanceDraw): Promise<bo
 }
 
 /** Sends the one transaction of an approved draw, if the wallet can still pay it, and this treasury take it. */
-async function send(ctx: LineCtx, draw: AllowanceDraw, leave: Leave): Promise<boolean> {
+async function send(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave): Promise<boolean> {
   const { id, wallet, amount } = draw
   const { chain, asset, address, sender } = ctx.treasury
   const reading = (await chain.readAllowances({ asset, spender: address, wallets: [wallet] })).get(wallet)
@@ -90,7 +90,7 @@ async function send(ctx: LineCtx, draw: AllowanceDraw, leave: Leave): Promise<bo
 }
 
 /** Ends a draw that brought nothing, and stops its line. What is owed is tried again after a while. */
-async function fail(ctx: LineCtx, { id, account }: AllowanceDraw, reason: string): Promise<void> {
+async function fail(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw, reason: string): Promise<void> {
   await transact(ctx.db, async (trx) => {
     const line = await lockLine(trx, account)
     const draw = await lockDraw(trx, id)

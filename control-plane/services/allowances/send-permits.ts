@@ -7,7 +7,7 @@ import { permitCallOf } from '#control-plane/ports/treasury/permit.ts'
 import { askForLeave } from '#control-plane/services/gate/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
-import type { LineCtx } from './allowance-ctx.ts'
+import type { AllowanceLineCtx } from './allowance-ctx.ts'
 import { permitOf } from './allowance-permit.ts'
 import { owedOf } from './weigh-line.ts'
 
@@ -23,7 +23,7 @@ const permitRef = (id: string) => `permit ${id}`
  * Brings permits to the chain, for which the treasury pays the gas, and ends those that are over. Answers how many it sent.
  * None is sent while the ledger is held, because it went back in time.
  */
-export async function sendPermits(ctx: LineCtx): Promise<number> {
+export async function sendPermits(ctx: AllowanceLineCtx): Promise<number> {
   const permits = await listSignedPermits(ctx.db, MAX_A_TURN)
   if (permits.length === 0) return 0
   await headOfKnownChain(ctx, ctx.treasury.chain, ctx.purse)
@@ -39,7 +39,7 @@ export async function sendPermits(ctx: LineCtx): Promise<number> {
   return sent
 }
 
-async function bringOn(ctx: LineCtx, permit: AllowancePermit, leave: Leave | undefined): Promise<boolean> {
+async function bringOn(ctx: AllowanceLineCtx, permit: AllowancePermit, leave: Leave | undefined): Promise<boolean> {
   const { store, chain, asset, sender } = ctx.treasury
   const { id, wallet, nonce, deadline, signature } = permit
   const end = (state: 'used' | 'refused') => transact(ctx.db, (trx) => endPermit(trx, id, state))
@@ -61,7 +61,10 @@ async function bringOn(ctx: LineCtx, permit: AllowancePermit, leave: Leave | und
 }
 
 /** A permit that allows less than is owed would take away our own pay, so the draw goes first while there is time. */
-async function isEarly({ db, clock }: LineCtx, { account, value, deadline }: AllowancePermit): Promise<boolean> {
+async function isEarly(
+  { db, clock }: AllowanceLineCtx,
+  { account, value, deadline }: AllowancePermit,
+): Promise<boolean> {
   if (deadline.getTime() - clock.now() < HURRY_MS) return false
   const line = await findLine(db, account)
   return line !== undefined && owedOf(line) > value

@@ -13,8 +13,8 @@ import { HOUR, MINUTE } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { advanceCredit, recallCredit } from './advance-credit.ts'
-import type { AllowanceCtx, LineCtx } from './allowance-ctx.ts'
-import type { Verdict } from './weigh-line.ts'
+import type { AllowanceCtx, AllowanceLineCtx } from './allowance-ctx.ts'
+import type { LineVerdict } from './weigh-line.ts'
 import { bindingOf, weighLine } from './weigh-line.ts'
 
 /** Lines of one turn. */
@@ -32,7 +32,7 @@ export function retryAfter(failures: number): number {
  * Reads the chain for the lines that are due, and brings each to what its wallet allows: advances credit or takes it back,
  * stops it where the wallet has not what is owed, and plans a draw of what is. Answers how many lines it looked at.
  */
-export async function tendLines(ctx: LineCtx): Promise<number> {
+export async function tendLines(ctx: AllowanceLineCtx): Promise<number> {
   const { settings, treasury } = ctx
   const { readMs, batchMicro, batchMs } = settings.allowances
   const at = ctx.clock.now()
@@ -56,7 +56,11 @@ export async function tendLines(ctx: LineCtx): Promise<number> {
 }
 
 /** Brings one line to what a reading of its wallet allows. */
-export async function tendLine(ctx: LineCtx, { account }: Pick<AllowanceLine, 'account'>, found: WalletReading) {
+export async function tendLine(
+  ctx: AllowanceLineCtx,
+  { account }: Pick<AllowanceLine, 'account'>,
+  found: WalletReading,
+) {
   const done = await transact(ctx.db, async (trx) => {
     const line = await lockLine(trx, account)
     if (line === undefined) return undefined
@@ -97,14 +101,19 @@ export async function tellBound(
 
 /** False for what is of another treasury, which nobody here can draw for. */
 export function isOfTreasury(
-  { purse }: Pick<LineCtx, 'purse'>,
+  { purse }: Pick<AllowanceLineCtx, 'purse'>,
   { chainId, asset, treasury }: Pick<AllowanceLine, 'chainId' | 'asset' | 'treasury'>,
 ): boolean {
   return chainId === BigInt(purse.chainId) && asset === purse.asset && treasury === purse.treasury
 }
 
 /** Books what the verdict advances, and writes the draw down. Returns the balances that changed. */
-async function carryOut(ctx: LineCtx, trx: Trx, line: AllowanceLine, verdict: Verdict): Promise<readonly Balance[]> {
+async function carryOut(
+  ctx: AllowanceLineCtx,
+  trx: Trx,
+  line: AllowanceLine,
+  verdict: LineVerdict,
+): Promise<readonly Balance[]> {
   if (verdict.draw > 0n) {
     const draw = { id: ctx.ids.make('drw'), account: line.account, wallet: line.wallet, amount: verdict.draw }
     await insertDraw(trx, ctx.purse, draw)
@@ -112,7 +121,11 @@ async function carryOut(ctx: LineCtx, trx: Trx, line: AllowanceLine, verdict: Ve
   return verdict.advance > 0n ? advanceCredit(ctx, trx, line, verdict.advance) : []
 }
 
-function changeOf({ clock }: LineCtx, { failures }: AllowanceLine, { state, reason, isShort }: Verdict): LineChange {
+function changeOf(
+  { clock }: AllowanceLineCtx,
+  { failures }: AllowanceLine,
+  { state, reason, isShort }: LineVerdict,
+): LineChange {
   const now = clock.now()
   const retry = isShort ? { failures: failures + 1, retryAt: new Date(now + retryAfter(failures)) } : {}
   return { state, reason, readAt: new Date(now), ...retry }

@@ -13,7 +13,7 @@ export const STOPS = {
 } as const
 
 /** The next step of a line. Amounts are micro-USD. */
-export type Verdict = {
+export type LineVerdict = {
   readonly state: LineState
   readonly reason: string | null
   /** Credit to advance, and credit to take back as far as it is not spent. One of them is 0. */
@@ -50,7 +50,7 @@ export function bindingOf({ balance, allowance }: WalletReading): 'balance' | 'a
  * above what the wallet could pay now. A draw under way may have left the wallet already while its credit has not come, so
  * credit is only taken back when the two together do not cover it.
  */
-export function weighLine(line: Weighed, { reading, settings, room, now }: Ground): Verdict {
+export function weighLine(line: Weighed, { reading, settings, room, now }: Ground): LineVerdict {
   const { lineMicro, batchMicro, batchMs } = settings
   const owed = owedOf(line)
   const covered = reading === undefined ? 0n : lower(reading.balance, reading.allowance)
@@ -77,7 +77,7 @@ type Standing = { readonly owed: bigint; readonly covered: bigint; readonly bind
 function nextState(
   { state, reason, drawing }: Weighed,
   { owed, covered, binding }: Standing,
-): Pick<Verdict, 'state' | 'reason'> {
+): Pick<LineVerdict, 'state' | 'reason'> {
   const isLost = binding === 'treasury' || owed - drawing > covered
   if (state === 'open' && isLost) return { state: 'stopped', reason: STOPS[binding] }
   if (state === 'stopped' && owed === 0n && drawing === 0n && covered > 0n) return { state: 'open', reason: null }

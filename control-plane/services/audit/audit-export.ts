@@ -9,7 +9,7 @@ import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { ExportLinkSchema, makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import { RecordId } from '#control-plane/services/organizations/organizations.ts'
 import { AppError } from '#shared/errors.ts'
-import type { AuditEntry } from './audit.ts'
+import type { AuditLine } from './audit.ts'
 import { AuditFilterFields, entryOf, filterOf, organizationLog } from './audit.ts'
 
 /** The kind of export that a link of this file opens. */
@@ -76,7 +76,7 @@ export function writeAudit(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFile {
     : { fileName: 'audit.ndjson', contentType: 'application/x-ndjson', chunks: ndjsonOf(entriesOf(ctx, filter)) }
 }
 
-async function* entriesOf(ctx: Pick<Ctx, 'db'>, filter: AuditFilter): AsyncGenerator<AuditEntry[]> {
+async function* entriesOf(ctx: Pick<Ctx, 'db'>, filter: AuditFilter): AsyncGenerator<AuditLine[]> {
   let beyond: string | undefined
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
     const rows = await listAuditEntries(ctx.db, filter, { beyond, order: 'oldest', limit: BATCH })
@@ -88,7 +88,7 @@ async function* entriesOf(ctx: Pick<Ctx, 'db'>, filter: AuditFilter): AsyncGener
 
 const COLUMNS = 'id,at,operation,actor_kind,actor,wallet,key_id,subject,before,after'.split(',')
 
-async function* csvOf(batches: AsyncIterable<AuditEntry[]>): AsyncGenerator<string> {
+async function* csvOf(batches: AsyncIterable<AuditLine[]>): AsyncGenerator<string> {
   yield csvLine(COLUMNS)
   for await (const batch of batches) {
     const lines = batch.map((entry) =>
@@ -109,7 +109,7 @@ async function* csvOf(batches: AsyncIterable<AuditEntry[]>): AsyncGenerator<stri
   }
 }
 
-async function* ndjsonOf(batches: AsyncIterable<AuditEntry[]>): AsyncGenerator<string> {
+async function* ndjsonOf(batches: AsyncIterable<AuditLine[]>): AsyncGenerator<string> {
   for await (const batch of batches) {
     const lines = batch.map(({ at, actorKind, keyId, ...entry }) =>
       JSON.stringify({ ...entry, at: new Date(at).toISOString(), actor_kind: actorKind, key_id: keyId }),

@@ -31,9 +31,9 @@ export const AuditEntrySchema = z
     after: z.unknown(),
   })
   .meta({ id: 'AuditEntry', description: 'A change of an account, with who made it and when.' })
-export type AuditEntry = z.infer<typeof AuditEntrySchema>
+export type AuditLine = z.infer<typeof AuditEntrySchema>
 
-export function entryOf({ at, ...row }: AuditRow): AuditEntry {
+export function entryOf({ at, ...row }: AuditRow): AuditLine {
   return { ...row, at: at.getTime() }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Balance } from '#control-plane/db/accounts.ts'
-import type { Job, JobEnd } from '#control-plane/db/jobs.ts'
+import type { Job, JobEndRow } from '#control-plane/db/jobs.ts'
 import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
 import type { LedgerLine } from '#control-plane/services/ledger/ledger.ts'
 import { mergeLines } from '#control-plane/services/ledger/ledger.ts'
@@ -18,7 +18,7 @@ import type { ReadEvent } from './usage-reading.ts'
 import { callOf, isPoison, readEvent, settlementOf } from './usage-reading.ts'
 
 /** The result of booking a job's event. A `parked` end waits for its submit. */
-export type JobOutcome = {
+export type BookedJob = {
   readonly fate: 'new' | 'repeat' | 'conflict' | 'parked'
   readonly postedAt: Date
   readonly balances: readonly Balance[]
@@ -36,7 +36,7 @@ type Booking = { readonly source: string; readonly coveredMicro?: bigint | undef
  * the shortfall's advance and then goes to the buyer. Each event may come again, and an end may come before its submit.
  * Throws `conflict` for an end that does not fit its job.
  */
-export async function bookJobEvent(trx: MoneyTransaction, read: ReadEvent, booking: Booking): Promise<JobOutcome> {
+export async function bookJobEvent(trx: MoneyTransaction, read: ReadEvent, booking: Booking): Promise<BookedJob> {
   const { source, coveredMicro } = booking
   const outcome =
     read.event.kind === 'end' ? await receiveEnd(trx, read, source) : await bookSubmit(trx, read, coveredMicro)
@@ -48,7 +48,7 @@ export async function bookJobEvent(trx: MoneyTransaction, read: ReadEvent, booki
   return outcome
 }
 
-async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?: bigint): Promise<JobOutcome> {
+async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?: bigint): Promise<BookedJob> {
   const { event, payer: account, posting, payloadHash, text } = read
   const { rid, job: terms } = event
   if (terms === undefined) throw new AppError('internal_error', { cause: new Error('a submit without its job') })
@@ -95,7 +95,7 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?:
   return { fate: 'new', postedAt: postedAt ?? new Date(0), balances: [...moved, ...after] }
 }
 
-async function receiveEnd(trx: MoneyTransaction, read: ReadEvent, source: string): Promise<JobOutcome> {
+async function receiveEnd(trx: MoneyTransaction, read: ReadEvent, source: string): Promise<BookedJob> {
   const rid = callOf(read.event) ?? ''
   const wish = { rid, event: read.text, payloadHash: read.payloadHash, source }
   let end = await trx.jobs.receiveEnd(wish)
@@ -118,7 +118,7 @@ async function receiveEnd(trx: MoneyTransaction, read: ReadEvent, source: string
 /**
  * Books an end that came before its submit, if it fits. An end that does not fit stays parked and is shown to a person.
  */
-export async function bookParked(trx: MoneyTransaction, end: JobEnd): Promise<Balance[]> {
+export async function bookParked(trx: MoneyTransaction, end: JobEndRow): Promise<Balance[]> {
   if (end.bookedAt !== null) return []
   const told = readEvent(end.event, end.source)
   const job = await trx.jobs.lockJob(end.rid)

@@ -14,7 +14,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { microUsd } from '#shared/money.ts'
-import type { JobOutcome } from './book-job-event.ts'
+import type { BookedJob } from './book-job-event.ts'
 import { bookJobEvent } from './book-job-event.ts'
 import type { Charge } from './charge-entries.ts'
 import { earningOf, splitCharges } from './charge-entries.ts'
@@ -33,7 +33,7 @@ export type IngestCtx = Pick<Ctx, 'ids' | 'ledger' | 'gate' | 'clock' | 'log'> &
 /**
  * Events to post, as the bytes that were captured. `source` says where they came from, for events that are set aside.
  */
-export type Batch = { readonly events: readonly string[]; readonly source: string }
+export type EventBatch = { readonly events: readonly string[]; readonly source: string }
 
 /** Most tries of one transaction. The first wait between two tries is doubled after each. */
 const MAX_TRIES = 6
@@ -44,7 +44,7 @@ const FIRST_WAIT_MS = 20
  * may come again, in any order, in part, or twice at once. Events that cannot be posted are set aside and do not hold
  * up the others. Throws when Postgres or the gate is away. The caller then gives the same batch again.
  */
-export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostReport> {
+export async function postBatch(ctx: IngestCtx, batch: EventBatch): Promise<PostReport> {
   const poison: Poison[] = []
   const readable: ReadEvent[] = []
   for (const text of batch.events) {
@@ -84,7 +84,7 @@ function isCall({ event }: ReadEvent): boolean {
   return event.kind === undefined || event.kind === 'call'
 }
 
-async function keepPoison(ctx: IngestCtx, { source }: Batch, poison: readonly Poison[]): Promise<void> {
+async function keepPoison(ctx: IngestCtx, { source }: EventBatch, poison: readonly Poison[]): Promise<void> {
   const discarded = await withRetries(ctx, () => ctx.ledger.insertPoison(poison))
   const reasons = poison
     .filter((row) => !discarded.has(row.payloadHash))
@@ -114,7 +114,7 @@ export async function freeDiscarded(
 }
 
 /** Sets the events of a batch aside for a person, even valid ones, and posts none of them. */
-export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Promise<void> {
+export async function setAside(ctx: IngestCtx, batch: EventBatch, reason: string): Promise<void> {
   const poison = batch.events.map((text) => {
     const read = readEvent(text, batch.source, ctx.postings)
     const rid = isPoison(read) ? read.rid : read.event.rid
@@ -128,14 +128,14 @@ export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Pr
  * The result of booking an event. `new` and `repeat` have their own row. A `conflict` contradicts the row of another
  * event. A `parked` end of a job waits for its submit.
  */
-type Fate = JobOutcome['fate']
+type Fate = BookedJob['fate']
 type BookedEvent = { readonly read: ReadEvent; readonly fate: Fate; readonly postedAt: Date }
 export type Booked = { readonly events: readonly BookedEvent[]; readonly balances: readonly Balance[] }
 
 /** Returns the events whose accounts exist and are of the right kind. The others go to `poison`. */
 async function withoutStrangers(
   ctx: IngestCtx,
-  batch: Batch,
+  batch: EventBatch,
   events: readonly ReadEvent[],
   poison: Poison[],
 ): Promise<ReadEvent[]> {
@@ -173,7 +173,7 @@ async function withAccountOfNow(ctx: IngestCtx, read: ReadEvent, kinds: Map<stri
  */
 async function bookApart(
   ctx: IngestCtx,
-  batch: Batch,
+  batch: EventBatch,
   events: readonly ReadEvent[],
   poison: Poison[],
 ): Promise<Booked> {
@@ -202,7 +202,12 @@ async function bookApart(
 /**
  * Books each event of a long job in a transaction of its own. Such events are few, and booking one may unblock another.
  */
-async function bookJobs(ctx: IngestCtx, batch: Batch, events: readonly ReadEvent[], poison: Poison[]): Promise<Booked> {
+async function bookJobs(
+  ctx: IngestCtx,
+  batch: EventBatch,
+  events: readonly ReadEvent[],
+  poison: Poison[],
+): Promise<Booked> {
   const fates: BookedEvent[] = []
   const balances: Balance[] = []
   for (const read of events) {

@@ -21,13 +21,13 @@ const MAX_A_TURN = 50
 /** Transactions, by nonce, that are sent for one deposit when each of them reverts. */
 const MAX_TRIES = 3
 
-export type Taken = { readonly sent: number; readonly read: number; readonly credited: number }
+export type DepositCounts = { readonly sent: number; readonly read: number; readonly credited: number }
 
 /**
  * Brings deposits to their accounts: sends the authorizations that buyers signed, reads what came to the treasury, and
  * credits it. A step that fails keeps no other from its work.
  */
-export async function takeDeposits(ctx: DepositCtx): Promise<Taken> {
+export async function takeDeposits(ctx: DepositCtx): Promise<DepositCounts> {
   const reading = withMoves(ctx)
   if (reading === undefined) return { sent: 0, read: 0, credited: 0 }
   const attempt = async (what: string, work: () => Promise<number>): Promise<number> => {

@@ -1,5 +1,5 @@
 import type { Trx } from '#control-plane/db/database.ts'
-import type { Arrival, Deposit } from '#control-plane/db/deposits.ts'
+import type { Deposit, DepositArrival } from '#control-plane/db/deposits.ts'
 import { listUsersByWallet } from '#control-plane/db/users.ts'
 import { insertAlertMark } from '#control-plane/db/webhook-alerts.ts'
 import { listListening } from '#control-plane/db/webhooks.ts'
@@ -15,7 +15,7 @@ const WRONG_TOKEN = 'wrong_token'
 const MOST_A_DAY = 10
 const EVENT = 'deposit.waiting'
 
-type Credited = Omit<Arrival, 'account' | 'method'> & Pick<Deposit, 'method'>
+type Credited = Omit<DepositArrival, 'account' | 'method'> & Pick<Deposit, 'method'>
 
 /** Tells an account of a deposit, in the transaction that credits it. */
 export async function tellOfCredit(ctx: TellCtx, trx: Trx, account: AccountId, deposit: Credited): Promise<void> {

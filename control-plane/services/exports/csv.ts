@@ -1,10 +1,10 @@
 /** A cell of a CSV file. Null gives an empty cell. */
-export type Cell = string | number | bigint | null
+export type CsvCell = string | number | bigint | null
 
 export const LINE_END = '\r\n'
 
 /** A line of a CSV file (RFC 4180). */
-export function csvLine(cells: readonly Cell[]): string {
+export function csvLine(cells: readonly CsvCell[]): string {
   let line = ''
   for (const [at, cell] of cells.entries()) {
     if (at > 0) line += ','
@@ -14,7 +14,7 @@ export function csvLine(cells: readonly Cell[]): string {
 }
 
 /** Writes a cell. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
-export function csvCell(cell: Cell): string {
+export function csvCell(cell: CsvCell): string {
   if (typeof cell === 'string') return csvText(cell)
   return cell === null ? '' : cell.toString()
 }

@@ -9,13 +9,13 @@ import type { JobEnd, JobRecordText, StoredJob } from '#shared/contract/job-reco
 import { jobEndId, readUsageEvent } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { endedAs, isOver } from '#shared/jobs.ts'
-import type { Ending } from './end-job.ts'
+import type { JobEnding } from './end-job.ts'
 import { endOfJob } from './end-job.ts'
 
 export type AttendCtx = IngestCtx & { readonly jobBook: JobBook }
 
 /** A way to ask about a job. */
-export type Line = {
+export type JobLine = {
   /** The record to write again when Redis has lost it; undefined when it has it, and when nobody can make it again. */
   readonly record: JobRecordText | undefined
   /** True for a job whose payment could not be taken. Nobody is shown it. */
@@ -37,7 +37,12 @@ const POLL_SOURCE = 'job-poll'
  * the end there and books it. The first end in the record stands, whoever wrote it, so the ledger books what the buyer
  * is shown. At the deadline the job ends whatever its provider says. Rejects while Redis or the ledger is away.
  */
-export async function attendJob(ctx: AttendCtx, job: Job, kept: StoredJob | undefined, line: Line): Promise<Attended> {
+export async function attendJob(
+  ctx: AttendCtx,
+  job: Job,
+  kept: StoredJob | undefined,
+  line: JobLine,
+): Promise<Attended> {
   if (kept?.end !== undefined && (await bookEnd(ctx, job, kept.end))) return { isOver: true }
   const found = kept === undefined && line.record !== undefined ? await restore(ctx, job, line.record, line) : undefined
   if (found === 'too early') return { isOver: false, answer: undefined }
@@ -69,7 +74,7 @@ async function restore(
   { gate, jobBook, clock }: AttendCtx,
   { rid, account, stoppedAt, deletedAt }: Job,
   record: JobRecordText,
-  { isWithheld = false }: Line,
+  { isWithheld = false }: JobLine,
 ): Promise<string | 'too early' | undefined> {
   if (!(await gate.isOpen())) return 'too early'
   const marks = { isStopped: stoppedAt !== null, isDeleted: deletedAt !== null }
@@ -86,7 +91,7 @@ function withEvent(end: JobEnd | undefined, event: string): JobEnd | undefined {
 type Told = { readonly answer: JobAnswer; readonly askedAt: number; readonly isStopped: boolean }
 
 /** The end that an answer means; undefined while the job goes on. Only a question after the deadline is the last. */
-function endingIn(job: Job, { answer, askedAt, isStopped }: Told): Ending | undefined {
+function endingIn(job: Job, { answer, askedAt, isStopped }: Told): JobEnding | undefined {
   if (answer.kind === 'told' && isOver(answer.job)) return endedAs(answer.job, isStopped)
   if (isLate(job, askedAt)) return 'overdue'
   if (answer.kind !== 'unknown' || job.unknownPolls + 1 < JOB_POLLS.lostAfter) return undefined

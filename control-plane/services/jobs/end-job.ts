@@ -10,13 +10,13 @@ import { chargeJob, NO_CHARGE } from '#shared/jobs.ts'
  * The end of a job: as its provider says, forgotten by its provider, with its key gone, or without its provider's word
  * at the deadline.
  */
-export type Ending = EndedJob | 'forgotten' | 'keyless' | 'overdue'
+export type JobEnding = EndedJob | 'forgotten' | 'keyless' | 'overdue'
 
 /**
  * Makes the end of a job from its submit. A provider's job that is over is charged for its usage, at most its quote. Any
  * other costs nothing. Undefined when the submit cannot be read any more.
  */
-export function endOfJob(job: Job, ending: Ending, now: number): JobEnd | undefined {
+export function endOfJob(job: Job, ending: JobEnding, now: number): JobEnd | undefined {
   // The event was checked when it was booked, by the rules of its rail.
   const submit = readUsageEvent(job.event)
   if (submit === undefined) return undefined

@@ -4,9 +4,9 @@ import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import { nextPoll } from '#control-plane/services/booking/job-schedule.ts'
 import { endAsBooked, endAsFound } from '#shared/contract/job-end.ts'
 import type { JobEnd, StoredJob } from '#shared/contract/job-record.ts'
-import type { Line } from './attend-job.ts'
+import type { JobLine } from './attend-job.ts'
 import { linesOf } from './job-lines.ts'
-import type { LineCtx } from './lent-job-lines.ts'
+import type { JobLineCtx } from './lent-job-lines.ts'
 
 /** Ends that one turn looks at, and those of them that it asks about. */
 const MAX_ENDS = 200
@@ -24,10 +24,10 @@ export type LostEnds = {
 type Lost = { readonly job: KeptJob; readonly record: StoredJob; readonly event: string }
 
 /** Only the provider of such a job can say again which files it has made. Its bill stays as it was booked. */
-export function createLostEnds(ctx: LineCtx): LostEnds {
+export function createLostEnds(ctx: JobLineCtx): LostEnds {
   const asked = new Map<string, { readonly questions: number; readonly nextAt: number }>()
 
-  async function find({ job: { rid }, event }: Lost, line: Line): Promise<boolean> {
+  async function find({ job: { rid }, event }: Lost, line: JobLine): Promise<boolean> {
     const questions = (asked.get(rid)?.questions ?? 0) + 1
     const bare = endAsBooked(event)
     const answer = bare?.state === 'succeeded' ? await line.ask() : undefined
@@ -65,7 +65,7 @@ function endOf(event: string, answer: JobAnswer): JobEnd | undefined {
   return answer.kind === 'told' ? endAsFound(event, answer.job) : undefined
 }
 
-async function listLost({ db, jobBook }: LineCtx): Promise<readonly Lost[]> {
+async function listLost({ db, jobBook }: JobLineCtx): Promise<readonly Lost[]> {
   const jobs = await listKeptUntold(db, MAX_ENDS)
   const kept = await jobBook.read(jobs.map(({ rid }) => rid))
   return jobs.flatMap((job, index) => {

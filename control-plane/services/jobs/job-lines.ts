@@ -11,22 +11,22 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { isJobKind } from '#shared/protocols/job-codec.ts'
 import { openCredential } from '#shared/seal.ts'
-import type { Line } from './attend-job.ts'
-import type { LineCtx } from './lent-job-lines.ts'
+import type { JobLine } from './attend-job.ts'
+import type { JobLineCtx } from './lent-job-lines.ts'
 import { lentLinesOf } from './lent-job-lines.ts'
 
 /** The address, protocol and sealed key of a job's provider. */
-export type Place = Pick<JobPlace, 'baseUrl' | 'apiFormat' | 'sealed'>
+export type JobProvider = Pick<JobPlace, 'baseUrl' | 'apiFormat' | 'sealed'>
 
 /**
  * The ways to ask about jobs, in their order. A seller's provider is asked with the key that the offer stands on now; a
  * buyer's own with the key that submitted the job.
  */
 export async function linesOf(
-  ctx: LineCtx,
+  ctx: JobLineCtx,
   jobs: readonly Job[],
   kept: readonly (StoredJob | undefined)[],
-): Promise<Line[]> {
+): Promise<JobLine[]> {
   const places = await placesOf(ctx, jobs)
   const urls = checkedOnce(ctx)
   // Of a forwarded job no record is kept, so the events of the others need not be read.
@@ -58,14 +58,17 @@ export async function linesOf(
 }
 
 /** The providers' addresses and keys of jobs, by the job. A job whose provider nobody knows any more is left out. */
-export async function placesOf({ db }: Pick<LineCtx, 'db'>, jobs: readonly Job[]): Promise<ReadonlyMap<string, Place>> {
+export async function placesOf(
+  { db }: Pick<JobLineCtx, 'db'>,
+  jobs: readonly Job[],
+): Promise<ReadonlyMap<string, JobProvider>> {
   const sold = jobs.flatMap(({ offer }) => offer ?? [])
   const own = jobs.filter(({ offer }) => offer === null)
   const [offers, buyers] = await Promise.all([
     listJobPlaces(db, [...new Set(sold)]),
     listOwnPlaces(db, [...new Set(own.map(({ account }) => account))]),
   ])
-  const byOffer = new Map<string, Place>(offers.map((place) => [place.offer, place]))
+  const byOffer = new Map<string, JobProvider>(offers.map((place) => [place.offer, place]))
   return new Map(
     jobs.flatMap((job) => {
       const place = job.offer === null ? ownPlaceOf(job, buyers) : byOffer.get(job.offer)
@@ -75,7 +78,7 @@ export async function placesOf({ db }: Pick<LineCtx, 'db'>, jobs: readonly Job[]
 }
 
 /** The buyer's own provider that began a job, where it can be no other: it was there then, and is the only one like that. */
-function ownPlaceOf({ account, event }: Job, all: readonly OwnPlace[]): Place | undefined {
+function ownPlaceOf({ account, event }: Job, all: readonly OwnPlace[]): JobProvider | undefined {
   const { provider, model, servedBy, startedAt = 0 } = readUsageEvent(event) ?? {}
   const [place, second] = all.filter(
     (own) =>
@@ -90,7 +93,7 @@ function ownPlaceOf({ account, event }: Job, all: readonly OwnPlace[]): Place | 
 type Urls = (text: string) => Promise<URL>
 
 /** Checks each base URL against the allow-list once. */
-function checkedOnce(ctx: LineCtx): Urls {
+function checkedOnce(ctx: JobLineCtx): Urls {
   const checked = new Map<string, Promise<URL>>()
   return (text) => {
     const known = checked.get(text) ?? checkBaseUrl(ctx, text).then(({ url }) => url)
@@ -99,11 +102,11 @@ function checkedOnce(ctx: LineCtx): Urls {
   }
 }
 
-type AskCtx = LineCtx & { readonly urls: Urls }
+type AskCtx = JobLineCtx & { readonly urls: Urls }
 
 type Question = {
   readonly kind: string
-  readonly place: Place | undefined
+  readonly place: JobProvider | undefined
   /** The answer where the worker has no key. */
   readonly otherwise: JobAnswer
   readonly isCancel: boolean
@@ -127,7 +130,7 @@ async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, otherw
  * Makes the record of a job again, from its submit. Where its provider cannot be asked, or the submit does not say what its
  * answer would cost, the record says what is known. Undefined for what is no submit.
  */
-export function recordOf(job: Job, place: Place | undefined): JobRecordText | undefined {
+export function recordOf(job: Job, place: JobProvider | undefined): JobRecordText | undefined {
   const { rid, event: text, providerJob } = job
   const event = readUsageEvent(text)
   if (event === undefined) return undefined

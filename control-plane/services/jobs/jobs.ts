@@ -18,7 +18,7 @@ import { attendJob } from './attend-job.ts'
 import { linesOf } from './job-lines.ts'
 import type { BuyerJob } from './job-view.ts'
 import { BuyerJobSchema, viewOfJob } from './job-view.ts'
-import type { LineCtx } from './lent-job-lines.ts'
+import type { JobLineCtx } from './lent-job-lines.ts'
 
 export const JobPageSchema = signedPageSchema(BuyerJobSchema)
 export type JobPage = z.infer<typeof JobPageSchema>
@@ -96,7 +96,7 @@ function hasWordForStopping({ apiFormat, wire }: Pick<JobRecordText, 'apiFormat'
   return !isJobKind(wire) || jobCodecOf({ apiFormat }, wire).cancel !== undefined
 }
 
-async function cancel(ctx: LineCtx, job: Job): Promise<void> {
+async function cancel(ctx: JobLineCtx, job: Job): Promise<void> {
   const [kept] = await ctx.jobBook.read([job.rid])
   const [line] = await linesOf(ctx, [job], [kept])
   if (line === undefined) throw new AppError('internal_error', { cause: new Error('a job without a line') })

@@ -13,9 +13,9 @@ import { compileResource } from '#shared/resources/compile-resource.ts'
 import { openCredential } from '#shared/seal.ts'
 import type { LentJob } from './ask-lent-job.ts'
 import { askLentJob, canStop } from './ask-lent-job.ts'
-import type { AttendCtx, Line } from './attend-job.ts'
+import type { AttendCtx, JobLine } from './attend-job.ts'
 
-export type LineCtx = AttendCtx & Pick<Ctx, 'db' | 'settings' | 'log' | 'askLent'> & { readonly askJob: JobProbe }
+export type JobLineCtx = AttendCtx & Pick<Ctx, 'db' | 'settings' | 'log' | 'askLent'> & { readonly askJob: JobProbe }
 
 export type LentSubmit = UsageEvent & { readonly sold: NonNullable<UsageEvent['sold']> }
 
@@ -30,7 +30,7 @@ export function lentSubmit(event: string): LentSubmit | undefined {
  * record says. A job whose record is gone is met with silence until its deadline, and one whose key was destroyed is
  * lost.
  */
-export async function lentLinesOf(ctx: LineCtx, jobs: readonly Job[]): Promise<ReadonlyMap<string, Line>> {
+export async function lentLinesOf(ctx: JobLineCtx, jobs: readonly Job[]): Promise<ReadonlyMap<string, JobLine>> {
   const lent = jobs.flatMap((job) => {
     const submit = lentSubmit(job.event)
     return submit === undefined ? [] : [{ job, submit, resource: submit.sold.id }]
@@ -51,7 +51,7 @@ export async function lentLinesOf(ctx: LineCtx, jobs: readonly Job[]): Promise<R
   )
 }
 
-async function recordsOf({ db }: LineCtx, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, CompiledResource>> {
+async function recordsOf({ db }: JobLineCtx, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, CompiledResource>> {
   const records = new Map<string, CompiledResource>()
   for (const id of ids) {
     const found = await findResource(db, id)
@@ -67,7 +67,7 @@ type Parts = {
   readonly sealed: unknown
 }
 
-function lentJob(ctx: LineCtx, { job, submit, record, sealed }: Parts): LentJob | undefined {
+function lentJob(ctx: JobLineCtx, { job, submit, record, sealed }: Parts): LentJob | undefined {
   if (record === undefined || sealed === undefined) return undefined
   try {
     const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(sealed))
@@ -80,7 +80,7 @@ function lentJob(ctx: LineCtx, { job, submit, record, sealed }: Parts): LentJob 
 
 type Asked = Pick<Parts, 'job' | 'submit' | 'sealed'> & { readonly asked: LentJob | undefined }
 
-function lineOf(ctx: LineCtx, { job, submit, asked, sealed }: Asked): Line {
+function lineOf(ctx: JobLineCtx, { job, submit, asked, sealed }: Asked): JobLine {
   const { rid, event, deadlineAt } = job
   // With its key the way to a job is destroyed for good, so its buyer need not wait for the deadline.
   const lost: JobAnswer = sealed === undefined ? KEYLESS : SILENT

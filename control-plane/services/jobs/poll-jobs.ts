@@ -13,7 +13,7 @@ import type { StoredJob } from '#shared/contract/job-record.ts'
 import type { Attended } from './attend-job.ts'
 import { attendJob } from './attend-job.ts'
 import { linesOf } from './job-lines.ts'
-import type { LineCtx } from './lent-job-lines.ts'
+import type { JobLineCtx } from './lent-job-lines.ts'
 
 const MAX_ENDS = 100
 /** Most offers whose providers are left alone. */
@@ -33,7 +33,7 @@ export type JobPolls = {
  * Asks providers about jobs until they end, each job on its own schedule. Many workers may do so: a job goes to one at
  * a time, and one that dies in between gives it up after the lease.
  */
-export function createJobPolls(ctx: LineCtx, asker: string): JobPolls {
+export function createJobPolls(ctx: JobLineCtx, asker: string): JobPolls {
   const underWay = new Set<Promise<void>>()
   /** Instants until which the providers of offers are left alone. */
   const resting = new Map<string, number>()
@@ -125,7 +125,7 @@ function afterBuyer({ rid, polls, deadlineAt }: Job, kept: StoredJob | undefined
 }
 
 /** Reads what is needed to ask about jobs, for all of them together. Rejects while Redis is away. */
-async function prepare(ctx: LineCtx, jobs: readonly Job[]) {
+async function prepare(ctx: JobLineCtx, jobs: readonly Job[]) {
   const kept: readonly (StoredJob | undefined)[] = await ctx.jobBook.read(jobs.map(({ rid }) => rid))
   const lines = await linesOf(ctx, jobs, kept)
   return jobs.flatMap((job, index) => {
@@ -138,7 +138,7 @@ async function prepare(ctx: LineCtx, jobs: readonly Job[]) {
  * Books ends that arrived at the same moment as their submit, so that neither transaction saw the other. Returns their
  * number.
  */
-export async function bookParkedEnds(ctx: Pick<LineCtx, 'db' | 'ledger' | 'gate' | 'log'>): Promise<number> {
+export async function bookParkedEnds(ctx: Pick<JobLineCtx, 'db' | 'ledger' | 'gate' | 'log'>): Promise<number> {
   let booked = 0
   for (const end of await listParkedEnds(ctx.db, MAX_ENDS)) {
     const balances = await transact(ctx.db, (trx) => bookParked(moneyTransaction(trx), end))

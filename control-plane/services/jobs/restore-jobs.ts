@@ -12,9 +12,9 @@ import { JOB_KEPT_AFTER_DEADLINE_MS, JOBS_RESTORED } from '#shared/contract/job-
 import { JobBindingSchema } from '#shared/contract/lent-offers.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { ulidFloor, ulidTime } from '#shared/ids.ts'
-import type { Place } from './job-lines.ts'
+import type { JobProvider } from './job-lines.ts'
 import { placesOf, recordOf } from './job-lines.ts'
-import type { LentSubmit, LineCtx } from './lent-job-lines.ts'
+import type { JobLineCtx, LentSubmit } from './lent-job-lines.ts'
 import { lentSubmit } from './lent-job-lines.ts'
 import type { Shown } from './shown-job.ts'
 import { endAsShown, openShown } from './shown-job.ts'
@@ -34,7 +34,11 @@ const MAX_FORGOTTEN = 10_000
  * Takes what buyers did to their jobs to the ledger, so that a Redis which loses it is told again. A mark stays where it
  * is until the ledger has it. Returns the number of marks that it has now.
  */
-export async function noteJobMarks({ db, jobBook, clock }: Pick<LineCtx, 'db' | 'jobBook' | 'clock'>): Promise<number> {
+export async function noteJobMarks({
+  db,
+  jobBook,
+  clock,
+}: Pick<JobLineCtx, 'db' | 'jobBook' | 'clock'>): Promise<number> {
   const marks = await jobBook.readMarks(MAX_MARKS)
   if (marks.length === 0) return 0
   const now = clock.now()
@@ -54,7 +58,7 @@ export type JobArchive = {
   /** The newest ones before a request id, whose deadline is after an instant in Unix milliseconds. */
   list(page: KeptPage): Promise<readonly KeptJob[]>
   /** The providers' addresses and keys, by the job. */
-  placesOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, Place>>
+  placesOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, JobProvider>>
   /** The sealed keys that have started these forwarded jobs, by offer. */
   lentKeysOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, unknown>>
   /** The given jobs whose payment could not be taken. */
@@ -63,7 +67,7 @@ export type JobArchive = {
   shownOf(job: KeptJob): Shown | undefined
 }
 
-type ArchiveCtx = Pick<LineCtx, 'db' | 'log' | 'settings'>
+type ArchiveCtx = Pick<JobLineCtx, 'db' | 'log' | 'settings'>
 
 /** Reads jobs from Postgres. */
 export function ledgerArchive(ctx: ArchiveCtx): JobArchive {
@@ -92,7 +96,7 @@ export function ledgerArchive(ctx: ArchiveCtx): JobArchive {
   }
 }
 
-type WriteCtx = Pick<LineCtx, 'jobBook' | 'clock'>
+type WriteCtx = Pick<JobLineCtx, 'jobBook' | 'clock'>
 type RestoreCtx = IngestCtx & WriteCtx
 
 /**
@@ -164,7 +168,7 @@ async function restorePage(ctx: WriteCtx, archive: JobArchive, jobs: readonly Ke
 }
 
 type Known = {
-  readonly place: Place | undefined
+  readonly place: JobProvider | undefined
   readonly isWithheld: boolean
   readonly shown: Shown | undefined
 }
@@ -235,6 +239,6 @@ function endOf(
 }
 
 /** Forgets how jobs were shown about which nobody may ask any more. Returns their number. */
-export function forgetOldJobs({ db, clock }: Pick<LineCtx, 'db' | 'clock'>): Promise<number> {
+export function forgetOldJobs({ db, clock }: Pick<JobLineCtx, 'db' | 'clock'>): Promise<number> {
   return forgetShownJobs(db, clock.now() - JOB_KEPT_AFTER_DEADLINE_MS, MAX_FORGOTTEN)
 }

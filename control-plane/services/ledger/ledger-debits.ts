@@ -29,7 +29,7 @@ import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
 
 /** The parts that book a transaction for an operation, with its audit. */
-export type MoveCtx = DebitCtx & Pick<RunCtx, 'change' | 'note'>
+export type LedgerMoveCtx = DebitCtx & Pick<RunCtx, 'change' | 'note'>
 
 /** A transaction that an operator wants. It is booked at most once for its key. */
 export type Move = {
@@ -61,7 +61,7 @@ const REFUSALS: readonly string[] = ['insufficient_balance', 'conflict']
  * `bookMove` says. A refused debit changed nothing, so its key may be used again.
  */
 export async function bookDebit(
-  ctx: MoveCtx,
+  ctx: LedgerMoveCtx,
   move: Move,
   payer: LedgerLine,
   told: Change,

@@ -11,7 +11,7 @@ import { isId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { oneLine } from '#shared/texts.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
-import type { Move, MoveCtx } from './ledger-debits.ts'
+import type { LedgerMoveCtx, Move } from './ledger-debits.ts'
 import { bookDebit } from './ledger-debits.ts'
 
 /** The fields that name an account. A wallet stands for its buyer account. */
@@ -54,7 +54,7 @@ export async function findParty(
  * the gate, so no call can spend it at the same time. Throws `conflict` when the key was booked with other entries,
  * `insufficient_balance`, `not_found`, and for a debit `service_unavailable` while the gate is shut.
  */
-export async function bookMove(ctx: MoveCtx, move: Move, told: Change): Promise<{ isRepeat: boolean }> {
+export async function bookMove(ctx: LedgerMoveCtx, move: Move, told: Change): Promise<{ isRepeat: boolean }> {
   const lines = mergeLines(move.entries)
   const kinds = await ctx.ledger.findKinds(lines.map((line) => line.account))
   const payers = lines.filter((line) => line.amount < 0n && kinds.get(line.account) === 'buyer_credit')

@@ -9,7 +9,7 @@ import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { LedgerLine } from './ledger.ts'
-import type { Move, MoveCtx } from './ledger-debits.ts'
+import type { LedgerMoveCtx, Move } from './ledger-debits.ts'
 import { bookMove, findParty, Note, namesOneParty, ONE_PARTY, PartyFields } from './ledger-moves.ts'
 
 /** A transaction as it was booked. Lines are signed micro-USD in plain digits. */
@@ -29,7 +29,7 @@ export const BookedMoveSchema = z.object({
 })
 export type BookedMove = z.infer<typeof BookedMoveSchema>
 
-async function book(ctx: MoveCtx, subject: string, move: Move): Promise<BookedMove> {
+async function book(ctx: LedgerMoveCtx, subject: string, move: Move): Promise<BookedMove> {
   const lines = move.entries.map(({ account, amount }) => ({ account, amountMicro: amount.toString() }))
   const told = { subject, before: null, after: { key: move.key, kind: move.kind, lines } }
   const { isRepeat } = await bookMove(ctx, move, told)

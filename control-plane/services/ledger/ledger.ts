@@ -19,7 +19,7 @@ import { oneLine } from '#shared/texts.ts'
 /** A line of a transaction in signed micro-USD. A positive amount flows into the account. */
 export type LedgerLine = { readonly account: AccountId; readonly amount: bigint }
 
-export type NewTransaction = {
+export type NewLedgerTransaction = {
   /** A ULID. */
   readonly id: string
   /** The name under which it is booked once: `deposit:{chain}:{hash}:{index}`, `grant:{ticket}`. */
@@ -47,7 +47,7 @@ export function mergeLines(lines: readonly LedgerLine[]): LedgerLine[] {
  */
 export async function postTransaction(
   trx: MoneyTransaction,
-  transaction: NewTransaction,
+  transaction: NewLedgerTransaction,
 ): Promise<Balance[] | undefined> {
   const { id, key, kind, note = null } = transaction
   const lines = mergeLines(transaction.entries)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
-import type { LentTerms, StoredLentOffer } from '#control-plane/db/lent-offers.ts'
+import type { LentOfferTerms, StoredLentOffer } from '#control-plane/db/lent-offers.ts'
 import {
   destroyLentKey,
   findLentOffer,
@@ -87,7 +87,7 @@ export const updateLentOffer = defineOperation({
       const change = changeByLentEvent(offer, event)
       const stored = await findResource(trx, offer.resource)
       if (stored === undefined) throw new AppError('internal_error')
-      const terms: LentTerms = termsAfter(readRecord(stored), termsOf(offer), wanted)
+      const terms: LentOfferTerms = termsAfter(readRecord(stored), termsOf(offer), wanted)
       await storeLentOffer(trx, offer.id, { ...change, terms }, ctx.clock.now())
     })
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { LentTerms, StoredLentOffer } from '#control-plane/db/lent-offers.ts'
+import type { LentOfferTerms, StoredLentOffer } from '#control-plane/db/lent-offers.ts'
 import { Dollars, Label, PageSize } from '#control-plane/services/fields.ts'
 import { PageToken } from '#control-plane/services/page.ts'
 import { ProviderKey } from '#control-plane/services/providers/provider-key.ts'
@@ -86,9 +86,9 @@ export function refuseForeignFields({ apiSecret, pricingMultiplier }: Refused): 
 type Wanted = Omit<z.output<typeof UpdateLentOfferInput>, 'id' | 'status' | 'apiSecret' | 'pricingMultiplier'>
 
 /** The terms after a change. Throws `invalid_request` for rules that name what the record does not have. */
-export function termsAfter(record: Resource, before: LentTerms, wanted: Wanted): LentTerms {
+export function termsAfter(record: Resource, before: LentOfferTerms, wanted: Wanted): LentOfferTerms {
   const pick = <Value>(value: Value | undefined, old: Value): Value => (value === undefined ? old : value)
-  const terms: LentTerms = {
+  const terms: LentOfferTerms = {
     keptBps: wanted.discountPercent === undefined ? before.keptBps : percentToKept(wanted.discountPercent),
     capDailyMicro: pick(wanted.capDailyUsd, before.capDailyMicro),
     label: pick(wanted.label, before.label),
@@ -117,13 +117,13 @@ export function termsAfter(record: Resource, before: LentTerms, wanted: Wanted):
 }
 
 /** The terms of a new offer before anything is set. */
-export const OPEN_TERMS: LentTerms = {
+export const OPEN_TERMS: LentOfferTerms = {
   keptBps: keptBps(10_000),
   ...{ capDailyMicro: null, label: null, models: null, methods: null, paths: null },
   ...{ ratePerMinute: null, buyerSharePct: null },
 }
 
-export function termsOf(offer: StoredLentOffer): LentTerms {
+export function termsOf(offer: StoredLentOffer): LentOfferTerms {
   const { label, models, methods, paths, ratePerMinute, buyerSharePct } = offer
   const capDailyMicro = offer.capDailyMicro === null ? null : microUsd(offer.capDailyMicro)
   return { keptBps: keptBps(offer.keptBps), capDailyMicro, label, models, methods, paths, ratePerMinute, buyerSharePct }

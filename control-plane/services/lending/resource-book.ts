@@ -12,7 +12,7 @@ import { GoodId, RESOURCE_METHODS, TRAIT_PROVENANCES, TraitName } from '#shared/
 import { LentScopeSchema } from '#shared/contract/lent-offers.ts'
 import { keptToPercent, percentToKept } from '#shared/discount.ts'
 import { keptBps, microUsd, subtractToZero, ZERO } from '#shared/money.ts'
-import type { AskedCall } from '#shared/resources/lent-market.ts'
+import type { WantedCall } from '#shared/resources/lent-market.ts'
 import { MAX_REQUIRED_TRAITS, WHY_NOT, whyNotServed } from '#shared/resources/lent-market.ts'
 import { isPlainPath } from '#shared/rules/path-pattern.ts'
 import { oneLine } from '#shared/texts.ts'
@@ -85,7 +85,7 @@ function placeOf(position: string): Place {
   return { rank: Number(rank), keptBps: Number(kept), id }
 }
 
-type Asking = { readonly asked: AskedCall; readonly firstRank: number }
+type Asking = { readonly asked: WantedCall; readonly firstRank: number }
 
 async function viewLines(
   ctx: Pick<Ctx, 'clock' | 'liveOffers'>,

@@ -9,7 +9,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Place } from './organization-access.ts'
+import type { OrganizationRole } from './organization-access.ts'
 import { lockWithRight, RIGHTS, requireOver, requireRight } from './organization-access.ts'
 import { RecordId, RoleField } from './organizations.ts'
 
@@ -127,13 +127,13 @@ export const removeMember = defineOperation({
   },
 })
 
-async function requireMember(trx: Trx, { organization }: Place, user: string): Promise<MemberRow> {
+async function requireMember(trx: Trx, { organization }: OrganizationRole, user: string): Promise<MemberRow> {
   const member = await findMember(trx, organization, user)
   if (member === undefined) throw new AppError('not_found')
   return member
 }
 
-async function requireAnotherOwner(trx: Trx, { organization }: Place, member: MemberRow): Promise<void> {
+async function requireAnotherOwner(trx: Trx, { organization }: OrganizationRole, member: MemberRow): Promise<void> {
   if (member.role !== 'owner' || (await countMembers(trx, organization, 'owner')) > 1) return
   throw new AppError('conflict', { message: 'An organisation keeps at least one owner.' })
 }
@@ -141,7 +141,7 @@ async function requireAnotherOwner(trx: Trx, { organization }: Place, member: Me
 type Changed = { readonly user: MemberRow['user']; readonly role: Role | null; readonly at: number }
 
 /** Revokes the member's keys of those kinds that his role may not make. With `role` null it revokes all. */
-async function revokeBeyond(trx: Trx, { organization }: Place, { user, role, at }: Changed): Promise<void> {
+async function revokeBeyond(trx: Trx, { organization }: OrganizationRole, { user, role, at }: Changed): Promise<void> {
   const may = (right: 'management-key.change' | 'workspace.use') => role !== null && RIGHTS[right].includes(role)
   const kinds = [
     ...(may('management-key.change') ? [] : (['management'] as const)),

@@ -31,7 +31,7 @@ export const RIGHTS: { readonly [Key in Right]: readonly Role[] } = {
 }
 
 /** An actor's role in an organisation. */
-export type Place = {
+export type OrganizationRole = {
   readonly organization: OrganizationId
   readonly role: Role
   /** The user, or the id of the management key. */
@@ -47,7 +47,7 @@ export async function requireRight(
   actor: SessionActor | OrgActor,
   id: string,
   right: Right,
-): Promise<Place> {
+): Promise<OrganizationRole> {
   if (!isId('org', id)) throw new AppError('not_found')
   const role = actor.kind === 'org' ? roleOfKey(actor, id) : (await findMember(db, id, actor.user))?.role
   if (role === undefined) throw new AppError('not_found')
@@ -66,7 +66,7 @@ export async function lockWithRight(
   actor: SessionActor | OrgActor,
   id: string,
   right: Right,
-): Promise<Place> {
+): Promise<OrganizationRole> {
   if (isId('org', id)) await lockOrganization(trx, id)
   return requireRight(trx, actor, id, right)
 }
@@ -76,7 +76,7 @@ function roleOfKey(actor: OrgActor, id: OrganizationId): Role | undefined {
 }
 
 /** Throws `forbidden` when an actor without the role of owner grants or changes that role. */
-export function requireOver(place: Place, ...roles: readonly Role[]): void {
+export function requireOver(place: OrganizationRole, ...roles: readonly Role[]): void {
   if (place.role !== 'owner' && roles.includes('owner')) {
     throw new AppError('forbidden', { message: 'Only an owner decides about owners.', detail: { role: place.role } })
   }

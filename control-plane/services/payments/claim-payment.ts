@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { ChainPayment, ContractExposure, Exposure } from '#control-plane/db/chain-payments.ts'
 import { ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
-import type { Purse as ChainPurse } from '#control-plane/ports/chain/chain.ts'
+import type { PayerPurse as ChainPurse } from '#control-plane/ports/chain/chain.ts'
 import { isIncomplete } from '#control-plane/services/gate/may-leave.ts'
 import { newUser, unrivalled } from '#control-plane/services/users/new-user.ts'
 import { SECOND } from '#shared/clock.ts'

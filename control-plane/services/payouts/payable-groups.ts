@@ -16,7 +16,7 @@ export type PayableGroup = {
   readonly coolsUntil: number | null
 }
 
-export type Standing = {
+export type GroupStanding = {
   /** The balance of the seller's account. */
   readonly balance: bigint
   readonly wallet: string | null
@@ -40,7 +40,7 @@ type Part = PayoutItem & {
  * Splits a seller's balance by recipient. An offer's earnings go to its address of now, all others to the wallet. What was
  * taken from the account without an offer lessens what is paid last: never is more paid than the account has.
  */
-export function groupsOf(standing: Standing): PayableGroup[] {
+export function groupsOf(standing: GroupStanding): PayableGroup[] {
   const { balance, earnings, recent, now, coolingMs } = standing
   const parts: Part[] = earnings.map((earning) => {
     const since = earning.recipientSince?.getTime() ?? null

@@ -2,7 +2,7 @@ import type { Trx } from '#control-plane/db/database.ts'
 import { findSellerOwner } from '#control-plane/db/offer-earnings.ts'
 import type { WebhookEvent } from '#control-plane/db/tables/webhooks.ts'
 import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
-import type { TellCtx, Told } from '#control-plane/services/webhooks/tell-account.ts'
+import type { AccountEvent, TellCtx } from '#control-plane/services/webhooks/tell-account.ts'
 import { tellAccount } from '#control-plane/services/webhooks/tell-account.ts'
 import type { AccountId } from '#shared/ids.ts'
 
@@ -23,7 +23,7 @@ export async function tellOfPayout(ctx: TellCtx, trx: Trx, payout: TreasuryTrans
 }
 
 /** Tells a seller's owner, whose webhooks are made on the buyer's side. */
-export async function tellSeller(ctx: TellCtx, trx: Trx, seller: AccountId, told: Told): Promise<void> {
+export async function tellSeller(ctx: TellCtx, trx: Trx, seller: AccountId, told: AccountEvent): Promise<void> {
   const owner = await findSellerOwner(trx, seller)
   if (owner?.buyerAccount != null) await tellAccount(ctx, trx, owner.buyerAccount, told)
 }

@@ -63,7 +63,7 @@ export const PlaceInput = {
   apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
 }
 
-export type Place = KeyChoice & {
+export type KeyPlace = KeyChoice & {
   readonly baseUrl?: string | undefined
   readonly sellerBaseUrl?: string | undefined
 }
@@ -72,7 +72,7 @@ export type Place = KeyChoice & {
 export async function choosePlace(
   ctx: Pick<Ctx, 'db' | 'settings'>,
   seller: AccountId,
-  place: Place,
+  place: KeyPlace,
 ): Promise<{ readonly base: CheckedBaseUrl; readonly key: ChosenKey }> {
   const raw = place.baseUrl ?? place.sellerBaseUrl
   if (raw === undefined) throw new AppError('invalid_request', { message: 'Name a base_url.', param: 'baseUrl' })

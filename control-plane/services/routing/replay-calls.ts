@@ -20,7 +20,7 @@ export type ReplayMarket = {
 export type PolicyWants = Omit<RoutingWants, 'unable' | 'need' | 'spread'>
 
 /** Where a call would go and what it would cost there. Undefined when no offer would serve it. */
-export type Placed = { readonly offer: BookOffer; readonly costMicro: MicroUsd } | undefined
+export type ReplayedCall = { readonly offer: BookOffer; readonly costMicro: MicroUsd } | undefined
 
 const NOBODY: readonly BookOffer[] = []
 
@@ -29,7 +29,7 @@ const NOBODY: readonly BookOffer[] = []
  * shrink by these calls alone. A ranking is used again until the cap of its first offer is spent, because nothing else
  * changes meanwhile.
  */
-export function replayCalls(market: ReplayMarket, policy: PolicyWants, calls: readonly RoutedCall[]): Placed[] {
+export function replayCalls(market: ReplayMarket, policy: PolicyWants, calls: readonly RoutedCall[]): ReplayedCall[] {
   const rankings = new Map<string, readonly BookOffer[]>()
   const used = new Map<string, MicroUsd>()
   const isSpent = ({ id, capDailyMicro }: BookOffer) =>

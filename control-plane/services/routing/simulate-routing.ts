@@ -17,7 +17,7 @@ import { providerIds, providerOrder, unsupportedProvider } from '#shared/routing
 import { createOfferBook } from '#shared/routing/offer-book.ts'
 import { oneLine } from '#shared/texts.ts'
 import { NO_PREFERENCES } from './account-policy.ts'
-import type { Placed, PolicyWants, ReplayMarket } from './replay-calls.ts'
+import type { PolicyWants, ReplayedCall, ReplayMarket } from './replay-calls.ts'
 import { replayCalls } from './replay-calls.ts'
 
 /** Most calls that are replayed, the newest of the window. */
@@ -199,7 +199,7 @@ async function readMarket(
   }
 }
 
-function sideOf(calls: readonly RoutedCall[], placed: readonly Placed[], ttftOf: TtftOf): SimulatedSide {
+function sideOf(calls: readonly RoutedCall[], placed: readonly ReplayedCall[], ttftOf: TtftOf): SimulatedSide {
   const served = calls.flatMap((call, at) => {
     const place = placed[at]
     return place === undefined ? [] : [{ ...place, call }]
@@ -217,7 +217,7 @@ function sideOf(calls: readonly RoutedCall[], placed: readonly Placed[], ttftOf:
   }
 }
 
-function compare(present: readonly Placed[], policy: readonly Placed[]) {
+function compare(present: readonly ReplayedCall[], policy: readonly ReplayedCall[]) {
   const both = present.flatMap((before, at) => {
     const after = policy[at]
     return before === undefined || after === undefined ? [] : [{ before, after }]
@@ -230,7 +230,7 @@ function compare(present: readonly Placed[], policy: readonly Placed[]) {
 }
 
 /** The models that the policy changes, then the others; each with the most calls first, equal ones by name. */
-function modelsOf(calls: readonly RoutedCall[], present: readonly Placed[], policy: readonly Placed[]) {
+function modelsOf(calls: readonly RoutedCall[], present: readonly ReplayedCall[], policy: readonly ReplayedCall[]) {
   const places = new Map<string, number[]>()
   for (const [at, { model }] of calls.entries()) {
     const known = places.get(model)
@@ -261,7 +261,7 @@ function modelsOf(calls: readonly RoutedCall[], present: readonly Placed[], poli
 }
 
 /** True where a buyer sees no difference: the same provider at the same cost, or nobody. */
-function isSamePlace(before: Placed, after: Placed): boolean {
+function isSamePlace(before: ReplayedCall, after: ReplayedCall): boolean {
   return before?.offer.provider === after?.offer.provider && before?.costMicro === after?.costMicro
 }
 

@@ -8,13 +8,18 @@ import { addDelivery } from './webhook-deliveries.ts'
 export type TellCtx = Pick<Ctx, 'ids' | 'clock'>
 
 /** An event that an account's webhooks hear of. */
-export type Told = { readonly event: WebhookEvent; readonly data: object }
+export type AccountEvent = { readonly event: WebhookEvent; readonly data: object }
 
 /**
  * Writes a delivery for each webhook of an account that listens for an event, in the transaction of what it tells. Returns
  * the deliveries.
  */
-export async function tellAccount(ctx: TellCtx, trx: Trx, account: AccountId, told: Told): Promise<DeliveryId[]> {
+export async function tellAccount(
+  ctx: TellCtx,
+  trx: Trx,
+  account: AccountId,
+  told: AccountEvent,
+): Promise<DeliveryId[]> {
   const deliveries: DeliveryId[] = []
   for (const hook of await listListening(trx, account, told.event)) {
     deliveries.push(await addDelivery(ctx, trx, hook, told))

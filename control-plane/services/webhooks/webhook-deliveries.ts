@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import { hasWebhooks } from '#control-plane/db/open-work.ts'
 import { DELIVERY_STATUSES } from '#control-plane/db/tables/webhooks.ts'
-import type { AttemptResult, DeliveryRow, SendableDelivery } from '#control-plane/db/webhook-deliveries.ts'
+import type { DeliveryResult, DeliveryRow, SendableDelivery } from '#control-plane/db/webhook-deliveries.ts'
 import {
   findDelivery,
   findSendable,
@@ -78,7 +78,7 @@ export async function attemptDelivery(
   return isLast ? 'failed' : 'retry'
 }
 
-async function send(ctx: SendCtx, id: DeliveryId, found: SendableDelivery): Promise<AttemptResult> {
+async function send(ctx: SendCtx, id: DeliveryId, found: SendableDelivery): Promise<DeliveryResult> {
   const at = ctx.clock.now()
   const owner = { id: found.webhook, account: found.account }
   const secrets = [openWebhookSecret(ctx, owner, found.secret)]

@@ -2,7 +2,7 @@ import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyError, classifyStatus } from '#data-plane/upstream/classify.ts'
-import type { Speaker } from '#data-plane/upstream/provider-words.ts'
+import type { AskedProvider } from '#data-plane/upstream/provider-words.ts'
 import type { Destination, UpstreamHead } from '#data-plane/upstream/send.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 
@@ -28,7 +28,7 @@ export function speakerOf(
   to: Destination,
   { body, pieces }: UpstreamRequest,
   hidden?: string,
-): Speaker {
+): AskedProvider {
   return {
     holdsKey: (text) => upstream.holdsKey(to, text),
     asked() {
@@ -44,7 +44,7 @@ export function speakerIn(
   plane: Pick<CallPlane, 'upstream'>,
   { offer, target }: AttemptPlan,
   request: UpstreamRequest,
-): Speaker {
+): AskedProvider {
   const isShown = offer.providerModel === target.requested || offer.providerModel === target.id
   return speakerOf(plane, offer, request, isShown ? undefined : offer.providerModel)
 }

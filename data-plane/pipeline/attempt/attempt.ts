@@ -22,7 +22,7 @@ import { awaitsHead, firstByteMsOf, isAnswer } from './answer-head.ts'
 import { speakerIn } from './ask-provider.ts'
 import { isOverrun, isPastCeiling, isTooSlow, OVERRUN_PIECES } from './attempt-limits.ts'
 import { classifyRefusal } from './classify-refusal.ts'
-import type { AttemptEnd, Running } from './running-attempt.ts'
+import type { AttemptEnd, RunningAttempt } from './running-attempt.ts'
 import { openAttempt } from './running-attempt.ts'
 
 /** At most so many bytes of a refusal's body are read. */
@@ -48,7 +48,7 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
   })
 }
 
-function send(run: Running): void {
+function send(run: RunningAttempt): void {
   const { plane, job, request } = run
   plane.ticker.add(run.watcher)
   run.flow = plane.upstream.send(
@@ -73,14 +73,14 @@ function send(run: Running): void {
   run.stream.attach(run.flow)
 }
 
-function takeHead(run: Running, head: UpstreamHead): void {
+function takeHead(run: RunningAttempt, head: UpstreamHead): void {
   run.head = head
   crashPoint('after_headers')
   const { decoder, turn } = run.job
   if (!isAnswer(decoder, turn.call.demand, head)) run.refusal = []
 }
 
-function takeData(run: Running, chunk: Buffer): void {
+function takeData(run: RunningAttempt, chunk: Buffer): void {
   if (run.isOver) return
   if (run.refusal) {
     run.refusalBytes += chunk.length
@@ -107,13 +107,13 @@ function takeData(run: Running, chunk: Buffer): void {
 }
 
 /** True when another request follows. None does after the buyer has left. */
-function hasNext({ job, place, drainUntil }: Running): boolean {
+function hasNext({ job, place, drainUntil }: RunningAttempt): boolean {
   const { following } = job.request
   return following !== undefined && place < following.length && drainUntil === undefined
 }
 
 /** The request under way is answered. The next one is sent, or the attempt has come to its end. */
-function endExchange(run: Running): void {
+function endExchange(run: RunningAttempt): void {
   const { plane, job } = run
   const next = hasNext(run) ? job.request.following?.[run.place] : undefined
   if (next === undefined) {
@@ -131,7 +131,7 @@ function endExchange(run: Running): void {
   send(run)
 }
 
-function deliver(run: Running, part: string | Buffer): void {
+function deliver(run: RunningAttempt, part: string | Buffer): void {
   const now = run.plane.clock.monotonic()
   const { job } = run
   run.pieces = job.decoder.contentPieces()
@@ -146,7 +146,7 @@ function deliver(run: Running, part: string | Buffer): void {
   else run.held.push(part)
 }
 
-function show(run: Running, part: string | Buffer, isFirst: boolean, now: number): void {
+function show(run: RunningAttempt, part: string | Buffer, isFirst: boolean, now: number): void {
   if (isFirst) {
     if (run.drainUntil === undefined && !run.job.turn.call.reply.isStarted()) begin(run, true)
     record(run, now)
@@ -159,7 +159,7 @@ function show(run: Running, part: string | Buffer, isFirst: boolean, now: number
 }
 
 /** Holds content back until the payment is taken. A payment that cannot be taken ends the attempt. */
-function takeFirst(run: Running, taking: Promise<TakenAhead>): void {
+function takeFirst(run: RunningAttempt, taking: Promise<TakenAhead>): void {
   run.held = []
   run.flow?.pause()
   void taking.then((taken) => {
@@ -181,13 +181,13 @@ function takeFirst(run: Running, taking: Promise<TakenAhead>): void {
 }
 
 /** Sends the stream's head. It names this attempt only when the attempt has brought content. */
-function begin({ job, receipt }: Running, hasWon: boolean): void {
+function begin({ job, receipt }: RunningAttempt, hasWon: boolean): void {
   const { call, decisionMs } = job.turn
   startAnswer(call, hasWon ? job : undefined, { attempts: job.before.length + 1, decisionMs, paid: receipt })
 }
 
 /** Writes the progress of the call to the journal. */
-function record(run: Running, now: number): void {
+function record(run: RunningAttempt, now: number): void {
   run.recordedAt = now
   run.recordedPieces = run.pieces
   const { plane, job } = run
@@ -202,7 +202,7 @@ function record(run: Running, now: number): void {
   })
 }
 
-function takeEnd(run: Running): void {
+function takeEnd(run: RunningAttempt): void {
   run.plane.ticker.remove(run.watcher)
   if (run.isOver) return
   if (run.refusal) {
@@ -215,7 +215,7 @@ function takeEnd(run: Running): void {
   else endExchange(run)
 }
 
-function takeError(run: Running, error: Error, isSent: boolean): void {
+function takeError(run: RunningAttempt, error: Error, isSent: boolean): void {
   run.plane.ticker.remove(run.watcher)
   run.isSent = isSent
   // A complete answer needs its connection no more.
@@ -226,11 +226,11 @@ function takeError(run: Running, error: Error, isSent: boolean): void {
 }
 
 /** A provider that was held back here is not to blame when it breaks off or time runs out. */
-function wentWrong({ hasWaited }: Running, otherwise: () => UpstreamFailure): UpstreamFailure {
+function wentWrong({ hasWaited }: RunningAttempt, otherwise: () => UpstreamFailure): UpstreamFailure {
   return hasWaited ? roomFailure(noRoom()) : otherwise()
 }
 
-function endRefused(run: Running): void {
+function endRefused(run: RunningAttempt): void {
   const text = Buffer.concat(run.refusal ?? []).toString('utf8')
   run.flow?.abort()
   finish(run, {
@@ -239,7 +239,7 @@ function endRefused(run: Running): void {
 }
 
 /** Handles the leaving of the buyer. A begun answer is read on for its usage, within limits. Any other is given up. */
-function buyerLeft(run: Running): void {
+function buyerLeft(run: RunningAttempt): void {
   // A buyer who stopped reading has left already when the connection ends.
   if (run.isOver || run.drainUntil !== undefined) return
   const { plane } = run
@@ -254,7 +254,7 @@ function buyerLeft(run: Running): void {
   finish(run, { isGone: true })
 }
 
-function tick(run: Running, now: number): void {
+function tick(run: RunningAttempt, now: number): void {
   const { plane, job } = run
   if (run.isOver) {
     // The answer is complete and only its connection is open. It may be reused if it ends in time.
@@ -277,7 +277,7 @@ function tick(run: Running, now: number): void {
   } else if (job.turn.call.demand.isStreamed) tickStream(run, now)
 }
 
-function tickStream(run: Running, now: number): void {
+function tickStream(run: RunningAttempt, now: number): void {
   const { plane, job } = run
   // While a payment is being taken, the provider waits for us.
   if (run.held !== undefined) run.lastContentAt = now
@@ -297,12 +297,12 @@ function tickStream(run: Running, now: number): void {
   }
 }
 
-function giveUp(run: Running, detail: string): void {
+function giveUp(run: RunningAttempt, detail: string): void {
   run.flow?.abort()
   finish(run, { failure: wentWrong(run, () => ownFailure(run.pieces > 0 ? 'cut' : 'timeout', detail)) })
 }
 
-function finish(run: Running, outcome: AttemptEnd): void {
+function finish(run: RunningAttempt, outcome: AttemptEnd): void {
   if (run.isOver) return
   if (run.held !== undefined) {
     run.ending ??= outcome

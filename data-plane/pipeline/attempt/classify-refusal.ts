@@ -1,7 +1,7 @@
 import type { Offer } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyForwarded, classifyStatus } from '#data-plane/upstream/classify.ts'
-import type { Speaker } from '#data-plane/upstream/provider-words.ts'
+import type { AskedProvider } from '#data-plane/upstream/provider-words.ts'
 import type { UpstreamHead } from '#data-plane/upstream/send.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
@@ -15,7 +15,7 @@ export function classifyRefusal(
   offer: Offer,
   head: UpstreamHead | undefined,
   text: string,
-  speaker: Speaker,
+  speaker: AskedProvider,
 ): UpstreamFailure {
   const status = head?.status ?? 0
   if (offer.servedBy === 'marketplace' && offer.lent !== undefined) {
@@ -27,7 +27,7 @@ export function classifyRefusal(
 }
 
 /** Finds a refusal that came with status 200 and another content type than was asked for. */
-function errorInBody(text: string, said: ErrorBody, speaker: Speaker): UpstreamFailure | undefined {
+function errorInBody(text: string, said: ErrorBody, speaker: AskedProvider): UpstreamFailure | undefined {
   const begin = text.slice(0, MAX_SEARCHED_CHARS)
   const status = /"(?:code|status)"\s*:\s*([45]\d\d)\b/.exec(begin)?.[1]
   return /"error"\s*:/.test(begin) ? classifyStatus(Number(status ?? 502), said, speaker) : undefined

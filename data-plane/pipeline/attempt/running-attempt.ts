@@ -13,7 +13,7 @@ import type { BuyerStream } from './buyer-stream.ts'
 import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
 
 /** An attempt under way. */
-export type Running = ComingAnswer & {
+export type RunningAttempt = ComingAnswer & {
   readonly plane: CallPlane
   readonly job: AttemptJob
   readonly resolve: (result: AttemptResult) => void
@@ -50,13 +50,13 @@ export type Running = ComingAnswer & {
 
 export type AttemptEnd = { readonly failure?: UpstreamFailure; readonly isGone?: boolean }
 
-type Listeners = Pick<Running, 'resolve'> & { tick(run: Running, now: number): void }
+type Listeners = Pick<RunningAttempt, 'resolve'> & { tick(run: RunningAttempt, now: number): void }
 
 /** An attempt before its first request is sent. */
-export function openAttempt(plane: CallPlane, job: AttemptJob, { resolve, tick }: Listeners): Running {
+export function openAttempt(plane: CallPlane, job: AttemptJob, { resolve, tick }: Listeners): RunningAttempt {
   const sentAt = plane.clock.monotonic()
   const { reply, demand } = job.turn.call
-  const run: Running = {
+  const run: RunningAttempt = {
     plane,
     job,
     resolve,

@@ -23,7 +23,7 @@ import type { JobPlane, SubmitRoute } from './job-plane.ts'
 const TAKE_SLACK_MS = 30_000
 
 /** The providers that were asked, and their refusals. */
-export type Asked = {
+export type AskedProviders = {
   readonly attempts: Attempt[]
   readonly failures: UpstreamFailure[]
   /** Refusals of protocols that cannot say what is asked for. */
@@ -33,12 +33,12 @@ export type Asked = {
 }
 
 /** A job whose course is set. */
-export type Wanted = {
+export type WantedJob = {
   readonly route: SubmitRoute
   readonly guest: PayingGuest
   readonly job: ParsedJob
   readonly course: Course
-  readonly tried: Asked
+  readonly tried: AskedProviders
 }
 
 /** Offers of one kind, and the rail that pays for them. */
@@ -52,7 +52,7 @@ export type JobTurn = {
   readonly isLast: boolean
 }
 
-export type Taken = {
+export type StartedAtProvider = {
   readonly offer: Offer
   readonly request: UpstreamRequest
   readonly provider: ProviderJob
@@ -71,10 +71,10 @@ export function quoteAt({ quote }: JobTurn, { keptBps }: Offer): MicroUsd {
  */
 export async function findProvider(
   { calls, limits }: JobPlane,
-  { route, job, course, tried }: Wanted,
+  { route, job, course, tried }: WantedJob,
   turn: JobTurn,
   hold: Hold,
-): Promise<Taken | undefined> {
+): Promise<StartedAtProvider | undefined> {
   const { attempts, failures } = tried
   for (const offer of turn.offers) {
     const quote = quoteAt(turn, offer)
@@ -109,7 +109,12 @@ export async function findProvider(
 }
 
 /** The job in the words of an offer's protocol. Undefined where that has none for it; another offer's may have. */
-function encodeFor(job: ParsedJob, offer: Offer, { target }: Course, { unsaid }: Asked): UpstreamRequest | undefined {
+function encodeFor(
+  job: ParsedJob,
+  offer: Offer,
+  { target }: Course,
+  { unsaid }: AskedProviders,
+): UpstreamRequest | undefined {
   try {
     return job.encode(offer, target)
   } catch (thrown) {

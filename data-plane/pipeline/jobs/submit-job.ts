@@ -32,7 +32,7 @@ import type { AppError } from '#shared/errors.ts'
 import { toAppError } from '#shared/errors.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
-import type { Asked, JobTurn, Taken, Wanted } from './find-job-provider.ts'
+import type { AskedProviders, JobTurn, StartedAtProvider, WantedJob } from './find-job-provider.ts'
 import { findProvider, quoteAt } from './find-job-provider.ts'
 import { refusedEvent, submitEvent } from './job-event.ts'
 import type { JobPlane, SubmitRoute } from './job-plane.ts'
@@ -52,7 +52,7 @@ export async function submitJob(
   const { calls } = plane
   const { head } = incoming
   const visit = openVisit(incoming)
-  const tried: Asked = { attempts: [], failures: [], unsaid: [], isTaken: false }
+  const tried: AskedProviders = { attempts: [], failures: [], unsaid: [], isTaken: false }
   calls.tracing?.begin(head)
   try {
     const guest = await enter(calls, { ...route, withoutCredential: 'challenge' }, visit)
@@ -101,7 +101,7 @@ type Accepted = {
   readonly own: Settled['headers']
 }
 
-function waitedFor({ attempts }: Asked): number {
+function waitedFor({ attempts }: AskedProviders): number {
   return attempts.reduce((total, { ms }) => total + ms, 0)
 }
 
@@ -113,7 +113,7 @@ function askedMs({ limits }: JobPlane): number {
  * Tries the payer's own providers of the model, then the marketplace, then the payer's providers for every model, as
  * for a call.
  */
-async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<Accepted> {
+async function submitInTurn(plane: JobPlane, wanted: WantedJob): Promise<Accepted> {
   const { course, guest } = wanted
   const { first, last } = course.own
   const kept = last.length > 0 ? 1 : 0
@@ -140,7 +140,7 @@ async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<Accepted> 
   throw refusalOf(plane, wanted, last)
 }
 
-function refusalOf({ calls }: JobPlane, { tried, course }: Wanted, offers: readonly Offer[]): AppError {
+function refusalOf({ calls }: JobPlane, { tried, course }: WantedJob, offers: readonly Offer[]): AppError {
   const message = 'No seller of the model has enough left of its daily cap for this job.'
   const ports = { caps: calls.spentCaps, now: calls.clock.now() }
   const refused = tried.failures.at(-1)?.error ?? tried.unsaid.at(-1)
@@ -152,7 +152,7 @@ function refusalOf({ calls }: JobPlane, { tried, course }: Wanted, offers: reado
  * provider of this turn took it and another turn follows. Every failure gives the hold back and is booked as a call that
  * failed.
  */
-async function takeTurn(plane: JobPlane, wanted: Wanted, turn: JobTurn): Promise<Accepted | undefined> {
+async function takeTurn(plane: JobPlane, wanted: WantedJob, turn: JobTurn): Promise<Accepted | undefined> {
   const { payment } = turn
   const hold = await reserve(plane, wanted, turn)
   if (!('rid' in hold)) return hold
@@ -178,7 +178,7 @@ async function takeTurn(plane: JobPlane, wanted: Wanted, turn: JobTurn): Promise
 /** The event of a submit that no provider took. */
 function failedEvent(
   { calls }: JobPlane,
-  { route, guest, course, tried }: Wanted,
+  { route, guest, course, tried }: WantedJob,
   hold: Hold,
   error: AppError,
 ): string {
@@ -190,7 +190,7 @@ function failedEvent(
 /** Sets the money aside. A wallet that shows the payment of a job again, for the same request, is told of that job. */
 async function reserve(
   plane: JobPlane,
-  { route, guest }: Wanted,
+  { route, guest }: WantedJob,
   { payment, quote }: JobTurn,
 ): Promise<Hold | Accepted> {
   const { calls } = plane
@@ -228,9 +228,9 @@ async function toldAgain(
  */
 async function book(
   plane: JobPlane,
-  { route, guest, job, course, tried }: Wanted,
+  { route, guest, job, course, tried }: WantedJob,
   turn: JobTurn,
-  { offer, request, provider, take, hold }: Taken & { readonly hold: Hold },
+  { offer, request, provider, take, hold }: StartedAtProvider & { readonly hold: Hold },
 ): Promise<Accepted> {
   const { calls, limits } = plane
   const { raw } = guest

@@ -22,10 +22,10 @@ import { offersOf, selectOffers } from './select-offers.ts'
 export type PlanPorts = Pick<CallPlane, 'market' | 'health' | 'spentCaps' | 'rates' | 'refusals' | 'warm'>
 
 /** The demand and who makes it. A request without a credential has no preferences of a payer. */
-export type Asked = { readonly raw: RawRequest; readonly demand: Demand; readonly payer: Payer | undefined }
+export type PayerDemand = { readonly raw: RawRequest; readonly demand: Demand; readonly payer: Payer | undefined }
 
 /** The thing to buy, the choice among its offers, and the payer's own providers that may serve it. */
-export type Course = Asked & { readonly target: Target; readonly choice: Choice; readonly own: OwnOffers }
+export type Course = PayerDemand & { readonly target: Target; readonly choice: Choice; readonly own: OwnOffers }
 
 /** The offers that may serve a call, in order, and the most that it may cost at them. */
 export type Plan = {
@@ -36,7 +36,7 @@ export type Plan = {
 }
 
 /** Decides everything that comes before the offers. Throws the refusal of the call. */
-export function plotCourse(plane: PlanPorts, { raw, demand: asked, payer }: Asked): Course {
+export function plotCourse(plane: PlanPorts, { raw, demand: asked, payer }: PayerDemand): Course {
   const market = plane.market()
   const demand = suitableDemand(market, asked)
   const target = resolveTarget(market, demand)

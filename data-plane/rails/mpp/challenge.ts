@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import type { Told } from '#data-plane/rails/claim.ts'
+import type { ReceiptFacts } from '#data-plane/rails/claim.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import { chainIdOf } from '#shared/contract/chain-payments.ts'
 import type { Secret } from '#shared/secret.ts'
@@ -86,7 +86,7 @@ export function bodyDigest(body: Buffer): string {
 }
 
 /** A settlement as `Payment-Receipt` holds it. */
-export function writeReceipt(transaction: string, { record, challengeId }: Told, at: number): string {
+export function writeReceipt(transaction: string, { record, challengeId }: ReceiptFacts, at: number): string {
   const network = record?.['network']
   const receipt = {
     ...{ method: 'evm', challengeId, reference: transaction, status: 'success', timestamp: new Date(at).toISOString() },

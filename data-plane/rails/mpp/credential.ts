@@ -16,7 +16,7 @@ const SCHEME = /^payment +([A-Za-z0-9+/_-]+={0,2})$/i
 const LEAST_LEFT_MS = 660 * SECOND
 
 /** Why a credential is refused, in the words of the scheme: the last part of a problem's type. */
-export type Problem =
+export type CredentialProblem =
   | 'malformed-credential'
   | 'invalid-challenge'
   | 'method-unsupported'
@@ -65,7 +65,7 @@ const Request = z.object({
   methodDetails: z.object({ chainId: z.number().int() }),
 })
 
-export type ReadCredential = { readonly credential: Credential } | { readonly problem: Problem }
+export type ReadCredential = { readonly credential: Credential } | { readonly problem: CredentialProblem }
 
 /** Reads the credential of an Authorization header; undefined for a header of another scheme. */
 export function readCredential(authorization: string | undefined): ReadCredential | undefined {
@@ -76,7 +76,7 @@ export function readCredential(authorization: string | undefined): ReadCredentia
 }
 
 /** The requirements that a credential has to meet. */
-export type Needed = {
+export type CredentialTerms = {
   readonly terms: PaymentTerms
   readonly realm: string
   readonly requestDigest: string
@@ -88,8 +88,8 @@ export type Needed = {
 export function checkCredential(
   { challenge, payload, source }: Credential,
   ids: ChallengeIds,
-  needed: Needed,
-): { readonly amountMicro: MicroUsd } | { readonly problem: Problem } {
+  needed: CredentialTerms,
+): { readonly amountMicro: MicroUsd } | { readonly problem: CredentialProblem } {
   if (challenge.method !== 'evm' || challenge.intent !== 'charge') return { problem: 'method-unsupported' }
   const request = Request.safeParse(parseJson(Buffer.from(challenge.request, 'base64url').toString('utf8')))
   if (!request.success || challenge.expires === undefined) return { problem: 'invalid-challenge' }

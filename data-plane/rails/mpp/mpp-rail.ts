@@ -14,7 +14,7 @@ import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { ChallengeIds } from './challenge.ts'
 import { bodyDigest, factsOf, opaqueOf, writeChallenge, writeReceipt } from './challenge.ts'
-import type { Problem, ReadCredential } from './credential.ts'
+import type { CredentialProblem, ReadCredential } from './credential.ts'
 import { checkCredential, readCredential } from './credential.ts'
 
 /** The outside of the rail. */
@@ -104,7 +104,7 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
   }
 }
 
-function refused(problem: Problem) {
+function refused(problem: CredentialProblem) {
   // The body is a document of x402, so the problem's type rides in a header.
   return paymentRefused(problem, { headers: { 'x-payment-problem': `${PROBLEMS}${problem}` } })
 }

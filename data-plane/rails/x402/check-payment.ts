@@ -15,7 +15,7 @@ const SKEW_MS = 5 * SECOND
 const MAX_AMOUNT = 10n ** 13n
 
 /** The requirements that a payment has to meet. */
-export type Needed = {
+export type PaymentNeeds = {
   readonly terms: PaymentTerms
   /** The price of this very request now, and the one that we gave our word for; undefined when there is none. */
   readonly priceMicro: MicroUsd
@@ -31,7 +31,7 @@ export type Checked = { readonly amountMicro: MicroUsd } | { readonly reason: st
  * Checks a payment by what it says of itself: network, token, recipient, price, window of time, and for `upto` its
  * settler. The signature is checked after it (see wallet-signature.ts); balance and nonce are the facilitator's to check.
  */
-export function checkPayment(payment: SentPayment, needed: Needed): Checked {
+export function checkPayment(payment: SentPayment, needed: PaymentNeeds): Checked {
   const { terms } = needed
   const { accepted } = payment
   if (accepted !== undefined) {
@@ -45,7 +45,7 @@ export function checkPayment(payment: SentPayment, needed: Needed): Checked {
   return payment.scheme === 'exact' ? checkExact(payment, needed) : checkUpto(payment, needed)
 }
 
-function checkExact({ accepted, signed }: SentPayment & { scheme: 'exact' }, needed: Needed): Checked {
+function checkExact({ accepted, signed }: SentPayment & { scheme: 'exact' }, needed: PaymentNeeds): Checked {
   const { to, value, validAfter, validBefore } = signed.authorization
   const { terms, now } = needed
   if (!isSame(to, terms.payTo)) return { reason: 'invalid_exact_evm_recipient_mismatch' }
@@ -61,7 +61,7 @@ function checkExact({ accepted, signed }: SentPayment & { scheme: 'exact' }, nee
   return { amountMicro: microUsd(amount) }
 }
 
-function checkUpto({ accepted, signed }: SentPayment & { scheme: 'upto' }, needed: Needed): Checked {
+function checkUpto({ accepted, signed }: SentPayment & { scheme: 'upto' }, needed: PaymentNeeds): Checked {
   const { permitted, spender, deadline, witness } = signed.permit2Authorization
   const { terms, now } = needed
   if (terms.facilitator === null) return { reason: 'unsupported_scheme' }

@@ -1,13 +1,14 @@
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { FUNCTIONS, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
-import type { Asked } from '#data-plane/wires/translate.ts'
+import type { AnswerContext } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type {
   AssistantPart,
   CacheControl,
   Conversation,
+  ConversationTurn,
   FunctionTool,
   ReasoningPart,
   ReasoningWish,
@@ -15,7 +16,6 @@ import type {
   TextPart,
   ToolCallPart,
   ToolChoice,
-  Turn,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { NO_ORIGINS, readDataUrl } from '#shared/protocols/middle-form/conversation.ts'
@@ -36,7 +36,7 @@ export function formatOf({ body }: ChatRequest): ResponseFormat | undefined {
 }
 
 /** The parts of the conversation that decide how its answer is read. */
-export function askedOf(request: ChatRequest): Asked {
+export function askedOf(request: ChatRequest): AnswerContext {
   const { body, isStreamed, custom } = request
   const responseFormat = formatOf(request)
   const origins = custom?.origins ?? NO_ORIGINS
@@ -80,9 +80,9 @@ export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequ
   }
 }
 
-function readMessages(messages: unknown): { system: TextPart[]; turns: Turn[] } {
+function readMessages(messages: unknown): { system: TextPart[]; turns: ConversationTurn[] } {
   const system: TextPart[] = []
-  const turns: Turn[] = []
+  const turns: ConversationTurn[] = []
   for (const message of Array.isArray(messages) ? messages : []) {
     if (!isRecord(message)) continue
     switch (message['role']) {

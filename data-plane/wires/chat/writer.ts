@@ -1,5 +1,5 @@
 import type { ModelPlan, Receipt } from '#data-plane/call.ts'
-import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts'
+import type { AnswerWriter, WrittenEnd } from '#data-plane/wires/answer-writer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
@@ -62,7 +62,7 @@ function deltaOf(event: AnswerEvent): string {
   }
 }
 
-function endText({ reason, isCeiling }: AnswerEnd): string {
+function endText({ reason, isCeiling }: WrittenEnd): string {
   return endMembers(FINISH_WORDS[reason], isCeiling)
 }
 
@@ -128,7 +128,7 @@ function gather(message: Message, event: AnswerEvent): void {
   }
 }
 
-function wholeText(plan: ModelPlan, message: Message, receipt: Receipt, end: AnswerEnd): string {
+function wholeText(plan: ModelPlan, message: Message, receipt: Receipt, end: WrittenEnd): string {
   const { text, refusal, reasoning, details, calls } = message
   const toolCalls = [...calls.values()].map(({ id, name, isCustom, input }) =>
     isCustom

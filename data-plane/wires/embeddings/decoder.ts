@@ -1,7 +1,7 @@
 import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
-import type { Found } from '#data-plane/wires/whole-answer.ts'
+import type { AnswerFindings } from '#data-plane/wires/whole-answer.ts'
 import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
 import { memberText } from '#shared/json-members.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
@@ -38,7 +38,7 @@ export function embeddingsDecoder(request: EmbeddingsRequest, plan: ModelPlan): 
   }
 }
 
-function read(answer: Answer, bytes: Buffer, { inputs, encoding }: EmbeddingsRequest): Found {
+function read(answer: Answer, bytes: Buffer, { inputs, encoding }: EmbeddingsRequest): AnswerFindings {
   const found = readWholeAnswer(bytes)
   if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
   const { text, members, body } = found

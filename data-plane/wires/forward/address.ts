@@ -6,7 +6,7 @@ import { findRoute, isFound } from '#shared/resources/compile-resource.ts'
 import { fillPath } from '#shared/rules/path-pattern.ts'
 
 /** The call that a buyer wants made at a provider. */
-export type Asked = {
+export type ForwardAddress = {
   readonly found: FoundRoute
   /** The call as fences see it: its path is the one that was asked for. */
   readonly route: AskedRoute
@@ -24,11 +24,11 @@ const TARGET_HEADER = 'x-target-url'
  * Finds the call behind a request: in its path, or in `x-target-url` where the record says so. `rest` is the path behind
  * the record's own part, as it came. Throws AppError: `unexpected_path`, `invalid_target_url`, `platform_route_refused`.
  */
-export function readAddress(resource: CompiledResource, raw: RawRequest, rest: string): Asked {
+export function readAddress(resource: CompiledResource, raw: RawRequest, rest: string): ForwardAddress {
   return resource.record.style === 'header' ? readTarget(resource, raw, rest) : readPath(resource, raw, rest)
 }
 
-function readPath(resource: CompiledResource, { method, query }: RawRequest, rest: string): Asked {
+function readPath(resource: CompiledResource, { method, query }: RawRequest, rest: string): ForwardAddress {
   let reason = ''
   for (const host of resource.hosts.values()) {
     const route = { method, role: host.role, path: rest === '' ? '/' : rest }
@@ -39,7 +39,7 @@ function readPath(resource: CompiledResource, { method, query }: RawRequest, res
   throw notReachable(reason)
 }
 
-function readTarget(resource: CompiledResource, { method, headers, query }: RawRequest, rest: string): Asked {
+function readTarget(resource: CompiledResource, { method, headers, query }: RawRequest, rest: string): ForwardAddress {
   if (rest !== '') throw new AppError('unexpected_path', { param: 'path' })
   if (query.size > 0) {
     const message = 'This provider takes its target in x-target-url, and a query belongs there.'
@@ -62,8 +62,8 @@ function readTarget(resource: CompiledResource, { method, headers, query }: RawR
 
 function addressAt(
   { baseUrl }: ResourceHost,
-  { found, route, query }: Pick<Asked, 'found' | 'route' | 'query'>,
-): Asked {
+  { found, route, query }: Pick<ForwardAddress, 'found' | 'route' | 'query'>,
+): ForwardAddress {
   const path = fillPath(found.route.forwardTo, found.captures)
   if (path === undefined) throw notReachable('The path is none of the provider.')
   const text = query.toString()

@@ -7,7 +7,7 @@ import type { CompiledResource, Good } from '#shared/resources/compile-resource.
 import { goodOf, quoteUnits } from '#shared/resources/quote-resource.ts'
 import { reasonInRequest } from '#shared/resources/request-fences.ts'
 import type { Usage } from '#shared/usage.ts'
-import type { Asked } from './address.ts'
+import type { ForwardAddress } from './address.ts'
 import { notReachable, readAddress } from './address.ts'
 import type { Bought } from './decoder.ts'
 import { forwardDecoder } from './decoder.ts'
@@ -58,7 +58,7 @@ function findRecord(resources: Resources, kind: ForwardDemand['kind'], text: str
 }
 
 /** Throws `provider_unpriceable`. */
-function priceOf(resource: CompiledResource, { found, query }: Asked, read: Sent): Priced {
+function priceOf(resource: CompiledResource, { found, query }: ForwardAddress, read: Sent): Priced {
   const { route } = found
   if (route.kind !== 'sale' && route.kind !== 'submit') {
     return { sent: read, bought: { resource, found, good: undefined, size: read.size, quoted: {} } }
@@ -80,7 +80,7 @@ function unpriceable(message: string): AppError {
   return new AppError('provider_unpriceable', { message })
 }
 
-type Read = Priced & { readonly asked: Asked }
+type Read = Priced & { readonly asked: ForwardAddress }
 
 function parsedCall(raw: RawRequest, read: Read): ParsedCall {
   const { asked, sent, bought } = read

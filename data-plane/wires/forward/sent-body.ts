@@ -6,7 +6,7 @@ import { isRecord, scanMembers } from '#shared/json-members.ts'
 import type { CompiledResource, Fill, FoundRoute, Good } from '#shared/resources/compile-resource.ts'
 import { fillValue, isDue } from '#shared/resources/quote-resource.ts'
 import { namesakeIn, readsOf } from '#shared/resources/request-fences.ts'
-import type { Asked } from './address.ts'
+import type { ForwardAddress } from './address.ts'
 import type { Rewrite } from './decoder.ts'
 import { findRepeatedMember } from './repeated-members.ts'
 import { readRpc } from './rpc.ts'
@@ -32,7 +32,7 @@ const NOTHING: Sent = { body: undefined, size: 0, pieces: undefined, json: undef
  * the way it comes, so that nobody gets another price or past a fence by the way in which a request is written. Throws
  * AppError: `unsupported_media_type`, `invalid_json`, `invalid_request`, `platform_route_refused`.
  */
-export function readSent(raw: RawRequest, resource: CompiledResource, { found, route, query }: Asked): Sent {
+export function readSent(raw: RawRequest, resource: CompiledResource, { found, route, query }: ForwardAddress): Sent {
   const reads = readsOf(resource, found, route)
   const sent = readBody(
     raw,

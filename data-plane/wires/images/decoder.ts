@@ -3,7 +3,7 @@ import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import type { AnswerAround } from '#data-plane/wires/inlined-data.ts'
 import { piecesOf } from '#data-plane/wires/inlined-data.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
-import type { Found } from '#data-plane/wires/whole-answer.ts'
+import type { AnswerFindings } from '#data-plane/wires/whole-answer.ts'
 import { foundMalformed, gatherAround } from '#data-plane/wires/whole-answer.ts'
 import { hostOf } from '#shared/catalog/providers.ts'
 import type { JsonObject } from '#shared/json-members.ts'
@@ -70,7 +70,7 @@ export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
   }
 }
 
-function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, count: number): Found {
+function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, count: number): AnswerFindings {
   const body = around && parseObject(around.text)
   if (around === undefined || body === undefined) return foundMalformed('not a JSON object of a sane depth')
   const failure = errorInside(body)

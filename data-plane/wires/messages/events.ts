@@ -18,7 +18,7 @@ export type InBlock = InText | InThinking | InTool
 export type Ended = { readonly at: 'ended' }
 
 /** A state with the bytes that led to it. */
-export type Step<State> = { readonly state: State; readonly text: string }
+export type EventStep<State> = { readonly state: State; readonly text: string }
 
 export const IDLE: Idle = { at: 'idle' }
 
@@ -27,7 +27,7 @@ function event(name: string, members: string): string {
 }
 
 /** `message` is the message without content, as JSON text. */
-export function startMessage(_from: Idle, message: string): Step<Between> {
+export function startMessage(_from: Idle, message: string): EventStep<Between> {
   return { state: { at: 'between', next: 0 }, text: event('message_start', `,"message":${message}`) }
 }
 
@@ -36,28 +36,28 @@ function openBlock<Kind extends InBlock['at']>(
   at: Kind,
   block: string,
   delta: string,
-): Step<Open<Kind>> {
+): EventStep<Open<Kind>> {
   const index = from.next
   const head = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{${delta}`
   const text = event('content_block_start', `,"index":${index},"content_block":{${block}}`)
   return { state: { at, index, head }, text }
 }
 
-export function openText(from: Between): Step<InText> {
+export function openText(from: Between): EventStep<InText> {
   return openBlock(from, 'text', '"type":"text","text":""', '"type":"text_delta","text":')
 }
 
-export function openThinking(from: Between): Step<InThinking> {
+export function openThinking(from: Between): EventStep<InThinking> {
   return openBlock(from, 'thinking', '"type":"thinking","thinking":"","signature":""', '"type":')
 }
 
-export function openTool(from: Between, id: string, name: string): Step<InTool> {
+export function openTool(from: Between, id: string, name: string): EventStep<InTool> {
   const block = `"type":"tool_use","id":${JSON.stringify(id)},"name":${JSON.stringify(name)},"input":{}`
   return openBlock(from, 'tool', block, '"type":"input_json_delta","partial_json":')
 }
 
 /** A block that comes as a whole: a thought that only its maker can read. */
-export function redactedBlock(from: Between, data: string): Step<Between> {
+export function redactedBlock(from: Between, data: string): EventStep<Between> {
   const { next } = from
   const block = `,"index":${next},"content_block":{"type":"redacted_thinking","data":${JSON.stringify(data)}}`
   return {
@@ -82,12 +82,12 @@ export function inputDelta({ head }: InTool, json: string): string {
   return `${head}${JSON.stringify(json)}}}\n\n`
 }
 
-export function closeBlock({ index }: InBlock): Step<Between> {
+export function closeBlock({ index }: InBlock): EventStep<Between> {
   return { state: { at: 'between', next: index + 1 }, text: event('content_block_stop', `,"index":${index}`) }
 }
 
 /** `delta` and `usage` are objects as JSON text. */
-export function endMessage(_from: Between, delta: string, usage: string): Step<Ended> {
+export function endMessage(_from: Between, delta: string, usage: string): EventStep<Ended> {
   return {
     state: { at: 'ended' },
     text: event('message_delta', `,"delta":${delta},"usage":${usage}`) + event('message_stop', ''),

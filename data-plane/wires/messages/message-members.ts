@@ -1,5 +1,5 @@
 import type { ModelPlan } from '#data-plane/call.ts'
-import type { AnswerEnd } from '#data-plane/wires/answer-writer.ts'
+import type { WrittenEnd } from '#data-plane/wires/answer-writer.ts'
 
 /** The members of a message that stand before its content, as JSON text. */
 export function messageHead({ rid, target }: ModelPlan): string {
@@ -10,13 +10,13 @@ export function messageHead({ rid, target }: ModelPlan): string {
  * The stop reason and sequence as members. The reason is `tool_use` exactly where the answer has a call. Where the
  * limit has cut a call off it is `max_tokens`, so that no client runs the calls of half an answer.
  */
-export function stopMembers({ reason, stopSequence }: AnswerEnd, hasTools: boolean, hasRefused: boolean): string {
+export function stopMembers({ reason, stopSequence }: WrittenEnd, hasTools: boolean, hasRefused: boolean): string {
   const word = hasTools ? 'tool_use' : hasRefused ? 'refusal' : stopWord(reason, stopSequence)
   const sequence = word === 'stop_sequence' ? JSON.stringify(stopSequence) : 'null'
   return `"stop_reason":"${word}","stop_sequence":${sequence}`
 }
 
-function stopWord(reason: AnswerEnd['reason'], stopSequence: string | null): string {
+function stopWord(reason: WrittenEnd['reason'], stopSequence: string | null): string {
   switch (reason) {
     case 'length':
       return 'max_tokens'

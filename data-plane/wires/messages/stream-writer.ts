@@ -1,7 +1,7 @@
 import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
-import type { Between, Ended, Idle, InBlock, Step } from './events.ts'
+import type { Between, Ended, EventStep, Idle, InBlock } from './events.ts'
 import {
   closeBlock,
   endMessage,
@@ -184,7 +184,7 @@ function begin(state: State): string {
 }
 
 /** Closes the open block; a message that has not begun begins. */
-function close(state: State): Step<Between> {
+function close(state: State): EventStep<Between> {
   const { at } = state
   switch (at.at) {
     case 'idle': {

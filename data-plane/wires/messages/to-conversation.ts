@@ -1,12 +1,13 @@
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { DESCRIBED, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
-import type { Asked } from '#data-plane/wires/translate.ts'
+import type { AnswerContext } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type {
   AssistantPart,
   CacheControl,
   Conversation,
+  ConversationTurn,
   DataSource,
   FilePart,
   FunctionTool,
@@ -15,7 +16,6 @@ import type {
   ResponseFormat,
   TextPart,
   ToolChoice,
-  Turn,
   UrlSource,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
@@ -96,7 +96,7 @@ export function formatOf(body: Json): ResponseFormat | undefined {
 }
 
 /** The parts of the conversation that decide how its answer is read. */
-export function askedOf({ body, isStreamed }: MessagesRequest): Asked {
+export function askedOf({ body, isStreamed }: MessagesRequest): AnswerContext {
   const responseFormat = formatOf(body)
   if (responseFormat === undefined) return { isStreamed, ...NO_FORMAT }
   return {
@@ -133,7 +133,7 @@ function isSystem({ role }: Json): boolean {
   return role === 'system'
 }
 
-function turnOf({ role, content }: Json): Turn {
+function turnOf({ role, content }: Json): ConversationTurn {
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
   return role === 'assistant'
     ? { role: 'assistant', parts: blocks.flatMap(assistantPart) }

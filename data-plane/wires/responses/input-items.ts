@@ -5,9 +5,9 @@ import { wordOf } from '#data-plane/wires/sampling.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type {
   AssistantPart,
+  ConversationTurn,
   ReasoningPart,
   TextPart,
-  Turn,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { readParts, readTexts } from './content-parts.ts'
@@ -20,9 +20,9 @@ const MAX_ITEMS = 10_000
 type Json = Readonly<Record<string, unknown>>
 
 /** The input of a request. */
-export type Input = {
+export type ResponseInput = {
   readonly system: readonly TextPart[]
-  readonly turns: readonly Turn[]
+  readonly turns: readonly ConversationTurn[]
   readonly content: Content
   readonly itemCount: number
   /** Kinds of items that say nothing here, as parameters that were left out. */
@@ -42,7 +42,7 @@ type OpenTurn =
   | { readonly role: 'assistant'; readonly parts: AssistantPart[] }
 
 /** Reads `input`: a text, or items in their order. Throws `invalid_request`, `unresolvable_file_reference`. */
-export function readInput(input: unknown, source: Pick<InlinedSource, 'hasStandIns'>): Input {
+export function readInput(input: unknown, source: Pick<InlinedSource, 'hasStandIns'>): ResponseInput {
   const content = newContent(source)
   const reading: Reading = { system: [], turns: [], content, leftOut: new Set() }
   const items: readonly unknown[] = typeof input === 'string' ? [{ role: 'user', content: input }] : listOf(input)

@@ -24,10 +24,10 @@ type EventType =
   | 'response.custom_tool_call_input.delta'
   | 'response.custom_tool_call_input.done'
   | 'response.output_item.done'
-  | `response.${Terminal}`
+  | `response.${ResponseEnd}`
 
 /** The ways in which a response can be over. */
-export type Terminal = 'completed' | 'incomplete' | 'failed'
+export type ResponseEnd = 'completed' | 'incomplete' | 'failed'
 
 /**
  * Where the answer is. A message or a thought is over before anything else begins; calls stay open side by side until
@@ -57,13 +57,13 @@ type State = {
 }
 
 /** An answer on its way to being a response. */
-export type Output = {
+export type ResponseOutput = {
   /** Takes what was said and answers with the events of it; nothing where they are not wanted. */
   take(event: AnswerEvent): string
   /** Ends what is open. The last item of an answer that was cut short is incomplete. */
   close(isCutShort: boolean): string
   /** The last event, with the whole response in it; what is still open is not in it. */
-  end(terminal: Terminal, response: (items: string) => string): string
+  end(terminal: ResponseEnd, response: (items: string) => string): string
   /** The items that are over, with commas between them. */
   items(): string
 }
@@ -72,7 +72,7 @@ export type OutputOptions = Pick<State, 'rid' | 'response' | 'isStreamed' | 'wan
 
 const BETWEEN: Phase = { at: 'between' }
 
-export function createOutput(options: OutputOptions): Output {
+export function createOutput(options: OutputOptions): ResponseOutput {
   const state: State = {
     ...options,
     phase: { at: 'before' },

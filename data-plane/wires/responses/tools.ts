@@ -177,7 +177,7 @@ function functionTool(tool: Json, name: string, param: string): FunctionTool {
 }
 
 /** The tools that may be called, and whether one must be. */
-export type Choice = {
+export type AllowedTools = {
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice | undefined
   readonly isAdapted: boolean
@@ -186,7 +186,7 @@ export type Choice = {
 const WORDS = ['auto', 'none', 'required'] as const
 
 /** Reads `tool_choice` in all its forms. Throws `invalid_request`, also for a tool that is not there. */
-export function readToolChoice(choice: unknown, given: Pick<Tools, 'tools' | 'origins'>): Choice {
+export function readToolChoice(choice: unknown, given: Pick<Tools, 'tools' | 'origins'>): AllowedTools {
   const { tools } = given
   if (choice === undefined || choice === null) return { tools, toolChoice: undefined, isAdapted: false }
   const word = WORDS.find((known) => known === choice)
@@ -211,7 +211,7 @@ function isNamed({ type, name, namespace }: Json, tool: FunctionTool, origins: T
   return name === tool.name || name === origin?.name
 }
 
-function readAllowed(choice: Json, { tools, origins }: Pick<Tools, 'tools' | 'origins'>): Choice {
+function readAllowed(choice: Json, { tools, origins }: Pick<Tools, 'tools' | 'origins'>): AllowedTools {
   const list = choice['tools']
   if (!Array.isArray(list) || list.length > MAX_TOOLS) {
     throw invalid('tool_choice.tools', `tool_choice.tools must be a list of up to ${MAX_TOOLS} tools.`)

@@ -1,5 +1,5 @@
 import type { ModelPlan, Receipt } from '#data-plane/call.ts'
-import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts'
+import type { AnswerWriter, WrittenEnd } from '#data-plane/wires/answer-writer.ts'
 import { openAiError, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import { createOutput } from './output.ts'
@@ -29,11 +29,14 @@ export function responsesWriter(request: ResponsesRequest, plan: ModelPlan): Ans
   }
 }
 
-function isCutShort({ reason }: AnswerEnd): boolean {
+function isCutShort({ reason }: WrittenEnd): boolean {
   return reason === 'length' || reason === 'contentFilter'
 }
 
-function endMembers(receipt: Receipt, { reason, isCeiling }: AnswerEnd): { usage: string; incompleteDetails?: string } {
+function endMembers(
+  receipt: Receipt,
+  { reason, isCeiling }: WrittenEnd,
+): { usage: string; incompleteDetails?: string } {
   const usage = usageText(receipt)
   if (reason === 'contentFilter') return { usage, incompleteDetails: '{"reason":"content_filter"}' }
   if (reason !== 'length') return { usage }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Decoder, ModelPlan, Receipt } from '#data-plane/call.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-import type { Found } from '#data-plane/wires/whole-answer.ts'
+import type { AnswerFindings } from '#data-plane/wires/whole-answer.ts'
 import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
 import { memberText } from '#shared/json-members.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
@@ -63,11 +63,11 @@ function isTypeOf(format: TranscriptFormat, given: string): boolean {
 }
 
 /** Reads a provider's transcript into `answer`. */
-function readTranscript(answer: Answer, bytes: Buffer, format: TranscriptFormat): Found {
+function readTranscript(answer: Answer, bytes: Buffer, format: TranscriptFormat): AnswerFindings {
   return answer.isJson ? readJson(answer, bytes, format) : readPlain(answer, bytes, format)
 }
 
-function readJson(answer: Answer, bytes: Buffer, format: TranscriptFormat): Found {
+function readJson(answer: Answer, bytes: Buffer, format: TranscriptFormat): AnswerFindings {
   const found = readWholeAnswer(bytes)
   if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
   const { body, text, members } = found
@@ -84,7 +84,7 @@ function readJson(answer: Answer, bytes: Buffer, format: TranscriptFormat): Foun
   return { contentBytes: Buffer.byteLength(answer.text) }
 }
 
-function readPlain(answer: Answer, bytes: Buffer, format: TranscriptFormat): Found {
+function readPlain(answer: Answer, bytes: Buffer, format: TranscriptFormat): AnswerFindings {
   if (!isUtf8(bytes)) return foundMalformed('not UTF-8')
   answer.text = bytes.toString('utf8')
   if (format === 'text') return { contentBytes: answer.text.trim() === '' ? 0 : bytes.length }

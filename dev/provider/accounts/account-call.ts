@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { JobBook } from '#dev/provider/jobs.ts'
+import type { SampleJobBook } from '#dev/provider/jobs.ts'
 
 /** A call of an account that its owner lends. */
 export type AccountCall = {
@@ -10,7 +10,7 @@ export type AccountCall = {
   /** The parsed JSON; undefined for any other body. */
   readonly body: unknown
   readonly bytes: Buffer
-  readonly jobs: JobBook
+  readonly jobs: SampleJobBook
   /** Pictures and files of jobs are below it. */
   readonly origin: string
   /** True on the host of a queue, where a run is submitted and not waited for. */

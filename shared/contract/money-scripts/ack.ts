@@ -1,6 +1,6 @@
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import type { Batch, Place } from './batch.ts'
+import type { BatchPlace, ScriptBatch } from './batch.ts'
 import { eachGathering, GATHERED, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
 import { ENDED_HOLD_TTL_MS } from './settle.ts'
 
@@ -79,7 +79,11 @@ ${eachGathering(ARGUMENTS)}`
 }
 
 /** The keys and arguments of one batch; all accounts lie in one bucket. The tombstone's life is in milliseconds. */
-export function encodeAck(place: Place, operations: readonly AckOperation[], tombstoneMs = ENDED_HOLD_TTL_MS): Batch {
+export function encodeAck(
+  place: BatchPlace,
+  operations: readonly AckOperation[],
+  tombstoneMs = ENDED_HOLD_TTL_MS,
+): ScriptBatch {
   const { bucket, epoch } = place
   const keys = [moneyKeys.expiring(bucket, epoch), moneyKeys.unposted(bucket, epoch)]
   const args: string[] = []

@@ -7,25 +7,29 @@ import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 export const MAX_BATCH = 64
 
 /** The arguments of EVALSHA behind the digest. */
-export type Batch = { readonly keys: readonly string[]; readonly args: readonly string[] }
+export type ScriptBatch = { readonly keys: readonly string[]; readonly args: readonly string[] }
 
 /** The place of a batch: one bucket of one epoch. */
-export type Place = { readonly bucket: string; readonly epoch: number }
+export type BatchPlace = { readonly bucket: string; readonly epoch: number }
 
 /** The place of an account's money records. */
-export function placeOf(account: string, buckets: number, epoch: number): Place {
+export function placeOf(account: string, buckets: number, epoch: number): BatchPlace {
   return { bucket: moneyBucket(account, buckets), epoch }
 }
 
 /** The owner of the records that an operation touches. */
-export type Subject = { readonly rid: string; readonly account: string; readonly keyId: string | null }
+export type OperationSubject = { readonly rid: string; readonly account: string; readonly keyId: string | null }
 
 /**
  * Keys of a batch in the order that the scripts expect: the two sets of the bucket, then account, hold and counter of
  * each operation. A reserve has the bucket's note of its epoch in the second place. An operation without an API key has
  * the hold's key in the counter's place, because it lies in the same slot.
  */
-export function placeKeys(place: Place): { keys: string[]; args: string[]; addKeys(subject: Subject): void } {
+export function placeKeys(place: BatchPlace): {
+  keys: string[]
+  args: string[]
+  addKeys(subject: OperationSubject): void
+} {
   const { bucket, epoch } = place
   const keys = [moneyKeys.expiring(bucket, epoch), moneyKeys.unposted(bucket, epoch)]
   return {
@@ -45,7 +49,7 @@ export function answersOf(reply: unknown, count: number): string[] {
 }
 
 /** The gate's answers to operations that are not reserves. */
-export type Answer =
+export type ScriptAnswer =
   /**
    * `isLate` marks a capture without a hold in this epoch, and its acknowledgement. `isBehind` marks a balance older
    * than the gate's. The scripts say more.
@@ -59,14 +63,14 @@ export type Answer =
   | { readonly kind: 'stale' }
   | { readonly kind: 'error'; readonly message: string }
 
-const DONE: Answer = { kind: 'done' }
-const DONE_LATE: Answer = { kind: 'done', isLate: true }
+const DONE: ScriptAnswer = { kind: 'done' }
+const DONE_LATE: ScriptAnswer = { kind: 'done', isLate: true }
 
 /**
  * Reads the answers of a batch, one for each operation, in their order. Throws an Error when the reply is not that of a
  * money script.
  */
-export function decodeAnswers(reply: unknown, count: number): Answer[] {
+export function decodeAnswers(reply: unknown, count: number): ScriptAnswer[] {
   return answersOf(reply, count).map((text) => {
     if (text === 'K') return DONE
     if (text === 'L') return DONE_LATE

@@ -1,10 +1,10 @@
 import type { MicroUsd } from '#shared/money.ts'
-import type { Batch, Place, Subject } from './batch.ts'
+import type { BatchPlace, OperationSubject, ScriptBatch } from './batch.ts'
 import { placeKeys } from './batch.ts'
 import { CALENDAR, eachGathering, GATHERED, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
 
 /** A running call that a node brings into a new epoch. Its hold counts whatever the balance says. */
-export type RegisterOperation = Subject & {
+export type RegisterOperation = OperationSubject & {
   readonly node: string
   readonly grantedMicro: MicroUsd
   /** Milliseconds until the call must have ended. */
@@ -44,7 +44,7 @@ ${eachGathering(ARGUMENTS)}`
 }
 
 /** The keys and arguments of one batch; all accounts lie in one bucket. */
-export function encodeRegister(place: Place, operations: readonly RegisterOperation[]): Batch {
+export function encodeRegister(place: BatchPlace, operations: readonly RegisterOperation[]): ScriptBatch {
   const { keys, args, addKeys } = placeKeys(place)
   for (const operation of operations) {
     addKeys(operation)

@@ -4,7 +4,7 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd } from '#shared/money.ts'
-import type { Batch, Place } from './batch.ts'
+import type { BatchPlace, ScriptBatch } from './batch.ts'
 import { answersOf, placeKeys } from './batch.ts'
 import { CALENDAR, eachGathering, GATHERED, prologue, readFields, USE_COUNTER, writeFields } from './prologue.ts'
 
@@ -113,7 +113,7 @@ ${eachGathering(1)}`
 }
 
 /** The keys and arguments of one batch; all accounts lie in one bucket. */
-export function encodeReserve(place: Place, operations: readonly ReserveOperation[]): Batch {
+export function encodeReserve(place: BatchPlace, operations: readonly ReserveOperation[]): ScriptBatch {
   const { keys, args, addKeys } = placeKeys(place)
   keys[1] = moneyKeys.filled(place.bucket)
   for (const operation of operations) {

@@ -1,5 +1,5 @@
 import type { MicroUsd } from '#shared/money.ts'
-import type { Batch, Place, Subject } from './batch.ts'
+import type { BatchPlace, OperationSubject, ScriptBatch } from './batch.ts'
 import { placeKeys } from './batch.ts'
 import {
   CALENDAR,
@@ -23,13 +23,13 @@ type Capture = {
   /** Unix milliseconds from which it waits for posting. Null means now. */
   readonly capturedAt: number | null
 }
-export type CaptureOperation = Subject & { readonly node: string } & Capture
+export type CaptureOperation = OperationSubject & { readonly node: string } & Capture
 
 /**
  * The end of a hold. A capture of a hold that is closed or gone is booked late with its own data; a second capture
  * with the same amount changes nothing. A release of anything but an open hold changes nothing.
  */
-export type SettleOperation = Subject & { readonly node: string } & (
+export type SettleOperation = OperationSubject & { readonly node: string } & (
     | Capture
     /** `event` answers a look-up of the call. Null when there is none. */
     | { readonly kind: 'release'; readonly reason: string; readonly event: string | null }
@@ -122,7 +122,7 @@ ${eachGathering(ARGUMENTS)}`
 }
 
 /** The keys and arguments of one batch; all accounts lie in one bucket. */
-export function encodeSettle(place: Place, operations: readonly SettleOperation[]): Batch {
+export function encodeSettle(place: BatchPlace, operations: readonly SettleOperation[]): ScriptBatch {
   const { keys, args, addKeys } = placeKeys(place)
   for (const operation of operations) {
     addKeys(operation)

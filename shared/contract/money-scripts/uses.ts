@@ -3,7 +3,7 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { jobOfEnd, readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd, ZERO } from '#shared/money.ts'
-import type { Batch } from './batch.ts'
+import type { ScriptBatch } from './batch.ts'
 import { answersOf } from './batch.ts'
 import { CALENDAR, eachOperation, prologue } from './prologue.ts'
 
@@ -55,13 +55,13 @@ return {'K'}
 `
 }
 
-export function encodeSeedUse(seed: UseSeed): Batch {
+export function encodeSeedUse(seed: UseSeed): ScriptBatch {
   const { counter, postedBefore, day, dayMicro, month, monthMicro } = seed
   return { keys: [counter], args: [postedBefore.toString(), day, dayMicro.toString(), month, monthMicro.toString()] }
 }
 
 /** The first half of a seed for a counter in use. */
-export function encodeMarkUse(counter: string, postedBefore: number): Batch {
+export function encodeMarkUse(counter: string, postedBefore: number): ScriptBatch {
   return { keys: [counter], args: [postedBefore.toString(), '', '', '', ''] }
 }
 
@@ -195,12 +195,12 @@ export type CapTake = {
   readonly capMicro: MicroUsd | null
 }
 
-export function encodeCapTake({ offer, attempt, amountMicro, ttlMs, capMicro }: CapTake): Batch {
+export function encodeCapTake({ offer, attempt, amountMicro, ttlMs, capMicro }: CapTake): ScriptBatch {
   const args = [attempt, amountMicro.toString(), ttlMs.toString(), capMicro?.toString() ?? '']
   return { keys: [moneyKeys.offerCap(offer)], args }
 }
 
-export function encodeCapSettle(offer: string, attempt: string, usedMicro: MicroUsd): Batch {
+export function encodeCapSettle(offer: string, attempt: string, usedMicro: MicroUsd): ScriptBatch {
   return { keys: [moneyKeys.offerCap(offer)], args: [attempt, usedMicro.toString()] }
 }
 
@@ -232,7 +232,7 @@ export function broughtTake({ offer, attempt, chargeMicro }: CapUse): CapTake {
 }
 
 /** Counts for the day of the admission, or not at all after that day. */
-export function encodeCapCount({ offer, attempt, chargeMicro, takenAt }: CapUse, isLate: boolean): Batch {
+export function encodeCapCount({ offer, attempt, chargeMicro, takenAt }: CapUse, isLate: boolean): ScriptBatch {
   const args = [attempt, chargeMicro.toString(), utcDay(takenAt), BROUGHT_TTL_MS.toString(), isLate ? '1' : '']
   return { keys: [moneyKeys.offerCap(offer)], args }
 }

@@ -41,10 +41,10 @@ const KNOWN: ReadonlySet<string> = new Set([
 ])
 
 /** A model's input, and what of the request it has no member for. */
-export type Input = { readonly body: JsonObject; readonly left: readonly string[] }
+export type QueueInput = { readonly body: JsonObject; readonly left: readonly string[] }
 
 /** The input of a maker of films. */
-export function videoInput(providerModel: string, ask: VideoAsk): Input {
+export function videoInput(providerModel: string, ask: VideoAsk): QueueInput {
   const { prompt, seconds, size, resolution, aspectRatio, sources, extras } = ask
   const names = namesOf(providerModel)
   const { body, left } = known(extras)
@@ -63,7 +63,7 @@ export function videoInput(providerModel: string, ask: VideoAsk): Input {
 }
 
 /** The input of a maker of music. Throws `model_capability_unsupported` for words that it cannot sing. */
-export function musicInput(providerModel: string, { prompt, lyrics, seconds, extras }: MusicAsk): Input {
+export function musicInput(providerModel: string, { prompt, lyrics, seconds, extras }: MusicAsk): QueueInput {
   const names = namesOf(providerModel)
   const { body, left } = known(extras)
   if (lyrics !== undefined && names.lyrics === null) {
@@ -89,7 +89,7 @@ function namesOf(providerModel: string): Names {
   return NAMES.find(({ of }) => providerModel.startsWith(of)) ?? USUAL
 }
 
-function known(extras: JsonObject): Input {
+function known(extras: JsonObject): QueueInput {
   const body: Record<string, unknown> = {}
   const left: string[] = []
   for (const [name, value] of Object.entries(extras)) {

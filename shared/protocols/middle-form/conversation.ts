@@ -7,7 +7,7 @@ export type Conversation = {
   /** Instructions ahead of all turns, in their order. */
   readonly system: readonly TextPart[]
   /** Turns in their order. Two in a row may have the same role; a protocol that forbids it joins them. */
-  readonly turns: readonly Turn[]
+  readonly turns: readonly ConversationTurn[]
   /** Functions that the model may call. Tools of other kinds never come here. */
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice | undefined
@@ -92,7 +92,7 @@ export type ReasoningPart = {
 export type UserPart = TextPart | ImagePart | FilePart | ToolResultPart
 export type AssistantPart = TextPart | ToolCallPart | ReasoningPart
 
-export type Turn =
+export type ConversationTurn =
   | { readonly role: 'user'; readonly parts: readonly UserPart[] }
   | { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] }
 

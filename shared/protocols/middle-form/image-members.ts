@@ -2,10 +2,14 @@ import type { JsonObject } from '#shared/json-members.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 
 /** Members of a request that go to a model, and the names of those that it does not take. */
-export type Taken = { readonly members: Record<string, unknown>; readonly adaptedParams: readonly string[] }
+export type TakenMembers = { readonly members: Record<string, unknown>; readonly adaptedParams: readonly string[] }
 
 /** Splits members by whether the model takes them. A model that lists no parameters takes all of them. */
-export function takeMembers({ target }: EncodePlan, members: JsonObject, isGated: (name: string) => boolean): Taken {
+export function takeMembers(
+  { target }: EncodePlan,
+  members: JsonObject,
+  isGated: (name: string) => boolean,
+): TakenMembers {
   const { parameters } = target.model
   const taken: Record<string, unknown> = {}
   const adaptedParams: string[] = []

@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { Period } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import type { ShownPeriod } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import type { Interval } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { HeatMap } from '#control-plane/dashboard/charts/heat-map.tsx'
@@ -26,7 +26,7 @@ import { FIGURES, seriesOf, sumsOf, timesOf } from './figures.ts'
 const REFRESH_MS = 30_000
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-const PERIOD_MS: Readonly<Record<Period, number>> = { '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS }
+const PERIOD_MS: Readonly<Record<ShownPeriod, number>> = { '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS }
 const FIGURE_CHOICES = Object.entries(FIGURES).map(([value, { label }]) => ({ value, label }))
 const GROUPS = [
   { value: '', label: 'Nothing' },
@@ -154,7 +154,7 @@ function Chart({ data, figure, group, interval, isCumulative }: ChartProps) {
 type HoursProps = {
   readonly hours: NonNullable<BuyerActivityQuery['hours']>
   readonly figure: FigureName
-  readonly period: Period
+  readonly period: ShownPeriod
 }
 
 /** When in the day and on which days it was. */
@@ -192,7 +192,7 @@ function NoCalls() {
 type LogsLinkProps = {
   readonly by: Group | undefined
   readonly group: string
-  readonly period: Period
+  readonly period: ShownPeriod
   readonly children: ReactNode
 }
 
@@ -209,7 +209,7 @@ function LogsLink({ by, group, period, children }: LogsLinkProps) {
 type SumsProps = {
   readonly data: BuyerActivityQuery
   readonly group: Group | undefined
-  readonly period: Period
+  readonly period: ShownPeriod
   readonly curl: string
 }
 

@@ -7,7 +7,7 @@ import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
-import type { Trade } from '#control-plane/dashboard/market/trade-table.tsx'
+import type { ShownTrade } from '#control-plane/dashboard/market/trade-table.tsx'
 import { TradeTable } from '#control-plane/dashboard/market/trade-table.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
@@ -49,7 +49,7 @@ export function FeedPage() {
   )
 }
 
-function Trades({ before, curl }: { readonly before: readonly Trade[]; readonly curl: string }) {
+function Trades({ before, curl }: { readonly before: readonly ShownTrade[]; readonly curl: string }) {
   const { updates, state, setPaused } = useLive({ kind: 'trades', limit: SHOWN })
   const now = useNow(1_000)
   const trades = (updates?.trades ?? before).slice(0, SHOWN)

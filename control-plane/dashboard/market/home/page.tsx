@@ -11,7 +11,7 @@ import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { BELOW_LIST, CALLS_24H } from '#control-plane/dashboard/market/market-columns.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { PRICE } from '#control-plane/dashboard/market/prices.tsx'
-import type { Trade } from '#control-plane/dashboard/market/trade-table.tsx'
+import type { ShownTrade } from '#control-plane/dashboard/market/trade-table.tsx'
 import { TradeTable } from '#control-plane/dashboard/market/trade-table.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Money } from '#control-plane/dashboard/ui/marks.tsx'
@@ -213,7 +213,7 @@ function Traffic({ data }: { readonly data: PublicHomeQuery }) {
   )
 }
 
-function Trades({ trades, curl }: { readonly trades: readonly Trade[]; readonly curl: string }) {
+function Trades({ trades, curl }: { readonly trades: readonly ShownTrade[]; readonly curl: string }) {
   return (
     <Card title="Latest calls" isFlush actions={<Link to="/feed">Live feed</Link>}>
       <TradeTable label="Latest calls" trades={trades} curl={curl} />

@@ -12,15 +12,15 @@ import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { pricesOf, UNITS, withPoint } from './price-units.ts'
 
-export type PriceVersion = NonNullable<OperatorCatalogueQuery['referencePrices']>[number]
+export type ShownPriceVersion = NonNullable<OperatorCatalogueQuery['referencePrices']>[number]
 type Draft = Readonly<Record<string, string>>
-type Props = { readonly model: string; readonly current: PriceVersion | undefined; readonly onClose: () => void }
+type Props = { readonly model: string; readonly current: ShownPriceVersion | undefined; readonly onClose: () => void }
 
 const HOUR_MS = 3_600_000
 const MOST_HOURS = 24 * 365
 const MAX_SOURCE_CHARS = 500
 
-function draftOf(version: PriceVersion | undefined): Draft {
+function draftOf(version: ShownPriceVersion | undefined): Draft {
   const known = (version?.unitPrices ?? []).flatMap(({ unit, pico }) => {
     const row = UNITS[unit]
     return row === undefined ? [] : [[unit, withPoint(pico, row.places)]]

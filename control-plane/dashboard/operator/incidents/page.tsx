@@ -14,7 +14,7 @@ import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { Switches } from './switches.tsx'
-import type { Told } from './tell-incident.tsx'
+import type { ShownIncident } from './tell-incident.tsx'
 import { EndIncident, TellIncident } from './tell-incident.tsx'
 
 const REFRESH_MS = 15_000
@@ -68,7 +68,7 @@ function Incidents() {
   )
 }
 
-type Asked = { readonly what: 'tell' | 'end'; readonly incident: Told | undefined }
+type Asked = { readonly what: 'tell' | 'end'; readonly incident: ShownIncident | undefined }
 
 function Declared({ data, curl }: { readonly data: OperatorIncidentsQuery; readonly curl: string }) {
   const [asked, setAsked] = useState<Asked>()
@@ -106,7 +106,7 @@ function Declared({ data, curl }: { readonly data: OperatorIncidentsQuery; reado
   )
 }
 
-function changesOf(ask: (asked: Asked) => void): Column<Told> {
+function changesOf(ask: (asked: Asked) => void): Column<ShownIncident> {
   return {
     label: 'Change',
     cell: (incident) =>
@@ -127,7 +127,7 @@ function changesOf(ask: (asked: Asked) => void): Column<Told> {
   }
 }
 
-const TOLD_COLUMNS: readonly Column<Told>[] = [
+const TOLD_COLUMNS: readonly Column<ShownIncident>[] = [
   { label: 'Title', cell: ({ title }) => title, text: ({ title }) => title },
   {
     label: 'State',

@@ -15,7 +15,7 @@ import { Input, Select, TextArea } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
-export type Told = NonNullable<OperatorIncidentsQuery['declaredIncidents']>['edges'][number]['node']
+export type ShownIncident = NonNullable<OperatorIncidentsQuery['declaredIncidents']>['edges'][number]['node']
 
 const MAX_TITLE_CHARS = 200
 const MAX_NOTE_CHARS = 2_000
@@ -35,7 +35,7 @@ const EMPTY: Draft = { title: '', state: 'investigating', models: '', providers:
 const namesOf = (text: string) => text.split(/[\s,]+/).filter((name) => name !== '')
 const listed = (text: string, all: string) => namesOf(text).join(', ') || all
 
-function draftOf({ title, state, models, providers }: Told): Draft {
+function draftOf({ title, state, models, providers }: ShownIncident): Draft {
   return { title, state, models: models.join(', '), providers: providers.join(', ') }
 }
 
@@ -52,7 +52,7 @@ function linesOf(before: Draft | undefined, draft: Draft): readonly DiffLine[] {
     .filter(({ now, after }) => now !== after)
 }
 
-type Props = { readonly incident: Told | undefined; readonly onClose: () => void }
+type Props = { readonly incident: ShownIncident | undefined; readonly onClose: () => void }
 
 /** Declares an incident, or says more of one that is open, after a look at what everybody will read. */
 export function TellIncident({ incident, onClose }: Props) {
@@ -146,7 +146,7 @@ function Shown({ lines }: { readonly lines: readonly DiffLine[] }) {
   return lines.length === 0 ? <p className="muted">Only the note is new.</p> : <Diff lines={lines} />
 }
 
-type EndProps = { readonly incident: Told; readonly onClose: () => void }
+type EndProps = { readonly incident: ShownIncident; readonly onClose: () => void }
 
 /** Ends an incident with the last note that it takes. */
 export function EndIncident({ incident, onClose }: EndProps) {

@@ -13,17 +13,17 @@ import type { Edited } from './edit-offer.tsx'
 import { MOST_PCT } from './edit-offer.tsx'
 
 /** Changes of one offer, with what takes them back. */
-export type Step = { readonly id: string; readonly model: string; readonly input: Change; readonly back: Change }
+export type BulkStep = { readonly id: string; readonly model: string; readonly input: Change; readonly back: Change }
 type Change = {
   readonly discount?: number
   readonly capDailyUsd?: number | null
   readonly status?: 'active' | 'paused'
 }
-export type Applied = { readonly done: readonly Step[]; readonly failed: readonly string[] }
+export type Applied = { readonly done: readonly BulkStep[]; readonly failed: readonly string[] }
 
 /** Applies changes one after another. A change that fails is told by name, and the others count. */
-export async function applySteps(steps: readonly Step[], onStep: (done: number) => void): Promise<Applied> {
-  const done: Step[] = []
+export async function applySteps(steps: readonly BulkStep[], onStep: (done: number) => void): Promise<Applied> {
+  const done: BulkStep[] = []
   const failed: string[] = []
   for (const step of steps) {
     try {
@@ -39,7 +39,7 @@ export async function applySteps(steps: readonly Step[], onStep: (done: number) 
 }
 
 /** The same changes backwards. */
-export function backOf(steps: readonly Step[]): readonly Step[] {
+export function backOf(steps: readonly BulkStep[]): readonly BulkStep[] {
   return steps.map(({ id, model, input, back }) => ({ id, model, input: back, back: input })).reverse()
 }
 
@@ -52,7 +52,7 @@ const STATES = [
 type Draft = { readonly discount: string; readonly cap: string; readonly status: string }
 
 /** The change that a draft makes to an offer; undefined where it makes none. */
-function stepOf(offer: Edited, { discount, cap, status }: Draft): Step | undefined {
+function stepOf(offer: Edited, { discount, cap, status }: Draft): BulkStep | undefined {
   const wanted = status === 'active' || status === 'paused' ? status : undefined
   const isPriced = discount.trim() !== '' && Number(discount) !== offer.discount
   const isCapped = cap.trim() !== '' && Number(cap) !== offer.capDailyUsd

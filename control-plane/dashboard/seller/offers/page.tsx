@@ -38,7 +38,7 @@ export function OffersPage() {
   )
 }
 
-export type OfferRow = NonNullable<SellerOffersQuery['offers']>['edges'][number]['node']
+export type ShownOfferRow = NonNullable<SellerOffersQuery['offers']>['edges'][number]['node']
 
 function Offers() {
   const search = useSearch({ from: '/seller/offers' })
@@ -47,7 +47,7 @@ function Offers() {
   const variables = { status, model, after }
   const query = useScreen(SellerOffersDocument, variables)
   const { updates, state, setPaused } = useLive({ kind: 'offerHealth' })
-  const [edited, setEdited] = useState<OfferRow>()
+  const [edited, setEdited] = useState<ShownOfferRow>()
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const bulk = useDialog()
   const [applied, setApplied] = useState<Applied>()
@@ -127,8 +127,8 @@ function Offers() {
 
 type FiltersProps = {
   readonly model: string | undefined
-  readonly status: OfferRow['status'] | undefined
-  readonly onChange: (next: { model?: string | undefined; status?: OfferRow['status'] | undefined }) => void
+  readonly status: ShownOfferRow['status'] | undefined
+  readonly onChange: (next: { model?: string | undefined; status?: ShownOfferRow['status'] | undefined }) => void
 }
 
 function Filters({ model, status, onChange: change }: FiltersProps) {
@@ -153,7 +153,7 @@ function Filters({ model, status, onChange: change }: FiltersProps) {
 }
 
 /** The boxes that choose offers for a change of several. */
-function choiceOf(chosen: ReadonlySet<string>, onChoose: (next: ReadonlySet<string>) => void): Column<OfferRow> {
+function choiceOf(chosen: ReadonlySet<string>, onChoose: (next: ReadonlySet<string>) => void): Column<ShownOfferRow> {
   return {
     label: 'Choose',
     cell: ({ id, model }) => (
@@ -204,7 +204,7 @@ type CapLeft = (id: string, before: number | null) => number | null
 
 const toMicroUsd = (dollars: number) => Math.round(dollars * 1e6)
 
-function columnsOf(edit: (offer: OfferRow) => void, capLeft: CapLeft): readonly Column<OfferRow>[] {
+function columnsOf(edit: (offer: ShownOfferRow) => void, capLeft: CapLeft): readonly Column<ShownOfferRow>[] {
   return [
     {
       label: 'Model',

@@ -6,7 +6,7 @@ import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
-import type { Discovered, Place } from './steps.ts'
+import type { Discovered, KeyEntry } from './steps.ts'
 
 /** The market takes no shorter key. */
 const KEY_CHARS = 8
@@ -14,14 +14,14 @@ const KEY_CHARS = 8
 type Config = NonNullable<SellerOnboardingQuery['savedConfigs']>['edges'][number]['node']
 type Props = {
   readonly configs: readonly Config[]
-  readonly onFound: (place: Place, models: readonly Discovered[]) => void
+  readonly onFound: (place: KeyEntry, models: readonly Discovered[]) => void
 }
 
 /** Asks the provider with the key, and stores nothing. */
 export function KeyStep({ configs, onFound }: Props) {
   const [draft, setDraft] = useState({ saved: '', baseUrl: '', apiKey: '' })
   const config = configs.find(({ id }) => id === draft.saved)
-  const place: Place =
+  const place: KeyEntry =
     config === undefined
       ? { baseUrl: draft.baseUrl.trim(), apiKey: draft.apiKey.trim() }
       : { baseUrl: config.baseUrl, reuseKeyFingerprint: config.keyFingerprint }

@@ -9,9 +9,9 @@ import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { shownPlace } from './shown-place.ts'
-import type { Listed, Place } from './steps.ts'
+import type { KeyEntry, Listed } from './steps.ts'
 
-type Props = { readonly place: Place; readonly listed: readonly Listed[] }
+type Props = { readonly place: KeyEntry; readonly listed: readonly Listed[] }
 
 /** The result for each model, and a first real call to each. */
 export function LiveStep({ place, listed }: Props) {

@@ -10,7 +10,7 @@ import { KeyStep } from './key-step.tsx'
 import { LiveStep } from './live-step.tsx'
 import { ModelsStep } from './models-step.tsx'
 import { shownPlace } from './shown-place.ts'
-import type { Chosen, Discovered, Listed, Place } from './steps.ts'
+import type { Chosen, Discovered, KeyEntry, Listed } from './steps.ts'
 import { TermsStep } from './terms-step.tsx'
 
 const STEPS = [
@@ -31,7 +31,7 @@ export function StartPage() {
 
 /** The answers of the steps so far. The market stores none of them before the last step but one is sent. */
 type Draft = {
-  readonly place: Place | undefined
+  readonly place: KeyEntry | undefined
   readonly found: readonly Discovered[]
   readonly chosen: readonly Chosen[]
   readonly listed: readonly Listed[]

@@ -1,6 +1,6 @@
-import type { Place } from './steps.ts'
+import type { KeyEntry } from './steps.ts'
 
 /** A place at a provider as a command shows it: with a word where the key stands. */
-export function shownPlace({ apiKey, ...place }: Place): Place {
+export function shownPlace({ apiKey, ...place }: KeyEntry): KeyEntry {
   return apiKey === undefined ? place : { ...place, apiKey: 'YOUR_PROVIDER_KEY' }
 }

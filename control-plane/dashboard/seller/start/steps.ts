@@ -1,6 +1,6 @@
 import type { PageDiscoverMutation, PageListMutation } from '#control-plane/dashboard/data/documents/seller.ts'
 
-export type Place = { readonly baseUrl: string; readonly apiKey?: string; readonly reuseKeyFingerprint?: string }
+export type KeyEntry = { readonly baseUrl: string; readonly apiKey?: string; readonly reuseKeyFingerprint?: string }
 
 export type Discovered = PageDiscoverMutation['discoverModels'][number]
 

@@ -7,10 +7,10 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Check, Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
-import type { Chosen, Listed, Place } from './steps.ts'
+import type { Chosen, KeyEntry, Listed } from './steps.ts'
 
 type Props = {
-  readonly place: Place
+  readonly place: KeyEntry
   readonly chosen: readonly Chosen[]
   readonly onBack: () => void
   readonly onListed: (lines: readonly Listed[]) => void

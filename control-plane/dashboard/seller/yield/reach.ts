@@ -1,7 +1,7 @@
 import type { SellerYieldQuery } from '#control-plane/dashboard/data/documents/seller-yield.ts'
 import { toMicro } from '#control-plane/dashboard/data/format.ts'
 
-export type Step = NonNullable<SellerYieldQuery['demand']>['steps'][number]
+export type ShownDemandStep = NonNullable<SellerYieldQuery['demand']>['steps'][number]
 
 /** The calls of the last day for which an offer at a discount would have ranked first. */
 export type Reach = {
@@ -16,7 +16,7 @@ export type Reach = {
 const BPS = 10_000n
 
 /** Calls that were served at less than a discount would have come to it, at its own price. */
-export function reachOf(steps: readonly Step[], discountPct: number): Reach {
+export function reachOf(steps: readonly ShownDemandStep[], discountPct: number): Reach {
   const below = steps.filter((step) => step.discountPct < discountPct)
   const list = below.reduce((sum, { listMicro }) => sum + toMicro(listMicro), 0n)
   const kept = BPS - BigInt(Math.round(discountPct * 100))
@@ -28,7 +28,7 @@ export function reachOf(steps: readonly Step[], discountPct: number): Reach {
 const MAX_PCT = 95
 
 /** The discounts at which the reach changes: one more than each step that was served, and the seller's own. */
-export function curveOf(steps: readonly Step[], own: number): readonly Reach[] {
+export function curveOf(steps: readonly ShownDemandStep[], own: number): readonly Reach[] {
   const turns = steps.map(({ discountPct }) => Math.min(discountPct + 1, MAX_PCT))
   return [...new Set([...turns, own])].sort((a, b) => a - b).map((discountPct) => reachOf(steps, discountPct))
 }

@@ -1,7 +1,7 @@
 import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { endMembers } from '#data-plane/wires/openai-frames.ts'
-import type { Found } from '#data-plane/wires/whole-answer.ts'
+import type { AnswerFindings } from '#data-plane/wires/whole-answer.ts'
 import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
@@ -38,7 +38,7 @@ export function wholeChoices(plan: ModelPlan, asked: AskedChoices): Decoder {
   }
 }
 
-function read(answer: Answer, bytes: Buffer, { count, read: readChoice }: AskedChoices): Found {
+function read(answer: Answer, bytes: Buffer, { count, read: readChoice }: AskedChoices): AnswerFindings {
   const found = readWholeAnswer(bytes)
   if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
   const failure = errorInside(found.body)

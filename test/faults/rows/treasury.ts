@@ -223,14 +223,20 @@ async function compare({ world, require }: Stage, { payer, sender, sent }: Ended
   const credited = await sum('select balance::text as sum from account where id = $1', sender.actor.account)
   require(credited === sent, `${sent} was sent, and ${credited} credited`)
   require((await left(sender)) === START_MICRO - sent, 'the sender lost more than it sent')
-  const { rows } = await sql.query(`select recipient, sum(amount)::text as paid from treasury_transfer
-    where purpose = 'payout' and state = 'paid' group by recipient`)
-  const payouts = z.array(z.object({ recipient: z.string(), paid: z.string() })).parse(rows)
-  require(payouts.length > 0, 'no seller was paid')
-  for (const { recipient, paid: booked } of payouts) {
-    const got = await at?.chain.usdcBalance(`0x${recipient.slice(2)}`)
-    require(got === BigInt(booked), `${recipient} was paid ${booked} and has ${got}`)
+  // A payout of the last bookings may be on its way, so the two are compared until they agree.
+  let wrong = 'no seller was paid'
+  const agree = async () => {
+    const { rows } = await sql.query(`select recipient, sum(amount)::text as paid from treasury_transfer
+      where purpose = 'payout' and state = 'paid' group by recipient`)
+    const payouts = z.array(z.object({ recipient: z.string(), paid: z.string() })).parse(rows)
+    for (const { recipient, paid: booked } of payouts) {
+      const got = await at?.chain.usdcBalance(`0x${recipient.slice(2)}`)
+      wrong = `${recipient} was paid ${booked} and has ${got}`
+      if (got !== BigInt(booked)) return false
+    }
+    return payouts.length > 0
   }
+  await until('sellers have what the books say', STEP_MS, agree).catch(() => require(false, wrong))
 }
 
 export const TREASURY_ROWS: readonly Row[] = [

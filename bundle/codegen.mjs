@@ -31,11 +31,8 @@ const SHARED_CLASS = "import { TypedDocumentString } from '#control-plane/dashbo
 
 /** @returns {Promise<string[]>} the files of queries */
 async function queryFiles() {
-  const screens = (await readdir(path('docs/graphql'))).map((name) => path(`docs/graphql/${name}`))
-  const own = await readdir(path('control-plane/dashboard'), { recursive: true })
-  return [...screens, ...own.map((name) => path(`control-plane/dashboard/${name}`))].filter((name) =>
-    name.endsWith('.graphql'),
-  )
+  const names = await readdir(path('control-plane/dashboard'), { recursive: true })
+  return names.filter((name) => name.endsWith('.graphql')).map((name) => path(`control-plane/dashboard/${name}`))
 }
 
 /** @param {string} file */

@@ -87,12 +87,13 @@ export async function measureGraphQL(size: MarketSize = SIZE): Promise<Figure[]>
 }
 
 async function measurePages(port: number): Promise<Figure[]> {
-  const screen = (name: string) => readFileSync(new URL(`../../docs/graphql/${name}.graphql`, import.meta.url), 'utf8')
+  const screen = (name: string) =>
+    readFileSync(new URL(`../../control-plane/dashboard/market/${name}.graphql`, import.meta.url), 'utf8')
   const from = Date.now() - 2 * DAY
   const model = { model: WATCHED, name: WATCHED }
   const asked: readonly (readonly [string, string, object])[] = [
-    ['page of 50 markets', screen('public-models'), {}],
-    ['model page: figures, 100 offers, prices, series', screen('public-model'), model],
+    ['page of 50 markets', screen('models/public-models'), {}],
+    ['model page: figures, 100 offers, prices, series', screen('model/public-model'), model],
     ['page of 100 of a book', `{ orderBook(model: "${WATCHED}", first: 100) { edges { node { id rank } } } }`, {}],
     ['series of two days by model', `{ marketSeries(from: ${from}, groupBy: [model]) { bucket calls } }`, {}],
     ['series of two days, everything', `{ marketSeries(from: ${from}) { bucket calls ttftP50Ms } }`, {}],

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -14,8 +15,11 @@ import { storePaidCall } from '#test/support/stored-paid-call.ts'
 import { eventText } from '#test/support/usage-events.ts'
 import { newWallet, signInForSession } from '#test/support/wallet.ts'
 
-const FOLDER = new URL('../../docs/graphql/', import.meta.url)
-const SCREENS = readdirSync(FOLDER).filter((name) => name.endsWith('.graphql'))
+const FOLDER = new URL('../../control-plane/dashboard/', import.meta.url)
+/** Screens by the folder of the page. A query file is named after its side and screen. */
+const SCREENS = readdirSync(FOLDER, { recursive: true })
+  .map(String)
+  .filter((name) => /(?:buyer|operator|public|seller)-[\w-]+\.graphql$/.test(name))
 const CALLS = 300
 /** Far above a page's time on an idle machine. A page that has lost its index takes longer. */
 const PATIENCE_MS = 5_000
@@ -79,7 +83,7 @@ const Answer = z.strictObject({ data: z.record(z.string(), z.unknown()) })
 
 describe('every screen is one query', () => {
   it.each(SCREENS)('%s', async (file) => {
-    const screen = file.replace('.graphql', '')
+    const screen = basename(file, '.graphql')
     const query = readFileSync(new URL(file, FOLDER), 'utf8')
     const ask = () =>
       market.rest('POST', '/graphql', {

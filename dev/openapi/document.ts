@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { HEADERS } from './answers.ts'
 import type { DocumentRoute } from './control-routes.ts'
 import { controlRoutes } from './control-routes.ts'
@@ -63,6 +64,7 @@ const SECURITY_SCHEMES: Json = {
 export function buildDocument(version: string): Json {
   const components: Components = new Map([['PaymentRequired', PAYMENT_REQUIRED]])
   const routes = named([...dataRoutes(components), ...controlRoutes(components)])
+  requireChapters(routes)
   const schemas = [...components].sort(([left], [right]) => (left < right ? -1 : 1))
   return {
     openapi: '3.1.0',
@@ -85,6 +87,15 @@ export function buildDocument(version: string): Json {
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
+  }
+}
+
+/** Throws for an operation whose chapter is not in `TAGS`. The reference page would not show it. */
+function requireChapters(routes: readonly DocumentRoute[]): void {
+  const chapters = new Set<unknown>(TAGS.map(([name]) => name))
+  for (const { path, operation } of routes) {
+    const [tag] = z.array(z.string()).parse(operation['tags'])
+    if (!chapters.has(tag)) throw new Error(`${path} stands in no chapter: ${tag}`)
   }
 }
 

@@ -3,12 +3,12 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { ROWS } from '#control-plane/api/rest/door.ts'
-import { surfaceRows } from '#data-plane/routes.ts'
 import { buildDocument } from '#dev/openapi/document.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { bodyFaults, DOCUMENT, DOCUMENT_TEXT, OPERATIONS } from '#test/support/description.ts'
+import { SURFACE_ROWS } from '#test/support/surface-rows.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
@@ -44,17 +44,13 @@ describe('docs/openapi.json', () => {
 
   it('holds every row of the doors, and nothing that no row answers', () => {
     const rest = ROWS.map(({ method, path }) => `${method} ${path}`)
-    // Wires need no rails here.
-    const rail = {} as never
-    const mounted = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], x402Exact: [], mpp: [] }).flatMap(
-      ({ methods, path, ...row }) => {
-        const behind = row.floorBehind
-        const floored = behind === undefined ? [] : [`${behind}/min{}${path.slice(behind.length)}`]
-        const below = [path, ...floored].flatMap((each) => (PATHS_BELOW[path] ?? []).map((end) => each + end))
-        const names = methods.filter((method) => method !== 'HEAD')
-        return [path, ...floored, ...below].flatMap((each) => names.map((method) => `${method} ${each}`))
-      },
-    )
+    const mounted = SURFACE_ROWS.flatMap(({ methods, path, ...row }) => {
+      const behind = row.floorBehind
+      const floored = behind === undefined ? [] : [`${behind}/min{}${path.slice(behind.length)}`]
+      const below = [path, ...floored].flatMap((each) => (PATHS_BELOW[path] ?? []).map((end) => each + end))
+      const names = methods.filter((method) => method !== 'HEAD')
+      return [path, ...floored, ...below].flatMap((each) => names.map((method) => `${method} ${each}`))
+    })
     // Operators' metrics are described elsewhere, and the address itself leads to the page.
     const data = mounted.filter((name) => name !== 'GET /metrics' && name !== 'GET /')
     const rows = [...rest, ...data]

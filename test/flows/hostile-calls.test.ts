@@ -1,14 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Row } from '#data-plane/http/row.ts'
-import { surfaceRows } from '#data-plane/routes.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
+import { SURFACE_ROWS } from '#test/support/surface-rows.ts'
 
-// The list of rows needs no rails.
-const rail = {} as never
-const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], x402Exact: [], mpp: [] })
 const AT_ONCE = 8
 /** Texts that some readers take for a number. */
 const NO_NUMBERS = ['0x10', '+5', ' 5', '05', '1e1', '5.0', '5 ', '٥']
@@ -127,7 +124,7 @@ describe('hostile values in calls', () => {
   })
 
   it('are refused in queries, or name nothing', async () => {
-    const queried = ROWS.flatMap(({ path, serves }: Row) =>
+    const queried = SURFACE_ROWS.flatMap(({ path, serves }: Row) =>
       serves.kind === 'read' || serves.kind === 'lookup'
         ? [...serves.query, serves.ignoresOthers ? 'zz_ignored' : 'zz_unknown'].map((member) => ({
             path: path.replace(/[:*]\w+/, 'gpt-5-mini'),

@@ -8,17 +8,15 @@ import type { Row } from '#data-plane/http/row.ts'
 import { METHODS } from '#data-plane/http/row.ts'
 import type { DataPlane } from '#data-plane/plane.ts'
 import { createDataPlane } from '#data-plane/plane.ts'
-import { CONTROL_PREFIXES, surfaceRows } from '#data-plane/routes.ts'
+import { CONTROL_PREFIXES } from '#data-plane/routes.ts'
 import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
+import { SURFACE_ROWS } from '#test/support/surface-rows.ts'
 
 const SITE = 'site.example'
 const API = 'api.site.example'
-// Mounting needs no rails.
-const rail = {} as never
-const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [], x402Exact: [], mpp: [] })
 
 let network: Network
 /** A plane whose site and API have hosts of their own. It has no control plane. */
@@ -87,7 +85,7 @@ function pathsOf({ path, floorBehind: behind }: Row): string[] {
   return behind === undefined ? [asked] : [asked, `${behind}/min5${asked.slice(behind.length)}`]
 }
 
-const PATHS = ROWS.flatMap((row) => pathsOf(row).map((path) => ({ path, row })))
+const PATHS = SURFACE_ROWS.flatMap((row) => pathsOf(row).map((path) => ({ path, row })))
 
 /** All methods that the rows of a path take. A path of its own may look like one of a row with a parameter. */
 function methodsAt(path: string): string[] {

@@ -9,7 +9,6 @@ import { createRowIndex } from '#data-plane/http/row-index.ts'
 import { readCredential } from '#data-plane/rails/mpp/credential.ts'
 import { sentPayment } from '#data-plane/rails/x402/payment-header.ts'
 import { bearerOf } from '#data-plane/reads/bearer.ts'
-import { surfaceRows } from '#data-plane/routes.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { readForm } from '#data-plane/wires/form.ts'
 import { readRpc } from '#data-plane/wires/forward/rpc.ts'
@@ -19,11 +18,9 @@ import { createHeadCheck } from '#shared/http-head.ts'
 import { createJsonGauge } from '#shared/json-gauge.ts'
 import { createSseReader } from '#shared/protocols/answers/sse.ts'
 import { isPlainPath } from '#shared/rules/path-pattern.ts'
+import { SURFACE_ROWS } from '#test/support/surface-rows.ts'
 
-// Rows need no rails to say where they are mounted.
-const rail = {} as never
-const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [rail], x402Exact: [rail], mpp: [rail] })
-const index = createRowIndex(ROWS, { envelope: openAiEnvelope })
+const index = createRowIndex(SURFACE_ROWS, { envelope: openAiEnvelope })
 const faultOfHead = createHeadCheck()
 
 afterEach(() => vi.restoreAllMocks())

@@ -1,32 +1,29 @@
 import { describe, expect, it } from 'vitest'
 import { foreignHost } from '#data-plane/http/gate.ts'
 import { createRowIndex } from '#data-plane/http/row-index.ts'
-import { surfaceRows } from '#data-plane/routes.ts'
 import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { SURFACE_ROWS } from '#test/support/surface-rows.ts'
 
-// Rows need no rails to say where they are mounted.
-const rail = {} as never
-const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail, x402: [rail], x402Exact: [rail], mpp: [rail] })
-const index = createRowIndex(ROWS, { envelope: openAiEnvelope })
+const index = createRowIndex(SURFACE_ROWS, { envelope: openAiEnvelope })
 
 describe('the rows of the surface', () => {
   it('answer no path with a method twice', () => {
-    const names = ROWS.flatMap(({ methods, path }) =>
+    const names = SURFACE_ROWS.flatMap(({ methods, path }) =>
       methods.map((method) => `${method} ${path.replace(/[:*]\w+/, '*')}`),
     )
     expect(new Set(names).size).toBe(names.length)
   })
 
   it('refuse in the words of the protocol that they speak', () => {
-    for (const { path, envelope, serves } of ROWS) {
+    for (const { path, envelope, serves } of SURFACE_ROWS) {
       const wire = serves.kind === 'local' ? serves : 'wire' in serves ? serves.wire : undefined
       if (wire !== undefined) expect([path, wire.envelope]).toEqual([path, envelope])
     }
   })
 
   it('sell by a rail each, and say how far one attempt may follow another', () => {
-    const sold = ROWS.flatMap(({ path, serves }) =>
+    const sold = SURFACE_ROWS.flatMap(({ path, serves }) =>
       serves.kind === 'call' || serves.kind === 'job-submit' ? [{ path, ...serves }] : [],
     )
     expect(sold.length).toBeGreaterThan(9)
